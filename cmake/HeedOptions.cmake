@@ -1,0 +1,74 @@
+# Options and the flags that every target of the project is compiled with.
+
+option(HEED_BUILD_TESTS "Build the tests" ON)
+option(HEED_BUILD_BENCH "Build the benchmarks (release builds only)" ON)
+option(HEED_WARNINGS_AS_ERRORS "Stop at the first warning" OFF)
+set(HEED_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+set(HEED_PYTHON "/usr/bin/python3" CACHE FILEPATH "The Python that runs scripts and, with PyTorch, the parity tests")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(HEED_X86_64 ON)
+else()
+  set(HEED_X86_64 OFF)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# The project's own checks do not look at NDEBUG, so a release build keeps them.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# heed_flags holds what the project's own targets are compiled with. It is never installed.
+add_library(heed_flags INTERFACE)
+target_compile_options(heed_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wextra-semi -Wformat=2
+  -Wimplicit-fallthrough -Wunused -Wvla
+  # A designated initializer leaves the other members to their defaults on purpose.
+  -Wno-missing-field-initializers
+  # A sum is rounded as it is written: results do not change with what the compiler inlines. Fused multiply-add is asked
+  # for by name.
+  -ffp-contract=off
+  # Unused functions of the linked libraries stay out of the binary.
+  -ffunction-sections -fdata-sections)
+target_link_options(heed_flags INTERFACE -Wl,--gc-sections)
+if(HEED_WARNINGS_AS_ERRORS)
+  target_compile_options(heed_flags INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(heed_flags INTERFACE -Wduplicated-cond -Wlogical-op -Wsuggest-override)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 warns about std::string's own operator+ (GCC bug 105651).
+    target_compile_options(heed_flags INTERFACE -Wno-restrict)
+  endif()
+endif()
+target_compile_definitions(heed_flags INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+
+if(HEED_SANITIZE)
+  # Applied to everything, since a sanitizer's runtime must be linked wherever its code is.
+  add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
+  add_link_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all)
+  # Instrumented code defeats the flow analysis behind this warning.
+  target_compile_options(heed_flags INTERFACE -Wno-maybe-uninitialized)
+endif()
+
+find_program(HEED_CCACHE ccache)
+if(HEED_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${HEED_CCACHE}")
+endif()
+
+# The fastest linker that is there and that the compiler can drive.
+include(CheckLinkerFlag)
+foreach(linker IN ITEMS mold lld)
+  check_linker_flag(CXX "-fuse-ld=${linker}" HEED_LINKS_WITH_${linker})
+  if(HEED_LINKS_WITH_${linker})
+    add_link_options("-fuse-ld=${linker}")
+    break()
+  endif()
+endforeach()

@@ -1,0 +1,81 @@
+# Functions that tests/CMakeLists.txt registers tests with.
+#
+# Labels: `slow` and `threads` come from a C++ test file's name (*_slow_test.cpp, *_threads_test.cpp); `cli`, `parity` and
+# `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no build.
+
+include(GoogleTest)
+
+# heed_folder_tests(<folder>): tests/<folder>/*_test.cpp, one program per label, linked with the folder and all floors
+# below it. Other .cpp files there are helpers and belong to each of the programs.
+function(heed_folder_tests folder)
+  file(GLOB helpers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+  set(tests ${helpers})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$")
+  set(slow ${tests})
+  list(FILTER slow INCLUDE REGEX "_slow_test\\.cpp$")
+  set(threads ${tests})
+  list(FILTER threads INCLUDE REGEX "_threads_test\\.cpp$")
+  list(FILTER tests EXCLUDE REGEX "_(slow|threads)_test\\.cpp$")
+
+  get_filename_component(name "${folder}" NAME)
+  heed_test_program("${folder}" heed_${name}_test "" 120 ${tests} ${helpers})
+  heed_test_program("${folder}" heed_${name}_slow_test "slow" 600 ${slow} ${helpers})
+  heed_test_program("${folder}" heed_${name}_threads_test "threads" 300 ${threads} ${helpers})
+endfunction()
+
+function(heed_test_program folder target label timeout)
+  set(sources ${ARGN})
+  if(NOT "${sources}" MATCHES "_test\\.cpp")
+    return()
+  endif()
+  get_property(floor GLOBAL PROPERTY heed_floor_${folder})
+  heed_targets_up_to(libraries ${floor} "${folder}")
+  add_executable(${target} ${sources})
+  heed_use_test_settings(${target})
+  target_link_libraries(${target} PRIVATE ${libraries} GTest::gmock_main GTest::gmock GTest::gtest)
+  if(label)
+    add_dependencies(heed_${label}_tests ${target})
+  endif()
+  gtest_discover_tests(${target}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    TEST_PREFIX "${folder}."
+    PROPERTIES TIMEOUT ${timeout} LABELS "${label}")
+endfunction()
+
+# Include roots: src/, include/ and tests/ (for tests/support/); HEED_SOURCE_DIR is the repository's root.
+function(heed_use_test_settings target)
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${target} PRIVATE "HEED_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+  target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:heed_test_support> heed_flags)
+endfunction()
+
+# heed_script_test(<name> <script> [LABEL <label>] [TIMEOUT <seconds>] [PROCESSORS <n>] [ARGS <argument>...])
+#
+# Runs a .py or .sh file. It finds the built programs through HEED_BINARY and HEED_PARITY_DRIVER and the repository
+# through HEED_SOURCE_DIR; exit status 77 means skipped.
+function(heed_script_test name script)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT;PROCESSORS" "ARGS")
+  if(script MATCHES "\\.py$")
+    set(interpreter "${HEED_PYTHON}")
+  else()
+    set(interpreter bash)
+  endif()
+  add_test(NAME ${name} COMMAND ${interpreter} "${script}" ${arg_ARGS})
+  set(environment "HEED_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
+  if(TARGET heed)
+    list(APPEND environment "HEED_BINARY=$<TARGET_FILE:heed>")
+  endif()
+  if(TARGET heed_parity_driver)
+    list(APPEND environment "HEED_PARITY_DRIVER=$<TARGET_FILE:heed_parity_driver>")
+  endif()
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77 LABELS "${arg_LABEL}")
+  if(arg_TIMEOUT)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  endif()
+  if(arg_PROCESSORS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
+  endif()
+endfunction()

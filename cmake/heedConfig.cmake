@@ -1,0 +1,7 @@
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(fmt)
+find_dependency(hwy)
+find_dependency(nlohmann_json)
+find_dependency(tomlplusplus)
+include("${CMAKE_CURRENT_LIST_DIR}/heedTargets.cmake")

@@ -1,0 +1,158 @@
+#include "base/threads.h"
+
+#include <sched.h>
+
+#include <utility>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+// How often a waiting thread looks before it gives its processor away: about 20 us. Longer would starve a neighbour that
+// could use the processor; shorter would pay for a wake-up at nearly every op.
+constexpr int kSpins = 600;
+
+thread_local bool inside_task = false;
+thread_local int current_worker = 0;
+
+// Like a round of many threads: all tasks run, then the first exception is passed on.
+void run_serially(int64_t tasks, void (*invoke)(void*, int64_t, int), void* context) {
+  std::exception_ptr failure;
+  for (int64_t task = 0; task < tasks; ++task) {
+    try {
+      invoke(context, task, current_worker);
+    } catch (...) {
+      if (!failure) {
+        failure = std::current_exception();
+      }
+    }
+  }
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  require<ConfigError>(threads >= 1 && threads <= 1024, "threads", "expected 1 to 1024 threads, found {}", threads);
+  for (int worker = 1; worker < threads; ++worker) {
+    workers_.emplace_back([this, worker] { work(worker); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stopping_ = true;
+  round_.fetch_add(1);
+  round_.notify_all();
+  for (std::thread& worker : workers_) {
+    worker.join();
+  }
+}
+
+void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
+  ensure(tasks >= 0 && tasks < (int64_t{1} << 31), "threads", "{} tasks in one call", tasks);
+  if (inside_task || workers_.empty() || tasks <= 1) {
+    run_serially(tasks, invoke, context);
+    return;
+  }
+  invoke_ = invoke;
+  context_ = context;
+  completed_.store(0, std::memory_order_relaxed);
+  ticket_.store(static_cast<uint64_t>(tasks) << 32, std::memory_order_release);
+  round_.fetch_add(1);
+  if (sleepers_.load() > 0) {
+    round_.notify_all();
+  }
+  while (claim_and_run(0)) {
+  }
+  wait_for_others(static_cast<uint32_t>(tasks));
+  if (failure_) {
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+bool ThreadPool::claim_and_run(int worker) {
+  const auto open = [](uint64_t ticket) { return static_cast<uint32_t>(ticket) < static_cast<uint32_t>(ticket >> 32); };
+  if (!open(ticket_.load(std::memory_order_relaxed))) {
+    return false;
+  }
+  const uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acquire);
+  if (!open(ticket)) {
+    return false;
+  }
+  const uint32_t tasks = static_cast<uint32_t>(ticket >> 32);
+  inside_task = true;
+  current_worker = worker;
+  try {
+    invoke_(context_, static_cast<int64_t>(static_cast<uint32_t>(ticket)), worker);
+  } catch (...) {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_) {
+      failure_ = std::current_exception();
+    }
+  }
+  inside_task = false;
+  current_worker = 0;
+  if (completed_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks && worker != 0) {
+    completed_.notify_one();
+  }
+  return true;
+}
+
+void ThreadPool::work(int worker) {
+  while (true) {
+    // The round first: whoever stops the pool says so before bumping it, so that a worker either sees that here, or does
+    // not fall asleep below.
+    const uint32_t seen_round = round_.load();
+    if (stopping_.load()) {
+      return;
+    }
+    while (claim_and_run(worker)) {
+    }
+    wait_for_work(seen_round);
+  }
+}
+
+void ThreadPool::wait_for_work(uint32_t seen_round) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (round_.load(std::memory_order_relaxed) != seen_round) {
+      return;
+    }
+    relax();
+  }
+  sleepers_.fetch_add(1);
+  round_.wait(seen_round);
+  sleepers_.fetch_sub(1);
+}
+
+void ThreadPool::wait_for_others(uint32_t tasks) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (completed_.load(std::memory_order_acquire) == tasks) {
+      return;
+    }
+    relax();
+  }
+  for (uint32_t seen = completed_.load(std::memory_order_acquire); seen != tasks;
+       seen = completed_.load(std::memory_order_acquire)) {
+    completed_.wait(seen, std::memory_order_acquire);
+  }
+}
+
+int available_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) {
+    return 1;
+  }
+  return CPU_COUNT(&set);
+}
+
+}  // namespace heed

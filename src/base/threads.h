@@ -1,0 +1,63 @@
+// A pool whose workers claim tasks as they come free.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace heed {
+
+// The calling thread is worker 0 and works too. Tasks are claimed one at a time from a shared counter, so a worker that
+// the system holds up delays at most the one task it has claimed; a worker that has not woken up yet delays nothing.
+// Results must not depend on who runs a task. A task that throws ends the call with its exception after the others ran.
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls body(task, worker) for each task in [0, tasks). Returns when all are done. One caller at a time; a call from
+  // within a task runs serially as that worker.
+  template <class Body>
+  void run(int64_t tasks, Body&& body) {
+    using Plain = std::remove_reference_t<Body>;
+    run_erased(
+        tasks, [](void* context, int64_t task, int worker) { (*static_cast<Plain*>(context))(task, worker); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using Invoke = void (*)(void* context, int64_t task, int worker);
+
+  void run_erased(int64_t tasks, Invoke invoke, void* context);
+  void work(int worker);
+  bool claim_and_run(int worker);
+  void wait_for_work(uint32_t seen_round);
+  void wait_for_others(uint32_t tasks);
+
+  // The ticket holds (tasks : 32, next : 32), so that a claim is judged by the same word it was made in. What a task
+  // needs (invoke_, context_) can't change while a claimed task is unfinished.
+  std::atomic<uint64_t> ticket_{0};
+  std::atomic<uint32_t> round_{0};      // bumped when work arrives; sleeping workers wait on it
+  std::atomic<uint32_t> completed_{0};  // tasks of this round that have ended; the caller waits on it
+  std::atomic<int> sleepers_{0};
+  std::atomic<bool> stopping_{false};
+  Invoke invoke_ = nullptr;
+  void* context_ = nullptr;
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+  std::vector<std::thread> workers_;
+};
+
+// Processors this process may use.
+int available_processors();
+
+}  // namespace heed

@@ -1,0 +1,71 @@
+#include "kernels/cpu/attention_plan.h"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int64_t kTaskWork = int64_t{1} << 21;  // multiply-adds: some tens of microseconds
+
+int64_t pieces_of(int64_t queries, int64_t most_queries) {
+  return most_queries == 0 ? 1 : (queries + most_queries - 1) / most_queries;
+}
+
+}  // namespace
+
+Shares::Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
+               int64_t head_width, int64_t most_queries)
+    : key_value_heads_(settings.key_value_heads) {
+  int64_t count = 0, products = 0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    count += pieces_of(queries.length(s), most_queries);
+    products += queries.length(s) * keys.length(s);
+  }
+  Piece* const pieces = context.shared_scratch.reserve<Piece>(count);
+  Piece* next = pieces;
+  int64_t weights = 0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    const int64_t length = queries.length(s), parts = pieces_of(length, most_queries);
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * most_queries;
+      *next++ = {s, first, most_queries == 0 ? length : std::min(most_queries, length - first), weights};
+    }
+    weights += length * keys.length(s) * settings.heads;
+  }
+  pieces_ = pieces;
+  count_ = count * key_value_heads_;
+  most_rows_ = (most_queries == 0 ? queries.longest() : std::min(queries.longest(), most_queries)) * settings.heads /
+               settings.key_value_heads;
+  const int64_t work = 2 * head_width * products * settings.heads / std::max<int64_t>(1, count_);
+  per_task_ = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
+  // Every thread finds several tasks, unless there is hardly anything to do.
+  per_task_ = std::min(per_task_, std::max<int64_t>(1, count_ / (4 * context.pool.threads())));
+}
+
+int64_t list_rows(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Share& share,
+                  Row* rows) {
+  const Piece& piece = share.piece;
+  const int64_t s = piece.sequence, group = settings.heads / settings.key_value_heads;
+  const int64_t key_count = keys.length(s);
+  for (int64_t i = 0; i < piece.queries; ++i) {
+    const int64_t query = piece.first_query + i;
+    const int64_t position = key_count - queries.length(s) + query;
+    const Row row{queries.begin(s) + query, share.key_value_head * group,
+                  settings.visibility.range(position, position, key_count),
+                  settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
+    for (int64_t h = 0; h < group; ++h) {
+      rows[h * piece.queries + i] = row;
+      rows[h * piece.queries + i].head += h;
+    }
+  }
+  return group * piece.queries;
+}
+
+void draw_rows(const AttentionSettings& settings, const Row* rows, int64_t count, RowRandom* random) {
+  const Dropout& dropout = settings.dropout;
+  for (int64_t r = 0; dropout.active() && r < count; ++r) {
+    const uint64_t query = dropout.first_row + static_cast<uint64_t>(rows[r].query_row);
+    const uint64_t number = query * static_cast<uint64_t>(settings.heads) + static_cast<uint64_t>(rows[r].head);
+    random[r] = RowRandom(dropout.key, number);
+  }
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,123 @@
+// What attention computes row by row between its products: exponentials, reductions, masks and dropout.
+
+#if defined(HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H_
+#undef HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H_
+#else
+#define HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H_
+#endif
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <numbers>
+
+#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+constexpr float kLog2E = std::numbers::log2e_v<float>;
+constexpr float kLn2 = std::numbers::ln2_v<float>;
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+// 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that no later step meets
+// denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^n comes from the exponent's bits,
+// 2^f from 1 + f q(f), whose q is the minimax polynomial on [-1/2, 1/2] for relative error (9e-8).
+HWY_INLINE Vec exp2_of(Vec x) {
+  const Floats d;
+  const Vec rounder = hn::Set(d, 0x1.8p23F);  // adding it leaves the integer in the lowest bits
+  x = hn::Max(hn::Set(d, -125.0F), x);        // in this order NaN wins
+  const Vec shifted = hn::Add(x, rounder);
+  const Vec f = hn::Sub(x, hn::Sub(shifted, rounder));
+  Vec q = hn::Set(d, 0x1.5bba14p-10F);
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.3cea88p-7F));
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.c6b752p-5F));
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.ebf9bcp-3F));
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.62e42ap-1F));
+  q = hn::MulAdd(q, f, hn::Set(d, 1.0F));
+  const WordVec exponent = hn::ShiftLeft<23>(hn::BitCast(Words(), shifted));
+  return hn::BitCast(d, hn::Add(hn::BitCast(Words(), q), exponent));
+}
+
+// The bits of one vector out of a block's word.
+HWY_INLINE hn::Mask<Floats> mask_of(uint64_t word, int64_t vector) {
+  const uint64_t bits = word >> (vector * kLanes);
+  uint8_t bytes[8];
+  std::memcpy(bytes, &bits, sizeof(bits));
+  return hn::LoadMaskBits(Floats(), bytes);
+}
+
+// Reduces each of kLanes rows of lanes to one value: lane r of the result is row r's. The tree over lanes is the same for
+// every row.
+template <class Combine>
+HWY_INLINE Vec reduce_rows(const float* rows, [[maybe_unused]] Combine combine) {
+  const Floats d;
+  Vec x[kLanes];
+#pragma GCC unroll 16
+  for (int64_t r = 0; r < kLanes; ++r) {
+    x[r] = hn::Load(d, rows + r * kLanes);
+  }
+#if HWY_TARGET != HWY_SCALAR
+#pragma GCC unroll 4
+  for (int64_t left = kLanes / 2; left > 0; left /= 2) {
+#pragma GCC unroll 8
+    for (int64_t r = 0; r < left; ++r) {
+      x[r] = combine(hn::ConcatEven(d, x[2 * r + 1], x[2 * r]), hn::ConcatOdd(d, x[2 * r + 1], x[2 * r]));
+    }
+  }
+#endif
+  return x[0];
+}
+
+// The keys of a block that dropout keeps for one row: one bit each, the first `keys` of them. first_key is even.
+HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t first_key, int64_t keys) {
+#if HWY_TARGET == HWY_SCALAR
+  uint64_t kept = 0;
+  for (int64_t j = 0; j < keys; ++j) {
+    kept |= uint64_t{row.draw16(static_cast<uint32_t>(first_key + j)) >= threshold} << j;
+  }
+  return kept;
+#else
+  // One 32-bit hash is the draws of two neighbouring columns, the lower half first: as 16-bit lanes they lie in the order
+  // of the columns.
+  const Words d;
+  const hn::Repartition<uint16_t, Words> halves;
+  const auto limit = hn::Set(halves, static_cast<uint16_t>(threshold - 1));
+  uint8_t bytes[8 + 8] = {};
+  for (int64_t j = 0; j < keys; j += 2 * kLanes) {
+    WordVec x = hn::Add(hn::Iota(d, 0U), hn::Set(d, static_cast<uint32_t>((first_key + j) / 2)));
+    x = hn::Xor(x, hn::Set(d, row.first));
+    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
+    x = hn::Xor(x, hn::ShiftRight<15>(x));
+    x = hn::Add(x, hn::Set(d, row.second));
+    x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
+    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    hn::StoreMaskBits(halves, hn::Gt(hn::BitCast(halves, x), limit), bytes + j / 8);
+  }
+  uint64_t kept;
+  std::memcpy(&kept, bytes, sizeof(kept));
+  return kept;
+#endif
+}
+
+// The steps from the lowest to the highest bit of a word.
+HWY_INLINE Steps steps_of_bits(uint64_t word) {
+  return word == 0 ? Steps{0, 0} : Steps{std::countr_zero(word), 64 - std::countl_zero(word)};
+}
+
+HWY_INLINE uint64_t union_of(const uint64_t* words, int64_t count) {
+  uint64_t all = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    all |= words[i];
+  }
+  return all;
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEED_KERNELS_CPU_ATTENTION_ROWS_INL_H_

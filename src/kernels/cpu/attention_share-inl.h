@@ -1,0 +1,89 @@
+// A group of rows of queries against a block of keys.
+
+#if defined(HEED_KERNELS_CPU_ATTENTION_SHARE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_SHARE_INL_H_
+#undef HEED_KERNELS_CPU_ATTENTION_SHARE_INL_H_
+#else
+#define HEED_KERNELS_CPU_ATTENTION_SHARE_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/attention_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+// Which of the keys the rows see, and hence which vectors of scores there are.
+struct Meeting {
+  Meeting(const Row* all_rows, int64_t row_count, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
+      : first_row(first_of_rows),
+        rows(std::min(kRowGroup, row_count - first_of_rows)),
+        first_key(first_of_keys),
+        keys(key_count) {
+    uint64_t seen_by_all = ~uint64_t{0};
+    for (int64_t r = 0; r < rows; ++r) {
+      seen[r] = seen_bits(all_rows[first_row + r], first_key);
+      seen_by_all &= seen[r];
+      seen_by_any |= seen[r];
+    }
+    // Rows of one register tile share their vectors; where all see the same, so do all.
+    const int64_t together = seen_by_all == seen_by_any ? rows : max_rows(kMaxVectors);
+    for (int64_t r = 0; r < rows; r += together) {
+      const int64_t count = std::min(together, rows - r);
+      const Steps needed = keys_of(r, count);
+      std::fill_n(vectors + r, count, Steps{needed.begin / kLanes, vectors_for(needed.end)});
+    }
+  }
+
+  // From the first to the last key that rows [row, row + count) see.
+  Steps keys_of(int64_t row, int64_t count) const { return steps_of_bits(union_of(seen + row, count)); }
+
+  // From the first to the last row that sees one of the keys [key, key + count).
+  Steps rows_of(int64_t key, int64_t count) const {
+    const uint64_t wanted = (~uint64_t{0} >> (kKeyBlock - count)) << key;
+    Steps found{0, rows};
+    while (found.begin < found.end && (seen[found.begin] & wanted) == 0) {
+      ++found.begin;
+    }
+    while (found.begin < found.end && (seen[found.end - 1] & wanted) == 0) {
+      --found.end;
+    }
+    return found;
+  }
+
+  int64_t first_row, rows, first_key, keys;
+  uint64_t seen[kRowGroup];  // per row: one bit a key
+  Steps vectors[kRowGroup];  // per row: those that are computed
+  uint64_t seen_by_any = 0;
+};
+
+// to[r][j] = sum over columns of left[r][column] * right[column][j]: rows of queries against keys as columns. Only the
+// vectors that the rows need are written.
+inline void multiply_meeting(const Meeting& meeting, int64_t width, int64_t left_panel_rows, const float* left,
+                             const float* right, float* to) {
+  for (int64_t first = 0, end = 0; first < meeting.rows; first = end) {
+    const Steps vectors = meeting.vectors[first];
+    const auto same = [vectors](Steps other) { return other.begin == vectors.begin && other.end == vectors.end; };
+    for (end = first + 1; end < meeting.rows && same(meeting.vectors[end]); ++end) {
+    }
+    float* const out = to + first * kKeyBlock;
+    for (int64_t panel = 0; panel < panels_for(width); ++panel) {
+      product(
+          end - first, vectors.begin, vectors.end - vectors.begin,
+          LeftRows{left + (panel * left_panel_rows + meeting.first_row + first) * kPanel},
+          right + panel * kPanel * kKeyBlock,
+          [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
+          [out, panel](int64_t r, int64_t v) { return panel == 0 ? hn::Zero(Floats()) : load(panel_at(out, r, v)); },
+          [out](int64_t r, int64_t v, Vec sum) { store(sum, panel_at(out, r, v)); });
+    }
+  }
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEED_KERNELS_CPU_ATTENTION_SHARE_INL_H_

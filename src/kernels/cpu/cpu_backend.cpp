@@ -1,0 +1,88 @@
+#include "kernels/cpu/cpu_backend.h"
+
+#include <hwy/targets.h>
+
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/context.h"
+#include "kernels/cpu/elements.h"
+#include "kernels/cpu/embedding.h"
+#include "kernels/cpu/gate.h"
+#include "kernels/cpu/linear.h"
+#include "kernels/cpu/loss.h"
+#include "kernels/cpu/norm.h"
+#include "kernels/cpu/rotation.h"
+
+namespace heed {
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(int threads, cpu::Bf16Products products) : context_(threads), products_(products) {}
+
+  std::string_view name() const override { return "cpu"; }
+  Device device() const override { return Device::cpu; }
+  DType master_type() const override { return DType::f32; }
+  bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
+  int threads() const override { return context_.pool.threads(); }
+
+  std::unique_ptr<PackedWeight> pack(View matrix) override {
+    return std::make_unique<cpu::PackedPanels>(context_, matrix, products_);
+  }
+
+  void fill(View x, double value) override { cpu::fill(context_, x, value); }
+  void copy(View from, View to) override { cpu::copy(context_, from, to); }
+  void add(View x, View into) override { cpu::add(context_, x, into); }
+  void scale(View x, double factor) override { cpu::scale(context_, x, factor); }
+
+  void linear(const LinearForward& call) override { cpu::linear(context_, products_, call); }
+  void activation_backward(const ActivationBackward& call) override { cpu::activation_backward(context_, call); }
+  void linear_input_gradient(const LinearInputGradient& call) override {
+    cpu::linear_input_gradient(context_, products_, call);
+  }
+  void linear_weight_gradient(const LinearWeightGradient& call) override {
+    cpu::linear_weight_gradient(context_, products_, call);
+  }
+
+  void embedding(const EmbeddingForward& call) override { cpu::embedding(context_, call); }
+  void embedding_backward(const EmbeddingBackward& call) override { cpu::embedding_backward(context_, call); }
+
+  void add_norm(const AddNormForward& call) override { cpu::add_norm(context_, call); }
+  void add_norm_backward(const AddNormBackward& call) override { cpu::add_norm_backward(context_, call); }
+
+  void gate(const GateForward& call) override { cpu::gate(context_, call); }
+  void gate_backward(const GateBackward& call) override { cpu::gate_backward(context_, call); }
+
+  void rotate(const Rotation& call) override { cpu::rotate(context_, call); }
+  void attention(const AttentionForward& call) override { cpu::attention(context_, call); }
+  void attention_backward(const AttentionBackward& call) override { cpu::attention_backward(context_, call); }
+
+  void output_loss(const OutputLoss& call) override { cpu::output_loss(context_, products_, call); }
+  void cross_entropy(const CrossEntropy& call) override { cpu::cross_entropy(context_, call); }
+
+  void squared_norm(View x, View result) override { cpu::squared_norm(context_, x, result); }
+  void adam(const AdamSweep& call) override { cpu::adam(context_, call); }
+
+ private:
+  cpu::Context context_;
+  cpu::Bf16Products products_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() { return make_cpu_backend(available_processors()); }
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  return make_cpu_backend(threads, cpu::fastest_bf16_products());
+}
+
+std::unique_ptr<Backend> make_cpu_backend(int threads, cpu::Bf16Products products) {
+#if defined(__x86_64__)
+  require<ConfigError>((hwy::SupportedTargets() & (HWY_SSE4 | (HWY_SSE4 - 1))) != 0, "cpu",
+                       "the kernels need at least SSE4.2 and AES instructions, which this processor lacks");
+#endif
+  require<ConfigError>(products != cpu::Bf16Products::pairs || cpu::has_bf16_pairs(), "cpu",
+                       "this processor has no instruction for pairs of bf16");
+  return std::make_unique<CpuBackend>(threads, products);
+}
+
+}  // namespace heed

@@ -1,0 +1,229 @@
+#include "kernels/cpu/elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#ifndef HEED_KERNELS_CPU_ELEMENTS_ONCE
+#define HEED_KERNELS_CPU_ELEMENTS_ONCE
+namespace heed::cpu {
+
+// The constants of one sweep, worked out once in double.
+struct AdamConstants {
+  float clip, beta1, beta2, step_size, root_correction, epsilon, coupled_decay, kept;
+};
+
+}  // namespace heed::cpu
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/elements.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+void run_fill(float* to, int64_t count, float value) {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR { store_upto(hn::Set(Floats(), value), to + i, left); });
+}
+
+void run_widen(const bf16* from, float* to, int64_t count) {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR { store_upto(load_upto(from + i, left), to + i, left); });
+}
+
+void run_narrow(const float* from, bf16* to, int64_t count) {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR { store_upto(load_upto(from + i, left), to + i, left); });
+}
+
+template <class T>
+HWY_INLINE void add_row(const T* x, T* into, int64_t count) {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    store_upto(hn::Add(load_upto(into + i, left), load_upto(x + i, left)), into + i, left);
+  });
+}
+void run_add_f32(const float* x, float* into, int64_t count) { add_row(x, into, count); }
+void run_add_bf16(const bf16* x, bf16* into, int64_t count) { add_row(x, into, count); }
+
+template <class T>
+HWY_INLINE void scale_row(T* x, float factor, int64_t count) {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    store_upto(hn::Mul(load_upto(x + i, left), hn::Set(Floats(), factor)), x + i, left);
+  });
+}
+void run_scale_f32(float* x, float factor, int64_t count) { scale_row(x, factor, count); }
+void run_scale_bf16(bf16* x, float factor, int64_t count) { scale_row(x, factor, count); }
+
+// Each lane sums its own column of 2^k-th elements in double, so that 10^8 small squares lose nothing.
+double run_squared_norm(const float* x, int64_t count) {
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, hn::ScalableTag<double>> narrow;
+  const int64_t n = static_cast<int64_t>(hn::Lanes(wide));
+  auto sum0 = hn::Zero(wide), sum1 = hn::Zero(wide);
+  int64_t i = 0;
+  for (; i + 2 * n <= count; i += 2 * n) {
+    const auto a = hn::PromoteTo(wide, hn::LoadU(narrow, x + i));
+    const auto b = hn::PromoteTo(wide, hn::LoadU(narrow, x + i + n));
+    sum0 = hn::MulAdd(a, a, sum0);
+    sum1 = hn::MulAdd(b, b, sum1);
+  }
+  double sum = hn::GetLane(hn::SumOfLanes(wide, hn::Add(sum0, sum1)));
+  for (; i < count; ++i) {
+    sum += static_cast<double>(x[i]) * x[i];
+  }
+  return sum;
+}
+
+void run_adam(const AdamConstants& k, const float* gradients, float* weights, float* first, float* second, bf16* copy,
+              int64_t count) {
+  const Floats d;
+  const auto set = [&](float x) HWY_ATTR { return hn::Set(d, x); };
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    Vec w = load_upto(weights + i, left);
+    const Vec g = hn::MulAdd(set(k.coupled_decay), w, hn::Mul(set(k.clip), load_upto(gradients + i, left)));
+    const Vec m = hn::MulAdd(set(k.beta1), load_upto(first + i, left), hn::Mul(set(1.0F - k.beta1), g));
+    const Vec v = hn::MulAdd(set(k.beta2), load_upto(second + i, left), hn::Mul(set(1.0F - k.beta2), hn::Mul(g, g)));
+    const Vec deviation = hn::MulAdd(hn::Sqrt(v), set(k.root_correction), set(k.epsilon));
+    w = hn::NegMulAdd(set(k.step_size), hn::Div(m, deviation), hn::Mul(set(k.kept), w));
+    store_upto(m, first + i, left);
+    store_upto(v, second + i, left);
+    store_upto(w, weights + i, left);
+    if (copy != nullptr) {
+      store_upto(w, copy + i, left);
+    }
+  });
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+
+HWY_EXPORT(run_fill);
+HWY_EXPORT(run_widen);
+HWY_EXPORT(run_narrow);
+HWY_EXPORT(run_add_f32);
+HWY_EXPORT(run_add_bf16);
+HWY_EXPORT(run_scale_f32);
+HWY_EXPORT(run_scale_bf16);
+HWY_EXPORT(run_squared_norm);
+HWY_EXPORT(run_adam);
+
+namespace {
+
+constexpr int64_t kPiece = 16 * 1024;  // elements per task of a flat sweep; also fixes the order of long sums
+
+// Calls body(row, first column, count) over pieces of all rows.
+template <class Body>
+void each_piece(Context& context, const View& x, Body&& body) {
+  const int64_t pieces = (x.columns() + kPiece - 1) / kPiece;
+  const RowTasks tasks(x.rows() * pieces, std::min(kPiece, x.columns()), context.pool.threads());
+  context.pool.run(tasks.count(), [&](int64_t task, int) {
+    for (int64_t piece = tasks.begin(task); piece < tasks.end(task); ++piece) {
+      const int64_t first = piece % pieces * kPiece;
+      body(piece / pieces, first, std::min(kPiece, x.columns() - first));
+    }
+  });
+}
+
+template <class T>
+T* at(const View& x, int64_t row, int64_t column) {
+  return host<T>(x).row(row) + column;
+}
+
+}  // namespace
+
+void fill(Context& context, const View& x, double value) {
+  each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
+    if (x.type() == DType::bf16) {
+      std::fill_n(at<bf16>(x, row, first), count, bf16(static_cast<float>(value)));
+    } else if (x.type() == DType::f32) {
+      HWY_DYNAMIC_DISPATCH(run_fill)(at<float>(x, row, first), count, static_cast<float>(value));
+    } else {
+      ensure(x.type() == DType::f64, "fill", "of {}", x.text());
+      std::fill_n(at<double>(x, row, first), count, value);
+    }
+  });
+}
+
+void copy(Context& context, const View& from, const View& to) {
+  ensure(from.rows() == to.rows() && from.columns() == to.columns(), "copy", "{} to {}", from.text(), to.text());
+  each_piece(context, from, [&](int64_t row, int64_t first, int64_t count) {
+    if (from.type() == to.type()) {
+      const int64_t offset = first * size_of(from.type());
+      std::memcpy(static_cast<std::byte*>(host_address(to.row_range(row, 1))) + offset,
+                  static_cast<const std::byte*>(host_address(from.row_range(row, 1))) + offset,
+                  static_cast<size_t>(count * size_of(from.type())));
+    } else if (from.type() == DType::bf16) {
+      HWY_DYNAMIC_DISPATCH(run_widen)(at<bf16>(from, row, first), at<float>(to, row, first), count);
+    } else {
+      HWY_DYNAMIC_DISPATCH(run_narrow)(at<float>(from, row, first), at<bf16>(to, row, first), count);
+    }
+  });
+}
+
+void add(Context& context, const View& x, const View& into) {
+  each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
+    if (x.type() == DType::bf16) {
+      HWY_DYNAMIC_DISPATCH(run_add_bf16)(at<bf16>(x, row, first), at<bf16>(into, row, first), count);
+    } else {
+      HWY_DYNAMIC_DISPATCH(run_add_f32)(at<float>(x, row, first), at<float>(into, row, first), count);
+    }
+  });
+}
+
+void scale(Context& context, const View& x, double factor) {
+  each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
+    if (x.type() == DType::bf16) {
+      HWY_DYNAMIC_DISPATCH(run_scale_bf16)(at<bf16>(x, row, first), static_cast<float>(factor), count);
+    } else {
+      HWY_DYNAMIC_DISPATCH(run_scale_f32)(at<float>(x, row, first), static_cast<float>(factor), count);
+    }
+  });
+}
+
+void squared_norm(Context& context, const View& x, const View& result) {
+  ensure(x.contiguous(), "squared norm", "of {}, which is not one piece", x.text());
+  const View flat(host_address(x), x.type(), 1, x.elements(), x.elements());
+  std::vector<double> sums(static_cast<size_t>((flat.columns() + kPiece - 1) / kPiece));
+  each_piece(context, flat, [&](int64_t, int64_t first, int64_t count) {
+    sums[static_cast<size_t>(first / kPiece)] = HWY_DYNAMIC_DISPATCH(run_squared_norm)(at<float>(flat, 0, first), count);
+  });
+  double total = 0.0;
+  for (const double sum : sums) {
+    total += sum;
+  }
+  *host<double>(result).data = total;
+}
+
+void adam(Context& context, const AdamSweep& call) {
+  const double norm = std::sqrt(*host<double>(call.squared_norm).data);
+  if (!std::isfinite(norm)) {
+    return;
+  }
+  const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
+  const bool decoupled = call.decay_kind == WeightDecay::decoupled;
+  const double step = static_cast<double>(call.step);
+  const AdamConstants constants{
+      .clip = static_cast<float>(clip),
+      .beta1 = static_cast<float>(call.beta1),
+      .beta2 = static_cast<float>(call.beta2),
+      .step_size = static_cast<float>(call.learning_rate / (1.0 - std::pow(call.beta1, step))),
+      .root_correction = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(call.beta2, step))),
+      .epsilon = static_cast<float>(call.epsilon),
+      .coupled_decay = static_cast<float>(decoupled ? 0.0 : call.weight_decay),
+      .kept = static_cast<float>(decoupled ? 1.0 - call.learning_rate * call.weight_decay : 1.0),
+  };
+  each_piece(context, call.weights, [&](int64_t, int64_t first, int64_t count) {
+    HWY_DYNAMIC_DISPATCH(run_adam)
+    (constants, at<float>(call.gradients, 0, first), at<float>(call.weights, 0, first),
+     at<float>(call.first_moments, 0, first), at<float>(call.second_moments, 0, first),
+     call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first), count);
+  });
+}
+
+}  // namespace heed::cpu
+#endif

@@ -1,0 +1,16 @@
+// Element-wise helpers and reductions over flat memory.
+#pragma once
+
+#include "kernels/cpu/context.h"
+#include "kernels/kernels.h"
+
+namespace heed::cpu {
+
+void fill(Context& context, const View& x, double value);
+void copy(Context& context, const View& from, const View& to);
+void add(Context& context, const View& x, const View& into);
+void scale(Context& context, const View& x, double factor);
+void squared_norm(Context& context, const View& x, const View& result);
+void adam(Context& context, const AdamSweep& call);
+
+}  // namespace heed::cpu

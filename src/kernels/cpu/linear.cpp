@@ -1,0 +1,239 @@
+#include "kernels/cpu/linear.h"
+
+#include <algorithm>
+
+#ifndef HEED_KERNELS_CPU_LINEAR_ONCE
+#define HEED_KERNELS_CPU_LINEAR_ONCE
+namespace heed::cpu {
+
+constexpr int64_t kBiasColumns = 128;  // of the output, in one task of the bias gradient
+
+struct GradientTarget {
+  View to;
+  Write write;
+  double scale;
+};
+
+}  // namespace heed::cpu
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/linear.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/activation-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+namespace {
+
+// ---- forward: what becomes of a tile of x W^T ----
+
+template <class T, Activation kind>
+void finish_rows(const LinearForward& call, const Tile& tile) {
+  const HostView<T> y = host<T>(call.y);
+  const float* const bias = call.bias.empty() ? nullptr : host<float>(call.bias).data + tile.first_column;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    const int64_t row = tile.first_row + r;
+    const float* const values = tile.values + r * tile.stride;
+    T* const out = y.row(row) + tile.first_column;
+    T* const before = call.before.empty() ? nullptr : host<T>(call.before).row(row) + tile.first_column;
+    const auto finish = [&](auto factor) {
+      each_vector(tile.columns, [&](int64_t c, int64_t left) HWY_ATTR {
+        Vec x = load(values + c);  // tiles are whole vectors wide
+        if (bias != nullptr) {
+          x = hn::Add(x, load_upto(bias + c, left));
+        }
+        if (before != nullptr) {
+          store_upto(x, before + c, left);
+        }
+        store_upto(factor(activate<kind>(x), tile.first_column + c), out + c, left);
+      });
+    };
+    if (call.dropout.active()) {
+      const DropoutRow drop(call.dropout, call.dropout.row(row));
+      finish([&](Vec x, int64_t column) HWY_ATTR { return hn::Mul(x, drop.factors(column)); });
+    } else {
+      finish([](Vec x, int64_t) HWY_ATTR { return x; });
+    }
+  }
+}
+
+// ---- backward ----
+
+template <class T, Activation kind>
+void activation_backward_row(const ActivationBackward& call, int64_t row) {
+  const T* const d_y = host<T>(call.d_y).row(row);
+  T* const d_before = host<T>(call.d_before).row(row);
+  const int64_t columns = call.d_y.columns();
+  if constexpr (kind == Activation::relu) {
+    const T* const y = host<T>(call.y).row(row);
+    const Vec scale = constant(call.dropout.scale());
+    each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
+      const auto passed = hn::Gt(load_upto(y + c, left), constant(0.0F));
+      store_upto(hn::IfThenElseZero(passed, hn::Mul(load_upto(d_y + c, left), scale)), d_before + c, left);
+    });
+  } else {
+    const T* const before = kind == Activation::none ? nullptr : host<T>(call.before).row(row);
+    const DropoutRow drop(call.dropout, call.dropout.row(row));
+    each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
+      Vec d = load_upto(d_y + c, left);
+      if (call.dropout.active()) {
+        d = hn::Mul(d, drop.factors(c));
+      }
+      if constexpr (kind != Activation::none) {
+        d = hn::Mul(d, slope<kind>(load_upto(before + c, left)));
+      }
+      store_upto(d, d_before + c, left);
+    });
+  }
+}
+
+void activation_backward_rows(const ActivationBackward& call, int64_t begin, int64_t end) {
+  with_activation(call.activation, [&]<Activation kind>() {
+    for (int64_t row = begin; row < end; ++row) {
+      if (call.d_y.type() == DType::bf16) {
+        activation_backward_row<bf16, kind>(call, row);
+      } else {
+        activation_backward_row<float, kind>(call, row);
+      }
+    }
+  });
+}
+
+// to (+)= scale * tile.
+template <class T>
+void write_gradient(const GradientTarget& target, const Tile& tile) {
+  const HostView<T> to = host<T>(target.to);
+  const Vec scale = constant(static_cast<float>(target.scale));
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    const float* const values = tile.values + r * tile.stride;
+    T* const out = to.row(tile.first_row + r) + tile.first_column;
+    each_vector(tile.columns, [&](int64_t c, int64_t left) HWY_ATTR {
+      Vec x = hn::Mul(load(values + c), scale);
+      if (target.write == Write::add) {
+        x = hn::Add(x, load_upto(out + c, left));
+      }
+      store_upto(x, out + c, left);
+    });
+  }
+}
+
+// Sums of columns [first, first + count) over all rows, in the order of the rows.
+template <class T>
+void sum_columns(const View& view, int64_t first, int64_t count, float* sums) {
+  const HostView<T> x = host<T>(view);
+  std::fill_n(sums, count, 0.0F);
+  for (int64_t r = 0; r < x.rows; ++r) {
+    const T* const row = x.row(r) + first;
+    each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
+      store_upto(hn::Add(load_upto(sums + c, left), load_upto(row + c, left)), sums + c, left);
+    });
+  }
+}
+
+void bias_gradient(const LinearWeightGradient& call, int64_t first, int64_t count) {
+  float sums[kBiasColumns];
+  if (call.d_y.type() == DType::bf16) {
+    sum_columns<bf16>(call.d_y, first, count, sums);
+  } else {
+    sum_columns<float>(call.d_y, first, count, sums);
+  }
+  float* const d_bias = host<float>(call.d_bias).data + first;
+  for (int64_t c = 0; c < count; ++c) {
+    const float sum = static_cast<float>(call.scale) * sums[c];
+    d_bias[c] = call.write == Write::add ? d_bias[c] + sum : sum;
+  }
+}
+
+}  // namespace
+
+void run_finish_tile(const LinearForward& call, const Tile& tile) {
+  const bool half = call.y.type() == DType::bf16;
+  with_activation(call.activation, [&]<Activation kind>() {
+    half ? finish_rows<bf16, kind>(call, tile) : finish_rows<float, kind>(call, tile);
+  });
+}
+void run_write_gradient(const GradientTarget& target, const Tile& tile) {
+  target.to.type() == DType::bf16 ? write_gradient<bf16>(target, tile) : write_gradient<float>(target, tile);
+}
+void run_activation_backward(const ActivationBackward& call, int64_t begin, int64_t end) {
+  activation_backward_rows(call, begin, end);
+}
+void run_bias_gradient(const LinearWeightGradient& call, int64_t first, int64_t count) {
+  bias_gradient(call, first, count);
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+
+HWY_EXPORT(run_finish_tile);
+HWY_EXPORT(run_write_gradient);
+HWY_EXPORT(run_activation_backward);
+HWY_EXPORT(run_bias_gradient);
+
+namespace {
+
+void take_output(const void* context, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(run_finish_tile)(*static_cast<const LinearForward*>(context), tile);
+}
+
+void take_gradient(const void* context, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(run_write_gradient)(*static_cast<const GradientTarget*>(context), tile);
+}
+
+void multiply_into(Context& context, const Operand& a, const Operand& b, Bf16Products products,
+                   const GradientTarget& target) {
+  const Panels panels =
+      pack_panels(context, b, products, context.shared_scratch.reserve<float>(panel_elements(b, products)));
+  multiply(context, a, panels, {take_gradient, &target});
+}
+
+}  // namespace
+
+PackedPanels::PackedPanels(Context& context, const View& matrix, Bf16Products products) {
+  const Operand weight{matrix, Lie::transposed};
+  memory_ = Tensor({panel_elements(weight, products)}, DType::f32);
+  panels_ = pack_panels(context, weight, products, memory_.data<float>());
+}
+
+Panels panels_of_weight(Context& context, const WeightView& weight, Bf16Products products) {
+  if (weight.packed != nullptr) {
+    return static_cast<const PackedPanels*>(weight.packed)->panels();
+  }
+  const Operand operand{weight.matrix, Lie::transposed};
+  return pack_panels(context, operand, products,
+                     context.shared_scratch.reserve<float>(panel_elements(operand, products)));
+}
+
+void linear(Context& context, Bf16Products products, const LinearForward& call) {
+  multiply(context, {call.x}, panels_of_weight(context, call.weight, products), {take_output, &call});
+}
+
+void activation_backward(Context& context, const ActivationBackward& call) {
+  const RowTasks tasks(call.d_y.rows(), call.d_y.columns(), context.pool.threads());
+  context.pool.run(tasks.count(), [&](int64_t task, int) {
+    HWY_DYNAMIC_DISPATCH(run_activation_backward)(call, tasks.begin(task), tasks.end(task));
+  });
+}
+
+void linear_input_gradient(Context& context, Bf16Products products, const LinearInputGradient& call) {
+  multiply_into(context, {call.d_y}, {call.weight.matrix}, products, {call.d_x, call.write, call.scale});
+}
+
+void linear_weight_gradient(Context& context, Bf16Products products, const LinearWeightGradient& call) {
+  multiply_into(context, {call.d_y, Lie::transposed}, {call.x}, products, {call.d_weight, call.write, call.scale});
+  if (!call.d_bias.empty()) {
+    const int64_t columns = call.d_bias.columns();
+    context.pool.run((columns + kBiasColumns - 1) / kBiasColumns, [&](int64_t task, int) {
+      const int64_t first = task * kBiasColumns;
+      HWY_DYNAMIC_DISPATCH(run_bias_gradient)(call, first, std::min(kBiasColumns, columns - first));
+    });
+  }
+}
+
+}  // namespace heed::cpu
+#endif

@@ -1,0 +1,28 @@
+// The linear layer: a product whose tiles get bias, activation and dropout while they are in cache, and its gradients.
+#pragma once
+
+#include "kernels/cpu/product.h"
+#include "kernels/kernels.h"
+
+namespace heed::cpu {
+
+// A weight's panels for x W^T, kept by whoever decodes with it.
+class PackedPanels final : public PackedWeight {
+ public:
+  PackedPanels(Context& context, const View& matrix, Bf16Products products);
+  const Panels& panels() const { return panels_; }
+
+ private:
+  Tensor memory_;
+  Panels panels_;
+};
+
+// The panels of W^T: packed ones, or packed now into the shared scratch.
+Panels panels_of_weight(Context& context, const WeightView& weight, Bf16Products products);
+
+void linear(Context& context, Bf16Products products, const LinearForward& call);
+void activation_backward(Context& context, const ActivationBackward& call);
+void linear_input_gradient(Context& context, Bf16Products products, const LinearInputGradient& call);
+void linear_weight_gradient(Context& context, Bf16Products products, const LinearWeightGradient& call);
+
+}  // namespace heed::cpu

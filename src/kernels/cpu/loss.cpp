@@ -1,0 +1,184 @@
+#include "kernels/cpu/loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/linear.h"
+
+#ifndef HEED_KERNELS_CPU_LOSS_ONCE
+#define HEED_KERNELS_CPU_LOSS_ONCE
+namespace heed::cpu {
+
+// One row's loss: logits in, losses and gradient out.
+struct LossRow {
+  int64_t vocabulary;
+  int32_t target;
+  float smoothing;
+  float* losses;     // two
+  View d_logits;     // one row, or empty
+};
+
+// What a tile of x W^T is turned into: logits of a block of rows.
+struct LogitsBlock {
+  const float* bias;
+  float* logits;
+  int64_t stride, first_row;
+};
+
+}  // namespace heed::cpu
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/loss.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+namespace {
+
+// d_logits = softmax(z) - q; `exponentials` holds e^(z - max), `total` their sum.
+template <class T>
+void write_gradient(const LossRow& row, const float* exponentials, float total) {
+  T* const d_logits = host<T>(row.d_logits).data;
+  const Vec scale = hn::Set(Floats(), 1.0F / total);
+  const Vec spread = hn::Set(Floats(), row.smoothing / static_cast<float>(row.vocabulary));
+  each_vector(row.vocabulary, [&](int64_t c, int64_t left) HWY_ATTR {
+    store_upto(hn::MulSub(load_upto(exponentials + c, left), scale, spread), d_logits + c, left);
+  });
+  const float target = exponentials[row.target] / total - row.smoothing / static_cast<float>(row.vocabulary);
+  d_logits[row.target] = static_cast<T>(target - (1.0F - row.smoothing));
+}
+
+void ignore_row(const LossRow& row) {
+  row.losses[0] = row.losses[1] = 0.0F;
+  if (row.d_logits.empty()) {
+    return;
+  }
+  if (row.d_logits.type() == DType::bf16) {
+    std::fill_n(host<bf16>(row.d_logits).data, row.vocabulary, bf16());
+  } else {
+    std::fill_n(host<float>(row.d_logits).data, row.vocabulary, 0.0F);
+  }
+}
+
+}  // namespace
+
+// Overwrites the logits with e^(z - max).
+void run_loss_row(const LossRow& row, float* logits) {
+  if (row.target < 0) {
+    return ignore_row(row);
+  }
+  const Floats d;
+  const float at_target = logits[row.target];
+  Vec highest = hn::Set(d, logits[0]);
+  Vec sum_of_logits = hn::Zero(d);
+  each_vector(row.vocabulary, [&](int64_t c, int64_t left) HWY_ATTR {
+    const Vec z = load_upto(logits + c, left);
+    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
+    highest = hn::IfThenElse(real, hn::Max(highest, z), highest);
+    sum_of_logits = hn::Add(sum_of_logits, z);
+  });
+  const float maximum = hn::GetLane(hn::MaxOfLanes(d, highest));
+  const Vec shift = hn::Set(d, maximum);
+  Vec sum = hn::Zero(d);
+  each_vector(row.vocabulary, [&](int64_t c, int64_t left) HWY_ATTR {
+    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
+    const Vec e = hn::IfThenElseZero(real, hn::Exp(d, hn::Sub(load_upto(logits + c, left), shift)));
+    store_upto(e, logits + c, left);
+    sum = hn::Add(sum, e);
+  });
+  const float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  const float log_sum_exp = maximum + std::log(total);
+  const float average = hn::GetLane(hn::SumOfLanes(d, sum_of_logits)) / static_cast<float>(row.vocabulary);
+  row.losses[0] = log_sum_exp - (1.0F - row.smoothing) * at_target - row.smoothing * average;
+  row.losses[1] = log_sum_exp - at_target;
+  if (!row.d_logits.empty()) {
+    row.d_logits.type() == DType::bf16 ? write_gradient<bf16>(row, logits, total)
+                                       : write_gradient<float>(row, logits, total);
+  }
+}
+
+void run_take_logits(const LogitsBlock& block, const Tile& tile) {
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    const float* const values = tile.values + r * tile.stride;
+    float* const to = block.logits + (tile.first_row - block.first_row + r) * block.stride + tile.first_column;
+    each_vector(tile.columns, [&](int64_t c, int64_t left) HWY_ATTR {
+      const Vec z = load(values + c);
+      store_upto(block.bias == nullptr ? z : hn::Add(z, load_upto(block.bias + tile.first_column + c, left)), to + c,
+                 left);
+    });
+  }
+}
+
+void run_widen_logits(const bf16* from, float* to, int64_t count) {
+  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR { store_upto(load_upto(from + c, left), to + c, left); });
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+
+HWY_EXPORT(run_loss_row);
+HWY_EXPORT(run_take_logits);
+HWY_EXPORT(run_widen_logits);
+
+namespace {
+
+// Rows whose logits one worker holds in f32 at a time: enough that the weight's panels are worth reading again, few
+// enough that the block stays near the core (48 rows of 8,000 are 1.5 MB).
+constexpr int64_t kBlockRows = 48;
+
+void take_logits(const void* context, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(run_take_logits)(*static_cast<const LogitsBlock*>(context), tile);
+}
+
+template <class Call>
+LossRow loss_row(const Call& call, int64_t r, int64_t vocabulary) {
+  return {vocabulary, host<int32_t>(call.targets).data[r], static_cast<float>(call.smoothing),
+          host<float>(call.losses).row(r), call.d_logits.empty() ? View() : call.d_logits.row_range(r, 1)};
+}
+
+}  // namespace
+
+void output_loss(Context& context, Bf16Products products, const OutputLoss& call) {
+  const int64_t rows = call.x.rows();
+  const int64_t vocabulary = call.weight.matrix.rows();
+  const int64_t stride = (vocabulary + 15) / 16 * 16;
+  const Panels panels = panels_of_weight(context, call.weight, products);
+  const int64_t block_rows = std::min(kBlockRows, std::max<int64_t>(1, rows / (4 * context.pool.threads())));
+  const int64_t blocks = (rows + block_rows - 1) / block_rows;
+  float* const all_logits = context.logits_scratch.reserve<float>(context.pool.threads() * block_rows * stride);
+  context.pool.run(blocks, [&](int64_t block, int worker) {
+    const int64_t first = block * block_rows;
+    const int64_t count = std::min(block_rows, rows - first);
+    float* const logits = all_logits + worker * block_rows * stride;
+    const LogitsBlock target{call.bias.empty() ? nullptr : host<float>(call.bias).data, logits, stride, first};
+    multiply_rows(context.scratch(worker), {call.x}, panels, first, count, {take_logits, &target});
+    for (int64_t r = 0; r < count; ++r) {
+      HWY_DYNAMIC_DISPATCH(run_loss_row)(loss_row(call, first + r, vocabulary), logits + r * stride);
+    }
+  });
+}
+
+void cross_entropy(Context& context, const CrossEntropy& call) {
+  const int64_t vocabulary = call.logits.columns();
+  const RowTasks tasks(call.logits.rows(), 4 * vocabulary, context.pool.threads());
+  context.pool.run(tasks.count(), [&](int64_t task, int worker) {
+    float* const logits = context.scratch(worker).reserve<float>(vocabulary);
+    for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
+      if (call.logits.type() == DType::bf16) {
+        HWY_DYNAMIC_DISPATCH(run_widen_logits)(host<bf16>(call.logits).row(r), logits, vocabulary);
+      } else {
+        std::copy_n(host<float>(call.logits).row(r), vocabulary, logits);
+      }
+      HWY_DYNAMIC_DISPATCH(run_loss_row)(loss_row(call, r, vocabulary), logits);
+    }
+  });
+}
+
+}  // namespace heed::cpu
+#endif

@@ -1,0 +1,12 @@
+// Residual add, dropout of the branch and normalization in one read; and its gradient.
+#pragma once
+
+#include "kernels/cpu/context.h"
+#include "kernels/kernels.h"
+
+namespace heed::cpu {
+
+void add_norm(Context& context, const AddNormForward& call);
+void add_norm_backward(Context& context, const AddNormBackward& call);
+
+}  // namespace heed::cpu

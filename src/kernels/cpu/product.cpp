@@ -1,0 +1,153 @@
+#include "kernels/cpu/product.h"
+
+#include <algorithm>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/errors.h"
+#include "kernels/cpu/product_kernels.h"
+
+namespace heed::cpu {
+namespace {
+
+constexpr int64_t kTileColumns = 256;  // of B's columns, in one task: with kDepthBlock deep panels, 512 KiB
+constexpr int64_t kTileRows = 144;
+constexpr int64_t kSmallestTileRows = 48;
+constexpr int64_t kSmallestTileColumns = 64;
+constexpr int64_t kTasksPerThread = 10;
+
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
+
+bool use_pairs(const Operand& b, Bf16Products products) {
+  return products == Bf16Products::pairs && b.matrix.type() == DType::bf16;
+}
+
+int64_t steps_of(int64_t depth, bool pairs) { return pairs ? (depth + 1) / 2 : depth; }
+
+// Task sizes: halved until there are enough tasks for the workers to share them evenly.
+struct Tiling {
+  Tiling(int64_t rows, int64_t columns, int threads) {
+    const auto too_few = [&] { return ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns) < kTasksPerThread * threads; };
+    while (threads > 1 && too_few() && tile_rows > kSmallestTileRows) {
+      tile_rows = std::max(kSmallestTileRows, tile_rows / 2);
+    }
+    while (threads > 1 && too_few() && tile_columns > kSmallestTileColumns) {
+      tile_columns /= 2;
+    }
+  }
+  int64_t tile_rows = kTileRows, tile_columns = kTileColumns;
+};
+
+struct Region {
+  int64_t first_row, rows, first_column, columns;
+};
+
+// One region of C by one worker. Sums of depth blocks before the last are kept in scratch.
+void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink) {
+  const ProductKernels& kernels = product_kernels();
+  const TileProduct product = b.pairs ? multiply_pairs_avx512bf16 : kernels.multiply;
+  const int64_t width = kernels.panel_columns;
+  const int64_t steps = steps_of(b.depth, b.pairs);
+  const int64_t block_steps = steps_of(kDepthBlock, b.pairs);
+  const int64_t sums_stride = round_up(region.columns, width);
+  const bool one_block = steps <= block_steps;
+
+  const int64_t left_elements = ceil_div(region.rows, kernels.tile_rows) * kernels.left_stride * block_steps;
+  float* const left = scratch.reserve<float>(left_elements + (one_block ? 0 : region.rows * sums_stride));
+  float* const sums = left + left_elements;
+  alignas(64) float tile[kMaxTileRows * kMaxPanelColumns];
+
+  for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {
+    const int64_t count = std::min(block_steps, steps - step);
+    const bool last = step + block_steps >= steps;
+    const LeftBlock block = kernels.bring_left(a, b.pairs, region.first_row, region.rows, step, count, left);
+    for (int64_t column = 0; column < region.columns; column += width) {
+      const float* const panel = b.data + (region.first_column + column) * steps + step * width;
+      for (int64_t row = 0; row < region.rows; row += kernels.tile_rows) {
+        const int64_t rows = std::min(kernels.tile_rows, region.rows - row);
+        LeftBlock part = block;
+        part.data += row / kernels.tile_rows * block.tile_stride;
+        float* const to = one_block ? tile : sums + row * sums_stride + column;
+        const int64_t stride = one_block ? width : sums_stride;
+        product(rows, count, part, panel, to, stride, step > 0);
+        if (last) {
+          sink.take(sink.context, {to, stride, region.first_row + row, rows, region.first_column + column,
+                                   std::min(width, region.columns - column)});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool has_bf16_pairs() {
+#if defined(__x86_64__)
+  // Asked of the processor itself; the operating system must also keep the wide registers.
+  return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw") && product_kernels().panel_columns == 32;
+#else
+  return false;
+#endif
+}
+
+Bf16Products fastest_bf16_products() {
+#if defined(__x86_64__)
+  // Zen runs vdpbf16ps at the rate of an f32 multiply-add, with twice the products. Intel's cores issue it at a quarter
+  // of that rate: there, widening to f32 is twice as fast (docs/performance.md).
+  unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool amd = __get_cpuid(0, &eax, &ebx, &ecx, &edx) != 0 && ebx == signature_AMD_ebx;
+  if (amd && has_bf16_pairs()) {
+    return Bf16Products::pairs;
+  }
+#endif
+  return Bf16Products::widened;
+}
+
+int64_t panel_elements(const Operand& b, Bf16Products products) {
+  return round_up(b.columns(), product_kernels().panel_columns) * steps_of(b.rows(), use_pairs(b, products));
+}
+
+Panels pack_panels(Context& context, const Operand& b, Bf16Products products, float* to) {
+  const ProductKernels& kernels = product_kernels();
+  const bool pairs = use_pairs(b, products);
+  const int64_t steps = steps_of(b.rows(), pairs);
+  const int64_t panels = ceil_div(b.columns(), kernels.panel_columns);
+  constexpr int64_t kStepsPerTask = 256;
+  const int64_t pieces = ceil_div(steps, kStepsPerTask);
+  context.pool.run(panels * pieces, [&](int64_t task, int) {
+    const int64_t panel = task / pieces;
+    const int64_t first = task % pieces * kStepsPerTask;
+    kernels.pack_panel(b, pairs, panel, first, std::min(kStepsPerTask, steps - first),
+                       to + (panel * steps + first) * kernels.panel_columns);
+  });
+  return {to, b.rows(), b.columns(), pairs};
+}
+
+void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
+  ensure(a.columns() == b.depth, "product", "{} columns against {} rows", a.columns(), b.depth);
+  const Tiling tiling(a.rows(), b.columns, context.pool.threads());
+  const int64_t row_tiles = ceil_div(a.rows(), tiling.tile_rows);
+  const int64_t column_tiles = ceil_div(b.columns, tiling.tile_columns);
+  context.pool.run(row_tiles * column_tiles, [&](int64_t task, int worker) {
+    // Neighbouring tasks share panels, which another worker may just have brought into the shared cache.
+    const int64_t row = task % row_tiles * tiling.tile_rows;
+    const int64_t column = task / row_tiles * tiling.tile_columns;
+    multiply_region(context.scratch(worker), a, b,
+                    {row, std::min(tiling.tile_rows, a.rows() - row), column,
+                     std::min(tiling.tile_columns, b.columns - column)},
+                    sink);
+  });
+}
+
+void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink) {
+  for (int64_t column = 0; column < b.columns; column += kTileColumns) {
+    multiply_region(scratch, a, b, {first_row, rows, column, std::min(kTileColumns, b.columns - column)}, sink);
+  }
+}
+
+}  // namespace heed::cpu

@@ -1,0 +1,65 @@
+// Matrix products: C = A B over panels of B, tile by tile of C, each tile handed to a sink while it is in cache.
+//
+// Each element's sum runs over k in order, in blocks of kDepthBlock, and depends on nothing else: not on the other rows or
+// columns, the tiling, the thread, or whether B was packed before. Rows of a product are therefore the same bits in any
+// batch.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cpu/context.h"
+#include "tensor/tensor.h"
+
+namespace heed::cpu {
+
+// How bf16 operands are multiplied. Both accumulate in f32.
+enum class Bf16Products : uint8_t {
+  widened,  // converted to f32 while a tile is brought into cache: exact products at the f32 rate
+  pairs,    // the instruction that multiplies and adds pairs, where the processor runs it at full rate
+};
+
+bool has_bf16_pairs();               // the processor knows the instruction
+Bf16Products fastest_bf16_products();  // on this processor, by its kind: a timing would make results depend on the load
+
+enum class Lie : uint8_t { straight, transposed };  // the operand is the matrix as it lies in memory, or its transpose
+
+struct Operand {
+  View matrix;
+  Lie lie = Lie::straight;
+
+  int64_t rows() const { return lie == Lie::straight ? matrix.rows() : matrix.columns(); }
+  int64_t columns() const { return lie == Lie::straight ? matrix.columns() : matrix.rows(); }
+};
+
+// B rearranged: panels of `columns_per_panel` columns, each [depth][columns_per_panel], the last one filled up with
+// zeros. With Bf16Products::pairs an element is two bf16 of neighbouring k, otherwise one f32.
+struct Panels {
+  const float* data = nullptr;
+  int64_t depth = 0, columns = 0;
+  bool pairs = false;
+};
+
+// A finished part of C: rows x columns values, row r at values + r * stride.
+struct Tile {
+  const float* values;
+  int64_t stride, first_row, rows, first_column, columns;
+};
+
+// Consumes tiles; called by several workers at once, for disjoint tiles.
+struct Sink {
+  void (*take)(const void* context, const Tile& tile);
+  const void* context;
+};
+
+// 4-byte elements that the panels of `b` take.
+int64_t panel_elements(const Operand& b, Bf16Products products);
+// Fills `to` (panel_elements long), all workers taking part.
+Panels pack_panels(Context& context, const Operand& b, Bf16Products products, float* to);
+
+// All of A B, cut into tiles that the workers claim.
+void multiply(Context& context, const Operand& a, const Panels& b, Sink sink);
+// Some rows of A B, by this worker alone.
+void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
+
+}  // namespace heed::cpu

@@ -1,0 +1,294 @@
+#include "kernels/cpu/product_kernels.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/product_kernels.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+namespace {
+
+// Accumulators, a panel row and one broadcast fit in the registers: 24 + 2 + 1 of 32, or 12 + 2 + 1 of 16.
+#if HWY_TARGET == HWY_AVX3
+constexpr int kRows = 12;
+#else
+constexpr int kRows = 6;
+#endif
+constexpr int kVectors = 2;
+
+int64_t panel_width() { return kVectors * lanes(); }
+int64_t left_stride() { return (kRows + lanes() - 1) / lanes() * lanes(); }
+
+// ---- tile product ----
+
+template <int Rows>
+void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile,
+                             int64_t stride, bool add) {
+  const Floats d;
+  const int64_t n = lanes();
+  Vec sums0[Rows], sums1[Rows];
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    sums0[r] = add ? load(tile + r * stride) : hn::Zero(d);
+    sums1[r] = add ? load(tile + r * stride + n) : hn::Zero(d);
+  }
+  // Three base pointers and one stride reach all rows with the processor's own address arithmetic.
+  const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
+  for (int64_t step = 0; step < steps; ++step) {
+    hwy::Prefetch(panel + 16 * n);
+    hwy::Prefetch(panel + 17 * n);
+    const Vec b0 = hn::Load(d, panel);
+    const Vec b1 = hn::Load(d, panel + n);
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      const Vec x = hn::Set(d, left[r / 4][r % 4 * a.row_stride]);
+      sums0[r] = hn::MulAdd(x, b0, sums0[r]);
+      sums1[r] = hn::MulAdd(x, b1, sums1[r]);
+    }
+    panel += 2 * n;
+    left[0] += a.step_stride;
+    left[1] += a.step_stride;
+    left[2] += a.step_stride;
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    store(sums0[r], tile + r * stride);
+    store(sums1[r], tile + r * stride + n);
+  }
+}
+
+using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, bool);
+
+constexpr Product kProducts[] = {
+    tile_product<1>, tile_product<2>, tile_product<3>, tile_product<4>,  tile_product<5>,  tile_product<6>,
+#if HWY_TARGET == HWY_AVX3
+    tile_product<7>, tile_product<8>, tile_product<9>, tile_product<10>, tile_product<11>, tile_product<12>,
+#endif
+};
+
+void multiply(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride, bool add) {
+  kProducts[rows - 1](steps, a, panel, tile, stride, add);
+}
+
+// ---- reading operands as 4-byte elements: f32, bf16 widened, or a pair of bf16 ----
+
+const uint16_t* halves(const bf16* from) { return reinterpret_cast<const uint16_t*>(from); }
+
+// Elements [k, k + lanes) of one row, of which `count` exist; zeros behind them.
+HWY_INLINE Vec along_row(const float* row, int64_t k, int64_t count) {
+  return count >= lanes() ? load(row + k) : load_part(row + k, count);
+}
+HWY_INLINE Vec along_row(const bf16* row, int64_t k, int64_t count) {
+  return count >= lanes() ? load(row + k) : load_part(row + k, count);
+}
+
+// Neighbouring bf16 of one row as they lie, which is a pair per 4 bytes; `count` counts bf16.
+HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
+  const hn::Repartition<uint16_t, Floats> d;
+  const auto both = count >= 2 * lanes() ? hn::LoadU(d, halves(row + k))
+                                         : hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, halves(row + k));
+  return hn::BitCast(Floats(), both);
+}
+
+// The pairs that two rows form, column by column.
+HWY_INLINE Vec pairs_of_rows(const bf16* even, const bf16* odd, int64_t count) {
+  const Words d;
+  const HalfWords h;
+  const auto mask = hn::FirstN(h, static_cast<size_t>(count));
+  const auto part = [&](const bf16* from) {
+    return hn::PromoteTo(d, count >= lanes() ? hn::LoadU(h, halves(from)) : hn::MaskedLoad(mask, h, halves(from)));
+  };
+  const WordVec low = part(even);
+  return hn::BitCast(Floats(), odd == nullptr ? low : hn::Or(low, hn::ShiftLeft<16>(part(odd))));
+}
+
+// ---- straight operands: steps are rows of the matrix ----
+
+// A block of columns of the matrix, to be cut into strips of `strip` columns, each [steps][stride], the stride a whole
+// number of vectors. A row of the matrix is read once from end to end, whatever the strips: rows may lie a page apart.
+// What stands between strip and stride, or beyond the block's columns, is the matrix's own next columns, or zero.
+struct ColumnBlock {
+  int64_t first_step, steps, first_column, columns, strip, stride;
+};
+
+template <class Read>
+HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, float* to, Read read) {
+  const int64_t strips = (block.columns + block.strip - 1) / block.strip;
+  for (int64_t step = 0; step < block.steps; ++step) {
+    for (int64_t s = 0; s < strips; ++s) {
+      float* const out = to + (s * block.steps + step) * block.stride;
+      const int64_t column = block.first_column + s * block.strip;
+      for (int64_t c = 0; c < block.stride; c += lanes()) {
+        const int64_t count = matrix_columns - column - c;
+        store(count > 0 ? read(block.first_step + step, column + c, count) : hn::Zero(Floats()), out + c);
+      }
+    }
+  }
+}
+
+template <class T>
+void copy_columns(const HostView<T>& from, const ColumnBlock& block, float* to) {
+  write_strips(block, from.columns, to, [&](int64_t k, int64_t column, int64_t count) {
+    return along_row(from.row(k) + column, 0, count);
+  });
+}
+
+void pair_columns(const HostView<bf16>& from, const ColumnBlock& block, float* to) {
+  write_strips(block, from.columns, to, [&](int64_t step, int64_t column, int64_t count) {
+    const int64_t k = 2 * step;
+    return pairs_of_rows(from.row(k) + column, k + 1 < from.rows ? from.row(k + 1) + column : nullptr, count);
+  });
+}
+
+// ---- transposed operands: steps run along the rows of the matrix ----
+
+// Four vectors, each the steps of one row, become per step the four rows side by side, written to to[step * width].
+HWY_INLINE void store_four_rows(Vec r0, Vec r1, Vec r2, Vec r3, int64_t steps, int64_t width, float* to) {
+  const Floats d;
+  const hn::Repartition<double, Floats> wide;
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, r0, r1));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, r2, r3));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, r0, r1));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, r2, r3));
+  // Block b of vector j now holds the four rows at step 4 b + j.
+  alignas(64) float quads[4][hn::MaxLanes(Floats())];
+  store(hn::BitCast(d, hn::InterleaveLower(wide, low01, low23)), quads[0]);
+  store(hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23)), quads[1]);
+  store(hn::BitCast(d, hn::InterleaveLower(wide, high01, high23)), quads[2]);
+  store(hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23)), quads[3]);
+  const hn::Full128<float> quad;
+  for (int64_t step = 0; step < steps; ++step) {
+    hn::StoreU(hn::Load(quad, quads[step % 4] + step / 4 * 4), quad, to + step * width);
+  }
+}
+
+// to[step][0, width) from `columns` rows of the matrix; read(row, step) gives a vector of steps, zeros past the end.
+template <class Read>
+HWY_INLINE void transpose_rows(int64_t columns, int64_t steps, int64_t width, float* to, Read read) {
+  for (int64_t column = 0; column < width; column += 4) {
+    for (int64_t step = 0; step < steps; step += lanes()) {
+      const auto row = [&](int64_t r) { return column + r < columns ? read(column + r, step) : hn::Zero(Floats()); };
+      store_four_rows(row(0), row(1), row(2), row(3), std::min(lanes(), steps - step), width,
+                      to + step * width + column);
+    }
+  }
+}
+
+// ---- packing ----
+
+template <class T>
+void pack_panel_of(const Operand& b, int64_t first_column, int64_t columns, int64_t first, int64_t steps, float* to) {
+  const HostView<T> from = host<T>(b.matrix);
+  if (b.lie == Lie::straight) {
+    copy_columns(from, {first, steps, first_column, columns, panel_width(), panel_width()}, to);
+  } else {
+    transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
+      return along_row(from.row(first_column + row) + first, step, steps - step);
+    });
+  }
+}
+
+void pack_panel_of_pairs(const Operand& b, int64_t first_column, int64_t columns, int64_t first, int64_t steps,
+                         float* to) {
+  const HostView<bf16> from = host<bf16>(b.matrix);
+  if (b.lie == Lie::straight) {
+    pair_columns(from, {first, steps, first_column, columns, panel_width(), panel_width()}, to);
+  } else {
+    const int64_t depth = std::min(2 * steps, from.columns - 2 * first);
+    transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
+      return pairs_along_row(from.row(first_column + row) + 2 * first, 2 * step, depth - 2 * step);
+    });
+  }
+}
+
+void pack_panel(const Operand& b, bool pairs, int64_t panel, int64_t first, int64_t steps, float* to) {
+  const int64_t first_column = panel * panel_width();
+  const int64_t columns = std::min(panel_width(), b.columns() - first_column);
+  if (pairs) {
+    pack_panel_of_pairs(b, first_column, columns, first, steps, to);
+  } else if (b.matrix.type() == DType::bf16) {
+    pack_panel_of<bf16>(b, first_column, columns, first, steps, to);
+  } else {
+    pack_panel_of<float>(b, first_column, columns, first, steps, to);
+  }
+}
+
+// A's rows as f32, step beside step.
+void widen_rows(const HostView<bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
+                float* to) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const bf16* const row = from.row(first_row + r) + first_step;
+    float* const out = to + r * steps;
+    for_columns(
+        steps, [&](int64_t k) { store(load(row + k), out + k); },
+        [&](int64_t k, int64_t count) { store_part(load_part(row + k, count), out + k, count); });
+  }
+}
+
+// A's rows as pairs, the last one filled up with a zero where the depth is odd.
+void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
+                float* to) {
+  const int64_t depth = std::min(2 * steps, from.columns - 2 * first_step);
+  for (int64_t r = 0; r < rows; ++r) {
+    const bf16* const row = from.row(first_row + r) + 2 * first_step;
+    for (int64_t step = 0; step < steps; step += lanes()) {
+      store_part(pairs_along_row(row, 2 * step, depth - 2 * step), to + r * steps + step,
+                 std::min(lanes(), steps - step));
+    }
+  }
+}
+
+LeftBlock bring_left(const Operand& a, bool pairs, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
+                     float* scratch) {
+  if (a.lie == Lie::transposed) {
+    const ColumnBlock block{first_step, steps, first_row, rows, kRows, left_stride()};
+    if (pairs) {
+      pair_columns(host<bf16>(a.matrix), block, scratch);
+    } else if (a.matrix.type() == DType::bf16) {
+      copy_columns(host<bf16>(a.matrix), block, scratch);
+    } else {
+      copy_columns(host<float>(a.matrix), block, scratch);
+    }
+    return {scratch, 1, left_stride(), left_stride() * steps};
+  }
+  if (a.matrix.type() == DType::f32) {
+    const HostView<float> from = host<float>(a.matrix);
+    return {from.row(first_row) + first_step, from.stride, 1, kRows * from.stride};
+  }
+  const HostView<bf16> from = host<bf16>(a.matrix);
+  if (!pairs) {
+    widen_rows(from, first_row, rows, first_step, steps, scratch);
+    return {scratch, steps, 1, kRows * steps};
+  }
+  const bool readable_in_place = 2 * (first_step + steps) <= from.columns && from.stride % 2 == 0 &&
+                                 reinterpret_cast<uintptr_t>(from.data) % sizeof(float) == 0;
+  if (readable_in_place) {
+    return {reinterpret_cast<const float*>(from.row(first_row)) + first_step, from.stride / 2, 1, kRows * (from.stride / 2)};
+  }
+  copy_pairs(from, first_row, rows, first_step, steps, scratch);
+  return {scratch, steps, 1, kRows * steps};
+}
+
+}  // namespace
+
+const ProductKernels* make_product_kernels() {
+  static const ProductKernels kernels{kRows, left_stride(), panel_width(), multiply, pack_panel, bring_left};
+  return &kernels;
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+
+HWY_EXPORT(make_product_kernels);
+
+const ProductKernels& product_kernels() { return *HWY_DYNAMIC_DISPATCH(make_product_kernels)(); }
+
+}  // namespace heed::cpu
+#endif

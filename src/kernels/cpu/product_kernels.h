@@ -1,0 +1,41 @@
+// The innermost loops of a product, one set per instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/product.h"
+
+namespace heed::cpu {
+
+inline constexpr int64_t kDepthBlock = 512;  // k's per pass: a panel of this depth stays in the second-level cache
+inline constexpr int64_t kMaxTileRows = 12;
+inline constexpr int64_t kMaxPanelColumns = 64;
+
+// A block of A as the inner loop reads it: of tile t (tile_rows rows), element (row, step) lies at
+// data + t * tile_stride + row * row_stride + step * step_stride. A step is one k, or a pair of them.
+struct LeftBlock {
+  const float* data;
+  int64_t row_stride, step_stride, tile_stride;
+};
+
+// tile[rows, panel columns] (+)= A block x one panel, over `steps` steps.
+using TileProduct = void (*)(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride,
+                             bool add);
+
+struct ProductKernels {
+  int64_t tile_rows, left_stride, panel_columns;  // left_stride >= tile_rows: of scratch for A, per row tile and step
+  TileProduct multiply;
+  // Panel number `panel` of B, steps [first, first + steps).
+  void (*pack_panel)(const Operand& b, bool pairs, int64_t panel, int64_t first, int64_t steps, float* to);
+  // Rows [first_row, +rows), steps [first_step, +steps) of A, brought into `scratch` unless A can be read where it lies.
+  LeftBlock (*bring_left)(const Operand& a, bool pairs, int64_t first_row, int64_t rows, int64_t first_step,
+                          int64_t steps, float* scratch);
+};
+
+const ProductKernels& product_kernels();  // of the best instruction set here
+
+// vdpbf16ps on 12 rows x 2 vectors of 16 columns; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32.
+void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile,
+                               int64_t stride, bool add);
+
+}  // namespace heed::cpu

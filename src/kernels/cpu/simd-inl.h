@@ -1,0 +1,141 @@
+// Vector building blocks of the CPU kernels, compiled once per instruction set. Everything computes in f32, whatever the
+// storage type; the same lane does the same arithmetic at any place in a row, so cutting rows differently changes no bit.
+
+#if defined(HEED_KERNELS_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_SIMD_INL_H_
+#undef HEED_KERNELS_CPU_SIMD_INL_H_
+#else
+#define HEED_KERNELS_CPU_SIMD_INL_H_
+#endif
+
+#include <hwy/highway.h>
+// highway.h first: it defines what the next one needs.
+#include <hwy/cache_control.h>
+#include <hwy/contrib/math/math-inl.h>
+
+#include <cstdint>
+
+#include "kernels/dropout.h"
+#include "tensor/dtype.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using Ints = hn::RebindToSigned<Floats>;
+using Words = hn::RebindToUnsigned<Floats>;
+using HalfWords = hn::Rebind<uint16_t, Floats>;  // as many 16-bit lanes as there are floats
+using Vec = hn::Vec<Floats>;
+using WordVec = hn::Vec<Words>;
+
+HWY_INLINE int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Floats())); }
+
+// ---- loads and stores that convert ----
+
+HWY_INLINE Vec load(const float* from) { return hn::LoadU(Floats(), from); }
+HWY_INLINE Vec load(const bf16* from) {
+  const auto halves = hn::LoadU(HalfWords(), reinterpret_cast<const uint16_t*>(from));
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
+}
+
+// The first `count` elements, zeros behind them; reads nothing beyond.
+HWY_INLINE Vec load_part(const float* from, int64_t count) {
+  return hn::MaskedLoad(hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), from);
+}
+HWY_INLINE Vec load_part(const bf16* from, int64_t count) {
+  const HalfWords d;
+  const auto halves = hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d,
+                                     reinterpret_cast<const uint16_t*>(from));
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
+}
+
+// The 16 bits of each lane as bf16: to nearest, ties to even, NaN kept quiet.
+HWY_INLINE hn::Vec<HalfWords> round_to_bf16(Vec x) {
+  const Words d;
+  const WordVec u = hn::BitCast(d, x);
+  const WordVec odd = hn::And(hn::ShiftRight<16>(u), hn::Set(d, 1U));
+  const WordVec rounded = hn::ShiftRight<16>(hn::Add(u, hn::Add(odd, hn::Set(d, 0x7fffU))));
+  const WordVec quiet = hn::Or(hn::ShiftRight<16>(u), hn::Set(d, 0x40U));
+  return hn::TruncateTo(HalfWords(), hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(x)), quiet, rounded));
+}
+
+HWY_INLINE void store(Vec x, float* to) { hn::StoreU(x, Floats(), to); }
+HWY_INLINE void store(Vec x, bf16* to) {
+  hn::StoreU(round_to_bf16(x), HalfWords(), reinterpret_cast<uint16_t*>(to));
+}
+HWY_INLINE void store_part(Vec x, float* to, int64_t count) {
+  hn::BlendedStore(x, hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), to);
+}
+HWY_INLINE void store_part(Vec x, bf16* to, int64_t count) {
+  const HalfWords d;
+  hn::BlendedStore(round_to_bf16(x), hn::FirstN(d, static_cast<size_t>(count)), d, reinterpret_cast<uint16_t*>(to));
+}
+
+// Calls body(column, count) over [0, columns): count is a whole vector but perhaps for the last call.
+template <class Whole, class Part>
+HWY_INLINE void for_columns(int64_t columns, Whole&& whole, Part&& part) {
+  const int64_t n = lanes();
+  int64_t c = 0;
+  for (; c + n <= columns; c += n) {
+    whole(c);
+  }
+  if (c < columns) {
+    part(c, columns - c);
+  }
+}
+
+// The first min(count, lanes) elements.
+template <class T>
+HWY_INLINE Vec load_upto(const T* from, int64_t count) {
+  return HWY_LIKELY(count >= lanes()) ? load(from) : load_part(from, count);
+}
+template <class T>
+HWY_INLINE void store_upto(Vec x, T* to, int64_t count) {
+  HWY_LIKELY(count >= lanes()) ? store(x, to) : store_part(x, to, count);
+}
+
+// Calls body(column, left) at every vector's first column; `left` columns are still to come.
+template <class Body>
+HWY_INLINE void each_vector(int64_t columns, Body&& body) {
+  for (int64_t c = 0; c < columns; c += lanes()) {
+    body(c, columns - c);
+  }
+}
+
+// ---- dropout ----
+
+// The factors of columns [column, column + lanes): 0 or scale, as Dropout::factor gives them one at a time.
+class DropoutRow {
+ public:
+  HWY_INLINE DropoutRow(const Dropout& dropout, const RowRandom& row)
+      : row_(row), threshold_(dropout.threshold), scale_(dropout.scale()) {}
+
+  HWY_INLINE Vec factors(int64_t column) const {
+    const Words d;
+    const WordVec columns = hn::Add(hn::Iota(d, 0U), hn::Set(d, static_cast<uint32_t>(column)));
+    WordVec x = hn::Xor(hn::ShiftRight<1>(columns), hn::Set(d, row_.first));
+    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
+    x = hn::Xor(x, hn::ShiftRight<15>(x));
+    x = hn::Add(x, hn::Set(d, row_.second));
+    x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
+    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    const auto odd = hn::TestBit(columns, hn::Set(d, 1U));
+    const WordVec draw = hn::IfThenElse(odd, hn::ShiftRight<16>(x), hn::And(x, hn::Set(d, 0xffffU)));
+    // Kept when draw >= threshold; both are small, so signed comparison serves.
+    const auto kept = hn::Gt(hn::BitCast(Ints(), draw), hn::Set(Ints(), static_cast<int32_t>(threshold_) - 1));
+    return hn::IfThenElseZero(hn::RebindMask(Floats(), kept), hn::Set(Floats(), scale_));
+  }
+
+ private:
+  RowRandom row_;
+  uint32_t threshold_;
+  float scale_;
+};
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEED_KERNELS_CPU_SIMD_INL_H_

@@ -1,0 +1,33 @@
+// Dropout as its counter: what a kernel needs to draw the same mask again.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/random.h"
+#include "base/strong.h"
+
+namespace heed {
+
+// Value (row, column) is dropped when the 16-bit draw of (key, first_row + row, column) is below `threshold`; what is
+// kept is scaled by 1 / (1 - threshold / 65536), so that the expectation is exact for the probability really used.
+struct Dropout {
+  RandomKey key;
+  uint64_t first_row = 0;
+  uint32_t threshold = 0;  // 0: nothing is dropped, nothing is drawn
+
+  static Dropout none() { return {}; }
+  static Dropout of(Probability p, RandomKey key, uint64_t first_row) {
+    return {key, first_row, static_cast<uint32_t>(std::lround(static_cast<double>(p.value) * 65536.0))};
+  }
+
+  bool active() const { return threshold > 0; }
+  float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold)); }
+  // The factor of one value: 0 or scale(). Vector kernels compute the same, many columns at a time.
+  float factor(const RowRandom& row, uint32_t column) const {
+    return row.draw16(column) < threshold ? 0.0F : scale();
+  }
+  RowRandom row(int64_t index) const { return RowRandom(key, first_row + static_cast<uint64_t>(index)); }
+};
+
+}  // namespace heed

@@ -1,0 +1,53 @@
+// The gradients' squared norm, and the sweep that clips, updates and copies.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reference/reference_backend.h"
+#include "kernels/reference/values.h"
+
+namespace heed {
+
+using reference::Values;
+
+void ReferenceBackend::squared_norm(View x, View result) {
+  const Values values(x);
+  double sum = 0.0;
+  for (int64_t r = 0; r < values.rows(); ++r) {
+    for (int64_t c = 0; c < values.columns(); ++c) {
+      sum += values(r, c) * values(r, c);
+    }
+  }
+  reference::set(result, 0, 0, sum);
+}
+
+void ReferenceBackend::adam(const AdamSweep& call) {
+  const double norm = std::sqrt(reference::get(call.squared_norm, 0, 0));
+  if (!std::isfinite(norm)) {
+    return;
+  }
+  const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
+  const double correction1 = 1.0 - std::pow(call.beta1, static_cast<double>(call.step));
+  const double correction2 = 1.0 - std::pow(call.beta2, static_cast<double>(call.step));
+  const Values gradients(call.gradients);
+  Values weights(call.weights), first(call.first_moments), second(call.second_moments);
+  for (int64_t i = 0; i < weights.columns(); ++i) {
+    double& w = weights(0, i);
+    double& m = first(0, i);
+    double& v = second(0, i);
+    double g = clip * gradients(0, i);
+    if (call.decay_kind == WeightDecay::coupled) {
+      g += call.weight_decay * w;
+    } else {
+      w -= call.learning_rate * call.weight_decay * w;
+    }
+    m = call.beta1 * m + (1.0 - call.beta1) * g;
+    v = call.beta2 * v + (1.0 - call.beta2) * g * g;
+    w -= call.learning_rate * (m / correction1) / (std::sqrt(v / correction2) + call.epsilon);
+  }
+  reference::write(weights, call.weights);
+  reference::write(first, call.first_moments);
+  reference::write(second, call.second_moments);
+  reference::write(Values(call.weights), call.copy);
+}
+
+}  // namespace heed

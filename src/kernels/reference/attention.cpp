@@ -1,0 +1,179 @@
+// P = softmax(scale * Q K^T over what is visible), output = dropout(P) V, and its gradients.
+#include <cmath>
+#include <limits>
+
+#include "kernels/reference/reference_backend.h"
+#include "kernels/reference/values.h"
+
+namespace heed {
+namespace {
+
+using reference::Values;
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+// One sequence's queries and keys under one head: where their rows lie, and which columns belong to the head.
+class Block {
+ public:
+  Block(const AttentionSettings& settings, const Segments& segments, const KeyValueView& memory, int64_t head_width,
+        int64_t sequence, int64_t head)
+      : queries(segments.length(sequence)),
+        keys(memory.segments->length(sequence)),
+        head_width_(head_width),
+        settings_(settings),
+        segments_(segments),
+        memory_(memory),
+        sequence_(sequence),
+        head_(head) {}
+
+  int64_t query_row(int64_t i) const { return segments_.begin(sequence_) + i; }
+  int64_t key_row(int64_t j) const { return memory_.row(sequence_, j); }
+  int64_t query_column(int64_t c) const { return head_ * head_width_ + c; }
+  int64_t key_column(int64_t c) const {
+    return head_ / (settings_.heads / settings_.key_value_heads) * head_width_ + c;
+  }
+
+  bool sees(int64_t i, int64_t j) const {
+    return settings_.visibility.sees(keys - queries + i, j) &&
+           (settings_.mask == nullptr || settings_.mask->sees(sequence_, i, j));
+  }
+
+  double dropout_factor(int64_t i, int64_t j) const {
+    const Dropout& dropout = settings_.dropout;
+    if (!dropout.active()) {
+      return 1.0;
+    }
+    const uint64_t row =
+        (dropout.first_row + static_cast<uint64_t>(query_row(i))) * static_cast<uint64_t>(settings_.heads) +
+        static_cast<uint64_t>(head_);
+    return static_cast<double>(dropout.factor(RowRandom(dropout.key, row), static_cast<uint32_t>(j)));
+  }
+
+  // a[query i] . b[key j], over the head's columns.
+  double dot(const Values& a, int64_t i, const Values& b, int64_t j) const {
+    double sum = 0.0;
+    for (int64_t c = 0; c < head_width_; ++c) {
+      sum += a(query_row(i), query_column(c)) * b(key_row(j), key_column(c));
+    }
+    return sum;
+  }
+
+  // a[query i] += factor * b[key j], and the other way round.
+  void add_key_to_query(Values& a, int64_t i, double factor, const Values& b, int64_t j) const {
+    for (int64_t c = 0; c < head_width_; ++c) {
+      a(query_row(i), query_column(c)) += factor * b(key_row(j), key_column(c));
+    }
+  }
+  void add_query_to_key(Values& b, int64_t j, double factor, const Values& a, int64_t i) const {
+    for (int64_t c = 0; c < head_width_; ++c) {
+      b(key_row(j), key_column(c)) += factor * a(query_row(i), query_column(c));
+    }
+  }
+
+  const int64_t queries, keys;
+
+ private:
+  int64_t head_width_;
+  const AttentionSettings& settings_;
+  const Segments& segments_;
+  const KeyValueView& memory_;
+  int64_t sequence_, head_;
+};
+
+// scale * q.k where the query sees the key, -infinity elsewhere.
+double score(const Block& block, const AttentionSettings& settings, const Values& queries, int64_t i,
+             const Values& keys, int64_t j) {
+  return block.sees(i, j) ? settings.scale * block.dot(queries, i, keys, j) : kMinusInfinity;
+}
+
+double log_sum_exp_of(const std::vector<double>& scores) {
+  double largest = kMinusInfinity;
+  for (const double s : scores) {
+    largest = std::max(largest, s);
+  }
+  if (largest == kMinusInfinity) {
+    return kMinusInfinity;
+  }
+  double sum = 0.0;
+  for (const double s : scores) {
+    sum += std::exp(s - largest);
+  }
+  return largest + std::log(sum);
+}
+
+// A score's probability; 0 where nothing is seen at all.
+double probability(double score, double log_sum_exp) {
+  return score == kMinusInfinity ? 0.0 : std::exp(score - log_sum_exp);
+}
+
+}  // namespace
+
+void ReferenceBackend::attention(const AttentionForward& call) {
+  const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
+  const int64_t heads = call.settings.heads;
+  Values output(queries.rows(), queries.columns()), log_sum_exp(queries.rows(), heads);
+  int64_t next_weight = 0;
+  for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
+    for (int64_t head = 0; head < heads; ++head) {
+      const Block block(call.settings, *call.segments, call.memory, queries.columns() / heads, sequence, head);
+      std::vector<double> scores(static_cast<size_t>(block.keys));
+      for (int64_t i = 0; i < block.queries; ++i) {
+        for (int64_t j = 0; j < block.keys; ++j) {
+          scores[static_cast<size_t>(j)] = score(block, call.settings, queries, i, keys, j);
+        }
+        const double lse = log_sum_exp_of(scores);
+        for (int64_t j = 0; j < block.keys; ++j) {
+          const double p = probability(scores[static_cast<size_t>(j)], lse);
+          if (p > 0.0) {
+            block.add_key_to_query(output, i, p * block.dropout_factor(i, j), values, j);
+          }
+          if (!call.weights.empty()) {
+            reference::set(call.weights, 0, next_weight++, p);
+          }
+        }
+        log_sum_exp(block.query_row(i), head) = lse;
+      }
+    }
+  }
+  reference::write(output, call.output);
+  reference::write(log_sum_exp, call.log_sum_exp);
+}
+
+void ReferenceBackend::attention_backward(const AttentionBackward& call) {
+  const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
+  const Values output(call.output), log_sum_exp(call.log_sum_exp), d_output(call.d_output);
+  const int64_t heads = call.settings.heads;
+  const int64_t head_width = queries.columns() / heads;
+  const double scale = call.settings.scale;
+  Values d_queries(queries.rows(), queries.columns());
+  Values d_keys(keys.rows(), keys.columns()), d_values(values.rows(), values.columns());
+  for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
+    for (int64_t head = 0; head < heads; ++head) {
+      const Block block(call.settings, *call.segments, call.memory, head_width, sequence, head);
+      for (int64_t i = 0; i < block.queries; ++i) {
+        double d = 0.0;  // D = rowsum(d_output * output)
+        for (int64_t c = 0; c < head_width; ++c) {
+          d += d_output(block.query_row(i), block.query_column(c)) * output(block.query_row(i), block.query_column(c));
+        }
+        for (int64_t j = 0; j < block.keys; ++j) {
+          if (!block.sees(i, j)) {
+            continue;
+          }
+          const double s = score(block, call.settings, queries, i, keys, j);
+          const double p = probability(s, log_sum_exp(block.query_row(i), head));
+          const double factor = block.dropout_factor(i, j);
+          const double d_p = factor * block.dot(d_output, i, values, j);
+          const double d_s = p * (d_p - d);
+          block.add_query_to_key(d_values, j, p * factor, d_output, i);
+          block.add_key_to_query(d_queries, i, scale * d_s, keys, j);
+          block.add_query_to_key(d_keys, j, scale * d_s, queries, i);
+        }
+      }
+    }
+  }
+  reference::write(d_queries, call.d_queries);
+  reference::write(d_keys, call.d_keys);
+  reference::write(d_values, call.d_values);
+}
+
+}  // namespace heed

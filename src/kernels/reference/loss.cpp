@@ -1,0 +1,60 @@
+// Label-smoothed cross-entropy of logits, and of an output projection.
+//   q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/reference/reference_backend.h"
+#include "kernels/reference/values.h"
+
+namespace heed {
+namespace {
+
+using reference::Values;
+
+double log_sum_exp_of_row(const Values& z, int64_t r) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (int64_t c = 0; c < z.columns(); ++c) {
+    largest = std::max(largest, z(r, c));
+  }
+  double sum = 0.0;
+  for (int64_t c = 0; c < z.columns(); ++c) {
+    sum += std::exp(z(r, c) - largest);
+  }
+  return largest + std::log(sum);
+}
+
+void smoothed_cross_entropy(const Values& z, const View& targets, double smoothing, const View& losses_view,
+                            const View& d_logits_view) {
+  Values losses(z.rows(), 2), d_logits(z.rows(), z.columns());
+  for (int64_t r = 0; r < z.rows(); ++r) {
+    const int64_t target = host<int32_t>(targets)(0, r);
+    if (target < 0) {
+      continue;
+    }
+    const double lse = log_sum_exp_of_row(z, r);
+    double expected = 0.0;  // q.z
+    for (int64_t c = 0; c < z.columns(); ++c) {
+      const double q = (c == target ? 1.0 - smoothing : 0.0) + smoothing / static_cast<double>(z.columns());
+      expected += q * z(r, c);
+      d_logits(r, c) = std::exp(z(r, c) - lse) - q;
+    }
+    losses(r, 0) = lse - expected;
+    losses(r, 1) = lse - z(r, target);
+  }
+  reference::write(losses, losses_view);
+  reference::write(d_logits, d_logits_view);
+}
+
+}  // namespace
+
+void ReferenceBackend::output_loss(const OutputLoss& call) {
+  const Values z = reference::affine(Values(call.x), Values(call.weight.matrix), Values(call.bias));
+  smoothed_cross_entropy(z, call.targets, call.smoothing, call.losses, call.d_logits);
+}
+
+void ReferenceBackend::cross_entropy(const CrossEntropy& call) {
+  smoothed_cross_entropy(Values(call.logits), call.targets, call.smoothing, call.losses, call.d_logits);
+}
+
+}  // namespace heed

@@ -1,0 +1,61 @@
+// The oracle: every op as its formula reads, in double, one element after the other. Slow on purpose; kernels that are
+// fast are tested against it, and its own backward against finite differences.
+#pragma once
+
+#include <memory>
+
+#include "kernels/kernels.h"
+
+namespace heed {
+
+// Operands may be of any floating type, mixed as one likes: each is read as double, and each result is rounded once,
+// when it is written. All operands of a call are read before its first result is written.
+class ReferenceBackend final : public Backend {
+ public:
+  explicit ReferenceBackend(DType master = DType::f64) : master_(master) {}
+
+  std::string_view name() const override { return "reference"; }
+  Device device() const override { return Device::cpu; }
+  DType master_type() const override { return master_; }
+  bool supports(DType storage) const override;
+  int threads() const override { return 1; }
+
+  // There is no faster form here: what is returned holds nothing, and WeightView::matrix is what products read.
+  std::unique_ptr<PackedWeight> pack(View matrix) override;
+
+  void fill(View x, double value) override;
+  void copy(View from, View to) override;
+  void add(View x, View into) override;
+  void scale(View x, double factor) override;
+
+  void linear(const LinearForward& call) override;
+  void activation_backward(const ActivationBackward& call) override;
+  void linear_input_gradient(const LinearInputGradient& call) override;
+  void linear_weight_gradient(const LinearWeightGradient& call) override;
+
+  void embedding(const EmbeddingForward& call) override;
+  void embedding_backward(const EmbeddingBackward& call) override;
+
+  void add_norm(const AddNormForward& call) override;
+  void add_norm_backward(const AddNormBackward& call) override;
+
+  void gate(const GateForward& call) override;
+  void gate_backward(const GateBackward& call) override;
+
+  void rotate(const Rotation& call) override;
+  void attention(const AttentionForward& call) override;
+  void attention_backward(const AttentionBackward& call) override;
+
+  void output_loss(const OutputLoss& call) override;
+  void cross_entropy(const CrossEntropy& call) override;
+
+  void squared_norm(View x, View result) override;
+  void adam(const AdamSweep& call) override;
+
+ private:
+  DType master_;
+};
+
+std::unique_ptr<Backend> make_reference_backend(DType master = DType::f64);
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+// A matrix of doubles, read from a view of any type and written back to one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace heed::reference {
+
+// The one place that looks at element types.
+double get(const View& view, int64_t row, int64_t column);
+void set(const View& view, int64_t row, int64_t column, double value);
+
+class Values {
+ public:
+  Values(int64_t rows, int64_t columns);  // zeros
+  explicit Values(const View& view);      // of an empty view: no rows, no columns
+
+  bool empty() const { return elements_.empty(); }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  double& operator()(int64_t r, int64_t c) { return elements_[static_cast<size_t>(r * columns_ + c)]; }
+  double operator()(int64_t r, int64_t c) const { return elements_[static_cast<size_t>(r * columns_ + c)]; }
+
+ private:
+  int64_t rows_, columns_;
+  std::vector<double> elements_;
+};
+
+// view (+)= values. Nothing is written to an empty view.
+void write(const Values& values, const View& view, Write how = Write::overwrite);
+
+// x W^T + b; `bias` may be empty.
+Values affine(const Values& x, const Values& weight, const Values& bias);
+
+// values[r, c] *= the dropout factor of (r, c).
+void drop(Values& values, const Dropout& dropout);
+
+}  // namespace heed::reference

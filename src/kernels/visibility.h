@@ -1,0 +1,80 @@
+// Which keys a query sees.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/segments.h"
+
+namespace heed {
+
+// A pattern that follows from positions alone. Queries are aligned with the end of the keys: query i of n, among m keys,
+// stands at position m - n + i, so that cached decoding and full attention agree.
+struct Visibility {
+  enum class Reach : uint8_t { full, causal };
+
+  Reach reach = Reach::full;
+  int64_t window = 0;  // 0: unlimited; otherwise only keys less than `window` positions away
+
+  static Visibility full() { return {}; }
+  static Visibility causal() { return {Reach::causal, 0}; }
+  static Visibility local(Reach reach, int64_t window) { return {reach, window}; }
+  bool operator==(const Visibility&) const = default;
+
+  // The predicate, for a query and a key by position.
+  bool sees(int64_t query, int64_t key) const {
+    return (reach == Reach::full || key <= query) && (window == 0 || (query - key < window && key - query < window));
+  }
+
+  // The smallest range of keys, of `keys` in all, that holds what the queries at positions [first, last] see: kernels
+  // skip all others. Empty when begin >= end.
+  struct Range {
+    int64_t begin, end;
+  };
+  Range range(int64_t first, int64_t last, int64_t keys) const {
+    const int64_t begin = window == 0 ? 0 : std::max<int64_t>(0, first - window + 1);
+    const int64_t after_window = window == 0 ? keys : last + window;
+    const int64_t after_reach = reach == Reach::causal ? last + 1 : keys;
+    return {begin, std::max(begin, std::min({keys, after_window, after_reach}))};
+  }
+};
+
+// A mask that a user brings: for each sequence a block of bits, queries x keys, set where the query sees the key. It
+// narrows a Visibility further. A query may be left with nothing to see: its output is zeros.
+class AttentionMask {
+ public:
+  AttentionMask(const Segments& queries, const Segments& keys);  // nothing visible
+
+  void show(int64_t sequence, int64_t query, int64_t key);
+  void hide(int64_t sequence, int64_t query, int64_t key);
+  bool sees(int64_t sequence, int64_t query, int64_t key) const {
+    return (row(sequence, query)[key >> 6] >> (key & 63)) & 1U;
+  }
+  // The bits of one query, key 0 lowest.
+  const uint64_t* row(int64_t sequence, int64_t query) const {
+    const Block& block = blocks_[static_cast<size_t>(sequence)];
+    return words_.data() + block.first_word + query * block.words_per_row;
+  }
+  int64_t sequences() const { return static_cast<int64_t>(blocks_.size()); }
+  int64_t queries(int64_t sequence) const { return blocks_[static_cast<size_t>(sequence)].queries; }
+  int64_t keys(int64_t sequence) const { return blocks_[static_cast<size_t>(sequence)].keys; }
+
+ private:
+  struct Block {
+    int64_t first_word, words_per_row, queries, keys;
+  };
+  uint64_t& word(int64_t sequence, int64_t query, int64_t key);
+
+  std::vector<Block> blocks_;
+  std::vector<uint64_t> words_;
+};
+
+// The usual masks, for those who think in them; the engine itself needs none of them. A padding mask lets every query
+// see the first `visible[s]` keys of its sequence.
+AttentionMask padding_mask(const Segments& queries, const Segments& keys, const std::vector<int64_t>& visible);
+AttentionMask causal_mask(const Segments& sequences);
+AttentionMask combine(const AttentionMask& a, const AttentionMask& b);  // visible in both
+
+}  // namespace heed

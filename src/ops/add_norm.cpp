@@ -1,0 +1,101 @@
+#include "ops/add_norm.h"
+
+#include "ops/tape.h"
+
+namespace heed {
+namespace {
+
+void require_fits(const Var& x, const NormWeights& weights) {
+  require(x.columns() == weights.gain->shape().elements(), "norm", "{} against {} {}", x.value().text(),
+          weights.gain->name(), weights.gain->shape().text());
+}
+
+void require_same(const Var& residual, const Var& branch) {
+  require(residual.rows() == branch.rows() && residual.columns() == branch.columns(), "add",
+          "residual {} and branch {}", residual.value().text(), branch.value().text());
+}
+
+// Runs the kernel and records it. A norm alone has no branch (its sum is the residual), a sum alone has no `normed`.
+void run(Pass& pass, AddNormOp op) {
+  const bool has_norm = !op.normed.empty();
+  if (has_norm) {
+    op.statistics = pass.allocate_master({op.sum.rows(), 2});
+  }
+  const NormWeights& weights = op.weights;
+  pass.backend().add_norm({
+      .kind = weights.kind,
+      .residual = op.residual.value(),
+      .branch = op.branch.empty() ? View() : op.branch.value(),
+      .dropout = op.dropout,
+      .gain = has_norm ? weights.gain->master() : View(),
+      .bias = has_norm && weights.bias != nullptr ? weights.bias->master() : View(),
+      .epsilon = weights.epsilon,
+      .sum = op.branch.empty() ? View() : op.sum.value(),
+      .normed = has_norm ? op.normed.value() : View(),
+      .statistics = op.statistics.view(),
+  });
+  if (pass.recording()) {
+    pass.tape().record(std::move(op));
+  }
+}
+
+}  // namespace
+
+Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWeights& weights,
+                const DropoutSite& dropout) {
+  require_same(residual, branch);
+  require_fits(residual, weights);
+  const Shape shape{residual.rows(), residual.columns()};
+  const Stream stream{Var(pass.allocate(shape), residual.first_row()), Var(pass.allocate(shape), residual.first_row())};
+  run(pass, {residual, branch, stream.residual, stream.normed, Tensor(), weights,
+             pass.dropout(dropout, residual.first_row())});
+  return stream;
+}
+
+Var norm(Pass& pass, const Var& x, const NormWeights& weights) {
+  require_fits(x, weights);
+  const Var normed(pass.allocate({x.rows(), x.columns()}), x.first_row());
+  run(pass, {x, Var(), x, normed, Tensor(), weights, Dropout::none()});
+  return normed;
+}
+
+Var add(Pass& pass, const Var& residual, const Var& branch, const DropoutSite& dropout) {
+  require_same(residual, branch);
+  const Var sum(pass.allocate({residual.rows(), residual.columns()}), residual.first_row());
+  run(pass, {residual, branch, sum, Var(), Tensor(), NormWeights{}, pass.dropout(dropout, residual.first_row())});
+  return sum;
+}
+
+void AddNormOp::backward(Backend& backend) const {
+  // A norm alone reads its residual directly: what others contribute to the residual's gradient is added there, not here.
+  const bool alone = branch.empty();
+  const View d_sum = alone ? View() : sum.gradient();
+  const View d_normed = normed.empty() ? View() : normed.gradient();
+  if (d_sum.empty() && d_normed.empty()) {
+    return;
+  }
+  const Var::Slot d_residual = residual.gradient_slot(backend);
+  View d_branch;
+  if (!alone) {
+    const Var::Slot slot = branch.gradient_slot(backend);
+    ensure(slot.write == Write::overwrite, "add_norm", "a branch that is read elsewhere too");
+    d_branch = slot.view;
+  }
+  const bool has_norm = !normed.empty();
+  backend.add_norm_backward({
+      .kind = weights.kind,
+      .sum = sum.value(),
+      .statistics = statistics.view(),
+      .gain = has_norm ? weights.gain->master() : View(),
+      .dropout = dropout,
+      .d_normed = d_normed,
+      .d_sum = d_sum,
+      .d_residual = d_residual.view,
+      .write_residual = d_residual.write,
+      .d_branch = d_branch,
+      .d_gain = has_norm ? weights.gain->gradient_to_add_to(backend) : View(),
+      .d_bias = has_norm && weights.bias != nullptr ? weights.bias->gradient_to_add_to(backend) : View(),
+  });
+}
+
+}  // namespace heed

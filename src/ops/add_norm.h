@@ -1,0 +1,38 @@
+// sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
+#pragma once
+
+#include "ops/parameter.h"
+#include "ops/pass.h"
+
+namespace heed {
+
+struct NormWeights {
+  NormKind kind = NormKind::layer;
+  const Parameter* gain = nullptr;
+  const Parameter* bias = nullptr;  // or none
+  double epsilon = 1e-5;
+};
+
+// The residual and its normalized copy. Pre-norm sublayers read `normed` and add to `residual`; in post-norm both are the
+// same.
+struct Stream {
+  Var residual, normed;
+};
+
+Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWeights& weights,
+                const DropoutSite& dropout);
+Var norm(Pass& pass, const Var& x, const NormWeights& weights);
+// The sum alone.
+Var add(Pass& pass, const Var& residual, const Var& branch, const DropoutSite& dropout);
+
+// Saves the sum and two floats a row; `branch` is empty for a norm alone, `normed` for a sum alone.
+struct AddNormOp {
+  Var residual, branch, sum, normed;
+  Tensor statistics;
+  NormWeights weights;
+  Dropout dropout;
+
+  void backward(Backend& backend) const;
+};
+
+}  // namespace heed

@@ -1,0 +1,177 @@
+#include "ops/attention.h"
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ops/tape.h"
+
+namespace heed {
+namespace {
+
+AttentionSettings settings_of(Pass& pass, const Columns& queries, const AttentionOptions& options) {
+  require(options.heads > 0 && queries.count % options.heads == 0, "attention", "{} heads do not divide {}",
+          options.heads, queries.value().text());
+  require(options.key_value_heads > 0 && options.heads % options.key_value_heads == 0, "attention",
+          "{} key-value heads do not divide {} heads", options.key_value_heads, options.heads);
+  return {
+      .heads = options.heads,
+      .key_value_heads = options.key_value_heads,
+      .visibility = options.visibility,
+      .mask = options.mask,
+      .scale = 1.0 / std::sqrt(static_cast<double>(queries.count / options.heads)),
+      .dropout = pass.dropout(options.dropout, queries.var.first_row()),
+  };
+}
+
+void require_fits(const Columns& queries, const Segments& segments, const KeyValueView& memory,
+                  const AttentionSettings& settings) {
+  const int64_t width = queries.count / settings.heads * settings.key_value_heads;
+  require(memory.keys.columns() == width && memory.values.columns() == width, "attention",
+          "{} key-value heads against queries {} need {} columns, keys are {}, values {}", settings.key_value_heads,
+          queries.value().text(), width, memory.keys.text(), memory.values.text());
+  require(segments.rows() == queries.var.rows(), "attention", "segments of {} rows for queries {}", segments.rows(),
+          queries.value().text());
+  require(segments.count() == memory.segments->count(), "attention", "{} sequences of queries, {} of keys",
+          segments.count(), memory.segments->count());
+  require(memory.pages != nullptr || memory.segments->rows() == memory.keys.rows(), "attention",
+          "segments of {} rows for keys {}", memory.segments->rows(), memory.keys.text());
+  if (settings.mask == nullptr) {
+    return;
+  }
+  require(settings.mask->sequences() == segments.count(), "attention", "a mask of {} sequences for {}",
+          settings.mask->sequences(), segments.count());
+  for (int64_t s = 0; s < segments.count(); ++s) {
+    require(settings.mask->queries(s) == segments.length(s) && settings.mask->keys(s) == memory.segments->length(s),
+            "attention", "sequence {}: a mask of {} x {} for {} queries and {} keys", s, settings.mask->queries(s),
+            settings.mask->keys(s), segments.length(s), memory.segments->length(s));
+  }
+}
+
+int64_t weight_count(const Segments& queries, const Segments& keys, int64_t heads) {
+  int64_t count = 0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    count += heads * queries.length(s) * keys.length(s);
+  }
+  return count;
+}
+
+struct Result {
+  Var output;
+  Tensor log_sum_exp;
+};
+
+Result run(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+           const AttentionSettings& settings, Tensor* weights) {
+  require_fits(queries, segments, memory, settings);
+  Result result{Var(pass.allocate({queries.var.rows(), queries.count}), queries.var.first_row()), Tensor()};
+  if (pass.recording()) {
+    result.log_sum_exp = pass.allocate_master({queries.var.rows(), settings.heads});
+  }
+  if (weights != nullptr) {
+    *weights = Tensor({weight_count(segments, *memory.segments, settings.heads)}, pass.backend().master_type());
+  }
+  pass.backend().attention({
+      .settings = settings,
+      .queries = queries.value(),
+      .segments = &segments,
+      .memory = memory,
+      .output = result.output.value(),
+      .log_sum_exp = result.log_sum_exp.view(),
+      .weights = weights == nullptr ? View() : weights->view(),
+  });
+  return result;
+}
+
+// The three gradients, which may be neighbouring columns of one Var's. Where a Var's gradient begins here they are
+// written in place; where it has contributions already, into a piece of its own, which is then added.
+class Destinations {
+ public:
+  Destinations(Backend& backend, const AttentionInputs& inputs) : backend_(backend) {
+    const std::array<const Columns*, 3> operands{&inputs.queries, &inputs.keys, &inputs.values};
+    for (const Columns* operand : operands) {
+      int64_t covered = 0;
+      for (const Columns* other : operands) {
+        covered += other->var.same_as(operand->var) ? other->count : 0;
+      }
+      open(*operand, covered);
+    }
+  }
+
+  View view(size_t operand) const { return pieces_[operand].own.empty() ? pieces_[operand].target : pieces_[operand].own.view(); }
+
+  void finish() const {
+    for (const Piece& piece : pieces_) {
+      if (!piece.own.empty()) {
+        backend_.add(piece.own.view(), piece.target);
+      }
+    }
+  }
+
+ private:
+  struct Piece {
+    Var var;
+    bool begins_here;
+    View target;
+    Tensor own;
+  };
+
+  void open(const Columns& columns, int64_t covered) {
+    bool begins_here = columns.var.gradient_slot(backend_).write == Write::overwrite;
+    if (begins_here && covered < columns.var.columns()) {
+      backend_.fill(columns.var.gradient(), 0.0);
+    }
+    for (const Piece& piece : pieces_) {
+      begins_here |= piece.begins_here && piece.var.same_as(columns.var);  // begun a moment ago by its neighbour
+    }
+    Tensor own;
+    if (!begins_here) {
+      own = Tensor({columns.var.rows(), columns.count}, columns.var.type(), backend_.arena());
+    }
+    pieces_.push_back({columns.var, begins_here,
+                       columns.var.gradient().column_range(columns.first, columns.count), std::move(own)});
+  }
+
+  Backend& backend_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options) {
+  const AttentionSettings settings = settings_of(pass, inputs.queries, options);
+  const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, nullptr};
+  Result result = run(pass, inputs.queries, *inputs.query_segments, memory, settings, options.weights);
+  if (pass.recording()) {
+    pass.tape().record(AttentionOp{inputs, settings, result.output, std::move(result.log_sum_exp)});
+  }
+  return result.output;
+}
+
+Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+              const AttentionOptions& options) {
+  ensure(!pass.recording(), "attention", "a cache has no gradient");
+  return run(pass, queries, segments, memory, settings_of(pass, queries, options), options.weights).output;
+}
+
+void AttentionOp::backward(Backend& backend) const {
+  if (output.gradient().empty()) {
+    return;
+  }
+  const Destinations gradients(backend, inputs);
+  backend.attention_backward({
+      .settings = settings,
+      .queries = inputs.queries.value(),
+      .segments = inputs.query_segments,
+      .memory = {inputs.keys.value(), inputs.values.value(), inputs.key_segments, nullptr},
+      .output = output.value(),
+      .log_sum_exp = log_sum_exp.view(),
+      .d_output = output.gradient(),
+      .d_queries = gradients.view(0),
+      .d_keys = gradients.view(1),
+      .d_values = gradients.view(2),
+  });
+  gradients.finish();
+}
+
+}  // namespace heed

@@ -1,0 +1,39 @@
+// For each sequence and head: softmax(scale * Q K^T over what is visible) V.
+#pragma once
+
+#include "ops/pass.h"
+
+namespace heed {
+
+struct AttentionInputs {
+  Columns queries;  // [query rows, heads * head width]
+  const Segments* query_segments = nullptr;
+  Columns keys, values;  // [key rows, key-value heads * head width]
+  const Segments* key_segments = nullptr;
+};
+
+struct AttentionOptions {
+  int64_t heads = 1, key_value_heads = 1;
+  Visibility visibility;
+  const AttentionMask* mask = nullptr;
+  DropoutSite dropout;          // of the weights
+  Tensor* weights = nullptr;    // filled with the weights before dropout, when asked for; see AttentionForward
+};
+
+// The segments and the mask must outlive the tape.
+Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options);
+// Keys and values from a cache; for inference.
+Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+              const AttentionOptions& options);
+
+// Saves queries, keys, values, the output and one float per row and head; backward rebuilds the weights.
+struct AttentionOp {
+  AttentionInputs inputs;
+  AttentionSettings settings;
+  Var output;
+  Tensor log_sum_exp;
+
+  void backward(Backend& backend) const;
+};
+
+}  // namespace heed

@@ -1,0 +1,31 @@
+#include "ops/checkpoint.h"
+
+#include "ops/tape.h"
+
+namespace heed {
+
+std::vector<Var> checkpoint(Pass& pass, std::vector<Var> inputs, CheckpointBody body) {
+  if (!pass.recording()) {
+    return body(pass, inputs);
+  }
+  Pass unrecorded = pass.unrecorded();
+  std::vector<Var> outputs = body(unrecorded, inputs);
+  pass.tape().record(CheckpointOp{std::move(inputs), outputs, std::move(body), pass});
+  pass.continue_after(unrecorded);
+  return outputs;
+}
+
+void CheckpointOp::backward(Backend& backend) const {
+  Tape inner;
+  Pass replay = start.recorded_on(inner);
+  {
+    const std::vector<Var> again = body(replay, inputs);
+    ensure(again.size() == outputs.size(), "checkpoint", "{} outputs, then {}", outputs.size(), again.size());
+    for (size_t i = 0; i < again.size(); ++i) {
+      again[i].take_gradient_of(outputs[i]);
+    }
+  }
+  inner.backward(backend);
+}
+
+}  // namespace heed

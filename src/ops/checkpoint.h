@@ -1,0 +1,26 @@
+// Runs a part of the model without keeping what its backward needs, and runs it again when backward gets there.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ops/pass.h"
+
+namespace heed {
+
+using CheckpointBody = std::function<std::vector<Var>(Pass& pass, const std::vector<Var>& inputs)>;
+
+// body(pass, inputs), keeping only the inputs. Random numbers are counters, so the replay draws the same dropout. What
+// the body captures must outlive the tape, and it must reach Vars through `inputs` alone.
+std::vector<Var> checkpoint(Pass& pass, std::vector<Var> inputs, CheckpointBody body);
+
+// Saves the inputs and the point of the random stream.
+struct CheckpointOp {
+  std::vector<Var> inputs, outputs;
+  CheckpointBody body;
+  Pass start;  // as the pass stood before the body
+
+  void backward(Backend& backend) const;
+};
+
+}  // namespace heed

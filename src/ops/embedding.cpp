@@ -1,0 +1,67 @@
+#include "ops/embedding.h"
+
+#include "ops/tape.h"
+
+namespace heed {
+namespace {
+
+void require_in_table(std::span<const int32_t> indices, int64_t rows, std::string_view what, std::string_view table) {
+  for (size_t r = 0; r < indices.size(); ++r) {
+    require(indices[r] >= 0 && indices[r] < rows, "embedding", "{} {} in row {} is outside {} of {} rows", what,
+            indices[r], r, table, rows);
+  }
+}
+
+}  // namespace
+
+Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> places, uint64_t first_row,
+              const Parameter& table, const PositionTable& positions, const EmbeddingOptions& options) {
+  const int64_t rows = tokens.size();
+  require(static_cast<int64_t>(places.size()) == rows, "embedding", "{} tokens at {} places", rows, places.size());
+  require_in_table(tokens.ids(), table.shape()[0], "token", table.name());
+  if (!positions.empty()) {
+    require(positions.table().columns() == table.shape()[1], "embedding", "positions {} beside {} {}",
+            positions.table().text(), table.name(), table.shape().text());
+    require_in_table(places, positions.table().rows(), "position", "the position table");
+  }
+
+  const Var y(pass.allocate({rows, table.shape()[1]}), first_row);
+  EmbeddingOp op{y,
+                 pass.indices(tokens.ids()),
+                 pass.indices(places),
+                 &table,
+                 positions.learned,
+                 options.scale,
+                 pass.dropout(options.dropout, first_row)};
+  pass.backend().embedding({
+      .tokens = op.tokens.view(),
+      .table = table.master(),
+      .scale = options.scale,
+      .position_rows = op.places.view(),
+      .positions = positions.empty() ? View() : positions.table(),
+      .dropout = op.dropout,
+      .y = y.value(),
+  });
+  if (pass.recording()) {
+    pass.tape().record(std::move(op));
+  }
+  return y;
+}
+
+void EmbeddingOp::backward(Backend& backend) const {
+  const View d_y = y.gradient();
+  if (d_y.empty()) {
+    return;
+  }
+  backend.embedding_backward({
+      .tokens = tokens.view(),
+      .scale = scale,
+      .position_rows = places.view(),
+      .dropout = dropout,
+      .d_y = d_y,
+      .d_table = table->gradient_to_add_to(backend),
+      .d_positions = learned_positions == nullptr ? View() : learned_positions->gradient_to_add_to(backend),
+  });
+}
+
+}  // namespace heed

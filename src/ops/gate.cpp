@@ -1,0 +1,29 @@
+#include "ops/gate.h"
+
+#include "ops/tape.h"
+
+namespace heed {
+
+Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dropout) {
+  require(x.columns() % 2 == 0, "gate", "{} has no two equal halves", x.value().text());
+  const Var y(pass.allocate({x.rows(), x.columns() / 2}), x.first_row());
+  const GateOp op{x, y, activation, pass.dropout(dropout, x.first_row())};
+  pass.backend().gate({.activation = activation, .x = x.value(), .dropout = op.dropout, .y = y.value()});
+  if (pass.recording()) {
+    pass.tape().record(op);
+  }
+  return y;
+}
+
+void GateOp::backward(Backend& backend) const {
+  const View d_y = y.gradient();
+  if (d_y.empty()) {
+    return;
+  }
+  const Var::Slot d_x = x.gradient_slot(backend);
+  ensure(d_x.write == Write::overwrite, "gate", "an input that is read elsewhere too");
+  backend.gate_backward(
+      {.activation = activation, .x = x.value(), .dropout = dropout, .d_y = d_y, .d_x = d_x.view});
+}
+
+}  // namespace heed

@@ -1,0 +1,19 @@
+// y = dropout(act(x[:, :inner]) * x[:, inner:]).
+#pragma once
+
+#include "ops/pass.h"
+
+namespace heed {
+
+Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dropout);
+
+// Saves x.   d_x[:, :inner] = d_y * dropout * x[:, inner:] * act'    d_x[:, inner:] = d_y * dropout * act
+struct GateOp {
+  Var x, y;
+  Activation activation;
+  Dropout dropout;
+
+  void backward(Backend& backend) const;
+};
+
+}  // namespace heed

@@ -1,0 +1,77 @@
+#include "ops/linear.h"
+
+#include "ops/tape.h"
+
+namespace heed {
+namespace {
+
+bool needs_before(Activation activation) { return activation != Activation::none && activation != Activation::relu; }
+
+}  // namespace
+
+Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options) {
+  const Shape& shape = weights.weight->shape();
+  require(shape.rank() == 2 && x.columns() == shape[1], "linear", "{} against {} {}", x.value().text(),
+          weights.weight->name(), shape.text());
+  require(weights.bias == nullptr || weights.bias->shape().elements() == shape[0], "linear",
+          "bias {} for {} outputs", weights.bias == nullptr ? "" : weights.bias->shape().text(), shape[0]);
+
+  const Var y(pass.allocate({x.rows(), shape[0]}), x.first_row());
+  Var before;
+  if (pass.recording() && needs_before(options.activation)) {
+    before = Var(pass.allocate({x.rows(), shape[0]}), x.first_row());
+  }
+  const Dropout dropout = pass.dropout(options.dropout, x.first_row());
+  pass.backend().linear({
+      .x = x.value(),
+      .weight = weights.weight->weight(),
+      .bias = weights.bias == nullptr ? View() : weights.bias->master(),
+      .activation = options.activation,
+      .dropout = dropout,
+      .y = y.value(),
+      .before = before.empty() ? View() : before.value(),
+  });
+  if (pass.recording()) {
+    pass.tape().record(LinearOp{x, y, before, weights, options.activation, dropout});
+  }
+  return y;
+}
+
+void linear_weight_gradient(Backend& backend, LinearWeights weights, View d_y, View x, double scale) {
+  Write write = weights.weight->next_write();
+  if (weights.bias != nullptr && weights.bias->next_write() != write) {
+    // One of the two has contributions already (a tied weight): zeros make the other ready to be added to.
+    backend.fill((write == Write::overwrite ? weights.weight : weights.bias)->gradient(), 0.0);
+    write = Write::add;
+  }
+  backend.linear_weight_gradient({
+      .d_y = d_y,
+      .x = x,
+      .d_weight = weights.weight->gradient(),
+      .d_bias = weights.bias == nullptr ? View() : weights.bias->gradient(),
+      .write = write,
+      .scale = scale,
+  });
+}
+
+void LinearOp::backward(Backend& backend) const {
+  const View d_y = y.gradient();
+  if (d_y.empty()) {
+    return;
+  }
+  if (activation != Activation::none || dropout.active()) {
+    backend.activation_backward({
+        .activation = activation,
+        .dropout = dropout,
+        .y = y.value(),
+        .before = before.empty() ? View() : before.value(),
+        .d_y = d_y,
+        .d_before = d_y,
+    });
+  }
+  linear_weight_gradient(backend, weights, d_y, x.value());
+  const Var::Slot d_x = x.gradient_slot(backend);
+  backend.linear_input_gradient({.d_y = d_y, .weight = weights.weight->weight(), .d_x = d_x.view, .write = d_x.write});
+}
+
+}  // namespace heed

@@ -1,0 +1,61 @@
+// Label-smoothed cross-entropy, fused with the output projection or of logits.
+//   q = (1-s) onehot(y) + s/V      p = softmax(z)      loss = lse(z) - q.z      dloss/dz = p - q
+#pragma once
+
+#include "ops/linear.h"
+#include "ops/roles.h"
+
+namespace heed {
+
+// Each row's losses, f32 (f64 in the reference backend); ignored rows have none.
+class TokenLosses {
+ public:
+  TokenLosses(std::shared_ptr<const Tensor> losses, int64_t counted, int64_t vocabulary, Smoothing smoothing)
+      : losses_(std::move(losses)), counted_(counted), vocabulary_(vocabulary), smoothing_(smoothing) {}
+
+  int64_t rows() const { return losses_->shape()[0]; }
+  int64_t counted() const { return counted_; }
+  double smoothed(int64_t row) const { return at(row, 0); }      // the loss above
+  double negative_log_likelihood(int64_t row) const { return at(row, 1); }
+
+  // Sums over the counted rows, in order, in double.
+  double total_smoothed() const { return total(0); }
+  double total_negative_log_likelihood() const { return total(1); }
+  // KL(q || p): the smoothed loss less the entropy of q, which no model can get below.
+  double total_divergence() const;
+
+ private:
+  double at(int64_t row, int64_t column) const;
+  double total(int64_t column) const;
+
+  std::shared_ptr<const Tensor> losses_;
+  int64_t counted_, vocabulary_;
+  Smoothing smoothing_;
+};
+
+// Entropy of the smoothed target over a vocabulary, in nats.
+double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing);
+
+// z = x W^T + b, never held whole in f32. While recording, this is where Tape::backward begins: its upstream gradient is
+// one number for all rows.
+TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
+                        Smoothing smoothing);
+TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
+
+// Saves p - q in the storage type.   d_x = (p - q) W    d_W = (p - q)^T x    d_b = sum over rows of (p - q)
+struct OutputLossOp {
+  Var x;
+  LinearWeights output;
+  Tensor d_logits;
+
+  void backward(Backend& backend, double upstream) const;
+};
+
+struct CrossEntropyOp {
+  Var logits;
+  mutable Tensor d_logits;  // becomes the gradient of the logits
+
+  void backward(Backend& backend, double upstream) const;
+};
+
+}  // namespace heed

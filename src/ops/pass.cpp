@@ -1,0 +1,39 @@
+#include "ops/pass.h"
+
+#include <algorithm>
+
+namespace heed {
+
+Pass Pass::infer(Backend& backend, DType storage) { return {backend, storage, Mode::infer, nullptr, RandomKey{}}; }
+
+Pass Pass::train(Backend& backend, DType storage, Tape& tape, RandomKey key) {
+  return {backend, storage, Mode::train, &tape, key};
+}
+
+Tensor Pass::indices(std::span<const int32_t> values) const {
+  Tensor tensor({static_cast<int64_t>(values.size())}, DType::i32, backend_->arena());
+  std::ranges::copy(values, tensor.data<int32_t>());
+  return tensor;
+}
+
+Dropout Pass::dropout(const DropoutSite& site, uint64_t first_row) {
+  if (mode_ == Mode::infer || site.probability.value <= 0.0F) {
+    return Dropout::none();
+  }
+  const uint64_t use = uses_[site.path.bits]++;
+  return Dropout::of(site.probability, key_.derive(site.path.bits).derive(use), first_row);
+}
+
+Pass Pass::unrecorded() const {
+  Pass pass = *this;
+  pass.tape_ = nullptr;
+  return pass;
+}
+
+Pass Pass::recorded_on(Tape& tape) const {
+  Pass pass = *this;
+  pass.tape_ = &tape;
+  return pass;
+}
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+#include "ops/rotate.h"
+
+#include "ops/tape.h"
+
+namespace heed {
+namespace {
+
+void turn(Backend& backend, const RotateOp& op, View x, Turn direction) {
+  backend.rotate({
+      .x = x,
+      .position_rows = op.places.view(),
+      .heads = op.heads,
+      .dims = op.rotary.dims,
+      .base = op.rotary.base,
+      .turn = direction,
+  });
+}
+
+}  // namespace
+
+void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, int64_t heads, const Rotary& rotary) {
+  require(static_cast<int64_t>(places.size()) == x.var.rows(), "rotate", "{} places for {}", places.size(),
+          x.value().text());
+  require(heads > 0 && x.count % heads == 0 && rotary.dims % 2 == 0 && rotary.dims <= x.count / heads, "rotate",
+          "{} turning columns in each of {} heads of {}", rotary.dims, heads, x.value().text());
+  RotateOp op{x, pass.indices(places), heads, rotary};
+  turn(pass.backend(), op, x.value(), Turn::forward);
+  if (pass.recording()) {
+    pass.tape().record(std::move(op));
+  }
+}
+
+void RotateOp::backward(Backend& backend) const {
+  const View d_x = x.var.gradient();
+  if (!d_x.empty()) {
+    turn(backend, *this, d_x.column_range(x.first, x.count), Turn::backward);
+  }
+}
+
+}  // namespace heed

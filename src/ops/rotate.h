@@ -1,0 +1,28 @@
+// Rotary positions: turns pairs of columns of each head by an angle proportional to the row's place.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "ops/pass.h"
+
+namespace heed {
+
+struct Rotary {
+  int64_t dims = 0;  // columns of each head that turn; 0: no rotation
+  double base = 10000.0;
+};
+
+// In place: nothing else may have read x. The gradient is turned back.
+void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, int64_t heads, const Rotary& rotary);
+
+struct RotateOp {
+  Columns x;
+  Tensor places;
+  int64_t heads;
+  Rotary rotary;
+
+  void backward(Backend& backend) const;
+};
+
+}  // namespace heed

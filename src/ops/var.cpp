@@ -1,0 +1,22 @@
+#include "ops/var.h"
+
+#include <utility>
+
+namespace heed {
+
+Var::Var(Tensor value, uint64_t first_row)
+    : node_(std::make_shared<Node>(Node{std::move(value), Tensor(), first_row})) {}
+
+Var::Slot Var::gradient_slot(Backend& backend) const {
+  if (!node_->gradient.empty()) {
+    return {node_->gradient.view(), Write::add};
+  }
+  node_->gradient = Tensor({rows(), columns()}, type(), backend.arena());
+  return {node_->gradient.view(), Write::overwrite};
+}
+
+void Var::take_gradient_of(const Var& other) const { node_->gradient = std::move(other.node_->gradient); }
+
+void Var::set_gradient(Tensor gradient) const { node_->gradient = std::move(gradient); }
+
+}  // namespace heed

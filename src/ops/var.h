@@ -1,0 +1,54 @@
+// Activations on their way through a pass.
+#pragma once
+
+#include <memory>
+
+#include "kernels/kernels.h"
+
+namespace heed {
+
+// A shared handle to a matrix of activations and, while training, its gradient. Memory lives exactly as long as somebody
+// may read it: a local variable when inferring, the tape's ops until their backward has run when training.
+class Var {
+ public:
+  Var() = default;
+  Var(Tensor value, uint64_t first_row);
+
+  bool empty() const { return node_ == nullptr; }
+  bool same_as(const Var& other) const { return node_ == other.node_; }
+  View value() const { return node_->value.view(); }
+  int64_t rows() const { return node_->value.shape().rows(); }
+  int64_t columns() const { return node_->value.shape().columns(); }
+  DType type() const { return node_->value.type(); }
+  uint64_t first_row() const { return node_->first_row; }  // index of row 0 in the whole batch
+
+  // The gradient so far; empty when nothing has contributed, which means zero.
+  View gradient() const { return node_->gradient.view(); }
+
+  // Where to write a contribution, and how: the first overwrites fresh memory, the others add.
+  struct Slot {
+    View view;
+    Write write;
+  };
+  Slot gradient_slot(Backend& backend) const;
+  void take_gradient_of(const Var& other) const;  // moves it here
+  void set_gradient(Tensor gradient) const;
+
+ private:
+  struct Node {
+    Tensor value, gradient;
+    uint64_t first_row;
+  };
+  std::shared_ptr<Node> node_;
+};
+
+// Some neighbouring columns of a Var: queries, keys and values of one fused projection.
+struct Columns {
+  Var var;
+  int64_t first = 0, count = 0;
+
+  static Columns all(const Var& var) { return {var, 0, var.columns()}; }
+  View value() const { return var.value().column_range(first, count); }
+};
+
+}  // namespace heed

@@ -1,0 +1,65 @@
+// Memory for a step's activations and gradients.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace heed {
+
+// A first-fit allocator over a few large regions that are kept between steps: once the largest batch has been seen, a
+// step asks the system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave
+// like a stack, while gradients settle into the holes. Not thread-safe: one pass, one arena.
+class Arena {
+ public:
+  Arena();
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Owns one block and returns it when it dies. The arena must outlive it.
+  class Block {
+   public:
+    Block() = default;
+    Block(Block&& other) noexcept { *this = std::move(other); }
+    Block& operator=(Block&& other) noexcept;
+    ~Block() { release(); }
+
+    std::byte* address() const { return address_; }
+    int64_t bytes() const { return bytes_; }
+
+   private:
+    friend class Arena;
+    void release();
+
+    Arena* arena_ = nullptr;
+    std::byte* address_ = nullptr;
+    int64_t bytes_ = 0;
+  };
+
+  // 64-byte aligned; contents undefined. Zero bytes give an empty block.
+  Block allocate(int64_t bytes);
+
+  int64_t bytes_in_use() const { return in_use_; }
+  int64_t peak_bytes() const { return peak_; }
+  int64_t reserved_bytes() const;  // asked of the system so far
+
+ private:
+  struct Region {
+    std::byte* address;
+    int64_t bytes;
+  };
+
+  std::byte* take(int64_t bytes);
+  void give_back(std::byte* address, int64_t bytes);
+  void grow(int64_t bytes);
+
+  std::vector<Region> regions_;
+  std::map<std::byte*, int64_t> free_;  // by address, neighbours within a region always merged
+  int64_t in_use_ = 0;
+  int64_t peak_ = 0;
+};
+
+}  // namespace heed

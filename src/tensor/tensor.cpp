@@ -1,0 +1,88 @@
+#include "tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace heed {
+
+Shape::Shape(std::initializer_list<int64_t> extents) {
+  ensure(extents.size() <= kMaxRank, "shape", "{} axes, at most {} are supported", extents.size(), kMaxRank);
+  for (const int64_t extent : extents) {
+    ensure(extent >= 0, "shape", "an extent of {}", extent);
+    extents_[static_cast<size_t>(rank_++)] = extent;
+  }
+}
+
+int64_t Shape::elements() const {
+  int64_t product = 1;
+  for (int axis = 0; axis < rank_; ++axis) {
+    require<ConfigError>(!__builtin_mul_overflow(product, (*this)[axis], &product), "shape",
+                         "{} has more elements than can be addressed", text());
+  }
+  return product;
+}
+
+int64_t Shape::rows() const {
+  int64_t product = 1;
+  for (int axis = 0; axis + 1 < rank_; ++axis) {
+    product *= (*this)[axis];
+  }
+  return product;
+}
+
+std::string Shape::text() const {
+  std::string text = "[";
+  for (int axis = 0; axis < rank_; ++axis) {
+    text += fmt::format("{}{}", axis > 0 ? ", " : "", (*this)[axis]);
+  }
+  return text + "]";
+}
+
+View View::column_range(int64_t first, int64_t count) const {
+  ensure(first >= 0 && count >= 0 && first + count <= columns_, "view", "columns {} to {} of {}", first, first + count,
+         text());
+  View part = *this;
+  part.address_ += first * size_of(type_);
+  part.columns_ = count;
+  return part;
+}
+
+View View::row_range(int64_t first, int64_t count) const {
+  ensure(first >= 0 && count >= 0 && first + count <= rows_, "view", "rows {} to {} of {}", first, first + count,
+         text());
+  View part = *this;
+  part.address_ += first * stride_ * size_of(type_);
+  part.rows_ = count;
+  return part;
+}
+
+std::string View::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
+
+void* host_address(const View& view) {
+  ensure(view.device_ == Device::cpu, "view", "{} is not in host memory", view.text());
+  return view.address_;
+}
+
+void Tensor::Free::operator()(std::byte* address) const { std::free(address); }
+
+Tensor::Tensor(Shape shape, DType type) : shape_(shape), type_(type) {
+  // A whole number of cache lines, never none, so that an empty tensor still has an address.
+  const size_t size = (static_cast<size_t>(bytes()) / 64 + 1) * 64;
+  own_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
+  require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type),
+                   shape.text());
+  std::memset(own_.get(), 0, size);
+  address_ = own_.get();
+}
+
+Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(type) {
+  block_ = arena.allocate(bytes() == 0 ? 64 : bytes());
+  address_ = block_.address();
+}
+
+View Tensor::view() const {
+  return empty() ? View() : View(address_, type_, shape_.rows(), shape_.columns(), shape_.columns());
+}
+
+}  // namespace heed

@@ -1,0 +1,136 @@
+// Shape, View (borrows) and Tensor (owns).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+#include "base/errors.h"
+#include "tensor/arena.h"
+#include "tensor/dtype.h"
+
+namespace heed {
+
+enum class Device : uint8_t { cpu, cuda };
+
+// Up to four extents, outermost first.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 4;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> extents);
+
+  int rank() const { return rank_; }
+  int64_t operator[](int axis) const { return extents_[static_cast<size_t>(axis)]; }
+  int64_t elements() const;
+  int64_t columns() const { return rank_ == 0 ? 1 : extents_[static_cast<size_t>(rank_ - 1)]; }
+  int64_t rows() const;  // all but the last axis; a vector is one row
+  bool operator==(const Shape&) const = default;
+  std::string text() const;  // "[2048, 512]"
+
+ private:
+  std::array<int64_t, kMaxRank> extents_{};
+  int rank_ = 0;
+};
+
+template <class T>
+struct HostView;
+
+// A matrix of rows that lie `stride` elements apart, borrowed from whoever owns the memory. A vector is one row; an
+// empty view stands for an operand that is not there. It does not give its address away: host() does, for host memory.
+class View {
+ public:
+  View() = default;
+  View(void* address, DType type, int64_t rows, int64_t columns, int64_t stride, Device device = Device::cpu)
+      : address_(static_cast<std::byte*>(address)),
+        rows_(rows),
+        columns_(columns),
+        stride_(stride),
+        type_(type),
+        device_(device) {}
+
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  int64_t stride() const { return stride_; }
+  DType type() const { return type_; }
+  Device device() const { return device_; }
+  bool empty() const { return address_ == nullptr; }
+  bool contiguous() const { return stride_ == columns_ || rows_ <= 1; }
+  int64_t elements() const { return rows_ * columns_; }
+
+  View column_range(int64_t first, int64_t count) const;
+  View row_range(int64_t first, int64_t count) const;
+  std::string text() const;  // "bf16[2048, 512]"
+
+ private:
+  template <class T>
+  friend HostView<T> host(const View& view);
+  friend void* host_address(const View& view);
+
+  std::byte* address_ = nullptr;
+  int64_t rows_ = 0, columns_ = 0, stride_ = 0;
+  DType type_ = DType::f32;
+  Device device_ = Device::cpu;
+};
+
+template <class T>
+struct HostView {
+  T* data;
+  int64_t rows, columns, stride;
+
+  T* row(int64_t r) const { return data + r * stride; }
+  T& operator()(int64_t r, int64_t c) const { return data[r * stride + c]; }
+};
+
+// The one way to the elements. Our own invariant: host memory, the right type.
+template <class T>
+HostView<T> host(const View& view) {
+  ensure(view.device_ == Device::cpu && view.type_ == dtype_of<T>, "view", "{} read on the host as {}", view.text(),
+         name_of(dtype_of<T>));
+  return {reinterpret_cast<T*>(view.address_), view.rows_, view.columns_, view.stride_};
+}
+
+// Where the elements begin, for code that branches on the type itself.
+void* host_address(const View& view);
+
+// Owns an arena block or memory of its own, shaped.
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(Shape shape, DType type);                // zeros, memory of its own
+  Tensor(Shape shape, DType type, Arena& arena);  // undefined contents
+
+  const Shape& shape() const { return shape_; }
+  DType type() const { return type_; }
+  int64_t elements() const { return shape_.elements(); }
+  int64_t bytes() const { return elements() * size_of(type_); }
+  bool empty() const { return address_ == nullptr; }
+
+  View view() const;  // rows x columns of the shape
+
+  template <class T>
+  T* data() {
+    return host<T>(view()).data;
+  }
+  template <class T>
+  const T* data() const {
+    return host<T>(view()).data;
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* address) const;
+  };
+
+  Shape shape_;
+  DType type_ = DType::f32;
+  std::byte* address_ = nullptr;
+  Arena::Block block_;
+  std::unique_ptr<std::byte, Free> own_;
+};
+
+}  // namespace heed

@@ -1,0 +1,193 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/threads.h"
+
+namespace heed {
+namespace {
+
+class ThreadsPool : public ::testing::TestWithParam<int> {};
+
+TEST_P(ThreadsPool, EveryTaskRunsExactlyOnce) {
+  ThreadPool pool(GetParam());
+  EXPECT_EQ(pool.threads(), GetParam());
+  for (const int64_t tasks : {0, 1, 2, 3, 7, 8, 64, 1000, 20000}) {
+    std::vector<int> runs(static_cast<size_t>(tasks), 0);  // plain: two runs of one task would be a race
+    pool.run(tasks, [&](int64_t task, int worker) {
+      ASSERT_GE(worker, 0);
+      ASSERT_LT(worker, GetParam());
+      ++runs[static_cast<size_t>(task)];
+    });
+    for (const int count : runs) {
+      ASSERT_EQ(count, 1);
+    }
+  }
+}
+
+TEST_P(ThreadsPool, ManyRoundsSeeEachOthersResults) {
+  // Each round reads what the one before wrote, in another order: a round that ends too early, or a task of a former
+  // round that runs late, shows as a wrong sum.
+  ThreadPool pool(GetParam());
+  constexpr int64_t kTasks = 13;
+  std::vector<int64_t> from(kTasks), to(kTasks, 0);
+  std::iota(from.begin(), from.end(), 0);
+  for (int64_t round = 1; round <= 3000; ++round) {
+    pool.run(kTasks, [&](int64_t task, int) {
+      to[static_cast<size_t>(task)] = from[static_cast<size_t>((task + 5) % kTasks)] + 1;
+    });
+    from.swap(to);
+  }
+  std::set<int64_t> values(from.begin(), from.end());
+  EXPECT_EQ(values.size(), static_cast<size_t>(kTasks));
+  EXPECT_EQ(*values.begin(), 3000);
+  EXPECT_EQ(*values.rbegin(), 3000 + kTasks - 1);
+}
+
+TEST_P(ThreadsPool, RoundsOfDifferentSizesAndBodies) {
+  ThreadPool pool(GetParam());
+  for (int round = 0; round < 2000; ++round) {
+    const int64_t tasks = round * 7 % 29;
+    std::atomic<int64_t> sum = 0;
+    if (round % 2 == 0) {
+      pool.run(tasks, [&sum](int64_t task, int) { sum += task + 1; });
+    } else {
+      pool.run(tasks, [&sum, round](int64_t task, int) { sum += (task + 1) * round; });
+    }
+    ASSERT_EQ(sum, tasks * (tasks + 1) / 2 * (round % 2 == 0 ? 1 : round));
+  }
+}
+
+TEST_P(ThreadsPool, NoTwoTasksShareAWorkerAtOnce) {
+  ThreadPool pool(GetParam());
+  std::vector<int64_t> per_worker(static_cast<size_t>(GetParam()), 0);  // plain: sharing would be a race
+  for (int round = 0; round < 200; ++round) {
+    pool.run(50, [&](int64_t, int worker) { ++per_worker[static_cast<size_t>(worker)]; });
+  }
+  EXPECT_EQ(std::accumulate(per_worker.begin(), per_worker.end(), int64_t{0}), 200 * 50);
+}
+
+TEST_P(ThreadsPool, ACallFromWithinATaskRunsSeriallyAsThatWorker) {
+  ThreadPool pool(GetParam());
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int64_t> inner_tasks = 0;
+    pool.run(10, [&](int64_t, int worker) {
+      const auto thread = std::this_thread::get_id();
+      int64_t next = 0;
+      pool.run(5, [&](int64_t inner, int inner_worker) {
+        EXPECT_EQ(inner, next++);
+        EXPECT_EQ(inner_worker, worker);
+        EXPECT_EQ(std::this_thread::get_id(), thread);
+        ++inner_tasks;
+      });
+    });
+    ASSERT_EQ(inner_tasks, 50);
+  }
+}
+
+TEST_P(ThreadsPool, AnExceptionReachesTheCallerAfterTheOthersRan) {
+  ThreadPool pool(GetParam());
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> ran = 0;
+    std::string found;
+    try {
+      pool.run(20, [&](int64_t task, int) {
+        ++ran;
+        if (task == round % 20) {
+          fail<ConfigError>("task", "{}", task);
+        }
+      });
+    } catch (const ConfigError& error) {
+      found = error.what();
+    }
+    ASSERT_EQ(found, "task: " + std::to_string(round % 20));
+    ASSERT_EQ(ran, 20);
+    // And the pool is as it was.
+    std::atomic<int> after = 0;
+    pool.run(20, [&](int64_t, int) { ++after; });
+    ASSERT_EQ(after, 20);
+  }
+}
+
+TEST_P(ThreadsPool, WhenAllTasksThrowOneExceptionIsPassedOn) {
+  ThreadPool pool(GetParam());
+  EXPECT_THROW(pool.run(30, [](int64_t, int) { throw std::runtime_error("each"); }), std::runtime_error);
+  EXPECT_NO_THROW(pool.run(30, [](int64_t, int) {}));
+}
+
+TEST_P(ThreadsPool, WorkersThatFellAsleepWakeUp) {
+  ThreadPool pool(GetParam());
+  for (int round = 0; round < 5; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::atomic<int> ran = 0;
+    pool.run(GetParam(), [&](int64_t, int) {
+      ++ran;
+      // Nobody goes on alone: all workers must have come.
+      while (ran < GetParam()) {
+        std::this_thread::yield();
+      }
+    });
+    EXPECT_EQ(ran, GetParam());
+  }
+}
+
+TEST_P(ThreadsPool, UnevenTasks) {
+  ThreadPool pool(GetParam());
+  std::vector<int> runs(40, 0);
+  pool.run(40, [&](int64_t task, int) {
+    std::this_thread::sleep_for(std::chrono::microseconds(task % 7 == 0 ? 2000 : 10));
+    ++runs[static_cast<size_t>(task)];
+  });
+  EXPECT_EQ(std::accumulate(runs.begin(), runs.end(), 0), 40);
+}
+
+TEST_P(ThreadsPool, ComesAndGoes) {
+  for (int round = 0; round < 100; ++round) {
+    ThreadPool pool(GetParam());
+    if (round % 2 == 0) {
+      std::atomic<int> ran = 0;
+      pool.run(9, [&](int64_t, int) { ++ran; });
+      ASSERT_EQ(ran, 9);
+    }
+  }
+}
+
+TEST_P(ThreadsPool, PoolsOfDifferentCallersDoNotMeet) {
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> total = 0;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&total] {
+      ThreadPool pool(GetParam());
+      for (int round = 0; round < 200; ++round) {
+        pool.run(11, [&](int64_t, int) { ++total; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  EXPECT_EQ(total, 3 * 200 * 11);
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, ThreadsPool, ::testing::Range(1, 9));
+
+TEST(ThreadsPoolSizes, OneTo1024) {
+  EXPECT_THROW(ThreadPool(0), ConfigError);
+  EXPECT_THROW(ThreadPool(-1), ConfigError);
+  EXPECT_THROW(ThreadPool(1025), ConfigError);
+  ThreadPool pool(1);
+  EXPECT_THROW(pool.run(-1, [](int64_t, int) {}), InternalError);
+  EXPECT_THROW(pool.run(int64_t{1} << 31, [](int64_t, int) {}), InternalError);
+  EXPECT_GE(available_processors(), 1);
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,172 @@
+// Attention as the tests call it: ragged sequences, any settings, contiguous or paged keys and values.
+#pragma once
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "kernels/backend_testing.h"
+#include "kernels/op_cases.h"
+
+namespace heed::test {
+
+struct AttentionShape {
+  std::vector<int64_t> queries, keys;  // lengths
+  int64_t heads = 2, key_value_heads = 2, head_width = 16;
+};
+
+struct AttentionCase {
+  Segments query_segments, key_segments;
+  AttentionSettings settings;
+  Guarded queries, keys, values, d_output;
+  const PageTable* pages = nullptr;
+
+  struct Result {
+    Guarded output, log_sum_exp;
+  };
+
+  static AttentionCase make(Types types, const AttentionShape& shape) {
+    AttentionCase c{.query_segments = Segments(shape.queries), .key_segments = Segments(shape.keys)};
+    c.settings.heads = shape.heads;
+    c.settings.key_value_heads = shape.key_value_heads;
+    c.settings.scale = 1.0 / std::sqrt(static_cast<double>(shape.head_width));
+    const int64_t model = shape.heads * shape.head_width, memory = shape.key_value_heads * shape.head_width;
+    c.queries = random(types.storage, c.query_segments.rows(), model, 30, 1.5);
+    c.keys = random(types.storage, c.key_segments.rows(), memory, 31, 1.5, {9, 1});
+    c.values = random(types.storage, c.key_segments.rows(), memory, 32, 1.0, {2, 6});
+    c.d_output = random(types.storage, c.query_segments.rows(), model, 33);
+    return c;
+  }
+  static AttentionCase causal(Types types, const AttentionShape& shape) {
+    AttentionCase c = make(types, shape);
+    c.settings.visibility = Visibility::causal();
+    return c;
+  }
+
+  // Sequence s by itself. A mask does not come along: it belongs to the sequences it was made for.
+  AttentionCase sequence(int64_t s) const {
+    AttentionCase part = *this;
+    const auto rows_of = [s](const Guarded& x, const Segments& segments) {
+      return x.rows(segments.begin(s), segments.length(s));
+    };
+    part.queries = rows_of(queries, query_segments);
+    part.d_output = rows_of(d_output, query_segments);
+    part.keys = rows_of(keys, key_segments);
+    part.values = rows_of(values, key_segments);
+    part.query_segments = Segments(std::vector<int64_t>{query_segments.length(s)});
+    part.key_segments = Segments(std::vector<int64_t>{key_segments.length(s)});
+    part.settings.dropout = shifted(settings.dropout, query_segments.begin(s));
+    return part;
+  }
+
+  // Of a single sequence: its queries [first, first + count) against the keys that a decoder has at that time, which
+  // are those up to the last query.
+  AttentionCase chunk(int64_t first, int64_t count) const {
+    AttentionCase part = *this;
+    const int64_t known = key_segments.rows() - query_segments.rows() + first + count;
+    part.queries = queries.rows(first, count);
+    part.keys = keys.rows(0, known);
+    part.values = values.rows(0, known);
+    part.query_segments = Segments(std::vector<int64_t>{count});
+    part.key_segments = Segments(std::vector<int64_t>{known});
+    part.settings.dropout = shifted(settings.dropout, first);
+    return part;
+  }
+
+  KeyValueView memory() const { return {keys.view(), values.view(), &key_segments, pages}; }
+
+  Result forward(Backend& backend, Types types, const Guarded& weights = {}) const {
+    Result result{Guarded(types.storage, queries.rows(), queries.columns()),
+                  Guarded(types.master, queries.rows(), settings.heads)};
+    backend.attention({.settings = settings,
+                       .queries = queries.view(),
+                       .segments = &query_segments,
+                       .memory = memory(),
+                       .output = result.output.view(),
+                       .log_sum_exp = result.log_sum_exp.view(),
+                       .weights = weights.view()});
+    return result;
+  }
+  Guarded weights(Backend& backend, Types types) const {
+    int64_t count = 0;
+    for (int64_t s = 0; s < query_segments.count(); ++s) {
+      count += settings.heads * query_segments.length(s) * key_segments.length(s);
+    }
+    Guarded weights(types.master, 1, count);
+    forward(backend, types, weights);
+    return weights;
+  }
+  struct Gradients {
+    Guarded d_queries, d_keys, d_values;
+  };
+  Gradients backward(Backend& backend, const Result& saved, Types types) const {
+    Gradients d{Guarded(types.storage, queries.rows(), queries.columns()),
+                Guarded(types.storage, keys.rows(), keys.columns()),
+                Guarded(types.storage, values.rows(), values.columns())};
+    backend.attention_backward({.settings = settings,
+                                .queries = queries.view(),
+                                .segments = &query_segments,
+                                .memory = memory(),
+                                .output = saved.output.view(),
+                                .log_sum_exp = saved.log_sum_exp.view(),
+                                .d_output = d_output.view(),
+                                .d_queries = d.d_queries.view(),
+                                .d_keys = d.d_keys.view(),
+                                .d_values = d.d_values.view()});
+    return d;
+  }
+};
+
+// Random bits, but for sequence 0's query 1 (where there is one), which sees nothing.
+inline AttentionMask random_mask(const Segments& queries, const Segments& keys, double density = 0.5) {
+  AttentionMask mask(queries, keys);
+  uint64_t draw = 0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    for (int64_t i = 0; i < queries.length(s); ++i) {
+      for (int64_t j = 0; j < keys.length(s); ++j) {
+        if (uniform_draw(RandomKey{77}, draw++) < density && !(s == 0 && i == 1)) {
+          mask.show(s, i, j);
+        }
+      }
+    }
+  }
+  return mask;
+}
+
+// The same keys and values, scattered over pages in a shuffled order; what no token uses stays NaN.
+struct PagedMemory {
+  PageTable table;
+  Guarded keys, values;
+
+  PagedMemory(const AttentionCase& c, int64_t page_tokens, Layout layout = {}) {
+    const Segments& segments = c.key_segments;
+    table.page_tokens = page_tokens;
+    int64_t pages = 0;
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      table.pages.emplace_back();
+      for (int64_t token = 0; token < segments.length(s); token += page_tokens) {
+        table.pages.back().push_back(static_cast<int32_t>(pages++));
+      }
+    }
+    // 7 steps at a time around a circle whose length is no multiple of 7, and a few pages that belong to no one.
+    const int64_t held = (pages + 3) % 7 == 0 ? pages + 4 : pages + 3;
+    for (auto& sequence : table.pages) {
+      for (int32_t& page : sequence) {
+        page = static_cast<int32_t>((page * 7 + 3) % held);
+      }
+    }
+    keys = Guarded(c.keys.type(), held * page_tokens, c.keys.columns(), layout);
+    values = Guarded(c.values.type(), held * page_tokens, c.values.columns(), layout);
+    const KeyValueView paged{keys.view(), values.view(), &segments, &table};
+    for (int64_t s = 0; s < segments.count(); ++s) {
+      for (int64_t token = 0; token < segments.length(s); ++token) {
+        for (int64_t column = 0; column < keys.columns(); ++column) {
+          keys.set(paged.row(s, token), column, c.keys.get(segments.begin(s) + token, column));
+          values.set(paged.row(s, token), column, c.values.get(segments.begin(s) + token, column));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace heed::test

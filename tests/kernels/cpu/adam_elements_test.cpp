@@ -1,0 +1,175 @@
+#include <limits>
+
+#include "kernels/cpu/cpu_testing.h"
+
+namespace heed::test {
+namespace {
+
+// Masters are f32 whatever is stored, so that the storage type has no say in Adam.
+class CpuAdam : public CpuTest {
+ protected:
+  void expect_same(const AdamCase& settings) {
+    const AdamCase actual = settings.cloned(types()), expected = settings.cloned(kOracleTypes);
+    actual.step(cpu());
+    expected.step(oracle());
+    EXPECT_TRUE(close(actual.weights, expected.weights, kF32));
+    EXPECT_TRUE(close(actual.first_moments, expected.first_moments, kF32));
+    EXPECT_TRUE(close(actual.second_moments, expected.second_moments, kF32));
+    EXPECT_TRUE(actual.gradients.untouched());
+    EXPECT_TRUE(actual.copy.untouched());
+    for (int64_t i = 0; i < actual.copy.columns(); ++i) {
+      const float weight = host<float>(actual.weights.view())(0, i);
+      EXPECT_EQ(host<bf16>(actual.copy.view())(0, i).bits, bf16(weight).bits) << i;
+    }
+  }
+};
+
+TEST_P(CpuAdam, MatchesTheOracle) {
+  for (const int64_t n : kColumns) {
+    for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
+      for (const double max_norm : {0.0, 0.5, 100.0}) {
+        SCOPED_TRACE(fmt::format("{} weights, decay {}, max norm {}", n, static_cast<int>(kind), max_norm));
+        AdamCase c = AdamCase::make(types(), n);
+        c.settings.decay_kind = kind;
+        c.settings.weight_decay = 0.1;
+        c.settings.max_norm = max_norm;
+        expect_same(c);
+      }
+    }
+  }
+  AdamCase large = AdamCase::make(types(), 50003);
+  large.settings.step = 100000;
+  expect_same(large);
+}
+
+TEST_P(CpuAdam, FirstStepFromZeroAndWithoutACopy) {
+  AdamCase c = AdamCase::make(types(), 257);
+  c.settings.step = 1;
+  cpu().fill(c.first_moments.view(), 0.0);
+  cpu().fill(c.second_moments.view(), 0.0);
+  c.gradients.set(0, 5, 0.0);
+  expect_same(c);
+  c.copy = {};
+  expect_same(c);
+}
+
+TEST_P(CpuAdam, ANormThatIsNotFiniteChangesNothing) {
+  for (const double norm : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    const AdamCase c = AdamCase::make(types(), 257).cloned(types());
+    c.squared_norm.set(0, 0, norm);
+    c.gradients.set(0, 7, norm);
+    const AdamCase before = c.cloned(types());
+    c.step(cpu());
+    EXPECT_TRUE(same_bits(c.weights, before.weights));
+    EXPECT_TRUE(same_bits(c.first_moments, before.first_moments));
+    EXPECT_TRUE(same_bits(c.second_moments, before.second_moments));
+    EXPECT_TRUE(same_bits(c.copy, before.copy));
+    c.squared_norm.set(0, 0, 9.0);  // shared by all copies of the case
+  }
+}
+
+TEST_P(CpuAdam, SquaredNorm) {
+  for (const int64_t n : {1, 15, 16, 17, 257, 100003}) {
+    SCOPED_TRACE(n);
+    const Guarded x = random(DType::f32, 1, n, 49, 3.0);
+    const Guarded actual(DType::f64, 1, 1), expected(DType::f64, 1, 1);
+    cpu().squared_norm(x.view(), actual.view());
+    oracle().squared_norm(x.view(), expected.view());
+    EXPECT_TRUE(close(actual, expected, {1e-6, 0.0}));
+  }
+  const Guarded x = random(DType::f32, 1, 100, 49), result(DType::f64, 1, 1);
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    x.set(0, 63, static_cast<double>(bad));
+    cpu().squared_norm(x.view(), result.view());
+    EXPECT_FALSE(std::isfinite(result.get(0, 0)));
+  }
+  x.set(0, 63, 3e38);  // whose square is beyond f32
+  cpu().squared_norm(x.view(), result.view());
+  EXPECT_NEAR(result.get(0, 0) / 9e76, 1.0, 1e-6);
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuAdam);
+
+class CpuElements : public CpuTest {};
+
+TEST_P(CpuElements, FillWritesExactlyTheElements) {
+  for (const int64_t columns : kColumns) {
+    const Guarded x(storage(), 3, columns);
+    cpu().fill(x.view(), -1.5);
+    for (int64_t r = 0; r < 3; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        ASSERT_EQ(x.get(r, c), -1.5);
+      }
+    }
+    EXPECT_TRUE(x.untouched());
+  }
+}
+
+TEST_P(CpuElements, CopyConverts) {
+  for (const int64_t columns : kColumns) {
+    for (const DType from : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE(columns);
+      const Guarded x = random(from, 5, columns, 61, 1.0, {1, 1});
+      if (columns > 2) {
+        x.set(0, 0, std::numeric_limits<double>::infinity());
+        x.set(1, 1, 3.3e38);
+        x.set(2, 2, -0.0);
+      }
+      const Guarded y(storage(), 5, columns);
+      cpu().copy(x.view(), y.view());
+      EXPECT_TRUE(same_bits(y, converted(x, storage())));
+      EXPECT_TRUE(y.untouched());
+    }
+  }
+}
+
+TEST_P(CpuElements, CopyKeepsNaN) {
+  for (const DType from : {DType::f32, DType::bf16}) {
+    const Guarded x(from, 2, 33), y(storage(), 2, 33);  // all 0xff: NaN
+    cpu().fill(y.view(), 0.0);
+    cpu().copy(x.view(), y.view());
+    EXPECT_TRUE(std::isnan(y.get(0, 0)) && std::isnan(y.get(1, 32)));
+  }
+}
+
+TEST_P(CpuElements, AddAddsInPlace) {
+  for (const int64_t columns : kColumns) {
+    SCOPED_TRACE(columns);
+    const Guarded x = random(storage(), 5, columns, 62), start = random(storage(), 5, columns, 63, 1.0, {0, 2});
+    const Guarded actual = clone(start), expected = converted(start, DType::f64);
+    cpu().add(x.view(), actual.view());
+    oracle().add(x.view(), expected.view());
+    EXPECT_TRUE(close(actual, expected, stored()));
+  }
+}
+
+TEST_P(CpuElements, ScaleScalesInPlace) {
+  for (const int64_t columns : kColumns) {
+    SCOPED_TRACE(columns);
+    const Guarded start = random(storage(), 5, columns, 66);
+    const Guarded actual = clone(start), expected = converted(start, DType::f64);
+    cpu().scale(actual.view(), -0.3);
+    oracle().scale(expected.view(), -0.3);
+    EXPECT_TRUE(close(actual, expected, stored()));
+  }
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuElements);
+
+class CpuBackendFacts : public CpuTest {};
+
+TEST_P(CpuBackendFacts, SaysWhatItIs) {
+  EXPECT_EQ(cpu().name(), "cpu");
+  EXPECT_EQ(cpu().device(), Device::cpu);
+  EXPECT_EQ(cpu().master_type(), DType::f32);
+  EXPECT_TRUE(cpu().supports(DType::f32));
+  EXPECT_TRUE(cpu().supports(DType::bf16));
+  EXPECT_FALSE(cpu().supports(DType::f64));
+  EXPECT_EQ(cpu().threads(), 2);
+  EXPECT_THROW(make_cpu_backend(0), ConfigError);
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuBackendFacts);
+
+}  // namespace
+}  // namespace heed::test

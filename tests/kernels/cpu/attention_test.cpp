@@ -1,0 +1,163 @@
+#include <limits>
+
+#include "kernels/cpu/cpu_testing.h"
+
+namespace heed::test {
+namespace {
+
+// Probabilities and their gradients may be rounded to bf16 once more before they are multiplied.
+constexpr Tolerance kBf16Forward{0.01, 0.01}, kBf16Backward{0.02, 0.02};
+constexpr Tolerance kF32Backward{3e-5, 3e-5};
+
+class CpuAttention : public CpuTest {
+ protected:
+  void expect_same(const AttentionCase& c) {
+    const bool f32 = storage() == DType::f32;
+    const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+    EXPECT_TRUE(close(actual.output, expected.output, f32 ? kF32 : kBf16Forward));
+    EXPECT_TRUE(close(actual.log_sum_exp, expected.log_sum_exp, kF32));
+    const Tolerance backward = f32 ? kF32Backward : kBf16Backward;
+    const auto d = c.backward(cpu(), actual, types()), expected_d = c.backward(oracle(), actual, kOracleTypes);
+    EXPECT_TRUE(close(d.d_queries, expected_d.d_queries, backward));
+    EXPECT_TRUE(close(d.d_keys, expected_d.d_keys, backward));
+    EXPECT_TRUE(close(d.d_values, expected_d.d_values, backward));
+  }
+  AttentionCase make_case(const AttentionShape& shape) { return AttentionCase::make(types(), shape); }
+  AttentionCase causal(const AttentionShape& shape) { return AttentionCase::causal(types(), shape); }
+};
+
+const AttentionShape kRagged{.queries = {5, 1, 17, 40}, .keys = {5, 1, 17, 40}, .head_width = 16};
+const AttentionShape kRaggedCross{.queries = {5, 1, 17, 40}, .keys = {9, 3, 33, 12}, .head_width = 16};
+
+TEST_P(CpuAttention, MatchesTheOracleForAnyLength) {
+  for (const int64_t length : kColumns) {
+    SCOPED_TRACE(length);
+    expect_same(make_case({.queries = {length}, .keys = {length}}));
+    expect_same(causal({.queries = {length}, .keys = {length}}));
+    expect_same(make_case({.queries = {3, length}, .keys = {length, 3}}));
+  }
+  for (const int64_t length : kRows) {
+    SCOPED_TRACE(length);
+    expect_same(causal({.queries = {length, 2}, .keys = {length + 1, 20}}));
+  }
+}
+
+TEST_P(CpuAttention, MatchesTheOracleForAnyHeadWidth) {
+  for (const int64_t width : {1, 2, 8, 15, 16, 17, 31, 33, 64, 65, 80, 128, 256}) {
+    SCOPED_TRACE(width);
+    expect_same(causal({.queries = {19, 3}, .keys = {19, 3}, .head_width = width}));
+    expect_same(make_case({.queries = {19, 3}, .keys = {7, 21}, .head_width = width}));
+  }
+}
+
+TEST_P(CpuAttention, LongSequences) {
+  expect_same(causal({.queries = {530}, .keys = {530}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
+  expect_same(make_case({.queries = {9}, .keys = {1030}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
+  expect_same(make_case({.queries = {1030}, .keys = {9}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
+}
+
+TEST_P(CpuAttention, GroupedHeads) {
+  for (const int64_t key_value_heads : {1, 2, 3, 6}) {
+    SCOPED_TRACE(key_value_heads);
+    expect_same(causal({.queries = {19, 4}, .keys = {19, 4}, .heads = 6, .key_value_heads = key_value_heads}));
+  }
+}
+
+TEST_P(CpuAttention, Windows) {
+  for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
+    for (const int64_t window : {1, 2, 7, 16, 33, 100}) {
+      SCOPED_TRACE(fmt::format("reach {}, window {}", static_cast<int>(reach), window));
+      AttentionCase c = make_case({.queries = {70, 5, 3}, .keys = {70, 5, 90}});
+      c.settings.visibility = Visibility::local(reach, window);
+      expect_same(c);
+    }
+  }
+}
+
+TEST_P(CpuAttention, Dropout) {
+  for (const AttentionShape& shape : {kRagged, kRaggedCross}) {
+    AttentionCase c = make_case(shape);
+    c.settings.dropout = dropout_of(0.25F);
+    expect_same(c);
+    c.settings.visibility = Visibility::local(Visibility::Reach::causal, 9);
+    expect_same(c);
+  }
+}
+
+TEST_P(CpuAttention, MasksAndRowsThatSeeNothing) {
+  for (const double density : {0.5, 0.02, 0.0}) {
+    for (const Visibility& visibility : {Visibility::full(), Visibility::causal()}) {
+      SCOPED_TRACE(density);
+      AttentionCase c = make_case({.queries = {5, 1, 70}, .keys = {9, 3, 130}});
+      const AttentionMask mask = random_mask(c.query_segments, c.key_segments, density);
+      c.settings.mask = &mask;
+      c.settings.visibility = visibility;
+      expect_same(c);
+      const auto result = c.forward(cpu(), types());
+      const auto d = c.backward(cpu(), result, types());
+      for (int64_t column = 0; column < c.queries.columns(); ++column) {
+        EXPECT_EQ(result.output.get(1, column), 0.0);
+        EXPECT_EQ(d.d_queries.get(1, column), 0.0);
+      }
+      EXPECT_EQ(result.log_sum_exp.get(1, 0), -std::numeric_limits<double>::infinity());
+    }
+  }
+}
+
+TEST_P(CpuAttention, MoreQueriesThanKeysLeavesTheFirstNothingToSee) {
+  const AttentionCase c = causal({.queries = {20, 3}, .keys = {6, 3}});
+  expect_same(c);
+  const auto result = c.forward(cpu(), types());
+  for (int64_t query = 0; query < 14; ++query) {
+    EXPECT_EQ(result.output.get(query, 0), 0.0);
+  }
+}
+
+TEST_P(CpuAttention, EmptySequences) {
+  expect_same(make_case({.queries = {3, 0, 4, 0}, .keys = {5, 2, 0, 0}}));
+  expect_same(causal({.queries = {3, 0, 4}, .keys = {3, 0, 4}}));
+}
+
+TEST_P(CpuAttention, LargeScoresStayFinite) {
+  AttentionCase c = causal(kRagged);
+  c.settings.scale = 40.0;
+  const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+  EXPECT_TRUE(close(actual.output, expected.output, storage() == DType::f32 ? Tolerance{1e-3, 1e-3} : kBf16Forward));
+}
+
+TEST_P(CpuAttention, WeightsOnRequest) {
+  AttentionCase c = causal(kRaggedCross);
+  c.settings.dropout = dropout_of(0.25F);  // the weights are those before it
+  const AttentionMask mask = random_mask(c.query_segments, c.key_segments);
+  c.settings.mask = &mask;
+  EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(oracle(), kOracleTypes), kF32));
+}
+
+TEST_P(CpuAttention, AWindowIsTheMaskThatSaysTheSame) {
+  for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
+    AttentionCase c = make_case({.queries = {70, 5, 3}, .keys = {70, 5, 90}});
+    c.settings.visibility = Visibility::local(reach, 9);
+    const auto by_window = c.forward(cpu(), types());
+    AttentionMask mask(c.query_segments, c.key_segments);
+    for (int64_t s = 0; s < 3; ++s) {
+      const int64_t queries = mask.queries(s), keys = mask.keys(s);
+      for (int64_t i = 0; i < queries; ++i) {
+        for (int64_t j = 0; j < keys; ++j) {
+          if (c.settings.visibility.sees(keys - queries + i, j)) {
+            mask.show(s, i, j);
+          }
+        }
+      }
+    }
+    c.settings.visibility = Visibility::full();
+    c.settings.mask = &mask;
+    const auto by_mask = c.forward(cpu(), types());
+    EXPECT_TRUE(close(by_mask.output, by_window.output, storage() == DType::f32 ? kF32 : kBf16Forward));
+    EXPECT_TRUE(close(by_mask.log_sum_exp, by_window.log_sum_exp, kF32));
+  }
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuAttention);
+
+}  // namespace
+}  // namespace heed::test

@@ -1,0 +1,63 @@
+#include "kernels/cpu/cpu_testing.h"
+
+namespace heed::test {
+namespace {
+
+class CpuEmbedding : public CpuTest {
+ protected:
+  void expect_same(const EmbeddingCase& c) {
+    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(oracle(), kOracleTypes), stored()));
+    const auto actual = c.backward(cpu(), types()), expected = c.backward(oracle(), kOracleTypes);
+    EXPECT_TRUE(close(actual.d_table, expected.d_table, kF32));
+    if (!c.positions.empty()) {
+      EXPECT_TRUE(close(actual.d_positions, expected.d_positions, kF32));
+    }
+  }
+};
+
+TEST_P(CpuEmbedding, MatchesTheOracle) {
+  for (const int64_t columns : kColumns) {
+    for (const float p : {0.0F, 0.25F}) {
+      SCOPED_TRACE(fmt::format("{} columns, dropout {}", columns, p));
+      EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, columns);
+      c.dropout = dropout_of(p);
+      expect_same(c);
+    }
+  }
+  for (const int64_t rows : kRows) {
+    SCOPED_TRACE(rows);
+    expect_same(EmbeddingCase::make(types(), rows, 50, 33));
+  }
+}
+
+TEST_P(CpuEmbedding, WithoutPositions) {
+  EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, 33);
+  c.positions = {};
+  c.position_rows = {};
+  expect_same(c);
+}
+
+TEST_P(CpuEmbedding, ARowIsTheSameBitsAloneAndAmongOthers) {
+  EmbeddingCase c = EmbeddingCase::make(types(), 300, 40, 65);
+  c.dropout = dropout_of(0.25F);
+  expect_same_rows(c, 300, [&](const EmbeddingCase& part) { return part.forward(cpu(), types()); });
+}
+
+TEST_P(CpuEmbedding, RowsThatNoTokenNamesKeepTheirBits) {
+  const EmbeddingCase c = EmbeddingCase::make(types(), 5, 200, 33);
+  const Guarded d_table = c.backward(cpu(), types()).d_table;
+  std::vector<bool> named(200, false);
+  for (int64_t r = 0; r < 5; ++r) {
+    named[static_cast<size_t>(c.tokens.get(0, r))] = true;
+  }
+  for (int64_t token = 0; token < 200; ++token) {
+    if (!named[static_cast<size_t>(token)]) {
+      EXPECT_TRUE(same_bits(d_table.rows(token, 1), c.table.rows(token, 1)));
+    }
+  }
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuEmbedding);
+
+}  // namespace
+}  // namespace heed::test

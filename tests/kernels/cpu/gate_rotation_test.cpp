@@ -1,0 +1,83 @@
+#include "kernels/cpu/cpu_testing.h"
+
+namespace heed::test {
+namespace {
+
+class CpuGate : public CpuTest {
+ protected:
+  void expect_same(const GateCase& c) {
+    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(oracle(), kOracleTypes), stored()));
+    EXPECT_TRUE(close(c.backward(cpu(), types()), c.backward(oracle(), kOracleTypes), stored()));
+  }
+};
+
+TEST_P(CpuGate, MatchesTheOracle) {
+  for (const Activation activation : kActivations) {
+    for (const float p : {0.0F, 0.25F}) {
+      SCOPED_TRACE(fmt::format("activation {}, dropout {}", static_cast<int>(activation), p));
+      GateCase c = GateCase::make(types(), activation, 6, 37);
+      c.dropout = dropout_of(p);
+      expect_same(c);
+    }
+  }
+  for (const int64_t columns : kColumns) {
+    SCOPED_TRACE(columns);
+    expect_same(GateCase::make(types(), Activation::silu, 5, columns));
+  }
+  for (const int64_t rows : kRows) {
+    SCOPED_TRACE(rows);
+    expect_same(GateCase::make(types(), Activation::gelu_tanh, rows, 33));
+  }
+}
+
+TEST_P(CpuGate, ARowIsTheSameBitsAloneAndAmongOthers) {
+  GateCase c = GateCase::make(types(), Activation::silu, 300, 65);
+  c.dropout = dropout_of(0.25F);
+  expect_same_rows(c, 300, [&](const GateCase& part) { return part.forward(cpu(), types()); });
+  expect_same_rows(c, 300, [&](const GateCase& part) { return part.backward(cpu(), types()); });
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuGate);
+
+struct RotationCase {
+  Guarded x, positions;
+  int64_t heads, dims;
+  Turn turn = Turn::forward;
+
+  RotationCase rows(int64_t first, int64_t count) const {
+    return {x.rows(first, count), column_range(positions, first, count), heads, dims, turn};
+  }
+  Guarded run(Backend& backend, DType type) const {
+    const Guarded y = converted(x, type);
+    backend.rotate({.x = y.view(), .position_rows = positions.view(), .heads = heads, .dims = dims, .turn = turn});
+    return y;
+  }
+};
+
+class CpuRotation : public CpuTest {};
+
+TEST_P(CpuRotation, MatchesTheOracle) {
+  for (const auto& [head_width, dims] : std::vector<std::pair<int64_t, int64_t>>{
+           {2, 2}, {8, 8}, {15, 6}, {16, 16}, {33, 32}, {64, 34}, {64, 64}, {66, 66}, {128, 128}}) {
+    for (const Turn turn : {Turn::forward, Turn::backward}) {
+      SCOPED_TRACE(fmt::format("{} of {}, turn {}", dims, head_width, static_cast<int>(turn)));
+      const RotationCase c{random(storage(), 11, 3 * head_width, 41), random_integers(11, 100, 42), 3, dims, turn};
+      EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
+    }
+  }
+}
+
+TEST_P(CpuRotation, PositionsFarOut) {
+  const RotationCase c{random(storage(), 11, 128, 43), random_integers(11, 100000, 44), 2, 64};
+  EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
+}
+
+TEST_P(CpuRotation, ARowIsTheSameBitsAloneAndAmongOthers) {
+  const RotationCase c{random(storage(), 300, 99, 45), random_integers(300, 200, 46), 3, 22};
+  expect_same_rows(c, 300, [&](const RotationCase& part) { return part.run(cpu(), storage()); });
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuRotation);
+
+}  // namespace
+}  // namespace heed::test

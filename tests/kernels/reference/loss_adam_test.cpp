@@ -1,0 +1,152 @@
+#include <limits>
+
+#include "kernels/op_cases.h"
+#include "kernels/reference/finite_differences.h"
+#include "kernels/reference/reference_backend.h"
+
+namespace heed::test {
+namespace {
+
+double total_loss(const Guarded& losses) {
+  double total = 0.0;
+  for (int64_t r = 0; r < losses.rows(); ++r) {
+    total += losses.get(r, 0);
+  }
+  return total;
+}
+
+TEST(ReferenceLoss, LogitGradientIsTheGradient) {
+  ReferenceBackend backend;
+  for (const double smoothing : {0.0, 0.1}) {
+    LossCase c = LossCase::make(kOracleTypes, 5, 6, 9);
+    c.smoothing = smoothing;
+    LossCase of_logits = c;
+    of_logits.x = random(DType::f64, 5, 9, 60);
+    const auto objective = [&] { return total_loss(of_logits.of_logits(backend, kOracleTypes).losses); };
+    EXPECT_TRUE(is_gradient(of_logits.of_logits(backend, kOracleTypes).d_logits, of_logits.x, objective));
+    // The bias's gradient is the sum of the logits' over rows.
+    const auto projected = c.forward(backend, kOracleTypes);
+    const Guarded ones(DType::f64, 5, 1), d_weight(DType::f64, 9, 1), d_bias(DType::f64, 1, 9);
+    backend.fill(ones.view(), 1.0);
+    backend.linear_weight_gradient(
+        {.d_y = projected.d_logits.view(), .x = ones.view(), .d_weight = d_weight.view(), .d_bias = d_bias.view()});
+    const auto projected_objective = [&] { return total_loss(c.forward(backend, kOracleTypes).losses); };
+    EXPECT_TRUE(is_gradient(d_bias, c.bias, projected_objective));
+  }
+}
+
+TEST(ReferenceLoss, KnownValuesAndIgnoredTargets) {
+  ReferenceBackend backend;
+  LossCase c{.x = Guarded(DType::f64, 2, 4), .targets = integers({2, -1}), .smoothing = 0.2};
+  for (int64_t column = 0; column < 4; ++column) {
+    c.x.set(0, column, column == 2 ? std::log(5.0) : 0.0);
+    c.x.set(1, column, std::numeric_limits<double>::quiet_NaN());  // what is ignored isn't even looked at
+  }
+  const auto result = c.of_logits(backend, kOracleTypes);
+  // p = (1, 1, 5, 1) / 8, q = (0.05, 0.05, 0.85, 0.05)
+  EXPECT_NEAR(result.losses.get(0, 0), std::log(8.0) - 0.85 * std::log(5.0), 1e-15);
+  EXPECT_NEAR(result.losses.get(0, 1), std::log(8.0) - std::log(5.0), 1e-15);
+  EXPECT_NEAR(result.d_logits.get(0, 0), 0.125 - 0.05, 1e-15);
+  EXPECT_NEAR(result.d_logits.get(0, 2), 0.625 - 0.85, 1e-15);
+  for (int64_t column = 0; column < 4; ++column) {
+    EXPECT_EQ(result.d_logits.get(1, column), 0.0);
+  }
+  EXPECT_EQ(result.losses.get(1, 0), 0.0);
+  EXPECT_EQ(result.losses.get(1, 1), 0.0);
+}
+
+TEST(ReferenceAdam, OneStepByHand) {
+  // From zero moments, m / (1 - b1) = g and sqrt(v / (1 - b2)) = |g|: the first step is the rate, against g's sign.
+  ReferenceBackend backend;
+  AdamCase c = AdamCase::make(kOracleTypes, 3);
+  c.settings.step = 1;
+  c.settings.learning_rate = 0.1;
+  c.settings.epsilon = 0.0;
+  for (int64_t i = 0; i < 3; ++i) {
+    c.weights.set(0, i, 2.0);
+    c.gradients.set(0, i, i == 0 ? 3.0 : -0.5);
+    c.first_moments.set(0, i, 0.0);
+    c.second_moments.set(0, i, 0.0);
+  }
+  c.step(backend);
+  EXPECT_NEAR(c.weights.get(0, 0), 1.9, 1e-15);
+  EXPECT_NEAR(c.weights.get(0, 1), 2.1, 1e-15);
+  EXPECT_NEAR(c.first_moments.get(0, 0), 0.3, 1e-15);
+  EXPECT_NEAR(c.second_moments.get(0, 0), 0.18, 1e-15);
+  EXPECT_EQ(c.copy.get(0, 1), static_cast<double>(static_cast<float>(bf16(2.1F))));
+}
+
+TEST(ReferenceAdam, TwoStepsOfTheFormula) {
+  ReferenceBackend backend;
+  for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
+    AdamCase c = AdamCase::make(kOracleTypes, 1);
+    c.settings.decay_kind = kind;
+    c.settings.weight_decay = 0.05;
+    c.settings.max_norm = 1.5;  // against a norm of 3
+    double w = c.weights.get(0, 0), m = c.first_moments.get(0, 0), v = c.second_moments.get(0, 0);
+    for (const int64_t step : {4, 5}) {
+      c.settings.step = step;
+      c.step(backend);
+      double g = c.gradients.get(0, 0) * 1.5 / (3.0 + 1e-6);
+      const double decay = 0.05 * w;
+      g += kind == WeightDecay::coupled ? decay : 0.0;
+      w -= kind == WeightDecay::decoupled ? 0.01 * decay : 0.0;
+      m = 0.9 * m + 0.1 * g;
+      v = 0.98 * v + 0.02 * g * g;
+      const double n = static_cast<double>(step);
+      w -= 0.01 * (m / (1 - std::pow(0.9, n))) / (std::sqrt(v / (1 - std::pow(0.98, n))) + 1e-8);
+      EXPECT_NEAR(c.weights.get(0, 0), w, 1e-14);
+    }
+  }
+}
+
+TEST(ReferenceAdam, ANormThatIsNotFiniteChangesNothing) {
+  ReferenceBackend backend;
+  for (const double norm : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    const AdamCase c = AdamCase::make(kOracleTypes, 4);
+    c.squared_norm.set(0, 0, norm);
+    const AdamCase before = c.cloned(kOracleTypes);
+    c.step(backend);
+    EXPECT_TRUE(same_bits(c.weights, before.weights));
+    EXPECT_TRUE(same_bits(c.first_moments, before.first_moments));
+    EXPECT_TRUE(same_bits(c.second_moments, before.second_moments));
+    EXPECT_TRUE(same_bits(c.copy, before.copy));
+  }
+}
+
+TEST(ReferenceElements, FillCopyAddAndNorm) {
+  ReferenceBackend backend;
+  const Guarded x = random(DType::f32, 3, 5, 70), y(DType::bf16, 3, 5), z(DType::f64, 3, 5);
+  backend.copy(x.view(), y.view());
+  backend.fill(z.view(), 0.5);
+  backend.add(x.view(), z.view());
+  double squares = 0.0;
+  for (int64_t r = 0; r < 3; ++r) {
+    for (int64_t c = 0; c < 5; ++c) {
+      const float value = host<float>(x.view())(r, c);
+      EXPECT_EQ(host<bf16>(y.view())(r, c).bits, bf16(value).bits);
+      EXPECT_EQ(host<double>(z.view())(r, c), 0.5 + static_cast<double>(value));
+      squares += static_cast<double>(value) * static_cast<double>(value);
+    }
+  }
+  backend.scale(z.view(), -2.0);
+  EXPECT_EQ(z.get(2, 4), -2.0 * (0.5 + x.get(2, 4)));
+  const Guarded norm(DType::f64, 1, 1);
+  backend.squared_norm(x.view(), norm.view());
+  EXPECT_DOUBLE_EQ(norm.get(0, 0), squares);
+  EXPECT_TRUE(y.untouched() && z.untouched() && norm.untouched());
+}
+
+TEST(ReferenceBackendTest, SaysWhatItIs) {
+  const auto backend = make_reference_backend();
+  EXPECT_EQ(backend->name(), "reference");
+  EXPECT_EQ(backend->master_type(), DType::f64);
+  EXPECT_EQ(make_reference_backend(DType::f32)->master_type(), DType::f32);
+  EXPECT_TRUE(backend->supports(DType::f64) && backend->supports(DType::f32) && backend->supports(DType::bf16));
+  EXPECT_FALSE(backend->supports(DType::i8));
+  EXPECT_EQ(backend->threads(), 1);
+  EXPECT_NE(backend->pack(Guarded(DType::f32, 2, 2).view()), nullptr);
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -1,0 +1,100 @@
+"""tools/check_floors.py sees each kind of breach, and nothing in a tree without one."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("HEED_SOURCE_DIR", pathlib.Path(__file__).parents[2]))
+
+TABLE = """
+heed_folder(base FLOOR 0 LINK_PUBLIC fmt::fmt)
+heed_folder(tensor FLOOR 1 DEPENDS base)
+heed_folder(text FLOOR 1 DEPENDS base)  # a comment
+heed_folder(kernels FLOOR 2 DEPENDS tensor)
+heed_folder(kernels/reference FLOOR 2 DEPENDS kernels)
+heed_folder(kernels/cpu FLOOR 2 DEPENDS kernels
+            LINK hwy::hwy)
+heed_folder(ops FLOOR 3 DEPENDS kernels)
+heed_folder(api FLOOR 9 DEPENDS ops text kernels/cpu)
+heed_folder(cli FLOOR 10 DEPENDS api)
+"""
+
+GOOD = {
+    "src/base/error.h": "#include <string>\n",
+    "src/tensor/shape.h": '#include "base/error.h"\n#include "fmt/format.h"\n',
+    "src/tensor/view.h": '#include "shape.h"\n',
+    "src/text/vocab.cpp": '#include "base/error.h"\n',
+    "src/kernels/kernels.h": '#include "tensor/shape.h"\n',
+    "src/kernels/cpu/gemm.cpp": '#include "kernels/kernels.h"\n#include "hwy/highway.h"\n#include "base/error.h"\n',
+    "src/ops/linear.cpp": '#include "kernels/kernels.h"\n',
+    "src/api/model.cpp": '#include "heed/model.h"\n#include "ops/linear.h"\n#include "kernels/cpu/gemm.h"\n',
+    "src/cli/main.cpp": '#include <heed/model.h>\n#include "cli/train.h"\n#include <CLI/CLI.hpp>\n',
+    "include/heed/model.h": "#include <heed/error.h>\n",
+}
+
+
+class CheckFloors(unittest.TestCase):
+    def run_on(self, files):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {"src/CMakeLists.txt": TABLE, **GOOD, **files}.items():
+                path = pathlib.Path(root) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            result = subprocess.run(
+                [sys.executable, str(ROOT / "tools" / "check_floors.py"), root], capture_output=True, text=True)
+            return result.returncode, result.stdout + result.stderr
+
+    def expect_breach(self, file, text, place, reason):
+        status, output = self.run_on({file: text})
+        self.assertEqual(status, 1, output)
+        self.assertIn(place, output)
+        self.assertIn(reason, output)
+        self.assertEqual(len(output.splitlines()), 1, output)
+
+    def test_a_tree_in_order_passes(self):
+        status, output = self.run_on({})
+        self.assertEqual(status, 0, output)
+
+    def test_up(self):
+        self.expect_breach("src/base/up.h", '#pragma once\n#include "tensor/shape.h"\n', "src/base/up.h:2:", "goes up")
+
+    def test_up_by_a_relative_path(self):
+        self.expect_breach("src/base/up.h", '#include "../tensor/shape.h"\n', "src/base/up.h:1:", "goes up")
+
+    def test_up_in_angle_brackets(self):
+        self.expect_breach("src/base/up.h", "#  include <tensor/shape.h>\n", "src/base/up.h:1:", "goes up")
+
+    def test_sideways(self):
+        self.expect_breach("src/text/a.cpp", '#include "tensor/shape.h"\n', "src/text/a.cpp:1:", "both are on floor 1")
+
+    def test_a_backend_includes_another(self):
+        self.expect_breach(
+            "src/kernels/cpu/a.cpp", '#include "kernels/reference/gemm.h"\n', "cpu/a.cpp:1:", "both are on floor 2")
+
+    def test_the_interface_includes_a_backend(self):
+        self.expect_breach("src/kernels/a.cpp", '#include "kernels/cpu/gemm.h"\n', "kernels/a.cpp:1:", "both are on")
+
+    def test_a_dependency_that_is_not_declared(self):
+        self.expect_breach("src/ops/a.cpp", '#include "kernels/cpu/gemm.h"\n', "src/ops/a.cpp:1:", "DEPENDS")
+
+    def test_cli_goes_behind_the_api(self):
+        self.expect_breach("src/cli/a.cpp", '#include "base/error.h"\n', "src/cli/a.cpp:1:", "stands on <heed/...>")
+
+    def test_a_public_header_shows_the_inside(self):
+        self.expect_breach("include/heed/a.h", '#include "ops/linear.h"\n', "include/heed/a.h:1:", "public header")
+
+    def test_a_lower_floor_knows_the_api(self):
+        self.expect_breach("src/ops/a.h", "#include <heed/model.h>\n", "src/ops/a.h:1:", "public headers")
+
+    def test_a_folder_outside_the_house(self):
+        self.expect_breach("src/attic/a.h", "\n", "src/attic/a.h:1:", "not in src/CMakeLists.txt")
+
+    def test_a_subfolder_that_no_target_builds(self):
+        self.expect_breach("src/ops/more/a.cpp", "\n", "src/ops/more/a.cpp:1:", "not in src/CMakeLists.txt")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+# The Debian packages that heed needs, and a function that installs those that are missing. Sourced by ./quickstart,
+# ./check and .ci/run.
+
+# To build and run heed.
+packages_build=(
+  g++ cmake ninja-build
+  libfmt-dev libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev
+)
+# To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; oneDNN is the
+# roofline of the benchmarks.
+packages_test=(
+  clang-format
+  libgtest-dev libgmock-dev libbenchmark-dev libdnnl-dev
+  python3 python3-numpy python3-torch
+)
+# For the linter, which only CI runs every time.
+packages_lint=(clang-tidy)
+
+# need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
+need_packages() {
+  local package missing=() as_root=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "heed: this is no Debian system; the equivalents of these packages are needed: $*" >&2
+    return 0
+  fi
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+      echo "heed: not root, and sudo is not there. Please install: apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  step "installing ${missing[*]}" install_packages
+}
+
+install_packages() {
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+  "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}

@@ -16,3 +16,5 @@ if(HEED_ONEDNN_INCLUDE AND HEED_ONEDNN_LIBRARY)
   set_target_properties(heed::onednn PROPERTIES
     IMPORTED_LOCATION "${HEED_ONEDNN_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${HEED_ONEDNN_INCLUDE}")
 endif()
+
+find_package(OpenMP REQUIRED)  # to tell oneDNN, in benchmarks, how many threads it has

@@ -1,16 +1,15 @@
 # The Debian packages that heed needs, and a function that installs those that are missing. Sourced by ./quickstart,
 # ./check and .ci/run.
 
-# To build and run heed.
+# To build and run heed. oneDNN is the roofline of `heed bench`.
 packages_build=(
   g++ cmake ninja-build
-  libfmt-dev libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev
+  libfmt-dev libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libdnnl-dev
 )
-# To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; oneDNN is the
-# roofline of the benchmarks.
+# To build and run its tests and benchmarks. PyTorch is the reference that results are compared with.
 packages_test=(
   clang-format
-  libgtest-dev libgmock-dev libbenchmark-dev libdnnl-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-numpy python3-torch
 )
 # For the linter, which only CI runs every time.

@@ -89,6 +89,7 @@ struct EmbeddingBackward {
 };
 
 // sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
+// What is normalized is the sum as stored, so that backward finds the same.
 //   layer: (s - mean) / sqrt(variance + epsilon)    rms: s / sqrt(mean of squares + epsilon)
 // Without a branch, sum is the residual itself and `sum` is empty; without `normed`, the sum alone is formed.
 // `statistics` holds mean (0 for rms) and 1/deviation.

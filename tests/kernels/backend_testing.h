@@ -142,9 +142,9 @@ inline Dropout dropout_of(float probability, uint64_t first_row = 11) {
 }
 
 // An error may be `relative` of the expected value plus `of_typical` of the whole result's root mean square: sums whose
-// terms cancel can't be judged by their own size.
+// terms cancel can't be judged by their own size. `absolute` is for results that are zero all over.
 struct Tolerance {
-  double relative, of_typical;
+  double relative, of_typical, absolute = 0.0;
 };
 inline constexpr Tolerance kF32{1e-5, 1e-5};
 // Half of bf16's last place, and the f32 arithmetic before it was rounded.
@@ -178,7 +178,7 @@ inline ::testing::AssertionResult close(const Guarded& actual, const Guarded& ex
   for (int64_t r = 0; r < expected.rows(); ++r) {
     for (int64_t c = 0; c < expected.columns(); ++c) {
       const double a = actual.get(r, c), e = expected.get(r, c);
-      const double allowed = tolerance.relative * std::abs(e) + tolerance.of_typical * typical;
+      const double allowed = tolerance.relative * std::abs(e) + tolerance.of_typical * typical + tolerance.absolute;
       if (a != e && !(std::abs(a - e) <= allowed && std::isfinite(e))) {
         return ::testing::AssertionFailure() << actual.view().text() << " at (" << r << ", " << c << ") is " << a
                                              << ", expected " << e << " within " << allowed;

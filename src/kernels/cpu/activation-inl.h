@@ -15,10 +15,11 @@ namespace heed::cpu::HWY_NAMESPACE {
 
 HWY_INLINE Vec constant(float x) { return hn::Set(Floats(), x); }
 
-// 1 / (1 + e^-x).
+// 1 / (1 + e^-x), and exactly 0 where e^-x is no longer finite, so that a huge x cannot blow it up again.
 HWY_INLINE Vec sigmoid(Vec x) {
-  const Vec bounded = hn::Max(x, constant(-87.0F));  // e^87 is still finite
-  return hn::Div(constant(1.0F), hn::Add(constant(1.0F), hn::Exp(Floats(), hn::Neg(bounded))));
+  const Vec lowest = constant(-87.0F);
+  const Vec e = hn::Exp(Floats(), hn::Neg(hn::Max(x, lowest)));
+  return hn::IfThenElseZero(hn::Ge(x, lowest), hn::Div(constant(1.0F), hn::Add(constant(1.0F), e)));
 }
 
 // erf as x P(x^2) / Q(x^2) on [-4, 4], beyond which it is +-1 in f32; error below 3e-7.
@@ -75,12 +76,13 @@ HWY_INLINE Vec slope(Vec x) {
         hn::Mul(constant(0.39894228F), hn::Exp(Floats(), hn::Mul(constant(-0.5F), hn::Mul(x, x))));
     return hn::MulAdd(x, density, normal_cdf(x));
   } else if constexpr (kind == Activation::gelu_tanh) {
-    // s + 2 x s (1 - s) u', with s = sigmoid(2u)
-    const Vec s = sigmoid(hn::Mul(constant(2.0F), tanh_argument(x)));
+    // s + 2 x s (1 - s) u', with s = sigmoid(2u); 0 or 1 in f32 beyond 10
+    const Vec t = hn::Clamp(x, constant(-10.0F), constant(10.0F));
+    const Vec s = sigmoid(hn::Mul(constant(2.0F), tanh_argument(t)));
     const Vec d_argument =
-        hn::Mul(constant(0.79788456F), hn::MulAdd(constant(3.0F * 0.044715F), hn::Mul(x, x), constant(1.0F)));
+        hn::Mul(constant(0.79788456F), hn::MulAdd(constant(3.0F * 0.044715F), hn::Mul(t, t), constant(1.0F)));
     const Vec d_s = hn::Mul(hn::Mul(s, hn::Sub(constant(1.0F), s)), hn::Add(d_argument, d_argument));
-    return hn::MulAdd(x, d_s, s);
+    return hn::MulAdd(t, d_s, s);
   } else if constexpr (kind == Activation::silu) {
     // s + x s (1 - s)
     const Vec s = sigmoid(x);

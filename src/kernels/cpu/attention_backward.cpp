@@ -21,9 +21,9 @@ namespace {
 // A worker's memory for one share.
 template <class T>
 struct Buffers {
-  Buffers(Carver& from, int64_t most_rows, int64_t most_keys, int64_t panels) {
+  Buffers(Carver& from, int64_t most_rows, int64_t most_keys, int64_t panels)
+      : rows(from, most_rows) {
     const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes;
-    rows = from.take<Row>(most_rows);
     sources = from.take<const T*>(most_rows);
     random = from.take<RowRandom>(most_rows);
     queries = from.take<float>(panels * most_rows * kPanel);
@@ -41,7 +41,7 @@ struct Buffers {
     d_values = from.take<float>(panels * most_keys * kPanel);
   }
 
-  Row* rows;
+  ShareRows rows;
   const T** sources;
   RowRandom* random;
   float *queries, *d_output, *d_queries;  // panels of a chunk's rows
@@ -74,14 +74,32 @@ class Backward {
         most_keys_(call.memory.segments->longest()),
         buffers_(carve<Buffers<T>>(scratch, most_rows, most_keys_, panels_)) {}
 
+  // Asks for a short share's operands while the one before it is worked on.
+  void fetch(const Share& share) const {
+    const int64_t s = share.piece.sequence, keys = call_.memory.segments->length(s), queries = share.piece.queries;
+    if (queries > kRowGroup || keys > kKeyBlock) {
+      return;
+    }
+    const int64_t columns = settings_.heads / settings_.key_value_heads * width_;
+    for (const HostView<T>* matrix : {&queries_, &output_, &d_output_, &d_queries_}) {
+      fetch_rows(*matrix, call_.segments->begin(s), queries, share.key_value_head * columns, columns);
+    }
+    for (const HostView<T>* matrix : {&keys_, &values_, &d_keys_, &d_values_}) {
+      fetch_rows(*matrix, call_.memory.segments->begin(s), keys, share.key_value_head * width_, width_);
+    }
+  }
+
   void run(const Share& share) {
     key_count_ = call_.memory.segments->length(share.piece.sequence);
     first_key_row_ = call_.memory.segments->begin(share.piece.sequence);
     key_column_ = share.key_value_head * width_;
-    std::fill_n(buffers_.d_keys, panels_ * most_keys_ * kPanel, 0.0F);
-    std::fill_n(buffers_.d_values, panels_ * most_keys_ * kPanel, 0.0F);
-    const int64_t queries = share.piece.queries;
-    const int64_t chunk = most_rows_ * settings_.key_value_heads / settings_.heads;
+    const int64_t queries = share.piece.queries, heads = settings_.heads / settings_.key_value_heads;
+    one_meeting_ = queries > 0 && queries * heads <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
+    if (!one_meeting_) {
+      clear(buffers_.d_keys, most_keys_, key_count_);
+      clear(buffers_.d_values, most_keys_, key_count_);
+    }
+    const int64_t chunk = most_rows_ / heads;
     for (int64_t first = 0; first < queries; first += chunk) {
       run_chunk({{share.piece.sequence, first, std::min(chunk, queries - first), 0}, share.key_value_head});
     }
@@ -91,21 +109,26 @@ class Backward {
   }
 
  private:
+  void clear(float* panels, int64_t panel_rows, int64_t rows) const {
+    for (int64_t panel = 0; panel < panels_; ++panel) {
+      std::fill_n(panels + panel * panel_rows * kPanel, rows * kPanel, 0.0F);
+    }
+  }
+
   void run_chunk(const Share& chunk) {
-    rows_ = list_rows(settings_, *call_.segments, *call_.memory.segments, chunk, buffers_.rows);
-    draw_rows(settings_, buffers_.rows, rows_, buffers_.random);
+    buffers_.rows.list(settings_, *call_.segments, *call_.memory.segments, chunk);
+    rows_ = buffers_.rows.count();
+    draw_rows(settings_, buffers_.rows, buffers_.random);
     bring_rows();
     sum_rows();
-    std::fill_n(buffers_.d_queries, panels_ * most_rows_ * kPanel, 0.0F);
-    Visibility::Range seen{key_count_, 0};
-    for (int64_t r = 0; r < rows_; ++r) {
-      seen.begin = std::min(seen.begin, buffers_.rows[r].seen.begin);
-      seen.end = std::max(seen.end, buffers_.rows[r].seen.end);
+    const Visibility::Range seen = one_meeting_ ? Visibility::Range{0, 1} : buffers_.rows.seen();
+    if (!one_meeting_) {
+      clear(buffers_.d_queries, most_rows_, rows_);
     }
     for (int64_t key = seen.begin / kKeyBlock * kKeyBlock; key < seen.end; key += kKeyBlock) {
       bring_keys(key);
       for (int64_t first = 0; first < rows_; first += kRowGroup) {
-        meet(Meeting(buffers_.rows, rows_, first, key, block_keys_));
+        meet(Meeting(buffers_.rows, first, key, block_keys_));
       }
     }
     write_queries();
@@ -114,9 +137,10 @@ class Backward {
   void bring_rows() {
     point_at(queries_);
     const HeadRows<T> rows{buffers_.sources, rows_, width_};
-    pack_rows(rows, static_cast<float>(settings_.scale) * kLog2E, most_rows_, buffers_.queries);
+    const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
+    pack_rows(rows, most_rows_, buffers_.queries, [scale](Vec q) { return hn::Mul(q, scale); });
     point_at(d_output_);
-    pack_rows(rows, 1.0F, most_rows_, buffers_.d_output);
+    pack_rows(rows, most_rows_, buffers_.d_output, [](Vec d_o) { return d_o; });
     for (int64_t r = 0; r < rows_; ++r) {
       buffers_.exponents[r] = log_sum_exp_(buffers_.rows[r].query_row, buffers_.rows[r].head) * kLog2E;
     }
@@ -134,11 +158,8 @@ class Backward {
     for (int64_t r = 0; r < rows_; ++r) {
       const T* const output = buffers_.sources[r];
       Vec sum = hn::Zero(Floats());
-      for_columns(
-          width_, [&](int64_t c) { sum = hn::MulAdd(load(output + c), load(d_output_at(r, c)), sum); },
-          [&](int64_t c, int64_t count) {
-            sum = hn::MulAdd(load_part(output + c, count), load(d_output_at(r, c)), sum);
-          });
+      read_row(output, width_, parted<T>(width_),
+               [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output_at(r, c)), sum); });
       store(sum, buffers_.lane_sums + r * kLanes);
     }
     for (int64_t r = 0; r < rows_; r += kLanes) {
@@ -160,13 +181,13 @@ class Backward {
     }
     pack_transposed(HeadRows<T>{key_rows, block_keys_, width_}, buffers_.key_columns);
     pack_transposed(HeadRows<T>{value_rows, block_keys_, width_}, buffers_.value_columns);
-    pack_rows(HeadRows<T>{key_rows, block_keys_, width_}, 1.0F, kKeyBlock, buffers_.keys);
+    pack_rows(HeadRows<T>{key_rows, block_keys_, width_}, kKeyBlock, buffers_.keys, [](Vec k) { return k; });
   }
 
   // ---- one group of rows, one block of keys ----
 
   void meet(const Meeting& meeting) {
-    if (meeting.seen_by_any == 0) {
+    if (meeting.seen_by_any == 0 && !one_meeting_) {
       return;
     }
     multiply_meeting(meeting, width_, most_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
@@ -210,7 +231,9 @@ class Backward {
           meeting.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.d_scores},
           buffers_.keys + panel * kKeyBlock * kPanel,
           [&meeting](int64_t r, int64_t count) { return meeting.keys_of(r, count); },
-          [sums](int64_t r, int64_t v) { return load(panel_at(sums, r, v)); },
+          [sums, fresh = one_meeting_](int64_t r, int64_t v) {
+            return fresh ? hn::Zero(Floats()) : load(panel_at(sums, r, v));
+          },
           [sums](int64_t r, int64_t v, Vec sum) { store(sum, panel_at(sums, r, v)); });
     }
   }
@@ -223,7 +246,9 @@ class Backward {
           meeting.keys, 0, vectors_for(panel_columns(width_, panel)), LeftColumns{factors},
           rows + (panel * most_rows_ + meeting.first_row) * kPanel,
           [&meeting](int64_t key, int64_t count) { return meeting.rows_of(key, count); },
-          [sums](int64_t r, int64_t v) { return load(panel_at(sums, r, v)); },
+          [sums, fresh = one_meeting_](int64_t r, int64_t v) {
+            return fresh ? hn::Zero(Floats()) : load(panel_at(sums, r, v));
+          },
           [sums](int64_t r, int64_t v, Vec sum) { store(sum, panel_at(sums, r, v)); });
     }
   }
@@ -233,25 +258,22 @@ class Backward {
   void write_queries() {
     for (int64_t r = 0; r < rows_; ++r) {
       const Row& row = buffers_.rows[r];
-      write_row(buffers_.d_queries, most_rows_, r, static_cast<float>(settings_.scale),
+      write_panel_row(buffers_.d_queries, most_rows_, r, static_cast<float>(settings_.scale),
                 d_queries_.row(row.query_row) + row.head * width_);
     }
   }
 
   void write_keys(const float* panels, float factor, const HostView<T>& to) {
     for (int64_t j = 0; j < key_count_; ++j) {
-      write_row(panels, most_keys_, j, factor, to.row(first_key_row_ + j) + key_column_);
+      write_panel_row(panels, most_keys_, j, factor, to.row(first_key_row_ + j) + key_column_);
     }
   }
 
-  void write_row(const float* panels, int64_t panel_rows, int64_t row, float factor, T* to) const {
+  void write_panel_row(const float* panels, int64_t panel_rows, int64_t row, float factor, T* to) const {
     const Vec scale = hn::Set(Floats(), factor);
-    const auto scaled = [&](int64_t c) {
+    write_row(to, width_, parted<T>(width_), [&](int64_t c) {
       return hn::Mul(load(panels + (c / kPanel * panel_rows + row) * kPanel + c % kPanel), scale);
-    };
-    for_columns(
-        width_, [&](int64_t c) { store(scaled(c), to + c); },
-        [&](int64_t c, int64_t count) { store_part(scaled(c), to + c, count); });
+    });
   }
 
   const AttentionBackward& call_;
@@ -261,6 +283,7 @@ class Backward {
   int64_t width_, panels_, most_rows_, most_keys_;
   Buffers<T> buffers_;
   int64_t rows_ = 0, key_count_ = 0, block_keys_ = 0, first_key_row_ = 0, key_column_ = 0;
+  bool one_meeting_ = false;  // all rows fit in one group and all keys in one block: sums begin at zero
 };
 
 template <class T>
@@ -272,7 +295,12 @@ void backward(Context& context, const AttentionBackward& call) {
   const int64_t most_rows = group * std::min(call.segments->longest(), std::max<int64_t>(1, kChunkRows / group));
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Backward<T> work(call, context.scratch(worker), std::max<int64_t>(group, most_rows));
-    shares.for_each(task, [&work](const Share& share) { work.run(share); });
+    shares.for_each(task, [&work](const Share& share, const std::optional<Share>& next) {
+      if (next) {
+        work.fetch(*next);
+      }
+      work.run(share);
+    });
   });
 }
 

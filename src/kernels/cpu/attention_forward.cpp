@@ -23,9 +23,8 @@ namespace {
 // A worker's memory for one share.
 template <class T>
 struct Buffers {
-  Buffers(Carver& from, int64_t most_rows, int64_t panels) {
+  Buffers(Carver& from, int64_t most_rows, int64_t panels) : rows(from, most_rows) {
     const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes + kRowGroup;
-    rows = from.take<Row>(most_rows);
     query_rows = from.take<const T*>(most_rows);
     output_rows = from.take<T*>(most_rows);
     random = from.take<RowRandom>(most_rows);
@@ -42,7 +41,7 @@ struct Buffers {
     lane_maxima = from.take<float>((kRowGroup + kLanes) * kLanes);
   }
 
-  Row* rows;
+  ShareRows rows;
   const T** query_rows;
   T** output_rows;
   RowRandom* random;
@@ -71,13 +70,31 @@ class Forward {
         most_rows_(most_rows),
         buffers_(carve<Buffers<T>>(scratch, most_rows, panels_)) {}
 
+  // Asks for a short share's operands while the one before it is worked on; they lie too scattered for the processor to
+  // foresee.
+  void fetch(const Share& share) const {
+    const int64_t s = share.piece.sequence, keys = call_.memory.segments->length(s);
+    if (share.piece.queries > kRowGroup || keys > kKeyBlock || call_.memory.pages != nullptr) {
+      return;
+    }
+    const int64_t heads = settings_.heads / settings_.key_value_heads;
+    const int64_t first_row = call_.segments->begin(s) + share.piece.first_query;
+    const int64_t first_column = share.key_value_head * heads * width_;
+    fetch_rows(queries_, first_row, share.piece.queries, first_column, heads * width_);
+    fetch_rows(output_, first_row, share.piece.queries, first_column, heads * width_);
+    fetch_rows(keys_, call_.memory.segments->begin(s), keys, share.key_value_head * width_, width_);
+    fetch_rows(values_, call_.memory.segments->begin(s), keys, share.key_value_head * width_, width_);
+  }
+
   void run(const Share& share) {
     begin(share);
-    const int64_t first_block = seen_.begin / kKeyBlock;
-    const int64_t end_block = (seen_.end + kKeyBlock - 1) / kKeyBlock;
+    const int64_t first_block = buffers_.rows.seen().begin / kKeyBlock;
+    const int64_t end_block = (buffers_.rows.seen().end + kKeyBlock - 1) / kKeyBlock;
     one_block_ = end_block == first_block + 1;
     if (!one_block_) {
-      std::fill_n(buffers_.output, panels_ * most_rows_ * kPanel, 0.0F);
+      for (int64_t panel = 0; panel < panels_; ++panel) {
+        std::fill_n(buffers_.output + panel * most_rows_ * kPanel, rows_ * kPanel, 0.0F);
+      }
     }
     for (int64_t block = first_block; block < end_block; ++block) {
       bring_keys(share, block * kKeyBlock);
@@ -95,19 +112,17 @@ class Forward {
 
  private:
   void begin(const Share& share) {
-    rows_ = list_rows(settings_, *call_.segments, *call_.memory.segments, share, buffers_.rows);
+    ShareRows& rows = buffers_.rows;
+    rows.list(settings_, *call_.segments, *call_.memory.segments, share);
+    rows_ = rows.count();
     key_count_ = call_.memory.segments->length(share.piece.sequence);
-    seen_ = {key_count_, 0};
     for (int64_t r = 0; r < rows_; ++r) {
-      const Row& row = buffers_.rows[r];
-      buffers_.query_rows[r] = queries_.row(row.query_row) + row.head * width_;
-      buffers_.output_rows[r] = output_.row(row.query_row) + row.head * width_;
-      seen_.begin = std::min(seen_.begin, row.seen.begin);
-      seen_.end = std::max(seen_.end, row.seen.end);
+      buffers_.query_rows[r] = queries_.row(rows[r].query_row) + rows[r].head * width_;
+      buffers_.output_rows[r] = output_.row(rows[r].query_row) + rows[r].head * width_;
     }
-    draw_rows(settings_, buffers_.rows, rows_, buffers_.random);
-    pack_rows(HeadRows<T>{buffers_.query_rows, rows_, width_}, static_cast<float>(settings_.scale) * kLog2E,
-              most_rows_, buffers_.queries);
+    draw_rows(settings_, rows, buffers_.random);
+    pack_rows(HeadRows<T>{buffers_.query_rows, rows_, width_}, most_rows_, buffers_.queries,
+              [scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E)](Vec q) { return hn::Mul(q, scale); });
     const int64_t padded = (rows_ + kLanes - 1) / kLanes * kLanes;
     std::fill_n(buffers_.maxima, padded, kLowest);
     std::fill_n(buffers_.sums, padded * kLanes, 0.0F);
@@ -122,13 +137,13 @@ class Forward {
       value_rows[j] = values_.row(row) + share.key_value_head * width_;
     }
     pack_transposed(HeadRows<T>{key_rows, block_keys_, width_}, buffers_.keys);
-    pack_rows(HeadRows<T>{value_rows, block_keys_, width_}, 1.0F, kKeyBlock, buffers_.values);
+    pack_rows(HeadRows<T>{value_rows, block_keys_, width_}, kKeyBlock, buffers_.values, [](Vec v) { return v; });
   }
 
   // ---- one group of rows, one block of keys ----
 
   void attend(int64_t first_row, int64_t first_key) {
-    const Meeting meeting(buffers_.rows, rows_, first_row, first_key, block_keys_);
+    const Meeting meeting(buffers_.rows, first_row, first_key, block_keys_);
     if (meeting.seen_by_any == 0 && !one_block_) {
       return;
     }
@@ -144,15 +159,8 @@ class Forward {
 
   // m' = max(m, max s), and the decay 2^(m - m') of what was summed before.
   void raise_maxima(const Meeting& meeting) {
-    const Floats d;
     for (int64_t r = 0; r < meeting.rows; ++r) {
-      const uint64_t seen = meeting.seen[r];
-      const Steps vectors = meeting.vectors[r];
-      Vec largest = hn::Set(d, kLowest);
-      for (int64_t v = vectors.begin; v < vectors.end; ++v) {
-        const Vec s = load(panel_at(buffers_.scores, r, v));
-        largest = hn::Max(largest, hn::IfThenElse(mask_of(seen, v), s, largest));
-      }
+      const Vec largest = largest_score(panel_at(buffers_.scores, r, 0), meeting.seen[r], meeting.vectors[r]);
       store(largest, buffers_.lane_maxima + r * kLanes);
     }
     float* const maxima = buffers_.maxima + meeting.first_row;
@@ -169,25 +177,16 @@ class Forward {
   void exponentiate(const Meeting& meeting) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
-    for (int64_t r = 0; r < meeting.rows; ++r) {
-      const int64_t row = meeting.first_row + r;
-      const uint64_t seen = meeting.seen[r];
-      const Steps vectors = meeting.vectors[r];
-      const Vec maximum = hn::Set(d, buffers_.maxima[row]);
-      const uint64_t kept =
-          threshold == 0 ? ~uint64_t{0} : kept_bits(buffers_.random[row], threshold, meeting.first_key, meeting.keys);
-      Vec sum = hn::Zero(d);
-      for (int64_t v = 0; v < vectors_for(meeting.keys); ++v) {
-        float* const at = panel_at(buffers_.scores, r, v);
-        if (v < vectors.begin || v >= vectors.end) {
-          store(hn::Zero(d), at);
-          continue;
-        }
-        const Vec p = hn::IfThenElseZero(mask_of(seen, v), exp2_of(hn::Sub(load(at), maximum)));
-        sum = hn::Add(sum, p);
-        store(hn::IfThenElseZero(mask_of(kept, v), p), at);
+    const float* const maxima = buffers_.maxima + meeting.first_row;
+    float* sums = buffers_.sums + meeting.first_row * kLanes;
+    for (int64_t r = 0; r < meeting.rows; ++r, sums += kLanes) {
+      float* const scores = panel_at(buffers_.scores, r, 0);
+      const Vec maximum = hn::Set(d, maxima[r]);
+      uint64_t kept = kAllKeys;
+      if (threshold > 0) {
+        kept = kept_bits(buffers_.random[meeting.first_row + r], threshold, meeting.first_key, meeting.keys);
       }
-      float* const sums = buffers_.sums + row * kLanes;
+      const Vec sum = exponentials(scores, maximum, meeting.keys, meeting.seen[r], meeting.vectors[r], kept);
       store(hn::MulAdd(load(sums), hn::Set(d, buffers_.decay[r]), sum), sums);
     }
   }
@@ -226,13 +225,8 @@ class Forward {
       for (int64_t r = 0; r < rows_; ++r) {
         const float* const sums = buffers_.output + (panel * most_rows_ + r) * kPanel;
         const Vec inverse = hn::Set(Floats(), buffers_.inverses[r]);
-        T* const out = buffers_.output_rows[r] + panel * kPanel;
-        for_columns(
-            panel_columns(width_, panel),
-            [&](int64_t c) { store(hn::MulAdd(load(sums + c), inverse, zero), out + c); },
-            [&](int64_t c, int64_t count) {
-              store_part(hn::MulAdd(load(sums + c), inverse, zero), out + c, count);
-            });
+        write_row(buffers_.output_rows[r] + panel * kPanel, panel_columns(width_, panel), parted<T>(width_),
+                  [&](int64_t c) { return hn::MulAdd(load(sums + c), inverse, zero); });
       }
     }
   }
@@ -263,7 +257,7 @@ class Forward {
     for (int64_t first_key = 0; first_key < key_count_; first_key += kKeyBlock) {
       bring_keys(share, first_key);
       for (int64_t first = 0; first < rows_; first += kRowGroup) {
-        const Meeting meeting(buffers_.rows, rows_, first, first_key, block_keys_);
+        const Meeting meeting(buffers_.rows, first, first_key, block_keys_);
         score(meeting);
         for (int64_t r = 0; r < meeting.rows; ++r) {
           const Row& row = buffers_.rows[first + r];
@@ -296,7 +290,6 @@ class Forward {
   int64_t width_, panels_, most_rows_;
   Buffers<T> buffers_;
   int64_t rows_ = 0, key_count_ = 0, block_keys_ = 0;
-  Visibility::Range seen_{0, 0};  // by any row
   bool one_block_ = false;
 };
 
@@ -308,7 +301,12 @@ void forward(Context& context, const AttentionForward& call) {
                       std::max<int64_t>(1, kChunkRows / group));
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Forward<T> work(call, context.scratch(worker), shares.most_rows());
-    shares.for_each(task, [&work](const Share& share) { work.run(share); });
+    shares.for_each(task, [&work](const Share& share, const std::optional<Share>& next) {
+      if (next) {
+        work.fetch(*next);
+      }
+      work.run(share);
+    });
   });
 }
 

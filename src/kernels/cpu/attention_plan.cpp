@@ -1,5 +1,7 @@
 #include "kernels/cpu/attention_plan.h"
 
+#include <limits>
+
 namespace heed::cpu {
 namespace {
 
@@ -40,28 +42,48 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   per_task_ = std::min(per_task_, std::max<int64_t>(1, count_ / (4 * context.pool.threads())));
 }
 
-int64_t list_rows(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Share& share,
-                  Row* rows) {
+void ShareRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
+                     const Share& share) {
   const Piece& piece = share.piece;
   const int64_t s = piece.sequence, group = settings.heads / settings.key_value_heads;
   const int64_t key_count = keys.length(s);
   for (int64_t i = 0; i < piece.queries; ++i) {
     const int64_t query = piece.first_query + i;
     const int64_t position = key_count - queries.length(s) + query;
-    const Row row{queries.begin(s) + query, share.key_value_head * group,
-                  settings.visibility.range(position, position, key_count),
-                  settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
-    for (int64_t h = 0; h < group; ++h) {
-      rows[h * piece.queries + i] = row;
-      rows[h * piece.queries + i].head += h;
-    }
+    rows_[i] = {queries.begin(s) + query, share.key_value_head * group,
+                settings.visibility.range(position, position, key_count),
+                settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
   }
-  return group * piece.queries;
+  for (int64_t r = piece.queries; r < group * piece.queries; ++r) {
+    rows_[r] = rows_[r - piece.queries];
+    ++rows_[r].head;
+  }
+  count_ = group * piece.queries;
+  sum_up();
 }
 
-void draw_rows(const AttentionSettings& settings, const Row* rows, int64_t count, RowRandom* random) {
+void ShareRows::sum_up() {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  seen_ = {kNever, 0};
+  for (int64_t first = 0; first < count_; first += kRowGroup) {
+    Sight sight{{kNever, 0}, {0, kNever}};
+    for (int64_t r = first; r < std::min(count_, first + kRowGroup); ++r) {
+      const Row& row = rows_[r];
+      sight.any = {std::min(sight.any.begin, row.seen.begin), std::max(sight.any.end, row.seen.end)};
+      sight.all = {std::max(sight.all.begin, row.seen.begin), std::min(sight.all.end, row.seen.end)};
+    }
+    if (rows_[first].mask_words != nullptr) {
+      sight.all = {0, 0};
+    }
+    sights_[first / kRowGroup] = sight;
+    seen_ = {std::min(seen_.begin, sight.any.begin), std::max(seen_.end, sight.any.end)};
+  }
+  seen_.begin = std::min(seen_.begin, seen_.end);
+}
+
+void draw_rows(const AttentionSettings& settings, const ShareRows& rows, RowRandom* random) {
   const Dropout& dropout = settings.dropout;
-  for (int64_t r = 0; dropout.active() && r < count; ++r) {
+  for (int64_t r = 0; dropout.active() && r < rows.count(); ++r) {
     const uint64_t query = dropout.first_row + static_cast<uint64_t>(rows[r].query_row);
     const uint64_t number = query * static_cast<uint64_t>(settings.heads) + static_cast<uint64_t>(rows[r].head);
     random[r] = RowRandom(dropout.key, number);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "kernels/cpu/context.h"
 #include "kernels/kernels.h"
@@ -38,37 +39,24 @@ class Shares {
   int64_t most_rows() const { return most_rows_; }  // of any share
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
+  // Calls body(share, next) for each share of a task; `next` is the one after it, or none.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
-    for (int64_t i = task * per_task_; i < std::min(count_, (task + 1) * per_task_); ++i) {
-      // The last pieces first: under a causal mask they are the longest, and the short ones then even out the end.
-      const int64_t share = count_ - 1 - i;
-      body(Share{pieces_[share / key_value_heads_], share % key_value_heads_});
+    const int64_t end = std::min(count_, (task + 1) * per_task_);
+    for (int64_t i = task * per_task_; i < end; ++i) {
+      body(share(i), i + 1 < end ? std::optional(share(i + 1)) : std::nullopt);
     }
   }
 
  private:
+  // The last pieces first: under a causal mask they are the longest, and the short ones then even out the end.
+  Share share(int64_t i) const {
+    return {pieces_[count_ / key_value_heads_ - 1 - i / key_value_heads_], i % key_value_heads_};
+  }
+
   const Piece* pieces_;
   int64_t key_value_heads_, most_rows_ = 0, count_ = 0, per_task_ = 1;
 };
-
-// A row of a share: one query under one head.
-struct Row {
-  int64_t query_row, head;
-  Visibility::Range seen;        // by position alone
-  const uint64_t* mask_words;    // of the user's mask, or null
-};
-
-// The keys that the row sees among [first_key, first_key + kKeyBlock): one bit each.
-inline uint64_t seen_bits(const Row& row, int64_t first_key) {
-  const int64_t begin = std::clamp<int64_t>(row.seen.begin - first_key, 0, kKeyBlock);
-  const int64_t end = std::clamp<int64_t>(row.seen.end - first_key, 0, kKeyBlock);
-  if (begin >= end) {
-    return 0;
-  }
-  const uint64_t bits = (~uint64_t{0} >> (kKeyBlock - (end - begin))) << begin;
-  return row.mask_words == nullptr ? bits : bits & row.mask_words[first_key / kKeyBlock];
-}
 
 // Hands out parts of one block of memory. Without a block it only counts.
 class Carver {
@@ -97,14 +85,57 @@ Buffers carve(Scratch& scratch, Sizes... sizes) {
   return Buffers(carver, sizes...);
 }
 
-constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
-constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
+// A row of a share: one query under one head.
+struct Row {
+  int64_t query_row, head;
+  Visibility::Range seen;      // by position alone
+  const uint64_t* mask_words;  // of the user's mask, or null
+};
+
+// What the rows of a group see: [any.begin, any.end) holds what any of them does; each of them sees [all.begin, all.end).
+struct Sight {
+  Visibility::Range any, all;
+};
+
+// The rows of one share at a time, and what each kRowGroup of them see.
+class ShareRows {
+ public:
+  static int64_t groups_for(int64_t rows) { return (rows + kRowGroup - 1) / kRowGroup; }
+
+  ShareRows(Carver& from, int64_t most_rows)
+      : rows_(from.take<Row>(most_rows)), sights_(from.take<Sight>(groups_for(most_rows))) {}
+
+  void list(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Share& share);
+
+  int64_t count() const { return count_; }
+  const Row& operator[](int64_t r) const { return rows_[r]; }
+  const Sight& sight(int64_t first_row) const { return sights_[first_row / kRowGroup]; }
+  const Visibility::Range& seen() const { return seen_; }  // by any row
+
+ private:
+  void sum_up();
+
+  Row* rows_;
+  Sight* sights_;
+  int64_t count_ = 0;
+  Visibility::Range seen_{0, 0};
+};
+
+// The keys that the row sees among [first_key, first_key + kKeyBlock): one bit each.
+inline uint64_t seen_bits(const Row& row, int64_t first_key) {
+  const int64_t begin = std::clamp<int64_t>(row.seen.begin - first_key, 0, kKeyBlock);
+  const int64_t end = std::clamp<int64_t>(row.seen.end - first_key, 0, kKeyBlock);
+  if (begin >= end) {
+    return 0;
+  }
+  const uint64_t bits = (~uint64_t{0} >> (kKeyBlock - (end - begin))) << begin;
+  return row.mask_words == nullptr ? bits : bits & row.mask_words[first_key / kKeyBlock];
+}
 
 // The random rows that dropout draws from; nothing without dropout.
-void draw_rows(const AttentionSettings& settings, const Row* rows, int64_t count, RowRandom* random);
+void draw_rows(const AttentionSettings& settings, const ShareRows& rows, RowRandom* random);
 
-// Describes the rows of a share, in order; returns their number.
-int64_t list_rows(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Share& share,
-                  Row* rows);
+constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
+constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
 
 }  // namespace heed::cpu

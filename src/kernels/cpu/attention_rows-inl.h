@@ -50,6 +50,56 @@ HWY_INLINE hn::Mask<Floats> mask_of(uint64_t word, int64_t vector) {
   return hn::LoadMaskBits(Floats(), bytes);
 }
 
+// Vectors [begin, end) of a row of scores.
+struct Span {
+  uint8_t begin, end;
+  bool operator==(const Span&) const = default;
+};
+
+constexpr uint64_t kAllKeys = ~uint64_t{0};
+constexpr int64_t kBlockVectors = kKeyBlock / kLanes;
+
+// Lane by lane the largest of a row's scores of seen keys, or kLowest.
+HWY_INLINE Vec largest_score(const float* scores, uint64_t seen, Span vectors) {
+  Vec largest = hn::Set(Floats(), kLowest);
+  if (seen == kAllKeys) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kBlockVectors; ++v) {
+      largest = hn::Max(largest, load(scores + v * kLanes));
+    }
+    return largest;
+  }
+  for (int64_t v = vectors.begin; v < vectors.end; ++v) {
+    const Vec s = load(scores + v * kLanes);
+    largest = hn::Max(largest, hn::IfThenElse(mask_of(seen, v), s, largest));
+  }
+  return largest;
+}
+
+// A row's scores become p = 2^(s - maximum) of seen and kept keys, zero elsewhere. Returns lane by lane the sum of p over
+// all seen keys, kept or not.
+HWY_INLINE Vec exponentials(float* scores, Vec maximum, int64_t keys, uint64_t seen, Span vectors, uint64_t kept) {
+  Vec sum = hn::Zero(Floats());
+  if (seen == kAllKeys && kept == kAllKeys) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kBlockVectors; ++v) {
+      const Vec p = exp2_of(hn::Sub(load(scores + v * kLanes), maximum));
+      sum = hn::Add(sum, p);
+      store(p, scores + v * kLanes);
+    }
+    return sum;
+  }
+  for (int64_t v = 0; v < vectors_for(keys); ++v) {
+    Vec p = hn::Zero(Floats());
+    if (v >= vectors.begin && v < vectors.end) {
+      p = hn::IfThenElseZero(mask_of(seen, v), exp2_of(hn::Sub(load(scores + v * kLanes), maximum)));
+      sum = hn::Add(sum, p);
+    }
+    store(hn::IfThenElseZero(mask_of(kept, v), p), scores + v * kLanes);
+  }
+  return sum;
+}
+
 // Reduces each of kLanes rows of lanes to one value: lane r of the result is row r's. The tree over lanes is the same for
 // every row.
 template <class Combine>
@@ -86,8 +136,9 @@ HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t 
   const Words d;
   const hn::Repartition<uint16_t, Words> halves;
   const auto limit = hn::Set(halves, static_cast<uint16_t>(threshold - 1));
-  uint8_t bytes[8 + 8] = {};
-  for (int64_t j = 0; j < keys; j += 2 * kLanes) {
+  constexpr int64_t kDraws = 2 * kLanes;
+  uint64_t kept = 0;
+  for (int64_t j = 0; j < keys; j += kDraws) {
     WordVec x = hn::Add(hn::Iota(d, 0U), hn::Set(d, static_cast<uint32_t>((first_key + j) / 2)));
     x = hn::Xor(x, hn::Set(d, row.first));
     x = hn::Xor(x, hn::ShiftRight<16>(x));
@@ -96,10 +147,12 @@ HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t 
     x = hn::Add(x, hn::Set(d, row.second));
     x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
     x = hn::Xor(x, hn::ShiftRight<16>(x));
-    hn::StoreMaskBits(halves, hn::Gt(hn::BitCast(halves, x), limit), bytes + j / 8);
+    uint8_t bytes[8];
+    hn::StoreMaskBits(halves, hn::Gt(hn::BitCast(halves, x), limit), bytes);
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes, kDraws / 8);
+    kept |= bits << j;
   }
-  uint64_t kept;
-  std::memcpy(&kept, bytes, sizeof(kept));
   return kept;
 #endif
 }

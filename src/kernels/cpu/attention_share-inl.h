@@ -19,23 +19,21 @@ namespace heed::cpu::HWY_NAMESPACE {
 
 // Which of the keys the rows see, and hence which vectors of scores there are.
 struct Meeting {
-  Meeting(const Row* all_rows, int64_t row_count, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
+  Meeting(const ShareRows& all_rows, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
       : first_row(first_of_rows),
-        rows(std::min(kRowGroup, row_count - first_of_rows)),
+        rows(std::min(kRowGroup, all_rows.count() - first_of_rows)),
         first_key(first_of_keys),
         keys(key_count) {
-    uint64_t seen_by_all = ~uint64_t{0};
-    for (int64_t r = 0; r < rows; ++r) {
-      seen[r] = seen_bits(all_rows[first_row + r], first_key);
-      seen_by_all &= seen[r];
-      seen_by_any |= seen[r];
-    }
-    // Rows of one register tile share their vectors; where all see the same, so do all.
-    const int64_t together = seen_by_all == seen_by_any ? rows : max_rows(kMaxVectors);
-    for (int64_t r = 0; r < rows; r += together) {
-      const int64_t count = std::min(together, rows - r);
-      const Steps needed = keys_of(r, count);
-      std::fill_n(vectors + r, count, Steps{needed.begin / kLanes, vectors_for(needed.end)});
+    const Sight& sight = all_rows.sight(first_row);
+    if (sight.all.begin <= first_key && sight.all.end >= first_key + keys) {
+      seen_by_any = kAllKeys >> (kKeyBlock - keys);
+      std::fill_n(seen, rows, seen_by_any);
+      std::fill_n(vectors, rows, span_of(0, rows));
+    } else if (sight.any.begin >= first_key + keys || sight.any.end <= first_key) {
+      std::fill_n(seen, rows, 0);
+      std::fill_n(vectors, rows, Span{0, 0});
+    } else {
+      look(all_rows);
     }
   }
 
@@ -57,8 +55,30 @@ struct Meeting {
 
   int64_t first_row, rows, first_key, keys;
   uint64_t seen[kRowGroup];  // per row: one bit a key
-  Steps vectors[kRowGroup];  // per row: those that are computed
+  Span vectors[kRowGroup];   // per row: those that are computed
   uint64_t seen_by_any = 0;
+
+ private:
+  // The vectors that hold all keys seen by rows [row, row + count).
+  Span span_of(int64_t row, int64_t count) const {
+    const Steps needed = keys_of(row, count);
+    return {static_cast<uint8_t>(needed.begin / kLanes), static_cast<uint8_t>(vectors_for(needed.end))};
+  }
+
+  void look(const ShareRows& all_rows) {
+    uint64_t seen_by_all = kAllKeys;
+    for (int64_t r = 0; r < rows; ++r) {
+      seen[r] = seen_bits(all_rows[first_row + r], first_key);
+      seen_by_all &= seen[r];
+      seen_by_any |= seen[r];
+    }
+    // Rows of one register tile share their vectors; where all see the same, so do all.
+    const int64_t together = seen_by_all == seen_by_any ? rows : max_rows(kMaxVectors);
+    for (int64_t r = 0; r < rows; r += together) {
+      const int64_t count = std::min(together, rows - r);
+      std::fill_n(vectors + r, count, span_of(r, count));
+    }
+  }
 };
 
 // to[r][j] = sum over columns of left[r][column] * right[column][j]: rows of queries against keys as columns. Only the
@@ -66,9 +86,8 @@ struct Meeting {
 inline void multiply_meeting(const Meeting& meeting, int64_t width, int64_t left_panel_rows, const float* left,
                              const float* right, float* to) {
   for (int64_t first = 0, end = 0; first < meeting.rows; first = end) {
-    const Steps vectors = meeting.vectors[first];
-    const auto same = [vectors](Steps other) { return other.begin == vectors.begin && other.end == vectors.end; };
-    for (end = first + 1; end < meeting.rows && same(meeting.vectors[end]); ++end) {
+    const Span vectors = meeting.vectors[first];
+    for (end = first + 1; end < meeting.rows && meeting.vectors[end] == vectors; ++end) {
     }
     float* const out = to + first * kKeyBlock;
     for (int64_t panel = 0; panel < panels_for(width); ++panel) {

@@ -90,7 +90,7 @@ HWY_INLINE Vec along_row(const bf16* row, int64_t k, int64_t count) {
 HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
   const hn::Repartition<uint16_t, Floats> d;
   const auto both = count >= 2 * lanes() ? hn::LoadU(d, halves(row + k))
-                                         : hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, halves(row + k));
+                                         : load_first(d, halves(row + k), count);
   return hn::BitCast(Floats(), both);
 }
 
@@ -98,9 +98,8 @@ HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
 HWY_INLINE Vec pairs_of_rows(const bf16* even, const bf16* odd, int64_t count) {
   const Words d;
   const HalfWords h;
-  const auto mask = hn::FirstN(h, static_cast<size_t>(count));
   const auto part = [&](const bf16* from) {
-    return hn::PromoteTo(d, count >= lanes() ? hn::LoadU(h, halves(from)) : hn::MaskedLoad(mask, h, halves(from)));
+    return hn::PromoteTo(d, count >= lanes() ? hn::LoadU(h, halves(from)) : load_first(h, halves(from), count));
   };
   const WordVec low = part(even);
   return hn::BitCast(Floats(), odd == nullptr ? low : hn::Or(low, hn::ShiftLeft<16>(part(odd))));

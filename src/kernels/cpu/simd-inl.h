@@ -14,6 +14,7 @@
 #include <hwy/contrib/math/math-inl.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/dropout.h"
 #include "tensor/dtype.h"
@@ -40,14 +41,32 @@ HWY_INLINE Vec load(const bf16* from) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
 
-// The first `count` elements, zeros behind them; reads nothing beyond.
-HWY_INLINE Vec load_part(const float* from, int64_t count) {
-  return hn::MaskedLoad(hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), from);
+// The first `count` elements, zeros behind them; touches nothing beyond. Only AVX-512 masks all of these accesses; the
+// others go through a vector's worth of memory.
+template <class D>
+HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* from, int64_t count) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
+#else
+  alignas(64) hn::TFromD<D> whole[hn::MaxLanes(D())] = {};
+  std::memcpy(whole, from, static_cast<size_t>(count) * sizeof(whole[0]));
+  return hn::Load(d, whole);
+#endif
 }
+template <class D>
+HWY_INLINE void store_first(D d, hn::Vec<D> x, hn::TFromD<D>* to, int64_t count) {
+#if HWY_TARGET == HWY_AVX3
+  hn::BlendedStore(x, hn::FirstN(d, static_cast<size_t>(count)), d, to);
+#else
+  alignas(64) hn::TFromD<D> whole[hn::MaxLanes(D())];
+  hn::Store(x, d, whole);
+  std::memcpy(to, whole, static_cast<size_t>(count) * sizeof(whole[0]));
+#endif
+}
+
+HWY_INLINE Vec load_part(const float* from, int64_t count) { return load_first(Floats(), from, count); }
 HWY_INLINE Vec load_part(const bf16* from, int64_t count) {
-  const HalfWords d;
-  const auto halves = hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d,
-                                     reinterpret_cast<const uint16_t*>(from));
+  const auto halves = load_first(HalfWords(), reinterpret_cast<const uint16_t*>(from), count);
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
 
@@ -65,12 +84,9 @@ HWY_INLINE void store(Vec x, float* to) { hn::StoreU(x, Floats(), to); }
 HWY_INLINE void store(Vec x, bf16* to) {
   hn::StoreU(round_to_bf16(x), HalfWords(), reinterpret_cast<uint16_t*>(to));
 }
-HWY_INLINE void store_part(Vec x, float* to, int64_t count) {
-  hn::BlendedStore(x, hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), to);
-}
+HWY_INLINE void store_part(Vec x, float* to, int64_t count) { store_first(Floats(), x, to, count); }
 HWY_INLINE void store_part(Vec x, bf16* to, int64_t count) {
-  const HalfWords d;
-  hn::BlendedStore(round_to_bf16(x), hn::FirstN(d, static_cast<size_t>(count)), d, reinterpret_cast<uint16_t*>(to));
+  store_first(HalfWords(), round_to_bf16(x), reinterpret_cast<uint16_t*>(to), count);
 }
 
 // Calls body(column, count) over [0, columns): count is a whole vector but perhaps for the last call.

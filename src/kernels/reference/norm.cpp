@@ -29,10 +29,16 @@ void ReferenceBackend::add_norm(const AddNormForward& call) {
   const Values gain(call.gain), bias(call.bias);
   reference::drop(branch, call.dropout);
   Values normed(sum.rows(), sum.columns()), statistics(sum.rows(), 2);
-  for (int64_t r = 0; r < sum.rows(); ++r) {
-    for (int64_t c = 0; c < sum.columns() && !branch.empty(); ++c) {
+  for (int64_t r = 0; r < sum.rows() && !branch.empty(); ++r) {
+    for (int64_t c = 0; c < sum.columns(); ++c) {
       sum(r, c) += branch(r, c);
     }
+  }
+  if (!call.sum.empty()) {
+    reference::write(sum, call.sum);
+    sum = Values(call.sum);
+  }
+  for (int64_t r = 0; r < sum.rows(); ++r) {
     const double mean =
         call.kind == NormKind::layer ? mean_over(sum.columns(), [&](int64_t c) { return sum(r, c); }) : 0.0;
     const double variance =
@@ -44,7 +50,6 @@ void ReferenceBackend::add_norm(const AddNormForward& call) {
     statistics(r, 0) = mean;
     statistics(r, 1) = inverse_deviation;
   }
-  reference::write(sum, call.sum);
   reference::write(normed, call.normed);
   reference::write(statistics, call.statistics);
 }

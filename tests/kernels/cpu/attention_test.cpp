@@ -5,9 +5,10 @@
 namespace heed::test {
 namespace {
 
-// Probabilities and their gradients may be rounded to bf16 once more before they are multiplied.
-constexpr Tolerance kBf16Forward{0.01, 0.01}, kBf16Backward{0.02, 0.02};
-constexpr Tolerance kF32Backward{3e-5, 3e-5};
+// Probabilities and their gradients may be rounded to bf16 once more before they are multiplied. Where a query sees one
+// key alone, d_P - D is zero in exact arithmetic and a rounding error of its terms, of about 1, otherwise.
+constexpr Tolerance kBf16Forward{0.01, 0.01}, kBf16Backward{0.02, 0.02, 1e-2};
+constexpr Tolerance kF32Backward{2e-5, 2e-5, 4e-6};
 
 class CpuAttention : public CpuTest {
  protected:

@@ -58,14 +58,8 @@ class CpuTest : public ::testing::TestWithParam<Setting> {
   ReferenceBackend oracle_;
 };
 
-// Every instruction set of this machine that the backend runs on, best first.
-inline std::vector<int64_t> instruction_sets() {
-  std::vector<int64_t> sets = hwy::SupportedAndGeneratedTargets();
-#if HWY_ARCH_X86
-  std::erase_if(sets, [](int64_t set) { return set > HWY_SSE4; });
-#endif
-  return sets;
-}
+// Every instruction set of this machine that kernels are compiled for, best first.
+inline std::vector<int64_t> instruction_sets() { return hwy::SupportedAndGeneratedTargets(); }
 
 inline std::vector<Setting> settings_of(const std::vector<int64_t>& sets) {
   std::vector<Setting> settings;

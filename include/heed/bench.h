@@ -1,0 +1,46 @@
+// Benchmarks that anyone can run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heed {
+
+struct TrainBenchOptions {
+  std::string shape = "base";      // see train_bench_shapes()
+  std::string precision = "auto";  // f32, bf16, or what the machine runs fastest
+  int threads = 0;                 // 0: one per processor
+  int warmup_steps = 2;
+  int steps = 0;  // timed; 0: as many as fit in about ten seconds, at least five
+};
+
+struct TrainBenchOp {
+  std::string name, bound;  // bound: "matrix", "memory" or "overhead"
+  int64_t calls = 0;        // per step
+  double seconds = 0.0;     // per step
+  double flops_per_second = 0.0, bytes_per_second = 0.0;
+};
+
+struct TrainBenchReport {
+  std::string setup;  // shape, model, batch and what is switched on, in words
+  std::string precision, bf16_products;
+  int threads = 0;
+  int64_t parameters = 0, target_tokens = 0;
+  double step_seconds = 0.0;  // median
+  double target_tokens_per_second = 0.0;
+  double model_flops_per_second = 0.0;
+  double roofline_flops_per_second = 0.0;      // FLOP-weighted harmonic mean of the best product of each of the step's shapes
+  double peak_product_flops_per_second = 0.0;  // of the best of them
+  double memory_bytes_per_second = 0.0;        // a large copy's
+  double share = 0.0;                          // model / roofline
+  int64_t peak_memory_bytes = 0;
+  std::vector<TrainBenchOp> ops;  // dearest first
+};
+
+std::vector<std::string> train_bench_shapes();
+
+// Times whole optimizer steps on random tokens, then the roofline of the same machine at the same moment.
+TrainBenchReport bench_train(const TrainBenchOptions& options);
+
+}  // namespace heed

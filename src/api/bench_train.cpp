@@ -1,0 +1,253 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "api/roofline.h"
+#include "heed/bench.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "models/models.h"
+#include "models/config_keys.h"
+#include "ops/tape.h"
+#include "train/optimizer.h"
+#include "train/profiled_backend.h"
+
+namespace heed {
+namespace {
+
+constexpr Smoothing kSmoothing{0.1F};
+constexpr uint64_t kSeed = 1;
+
+struct BenchShape {
+  std::string name;
+  Architecture architecture;
+  int64_t model, inner, heads, layers, vocabulary, sequences, length;
+};
+
+const std::vector<BenchShape>& shapes() {
+  using enum Architecture;
+  static const std::vector<BenchShape> all{
+      {"tiny", seq2seq, 128, 256, 4, 4, 8000, 128, 16},     {"small", seq2seq, 256, 1024, 4, 3, 8000, 128, 16},
+      {"base", seq2seq, 512, 2048, 8, 6, 8000, 128, 16},    {"gpt-char", causal_lm, 384, 1536, 6, 6, 65, 16, 256},
+      {"gpt-long", causal_lm, 512, 2048, 8, 6, 8000, 4, 1024},
+  };
+  return all;
+}
+
+const BenchShape& shape_named(const std::string& name) {
+  const auto it = std::ranges::find(shapes(), name, &BenchShape::name);
+  if (it == shapes().end()) {
+    const std::string near = nearest(name, train_bench_shapes());
+    fail<ConfigError>("bench", "there is no shape '{}'{}; the shapes are {}", name,
+                      near.empty() ? "" : fmt::format(", did you mean '{}'?", near),
+                      fmt::join(train_bench_shapes(), ", "));
+  }
+  return *it;
+}
+
+ModelConfig config_of(const BenchShape& shape) {
+  const bool pairs = shape.architecture == Architecture::seq2seq;
+  return {
+      .architecture = shape.architecture,
+      .model = shape.model,
+      .inner = shape.inner,
+      .heads = shape.heads,
+      .encoder_layers = pairs ? shape.layers : 0,
+      .decoder_layers = shape.layers,
+      .source_vocabulary = pairs ? shape.vocabulary : 0,
+      .target_vocabulary = shape.vocabulary,
+      .longest = shape.length,
+      .activation = pairs ? Activation::relu : Activation::gelu,
+      .positions = pairs ? Positions::sinusoidal : Positions::learned,
+      .embedding_scale = pairs ? EmbeddingScale::sqrt_model : EmbeddingScale::none,
+  };
+}
+
+std::string describe_setup(const BenchShape& shape) {
+  const bool pairs = shape.architecture == Architecture::seq2seq;
+  return fmt::format(
+      "{}: {}, model {}, inner {}, heads {}, layers {}, vocabulary {}, batch {} of {} tokens, {} positions, {}; "
+      "pre-norm, final norms, biases, untied; dropout 0.1 (embeddings, attention weights, inner activation, branches), "
+      "smoothing 0.1, clipping at 1, AdamW",
+      shape.name, pairs ? "encoder-decoder" : "decoder-only", shape.model, shape.inner, shape.heads,
+      pairs ? fmt::format("{0}+{0}", shape.layers) : fmt::format("{}", shape.layers), shape.vocabulary, shape.sequences,
+      pairs ? fmt::format("{0}+{0}", shape.length) : fmt::format("{}", shape.length),
+      pairs ? "sinusoidal" : "learned", pairs ? "ReLU" : "GELU");
+}
+
+std::vector<std::vector<int32_t>> random_sequences(const BenchShape& shape, uint64_t stream) {
+  std::vector<std::vector<int32_t>> sequences(static_cast<size_t>(shape.sequences));
+  const RandomKey key = RandomKey{kSeed}.derive(stream);
+  uint64_t draw = 0;
+  for (auto& sequence : sequences) {
+    for (int64_t i = 0; i < shape.length; ++i) {
+      sequence.push_back(static_cast<int32_t>(uniform_draw(key, draw++) * static_cast<double>(shape.vocabulary)));
+    }
+  }
+  return sequences;
+}
+
+// A model, its batch and its optimizer: everything of one step.
+class Stepper {
+ public:
+  Stepper(Backend& backend, const BenchShape& shape, DType storage) : backend_(backend), storage_(storage) {
+    const ModelConfig config = config_of(shape);
+    const Sequences target(random_sequences(shape, 2));
+    const std::vector<std::vector<int32_t>> expected_ids = random_sequences(shape, 3);
+    const Targets expected(std::vector<int32_t>(Sequences(expected_ids).tokens().ids().begin(),
+                                                Sequences(expected_ids).tokens().ids().end()));
+    if (shape.architecture == Architecture::seq2seq) {
+      seq2seq_.emplace(Scope(store_), config);
+      pairs_ = {Sequences(random_sequences(shape, 1)), target, expected};
+    } else {
+      causal_lm_.emplace(Scope(store_), config);
+      tokens_ = {target, expected};
+    }
+    store_.allocate(backend_, storage, ParameterStore::Gradients::wanted);
+    store_.initialize(backend_, kSeed);
+    optimizer_.emplace(backend_, store_, OptimizerConfig{});
+  }
+
+  // Returns the loss per token.
+  double step() {
+    Tape tape;
+    Pass pass = Pass::train(backend_, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(optimizer_->updates())));
+    const TokenLosses losses =
+        seq2seq_ ? seq2seq_->loss(pass, pairs_, kSmoothing) : causal_lm_->loss(pass, tokens_, kSmoothing);
+    const double tokens = static_cast<double>(losses.counted());
+    tape.backward(backend_, 1.0 / tokens);
+    optimizer_->update(1e-4);
+    return losses.total_smoothed() / tokens;
+  }
+
+  int64_t parameters() const { return store_.elements(); }
+
+ private:
+  Backend& backend_;
+  DType storage_;
+  ParameterStore store_;
+  std::optional<Seq2Seq> seq2seq_;
+  std::optional<CausalLM> causal_lm_;
+  PairBatch pairs_;
+  TokenBatch tokens_;
+  std::optional<Optimizer> optimizer_;
+};
+
+DType storage_of(const std::string& precision) {
+  if (precision == "f32") {
+    return DType::f32;
+  }
+  // bf16 is at least as fast as f32 wherever it runs: at worst its products take the f32 rate, on half the bytes.
+  require<ConfigError>(precision == "bf16" || precision == "auto", "precision",
+                       "'{}' is not one of f32, bf16, auto (int8 and int4 are for inference)", precision);
+  return DType::bf16;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+int64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
+}
+
+// Median seconds of a step.
+double time_steps(Stepper& stepper, const TrainBenchOptions& options) {
+  double estimate = 0.0;
+  for (int i = 0; i < std::max(1, options.warmup_steps); ++i) {
+    const double begin = seconds_now();
+    stepper.step();
+    estimate = seconds_now() - begin;
+  }
+  const int steps = options.steps > 0 ? options.steps : std::clamp(static_cast<int>(10.0 / estimate), 5, 100);
+  std::vector<double> times;
+  for (int i = 0; i < steps; ++i) {
+    const double begin = seconds_now();
+    const double loss = stepper.step();
+    times.push_back(seconds_now() - begin);
+    ensure(std::isfinite(loss), "bench", "the loss of step {} is {}", i, loss);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+void measure_roofline(const Profile& profile, DType storage, TrainBenchReport& report) {
+  double flops = 0.0, seconds = 0.0;
+  for (const auto& [shape, count] : profile.products) {
+    const double rate = best_product_rate(shape, storage, report.threads);
+    flops += shape.flops() * static_cast<double>(count);
+    seconds += shape.flops() * static_cast<double>(count) / rate;
+    report.peak_product_flops_per_second = std::max(report.peak_product_flops_per_second, rate);
+  }
+  report.roofline_flops_per_second = flops / seconds;
+  report.memory_bytes_per_second = copy_rate(report.threads);
+}
+
+// An op is bound by what it uses at least half of.
+std::string bound_of(const TrainBenchOp& op, const TrainBenchReport& report) {
+  if (op.flops_per_second >= 0.5 * report.roofline_flops_per_second) {
+    return "matrix";
+  }
+  return op.bytes_per_second >= 0.5 * report.memory_bytes_per_second ? "memory" : "overhead";
+}
+
+void break_down(const Profile& profile, TrainBenchReport& report) {
+  for (const auto& [name, op] : profile.ops) {
+    TrainBenchOp entry{name, "", op.calls, op.seconds, op.flops / op.seconds, op.bytes / op.seconds};
+    entry.bound = bound_of(entry, report);
+    report.ops.push_back(std::move(entry));
+  }
+  std::ranges::sort(report.ops, std::ranges::greater(), &TrainBenchOp::seconds);
+}
+
+}  // namespace
+
+std::vector<std::string> train_bench_shapes() {
+  std::vector<std::string> names;
+  for (const BenchShape& shape : shapes()) {
+    names.push_back(shape.name);
+  }
+  return names;
+}
+
+TrainBenchReport bench_train(const TrainBenchOptions& options) {
+  const BenchShape& shape = shape_named(options.shape);
+  const DType storage = storage_of(options.precision);
+  require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench", "{} steps after {} of warm-up",
+                       options.steps, options.warmup_steps);
+  const std::unique_ptr<Backend> backend =
+      options.threads == 0 ? make_cpu_backend() : make_cpu_backend(options.threads);
+
+  TrainBenchReport report;
+  report.setup = describe_setup(shape);
+  report.precision = name_of(storage);
+  report.bf16_products = cpu::fastest_bf16_products() == cpu::Bf16Products::pairs ? "pairs" : "widened";
+  report.threads = backend->threads();
+  report.target_tokens = shape.sequences * shape.length;
+  {
+    Stepper stepper(*backend, shape, storage);
+    report.parameters = stepper.parameters();
+    report.step_seconds = time_steps(stepper, options);
+    report.peak_memory_bytes = peak_memory();
+  }
+  Profile profile;
+  {
+    const std::unique_ptr<Backend> profiled = make_profiled_backend(*backend, profile);
+    Stepper stepper(*profiled, shape, storage);
+    stepper.step();
+    profile = {};
+    stepper.step();
+  }
+  report.target_tokens_per_second = static_cast<double>(report.target_tokens) / report.step_seconds;
+  report.model_flops_per_second = profile.flops() / report.step_seconds;
+  measure_roofline(profile, storage, report);
+  report.share = report.model_flops_per_second / report.roofline_flops_per_second;
+  break_down(profile, report);
+  return report;
+}
+
+}  // namespace heed

@@ -1,0 +1,72 @@
+#include "heed/bench.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr double kGiga = 1e9;
+
+void print_json(const TrainBenchReport& report) {
+  fmt::print(
+      "{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, "
+      "\"roofline_flops_per_second\": {:.6g}, \"peak_product_flops_per_second\": {:.6g}, \"share\": {:.4g}, "
+      "\"peak_memory_bytes\": {}, \"parameters\": {}, \"step_seconds\": {:.6g}, \"precision\": \"{}\", "
+      "\"threads\": {}}}\n",
+      report.target_tokens_per_second, report.model_flops_per_second, report.roofline_flops_per_second,
+      report.peak_product_flops_per_second, report.share, report.peak_memory_bytes, report.parameters,
+      report.step_seconds, report.precision, report.threads);
+}
+
+void print_text(const TrainBenchReport& report) {
+  fmt::print("{}\n", report.setup);
+  fmt::print("{} parameters, {}{}, {} thread{}\n\n", report.parameters, report.precision,
+             report.precision == "bf16" ? fmt::format(" (products: {})", report.bf16_products) : "", report.threads,
+             report.threads == 1 ? "" : "s");
+  fmt::print("target tokens/s     {:>10.0f}   ({:.1f} ms a step of {} target tokens)\n",
+             report.target_tokens_per_second, 1e3 * report.step_seconds, report.target_tokens);
+  fmt::print("model FLOP/s        {:>10.1f} G\n", report.model_flops_per_second / kGiga);
+  fmt::print("roofline            {:>10.1f} G  (oneDNN's best product of each of the step's shapes, harmonic mean)\n",
+             report.roofline_flops_per_second / kGiga);
+  fmt::print("highest product     {:>10.1f} G\n", report.peak_product_flops_per_second / kGiga);
+  fmt::print("share of roofline   {:>10.2f}\n", report.share);
+  fmt::print("memory copy         {:>10.1f} GB/s\n", report.memory_bytes_per_second / kGiga);
+  fmt::print("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
+  fmt::print("{:<24} {:>6} {:>9} {:>6} {:>10} {:>8}  {}\n", "op", "calls", "ms", "%", "GFLOP/s", "GB/s", "bound by");
+  double total = 0.0;
+  for (const TrainBenchOp& op : report.ops) {
+    total += op.seconds;
+  }
+  for (const TrainBenchOp& op : report.ops) {
+    fmt::print("{:<24} {:>6} {:>9.3f} {:>6.1f} {:>10.1f} {:>8.1f}  {}\n", op.name, op.calls, 1e3 * op.seconds,
+               100.0 * op.seconds / total, op.flops_per_second / kGiga, op.bytes_per_second / kGiga, op.bound);
+  }
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* const bench = app.add_subcommand("bench", "measure speed on this machine");
+  bench->require_subcommand(1);
+  CLI::App* const train = bench->add_subcommand("train", "one whole optimizer step, on random tokens");
+  const auto options = std::make_shared<TrainBenchOptions>();
+  const auto json = std::make_shared<bool>(false);
+  train->add_option("--shape", options->shape, fmt::format("one of {}", fmt::join(train_bench_shapes(), ", ")))
+      ->required();
+  train->add_option("--precision", options->precision, "f32, bf16 or auto")->capture_default_str();
+  train->add_option("--threads", options->threads, "0: one per processor")->capture_default_str();
+  train->add_option("--steps", options->steps, "timed steps; 0: about ten seconds' worth")->capture_default_str();
+  train->add_option("--warmup", options->warmup_steps, "steps before those")->capture_default_str();
+  train->add_flag("--json", *json, "one JSON object");
+  train->callback([options, json] {
+    const TrainBenchReport report = bench_train(*options);
+    *json ? print_json(report) : print_text(report);
+  });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,13 @@
+// One function per subcommand; each adds its options and what to run.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace heed::cli {
+
+void add_bench(CLI::App& app);
+void add_inspect(CLI::App& app);
+
+}  // namespace heed::cli

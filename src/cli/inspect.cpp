@@ -1,0 +1,36 @@
+#include "heed/inspect.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+
+namespace heed::cli {
+namespace {
+
+void print_summary(const ModelSummary& summary) {
+  fmt::print("{}\n", summary.architecture);
+  size_t name_width = 0, shape_width = 0;
+  for (const ParameterInfo& parameter : summary.parameters) {
+    name_width = std::max(name_width, parameter.name.size());
+    shape_width = std::max(shape_width, parameter.shape.size());
+  }
+  for (const ParameterInfo& parameter : summary.parameters) {
+    fmt::print("{:<{}}  {:>{}}  {:>12}\n", parameter.name, name_width, parameter.shape, shape_width,
+               parameter.elements);
+  }
+  fmt::print("{:<{}}  {:>{}}  {:>12}\n", "parameters", name_width, "", shape_width, summary.elements);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("inspect", "print a recipe's architecture and parameter table");
+  const auto path = std::make_shared<std::string>();
+  command->add_option("RECIPE", *path, "a recipe, in TOML")->required();
+  command->callback([path] { print_summary(inspect_recipe(*path)); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,9 @@
+#include "models/models.h"
+
+namespace heed {
+
+CausalLM::CausalLM(const Scope& scope, const ModelConfig& config)
+    : TokenModel(scope, config, config.target_vocabulary, scope / "decoder",
+                 stack_shape(config, config.decoder_layers, Visibility::Reach::causal)) {}
+
+}  // namespace heed

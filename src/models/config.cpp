@@ -1,0 +1,149 @@
+#include "models/config.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "models/config_keys.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kLargest = int64_t{1} << 24;  // of any one extent: beyond it, surely a slip
+
+template <class... Args>
+void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
+  require<ConfigError, Args...>(condition, "model", message, std::forward<Args>(args)...);
+}
+
+void check_extent(std::string_view name, int64_t value, int64_t least) {
+  check(value >= least && value <= kLargest, "{} is {}, expected {} to {}", name, value, least, kLargest);
+}
+
+void check_probability(std::string_view name, Probability p) {
+  check(p.value >= 0.0F && p.value < 1.0F, "{} is {}, expected at least 0 and below 1", name, p.value);
+}
+
+[[noreturn]] void fail_unknown_key(const std::string& where, std::string_view key, const std::vector<std::string>& known) {
+  const std::string near = nearest(key, known);
+  fail<ConfigError>(where, "unknown key '{}'{}", key, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
+}
+
+std::string position_of(std::string_view name, const toml::node& node) {
+  return fmt::format("{}:{}", name, node.source().begin.line);
+}
+
+void set_key(ModelConfig& config, const ConfigKey& key, const toml::node& node, const std::string& where) {
+  constexpr std::array kTypeNames{"an integer", "a number", "a string", "true or false"};
+  const auto expect = [&](bool right) {
+    require<ConfigError>(right, where, "{} must be {}", key.name, kTypeNames[static_cast<size_t>(key.type)]);
+  };
+  switch (key.type) {
+    case ConfigKey::Type::integer:
+      expect(node.is_integer());
+      return key.set(config, where, node.value<int64_t>().value(), 0.0, "");
+    case ConfigKey::Type::number:
+      expect(node.is_number());
+      return key.set(config, where, 0, node.value<double>().value(), "");
+    case ConfigKey::Type::text:
+      expect(node.is_string());
+      return key.set(config, where, 0, 0.0, node.value<std::string>().value());
+    case ConfigKey::Type::boolean:
+      expect(node.is_boolean());
+      return key.set(config, where, node.value<bool>().value() ? 1 : 0, 0.0, "");
+  }
+}
+
+ModelConfig from_table(const toml::table& root, std::string_view name) {
+  for (const auto& [key, node] : root) {
+    if (key.str() != "model" && key.str() != "description") {
+      fail_unknown_key(position_of(name, node), key.str(), {"model", "description"});
+    }
+  }
+  const toml::table* const model = root["model"].as_table();
+  require<ConfigError>(model != nullptr, name, "there is no [model] table");
+  std::vector<std::string> known;
+  for (const ConfigKey& key : model_config_keys()) {
+    known.push_back(key.name);
+  }
+  ModelConfig config;
+  for (const auto& [key, node] : *model) {
+    const auto it = std::ranges::find(model_config_keys(), key.str(), &ConfigKey::name);
+    if (it == model_config_keys().end()) {
+      fail_unknown_key(position_of(name, node), key.str(), known);
+    }
+    set_key(config, *it, node, position_of(name, node));
+  }
+  config.validate();
+  return config;
+}
+
+}  // namespace
+
+void ModelConfig::validate() const {
+  check_extent("model", model, 1);
+  check_extent("inner", inner, 1);
+  check_extent("heads", heads, 1);
+  check_extent("key_value_heads", key_value_heads, 0);
+  check_extent("head_width", head_width, 0);
+  check_extent("encoder_layers", encoder_layers, 0);
+  check_extent("decoder_layers", decoder_layers, 0);
+  check_extent("longest", longest, 1);
+  check_extent("window", window, 0);
+  check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
+  check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
+  check(positions != Positions::rotary || width_of_head() % 2 == 0,
+        "rotary positions turn pairs of columns, but a head is {} wide", width_of_head());
+  check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}", model);
+  const bool has_encoder = architecture != Architecture::causal_lm;
+  const bool has_decoder = architecture != Architecture::encoder;
+  check(!has_encoder || encoder_layers >= 1, "encoder_layers is {}, expected at least 1", encoder_layers);
+  check(!has_decoder || decoder_layers >= 1, "decoder_layers is {}, expected at least 1", decoder_layers);
+  check(!has_encoder || source_vocabulary >= 1, "source_vocabulary is {}, expected at least 1", source_vocabulary);
+  check(!has_decoder || target_vocabulary >= 1, "target_vocabulary is {}, expected at least 1", target_vocabulary);
+  check(source_vocabulary <= kLargest && target_vocabulary <= kLargest, "a vocabulary of {}, at most {} is supported",
+        std::max(source_vocabulary, target_vocabulary), kLargest);
+  check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
+  check(tying != Tying::all || source_vocabulary == target_vocabulary,
+        "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);
+  check_probability("embedding_dropout", embedding_dropout);
+  check_probability("attention_dropout", attention_dropout);
+  check_probability("inner_dropout", inner_dropout);
+  check_probability("branch_dropout", branch_dropout);
+  check(std::isfinite(epsilon) && epsilon > 0.0, "epsilon is {}, expected above 0", epsilon);
+  check(std::isfinite(rotary_base) && rotary_base > 0.0, "rotary_base is {}, expected above 0", rotary_base);
+  check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0", init_deviation);
+}
+
+ModelConfig parse_model_config(std::string_view toml_text, std::string_view name) {
+  try {
+    return from_table(toml::parse(toml_text, name), name);
+  } catch (const toml::parse_error& error) {
+    fail<FormatError>(fmt::format("{}:{}", name, error.source().begin.line), "{}", error.description());
+  }
+}
+
+ModelConfig read_model_config(const std::string& path) {
+  require<IoError>(!std::filesystem::is_directory(path), path, "is a directory, expected a recipe file");
+  std::ifstream file(path, std::ios::binary);
+  require<IoError>(file.is_open(), path, "cannot be opened: {}", std::generic_category().message(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_model_config(text.str(), path);
+}
+
+std::string describe(const ModelConfig& config) {
+  std::string text;
+  for (const ConfigKey& key : model_config_keys()) {
+    text += fmt::format("{} = {}\n", key.name, key.show(config));
+  }
+  return text;
+}
+
+}  // namespace heed

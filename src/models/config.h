@@ -1,0 +1,60 @@
+// What a model is made of: read from a recipe, checked, and built from.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "nn/embedding.h"
+#include "nn/layers.h"
+
+namespace heed {
+
+enum class Architecture : uint8_t { seq2seq, causal_lm, encoder };
+enum class Tying : uint8_t { none, output, all };  // output: with the target embedding; all: source embedding too
+enum class EmbeddingScale : uint8_t { none, sqrt_model };
+enum class InitScheme : uint8_t { xavier, normal };
+
+struct ModelConfig {
+  Architecture architecture = Architecture::seq2seq;
+  int64_t model = 512, inner = 2048, heads = 8;
+  int64_t key_value_heads = 0;  // 0: as many as heads
+  int64_t head_width = 0;       // 0: model / heads
+  int64_t encoder_layers = 6, decoder_layers = 6;
+  int64_t source_vocabulary = 0, target_vocabulary = 0;  // an encoder alone has a source, a causal-lm a target
+  int64_t longest = 1024;                                // sequence that the model takes
+
+  Activation activation = Activation::relu;
+  Gating gating = Gating::plain;
+  Positions positions = Positions::sinusoidal;
+  double rotary_base = 10000.0;
+  int64_t window = 0;  // local attention; 0: unlimited
+
+  NormKind norm = NormKind::layer;
+  NormPlacement placement = NormPlacement::pre;
+  FinalNorm final_norm = FinalNorm::present;
+  double epsilon = 1e-5;
+  Bias bias = Bias::present;
+  Bias output_bias = Bias::present;
+  Tying tying = Tying::none;
+  EmbeddingScale embedding_scale = EmbeddingScale::sqrt_model;
+  InitScheme init = InitScheme::xavier;
+  double init_deviation = 0.02;  // of InitScheme::normal
+
+  Probability embedding_dropout{0.1F}, attention_dropout{0.1F}, inner_dropout{0.1F}, branch_dropout{0.1F};
+  Keep keep = Keep::activations;
+
+  int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
+  int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
+
+  // Throws ConfigError with what a person can act on: "heads 7 does not divide model 512".
+  void validate() const;
+};
+
+// The [model] table of a recipe. An unknown key is an error that names the nearest valid one.
+ModelConfig read_model_config(const std::string& path);
+ModelConfig parse_model_config(std::string_view toml, std::string_view name);
+
+// The keys of [model] with their values, one per line, as a recipe would give them.
+std::string describe(const ModelConfig& config);
+
+}  // namespace heed

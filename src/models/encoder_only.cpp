@@ -1,0 +1,9 @@
+#include "models/models.h"
+
+namespace heed {
+
+EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config)
+    : TokenModel(scope, config, config.source_vocabulary, scope / "encoder",
+                 stack_shape(config, config.encoder_layers, Visibility::Reach::full)) {}
+
+}  // namespace heed

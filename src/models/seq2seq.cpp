@@ -1,0 +1,29 @@
+#include "models/models.h"
+
+namespace heed {
+
+Seq2Seq::Seq2Seq(const Scope& scope, const ModelConfig& config)
+    : source_(scope / "source", embedding_options(config, config.source_vocabulary)),
+      target_(scope / "target", embedding_options(config, config.target_vocabulary,
+                                                  config.tying == Tying::all ? &source_.table() : nullptr)),
+      encoder_(scope / "encoder", stack_shape(config, config.encoder_layers, Visibility::Reach::full)),
+      decoder_(scope / "decoder", stack_shape(config, config.decoder_layers, Visibility::Reach::causal)),
+      output_(output_weights(scope / "output", config, config.target_vocabulary,
+                             config.tying == Tying::none ? nullptr : &target_.table())) {}
+
+Memory Seq2Seq::encode(Pass& pass, const Sequences& source, const StackCall& call) const {
+  return {encoder_(pass, source_(pass, source), source, call), &source.segments()};
+}
+
+Hidden Seq2Seq::decode(Pass& pass, const Sequences& target, const Memory& memory, const StackCall& call) const {
+  return decoder_(pass, target_(pass, target), target, memory, call);
+}
+
+Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return Logits(linear(pass, hidden.var(), output_)); }
+
+TokenLosses Seq2Seq::loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call) const {
+  const Memory memory = encode(pass, batch.source, call.encoder);
+  return output_loss(pass, decode(pass, batch.target, memory, call.decoder), output_, batch.expected, smoothing);
+}
+
+}  // namespace heed

@@ -1,0 +1,80 @@
+#include "models/stacks.h"
+
+#include <cmath>
+
+namespace heed {
+namespace {
+
+// Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a knob).
+MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
+  if (config.init == InitScheme::xavier) {
+    return {};
+  }
+  return {config.init_deviation, config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
+}
+
+// A scaled embedding begins at 1 / sqrt(model), so that what goes on has deviation 1.
+Initialization embedding_initialization(const ModelConfig& config) {
+  return config.init == InitScheme::xavier ? Initialization::normal(1.0 / std::sqrt(static_cast<double>(config.model)))
+                                           : Initialization::normal(config.init_deviation);
+}
+
+}  // namespace
+
+StackShape stack_shape(const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
+  const bool rotary = config.positions == Positions::rotary;
+  const MatrixInitialization initialization = matrix_initialization(config, layers);
+  return {
+      .layers = layers,
+      .attention = {.model = config.model,
+                    .heads = config.heads,
+                    .key_value_heads = config.heads_of_keys(),
+                    .head_width = config.width_of_head(),
+                    .bias = config.bias,
+                    .visibility = Visibility::local(reach, config.window),
+                    .rotary = {rotary ? config.width_of_head() : 0, config.rotary_base},
+                    .dropout = config.attention_dropout,
+                    .initialization = initialization},
+      .feed_forward = {.model = config.model,
+                       .inner = config.inner,
+                       .activation = config.activation,
+                       .gating = config.gating,
+                       .bias = config.bias,
+                       .dropout = config.inner_dropout,
+                       .initialization = initialization},
+      .norm = config.norm,
+      .placement = config.placement,
+      .final_norm = config.final_norm,
+      .epsilon = config.epsilon,
+      .dropout = config.branch_dropout,
+      .keep = config.keep,
+  };
+}
+
+Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, const Parameter* shared) {
+  const bool scaled = config.embedding_scale == EmbeddingScale::sqrt_model;
+  return {
+      .vocabulary = vocabulary,
+      .model = config.model,
+      .positions = config.positions,
+      .longest = config.longest,
+      .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
+      .initialization = embedding_initialization(config),
+      .dropout = config.embedding_dropout,
+      .shared = shared,
+  };
+}
+
+LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary,
+                             const Parameter* tied) {
+  LinearWeights weights{tied, nullptr};
+  if (tied == nullptr) {
+    weights.weight = &scope.add("weight", {vocabulary, config.model}, matrix_initialization(config, 1).inner());
+  }
+  if (config.output_bias == Bias::present) {
+    weights.bias = &scope.add("bias", {vocabulary}, Initialization::zeros());
+  }
+  return weights;
+}
+
+}  // namespace heed

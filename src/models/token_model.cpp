@@ -1,0 +1,24 @@
+#include "models/models.h"
+
+namespace heed {
+
+TokenModel::TokenModel(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Scope& stack_scope,
+                       const StackShape& stack)
+    : embedding_(scope / "embedding", embedding_options(config, vocabulary)),
+      stack_(stack_scope, stack),
+      output_(output_weights(scope / "output", config, vocabulary,
+                             config.tying == Tying::none ? nullptr : &embedding_.table())) {}
+
+Hidden TokenModel::hidden(Pass& pass, const Sequences& tokens, const StackCall& call) const {
+  return stack_(pass, embedding_(pass, tokens), tokens, call);
+}
+
+Logits TokenModel::logits(Pass& pass, const Hidden& hidden) const {
+  return Logits(linear(pass, hidden.var(), output_));
+}
+
+TokenLosses TokenModel::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {
+  return output_loss(pass, hidden(pass, batch.tokens, call), output_, batch.expected, smoothing);
+}
+
+}  // namespace heed

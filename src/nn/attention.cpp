@@ -1,0 +1,89 @@
+#include "nn/attention.h"
+
+namespace heed {
+namespace {
+
+int64_t query_width(const AttentionShape& shape) { return shape.heads * shape.head_width; }
+int64_t key_width(const AttentionShape& shape) { return shape.key_value_heads * shape.head_width; }
+
+// Stacked projections begin as if each stood alone. With grouped heads the parts differ in height; then the whole is
+// taken for one matrix.
+Initialization stacked(const AttentionShape& shape, int64_t parts) {
+  return shape.initialization.inner(shape.heads == shape.key_value_heads ? parts : 1);
+}
+
+AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const AttentionCall& call) {
+  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask, dropout, call.weights};
+}
+
+}  // namespace
+
+SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
+    : shape_(shape),
+      dropout_{scope.site("weights"), shape.dropout},
+      projection_(scope / "projection", {.inputs = shape.model,
+                                         .outputs = query_width(shape) + 2 * key_width(shape),
+                                         .bias = shape.bias,
+                                         .initialization = stacked(shape, 3),
+                                         .op = {}}),
+      output_(scope / "output",
+              {.inputs = query_width(shape),
+               .outputs = shape.model,
+               .bias = shape.bias,
+               .initialization = shape.initialization.residual(),
+               .op = {}}) {}
+
+Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const AttentionCall& call) const {
+  const Var projected = projection_(pass, x);
+  const int64_t queries = query_width(shape_);
+  const int64_t keys = key_width(shape_);
+  const AttentionInputs inputs{
+      .queries = {projected, 0, queries},
+      .query_segments = &sequences.segments(),
+      .keys = {projected, queries, keys},
+      .values = {projected, queries + keys, keys},
+      .key_segments = &sequences.segments(),
+  };
+  if (shape_.rotary.dims > 0) {
+    rotate(pass, inputs.queries, sequences.places(), shape_.heads, shape_.rotary);
+    rotate(pass, inputs.keys, sequences.places(), shape_.key_value_heads, shape_.rotary);
+  }
+  return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
+}
+
+CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
+    : shape_(shape),
+      dropout_{scope.site("weights"), shape.dropout},
+      query_(scope / "query", {.inputs = shape.model,
+                               .outputs = query_width(shape),
+                               .bias = shape.bias,
+                               .initialization = shape.initialization.inner(),
+                               .op = {}}),
+      key_value_(scope / "key_value", {.inputs = shape.model,
+                                       .outputs = 2 * key_width(shape),
+                                       .bias = shape.bias,
+                                       .initialization = shape.initialization.inner(2),
+                                       .op = {}}),
+      output_(scope / "output",
+              {.inputs = query_width(shape),
+               .outputs = shape.model,
+               .bias = shape.bias,
+               .initialization = shape.initialization.residual(),
+               .op = {}}) {}
+
+Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
+                               const AttentionCall& call) const {
+  const Var queries = query_(pass, x);
+  const Var key_value = key_value_(pass, memory.hidden.var());
+  const int64_t keys = key_width(shape_);
+  const AttentionInputs inputs{
+      .queries = Columns::all(queries),
+      .query_segments = &sequences.segments(),
+      .keys = {key_value, 0, keys},
+      .values = {key_value, keys, keys},
+      .key_segments = memory.segments,
+  };
+  return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
+}
+
+}  // namespace heed

@@ -1,0 +1,53 @@
+// Multi-head attention: projections around the attention op.
+#pragma once
+
+#include "nn/batch.h"
+#include "nn/linear.h"
+#include "ops/attention.h"
+#include "ops/rotate.h"
+
+namespace heed {
+
+struct AttentionShape {
+  int64_t model;
+  int64_t heads, key_value_heads;  // several heads of queries may share one of keys and values
+  int64_t head_width;
+  Bias bias = Bias::present;
+  Visibility visibility;
+  Rotary rotary;
+  Probability dropout{0.0F};  // of the attention weights
+  MatrixInitialization initialization;
+};
+
+// What a caller may ask for at one call.
+struct AttentionCall {
+  const AttentionMask* mask = nullptr;
+  Tensor* weights = nullptr;
+};
+
+// Queries, keys and values from the same rows, through one projection [q | k | v].
+class SelfAttention {
+ public:
+  SelfAttention(const Scope& scope, const AttentionShape& shape);
+  Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const AttentionCall& call = {}) const;
+
+ private:
+  AttentionShape shape_;
+  DropoutSite dropout_;
+  Linear projection_, output_;
+};
+
+// Queries from the decoder, keys and values [k | v] from the encoder's memory.
+class CrossAttention {
+ public:
+  CrossAttention(const Scope& scope, const AttentionShape& shape);
+  Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
+                 const AttentionCall& call = {}) const;
+
+ private:
+  AttentionShape shape_;
+  DropoutSite dropout_;
+  Linear query_, key_value_, output_;
+};
+
+}  // namespace heed

@@ -1,0 +1,33 @@
+#include "nn/batch.h"
+
+namespace heed {
+
+Sequences::Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_t first_row) {
+  std::vector<int32_t> ids;
+  std::vector<int64_t> lengths;
+  for (const std::vector<int32_t>& sequence : sequences) {
+    lengths.push_back(static_cast<int64_t>(sequence.size()));
+    for (size_t place = 0; place < sequence.size(); ++place) {
+      ids.push_back(sequence[place]);
+      places_.push_back(static_cast<int32_t>(place));
+    }
+  }
+  tokens_ = Tokens(std::move(ids));
+  segments_ = Segments(lengths, first_row);
+}
+
+Sequences Sequences::without_padding(const std::vector<int32_t>& padded, int64_t row_length,
+                                     const std::vector<int64_t>& lengths) {
+  require(static_cast<int64_t>(padded.size()) == row_length * static_cast<int64_t>(lengths.size()), "padded batch",
+          "{} tokens for {} rows of {}", padded.size(), lengths.size(), row_length);
+  std::vector<std::vector<int32_t>> sequences;
+  for (size_t s = 0; s < lengths.size(); ++s) {
+    require(lengths[s] >= 0 && lengths[s] <= row_length, "padded batch", "row {}: {} real tokens of {}", s, lengths[s],
+            row_length);
+    const auto begin = padded.begin() + static_cast<int64_t>(s) * row_length;
+    sequences.emplace_back(begin, begin + lengths[s]);
+  }
+  return Sequences(sequences);
+}
+
+}  // namespace heed

@@ -1,0 +1,33 @@
+// Token sequences laid end to end, as a model takes them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/roles.h"
+#include "tensor/segments.h"
+
+namespace heed {
+
+// The tokens of several sequences, where each begins, and each token's place in its sequence.
+class Sequences {
+ public:
+  Sequences() = default;
+  // `first_row` is the index of the first token in the whole batch, when this is one shard of it.
+  explicit Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_t first_row = 0);
+  // Rows of a rectangular batch of which only the first lengths[s] tokens are real: the padding is left out.
+  static Sequences without_padding(const std::vector<int32_t>& padded, int64_t row_length,
+                                   const std::vector<int64_t>& lengths);
+
+  const Tokens& tokens() const { return tokens_; }
+  const Segments& segments() const { return segments_; }
+  const std::vector<int32_t>& places() const { return places_; }
+  int64_t rows() const { return tokens_.size(); }
+
+ private:
+  Tokens tokens_;
+  Segments segments_;
+  std::vector<int32_t> places_;
+};
+
+}  // namespace heed

@@ -1,0 +1,41 @@
+// Token embedding with positions.
+#pragma once
+
+#include "nn/batch.h"
+#include "nn/parameters.h"
+#include "ops/embedding.h"
+
+namespace heed {
+
+enum class Positions : uint8_t { none, sinusoidal, learned, rotary };
+
+// sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, longest). Computed in double.
+Tensor sinusoidal_positions(int64_t longest, int64_t model, DType type);
+
+class Embedding {
+ public:
+  struct Options {
+    int64_t vocabulary, model;
+    Positions positions = Positions::sinusoidal;
+    int64_t longest = 1024;  // sequence that positions exist for
+    double scale = 1.0;
+    Initialization initialization;
+    Probability dropout{0.0F};
+    const Parameter* shared = nullptr;  // use this table instead of one's own
+  };
+
+  Embedding(const Scope& scope, const Options& options);
+
+  Var operator()(Pass& pass, const Sequences& sequences) const;
+  const Parameter& table() const { return *table_; }
+
+ private:
+  const Parameter* table_;
+  const Parameter* learned_positions_ = nullptr;
+  Positions positions_;
+  int64_t longest_;
+  EmbeddingOptions op_;
+  mutable Tensor fixed_positions_;  // made at the first use, in the backend's master type
+};
+
+}  // namespace heed

@@ -1,0 +1,167 @@
+#include "nn/layers.h"
+
+#include <array>
+
+#include "ops/checkpoint.h"
+
+namespace heed {
+namespace {
+
+constexpr std::array kEncoderSublayers{"attention", "feed_forward"};
+constexpr std::array kDecoderSublayers{"self_attention", "cross_attention", "feed_forward"};
+
+// The scopes of all sublayers of a stack, in order.
+template <size_t N>
+std::vector<Scope> sublayers_of(const Scope& scope, int64_t layers, const std::array<const char*, N>& names) {
+  std::vector<Scope> scopes;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    for (const char* name : names) {
+      scopes.push_back(scope / "layers" / layer / name);
+    }
+  }
+  return scopes;
+}
+
+AttentionShape without_rotary(AttentionShape shape) {
+  shape.rotary = {};
+  shape.visibility = Visibility::full();
+  return shape;
+}
+
+// Runs a layer as it is, or keeping only its inputs and running it again in backward.
+template <class Layer>
+Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> more, Layer layer) {
+  if (keep == Keep::activations) {
+    return layer(pass, stream, more);
+  }
+  // In post-norm the two are one; each Var must come in, and go out, once.
+  const bool one = stream.residual.same_as(stream.normed);
+  std::vector<Var> inputs{stream.residual};
+  if (!one) {
+    inputs.push_back(stream.normed);
+  }
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  const size_t own = one ? 1 : 2;
+  const auto body = [layer, one, own](Pass& replay, const std::vector<Var>& vars) {
+    const Stream in{vars[0], one ? vars[0] : vars[1]};
+    const Stream out = layer(replay, in, std::vector<Var>(vars.begin() + static_cast<int64_t>(own), vars.end()));
+    return out.residual.same_as(out.normed) ? std::vector<Var>{out.residual}
+                                            : std::vector<Var>{out.residual, out.normed};
+  };
+  const std::vector<Var> outputs = checkpoint(pass, std::move(inputs), body);
+  return {outputs.front(), outputs.back()};
+}
+
+AttentionCall call_of(const AttentionMask* mask, std::vector<Tensor>* maps, size_t layer) {
+  return {mask, maps == nullptr ? nullptr : &(*maps)[layer]};
+}
+
+}  // namespace
+
+EncoderLayer::EncoderLayer(const Scope& scope, const StackShape& shape, Join join_attention, Join join_feed_forward)
+    : attention_(scope / "attention", shape.attention),
+      join_attention_(std::move(join_attention)),
+      feed_forward_(scope / "feed_forward", shape.feed_forward),
+      join_feed_forward_(std::move(join_feed_forward)) {}
+
+Stream EncoderLayer::operator()(Pass& pass, Stream stream, const Sequences& source, const AttentionCall& self) const {
+  stream = join_attention_(pass, stream.residual, attention_(pass, stream.normed, source, self));
+  return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
+}
+
+DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross,
+                           Join join_feed_forward)
+    : self_attention_(scope / "self_attention", shape.attention),
+      join_self_(std::move(join_self)),
+      cross_attention_(scope / "cross_attention", without_rotary(shape.attention)),
+      join_cross_(std::move(join_cross)),
+      feed_forward_(scope / "feed_forward", shape.feed_forward),
+      join_feed_forward_(std::move(join_feed_forward)) {}
+
+Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
+                                const AttentionCall& self, const AttentionCall& cross) const {
+  stream = join_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self));
+  stream = join_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, target, memory, cross));
+  return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
+}
+
+NormChain::NormChain(const Scope& scope, const StackShape& shape, const std::vector<Scope>& sublayers)
+    : placement_(shape.placement) {
+  const int64_t width = shape.attention.model;
+  for (const Scope& sublayer : sublayers) {
+    norms_.emplace_back(sublayer / "norm", width, shape.norm, shape.attention.bias, shape.epsilon);
+  }
+  if (shape.final_norm == FinalNorm::present) {
+    final_.emplace(scope / "norm", width, shape.norm, shape.attention.bias, shape.epsilon);
+  }
+  for (size_t i = 0; i < sublayers.size(); ++i) {
+    const Norm* after = &norms_[i];
+    if (placement_ == NormPlacement::pre) {
+      after = i + 1 < norms_.size() ? &norms_[i + 1] : final_ ? &*final_ : nullptr;
+    }
+    joins_.emplace_back(placement_, after, DropoutSite{sublayers[i].site("branch"), shape.dropout});
+  }
+}
+
+Stream NormChain::enter(Pass& pass, const Var& embedded) const {
+  if (placement_ == NormPlacement::post || norms_.empty()) {
+    return {embedded, embedded};
+  }
+  return {embedded, norms_.front()(pass, embedded)};
+}
+
+Var NormChain::leave(Pass& pass, const Stream& stream) const {
+  // In pre-norm the last join has applied the final norm already.
+  const bool pending = final_ && (placement_ == NormPlacement::post || norms_.empty());
+  return pending ? (*final_)(pass, stream.normed) : stream.normed;
+}
+
+Encoder::Encoder(const Scope& scope, const StackShape& shape)
+    : keep_(shape.keep), norms_(scope, shape, sublayers_of(scope, shape.layers, kEncoderSublayers)) {
+  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+    layers_.emplace_back(scope / "layers" / layer, shape, norms_.join(2 * layer), norms_.join(2 * layer + 1));
+  }
+}
+
+Hidden Encoder::operator()(Pass& pass, const Var& embedded, const Sequences& source, const StackCall& call) const {
+  if (call.maps != nullptr) {
+    call.maps->self.resize(layers_.size());
+  }
+  Stream stream = norms_.enter(pass, embedded);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const AttentionCall self = call_of(call.self_mask, call.maps == nullptr ? nullptr : &call.maps->self, i);
+    stream = run_layer(pass, stream, keep_, {}, [&layer = layers_[i], &source, self](Pass& p, Stream s, const auto&) {
+      return layer(p, std::move(s), source, self);
+    });
+  }
+  return Hidden(norms_.leave(pass, stream));
+}
+
+Decoder::Decoder(const Scope& scope, const StackShape& shape)
+    : keep_(shape.keep), norms_(scope, shape, sublayers_of(scope, shape.layers, kDecoderSublayers)) {
+  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+    layers_.emplace_back(scope / "layers" / layer, shape, norms_.join(3 * layer), norms_.join(3 * layer + 1),
+                         norms_.join(3 * layer + 2));
+  }
+}
+
+Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
+                           const StackCall& call) const {
+  if (call.maps != nullptr) {
+    call.maps->self.resize(layers_.size());
+    call.maps->cross.resize(layers_.size());
+  }
+  Stream stream = norms_.enter(pass, embedded);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const AttentionCall self = call_of(call.self_mask, call.maps == nullptr ? nullptr : &call.maps->self, i);
+    const AttentionCall cross = call_of(call.cross_mask, call.maps == nullptr ? nullptr : &call.maps->cross, i);
+    const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross](
+                           Pass& p, Stream s, const std::vector<Var>& more) {
+      return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross);
+    };
+    stream = run_layer(pass, stream, keep_, {memory.hidden.var()}, layer);
+  }
+  return Hidden(norms_.leave(pass, stream));
+}
+
+}  // namespace heed

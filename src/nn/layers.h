@@ -1,0 +1,111 @@
+// Encoder and decoder layers and their stacks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "nn/attention.h"
+#include "nn/feed_forward.h"
+#include "nn/norm.h"
+
+namespace heed {
+
+enum class FinalNorm : uint8_t { none, present };
+enum class Keep : uint8_t { activations, layer_inputs };  // layer_inputs: gradient checkpointing
+
+struct StackShape {
+  int64_t layers;
+  AttentionShape attention;
+  FeedForwardShape feed_forward;
+  NormKind norm = NormKind::layer;
+  NormPlacement placement = NormPlacement::pre;
+  FinalNorm final_norm = FinalNorm::present;
+  double epsilon = 1e-5;
+  Probability dropout{0.0F};  // of each branch
+  Keep keep = Keep::activations;
+};
+
+// Attention maps on request: one tensor per layer, see AttentionForward::weights.
+struct AttentionMaps {
+  std::vector<Tensor> self, cross;
+};
+
+// What a stack is asked for at one call.
+struct StackCall {
+  const AttentionMask* self_mask = nullptr;
+  const AttentionMask* cross_mask = nullptr;
+  AttentionMaps* maps = nullptr;
+};
+
+// Self-attention and feed-forward, each joined to the residual: an encoder's layer, and with causal visibility that of a
+// decoder-only model.
+class EncoderLayer {
+ public:
+  EncoderLayer(const Scope& scope, const StackShape& shape, Join join_attention, Join join_feed_forward);
+  Stream operator()(Pass& pass, Stream stream, const Sequences& source, const AttentionCall& self = {}) const;
+
+ private:
+  SelfAttention attention_;
+  Join join_attention_;
+  FeedForward feed_forward_;
+  Join join_feed_forward_;
+};
+
+class DecoderLayer {
+ public:
+  DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross, Join join_feed_forward);
+  Stream operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
+                    const AttentionCall& self = {}, const AttentionCall& cross = {}) const;
+
+ private:
+  SelfAttention self_attention_;
+  Join join_self_;
+  CrossAttention cross_attention_;
+  Join join_cross_;
+  FeedForward feed_forward_;
+  Join join_feed_forward_;
+};
+
+// The norms of a stack in the order the residual stream meets them, and the joins made of them. With n sublayers,
+//   pre:  norm 0 before sublayer 0, norm i + 1 after sublayer i; the last one is the final norm, if there is one;
+//   post: norm i after sublayer i, and perhaps a final norm at the end.
+class NormChain {
+ public:
+  // `names` are the sublayers' scopes, in order.
+  NormChain(const Scope& scope, const StackShape& shape, const std::vector<Scope>& sublayers);
+
+  Stream enter(Pass& pass, const Var& embedded) const;
+  Join join(int64_t sublayer) const { return joins_[static_cast<size_t>(sublayer)]; }
+  Var leave(Pass& pass, const Stream& stream) const;
+
+ private:
+  NormPlacement placement_;
+  std::vector<Norm> norms_;       // one per sublayer
+  std::optional<Norm> final_;
+  std::vector<Join> joins_;
+};
+
+class Encoder {
+ public:
+  Encoder(const Scope& scope, const StackShape& shape);
+  Hidden operator()(Pass& pass, const Var& embedded, const Sequences& source, const StackCall& call = {}) const;
+
+ private:
+  Keep keep_;
+  NormChain norms_;
+  std::vector<EncoderLayer> layers_;
+};
+
+class Decoder {
+ public:
+  Decoder(const Scope& scope, const StackShape& shape);
+  Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
+                    const StackCall& call = {}) const;
+
+ private:
+  Keep keep_;
+  NormChain norms_;
+  std::vector<DecoderLayer> layers_;
+};
+
+}  // namespace heed

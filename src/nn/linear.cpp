@@ -1,0 +1,12 @@
+#include "nn/linear.h"
+
+namespace heed {
+
+Linear::Linear(const Scope& scope, const Options& options) : op_(options.op) {
+  weights_.weight = &scope.add("weight", {options.outputs, options.inputs}, options.initialization);
+  if (options.bias == Bias::present) {
+    weights_.bias = &scope.add("bias", {options.outputs}, Initialization::zeros());
+  }
+}
+
+}  // namespace heed

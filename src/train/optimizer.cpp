@@ -1,0 +1,45 @@
+#include "train/optimizer.h"
+
+#include <cmath>
+
+namespace heed {
+
+Optimizer::Optimizer(Backend& backend, ParameterStore& parameters, const OptimizerConfig& config)
+    : backend_(backend),
+      parameters_(parameters),
+      config_(config),
+      first_moments_({parameters.masters().elements()}, backend.master_type()),
+      second_moments_({parameters.masters().elements()}, backend.master_type()),
+      squared_norm_({1}, DType::f64) {
+  require<ConfigError>(config.beta1 >= 0.0 && config.beta1 < 1.0 && config.beta2 >= 0.0 && config.beta2 < 1.0,
+                       "optimizer", "betas {} and {}, expected at least 0 and below 1", config.beta1, config.beta2);
+  require<ConfigError>(config.epsilon > 0.0, "optimizer", "epsilon is {}, expected above 0", config.epsilon);
+  require<ConfigError>(config.max_norm >= 0.0 && config.weight_decay >= 0.0, "optimizer",
+                       "max_norm {} and weight_decay {}, expected at least 0", config.max_norm, config.weight_decay);
+}
+
+void Optimizer::update(double learning_rate) {
+  parameters_.finish_update(backend_);
+  backend_.squared_norm(parameters_.gradients(), squared_norm_.view());
+  backend_.adam({
+      .weights = parameters_.masters(),
+      .gradients = parameters_.gradients(),
+      .first_moments = first_moments_.view(),
+      .second_moments = second_moments_.view(),
+      .copy = parameters_.copies(),
+      .squared_norm = squared_norm_.view(),
+      .learning_rate = learning_rate,
+      .beta1 = config_.beta1,
+      .beta2 = config_.beta2,
+      .epsilon = config_.epsilon,
+      .max_norm = config_.max_norm,
+      .decay_kind = config_.decay_kind,
+      .weight_decay = config_.weight_decay,
+      .step = ++updates_,
+  });
+  parameters_.begin_update();
+}
+
+double Optimizer::gradient_norm() const { return std::sqrt(*squared_norm_.data<double>()); }
+
+}  // namespace heed

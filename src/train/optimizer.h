@@ -1,0 +1,34 @@
+// Adam and AdamW over a model's flat parameters.
+#pragma once
+
+#include "nn/parameters.h"
+
+namespace heed {
+
+struct OptimizerConfig {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  WeightDecay decay_kind = WeightDecay::decoupled;
+  double weight_decay = 0.01;
+  double max_norm = 1.0;  // of all gradients together; 0: no clipping
+};
+
+// Holds the moments. An update is one sweep: clip, Adam, refresh of the storage copies. It changes nothing at all when the
+// gradients' norm is not finite, so the host need not wait for the norm before it goes on.
+class Optimizer {
+ public:
+  Optimizer(Backend& backend, ParameterStore& parameters, const OptimizerConfig& config);
+
+  void update(double learning_rate);
+
+  int64_t updates() const { return updates_; }
+  double gradient_norm() const;  // of the last update, before clipping
+
+ private:
+  Backend& backend_;
+  ParameterStore& parameters_;
+  OptimizerConfig config_;
+  Tensor first_moments_, second_moments_, squared_norm_;
+  int64_t updates_ = 0;
+};
+
+}  // namespace heed

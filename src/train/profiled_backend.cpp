@@ -1,0 +1,167 @@
+#include "train/profiled_backend.h"
+
+#include <chrono>
+#include <initializer_list>
+
+namespace heed {
+namespace {
+
+double bytes_of(std::initializer_list<View> views) {
+  double bytes = 0.0;
+  for (const View& view : views) {
+    bytes += static_cast<double>(view.elements() * (view.empty() ? 0 : size_of(view.type())));
+  }
+  return bytes;
+}
+
+// Pairs of queries and keys; of a causal pattern the visible half, of a window what fits in it.
+double visible_pairs(const Segments& queries, const Segments& keys, const Visibility& visibility) {
+  double pairs = 0.0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    const int64_t offset = keys.length(s) - queries.length(s);
+    for (int64_t query = 0; query < queries.length(s); ++query) {
+      const Visibility::Range range = visibility.range(offset + query, offset + query, keys.length(s));
+      pairs += static_cast<double>(range.end - range.begin);
+    }
+  }
+  return pairs;
+}
+
+class ProfiledBackend final : public Backend {
+ public:
+  ProfiledBackend(Backend& inner, Profile& profile) : inner_(inner), profile_(profile) {}
+
+  std::string_view name() const override { return inner_.name(); }
+  Device device() const override { return inner_.device(); }
+  DType master_type() const override { return inner_.master_type(); }
+  bool supports(DType storage) const override { return inner_.supports(storage); }
+  int threads() const override { return inner_.threads(); }
+  std::unique_ptr<PackedWeight> pack(View matrix) override { return inner_.pack(matrix); }
+
+  void fill(View x, double value) override {
+    time("fill", 0.0, bytes_of({x}), [&] { inner_.fill(x, value); });
+  }
+  void copy(View from, View to) override {
+    time("copy", 0.0, bytes_of({from, to}), [&] { inner_.copy(from, to); });
+  }
+  void add(View x, View into) override {
+    time("add", 0.0, bytes_of({x, into, into}), [&] { inner_.add(x, into); });
+  }
+  void scale(View x, double factor) override {
+    time("scale", 0.0, bytes_of({x, x}), [&] { inner_.scale(x, factor); });
+  }
+
+  void linear(const LinearForward& call) override {
+    const double flops = product({ProductKind::forward, call.x.rows(), call.y.columns(), call.x.columns()});
+    time("linear", flops, bytes_of({call.x, call.weight.matrix, call.y, call.before}), [&] { inner_.linear(call); });
+  }
+  void activation_backward(const ActivationBackward& call) override {
+    time("activation backward", 0.0, bytes_of({call.before.empty() ? call.y : call.before, call.d_y, call.d_before}),
+         [&] { inner_.activation_backward(call); });
+  }
+  void linear_input_gradient(const LinearInputGradient& call) override {
+    const double flops = product({ProductKind::input_gradient, call.d_y.rows(), call.d_x.columns(), call.d_y.columns()});
+    time("linear d_x", flops, bytes_of({call.d_y, call.weight.matrix, call.d_x}),
+         [&] { inner_.linear_input_gradient(call); });
+  }
+  void linear_weight_gradient(const LinearWeightGradient& call) override {
+    const double flops = product({ProductKind::weight_gradient, call.d_y.columns(), call.x.columns(), call.x.rows()});
+    time("linear d_w", flops, bytes_of({call.d_y, call.x, call.d_weight}), [&] { inner_.linear_weight_gradient(call); });
+  }
+
+  void embedding(const EmbeddingForward& call) override {
+    time("embedding", 0.0, bytes_of({call.y, call.y, call.y}), [&] { inner_.embedding(call); });
+  }
+  void embedding_backward(const EmbeddingBackward& call) override {
+    time("embedding backward", 0.0, bytes_of({call.d_y, call.d_y, call.d_y}), [&] { inner_.embedding_backward(call); });
+  }
+
+  void add_norm(const AddNormForward& call) override {
+    time("add and norm", 0.0, bytes_of({call.residual, call.branch, call.sum, call.normed}),
+         [&] { inner_.add_norm(call); });
+  }
+  void add_norm_backward(const AddNormBackward& call) override {
+    time("add and norm backward", 0.0,
+         bytes_of({call.sum, call.d_normed, call.d_sum, call.d_residual, call.d_branch}),
+         [&] { inner_.add_norm_backward(call); });
+  }
+
+  void gate(const GateForward& call) override {
+    time("gate", 0.0, bytes_of({call.x, call.y}), [&] { inner_.gate(call); });
+  }
+  void gate_backward(const GateBackward& call) override {
+    time("gate backward", 0.0, bytes_of({call.x, call.d_y, call.d_x}), [&] { inner_.gate_backward(call); });
+  }
+  void rotate(const Rotation& call) override {
+    time("rotate", 0.0, bytes_of({call.x, call.x}), [&] { inner_.rotate(call); });
+  }
+
+  void attention(const AttentionForward& call) override {
+    const double pairs = visible_pairs(*call.segments, *call.memory.segments, call.settings.visibility);
+    time("attention", 4.0 * pairs * static_cast<double>(call.queries.columns()),
+         bytes_of({call.queries, call.memory.keys, call.memory.values, call.output}), [&] { inner_.attention(call); });
+  }
+  void attention_backward(const AttentionBackward& call) override {
+    const double pairs = visible_pairs(*call.segments, *call.memory.segments, call.settings.visibility);
+    time("attention backward", 8.0 * pairs * static_cast<double>(call.queries.columns()),
+         bytes_of({call.queries, call.memory.keys, call.memory.values, call.output, call.d_output, call.d_queries,
+                   call.d_keys, call.d_values}),
+         [&] { inner_.attention_backward(call); });
+  }
+
+  void output_loss(const OutputLoss& call) override {
+    const double flops =
+        product({ProductKind::forward, call.x.rows(), call.weight.matrix.rows(), call.x.columns()});
+    time("output and loss", flops, bytes_of({call.x, call.weight.matrix, call.d_logits}),
+         [&] { inner_.output_loss(call); });
+  }
+  void cross_entropy(const CrossEntropy& call) override {
+    time("cross-entropy", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.cross_entropy(call); });
+  }
+
+  void squared_norm(View x, View result) override {
+    time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.squared_norm(x, result); });
+  }
+  void adam(const AdamSweep& call) override {
+    time("clip, adam, refresh", 0.0,
+         bytes_of({call.weights, call.weights, call.gradients, call.first_moments, call.first_moments,
+                   call.second_moments, call.second_moments, call.copy}),
+         [&] { inner_.adam(call); });
+  }
+
+ private:
+  double product(const ProductShape& shape) {
+    ++profile_.products[shape];
+    return shape.flops();
+  }
+
+  template <class Call>
+  void time(const char* op, double flops, double bytes, Call&& call) {
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    OpProfile& entry = profile_.ops[op];
+    entry.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    entry.flops += flops;
+    entry.bytes += bytes;
+    ++entry.calls;
+  }
+
+  Backend& inner_;
+  Profile& profile_;
+};
+
+}  // namespace
+
+double Profile::flops() const {
+  double total = 0.0;
+  for (const auto& [name, op] : ops) {
+    total += op.flops;
+  }
+  return total;
+}
+
+std::unique_ptr<Backend> make_profiled_backend(Backend& inner, Profile& profile) {
+  return std::make_unique<ProfiledBackend>(inner, profile);
+}
+
+}  // namespace heed

@@ -1,0 +1,39 @@
+// A backend that times another, call by call.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace heed {
+
+// One matrix product of a step: C[rows, columns] = A[rows, depth] B[depth, columns].
+enum class ProductKind : uint8_t { forward, input_gradient, weight_gradient };
+struct ProductShape {
+  ProductKind kind;
+  int64_t rows, columns, depth;
+  auto operator<=>(const ProductShape&) const = default;
+  double flops() const { return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth); }
+};
+
+struct OpProfile {
+  int64_t calls = 0;
+  double seconds = 0.0;
+  double flops = 0.0;  // of products and attention; causal attention counted by what is visible, on average half
+  double bytes = 0.0;  // operands read and results written, each once
+};
+
+// What it has seen since it was made or cleared.
+struct Profile {
+  std::map<std::string, OpProfile> ops;
+  std::map<ProductShape, int64_t> products;  // how often each was computed
+
+  double flops() const;
+};
+
+// Forwards every call to `inner`, which must outlive it.
+std::unique_ptr<Backend> make_profiled_backend(Backend& inner, Profile& profile);
+
+}  // namespace heed

@@ -92,12 +92,11 @@ std::vector<std::vector<int32_t>> random_sequences(const BenchShape& shape, uint
 // A model, its batch and its optimizer: everything of one step.
 class Stepper {
  public:
-  Stepper(Backend& backend, const BenchShape& shape, DType storage) : backend_(backend), storage_(storage) {
+  Stepper(Backend& backend, const BenchShape& shape, DType storage) : storage_(storage) {
     const ModelConfig config = config_of(shape);
     const Sequences target(random_sequences(shape, 2));
-    const std::vector<std::vector<int32_t>> expected_ids = random_sequences(shape, 3);
-    const Targets expected(std::vector<int32_t>(Sequences(expected_ids).tokens().ids().begin(),
-                                                Sequences(expected_ids).tokens().ids().end()));
+    const Sequences drawn(random_sequences(shape, 3));
+    const Targets expected({drawn.tokens().ids().begin(), drawn.tokens().ids().end()});
     if (shape.architecture == Architecture::seq2seq) {
       seq2seq_.emplace(Scope(store_), config);
       pairs_ = {Sequences(random_sequences(shape, 1)), target, expected};
@@ -105,27 +104,26 @@ class Stepper {
       causal_lm_.emplace(Scope(store_), config);
       tokens_ = {target, expected};
     }
-    store_.allocate(backend_, storage, ParameterStore::Gradients::wanted);
-    store_.initialize(backend_, kSeed);
-    optimizer_.emplace(backend_, store_, OptimizerConfig{});
+    store_.allocate(backend, storage, ParameterStore::Gradients::wanted);
+    store_.initialize(backend, kSeed);
+    optimizer_.emplace(backend, store_, OptimizerConfig{});
   }
 
   // Returns the loss per token.
-  double step() {
+  double step(Backend& backend) {
     Tape tape;
-    Pass pass = Pass::train(backend_, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(optimizer_->updates())));
+    Pass pass = Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(optimizer_->updates())));
     const TokenLosses losses =
         seq2seq_ ? seq2seq_->loss(pass, pairs_, kSmoothing) : causal_lm_->loss(pass, tokens_, kSmoothing);
     const double tokens = static_cast<double>(losses.counted());
-    tape.backward(backend_, 1.0 / tokens);
-    optimizer_->update(1e-4);
+    tape.backward(backend, 1.0 / tokens);
+    optimizer_->update(backend, 1e-4);
     return losses.total_smoothed() / tokens;
   }
 
   int64_t parameters() const { return store_.elements(); }
 
  private:
-  Backend& backend_;
   DType storage_;
   ParameterStore store_;
   std::optional<Seq2Seq> seq2seq_;
@@ -156,18 +154,18 @@ int64_t peak_memory() {
 }
 
 // Median seconds of a step.
-double time_steps(Stepper& stepper, const TrainBenchOptions& options) {
+double time_steps(Stepper& stepper, Backend& backend, const TrainBenchOptions& options) {
   double estimate = 0.0;
   for (int i = 0; i < std::max(1, options.warmup_steps); ++i) {
     const double begin = seconds_now();
-    stepper.step();
+    stepper.step(backend);
     estimate = seconds_now() - begin;
   }
   const int steps = options.steps > 0 ? options.steps : std::clamp(static_cast<int>(10.0 / estimate), 5, 100);
   std::vector<double> times;
   for (int i = 0; i < steps; ++i) {
     const double begin = seconds_now();
-    const double loss = stepper.step();
+    const double loss = stepper.step(backend);
     times.push_back(seconds_now() - begin);
     ensure(std::isfinite(loss), "bench", "the loss of step {} is {}", i, loss);
   }
@@ -222,6 +220,7 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   const std::unique_ptr<Backend> backend =
       options.threads == 0 ? make_cpu_backend() : make_cpu_backend(options.threads);
 
+  Profile profile;
   TrainBenchReport report;
   report.setup = describe_setup(shape);
   report.precision = name_of(storage);
@@ -231,16 +230,9 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   {
     Stepper stepper(*backend, shape, storage);
     report.parameters = stepper.parameters();
-    report.step_seconds = time_steps(stepper, options);
+    report.step_seconds = time_steps(stepper, *backend, options);
     report.peak_memory_bytes = peak_memory();
-  }
-  Profile profile;
-  {
-    const std::unique_ptr<Backend> profiled = make_profiled_backend(*backend, profile);
-    Stepper stepper(*profiled, shape, storage);
-    stepper.step();
-    profile = {};
-    stepper.step();
+    stepper.step(*make_profiled_backend(*backend, profile));
   }
   report.target_tokens_per_second = static_cast<double>(report.target_tokens) / report.step_seconds;
   report.model_flops_per_second = profile.flops() / report.step_seconds;

@@ -5,15 +5,6 @@
 
 namespace heed {
 
-uint64_t mix_bits(uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9ULL;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebULL;
-  x ^= x >> 31;
-  return x;
-}
-
 RandomKey RandomKey::derive(uint64_t number) const {
   return RandomKey{mix_bits(bits + 0x9e3779b97f4a7c15ULL + mix_bits(number + 0xd1b54a32d192ed03ULL))};
 }

@@ -17,12 +17,20 @@ struct RandomKey {
 };
 
 // The hash behind every draw (splitmix64's finalizer): bijective, each input bit reaches each output bit.
-uint64_t mix_bits(uint64_t x);
+constexpr uint64_t mix_bits(uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9ULL;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebULL;
+  x ^= x >> 31;
+  return x;
+}
 
 // One row's draws; `row` is the row's index in the whole batch. Column c of the row draws from hash(c).
 struct RowRandom {
   uint32_t first = 0, second = 0;
 
+  RowRandom() = default;
   RowRandom(RandomKey key, uint64_t row) {
     const uint64_t mixed = mix_bits(key.bits ^ mix_bits(row + 0x9e3779b97f4a7c15ULL));
     first = static_cast<uint32_t>(mixed);

@@ -236,6 +236,9 @@ struct AdamSweep {
 
 class Backend {
  public:
+  Backend() : own_arena_(std::make_unique<Arena>()), arena_(own_arena_.get()) {}
+  // Shares another's memory: a backend that stands before it.
+  explicit Backend(Backend& before) : arena_(before.arena_) {}
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
@@ -244,7 +247,7 @@ class Backend {
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;
 
-  Arena& arena() { return arena_; }
+  Arena& arena() { return *arena_; }
 
   virtual std::unique_ptr<PackedWeight> pack(View matrix) = 0;
 
@@ -278,7 +281,8 @@ class Backend {
   virtual void adam(const AdamSweep& call) = 0;
 
  private:
-  Arena arena_;
+  std::unique_ptr<Arena> own_arena_;
+  Arena* arena_;
 };
 
 }  // namespace heed

@@ -6,13 +6,13 @@ namespace heed {
 namespace {
 
 void require_fits(const Var& x, const NormWeights& weights) {
-  require(x.columns() == weights.gain->shape().elements(), "norm", "{} against {} {}", x.value().text(),
-          weights.gain->name(), weights.gain->shape().text());
+  require(x.columns() == weights.gain->shape().elements(), "norm", "{} against {} {}", x.value(),
+          weights.gain->name(), weights.gain->shape());
 }
 
 void require_same(const Var& residual, const Var& branch) {
   require(residual.rows() == branch.rows() && residual.columns() == branch.columns(), "add",
-          "residual {} and branch {}", residual.value().text(), branch.value().text());
+          "residual {} and branch {}", residual.value(), branch.value());
 }
 
 // Runs the kernel and records it. A norm alone has no branch (its sum is the residual), a sum alone has no `normed`.

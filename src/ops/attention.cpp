@@ -11,7 +11,7 @@ namespace {
 
 AttentionSettings settings_of(Pass& pass, const Columns& queries, const AttentionOptions& options) {
   require(options.heads > 0 && queries.count % options.heads == 0, "attention", "{} heads do not divide {}",
-          options.heads, queries.value().text());
+          options.heads, queries.value());
   require(options.key_value_heads > 0 && options.heads % options.key_value_heads == 0, "attention",
           "{} key-value heads do not divide {} heads", options.key_value_heads, options.heads);
   return {
@@ -29,13 +29,13 @@ void require_fits(const Columns& queries, const Segments& segments, const KeyVal
   const int64_t width = queries.count / settings.heads * settings.key_value_heads;
   require(memory.keys.columns() == width && memory.values.columns() == width, "attention",
           "{} key-value heads against queries {} need {} columns, keys are {}, values {}", settings.key_value_heads,
-          queries.value().text(), width, memory.keys.text(), memory.values.text());
+          queries.value(), width, memory.keys, memory.values);
   require(segments.rows() == queries.var.rows(), "attention", "segments of {} rows for queries {}", segments.rows(),
-          queries.value().text());
+          queries.value());
   require(segments.count() == memory.segments->count(), "attention", "{} sequences of queries, {} of keys",
           segments.count(), memory.segments->count());
   require(memory.pages != nullptr || memory.segments->rows() == memory.keys.rows(), "attention",
-          "segments of {} rows for keys {}", memory.segments->rows(), memory.keys.text());
+          "segments of {} rows for keys {}", memory.segments->rows(), memory.keys);
   if (settings.mask == nullptr) {
     return;
   }

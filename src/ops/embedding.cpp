@@ -21,7 +21,7 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> places,
   require_in_table(tokens.ids(), table.shape()[0], "token", table.name());
   if (!positions.empty()) {
     require(positions.table().columns() == table.shape()[1], "embedding", "positions {} beside {} {}",
-            positions.table().text(), table.name(), table.shape().text());
+            positions.table(), table.name(), table.shape());
     require_in_table(places, positions.table().rows(), "position", "the position table");
   }
 

@@ -11,10 +11,12 @@ bool needs_before(Activation activation) { return activation != Activation::none
 
 Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options) {
   const Shape& shape = weights.weight->shape();
-  require(shape.rank() == 2 && x.columns() == shape[1], "linear", "{} against {} {}", x.value().text(),
-          weights.weight->name(), shape.text());
-  require(weights.bias == nullptr || weights.bias->shape().elements() == shape[0], "linear",
-          "bias {} for {} outputs", weights.bias == nullptr ? "" : weights.bias->shape().text(), shape[0]);
+  require(shape.rank() == 2 && x.columns() == shape[1], "linear", "{} against {} {}", x.value(),
+          weights.weight->name(), shape);
+  if (weights.bias != nullptr) {
+    require(weights.bias->shape().elements() == shape[0], "linear", "bias {} for {} outputs", weights.bias->shape(),
+            shape[0]);
+  }
 
   const Var y(pass.allocate({x.rows(), shape[0]}), x.first_row());
   Var before;

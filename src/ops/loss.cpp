@@ -49,8 +49,8 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
                         Smoothing smoothing) {
   const Var& hidden = x.var();
   const Shape& shape = output.weight->shape();
-  require(hidden.columns() == shape[1], "output_loss", "{} against {} {}", hidden.value().text(),
-          output.weight->name(), shape.text());
+  require(hidden.columns() == shape[1], "output_loss", "{} against {} {}", hidden.value(),
+          output.weight->name(), shape);
   require_targets(targets, hidden.rows(), shape[0], smoothing, "output_loss");
 
   auto losses = std::make_shared<Tensor>(pass.allocate_master({hidden.rows(), 2}));

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <vector>
+#include <utility>
 
 namespace heed {
 
-// A first-fit allocator over a few large regions that are kept between steps: once the largest batch has been seen, a
-// step asks the system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave
-// like a stack, while gradients settle into the holes. Not thread-safe: one pass, one arena.
+// A first-fit allocator over one reserved range of addresses, of which the system backs only what has been touched and
+// which is kept between steps: once the largest batch has been seen, a step asks the system for nothing. Forward allocates
+// in order and backward releases in reverse, so the blocks behave like a stack, while gradients settle into the holes.
+// Not thread-safe: one pass, one arena.
 class Arena {
  public:
   Arena();
@@ -44,22 +44,16 @@ class Arena {
 
   int64_t bytes_in_use() const { return in_use_; }
   int64_t peak_bytes() const { return peak_; }
-  int64_t reserved_bytes() const;  // asked of the system so far
+  int64_t extent() const { return extent_; }  // addresses used so far, from the first to the last
 
  private:
-  struct Region {
-    std::byte* address;
-    int64_t bytes;
-  };
-
   std::byte* take(int64_t bytes);
   void give_back(std::byte* address, int64_t bytes);
-  void grow(int64_t bytes);
 
-  std::vector<Region> regions_;
-  std::map<std::byte*, int64_t> free_;  // by address, neighbours within a region always merged
-  int64_t in_use_ = 0;
-  int64_t peak_ = 0;
+  std::byte* reserved_ = nullptr;
+  int64_t reserved_bytes_ = 0;
+  std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged
+  int64_t in_use_ = 0, peak_ = 0, extent_ = 0;
 };
 
 }  // namespace heed

@@ -24,7 +24,21 @@ constexpr int64_t size_of(DType type) {
   return 0;
 }
 
-std::string_view name_of(DType type);
+constexpr std::string_view name_of(DType type) {
+  switch (type) {
+    case DType::f64:
+      return "f64";
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::i32:
+      return "i32";
+    case DType::i8:
+      return "i8";
+  }
+  return "?";
+}
 
 // The upper half of a float: 8 bits of exponent, 8 of significand.
 struct bf16 {

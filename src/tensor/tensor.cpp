@@ -18,7 +18,7 @@ int64_t Shape::elements() const {
   int64_t product = 1;
   for (int axis = 0; axis < rank_; ++axis) {
     require<ConfigError>(!__builtin_mul_overflow(product, (*this)[axis], &product), "shape",
-                         "{} has more elements than can be addressed", text());
+                         "{} has more elements than can be addressed", *this);
   }
   return product;
 }
@@ -40,8 +40,7 @@ std::string Shape::text() const {
 }
 
 View View::column_range(int64_t first, int64_t count) const {
-  ensure(first >= 0 && count >= 0 && first + count <= columns_, "view", "columns {} to {} of {}", first, first + count,
-         text());
+  ensure(first >= 0 && count >= 0 && first + count <= columns_, "view", "columns {} to {} of {}", first, first + count, *this);
   View part = *this;
   part.address_ += first * size_of(type_);
   part.columns_ = count;
@@ -49,8 +48,7 @@ View View::column_range(int64_t first, int64_t count) const {
 }
 
 View View::row_range(int64_t first, int64_t count) const {
-  ensure(first >= 0 && count >= 0 && first + count <= rows_, "view", "rows {} to {} of {}", first, first + count,
-         text());
+  ensure(first >= 0 && count >= 0 && first + count <= rows_, "view", "rows {} to {} of {}", first, first + count, *this);
   View part = *this;
   part.address_ += first * stride_ * size_of(type_);
   part.rows_ = count;
@@ -60,7 +58,7 @@ View View::row_range(int64_t first, int64_t count) const {
 std::string View::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
 
 void* host_address(const View& view) {
-  ensure(view.device_ == Device::cpu, "view", "{} is not in host memory", view.text());
+  ensure(view.device_ == Device::cpu, "view", "{} is not in host memory", view);
   return view.address_;
 }
 
@@ -71,7 +69,7 @@ Tensor::Tensor(Shape shape, DType type) : shape_(shape), type_(type) {
   const size_t size = (static_cast<size_t>(bytes()) / 64 + 1) * 64;
   own_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
   require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type),
-                   shape.text());
+                   shape);
   std::memset(own_.get(), 0, size);
   address_ = own_.get();
 }

@@ -86,10 +86,30 @@ struct HostView {
   T& operator()(int64_t r, int64_t c) const { return data[r * stride + c]; }
 };
 
+}  // namespace heed
+
+// Shapes and views in messages: formatted only when the message is.
+template <>
+struct fmt::formatter<heed::Shape> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const heed::Shape& shape, Context& context) const {
+    return fmt::formatter<std::string>::format(shape.text(), context);
+  }
+};
+template <>
+struct fmt::formatter<heed::View> : fmt::formatter<std::string> {
+  template <class Context>
+  auto format(const heed::View& view, Context& context) const {
+    return fmt::formatter<std::string>::format(view.text(), context);
+  }
+};
+
+namespace heed {
+
 // The one way to the elements. Our own invariant: host memory, the right type.
 template <class T>
 HostView<T> host(const View& view) {
-  ensure(view.device_ == Device::cpu && view.type_ == dtype_of<T>, "view", "{} read on the host as {}", view.text(),
+  ensure(view.device_ == Device::cpu && view.type_ == dtype_of<T>, "view", "{} read on the host as {}", view,
          name_of(dtype_of<T>));
   return {reinterpret_cast<T*>(view.address_), view.rows_, view.columns_, view.stride_};
 }

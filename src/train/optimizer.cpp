@@ -5,8 +5,7 @@
 namespace heed {
 
 Optimizer::Optimizer(Backend& backend, ParameterStore& parameters, const OptimizerConfig& config)
-    : backend_(backend),
-      parameters_(parameters),
+    : parameters_(parameters),
       config_(config),
       first_moments_({parameters.masters().elements()}, backend.master_type()),
       second_moments_({parameters.masters().elements()}, backend.master_type()),
@@ -18,10 +17,10 @@ Optimizer::Optimizer(Backend& backend, ParameterStore& parameters, const Optimiz
                        "max_norm {} and weight_decay {}, expected at least 0", config.max_norm, config.weight_decay);
 }
 
-void Optimizer::update(double learning_rate) {
-  parameters_.finish_update(backend_);
-  backend_.squared_norm(parameters_.gradients(), squared_norm_.view());
-  backend_.adam({
+void Optimizer::update(Backend& backend, double learning_rate) {
+  parameters_.finish_update(backend);
+  backend.squared_norm(parameters_.gradients(), squared_norm_.view());
+  backend.adam({
       .weights = parameters_.masters(),
       .gradients = parameters_.gradients(),
       .first_moments = first_moments_.view(),

@@ -18,13 +18,12 @@ class Optimizer {
  public:
   Optimizer(Backend& backend, ParameterStore& parameters, const OptimizerConfig& config);
 
-  void update(double learning_rate);
+  void update(Backend& backend, double learning_rate);
 
   int64_t updates() const { return updates_; }
   double gradient_norm() const;  // of the last update, before clipping
 
  private:
-  Backend& backend_;
   ParameterStore& parameters_;
   OptimizerConfig config_;
   Tensor first_moments_, second_moments_, squared_norm_;

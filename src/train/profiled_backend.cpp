@@ -29,7 +29,7 @@ double visible_pairs(const Segments& queries, const Segments& keys, const Visibi
 
 class ProfiledBackend final : public Backend {
  public:
-  ProfiledBackend(Backend& inner, Profile& profile) : inner_(inner), profile_(profile) {}
+  ProfiledBackend(Backend& inner, Profile& profile) : Backend(inner), inner_(inner), profile_(profile) {}
 
   std::string_view name() const override { return inner_.name(); }
   Device device() const override { return inner_.device(); }

@@ -55,7 +55,7 @@ TEST(Visibility, TheRangeIsTheSmallestThatHoldsWhatIsSeen) {
   }
 }
 
-const std::vector<int64_t> kQueries{3, 1, 70}, kKeys{5, 64, 130};
+const std::vector<int64_t> kQueries{3, 1, 70}, kKeys{5, 64, 129};  // whole words of bits, and one bit more
 
 TEST(AttentionMask, StartsHiddenAndShowsWhatItIsTold) {
   AttentionMask mask{Segments(kQueries), Segments(kKeys)};
@@ -97,9 +97,9 @@ TEST(AttentionMask, RefusesPlacesOutsideItsBlocks) {
 }
 
 TEST(AttentionMask, PaddingShowsTheFirstKeys) {
-  const AttentionMask mask = padding_mask(Segments(kQueries), Segments(kKeys), {2, 0, 130});
+  const AttentionMask mask = padding_mask(Segments(kQueries), Segments(kKeys), {2, 0, 129});
   for (int64_t s = 0; s < 3; ++s) {
-    const int64_t visible = std::vector<int64_t>{2, 0, 130}[static_cast<size_t>(s)];
+    const int64_t visible = std::vector<int64_t>{2, 0, 129}[static_cast<size_t>(s)];
     for (int64_t query = 0; query < mask.queries(s); ++query) {
       for (int64_t key = 0; key < mask.keys(s); ++key) {
         ASSERT_EQ(mask.sees(s, query, key), key < visible);
@@ -123,7 +123,7 @@ TEST(AttentionMask, CausalAgreesWithThePredicate) {
 
 TEST(AttentionMask, CombinedIsVisibleInBoth) {
   const Segments segments(kQueries);
-  const AttentionMask padding = padding_mask(segments, segments, {2, 1, 66});
+  const AttentionMask padding = padding_mask(segments, segments, {2, 0, 66});
   const AttentionMask both = combine(causal_mask(segments), padding);
   for (int64_t s = 0; s < 3; ++s) {
     for (int64_t query = 0; query < both.queries(s); ++query) {

@@ -47,6 +47,7 @@ TEST(View, TakesRowsAndColumns) {
   }
   const View view(numbers, DType::f32, 6, 7, 8);
   EXPECT_EQ(view.text(), "f32[6, 7]");
+  EXPECT_EQ(fmt::format("{} of {}", view, Shape({6, 7})), "f32[6, 7] of [6, 7]");
   EXPECT_EQ(view.elements(), 42);
   EXPECT_FALSE(view.contiguous());
   const View part = view.row_range(2, 3).column_range(4, 2);

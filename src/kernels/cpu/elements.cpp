@@ -143,14 +143,14 @@ void fill(Context& context, const View& x, double value) {
     } else if (x.type() == DType::f32) {
       HWY_DYNAMIC_DISPATCH(run_fill)(at<float>(x, row, first), count, static_cast<float>(value));
     } else {
-      ensure(x.type() == DType::f64, "fill", "of {}", x.text());
+      ensure(x.type() == DType::f64, "fill", "of {}", x);
       std::fill_n(at<double>(x, row, first), count, value);
     }
   });
 }
 
 void copy(Context& context, const View& from, const View& to) {
-  ensure(from.rows() == to.rows() && from.columns() == to.columns(), "copy", "{} to {}", from.text(), to.text());
+  ensure(from.rows() == to.rows() && from.columns() == to.columns(), "copy", "{} to {}", from, to);
   each_piece(context, from, [&](int64_t row, int64_t first, int64_t count) {
     if (from.type() == to.type()) {
       const int64_t offset = first * size_of(from.type());
@@ -186,7 +186,7 @@ void scale(Context& context, const View& x, double factor) {
 }
 
 void squared_norm(Context& context, const View& x, const View& result) {
-  ensure(x.contiguous(), "squared norm", "of {}, which is not one piece", x.text());
+  ensure(x.contiguous(), "squared norm", "of {}, which is not one piece", x);
   const View flat(host_address(x), x.type(), 1, x.elements(), x.elements());
   std::vector<double> sums(static_cast<size_t>((flat.columns() + kPiece - 1) / kPiece));
   each_piece(context, flat, [&](int64_t, int64_t first, int64_t count) {

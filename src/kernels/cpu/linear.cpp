@@ -6,7 +6,7 @@
 #define HEED_KERNELS_CPU_LINEAR_ONCE
 namespace heed::cpu {
 
-constexpr int64_t kBiasColumns = 128;  // of the output, in one task of the bias gradient
+constexpr int64_t kBiasColumns = 64;  // of the output, in one task of the bias gradient
 
 struct GradientTarget {
   View to;
@@ -38,24 +38,17 @@ void finish_rows(const LinearForward& call, const Tile& tile) {
     const float* const values = tile.values + r * tile.stride;
     T* const out = y.row(row) + tile.first_column;
     T* const before = call.before.empty() ? nullptr : host<T>(call.before).row(row) + tile.first_column;
-    const auto finish = [&](auto factor) {
-      each_vector(tile.columns, [&](int64_t c, int64_t left) HWY_ATTR {
-        Vec x = load(values + c);  // tiles are whole vectors wide
-        if (bias != nullptr) {
-          x = hn::Add(x, load_upto(bias + c, left));
-        }
-        if (before != nullptr) {
-          store_upto(x, before + c, left);
-        }
-        store_upto(factor(activate<kind>(x), tile.first_column + c), out + c, left);
-      });
-    };
-    if (call.dropout.active()) {
-      const DropoutRow drop(call.dropout, call.dropout.row(row));
-      finish([&](Vec x, int64_t column) HWY_ATTR { return hn::Mul(x, drop.factors(column)); });
-    } else {
-      finish([](Vec x, int64_t) HWY_ATTR { return x; });
-    }
+    const DropoutRow drop(call.dropout, row);
+    each_vector(tile.columns, [&](int64_t c, int64_t left) HWY_ATTR {
+      Vec x = load(values + c);  // tiles are whole vectors wide
+      if (bias != nullptr) {
+        x = hn::Add(x, load_upto(bias + c, left));
+      }
+      if (before != nullptr) {
+        store_upto(x, before + c, left);
+      }
+      store_upto(drop.apply(activate<kind>(x), tile.first_column + c), out + c, left);
+    });
   }
 }
 
@@ -75,12 +68,9 @@ void activation_backward_row(const ActivationBackward& call, int64_t row) {
     });
   } else {
     const T* const before = kind == Activation::none ? nullptr : host<T>(call.before).row(row);
-    const DropoutRow drop(call.dropout, call.dropout.row(row));
+    const DropoutRow drop(call.dropout, row);
     each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
-      Vec d = load_upto(d_y + c, left);
-      if (call.dropout.active()) {
-        d = hn::Mul(d, drop.factors(c));
-      }
+      Vec d = drop.apply(load_upto(d_y + c, left), c);
       if constexpr (kind != Activation::none) {
         d = hn::Mul(d, slope<kind>(load_upto(before + c, left)));
       }
@@ -123,12 +113,24 @@ void write_gradient(const GradientTarget& target, const Tile& tile) {
 template <class T>
 void sum_columns(const View& view, int64_t first, int64_t count, float* sums) {
   const HostView<T> x = host<T>(view);
-  std::fill_n(sums, count, 0.0F);
-  for (int64_t r = 0; r < x.rows; ++r) {
-    const T* const row = x.row(r) + first;
-    each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
-      store_upto(hn::Add(load_upto(sums + c, left), load_upto(row + c, left)), sums + c, left);
-    });
+  const int64_t n = lanes();
+  int64_t c = 0;
+  for (; c + 2 * n <= count; c += 2 * n) {
+    Vec sum0 = hn::Zero(Floats()), sum1 = sum0;
+    for (int64_t r = 0; r < x.rows; ++r) {
+      const T* const row = x.row(r) + first + c;
+      sum0 = hn::Add(sum0, load(row));
+      sum1 = hn::Add(sum1, load(row + n));
+    }
+    store(sum0, sums + c);
+    store(sum1, sums + c + n);
+  }
+  for (; c < count; c += n) {
+    Vec sum = hn::Zero(Floats());
+    for (int64_t r = 0; r < x.rows; ++r) {
+      sum = hn::Add(sum, load_upto(x.row(r) + first + c, count - c));
+    }
+    store_upto(sum, sums + c, count - c);
   }
 }
 

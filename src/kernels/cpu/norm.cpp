@@ -26,19 +26,12 @@ HWY_INLINE void form_sum(const AddNormForward& call, int64_t r, float* row) {
   }
   const T* const branch = host<T>(call.branch).row(r);
   T* const sum = host<T>(call.sum).row(r);
-  const auto form = [&](auto factor) {
-    each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
-      const Vec x = hn::Add(load_upto(residual + c, left), factor(load_upto(branch + c, left), c));
-      store_upto(x, sum + c, left);
-      store(load_upto(sum + c, left), row + c);
-    });
-  };
-  if (call.dropout.active()) {
-    const DropoutRow drop(call.dropout, call.dropout.row(r));
-    form([&](Vec x, int64_t c) HWY_ATTR { return hn::Mul(x, drop.factors(c)); });
-  } else {
-    form([](Vec x, int64_t) HWY_ATTR { return x; });
-  }
+  const DropoutRow drop(call.dropout, r);
+  each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
+    const Vec x = hn::Add(load_upto(residual + c, left), drop.apply(load_upto(branch + c, left), c));
+    store_upto(x, sum + c, left);
+    store(as_stored<T>(x), row + c);
+  });
 }
 
 struct Statistics {
@@ -125,7 +118,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain
 
   T* const d_residual = host<T>(call.d_residual).row(r);
   T* const d_branch = call.d_branch.empty() ? nullptr : host<T>(call.d_branch).row(r);
-  const DropoutRow drop(call.dropout, call.dropout.row(r));
+  const DropoutRow drop(call.dropout, r);
   each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
     Vec x = d_sum == nullptr ? hn::Zero(d) : load_upto(d_sum + c, left);
     if (d_normed != nullptr) {
@@ -134,7 +127,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain
       x = hn::MulAdd(scale, hn::Sub(hn::Sub(g, average), hn::Mul(n, average_projected)), x);
     }
     if (d_branch != nullptr) {
-      store_upto(call.dropout.active() ? hn::Mul(x, drop.factors(c)) : x, d_branch + c, left);
+      store_upto(drop.apply(x, c), d_branch + c, left);
     }
     if (call.write_residual == Write::add) {
       x = hn::Add(x, load_upto(d_residual + c, left));

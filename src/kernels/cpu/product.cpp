@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kTileColumns = 256;  // of B's columns, in one task: with kDepthBlock deep panels, 512 KiB
 constexpr int64_t kTileRows = 144;
-constexpr int64_t kSmallestTileRows = 48;
+constexpr int64_t kSmallestTileRows = 24;
 constexpr int64_t kSmallestTileColumns = 64;
 constexpr int64_t kTasksPerThread = 10;
 
@@ -28,7 +28,8 @@ bool use_pairs(const Operand& b, Bf16Products products) {
 
 int64_t steps_of(int64_t depth, bool pairs) { return pairs ? (depth + 1) / 2 : depth; }
 
-// Task sizes: halved until there are enough tasks for the workers to share them evenly.
+// Task sizes: halved until there are enough tasks for the workers to share them evenly. Rows first: a narrow tile would
+// bring its part of A into cache for few columns.
 struct Tiling {
   Tiling(int64_t rows, int64_t columns, int threads) {
     const auto too_few = [&] { return ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns) < kTasksPerThread * threads; };
@@ -46,39 +47,37 @@ struct Region {
   int64_t first_row, rows, first_column, columns;
 };
 
-// One region of C by one worker. Sums of depth blocks before the last are kept in scratch.
+// One region of C by one worker, a row tile at a time across the region's panels: the tile's part of A stays in the
+// first-level cache while panels stream past from the second. Sums of depth blocks before the last are kept in scratch.
 void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink) {
   const ProductKernels& kernels = product_kernels();
   const TileProduct product = b.pairs ? multiply_pairs_avx512bf16 : kernels.multiply;
   const int64_t width = kernels.panel_columns;
   const int64_t steps = steps_of(b.depth, b.pairs);
   const int64_t block_steps = steps_of(kDepthBlock, b.pairs);
-  const int64_t sums_stride = round_up(region.columns, width);
   const bool one_block = steps <= block_steps;
+  const int64_t stride = round_up(region.columns, width);
+  const int64_t row_tiles = ceil_div(region.rows, kernels.tile_rows);
 
-  const int64_t left_elements = ceil_div(region.rows, kernels.tile_rows) * kernels.left_stride * block_steps;
-  float* const left = scratch.reserve<float>(left_elements + (one_block ? 0 : region.rows * sums_stride));
+  const int64_t left_elements = row_tiles * kernels.left_stride * std::min(steps, block_steps);
+  const int64_t sum_tiles = one_block ? 1 : row_tiles;
+  float* const left = scratch.reserve<float>(left_elements + sum_tiles * kernels.tile_rows * stride);
   float* const sums = left + left_elements;
-  alignas(64) float tile[kMaxTileRows * kMaxPanelColumns];
 
   for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {
     const int64_t count = std::min(block_steps, steps - step);
-    const bool last = step + block_steps >= steps;
-    const LeftBlock block = kernels.bring_left(a, b.pairs, region.first_row, region.rows, step, count, left);
-    for (int64_t column = 0; column < region.columns; column += width) {
-      const float* const panel = b.data + (region.first_column + column) * steps + step * width;
-      for (int64_t row = 0; row < region.rows; row += kernels.tile_rows) {
-        const int64_t rows = std::min(kernels.tile_rows, region.rows - row);
-        LeftBlock part = block;
-        part.data += row / kernels.tile_rows * block.tile_stride;
-        float* const to = one_block ? tile : sums + row * sums_stride + column;
-        const int64_t stride = one_block ? width : sums_stride;
-        product(rows, count, part, panel, to, stride, step > 0);
-        if (last) {
-          sink.take(sink.context, {to, stride, region.first_row + row, rows, region.first_column + column,
-                                   std::min(width, region.columns - column)});
-        }
+    LeftBlock block = kernels.bring_left(a, b.pairs, region.first_row, region.rows, step, count, left);
+    for (int64_t row = 0; row < region.rows; row += kernels.tile_rows) {
+      const int64_t rows = std::min(kernels.tile_rows, region.rows - row);
+      float* const tile = one_block ? sums : sums + row * stride;
+      for (int64_t column = 0; column < region.columns; column += width) {
+        const float* const panel = b.data + (region.first_column + column) * steps + step * width;
+        product(rows, count, block, panel, tile + column, stride, step > 0);
       }
+      if (step + block_steps >= steps) {
+        sink.take(sink.context, {tile, stride, region.first_row + row, rows, region.first_column, region.columns});
+      }
+      block.data += block.tile_stride;
     }
   }
 }

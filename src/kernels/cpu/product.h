@@ -40,7 +40,7 @@ struct Panels {
   bool pairs = false;
 };
 
-// A finished part of C: rows x columns values, row r at values + r * stride.
+// A finished part of C: rows x columns values, row r at values + r * stride, readable to the next whole vector.
 struct Tile {
   const float* values;
   int64_t stride, first_row, rows, first_column, columns;

@@ -8,8 +8,6 @@
 namespace heed::cpu {
 
 inline constexpr int64_t kDepthBlock = 512;  // k's per pass: a panel of this depth stays in the second-level cache
-inline constexpr int64_t kMaxTileRows = 12;
-inline constexpr int64_t kMaxPanelColumns = 64;
 
 // A block of A as the inner loop reads it: of tile t (tile_rows rows), element (row, step) lies at
 // data + t * tile_stride + row * row_stride + step * step_stride. A step is one k, or a pair of them.

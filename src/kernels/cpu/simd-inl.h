@@ -80,6 +80,16 @@ HWY_INLINE hn::Vec<HalfWords> round_to_bf16(Vec x) {
   return hn::TruncateTo(HalfWords(), hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(x)), quiet, rounded));
 }
 
+// x as it reads after a store to T.
+template <class T>
+HWY_INLINE Vec as_stored(Vec x) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return x;
+  } else {
+    return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), round_to_bf16(x))));
+  }
+}
+
 HWY_INLINE void store(Vec x, float* to) { hn::StoreU(x, Floats(), to); }
 HWY_INLINE void store(Vec x, bf16* to) {
   hn::StoreU(round_to_bf16(x), HalfWords(), reinterpret_cast<uint16_t*>(to));
@@ -127,6 +137,8 @@ class DropoutRow {
  public:
   HWY_INLINE DropoutRow(const Dropout& dropout, const RowRandom& row)
       : row_(row), threshold_(dropout.threshold), scale_(dropout.scale()) {}
+  HWY_INLINE DropoutRow(const Dropout& dropout, int64_t row)
+      : DropoutRow(dropout, dropout.active() ? dropout.row(row) : RowRandom()) {}
 
   HWY_INLINE Vec factors(int64_t column) const {
     const Words d;
@@ -144,6 +156,9 @@ class DropoutRow {
     const auto kept = hn::Gt(hn::BitCast(Ints(), draw), hn::Set(Ints(), static_cast<int32_t>(threshold_) - 1));
     return hn::IfThenElseZero(hn::RebindMask(Floats(), kept), hn::Set(Floats(), scale_));
   }
+
+  // x times its factors, which are 1 when nothing is dropped.
+  HWY_INLINE Vec apply(Vec x, int64_t column) const { return threshold_ == 0 ? x : hn::Mul(x, factors(column)); }
 
  private:
   RowRandom row_;

@@ -1,6 +1,8 @@
 #include <limits>
+#include <set>
 
 #include "kernels/cpu/cpu_testing.h"
+#include "kernels/cpu/product_kernels.h"
 
 namespace heed::test {
 namespace {
@@ -124,6 +126,8 @@ TEST_P(CpuElements, CopyConverts) {
         x.set(0, 0, std::numeric_limits<double>::infinity());
         x.set(1, 1, 3.3e38);
         x.set(2, 2, -0.0);
+        x.set(3, 0, 0x1.01p0);  // half way between two bf16: down to the even one, and up to it
+        x.set(4, 0, 0x1.03p0);
       }
       const Guarded y(storage(), 5, columns);
       cpu().copy(x.view(), y.view());
@@ -180,6 +184,17 @@ TEST_P(CpuBackendFacts, SaysWhatItIs) {
 }
 
 HEED_ON_EVERY_INSTRUCTION_SET(CpuBackendFacts);
+
+TEST(CpuInstructionSets, EachRunsItsOwnKernels) {
+  // What all the suites here rely on: the panels of a product are as wide as the set's vectors make them.
+  std::set<int64_t> widths;
+  for (const int64_t set : instruction_sets()) {
+    use_instruction_set(set);
+    widths.insert(cpu::product_kernels().panel_columns);
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  EXPECT_EQ(widths.size(), instruction_sets().size());
+}
 
 }  // namespace
 }  // namespace heed::test

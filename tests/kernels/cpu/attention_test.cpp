@@ -85,6 +85,38 @@ TEST_P(CpuAttention, Dropout) {
   }
 }
 
+TEST_P(CpuAttention, DropsExactlyWhatTheCounterSays) {
+  // With keys and queries of zero and values of one, an output counts the keys that were kept, and a value's gradient
+  // the queries; so many that some of their draws are the threshold itself, and its neighbours.
+  AttentionCase c = make_case({.queries = {701}, .keys = {500}, .heads = 1, .key_value_heads = 1, .head_width = 1});
+  c.settings.dropout = dropout_of(0.3F);
+  cpu().fill(c.queries.view(), 0.0);
+  cpu().fill(c.keys.view(), 0.0);
+  cpu().fill(c.values.view(), 1.0);
+  cpu().fill(c.d_output.view(), 1.0);
+  const Dropout& dropout = c.settings.dropout;
+  std::vector<int64_t> of_key(500, 0);
+  const auto result = c.forward(cpu(), types());
+  const Guarded d_values = c.backward(cpu(), result, types()).d_values;
+  const double rounding = storage() == DType::bf16 ? 0.01 : 1e-4;
+  for (int64_t query = 0; query < 701; ++query) {
+    const RowRandom row(dropout.key, dropout.first_row + static_cast<uint64_t>(query));
+    int64_t kept = 0;
+    for (uint32_t key = 0; key < 500; ++key) {
+      const bool keep = row.draw16(key) >= dropout.threshold;
+      kept += keep ? 1 : 0;
+      of_key[key] += keep ? 1 : 0;
+    }
+    const double expected = static_cast<double>(kept) * static_cast<double>(dropout.scale()) / 500.0;
+    EXPECT_NEAR(result.output.get(query, 0), expected, rounding) << "query " << query;
+  }
+  for (int64_t key = 0; key < 500; ++key) {
+    const double expected =
+        static_cast<double>(of_key[static_cast<size_t>(key)]) * static_cast<double>(dropout.scale()) / 500.0;
+    EXPECT_NEAR(d_values.get(key, 0), expected, rounding) << "key " << key;
+  }
+}
+
 TEST_P(CpuAttention, MasksAndRowsThatSeeNothing) {
   for (const double density : {0.5, 0.02, 0.0}) {
     for (const Visibility& visibility : {Visibility::full(), Visibility::causal()}) {

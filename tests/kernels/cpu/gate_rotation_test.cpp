@@ -39,6 +39,29 @@ TEST_P(CpuGate, ARowIsTheSameBitsAloneAndAmongOthers) {
 
 HEED_ON_EVERY_INSTRUCTION_SET(CpuGate);
 
+class CpuDropout : public CpuTest {};
+
+TEST_P(CpuDropout, DropsExactlyWhatTheCounterSays) {
+  // So many values that some of their draws are the threshold itself, and its neighbours.
+  const int64_t rows = 700, columns = 1001;
+  const Dropout dropout = dropout_of(0.3F);
+  const Guarded ones(storage(), rows, columns), factors(storage(), rows, columns);
+  cpu().fill(ones.view(), 1.0);
+  cpu().activation_backward(
+      {.activation = Activation::none, .dropout = dropout, .d_y = ones.view(), .d_before = factors.view()});
+  int64_t wrong = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const RowRandom row = dropout.row(r);
+    for (int64_t c = 0; c < columns; ++c) {
+      const bool kept = row.draw16(static_cast<uint32_t>(c)) >= dropout.threshold;
+      wrong += kept == (factors.get(r, c) != 0.0) ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuDropout);
+
 struct RotationCase {
   Guarded x, positions;
   int64_t heads, dims;

@@ -6,11 +6,12 @@ packages_build=(
   g++ cmake ninja-build
   libfmt-dev libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libdnnl-dev
 )
-# To build and run its tests and benchmarks. PyTorch is the reference that results are compared with.
+# To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
+# multiplies with a BLAS that is fifty times slower.
 packages_test=(
   clang-format
   libgtest-dev libgmock-dev libbenchmark-dev
-  python3 python3-numpy python3-torch
+  python3 python3-numpy python3-torch libopenblas0-openmp
 )
 # For the linter, which only CI runs every time.
 packages_lint=(clang-tidy)

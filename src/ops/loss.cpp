@@ -96,6 +96,14 @@ TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targe
   return {std::move(losses), targets.counted(), z.columns(), smoothing};
 }
 
+LogProbs log_softmax(Pass& pass, const Logits& logits) {
+  ensure(!pass.recording(), "log_softmax", "log-probabilities have no gradient here; train on cross_entropy");
+  const Var& z = logits.var();
+  const Var log_probs(pass.allocate_master({z.rows(), z.columns()}), z.first_row());
+  pass.backend().log_softmax(z.value(), log_probs.value());
+  return LogProbs(log_probs);
+}
+
 void OutputLossOp::backward(Backend& backend, double upstream) const {
   const View d_z = d_logits.view();
   linear_weight_gradient(backend, output, d_z, x.value(), upstream);

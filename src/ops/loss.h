@@ -42,6 +42,9 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
                         Smoothing smoothing);
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
+// log p, for decoding; has no gradient.
+LogProbs log_softmax(Pass& pass, const Logits& logits);
+
 // Saves p - q in the storage type.   d_x = (p - q) W    d_W = (p - q)^T x    d_b = sum over rows of (p - q)
 struct OutputLossOp {
   Var x;

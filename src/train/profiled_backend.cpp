@@ -119,6 +119,10 @@ class ProfiledBackend final : public Backend {
     time("cross-entropy", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.cross_entropy(call); });
   }
 
+  void log_softmax(View logits, View log_probs) override {
+    time("log-softmax", 0.0, bytes_of({logits, log_probs}), [&] { inner_.log_softmax(logits, log_probs); });
+  }
+
   void squared_norm(View x, View result) override {
     time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.squared_norm(x, result); });
   }

@@ -58,6 +58,7 @@ class CpuBackend final : public Backend {
 
   void output_loss(const OutputLoss& call) override { cpu::output_loss(context_, products_, call); }
   void cross_entropy(const CrossEntropy& call) override { cpu::cross_entropy(context_, call); }
+  void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
 
   void squared_norm(View x, View result) override { cpu::squared_norm(context_, x, result); }
   void adam(const AdamSweep& call) override { cpu::adam(context_, call); }

@@ -63,6 +63,39 @@ void ignore_row(const LossRow& row) {
   }
 }
 
+// The largest of a row, and the sum of its elements.
+struct RowSums {
+  float maximum, total;
+};
+
+RowSums scan(const float* logits, int64_t count) {
+  const Floats d;
+  Vec highest = hn::Set(d, logits[0]);
+  Vec sum = hn::Zero(d);
+  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
+    const Vec z = load_upto(logits + c, left);
+    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
+    highest = hn::IfThenElse(real, hn::Max(highest, z), highest);
+    sum = hn::Add(sum, z);
+  });
+  return {hn::GetLane(hn::MaxOfLanes(d, highest)), hn::GetLane(hn::SumOfLanes(d, sum))};
+}
+
+// Calls take(column, left, e^(z - maximum)) at every vector; returns the sum of the exponentials.
+template <class Take>
+HWY_INLINE float exponentiate(const float* logits, int64_t count, float maximum, Take&& take) {
+  const Floats d;
+  const Vec shift = hn::Set(d, maximum);
+  Vec sum = hn::Zero(d);
+  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
+    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
+    const Vec e = hn::IfThenElseZero(real, hn::Exp(d, hn::Sub(load_upto(logits + c, left), shift)));
+    take(c, left, e);
+    sum = hn::Add(sum, e);
+  });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
 }  // namespace
 
 // Overwrites the logits with e^(z - max).
@@ -70,34 +103,29 @@ void run_loss_row(const LossRow& row, float* logits) {
   if (row.target < 0) {
     return ignore_row(row);
   }
-  const Floats d;
   const float at_target = logits[row.target];
-  Vec highest = hn::Set(d, logits[0]);
-  Vec sum_of_logits = hn::Zero(d);
-  each_vector(row.vocabulary, [&](int64_t c, int64_t left) HWY_ATTR {
-    const Vec z = load_upto(logits + c, left);
-    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
-    highest = hn::IfThenElse(real, hn::Max(highest, z), highest);
-    sum_of_logits = hn::Add(sum_of_logits, z);
-  });
-  const float maximum = hn::GetLane(hn::MaxOfLanes(d, highest));
-  const Vec shift = hn::Set(d, maximum);
-  Vec sum = hn::Zero(d);
-  each_vector(row.vocabulary, [&](int64_t c, int64_t left) HWY_ATTR {
-    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
-    const Vec e = hn::IfThenElseZero(real, hn::Exp(d, hn::Sub(load_upto(logits + c, left), shift)));
+  const RowSums sums = scan(logits, row.vocabulary);
+  const float total = exponentiate(logits, row.vocabulary, sums.maximum, [&](int64_t c, int64_t left, Vec e) HWY_ATTR {
     store_upto(e, logits + c, left);
-    sum = hn::Add(sum, e);
   });
-  const float total = hn::GetLane(hn::SumOfLanes(d, sum));
-  const float log_sum_exp = maximum + std::log(total);
-  const float average = hn::GetLane(hn::SumOfLanes(d, sum_of_logits)) / static_cast<float>(row.vocabulary);
+  const float log_sum_exp = sums.maximum + std::log(total);
+  const float average = sums.total / static_cast<float>(row.vocabulary);
   row.losses[0] = log_sum_exp - (1.0F - row.smoothing) * at_target - row.smoothing * average;
   row.losses[1] = log_sum_exp - at_target;
   if (!row.d_logits.empty()) {
     row.d_logits.type() == DType::bf16 ? write_gradient<bf16>(row, logits, total)
                                        : write_gradient<float>(row, logits, total);
   }
+}
+
+// log_probs = z - lse(z); may be in place.
+void run_log_softmax_row(const float* logits, float* log_probs, int64_t count) {
+  const float maximum = scan(logits, count).maximum;
+  const float total = exponentiate(logits, count, maximum, [](int64_t, int64_t, Vec) HWY_ATTR {});
+  const Vec shift = hn::Set(Floats(), maximum + std::log(total));
+  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
+    store_upto(hn::Sub(load_upto(logits + c, left), shift), log_probs + c, left);
+  });
 }
 
 void run_take_logits(const LogitsBlock& block, const Tile& tile) {
@@ -123,6 +151,7 @@ HWY_AFTER_NAMESPACE();
 namespace heed::cpu {
 
 HWY_EXPORT(run_loss_row);
+HWY_EXPORT(run_log_softmax_row);
 HWY_EXPORT(run_take_logits);
 HWY_EXPORT(run_widen_logits);
 
@@ -134,6 +163,14 @@ constexpr int64_t kBlockRows = 48;
 
 void take_logits(const void* context, const Tile& tile) {
   HWY_DYNAMIC_DISPATCH(run_take_logits)(*static_cast<const LogitsBlock*>(context), tile);
+}
+
+void read_logits(const View& from, int64_t r, float* to) {
+  if (from.type() == DType::bf16) {
+    HWY_DYNAMIC_DISPATCH(run_widen_logits)(host<bf16>(from).row(r), to, from.columns());
+  } else {
+    std::copy_n(host<float>(from).row(r), from.columns(), to);
+  }
 }
 
 template <class Call>
@@ -170,12 +207,19 @@ void cross_entropy(Context& context, const CrossEntropy& call) {
   context.pool.run(tasks.count(), [&](int64_t task, int worker) {
     float* const logits = context.scratch(worker).reserve<float>(vocabulary);
     for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
-      if (call.logits.type() == DType::bf16) {
-        HWY_DYNAMIC_DISPATCH(run_widen_logits)(host<bf16>(call.logits).row(r), logits, vocabulary);
-      } else {
-        std::copy_n(host<float>(call.logits).row(r), vocabulary, logits);
-      }
+      read_logits(call.logits, r, logits);
       HWY_DYNAMIC_DISPATCH(run_loss_row)(loss_row(call, r, vocabulary), logits);
+    }
+  });
+}
+
+void log_softmax(Context& context, const View& logits, const View& log_probs) {
+  const RowTasks tasks(logits.rows(), 4 * logits.columns(), context.pool.threads());
+  context.pool.run(tasks.count(), [&](int64_t task, int) {
+    for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
+      float* const row = host<float>(log_probs).row(r);
+      read_logits(logits, r, row);
+      HWY_DYNAMIC_DISPATCH(run_log_softmax_row)(row, row, logits.columns());
     }
   });
 }

@@ -8,5 +8,6 @@ namespace heed::cpu {
 
 void output_loss(Context& context, Bf16Products products, const OutputLoss& call);
 void cross_entropy(Context& context, const CrossEntropy& call);
+void log_softmax(Context& context, const View& logits, const View& log_probs);
 
 }  // namespace heed::cpu

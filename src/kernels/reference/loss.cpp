@@ -57,4 +57,15 @@ void ReferenceBackend::cross_entropy(const CrossEntropy& call) {
   smoothed_cross_entropy(Values(call.logits), call.targets, call.smoothing, call.losses, call.d_logits);
 }
 
+void ReferenceBackend::log_softmax(View logits, View log_probs) {
+  Values z(logits);
+  for (int64_t r = 0; r < z.rows(); ++r) {
+    const double lse = log_sum_exp_of_row(z, r);
+    for (int64_t c = 0; c < z.columns(); ++c) {
+      z(r, c) -= lse;
+    }
+  }
+  reference::write(z, log_probs);
+}
+
 }  // namespace heed

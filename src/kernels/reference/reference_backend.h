@@ -48,6 +48,7 @@ class ReferenceBackend final : public Backend {
 
   void output_loss(const OutputLoss& call) override;
   void cross_entropy(const CrossEntropy& call) override;
+  void log_softmax(View logits, View log_probs) override;
 
   void squared_norm(View x, View result) override;
   void adam(const AdamSweep& call) override;

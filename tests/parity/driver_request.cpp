@@ -1,0 +1,127 @@
+#include "driver_request.h"
+
+#include <fstream>
+
+namespace heed::parity {
+namespace {
+
+using nlohmann::json;
+
+json read_json(const std::string& path) {
+  std::ifstream file(path);
+  require<IoError>(file.is_open(), path, "cannot be opened");
+  return json::parse(file);
+}
+
+// A rectangular batch as it came: [sequences, width], of which lengths[s] tokens are real.
+struct Rectangle {
+  int64_t width;
+  std::vector<int64_t> lengths;
+  std::vector<int32_t> tokens;
+
+  explicit Rectangle(const json& j) : width(j.at("width")), lengths(j.at("lengths")), tokens(j.at("tokens")) {}
+
+  Sequences sequences(Layout layout) const {
+    const std::vector<int64_t> all(lengths.size(), width);
+    return Sequences::without_padding(tokens, width, layout == Layout::ragged ? lengths : all);
+  }
+};
+
+Targets expected_of(const json& j, const Rectangle& target, Layout layout) {
+  const std::vector<int32_t> padded = j;
+  const Sequences kept = Sequences::without_padding(
+      padded, target.width, layout == Layout::ragged ? target.lengths : std::vector(target.lengths.size(), target.width));
+  return Targets({kept.tokens().ids().begin(), kept.tokens().ids().end()});
+}
+
+std::unique_ptr<Masks> masks_of(const PairBatch& pairs, const Rectangle& source, const Rectangle& target) {
+  const Segments& from = pairs.source.segments();
+  const Segments& to = pairs.target.segments();
+  return std::make_unique<Masks>(Masks{
+      .encoder_self = padding_mask(from, from, source.lengths),
+      .decoder_self = combine(causal_mask(to), padding_mask(to, to, target.lengths)),
+      .cross = padding_mask(to, from, source.lengths),
+  });
+}
+
+std::unique_ptr<Batch> batch_of(const json& j, Layout layout) {
+  const Rectangle target(j.at("target"));
+  // A model of one stream has no source; its encoder's mask is over its only stream.
+  const Rectangle source(j.contains("source") ? j.at("source") : j.at("target"));
+  auto batch = std::make_unique<Batch>();
+  const Targets expected = expected_of(j.at("expected"), target, layout);
+  batch->pairs = {source.sequences(layout), target.sequences(layout), expected};
+  batch->tokens = {batch->pairs.target, expected};
+  if (layout == Layout::padded) {
+    batch->masks = masks_of(batch->pairs, source, target);
+  }
+  return batch;
+}
+
+Steps steps_of(const json& j) {
+  return {
+      .count = j.at("count"),
+      .learning_rate = j.at("learning_rate"),
+      .optimizer = {.beta1 = j.at("beta1"),
+                    .beta2 = j.at("beta2"),
+                    .epsilon = j.at("epsilon"),
+                    .decay_kind = j.at("decay") == "coupled" ? WeightDecay::coupled : WeightDecay::decoupled,
+                    .weight_decay = j.at("weight_decay"),
+                    .max_norm = j.at("max_norm")},
+  };
+}
+
+void set_master(const Parameter& parameter, const std::vector<float>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (parameter.master().type() == DType::f64) {
+      host<double>(parameter.master()).data[i] = static_cast<double>(values[i]);
+    } else {
+      host<float>(parameter.master()).data[i] = values[i];
+    }
+  }
+}
+
+}  // namespace
+
+Request read_request(const std::string& folder) {
+  const json j = read_json(folder + "/request.json");
+  Request request{
+      .config = read_model_config(folder + "/model.toml"),
+      .precision = j.at("precision"),
+      .loss_path = j.at("loss_path") == "fused" ? LossPath::fused : LossPath::of_logits,
+      .smoothing = Smoothing(j.at("smoothing").get<float>()),
+      .seed = j.at("seed"),
+      .batches = {},
+      .steps = {},
+      .weights = j.at("weights"),
+  };
+  for (const json& batch : j.at("batches")) {
+    request.batches.push_back(batch_of(batch, j.at("layout") == "ragged" ? Layout::ragged : Layout::padded));
+  }
+  if (j.contains("steps")) {
+    request.steps = steps_of(j.at("steps"));
+  }
+  return request;
+}
+
+void read_weights(const std::string& folder, const Request& request, Backend& backend, ParameterStore& store) {
+  require<FormatError>(request.weights.size() == store.all().size(), "weights", "{} for a model of {} parameters",
+                       request.weights.size(), store.all().size());
+  std::ifstream file(folder + "/weights.bin", std::ios::binary);
+  for (const json& entry : request.weights) {
+    const Parameter& parameter = store.find(entry.at("name").get<std::string>());
+    const std::vector<int64_t> extents = entry.at("shape");
+    const Shape shape = extents.size() == 1 ? Shape{extents[0]} : Shape{extents[0], extents[1]};
+    require<FormatError>(shape == parameter.shape(), "weights", "{} is {}, expected {}", parameter.name(), shape,
+                         parameter.shape());
+    std::vector<float> values(static_cast<size_t>(shape.elements()));
+    const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(float));
+    file.read(reinterpret_cast<char*>(values.data()), bytes);
+    require<FormatError>(file.gcount() == bytes, "weights", "{} ends after {} of {} bytes", parameter.name(),
+                         file.gcount(), bytes);
+    set_master(parameter, values);
+  }
+  store.refresh(backend);
+}
+
+}  // namespace heed::parity

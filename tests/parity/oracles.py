@@ -1,0 +1,319 @@
+"""PyTorch models that compute what a heed configuration describes, in float64.
+
+Encoder-decoder and encoder are PyTorch's own layers; the two decoders are written out from their formulas. Each says
+which of its parameters make up heed's, so that weights go over and gradients come back by heed's names.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def sinusoidal(length, model):
+    """sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1."""
+    angles = torch.arange(length)[:, None] / 10000.0 ** (torch.arange(0, model, 2) / model)
+    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+
+
+class Oracle(nn.Module):
+    """`pieces` lists for each of heed's parameters the tensors, or (tensor, first row, end row), stacked in it."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.pieces = {}
+
+    def begin(self, seed, precision="f32"):
+        """Random values that heed can hold exactly, biases and gains included."""
+        generator = torch.Generator().manual_seed(seed)
+        held = torch.bfloat16 if precision == "bf16" else torch.float32
+        for name, parameter in self.named_parameters():
+            drawn = torch.randn(parameter.shape, generator=generator)
+            if parameter.dim() > 1:
+                drawn *= parameter.shape[1] ** -0.5
+            elif "norm" in name and name.endswith("weight"):
+                drawn = 1.0 + 0.2 * drawn
+            else:
+                drawn *= 0.2
+            parameter.data.copy_(drawn.to(held))
+        return self
+
+    def stacked(self, value_of):
+        def part(piece):
+            tensor, first, end = piece if isinstance(piece, tuple) else (piece, 0, len(piece))
+            return value_of(tensor)[first:end]
+
+        return {name: torch.cat([part(piece) for piece in pieces]).clone() for name, pieces in self.pieces.items()}
+
+    def heed_weights(self):
+        return self.stacked(lambda parameter: parameter.data)
+
+    def heed_gradients(self):
+        return self.stacked(lambda parameter: parameter.grad)
+
+    def add(self, name, *pieces):
+        self.pieces[name] = pieces
+
+    def add_linear(self, name, *modules):
+        self.add(name + ".weight", *(module.weight for module in modules))
+        if modules[0].bias is not None:
+            self.add(name + ".bias", *(module.bias for module in modules))
+
+    def add_norm(self, name, norm):
+        self.add(name + ".gain", norm.weight)
+        if getattr(norm, "bias", None) is not None:
+            self.add(name + ".bias", norm.bias)
+
+    def add_self_attention(self, name, attention):
+        self.add(name + ".projection.weight", attention.in_proj_weight)
+        self.add(name + ".projection.bias", attention.in_proj_bias)
+        self.add_linear(name + ".output", attention.out_proj)
+
+    def add_cross_attention(self, name, attention):
+        model = attention.embed_dim
+        for kind, tensor in (("weight", attention.in_proj_weight), ("bias", attention.in_proj_bias)):
+            self.add(f"{name}.query.{kind}", (tensor, 0, model))
+            self.add(f"{name}.key_value.{kind}", (tensor, model, 3 * model))
+        self.add_linear(name + ".output", attention.out_proj)
+
+    def add_feed_forward(self, name, layer):
+        self.add_linear(name + ".inner", layer.linear1)
+        self.add_linear(name + ".output", layer.linear2)
+
+    def layer_options(self):
+        c = self.config
+        return dict(d_model=c["model"], nhead=c["heads"], dim_feedforward=c["inner"], dropout=0.0,
+                    activation=c["activation"], layer_norm_eps=c.get("epsilon", 1e-5), batch_first=True,
+                    norm_first=c["norm_placement"] == "pre")
+
+    def layer_norm(self):
+        return nn.LayerNorm(self.config["model"], eps=self.config.get("epsilon", 1e-5))
+
+    def make_encoder(self):
+        """PyTorch's encoder under heed's names."""
+        c = self.config
+        layer = nn.TransformerEncoderLayer(**self.layer_options())
+        self.encoder = nn.TransformerEncoder(layer, c["encoder_layers"], self.layer_norm() if c["final_norm"] else None)
+        for i, layer in enumerate(self.encoder.layers):
+            name = f"encoder.layers.{i}"
+            self.add_self_attention(name + ".attention", layer.self_attn)
+            self.add_norm(name + ".attention.norm", layer.norm1)
+            self.add_feed_forward(name + ".feed_forward", layer)
+            self.add_norm(name + ".feed_forward.norm", layer.norm2)
+        if c["final_norm"]:
+            self.add_norm("encoder.norm", self.encoder.norm)
+
+    def make_embedding(self, name, vocabulary):
+        embedding = nn.Embedding(vocabulary, self.config["model"])
+        self.add(name + ".tokens", embedding.weight)
+        if self.config["positions"] == "learned":
+            embedding.positions = nn.Parameter(torch.empty(self.config["longest"], self.config["model"]))
+            self.add(name + ".positions", embedding.positions)
+        return embedding
+
+    def embed(self, embedding, tokens):
+        c = self.config
+        x = embedding(tokens) * (math.sqrt(c["model"]) if c["embedding_scale"] == "sqrt-model" else 1.0)
+        if c["positions"] == "sinusoidal":
+            return x + sinusoidal(tokens.shape[1], c["model"])
+        return x + embedding.positions[:tokens.shape[1]] if c["positions"] == "learned" else x
+
+    def make_output(self, vocabulary, embedding):
+        c = self.config
+        self.output = nn.Linear(c["model"], vocabulary, bias=c["output_bias"])
+        if c["tie"] != "none":
+            self.output.weight = embedding.weight
+        else:
+            self.add("output.weight", self.output.weight)
+        if c["output_bias"]:
+            self.add("output.bias", self.output.bias)
+
+
+class Seq2Seq(Oracle):
+    def __init__(self, config):
+        super().__init__(config)
+        c = config
+        self.source = self.make_embedding("source", c["source_vocabulary"])
+        self.target = self.make_embedding("target", c["target_vocabulary"])
+        if c["tie"] == "all":
+            self.target.weight = self.source.weight
+            del self.pieces["target.tokens"]
+        self.make_encoder()
+        layer = nn.TransformerDecoderLayer(**self.layer_options())
+        self.decoder = nn.TransformerDecoder(layer, c["decoder_layers"], self.layer_norm() if c["final_norm"] else None)
+        for i, layer in enumerate(self.decoder.layers):
+            self.add_decoder_layer(f"decoder.layers.{i}", layer)
+        if c["final_norm"]:
+            self.add_norm("decoder.norm", self.decoder.norm)
+        self.make_output(c["target_vocabulary"], self.target)
+
+    def add_decoder_layer(self, name, layer):
+        self.add_self_attention(name + ".self_attention", layer.self_attn)
+        self.add_norm(name + ".self_attention.norm", layer.norm1)
+        self.add_cross_attention(name + ".cross_attention", layer.multihead_attn)
+        self.add_norm(name + ".cross_attention.norm", layer.norm2)
+        self.add_feed_forward(name + ".feed_forward", layer)
+        self.add_norm(name + ".feed_forward.norm", layer.norm3)
+
+    def forward(self, batch):
+        source_padding, target_padding = ~batch.source.real(), ~batch.target.real()
+        width = batch.target.width
+        later = torch.ones(width, width, dtype=torch.bool).triu(1)
+        memory = self.encoder(self.embed(self.source, batch.source.tokens), src_key_padding_mask=source_padding)
+        x = self.decoder(self.embed(self.target, batch.target.tokens), memory, tgt_mask=later,
+                         tgt_key_padding_mask=target_padding, memory_key_padding_mask=source_padding)
+        return self.output(x)
+
+
+class Encoder(Oracle):
+    def __init__(self, config):
+        super().__init__(config)
+        self.embedding = self.make_embedding("embedding", config["source_vocabulary"])
+        self.make_encoder()
+        self.make_output(config["source_vocabulary"], self.embedding)
+
+    def forward(self, batch):
+        x = self.embed(self.embedding, batch.target.tokens)
+        return self.output(self.encoder(x, src_key_padding_mask=~batch.target.real()))
+
+
+def visible(batch, window):
+    """[batch, 1, query, key]: real keys, none later than the query, and within a window only the nearest. A row of
+    padding sees itself, so that it holds no NaN that would reach the gradients as 0 * NaN."""
+    place = torch.arange(batch.target.width)
+    back = place[:, None] - place[None, :]
+    sees = (back >= 0) & ((back < window) if window else True)
+    return ((sees & batch.target.real()[:, None, :]) | (back == 0))[:, None]
+
+
+def attend(query, key, value, sees):
+    """softmax(Q K^T / sqrt(d)) V over what each query sees; operands [batch, heads, time, d]."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~sees, -math.inf).softmax(dim=-1) @ value
+
+
+def split_heads(x, heads):
+    """[batch, time, heads * d] to [batch, heads, time, d]."""
+    return x.unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+def join_heads(x):
+    return x.transpose(1, 2).flatten(2)
+
+
+class GptLayer(nn.Module):
+    def __init__(self, config, norm):
+        super().__init__()
+        model, inner = config["model"], config["inner"]
+        self.heads = config["heads"]
+        self.activation = {"gelu": functional.gelu,
+                           "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh")}[config["activation"]]
+        self.norm1, self.norm2 = norm(), norm()
+        self.projection, self.joined = nn.Linear(model, 3 * model), nn.Linear(model, model)
+        self.linear1, self.linear2 = nn.Linear(model, inner), nn.Linear(inner, model)
+
+    def forward(self, x, sees):
+        query, key, value = (split_heads(part, self.heads) for part in self.projection(self.norm1(x)).chunk(3, dim=2))
+        x = x + self.joined(join_heads(attend(query, key, value, sees)))
+        return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
+
+
+class Gpt(Oracle):
+    """Learned positions, pre-norm, GELU, final norm."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.embedding = self.make_embedding("embedding", config["target_vocabulary"])
+        self.layers = nn.ModuleList(GptLayer(config, self.layer_norm) for _ in range(config["decoder_layers"]))
+        self.norm = self.layer_norm()
+        for i, layer in enumerate(self.layers):
+            name = f"decoder.layers.{i}"
+            self.add_linear(name + ".attention.projection", layer.projection)
+            self.add_linear(name + ".attention.output", layer.joined)
+            self.add_norm(name + ".attention.norm", layer.norm1)
+            self.add_feed_forward(name + ".feed_forward", layer)
+            self.add_norm(name + ".feed_forward.norm", layer.norm2)
+        self.add_norm("decoder.norm", self.norm)
+        self.make_output(config["target_vocabulary"], self.embedding)
+
+    def forward(self, batch):
+        sees = visible(batch, self.config.get("window", 0))
+        x = self.embed(self.embedding, batch.target.tokens)
+        for layer in self.layers:
+            x = layer(x, sees)
+        return self.output(self.norm(x))
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, model, epsilon):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(model))
+        self.epsilon = epsilon
+
+    def forward(self, x):
+        return x / ((x * x).mean(dim=-1, keepdim=True) + self.epsilon).sqrt() * self.weight
+
+
+def rotate(x, base):
+    """Turns columns (c, c + d/2) of [batch, heads, time, d] by time * base^(-2c/d)."""
+    time, width = x.shape[-2:]
+    angles = torch.arange(time)[:, None] * base ** (-torch.arange(0, width, 2) / width)
+    cosine, sine = angles.cos(), angles.sin()
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
+
+
+class LlamaLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        model, inner, width = config["model"], config["inner"], config["head_width"]
+        self.heads, self.shared = config["heads"], config["heads"] // config["key_value_heads"]
+        self.base = config["rotary_base"]
+        self.norm1, self.norm2 = (RmsNorm(model, config["epsilon"]) for _ in range(2))
+        self.query = nn.Linear(model, self.heads * width, bias=False)
+        self.key = nn.Linear(model, config["key_value_heads"] * width, bias=False)
+        self.value = nn.Linear(model, config["key_value_heads"] * width, bias=False)
+        self.joined = nn.Linear(self.heads * width, model, bias=False)
+        self.gate, self.up = nn.Linear(model, inner, bias=False), nn.Linear(model, inner, bias=False)
+        self.down = nn.Linear(inner, model, bias=False)
+
+    def attention(self, x, sees):
+        groups = self.heads // self.shared
+        query = rotate(split_heads(self.query(x), self.heads), self.base)
+        key = rotate(split_heads(self.key(x), groups), self.base).repeat_interleave(self.shared, dim=1)
+        value = split_heads(self.value(x), groups).repeat_interleave(self.shared, dim=1)
+        return self.joined(join_heads(attend(query, key, value, sees)))
+
+    def forward(self, x, sees):
+        x = x + self.attention(self.norm1(x), sees)
+        y = self.norm2(x)
+        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(Oracle):
+    """Rotary positions, RMS norm, SiLU-gated feed-forward, grouped heads of keys and values, no biases."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.embedding = self.make_embedding("embedding", config["target_vocabulary"])
+        self.layers = nn.ModuleList(LlamaLayer(config) for _ in range(config["decoder_layers"]))
+        self.norm = RmsNorm(config["model"], config["epsilon"])
+        for i, layer in enumerate(self.layers):
+            name = f"decoder.layers.{i}"
+            self.add_linear(name + ".attention.projection", layer.query, layer.key, layer.value)
+            self.add_linear(name + ".attention.output", layer.joined)
+            self.add_norm(name + ".attention.norm", layer.norm1)
+            self.add_linear(name + ".feed_forward.inner", layer.gate, layer.up)
+            self.add_linear(name + ".feed_forward.output", layer.down)
+            self.add_norm(name + ".feed_forward.norm", layer.norm2)
+        self.add_norm("decoder.norm", self.norm)
+        self.make_output(config["target_vocabulary"], self.embedding)
+
+    def forward(self, batch):
+        sees = visible(batch, self.config.get("window", 0))
+        x = self.embed(self.embedding, batch.target.tokens)
+        for layer in self.layers:
+            x = layer(x, sees)
+        return self.output(self.norm(x))

@@ -215,7 +215,7 @@ std::vector<std::string> train_bench_shapes() {
 TrainBenchReport bench_train(const TrainBenchOptions& options) {
   const BenchShape& shape = shape_named(options.shape);
   const DType storage = storage_of(options.precision);
-  require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench", "{} steps after {} of warm-up",
+  require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench", "{} steps after {} of warm-up, expected none or more of each",
                        options.steps, options.warmup_steps);
   const std::unique_ptr<Backend> backend =
       options.threads == 0 ? make_cpu_backend() : make_cpu_backend(options.threads);

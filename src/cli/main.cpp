@@ -1,6 +1,7 @@
 // The heed program.
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "heed/version.h"
@@ -11,7 +12,8 @@ constexpr int kUserError = 2;
 
 // The first line alone: whoever reads it on a terminal has the command above it.
 int report(const std::exception& error) {
-  std::cerr << "heed: " << error.what() << '\n';
+  const std::string_view message = error.what();
+  std::cerr << "heed: " << message.substr(0, message.find('\n')) << '\n';
   return kUserError;
 }
 

@@ -15,15 +15,31 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 24;  // of any one extent: beyond it, surely a slip
+// Beyond these, surely a slip.
+constexpr int64_t kLargest = int64_t{1} << 24;  // any one extent
+constexpr int64_t kDeepest = 1024;              // layers of a stack
+constexpr double kMostElements = 1e12;          // all parameters and position tables together
 
 template <class... Args>
 void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
   require<ConfigError, Args...>(condition, "model", message, std::forward<Args>(args)...);
 }
 
-void check_extent(std::string_view name, int64_t value, int64_t least) {
-  check(value >= least && value <= kLargest, "{} is {}, expected {} to {}", name, value, least, kLargest);
+void check_extent(std::string_view name, int64_t value, int64_t least, int64_t most = kLargest) {
+  check(value >= least && value <= most, "{} is {}, expected {} to {}", name, value, least, most);
+}
+
+// Roughly all matrices and position tables. In double, which no product of the extents overflows.
+double estimated_elements(const ModelConfig& config) {
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const double model = number(config.model);
+  const double attention =
+      model * number(config.width_of_head()) * 2.0 * (number(config.heads) + number(config.heads_of_keys()));
+  const double feed_forward = model * number(config.inner) * (config.gating == Gating::gated ? 3.0 : 2.0);
+  const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
+                                 (config.positions == Positions::none ? 0.0 : 2.0 * number(config.longest)));
+  return number(config.encoder_layers) * (attention + feed_forward) +
+         number(config.decoder_layers) * (2.0 * attention + feed_forward) + tables;
 }
 
 void check_probability(std::string_view name, Probability p) {
@@ -80,7 +96,11 @@ ModelConfig from_table(const toml::table& root, std::string_view name) {
     }
     set_key(config, *it, node, position_of(name, node));
   }
-  config.validate();
+  try {
+    config.validate();
+  } catch (const ConfigError& error) {
+    fail<ConfigError>(name, "{}", error.what());
+  }
   return config;
 }
 
@@ -92,8 +112,8 @@ void ModelConfig::validate() const {
   check_extent("heads", heads, 1);
   check_extent("key_value_heads", key_value_heads, 0);
   check_extent("head_width", head_width, 0);
-  check_extent("encoder_layers", encoder_layers, 0);
-  check_extent("decoder_layers", decoder_layers, 0);
+  check_extent("encoder_layers", encoder_layers, 0, kDeepest);
+  check_extent("decoder_layers", decoder_layers, 0, kDeepest);
   check_extent("longest", longest, 1);
   check_extent("window", window, 0);
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
@@ -109,6 +129,8 @@ void ModelConfig::validate() const {
   check(!has_decoder || target_vocabulary >= 1, "target_vocabulary is {}, expected at least 1", target_vocabulary);
   check(source_vocabulary <= kLargest && target_vocabulary <= kLargest, "a vocabulary of {}, at most {} is supported",
         std::max(source_vocabulary, target_vocabulary), kLargest);
+  check(estimated_elements(*this) <= kMostElements, "these sizes make about {:.1e} parameters, at most {:.0e} are supported",
+        estimated_elements(*this), kMostElements);
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);

@@ -6,8 +6,10 @@ namespace heed {
 namespace {
 
 void require_fits(const Var& x, const NormWeights& weights) {
-  require(x.columns() == weights.gain->shape().elements(), "norm", "{} against {} {}", x.value(),
-          weights.gain->name(), weights.gain->shape());
+  for (const Parameter* parameter : {weights.gain, weights.bias}) {
+    require(parameter == nullptr || x.columns() == parameter->shape().elements(), "norm", "{} against {} {}", x.value(),
+            parameter->name(), parameter->shape());
+  }
 }
 
 void require_same(const Var& residual, const Var& branch) {

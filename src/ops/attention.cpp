@@ -1,6 +1,5 @@
 #include "ops/attention.h"
 
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -84,52 +83,69 @@ Result run(Pass& pass, const Columns& queries, const Segments& segments, const K
 }
 
 // The three gradients, which may be neighbouring columns of one Var's. Where a Var's gradient begins here they are
-// written in place; where it has contributions already, into a piece of its own, which is then added.
+// written in place; where it has contributions already, or columns in two roles, into a piece of its own, which is then
+// added.
 class Destinations {
  public:
   Destinations(Backend& backend, const AttentionInputs& inputs) : backend_(backend) {
-    const std::array<const Columns*, 3> operands{&inputs.queries, &inputs.keys, &inputs.values};
-    for (const Columns* operand : operands) {
-      int64_t covered = 0;
-      for (const Columns* other : operands) {
-        covered += other->var.same_as(operand->var) ? other->count : 0;
+    for (const Columns* operand : {&inputs.queries, &inputs.keys, &inputs.values}) {
+      open(*operand);
+    }
+    for (const Piece& piece : pieces_) {
+      if (piece.begins_here && written_columns(piece.columns.var) < piece.columns.var.columns()) {
+        backend_.fill(piece.columns.var.gradient(), 0.0);
       }
-      open(*operand, covered);
     }
   }
 
-  View view(size_t operand) const { return pieces_[operand].own.empty() ? pieces_[operand].target : pieces_[operand].own.view(); }
+  View view(size_t operand) const {
+    const Piece& piece = pieces_[operand];
+    return piece.own.empty() ? target(piece) : piece.own.view();
+  }
 
   void finish() const {
     for (const Piece& piece : pieces_) {
       if (!piece.own.empty()) {
-        backend_.add(piece.own.view(), piece.target);
+        backend_.add(piece.own.view(), target(piece));
       }
     }
   }
 
  private:
   struct Piece {
-    Var var;
-    bool begins_here;
-    View target;
+    Columns columns;
+    bool begins_here;  // as the Var's gradient does
     Tensor own;
   };
 
-  void open(const Columns& columns, int64_t covered) {
+  static View target(const Piece& piece) {
+    return piece.columns.var.gradient().column_range(piece.columns.first, piece.columns.count);
+  }
+
+  void open(const Columns& columns) {
     bool begins_here = columns.var.gradient_slot(backend_).write == Write::overwrite;
-    if (begins_here && covered < columns.var.columns()) {
-      backend_.fill(columns.var.gradient(), 0.0);
-    }
+    bool overlaps = false;
     for (const Piece& piece : pieces_) {
-      begins_here |= piece.begins_here && piece.var.same_as(columns.var);  // begun a moment ago by its neighbour
+      const Columns& before = piece.columns;
+      if (before.var.same_as(columns.var)) {
+        begins_here |= piece.begins_here;  // begun a moment ago by its neighbour
+        overlaps |= before.first < columns.first + columns.count && columns.first < before.first + before.count;
+      }
     }
     Tensor own;
-    if (!begins_here) {
+    if (!begins_here || overlaps) {
       own = Tensor({columns.var.rows(), columns.count}, columns.var.type(), backend_.arena());
     }
-    pieces_.push_back({columns.var, begins_here,
-                       columns.var.gradient().column_range(columns.first, columns.count), std::move(own)});
+    pieces_.push_back({columns, begins_here, std::move(own)});
+  }
+
+  // Columns of a Var's gradient that are written in place.
+  int64_t written_columns(const Var& var) const {
+    int64_t columns = 0;
+    for (const Piece& piece : pieces_) {
+      columns += piece.columns.var.same_as(var) && piece.own.empty() ? piece.columns.count : 0;
+    }
+    return columns;
   }
 
   Backend& backend_;

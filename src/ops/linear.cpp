@@ -9,15 +9,19 @@ bool needs_before(Activation activation) { return activation != Activation::none
 
 }  // namespace
 
-Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options) {
+void require_fits(const Var& x, const LinearWeights& weights, std::string_view op) {
   const Shape& shape = weights.weight->shape();
-  require(shape.rank() == 2 && x.columns() == shape[1], "linear", "{} against {} {}", x.value(),
-          weights.weight->name(), shape);
+  require(shape.rank() == 2 && x.columns() == shape[1], op, "{} against {} {}", x.value(), weights.weight->name(),
+          shape);
   if (weights.bias != nullptr) {
-    require(weights.bias->shape().elements() == shape[0], "linear", "bias {} for {} outputs", weights.bias->shape(),
+    require(weights.bias->shape().elements() == shape[0], op, "bias {} for {} outputs", weights.bias->shape(),
             shape[0]);
   }
+}
 
+Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options) {
+  require_fits(x, weights, "linear");
+  const Shape& shape = weights.weight->shape();
   const Var y(pass.allocate({x.rows(), shape[0]}), x.first_row());
   Var before;
   if (pass.recording() && needs_before(options.activation)) {

@@ -48,9 +48,8 @@ double TokenLosses::total_divergence() const {
 TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
                         Smoothing smoothing) {
   const Var& hidden = x.var();
+  require_fits(hidden, output, "output_loss");
   const Shape& shape = output.weight->shape();
-  require(hidden.columns() == shape[1], "output_loss", "{} against {} {}", hidden.value(),
-          output.weight->name(), shape);
   require_targets(targets, hidden.rows(), shape[0], smoothing, "output_loss");
 
   auto losses = std::make_shared<Tensor>(pass.allocate_master({hidden.rows(), 2}));

@@ -308,6 +308,11 @@ struct LossCase {
                            .d_logits = result.d_logits.view()});
     return result;
   }
+  Guarded log_probs(Backend& backend, Types types) const {
+    Guarded result(types.master, x.rows(), x.columns());
+    backend.log_softmax(x.view(), result.view());
+    return result;
+  }
 };
 
 // ---- Adam ----

@@ -1,8 +1,9 @@
-// Runs heed on what a parity test asks for: heed_parity_driver <folder>.
+// Runs heed on what a parity test asks for: heed_parity_driver <folder>. As heed_parity_driver --bf16-products it prints
+// the kinds of bf16 products that this processor can do.
 //
 // Reads request.json, model.toml and weights.bin; writes results.json, which names shapes and scalars, and results.bin,
-// the tensors' values as little-endian f64: of the first batch the logits, the losses and every parameter's gradient; and
-// after optimizer steps, which take the batches in turn, the parameters and the first batch's logits.
+// the tensors' values as little-endian f64: of the first batch the logits, the losses and every parameter's gradient;
+// and after optimizer steps, which take the batches in turn, the parameters and the first batch's logits.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -65,15 +66,26 @@ class Results {
   json index_;
 };
 
+// The kinds of bf16 products that this processor can do; the precision "bf16" takes the fastest.
+std::string bf16_products() { return cpu::has_bf16_pairs() ? "widened pairs" : "widened"; }
+
 std::unique_ptr<Backend> backend_for(const std::string& precision) {
-  return precision == "f64" ? make_reference_backend() : make_cpu_backend();
+  if (precision == "f64") {
+    return make_reference_backend();
+  }
+  std::unique_ptr<Backend> usual = make_cpu_backend();
+  if (precision == "f32" || precision == "bf16") {
+    return usual;
+  }
+  const auto products = precision == "bf16 pairs" ? cpu::Bf16Products::pairs : cpu::Bf16Products::widened;
+  return make_cpu_backend(usual->threads(), products);
 }
 
 DType storage_for(const std::string& precision) {
   if (precision == "f64") {
     return DType::f64;
   }
-  return precision == "bf16" ? DType::bf16 : DType::f32;
+  return precision == "f32" ? DType::f32 : DType::bf16;
 }
 
 class Run {
@@ -112,8 +124,7 @@ class Run {
   // Gradients of the mean loss over the tokens that count.
   TokenLosses differentiate(const Batch& batch, int64_t update) {
     Tape tape;
-    Pass pass =
-        Pass::train(*backend_, storage_, tape, RandomKey{request_.seed}.derive(static_cast<uint64_t>(update)));
+    Pass pass = Pass::train(*backend_, storage_, tape, RandomKey{request_.seed}.derive(static_cast<uint64_t>(update)));
     const TokenLosses losses = model_.loss(pass, batch, request_.smoothing, request_.loss_path);
     tape.backward(*backend_, 1.0 / static_cast<double>(losses.counted()));
     store_.finish_update(*backend_);
@@ -161,6 +172,10 @@ class Run {
 int main(int argc, char** argv) {
   try {
     heed::require<heed::ConfigError>(argc == 2, "heed_parity_driver", "expected one argument, a request's folder");
+    if (argv[1] == std::string("--bf16-products")) {
+      std::puts(heed::parity::bf16_products().c_str());
+      return 0;
+    }
     const heed::parity::Request request = heed::parity::read_request(argv[1]);
     heed::parity::Run(argv[1], request).answer();
     return 0;

@@ -28,9 +28,8 @@ struct Rectangle {
 };
 
 Targets expected_of(const json& j, const Rectangle& target, Layout layout) {
-  const std::vector<int32_t> padded = j;
-  const Sequences kept = Sequences::without_padding(
-      padded, target.width, layout == Layout::ragged ? target.lengths : std::vector(target.lengths.size(), target.width));
+  const std::vector<int64_t> all(target.lengths.size(), target.width);
+  const Sequences kept = Sequences::without_padding(j, target.width, layout == Layout::ragged ? target.lengths : all);
   return Targets({kept.tokens().ids().begin(), kept.tokens().ids().end()});
 }
 

@@ -18,8 +18,8 @@ struct Masks {
   AttentionMask encoder_self, decoder_self, cross;
 };
 
-// Tape and memory refer to the sequences, so a batch outlives the steps taken on it. A model of one stream reads `tokens`,
-// which is what `pairs` has as target.
+// Tape and memory refer to the sequences, so a batch outlives the steps taken on it. A model of one stream reads
+// `tokens`, which is what `pairs` has as target.
 struct Batch {
   PairBatch pairs;
   TokenBatch tokens;

@@ -101,12 +101,20 @@ def read_results(folder):
     return results
 
 
+def driver():
+    if "HEED_PARITY_DRIVER" not in os.environ:
+        sys.exit("HEED_PARITY_DRIVER is not set: build heed_parity_driver and name it there")
+    return os.environ["HEED_PARITY_DRIVER"]
+
+
+def bf16_products():
+    """The kinds of bf16 products that this processor can do."""
+    return subprocess.run([driver(), "--bf16-products"], capture_output=True, text=True, check=True).stdout.split()
+
+
 def run_heed(config, weights, batches, precision="f32", smoothing=SMOOTHING, layout="ragged", loss_path="fused",
              steps=None, seed=1):
     """`weights` are tensors by heed's names."""
-    driver = os.environ.get("HEED_PARITY_DRIVER")
-    if not driver:
-        sys.exit("HEED_PARITY_DRIVER is not set: build heed_parity_driver and name it there")
     request = {
         "precision": precision, "smoothing": smoothing, "layout": layout, "loss_path": loss_path, "seed": seed,
         "batches": [batch.request() for batch in batches],
@@ -116,7 +124,7 @@ def run_heed(config, weights, batches, precision="f32", smoothing=SMOOTHING, lay
         request["steps"] = vars(steps)
     with tempfile.TemporaryDirectory() as folder:
         write_request(folder, config, weights, request)
-        done = subprocess.run([driver, folder], capture_output=True, text=True)
+        done = subprocess.run([driver(), folder], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"the driver failed ({done.returncode}): {done.stderr}")
         return read_results(folder)
@@ -232,7 +240,7 @@ class Comparison:
     def report(self):
         print(f"{'ok  ' if self.passed() else 'FAIL'} {self.title}")
         for group, (error, allowed, where) in self.worst.items():
-            print(f"       {group:22s} worst {error:.2e} of {allowed:.0e} at {where}")
+            print(f"       {group:22s} worst {error:.2e} of {allowed:.2g} at {where}")
         for failure in self.failures[:20]:
             print(f"       {failure}")
         if len(self.failures) > 20:

@@ -3,13 +3,10 @@
 import cases
 from parity import finish
 
-MODELS = {
-    "GPT": cases.GPT,
-    "GPT, local window, tanh GELU, untied": cases.GPT_WINDOW,
-    "GPT, wide and long": cases.GPT_LARGE,
-    "llama": cases.LLAMA,
-    "llama, wide and long, one key-value head": cases.LLAMA_LARGE,
-}
-BF16 = {"logits": 0.02, "losses": 0.02, "gradients": 0.05}
-
-finish(cases.all_agree(MODELS, BF16))
+finish(cases.all_agree({
+    "GPT": (cases.GPT, cases.BF16_DECODER),
+    "GPT, local window, tanh GELU, untied": (cases.GPT_WINDOW, cases.BF16_DECODER),
+    "GPT, wide and long": (cases.GPT_LONG, cases.BF16_DECODER),
+    "llama": (cases.LLAMA, cases.BF16_DECODER),
+    "llama, wide and long, one key-value head": (cases.LLAMA_LONG, cases.BF16_DECODER),
+}))

@@ -3,12 +3,10 @@
 import cases
 from parity import finish
 
-MODELS = {
-    "pre-norm": cases.SEQ2SEQ_PRE,
-    "post-norm": cases.SEQ2SEQ_POST,
-    "post-norm with final norms, all tied, learned positions, GELU": cases.SEQ2SEQ_TIED,
-    "wide": cases.SEQ2SEQ_LARGE,
-}
-BF16 = {"logits": 0.02, "losses": 0.02, "gradients": 0.05}
-
-finish(cases.all_agree(MODELS, BF16))
+finish(cases.all_agree({
+    "pre-norm": (cases.SEQ2SEQ_PRE, cases.BF16_SEQ2SEQ_RELU),
+    "pre-norm, GELU": (cases.SEQ2SEQ_GELU, cases.BF16_SEQ2SEQ),
+    "post-norm": (cases.SEQ2SEQ_POST, cases.BF16_SEQ2SEQ_RELU),
+    "post-norm with final norms, all tied, learned positions, GELU": (cases.SEQ2SEQ_TIED, cases.BF16_SEQ2SEQ),
+    "wide": (cases.SEQ2SEQ_WIDE, cases.BF16_SEQ2SEQ_RELU),
+}))

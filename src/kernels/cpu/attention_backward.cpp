@@ -2,6 +2,8 @@
 //   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T)    d_s = p (d_p - D)
 //   d_q += scale d_s K         d_k += scale d_s^T Q
 // One share owns a key-value head of a sequence: it adds up the heads of queries that read it, in order.
+#include <optional>
+
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_plan.h"
 
@@ -13,18 +15,20 @@
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_share-inl.h"
 #include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/attention_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
+constexpr int64_t kChunkRows = 256;  // rows whose panels fit in a worker's own cache
+
 // A worker's memory for one share.
-template <class T>
 struct Buffers {
-  Buffers(Carver& from, int64_t most_rows, int64_t most_keys, int64_t panels)
-      : rows(from, most_rows) {
+  Buffers(Carver& from, int64_t most_queries, int64_t heads, int64_t most_keys, int64_t width)
+      : chunk(from, most_queries, heads) {
+    const int64_t most_rows = most_queries * heads, panels = panels_for(width);
     const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes;
-    sources = from.take<const T*>(most_rows);
     random = from.take<RowRandom>(most_rows);
     queries = from.take<float>(panels * most_rows * kPanel);
     d_output = from.take<float>(panels * most_rows * kPanel);
@@ -41,8 +45,7 @@ struct Buffers {
     d_values = from.take<float>(panels * most_keys * kPanel);
   }
 
-  ShareRows rows;
-  const T** sources;
+  PieceRows chunk;
   RowRandom* random;
   float *queries, *d_output, *d_queries;  // panels of a chunk's rows
   float* exponents;                       // log2(e) log_sum_exp of each row
@@ -56,7 +59,7 @@ struct Buffers {
 template <class T>
 class Backward {
  public:
-  Backward(const AttentionBackward& call, Scratch& scratch, int64_t most_rows)
+  Backward(const AttentionBackward& call, Scratch& scratch, int64_t most_queries)
       : call_(call),
         settings_(call.settings),
         queries_(host<T>(call.queries)),
@@ -68,44 +71,31 @@ class Backward {
         d_keys_(host<T>(call.d_keys)),
         d_values_(host<T>(call.d_values)),
         log_sum_exp_(host<float>(call.log_sum_exp)),
+        heads_(call.settings.heads / call.settings.key_value_heads),
         width_(call.queries.columns() / call.settings.heads),
         panels_(panels_for(width_)),
-        most_rows_(most_rows),
+        most_queries_(most_queries),
+        most_rows_(most_queries * heads_),
         most_keys_(call.memory.segments->longest()),
-        buffers_(carve<Buffers<T>>(scratch, most_rows, most_keys_, panels_)) {}
-
-  // Asks for a short share's operands while the one before it is worked on.
-  void fetch(const Share& share) const {
-    const int64_t s = share.piece.sequence, keys = call_.memory.segments->length(s), queries = share.piece.queries;
-    if (queries > kRowGroup || keys > kKeyBlock) {
-      return;
-    }
-    const int64_t columns = settings_.heads / settings_.key_value_heads * width_;
-    for (const HostView<T>* matrix : {&queries_, &output_, &d_output_, &d_queries_}) {
-      fetch_rows(*matrix, call_.segments->begin(s), queries, share.key_value_head * columns, columns);
-    }
-    for (const HostView<T>* matrix : {&keys_, &values_, &d_keys_, &d_values_}) {
-      fetch_rows(*matrix, call_.memory.segments->begin(s), keys, share.key_value_head * width_, width_);
-    }
-  }
+        buffers_(carve<Buffers>(scratch, most_queries, heads_, most_keys_, width_)) {}
 
   void run(const Share& share) {
+    const int64_t queries = share.piece.queries;
     key_count_ = call_.memory.segments->length(share.piece.sequence);
     first_key_row_ = call_.memory.segments->begin(share.piece.sequence);
     key_column_ = share.key_value_head * width_;
-    const int64_t queries = share.piece.queries, heads = settings_.heads / settings_.key_value_heads;
-    one_meeting_ = queries > 0 && queries * heads <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
+    first_head_ = share.key_value_head * heads_;
+    one_meeting_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
     if (!one_meeting_) {
       clear(buffers_.d_keys, most_keys_, key_count_);
       clear(buffers_.d_values, most_keys_, key_count_);
     }
-    const int64_t chunk = most_rows_ / heads;
-    for (int64_t first = 0; first < queries; first += chunk) {
-      run_chunk({{share.piece.sequence, first, std::min(chunk, queries - first), 0}, share.key_value_head});
+    for (int64_t first = 0; first < queries; first += most_queries_) {
+      run_chunk({share.piece.sequence, first, std::min(most_queries_, queries - first), 0});
     }
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
-    write_keys(buffers_.d_keys, kLn2, d_keys_);  // the panels of queries hold scale log2(e) q
-    write_keys(buffers_.d_values, dropout_scale, d_values_);
+    write_rows(buffers_.d_keys, most_keys_, kLn2, keys_of(d_keys_, 0, key_count_));  // `queries` hold scale log2(e) q
+    write_rows(buffers_.d_values, most_keys_, dropout_scale, keys_of(d_values_, 0, key_count_));
   }
 
  private:
@@ -115,73 +105,84 @@ class Backward {
     }
   }
 
-  void run_chunk(const Share& chunk) {
-    buffers_.rows.list(settings_, *call_.segments, *call_.memory.segments, chunk);
-    rows_ = buffers_.rows.count();
-    draw_rows(settings_, buffers_.rows, buffers_.random);
+  // The chunk's rows under head h of its group, and some of the sequence's keys.
+  HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
+    return {matrix, (first_head_ + h) * width_, width_, chunk_.queries(), chunk_.first_query_row()};
+  }
+  HeadRows<T> keys_of(const HostView<T>& matrix, int64_t first_key, int64_t count) const {
+    return {matrix, key_column_, width_, count, first_key_row_ + first_key};
+  }
+
+  void run_chunk(const Piece& piece) {
+    if (!(piece == piece_)) {
+      piece_ = piece;
+      chunk_.list(settings_, *call_.segments, *call_.memory.segments, piece);
+      only_meeting_.reset();
+    }
+    draw_rows(settings_, chunk_, first_head_, buffers_.random);
     bring_rows();
     sum_rows();
-    const Visibility::Range seen = one_meeting_ ? Visibility::Range{0, 1} : buffers_.rows.seen();
-    if (!one_meeting_) {
-      clear(buffers_.d_queries, most_rows_, rows_);
-    }
-    for (int64_t key = seen.begin / kKeyBlock * kKeyBlock; key < seen.end; key += kKeyBlock) {
-      bring_keys(key);
-      for (int64_t first = 0; first < rows_; first += kRowGroup) {
-        meet(Meeting(buffers_.rows, first, key, block_keys_));
+    if (one_meeting_) {
+      bring_keys(0);
+      if (!only_meeting_) {
+        only_meeting_.emplace(chunk_, 0, 0, block_keys_);
+      }
+      meet(*only_meeting_);
+    } else {
+      clear(buffers_.d_queries, most_rows_, chunk_.rows());
+      for (int64_t key = chunk_.seen().begin / kKeyBlock * kKeyBlock; key < chunk_.seen().end; key += kKeyBlock) {
+        bring_keys(key);
+        for (int64_t first = 0; first < chunk_.rows(); first += kRowGroup) {
+          meet(Meeting(chunk_, first, key, block_keys_));
+        }
       }
     }
-    write_queries();
+    for (int64_t h = 0; h < heads_; ++h) {
+      write_rows(buffers_.d_queries + h * chunk_.queries() * kPanel, most_rows_, static_cast<float>(settings_.scale),
+                 rows_of(d_queries_, h));
+    }
   }
 
   void bring_rows() {
-    point_at(queries_);
-    const HeadRows<T> rows{buffers_.sources, rows_, width_};
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
-    pack_rows(rows, most_rows_, buffers_.queries, [scale](Vec q) { return hn::Mul(q, scale); });
-    point_at(d_output_);
-    pack_rows(rows, most_rows_, buffers_.d_output, [](Vec d_o) { return d_o; });
-    for (int64_t r = 0; r < rows_; ++r) {
-      buffers_.exponents[r] = log_sum_exp_(buffers_.rows[r].query_row, buffers_.rows[r].head) * kLog2E;
-    }
-  }
-
-  void point_at(const HostView<T>& from) {
-    for (int64_t r = 0; r < rows_; ++r) {
-      buffers_.sources[r] = from.row(buffers_.rows[r].query_row) + buffers_.rows[r].head * width_;
+    for (int64_t h = 0; h < heads_; ++h) {
+      const int64_t first = h * chunk_.queries();
+      pack_rows(rows_of(queries_, h), most_rows_, buffers_.queries + first * kPanel,
+                [scale](Vec q) { return hn::Mul(q, scale); });
+      pack_rows(rows_of(d_output_, h), most_rows_, buffers_.d_output + first * kPanel);
+      for (int64_t i = 0; i < chunk_.queries(); ++i) {
+        buffers_.exponents[first + i] = log_sum_exp_(chunk_.first_query_row() + i, first_head_ + h) * kLog2E;
+      }
     }
   }
 
   // D = rowsum(d_output * output)
   void sum_rows() {
-    point_at(output_);
-    for (int64_t r = 0; r < rows_; ++r) {
-      const T* const output = buffers_.sources[r];
-      Vec sum = hn::Zero(Floats());
-      read_row(output, width_, parted<T>(width_),
-               [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output_at(r, c)), sum); });
-      store(sum, buffers_.lane_sums + r * kLanes);
+    float* sums = buffers_.lane_sums;
+    for (int64_t h = 0; h < heads_; ++h) {
+      const HeadRows<T> output = rows_of(output_, h);
+      for (int64_t i = 0; i < chunk_.queries(); ++i, sums += kLanes) {
+        Vec sum = hn::Zero(Floats());
+        for (int64_t panel = 0; panel < panels_; ++panel) {
+          const float* const d_output =
+              buffers_.d_output + (panel * most_rows_ + h * chunk_.queries() + i) * kPanel;
+          read_row(output.row(i) + panel * kPanel, panel_columns(width_, panel), parted<T>(width_),
+                   [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output + c), sum); });
+        }
+        store(sum, sums);
+      }
     }
-    for (int64_t r = 0; r < rows_; r += kLanes) {
+    for (int64_t r = 0; r < chunk_.rows(); r += kLanes) {
       const float* const lanes_of_rows = buffers_.lane_sums + r * kLanes;
       store(reduce_rows(lanes_of_rows, [](Vec a, Vec b) { return hn::Add(a, b); }), buffers_.row_sums + r);
     }
   }
 
-  const float* d_output_at(int64_t row, int64_t column) const {
-    return buffers_.d_output + (column / kPanel * most_rows_ + row) * kPanel + column % kPanel;
-  }
-
   void bring_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, key_count_ - first_key);
-    const T *key_rows[kKeyBlock], *value_rows[kKeyBlock];
-    for (int64_t j = 0; j < block_keys_; ++j) {
-      key_rows[j] = keys_.row(first_key_row_ + first_key + j) + key_column_;
-      value_rows[j] = values_.row(first_key_row_ + first_key + j) + key_column_;
-    }
-    pack_transposed(HeadRows<T>{key_rows, block_keys_, width_}, buffers_.key_columns);
-    pack_transposed(HeadRows<T>{value_rows, block_keys_, width_}, buffers_.value_columns);
-    pack_rows(HeadRows<T>{key_rows, block_keys_, width_}, kKeyBlock, buffers_.keys, [](Vec k) { return k; });
+    pack_columns(keys_of(keys_, first_key, block_keys_), buffers_.key_columns);
+    pack_columns(keys_of(values_, first_key, block_keys_), buffers_.value_columns);
+    pack_rows(keys_of(keys_, first_key, block_keys_), kKeyBlock, buffers_.keys);
   }
 
   // ---- one group of rows, one block of keys ----
@@ -206,8 +207,10 @@ class Backward {
     for (int64_t r = 0; r < meeting.rows; ++r) {
       const int64_t row = meeting.first_row + r;
       const uint64_t seen = meeting.seen[r];
-      const uint64_t kept =
-          threshold == 0 ? ~uint64_t{0} : kept_bits(buffers_.random[row], threshold, meeting.first_key, meeting.keys);
+      uint64_t kept = kAllKeys;
+      if (threshold > 0) {
+        kept = kept_bits(buffers_.random[row], threshold, meeting.first_key, meeting.keys);
+      }
       const Vec exponent = hn::Set(d, buffers_.exponents[row]);
       const Vec row_sum = hn::Set(d, buffers_.row_sums[row]);
       for (int64_t v = 0; v < vectors_for(meeting.keys); ++v) {
@@ -223,84 +226,60 @@ class Backward {
     }
   }
 
+  Sums::Start start() const { return one_meeting_ ? Sums::Start::zero : Sums::Start::former; }
+
   // d_q += d_s K
   void add_to_queries(const Meeting& meeting) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
-      float* const sums = buffers_.d_queries + (panel * most_rows_ + meeting.first_row) * kPanel;
       product(
           meeting.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.d_scores},
           buffers_.keys + panel * kKeyBlock * kPanel,
           [&meeting](int64_t r, int64_t count) { return meeting.keys_of(r, count); },
-          [sums, fresh = one_meeting_](int64_t r, int64_t v) {
-            return fresh ? hn::Zero(Floats()) : load(panel_at(sums, r, v));
-          },
-          [sums](int64_t r, int64_t v, Vec sum) { store(sum, panel_at(sums, r, v)); });
+          Sums{buffers_.d_queries + (panel * most_rows_ + meeting.first_row) * kPanel, start()});
     }
   }
 
   // d_keys += d_s^T Q, d_values += dropout(p)^T d_o: the factors of each row by key, and panels of the rows.
   void add_to_keys(const Meeting& meeting, const float* factors, const float* rows, float* d_keys) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
-      float* const sums = d_keys + (panel * most_keys_ + meeting.first_key) * kPanel;
       product(
           meeting.keys, 0, vectors_for(panel_columns(width_, panel)), LeftColumns{factors},
           rows + (panel * most_rows_ + meeting.first_row) * kPanel,
           [&meeting](int64_t key, int64_t count) { return meeting.rows_of(key, count); },
-          [sums, fresh = one_meeting_](int64_t r, int64_t v) {
-            return fresh ? hn::Zero(Floats()) : load(panel_at(sums, r, v));
-          },
-          [sums](int64_t r, int64_t v, Vec sum) { store(sum, panel_at(sums, r, v)); });
+          Sums{d_keys + (panel * most_keys_ + meeting.first_key) * kPanel, start()});
     }
   }
 
-  // ---- results ----
-
-  void write_queries() {
-    for (int64_t r = 0; r < rows_; ++r) {
-      const Row& row = buffers_.rows[r];
-      write_panel_row(buffers_.d_queries, most_rows_, r, static_cast<float>(settings_.scale),
-                d_queries_.row(row.query_row) + row.head * width_);
-    }
-  }
-
-  void write_keys(const float* panels, float factor, const HostView<T>& to) {
-    for (int64_t j = 0; j < key_count_; ++j) {
-      write_panel_row(panels, most_keys_, j, factor, to.row(first_key_row_ + j) + key_column_);
-    }
-  }
-
-  void write_panel_row(const float* panels, int64_t panel_rows, int64_t row, float factor, T* to) const {
-    const Vec scale = hn::Set(Floats(), factor);
-    write_row(to, width_, parted<T>(width_), [&](int64_t c) {
-      return hn::Mul(load(panels + (c / kPanel * panel_rows + row) * kPanel + c % kPanel), scale);
-    });
+  void write_rows(const float* panels, int64_t panel_rows, float factor, const HeadRows<T>& to) const {
+    unpack_rows(panels, panel_rows, to,
+                [scale = hn::Set(Floats(), factor)](int64_t, Vec sum) { return hn::Mul(sum, scale); });
   }
 
   const AttentionBackward& call_;
   const AttentionSettings& settings_;
   HostView<T> queries_, keys_, values_, output_, d_output_, d_queries_, d_keys_, d_values_;
   HostView<float> log_sum_exp_;
-  int64_t width_, panels_, most_rows_, most_keys_;
-  Buffers<T> buffers_;
-  int64_t rows_ = 0, key_count_ = 0, block_keys_ = 0, first_key_row_ = 0, key_column_ = 0;
-  bool one_meeting_ = false;  // all rows fit in one group and all keys in one block: sums begin at zero
+  int64_t heads_, width_, panels_, most_queries_, most_rows_, most_keys_;
+  Buffers buffers_;
+  PieceRows& chunk_ = buffers_.chunk;
+
+  Piece piece_{-1, 0, 0, 0};
+  bool one_meeting_ = false;             // all rows fit in one group and all keys in one block: sums begin at zero
+  std::optional<Meeting> only_meeting_;  // of the chunk, when there is just one
+  int64_t first_head_ = 0, key_column_ = 0;
+  int64_t key_count_ = 0, block_keys_ = 0, first_key_row_ = 0;
 };
 
 template <class T>
 void backward(Context& context, const AttentionBackward& call) {
   const AttentionSettings& settings = call.settings;
-  const int64_t group = settings.heads / settings.key_value_heads;
+  const int64_t heads = settings.heads / settings.key_value_heads;
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
                       0);
-  const int64_t most_rows = group * std::min(call.segments->longest(), std::max<int64_t>(1, kChunkRows / group));
+  const int64_t most_queries = std::min(call.segments->longest(), std::max<int64_t>(1, kChunkRows / heads));
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Backward<T> work(call, context.scratch(worker), std::max<int64_t>(group, most_rows));
-    shares.for_each(task, [&work](const Share& share, const std::optional<Share>& next) {
-      if (next) {
-        work.fetch(*next);
-      }
-      work.run(share);
-    });
+    Backward<T> work(call, context.scratch(worker), most_queries);
+    shares.for_each(task, [&work](const Share& share) { work.run(share); });
   });
 }
 

@@ -1,4 +1,4 @@
-// Brings rows of operands into panels, as f32.
+// Brings rows of operands into panels, as f32, and writes panels out.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_PACK_INL_H_
@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
 #include "kernels/cpu/attention_plan.h"
@@ -19,23 +18,36 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Where the rows of one head lie: row(r) for r in [0, rows), `width` elements each.
+// The columns [first_column, first_column + width) of some rows of a matrix: those that `numbers` lists, or all from
+// first_row on.
 template <class T>
 struct HeadRows {
-  const T* const* row;
-  int64_t rows, width;
-};
+  HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count, int64_t first_row)
+      : data(matrix.row(first_row) + first_column), stride(matrix.stride), rows(row_count), width(head_width) {}
+  HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
+           const int64_t* row_numbers)
+      : data(matrix.data + first_column),
+        stride(matrix.stride),
+        rows(row_count),
+        width(head_width),
+        numbers(row_numbers) {}
 
-// Asks the memory for columns [column, column + columns) of rows [row, row + rows).
-template <class T>
-void fetch_rows(const HostView<T>& matrix, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-  for (int64_t r = row; r < row + rows; ++r) {
-    for (int64_t c = column; c < column + columns; c += kLine) {
-      hwy::Prefetch(matrix.row(r) + c);
+  T* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
+
+  // Asks the memory for all of them.
+  void fetch() const {
+    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < width; c += kLine) {
+        hwy::Prefetch(row(r) + c);
+      }
     }
   }
-}
+
+  T* data;
+  int64_t stride, rows, width;
+  const int64_t* numbers = nullptr;
+};
 
 // bf16 is widened and rounded two vectors at a time, without moving a lane: even columns into one vector, odd ones into
 // the next. Such panels hold each 2 * kLanes columns of a head in that order, all panels of a call alike, so that sums
@@ -83,7 +95,7 @@ constexpr bool parted(int64_t /*width*/) {
 
 // Calls put(c, vector) for the panel columns [c, c + kLanes) of a row of `columns` columns; zeros behind the last.
 template <class T, class Put>
-HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, Put&& put) {
+HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, const Put& put) {
   if constexpr (parted<T>(0)) {
     if (in_parts) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
@@ -101,7 +113,7 @@ HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, Put&& put
 
 // The reverse: get(c) gives the panel columns [c, c + kLanes).
 template <class T, class Get>
-HWY_INLINE void write_row(T* row, int64_t columns, bool in_parts, Get&& get) {
+HWY_INLINE void write_row(T* row, int64_t columns, bool in_parts, const Get& get) {
   if constexpr (parted<T>(0)) {
     if (in_parts) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
@@ -119,115 +131,30 @@ HWY_INLINE void write_row(T* row, int64_t columns, bool in_parts, Get&& get) {
 // to a whole vector.
 template <class T, class Change>
 void pack_rows(const HeadRows<T>& from, int64_t panel_rows, float* panels, const Change& change) {
-  const bool in_parts = parted<T>(from.width);
-  for (int64_t first = 0; first < from.width; first += kPanel) {
-    const int64_t columns = std::min(kPanel, from.width - first);
-    float* out = panels + first * panel_rows;
+  for (int64_t panel = 0; panel < panels_for(from.width); ++panel) {
+    float* out = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < from.rows; ++r, out += kPanel) {
-      read_row(from.row[r] + first, columns, in_parts,
+      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), parted<T>(from.width),
                [&](int64_t c, Vec x) { hn::Store(change(x), Floats(), out + c); });
     }
   }
 }
-
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-
-// Each round unzips neighbouring vectors, which moves the lowest bit of an element's lane to the top of its row's number,
-// and the rest of (row, lane) down by one: after log2(lanes) rounds rows and lanes have changed places.
-template <class V>
-HWY_INLINE void transpose(V (&x)[kLanes]) {
-  const hn::DFromV<V> d;
-#pragma GCC unroll 4
-  for (int64_t round = 1; round < kLanes; round *= 2) {
-    V y[kLanes];
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < kLanes / 2; ++i) {
-      y[i] = hn::ConcatEven(d, x[2 * i + 1], x[2 * i]);
-      y[i + kLanes / 2] = hn::ConcatOdd(d, x[2 * i + 1], x[2 * i]);
-    }
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) {
-      x[i] = y[i];
-    }
-  }
-}
-
-// kLanes columns of up to kLanes rows.
-HWY_INLINE void transpose_columns(const float* const* row, int64_t rows, int64_t first, int64_t columns,
-                                  bool /*in_parts*/, float* out) {
-  Vec x[kLanes];
-#pragma GCC unroll 16
-  for (int64_t r = 0; r < kLanes; ++r) {
-    x[r] = r >= rows            ? hn::Zero(Floats())
-           : columns >= kLanes ? load(row[r] + first)
-                                : load_part(row[r] + first, columns);
-  }
-  transpose(x);
-#pragma GCC unroll 16
-  for (int64_t c = 0; c < kLanes; ++c) {
-    if (c < columns) {
-      hn::Store(x[c], Floats(), out + c * kKeyBlock);
-    }
-  }
-}
-constexpr int64_t columns_at_once(const float* /*of*/) { return kLanes; }
-
-// Twice as many columns: a pair of bf16 moves as one 32-bit element and is parted afterwards.
-HWY_INLINE void transpose_columns(const bf16* const* row, int64_t rows, int64_t first, int64_t columns, bool in_parts,
-                                  float* out) {
-  bf16 part[2 * kLanes] = {};
-  WordVec x[kLanes];
-#pragma GCC unroll 16
-  for (int64_t r = 0; r < kLanes; ++r) {
-    if (r >= rows) {
-      x[r] = hn::Zero(Words());
-    } else if (columns >= 2 * kLanes) {
-      x[r] = load_pairs(row[r] + first);
-    } else {
-      std::memcpy(part, row[r] + first, static_cast<size_t>(columns) * sizeof(bf16));
-      x[r] = load_pairs(part);
-    }
-  }
-  transpose(x);
-  const int64_t step = in_parts ? kKeyBlock : 2 * kKeyBlock;
-  float* const odd_out = out + (in_parts ? kLanes : 1) * kKeyBlock;
-#pragma GCC unroll 16
-  for (int64_t c = 0; c < kLanes; ++c) {
-    if (2 * c < columns) {
-      hn::Store(even_part(x[c]), Floats(), out + c * step);
-    }
-    if (2 * c + 1 < columns) {
-      hn::Store(odd_part(x[c]), Floats(), odd_out + c * step);
-    }
-  }
-}
-constexpr int64_t columns_at_once(const bf16* /*of*/) { return 2 * kLanes; }
-
-// One block of keys, transposed: panel[c][r] = row(r)[c], zeros up to a whole vector of rows.
 template <class T>
-void pack_transposed(const HeadRows<T>& from, float* panel) {
-  constexpr int64_t kColumns = columns_at_once(static_cast<const T*>(nullptr));
-  for (int64_t r = 0; r < from.rows; r += kLanes) {
-    for (int64_t c = 0; c < from.width; c += kColumns) {
-      transpose_columns(from.row + r, from.rows - r, c, from.width - c, parted<T>(from.width),
-                        panel + c * kKeyBlock + r);
+void pack_rows(const HeadRows<T>& from, int64_t panel_rows, float* panels) {
+  pack_rows(from, panel_rows, panels, [](Vec x) { return x; });
+}
+
+// The reverse: row(r)[c] = change(r, panel[c / kPanel][r][c % kPanel]).
+template <class T, class Change>
+void unpack_rows(const float* panels, int64_t panel_rows, const HeadRows<T>& to, const Change& change) {
+  for (int64_t panel = 0; panel < panels_for(to.width); ++panel) {
+    const float* in = panels + panel * panel_rows * kPanel;
+    for (int64_t r = 0; r < to.rows; ++r, in += kPanel) {
+      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), parted<T>(to.width),
+                [&](int64_t c) { return change(r, hn::Load(Floats(), in + c)); });
     }
   }
 }
-
-#else
-
-template <class T>
-void pack_transposed(const HeadRows<T>& from, float* panel) {
-  const int64_t padded = (from.rows + kLanes - 1) / kLanes * kLanes;
-  for (int64_t c = 0; c < from.width; ++c) {
-    for (int64_t r = 0; r < padded; ++r) {
-      panel[c * kKeyBlock + r] = r < from.rows ? static_cast<float>(from.row[r][c]) : 0.0F;
-    }
-  }
-}
-
-#endif
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

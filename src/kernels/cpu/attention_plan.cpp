@@ -34,46 +34,40 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   }
   pieces_ = pieces;
   count_ = count * key_value_heads_;
-  most_rows_ = (most_queries == 0 ? queries.longest() : std::min(queries.longest(), most_queries)) * settings.heads /
-               settings.key_value_heads;
   const int64_t work = 2 * head_width * products * settings.heads / std::max<int64_t>(1, count_);
   per_task_ = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   // Every thread finds several tasks, unless there is hardly anything to do.
   per_task_ = std::min(per_task_, std::max<int64_t>(1, count_ / (4 * context.pool.threads())));
 }
 
-void ShareRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
-                     const Share& share) {
-  const Piece& piece = share.piece;
-  const int64_t s = piece.sequence, group = settings.heads / settings.key_value_heads;
-  const int64_t key_count = keys.length(s);
-  for (int64_t i = 0; i < piece.queries; ++i) {
+void PieceRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
+                     const Piece& piece) {
+  const int64_t s = piece.sequence;
+  heads_ = settings.heads / settings.key_value_heads;
+  query_count_ = piece.queries;
+  first_query_row_ = queries.begin(s) + piece.first_query;
+  key_count_ = keys.length(s);
+  for (int64_t i = 0; i < query_count_; ++i) {
     const int64_t query = piece.first_query + i;
-    const int64_t position = key_count - queries.length(s) + query;
-    rows_[i] = {queries.begin(s) + query, share.key_value_head * group,
-                settings.visibility.range(position, position, key_count),
-                settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
+    const int64_t position = key_count_ - queries.length(s) + query;
+    queries_[i] = {settings.visibility.range(position, position, key_count_),
+                   settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
   }
-  for (int64_t r = piece.queries; r < group * piece.queries; ++r) {
-    rows_[r] = rows_[r - piece.queries];
-    ++rows_[r].head;
-  }
-  count_ = group * piece.queries;
   sum_up();
 }
 
-void ShareRows::sum_up() {
+void PieceRows::sum_up() {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   seen_ = {kNever, 0};
-  for (int64_t first = 0; first < count_; first += kRowGroup) {
+  for (int64_t first = 0; first < rows(); first += kRowGroup) {
     Sight sight{{kNever, 0}, {0, kNever}};
-    for (int64_t r = first; r < std::min(count_, first + kRowGroup); ++r) {
-      const Row& row = rows_[r];
-      sight.any = {std::min(sight.any.begin, row.seen.begin), std::max(sight.any.end, row.seen.end)};
-      sight.all = {std::max(sight.all.begin, row.seen.begin), std::min(sight.all.end, row.seen.end)};
-    }
-    if (rows_[first].mask_words != nullptr) {
-      sight.all = {0, 0};
+    for (int64_t r = first; r < std::min(rows(), first + kRowGroup); ++r) {
+      const Query& query = query_of(r);
+      sight.any = {std::min(sight.any.begin, query.seen.begin), std::max(sight.any.end, query.seen.end)};
+      sight.all = {std::max(sight.all.begin, query.seen.begin), std::min(sight.all.end, query.seen.end)};
+      if (query.mask_words != nullptr) {
+        sight.all = {0, 0};
+      }
     }
     sights_[first / kRowGroup] = sight;
     seen_ = {std::min(seen_.begin, sight.any.begin), std::max(seen_.end, sight.any.end)};
@@ -81,12 +75,18 @@ void ShareRows::sum_up() {
   seen_.begin = std::min(seen_.begin, seen_.end);
 }
 
-void draw_rows(const AttentionSettings& settings, const ShareRows& rows, RowRandom* random) {
+void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random) {
   const Dropout& dropout = settings.dropout;
-  for (int64_t r = 0; dropout.active() && r < rows.count(); ++r) {
-    const uint64_t query = dropout.first_row + static_cast<uint64_t>(rows[r].query_row);
-    const uint64_t number = query * static_cast<uint64_t>(settings.heads) + static_cast<uint64_t>(rows[r].head);
-    random[r] = RowRandom(dropout.key, number);
+  if (!dropout.active()) {
+    return;
+  }
+  const uint64_t heads = static_cast<uint64_t>(settings.heads);
+  for (int64_t h = 0; h < rows.heads(); ++h) {
+    uint64_t number = (dropout.first_row + static_cast<uint64_t>(rows.first_query_row())) * heads +
+                      static_cast<uint64_t>(first_head + h);
+    for (int64_t i = 0; i < rows.queries(); ++i, number += heads) {
+      *random++ = RowRandom(dropout.key, number);
+    }
   }
 }
 

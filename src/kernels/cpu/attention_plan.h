@@ -1,25 +1,27 @@
-// How attention is cut into shares of work, and which keys the rows of a share see.
+// How attention is cut into shares of work, and which keys the queries of a share see.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "kernels/cpu/context.h"
 #include "kernels/kernels.h"
 
 namespace heed::cpu {
 
-constexpr int64_t kPanel = 64;      // columns of a panel
-constexpr int64_t kKeyBlock = 64;   // keys taken at a time, from key 0 on: a column of a panel, and one bit of a word, each
-constexpr int64_t kRowGroup = 64;   // rows that meet a block of keys at a time
-constexpr int64_t kChunkRows = 256;  // rows that meet a block of keys once it is brought: enough to make up for that
+constexpr int64_t kPanel = 64;     // columns of a panel
+constexpr int64_t kKeyBlock = 64;  // keys taken at a time, from key 0 on: a column of a panel, and a bit of a word, each
+constexpr int64_t kRowGroup = 64;  // rows that meet a block of keys at a time
+
+constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
+constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
 
 // Some of a sequence's queries.
 struct Piece {
   int64_t sequence, first_query, queries;
   int64_t first_weight;  // where the weights of its sequence begin, for those who asked for them
+  bool operator==(const Piece&) const = default;
 };
 
 // What one worker does at a time: the queries of a piece under all heads that read one key-value head. Its rows are head
@@ -36,26 +38,21 @@ class Shares {
   Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
          int64_t head_width, int64_t most_queries);
 
-  int64_t most_rows() const { return most_rows_; }  // of any share
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
-  // Calls body(share, next) for each share of a task; `next` is the one after it, or none.
+  // Calls body(share) for each share of a task. The last pieces come first: under a causal mask they are the longest, and
+  // the short ones then even out the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
-    const int64_t end = std::min(count_, (task + 1) * per_task_);
-    for (int64_t i = task * per_task_; i < end; ++i) {
-      body(share(i), i + 1 < end ? std::optional(share(i + 1)) : std::nullopt);
+    const int64_t pieces = count_ / key_value_heads_;
+    for (int64_t i = task * per_task_; i < std::min(count_, (task + 1) * per_task_); ++i) {
+      body(Share{pieces_[pieces - 1 - i / key_value_heads_], i % key_value_heads_});
     }
   }
 
  private:
-  // The last pieces first: under a causal mask they are the longest, and the short ones then even out the end.
-  Share share(int64_t i) const {
-    return {pieces_[count_ / key_value_heads_ - 1 - i / key_value_heads_], i % key_value_heads_};
-  }
-
   const Piece* pieces_;
-  int64_t key_value_heads_, most_rows_ = 0, count_ = 0, per_task_ = 1;
+  int64_t key_value_heads_, count_ = 0, per_task_ = 1;
 };
 
 // Hands out parts of one block of memory. Without a block it only counts.
@@ -85,57 +82,56 @@ Buffers carve(Scratch& scratch, Sizes... sizes) {
   return Buffers(carver, sizes...);
 }
 
-// A row of a share: one query under one head.
-struct Row {
-  int64_t query_row, head;
+// What one query sees.
+struct Query {
   Visibility::Range seen;      // by position alone
   const uint64_t* mask_words;  // of the user's mask, or null
+
+  // The keys among [first_key, first_key + kKeyBlock): one bit each.
+  uint64_t seen_bits(int64_t first_key) const {
+    const int64_t begin = std::clamp<int64_t>(seen.begin - first_key, 0, kKeyBlock);
+    const int64_t end = std::clamp<int64_t>(seen.end - first_key, 0, kKeyBlock);
+    if (begin >= end) {
+      return 0;
+    }
+    const uint64_t bits = (~uint64_t{0} >> (kKeyBlock - (end - begin))) << begin;
+    return mask_words == nullptr ? bits : bits & mask_words[first_key / kKeyBlock];
+  }
 };
 
-// What the rows of a group see: [any.begin, any.end) holds what any of them does; each of them sees [all.begin, all.end).
+// What several rows see: any of them within `any`, each of them all of `all`.
 struct Sight {
   Visibility::Range any, all;
 };
 
-// The rows of one share at a time, and what each kRowGroup of them see.
-class ShareRows {
+// The queries of a piece, and how they become rows under the heads of a group.
+class PieceRows {
  public:
-  static int64_t groups_for(int64_t rows) { return (rows + kRowGroup - 1) / kRowGroup; }
+  PieceRows(Carver& from, int64_t most_queries, int64_t heads)
+      : queries_(from.take<Query>(most_queries)), sights_(from.take<Sight>(groups_for(most_queries * heads))) {}
 
-  ShareRows(Carver& from, int64_t most_rows)
-      : rows_(from.take<Row>(most_rows)), sights_(from.take<Sight>(groups_for(most_rows))) {}
+  void list(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Piece& piece);
 
-  void list(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Share& share);
-
-  int64_t count() const { return count_; }
-  const Row& operator[](int64_t r) const { return rows_[r]; }
+  int64_t rows() const { return heads_ * query_count_; }
+  int64_t heads() const { return heads_; }
+  int64_t queries() const { return query_count_; }
+  int64_t first_query_row() const { return first_query_row_; }
+  int64_t keys() const { return key_count_; }
+  const Query& query_of(int64_t row) const { return queries_[row % query_count_]; }
   const Sight& sight(int64_t first_row) const { return sights_[first_row / kRowGroup]; }
   const Visibility::Range& seen() const { return seen_; }  // by any row
 
  private:
+  static int64_t groups_for(int64_t rows) { return (rows + kRowGroup - 1) / kRowGroup; }
   void sum_up();
 
-  Row* rows_;
-  Sight* sights_;
-  int64_t count_ = 0;
+  Query* queries_;
+  Sight* sights_;  // of each kRowGroup rows
+  int64_t heads_ = 1, query_count_ = 0, first_query_row_ = 0, key_count_ = 0;
   Visibility::Range seen_{0, 0};
 };
 
-// The keys that the row sees among [first_key, first_key + kKeyBlock): one bit each.
-inline uint64_t seen_bits(const Row& row, int64_t first_key) {
-  const int64_t begin = std::clamp<int64_t>(row.seen.begin - first_key, 0, kKeyBlock);
-  const int64_t end = std::clamp<int64_t>(row.seen.end - first_key, 0, kKeyBlock);
-  if (begin >= end) {
-    return 0;
-  }
-  const uint64_t bits = (~uint64_t{0} >> (kKeyBlock - (end - begin))) << begin;
-  return row.mask_words == nullptr ? bits : bits & row.mask_words[first_key / kKeyBlock];
-}
-
-// The random rows that dropout draws from; nothing without dropout.
-void draw_rows(const AttentionSettings& settings, const ShareRows& rows, RowRandom* random);
-
-constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
-constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
+// The random rows that dropout draws from, when the first of the piece's heads is `first_head`; nothing without dropout.
+void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random);
 
 }  // namespace heed::cpu

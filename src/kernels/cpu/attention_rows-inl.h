@@ -77,25 +77,33 @@ HWY_INLINE Vec largest_score(const float* scores, uint64_t seen, Span vectors) {
 }
 
 // A row's scores become p = 2^(s - maximum) of seen and kept keys, zero elsewhere. Returns lane by lane the sum of p over
-// all seen keys, kept or not.
-HWY_INLINE Vec exponentials(float* scores, Vec maximum, int64_t keys, uint64_t seen, Span vectors, uint64_t kept) {
+// all seen keys, kept or not. The first function is for rows that see the whole block.
+template <class Keep>
+HWY_INLINE Vec exponentials_of_all(float* scores, Vec maximum, const Keep& keep) {
   Vec sum = hn::Zero(Floats());
-  if (seen == kAllKeys && kept == kAllKeys) {
 #pragma GCC unroll 4
-    for (int64_t v = 0; v < kBlockVectors; ++v) {
-      const Vec p = exp2_of(hn::Sub(load(scores + v * kLanes), maximum));
-      sum = hn::Add(sum, p);
-      store(p, scores + v * kLanes);
-    }
-    return sum;
+  for (int64_t v = 0; v < kBlockVectors; ++v) {
+    const Vec p = exp2_of(hn::Sub(load(scores + v * kLanes), maximum));
+    sum = hn::Add(sum, p);
+    store(keep(v, p), scores + v * kLanes);
   }
+  return sum;
+}
+
+HWY_INLINE Vec exponentials(float* scores, Vec maximum, int64_t keys, uint64_t seen, Span vectors, uint64_t kept) {
+  const auto keep = [kept](int64_t v, Vec p) { return hn::IfThenElseZero(mask_of(kept, v), p); };
+  if (seen == kAllKeys) {
+    return kept == kAllKeys ? exponentials_of_all(scores, maximum, [](int64_t, Vec p) { return p; })
+                            : exponentials_of_all(scores, maximum, keep);
+  }
+  Vec sum = hn::Zero(Floats());
   for (int64_t v = 0; v < vectors_for(keys); ++v) {
     Vec p = hn::Zero(Floats());
     if (v >= vectors.begin && v < vectors.end) {
       p = hn::IfThenElseZero(mask_of(seen, v), exp2_of(hn::Sub(load(scores + v * kLanes), maximum)));
       sum = hn::Add(sum, p);
     }
-    store(hn::IfThenElseZero(mask_of(kept, v), p), scores + v * kLanes);
+    store(keep(v, p), scores + v * kLanes);
   }
   return sum;
 }

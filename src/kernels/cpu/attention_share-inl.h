@@ -19,12 +19,12 @@ namespace heed::cpu::HWY_NAMESPACE {
 
 // Which of the keys the rows see, and hence which vectors of scores there are.
 struct Meeting {
-  Meeting(const ShareRows& all_rows, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
+  Meeting(const PieceRows& piece, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
       : first_row(first_of_rows),
-        rows(std::min(kRowGroup, all_rows.count() - first_of_rows)),
+        rows(std::min(kRowGroup, piece.rows() - first_of_rows)),
         first_key(first_of_keys),
         keys(key_count) {
-    const Sight& sight = all_rows.sight(first_row);
+    const Sight& sight = piece.sight(first_row);
     if (sight.all.begin <= first_key && sight.all.end >= first_key + keys) {
       seen_by_any = kAllKeys >> (kKeyBlock - keys);
       std::fill_n(seen, rows, seen_by_any);
@@ -33,7 +33,7 @@ struct Meeting {
       std::fill_n(seen, rows, 0);
       std::fill_n(vectors, rows, Span{0, 0});
     } else {
-      look(all_rows);
+      look(piece);
     }
   }
 
@@ -65,10 +65,10 @@ struct Meeting {
     return {static_cast<uint8_t>(needed.begin / kLanes), static_cast<uint8_t>(vectors_for(needed.end))};
   }
 
-  void look(const ShareRows& all_rows) {
+  void look(const PieceRows& piece) {
     uint64_t seen_by_all = kAllKeys;
     for (int64_t r = 0; r < rows; ++r) {
-      seen[r] = seen_bits(all_rows[first_row + r], first_key);
+      seen[r] = piece.query_of(first_row + r).seen_bits(first_key);
       seen_by_all &= seen[r];
       seen_by_any |= seen[r];
     }
@@ -89,15 +89,12 @@ inline void multiply_meeting(const Meeting& meeting, int64_t width, int64_t left
     const Span vectors = meeting.vectors[first];
     for (end = first + 1; end < meeting.rows && meeting.vectors[end] == vectors; ++end) {
     }
-    float* const out = to + first * kKeyBlock;
     for (int64_t panel = 0; panel < panels_for(width); ++panel) {
-      product(
-          end - first, vectors.begin, vectors.end - vectors.begin,
-          LeftRows{left + (panel * left_panel_rows + meeting.first_row + first) * kPanel},
-          right + panel * kPanel * kKeyBlock,
-          [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
-          [out, panel](int64_t r, int64_t v) { return panel == 0 ? hn::Zero(Floats()) : load(panel_at(out, r, v)); },
-          [out](int64_t r, int64_t v, Vec sum) { store(sum, panel_at(out, r, v)); });
+      product(end - first, vectors.begin, vectors.end - vectors.begin,
+              LeftRows{left + (panel * left_panel_rows + meeting.first_row + first) * kPanel},
+              right + panel * kPanel * kKeyBlock,
+              [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
+              Sums{to + first * kKeyBlock, panel == 0 ? Sums::Start::zero : Sums::Start::former});
     }
   }
 }

@@ -45,21 +45,39 @@ struct Steps {
   int64_t begin, end;
 };
 
-// One register tile: for each row r and vector v, finish(r, v, init(r, v) + sum over steps of left(r, step) * right(step, v)).
-// `first_row` is added to the row that `init` and `finish` are told.
-template <int kRows, int kVectors, class LeftOperand, class Init, class Finish>
-HWY_NOINLINE void tile(int64_t first_row, LeftOperand left, const float* HWY_RESTRICT right, Steps steps,
-                       const Init& init, const Finish& finish) {
+// What a product does to the panel it is written to. With `decay`, one factor a row, the former contents are multiplied
+// by it before the sum is added; without, they are added to as they are.
+struct Sums {
+  enum class Start : uint8_t { zero, former };
+
+  float* panel;
+  Start start = Start::zero;
+  const float* decay = nullptr;
+};
+
+// One register tile: to(r, v) = start + sum over steps of left(r, step) * right(step, v), step after step.
+template <int kRows, int kVectors, class LeftOperand>
+HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps steps, Sums to) {
   const Floats d;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = init(first_row + r, v);
+      sums[r][v] = to.start == Sums::Start::zero ? hn::Zero(d) : hn::Load(d, to.panel + r * kPanel + v * kLanes);
     }
   }
-  const float* a = left.at(first_row, steps.begin);
+  if (to.decay != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const Vec factor = hn::Set(d, to.decay[r]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::Mul(sums[r][v], factor);
+      }
+    }
+  }
+  const float* a = left.at(0, steps.begin);
   right += steps.begin * kPanel;
   for (int64_t step = steps.begin; step < steps.end; ++step) {
     Vec b[kVectors];
@@ -82,51 +100,52 @@ HWY_NOINLINE void tile(int64_t first_row, LeftOperand left, const float* HWY_RES
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      finish(first_row + r, v, sums[r][v]);
+      hn::Store(sums[r][v], d, to.panel + r * kPanel + v * kLanes);
     }
   }
 }
 
 // Takes as many tiles of kRows rows as fit, then goes on with the next smaller size.
-template <int kRows, int kVectors, class LeftOperand, class StepsOf, class Init, class Finish>
-HWY_INLINE void row_tiles(int64_t first_row, int64_t rows, LeftOperand left, const float* right, const StepsOf& steps_of,
-                          const Init& init, const Finish& finish) {
+template <int kRows, int kVectors, class LeftOperand, class StepsOf>
+HWY_INLINE void row_tiles(int64_t row, int64_t rows, LeftOperand left, const float* right, const StepsOf& steps_of,
+                          Sums to) {
   if constexpr (kRows <= max_rows(kVectors)) {
-    for (; rows - first_row >= kRows; first_row += kRows) {
-      tile<kRows, kVectors>(first_row, left, right, steps_of(first_row, kRows), init, finish);
+    for (; rows - row >= kRows; row += kRows) {
+      const float* const decay = to.decay == nullptr ? nullptr : to.decay + row;
+      tile<kRows, kVectors>(LeftOperand{left.at(row, 0)}, right, steps_of(row, kRows),
+                            Sums{to.panel + row * kPanel, to.start, decay});
     }
   }
   if constexpr (kRows > 1) {
     constexpr int kNext = kRows == 16 ? 12 : kRows == 12 ? 8 : kRows == 8 ? 6 : kRows == 6 ? 4 : kRows - 1;
-    if (first_row < rows) {
-      row_tiles<kNext, kVectors>(first_row, rows, left, right, steps_of, init, finish);
+    if (row < rows) {
+      row_tiles<kNext, kVectors>(row, rows, left, right, steps_of, to);
     }
   }
 }
 
 // Rows [0, rows) and vectors [first_vector, first_vector + vectors) of a product, where steps_of(row, count) says which
 // steps the rows [row, row + count) need.
-template <class LeftOperand, class StepsOf, class Init, class Finish>
+template <class LeftOperand, class StepsOf>
 HWY_INLINE void product(int64_t rows, int64_t first_vector, int64_t vectors, LeftOperand left, const float* right,
-                        const StepsOf& steps_of, const Init& init, const Finish& finish) {
-  for (int64_t v = first_vector, rest = vectors; rest > 0; v += kMaxVectors, rest -= kMaxVectors) {
-    const auto init_here = [&init, v](int64_t r, int64_t w) { return init(r, v + w); };
-    const auto finish_here = [&finish, v](int64_t r, int64_t w, Vec sum) { finish(r, v + w, sum); };
-    const float* const b = right + v * kLanes;
+                        const StepsOf& steps_of, Sums to) {
+  right += first_vector * kLanes;
+  to.panel += first_vector * kLanes;
+  for (; vectors > 0; vectors -= kMaxVectors, right += kMaxVectors * kLanes, to.panel += kMaxVectors * kLanes) {
     if constexpr (kMaxVectors >= 4) {
-      if (rest >= 4) {
-        row_tiles<16, 4>(0, rows, left, b, steps_of, init_here, finish_here);
+      if (vectors >= 4) {
+        row_tiles<16, 4>(0, rows, left, right, steps_of, to);
         continue;
       }
-      if (rest == 3) {
-        row_tiles<16, 3>(0, rows, left, b, steps_of, init_here, finish_here);
+      if (vectors == 3) {
+        row_tiles<16, 3>(0, rows, left, right, steps_of, to);
         continue;
       }
     }
-    if (rest >= 2) {
-      row_tiles<16, 2>(0, rows, left, b, steps_of, init_here, finish_here);
+    if (vectors >= 2) {
+      row_tiles<16, 2>(0, rows, left, right, steps_of, to);
     } else {
-      row_tiles<16, 1>(0, rows, left, b, steps_of, init_here, finish_here);
+      row_tiles<16, 1>(0, rows, left, right, steps_of, to);
     }
   }
 }

@@ -106,7 +106,7 @@ TEST_P(ThreadsCpu, Loss) {
     logits.x = random(storage(), rows, 1500, 48, 3.0);
     expect_same_bits([&](Backend& backend) -> std::vector<Guarded> {
       const auto a = c.forward(backend, types()), b = logits.of_logits(backend, types());
-      return {a.losses, a.d_logits, b.losses, b.d_logits};
+      return {a.losses, a.d_logits, b.losses, b.d_logits, logits.log_probs(backend, types())};
     });
   }
 }

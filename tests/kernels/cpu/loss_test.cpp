@@ -14,6 +14,7 @@ class CpuLoss : public CpuTest {
     const auto actual = c.of_logits(cpu(), types()), expected = c.of_logits(oracle(), kOracleTypes);
     EXPECT_TRUE(close(actual.losses, expected.losses, kF32));
     EXPECT_TRUE(close(actual.d_logits, expected.d_logits, stored()));
+    EXPECT_TRUE(close(c.log_probs(cpu(), types()), c.log_probs(oracle(), kOracleTypes), kF32));
   }
   LossCase make_case(int64_t rows, int64_t in, int64_t vocabulary) {
     return LossCase::make(types(), rows, in, vocabulary);
@@ -74,6 +75,9 @@ TEST_P(CpuLoss, LogitsFarApartStayFinite) {
     }
   }
   expect_same(c);
+  LossCase logits = c;
+  logits.x = random(storage(), 9, 300, 47, 500.0);
+  expect_same_of_logits(logits);
 }
 
 TEST_P(CpuLoss, ARowIsTheSameBitsAloneAndAmongOthers) {
@@ -85,6 +89,7 @@ TEST_P(CpuLoss, ARowIsTheSameBitsAloneAndAmongOthers) {
     logits.x = random(storage(), 300, vocabulary, 48, 3.0);
     expect_same_rows(logits, 300, [&](const LossCase& part) { return part.of_logits(cpu(), types()).losses; });
     expect_same_rows(logits, 300, [&](const LossCase& part) { return part.of_logits(cpu(), types()).d_logits; });
+    expect_same_rows(logits, 300, [&](const LossCase& part) { return part.log_probs(cpu(), types()); });
   }
 }
 

@@ -55,6 +55,21 @@ TEST(ReferenceLoss, KnownValuesAndIgnoredTargets) {
   EXPECT_EQ(result.losses.get(1, 1), 0.0);
 }
 
+TEST(ReferenceLoss, LogProbabilitiesAreTheLogitsLessTheirLogSumExp) {
+  ReferenceBackend backend;
+  const LossCase c{.x = random(DType::f64, 3, 7, 61, 300.0), .targets = integers({4, 0, 6}), .smoothing = 0.0};
+  const Guarded log_probs = c.log_probs(backend, kOracleTypes);
+  const auto losses = c.of_logits(backend, kOracleTypes).losses;
+  for (int64_t r = 0; r < 3; ++r) {
+    double sum = 0.0;
+    for (int64_t column = 0; column < 7; ++column) {
+      sum += std::exp(log_probs.get(r, column));
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-12);
+    EXPECT_NEAR(-log_probs.get(r, static_cast<int64_t>(c.targets.get(0, r))), losses.get(r, 0), 1e-12);
+  }
+}
+
 TEST(ReferenceAdam, OneStepByHand) {
   // From zero moments, m / (1 - b1) = g and sqrt(v / (1 - b2)) = |g|: the first step is the rate, against g's sign.
   ReferenceBackend backend;

@@ -1,0 +1,52 @@
+"""What the tests of the program share: running it, and what every user error must look like."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.environ["HEED_BINARY"]
+SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
+RECIPE = SOURCE / "recipes" / "tutorial-2x2.toml"
+
+
+def heed(*arguments, timeout=60):
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def file(self, name, content):
+        path = self.path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def recipe_with(self, **changes):
+        """The tutorial's recipe with some values replaced; the rest of it stays."""
+        lines = RECIPE.read_text().splitlines()
+        for key, value in changes.items():
+            found = [i for i, line in enumerate(lines) if line.startswith(key + " = ")]
+            if found:
+                lines[found[0]] = f"{key} = {value}"
+            else:
+                lines.append(f"{key} = {value}")
+        return self.file("recipe.toml", "\n".join(lines) + "\n")
+
+    def assert_refused(self, *arguments, mentions=()):
+        """One line on stderr, nothing on stdout, status 2, and the line holds all of `mentions`."""
+        result = heed(*arguments)
+        context = f"heed {' '.join(map(str, arguments))}: status {result.returncode}, {result.stderr!r}"
+        self.assertEqual(result.returncode, 2, context)
+        self.assertEqual(result.stdout, "", context)
+        self.assertEqual(result.stderr.count("\n"), 1, context)
+        self.assertTrue(result.stderr.startswith("heed: "), context)
+        self.assertTrue(result.stderr.endswith("\n"), context)
+        for mention in mentions:
+            self.assertIn(str(mention), result.stderr)
+        return result.stderr

@@ -1,0 +1,113 @@
+"""heed inspect: the parameter table, and every way in which a recipe can be wrong."""
+
+import pathlib
+import re
+import unittest
+
+import heed_cli
+from heed_cli import RECIPE, heed
+
+
+class Inspect(heed_cli.CliTest):
+    def test_the_tutorials_model_has_as_many_parameters_as_counted_by_hand(self):
+        result = heed("inspect", RECIPE)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^parameters\s+14866532$")
+
+    def test_the_table_adds_up_to_its_last_line(self):
+        rows = re.findall(r"(?m)^(\S+)\s+\[([\d, ]+)\]\s+(\d+)$", heed("inspect", RECIPE).stdout)
+        total = 0
+        for name, shape, elements in rows:
+            product = 1
+            for extent in shape.split(", "):
+                product *= int(extent)
+            self.assertEqual(product, int(elements), name)
+            total += product
+        self.assertEqual(total, 14866532)
+        self.assertEqual(len({name for name, _, _ in rows}), len(rows))
+
+    def test_the_printed_architecture_is_a_recipe_for_the_same_model(self):
+        printed = heed("inspect", RECIPE).stdout
+        again = heed("inspect", self.file("again.toml", "[model]\n" + printed.split("\n\n")[0] + "\n"))
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(again.stdout, printed)
+
+
+class WrongRecipes(heed_cli.CliTest):
+    def refuse(self, path, *mentions):
+        return self.assert_refused("inspect", path, mentions=(path, *mentions))
+
+    def test_an_unknown_key_is_named_with_its_line_and_the_nearest_one(self):
+        path = self.file("key.toml", "[model]\nmodel = 8\nencoder_layer = 3\n")
+        self.refuse(path, "key.toml:3:", "'encoder_layer'", "'encoder_layers'")
+
+    def test_an_unknown_table_is_named(self):
+        self.refuse(self.file("table.toml", "[modell]\nmodel = 8\n"), "'modell'", "'model'")
+
+    def test_heads_that_do_not_divide_the_model_name_both(self):
+        self.refuse(self.recipe_with(heads=7), "heads 7 does not divide model 512")
+
+    def test_a_value_of_the_wrong_type_names_key_type_and_line(self):
+        self.refuse(self.file("type.toml", "[model]\nmodel = \"wide\"\n"), "type.toml:2:", "model must be an integer")
+
+    def test_a_name_that_is_not_one_of_a_few_lists_them(self):
+        self.refuse(self.recipe_with(activation='"sigmoid"'), "sigmoid", "relu, gelu, gelu-tanh, silu")
+
+    def test_a_missing_file_is_named(self):
+        self.refuse(self.path / "absent.toml", "No such file")
+
+    def test_a_folder_is_named(self):
+        self.refuse(self.path, "directory")
+
+    def test_an_empty_file_lacks_the_table(self):
+        self.refuse(self.file("empty.toml", ""), "[model]")
+
+    def test_invalid_toml_names_the_line(self):
+        self.refuse(self.file("invalid.toml", "[model]\nmodel = \n"), "invalid.toml:2:")
+        self.refuse(self.file("twice.toml", "[model]\nmodel = 1\nmodel = 2\n"), "twice.toml:3:")
+        self.refuse(self.file("open.toml", "[model\n"), "open.toml:1:")
+
+    def test_bytes_that_are_no_text_at_all(self):
+        self.refuse(self.file("random.toml", bytes((i * 197 + 31) % 256 for i in range(4096))))
+        self.refuse(self.file("zeros.toml", bytes(4096)))
+        self.refuse(self.file("program.toml", pathlib.Path(heed_cli.BINARY).read_bytes()[:65536]))
+
+    def test_deep_nesting_does_not_overflow_the_stack(self):
+        self.refuse(self.file("deep.toml", "[model]\nmodel = " + "[" * 100000 + "]" * 100000 + "\n"))
+
+    def test_numbers_that_no_machine_holds(self):
+        self.refuse(self.recipe_with(model="99999999999999999999999"))
+        self.refuse(self.recipe_with(epsilon="nan"), "epsilon")
+        self.refuse(self.recipe_with(epsilon="inf"), "epsilon")
+        self.refuse(self.recipe_with(branch_dropout="nan"), "branch_dropout")
+        self.refuse(self.recipe_with(branch_dropout="1.0"), "branch_dropout")
+
+
+class HugeSizes(heed_cli.CliTest):
+    """Refused at once: a size that is a slip must not be tried first."""
+
+    def test_one_extent(self):
+        for key in ("model", "inner", "heads", "source_vocabulary", "target_vocabulary", "longest"):
+            with self.subTest(key):
+                self.assert_refused("inspect", self.recipe_with(**{key: 10000000000}), mentions=("10000000000",))
+
+    def test_a_product_of_extents(self):
+        for changes in ({"model": 16777216, "inner": 16777216}, {"model": 16777216, "source_vocabulary": 16777216},
+                        {"model": 16777216, "longest": 16777216}, {"heads": 16777216, "head_width": 16777216}):
+            with self.subTest(changes):
+                self.assert_refused("inspect", self.recipe_with(**changes), mentions=("parameters",))
+
+    def test_a_stack_of_millions_of_layers(self):
+        for key in ("encoder_layers", "decoder_layers"):
+            with self.subTest(key):
+                self.assert_refused("inspect", self.recipe_with(**{key: 16777216}), mentions=(key, "16777216"))
+
+    def test_less_than_nothing(self):
+        for key in ("model", "inner", "heads", "key_value_heads", "head_width", "encoder_layers", "window",
+                    "source_vocabulary", "longest"):
+            with self.subTest(key):
+                self.assert_refused("inspect", self.recipe_with(**{key: -1}), mentions=("-1",))
+
+
+if __name__ == "__main__":
+    unittest.main()

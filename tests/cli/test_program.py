@@ -1,0 +1,49 @@
+"""The program itself: help, version, and commands that are not there."""
+
+import time
+import unittest
+
+import heed_cli
+from heed_cli import heed
+
+HELP_SECONDS = 0.030
+
+
+class Program(heed_cli.CliTest):
+    def test_help_comes_at_once(self):
+        best = float("inf")
+        for _ in range(20):
+            begin = time.perf_counter()
+            result = heed("--help")
+            best = min(best, time.perf_counter() - begin)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertLessEqual(best, HELP_SECONDS)
+
+    def test_help_names_every_command(self):
+        text = heed("--help").stdout
+        for command in ("bench", "inspect"):
+            self.assertIn(command, text)
+            result = heed(command, "--help")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertIn(command, result.stdout)
+
+    def test_version_is_one_line(self):
+        result = heed("--version")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"\A\d+\.\d+\.\d+\n\Z")
+
+    def test_no_command_is_refused(self):
+        self.assert_refused(mentions=("subcommand",))
+        self.assert_refused("bench", mentions=("subcommand",))
+        self.assert_refused("inspect", mentions=("RECIPE",))
+
+    def test_an_unknown_command_is_refused(self):
+        self.assert_refused("nonsense")
+        self.assert_refused("bench", "nonsense")
+
+    def test_a_name_with_a_line_break_is_still_one_line(self):
+        self.assert_refused("inspect", self.path / "a\nb.toml")
+
+
+if __name__ == "__main__":
+    unittest.main()

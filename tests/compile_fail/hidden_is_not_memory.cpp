@@ -1,0 +1,15 @@
+// A decoder attends to an encoder's memory, which knows where its sequences lie; a hidden state does not.
+#include "models/models.h"
+
+using namespace heed;
+
+Hidden good(Pass& pass, const Seq2Seq& model, const Sequences& source, const Sequences& target) {
+  return model.decode(pass, target, model.encode(pass, source));
+}
+
+#ifdef HEED_BAD
+// expect-error: cannot convert 'const heed::Hidden' .*to 'const heed::Memory&'
+Hidden bad(Pass& pass, const Seq2Seq& model, const Sequences& target, const Hidden& hidden) {
+  return model.decode(pass, target, hidden);
+}
+#endif

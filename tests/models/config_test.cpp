@@ -1,0 +1,116 @@
+#include "models/config.h"
+
+#include <filesystem>
+
+#include "models/model_testing.h"
+
+namespace heed::test {
+namespace {
+
+const std::string kRecipes = std::string(HEED_SOURCE_DIR) + "/recipes/";
+
+void expect_invalid(const std::function<void(ModelConfig&)>& spoil, const std::vector<std::string>& parts) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.validate();
+  spoil(config);
+  expect_error<ConfigError>([&] { config.validate(); }, parts);
+}
+
+TEST(ModelConfig, RefusesWhatDoesNotFitTogetherInWordsThatHelp) {
+  expect_invalid([](auto& c) { c.model = 512, c.heads = 7; }, {"heads 7 does not divide model 512"});
+  expect_invalid([](auto& c) { c.heads = 4, c.key_value_heads = 3; }, {"key_value_heads 3 does not divide heads 4"});
+  expect_invalid([](auto& c) { c.positions = Positions::rotary, c.head_width = 3; }, {"rotary", "3 wide"});
+  expect_invalid([](auto& c) { c.model = 9, c.heads = 3; }, {"sinusoidal", "model is 9"});
+  expect_invalid([](auto& c) { c.tying = Tying::all; }, {"one vocabulary", "source has 11", "target 13"});
+  expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.tying = Tying::all; }, {"seq2seq"});
+}
+
+TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
+  expect_invalid([](auto& c) { c.model = 0; }, {"model is 0", "expected 1"});
+  expect_invalid([](auto& c) { c.encoder_layers = 0; }, {"encoder_layers is 0"});
+  expect_invalid([](auto& c) { c.decoder_layers = 0; }, {"decoder_layers is 0"});
+  expect_invalid([](auto& c) { c.source_vocabulary = 0; }, {"source_vocabulary is 0"});
+  expect_invalid([](auto& c) { c.target_vocabulary = 0; }, {"target_vocabulary is 0"});
+  expect_invalid([](auto& c) { c.branch_dropout = Probability{1.0F}; }, {"branch_dropout is 1"});
+  expect_invalid([](auto& c) { c.inner_dropout = Probability{-0.1F}; }, {"inner_dropout is -0.1"});
+  expect_invalid([](auto& c) { c.epsilon = 0.0; }, {"epsilon is 0"});
+  expect_invalid([](auto& c) { c.rotary_base = std::nan(""); }, {"rotary_base is nan"});
+}
+
+TEST(ModelConfig, RefusesSizesThatMultiplyBeyondAnyMachine) {
+  expect_invalid([](auto& c) { c.inner = c.model = int64_t{1} << 24; }, {"parameters", "at most"});
+  expect_invalid([](auto& c) { c.heads = c.head_width = int64_t{1} << 24; }, {"parameters", "at most"});
+  expect_invalid([](auto& c) { c.encoder_layers = int64_t{1} << 24; }, {"encoder_layers is 16777216"});
+}
+
+TEST(ModelConfig, AnUnknownKeyIsNamedWithItsLineAndTheNearest) {
+  expect_error<ConfigError>([] { parse_model_config("[model]\nmodel = 8\n\nhedas = 2\n", "r.toml"); },
+                            {"r.toml:4: ", "'hedas'", "did you mean 'heads'?"});
+  try {
+    parse_model_config("[model]\nxylophone_quartet = 2\n", "r.toml");
+    ADD_FAILURE();
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::Not(::testing::HasSubstr("did you mean")));
+  }
+}
+
+TEST(ModelConfig, AValueOfTheWrongTypeNamesItsKeyItsLineAndTheRightType) {
+  const auto refuse = [](const std::string& line, const std::vector<std::string>& parts) {
+    expect_error<ConfigError>([&] { parse_model_config("[model]\n" + line + "\n", "r.toml"); }, parts);
+  };
+  refuse("model = 8.5", {"r.toml:2: ", "model must be an integer"});
+  refuse("epsilon = \"small\"", {"r.toml:2: ", "epsilon must be a number"});
+  refuse("activation = 3", {"r.toml:2: ", "activation must be a string"});
+  refuse("gated = 1", {"r.toml:2: ", "gated must be true or false"});
+  refuse("activation = \"sigmoid\"", {"r.toml:2: ", "activation is 'sigmoid'", "relu, gelu, gelu-tanh, silu"});
+  expect_error<ConfigError>([] { parse_model_config("model = 3\n", "r.toml"); }, {"r.toml: ", "no [model] table"});
+}
+
+TEST(ModelConfig, InvalidTomlNamesTheLine) {
+  expect_error<FormatError>([] { parse_model_config("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
+}
+
+TEST(ModelConfig, AWholeNumberWillDoWhereANumberIsWanted) {
+  EXPECT_EQ(parse_model_config("[model]\nsource_vocabulary = 5\ntarget_vocabulary = 5\nrotary_base = 500000\n", "r").rotary_base,
+            500000.0);
+}
+
+TEST(ModelConfig, DescribesItselfAsARecipeForTheSame) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.head_width = 6;
+  config.positions = Positions::rotary;
+  config.gating = Gating::gated;
+  config.norm = NormKind::rms;
+  config.tying = Tying::output;
+  config.epsilon = 1.2345e-7;
+  config.branch_dropout = Probability{0.15F};
+  config.keep = Keep::layer_inputs;
+  for (const ModelConfig& c : {config, small_config(Architecture::seq2seq), small_config(Architecture::encoder)}) {
+    const std::string text = describe(c);
+    const ModelConfig again = parse_model_config("[model]\n" + text, "described");
+    EXPECT_EQ(describe(again), text);
+    EXPECT_EQ(again.branch_dropout, c.branch_dropout);
+    EXPECT_EQ(again.epsilon, c.epsilon);
+    EXPECT_EQ(again.head_width, c.head_width);
+  }
+}
+
+TEST(ModelConfig, FilesThatAreNotThereAreNamed) {
+  expect_error<IoError>([] { read_model_config(kRecipes + "absent.toml"); }, {"absent.toml", "No such file"});
+  expect_error<IoError>([] { read_model_config(kRecipes); }, {"recipes", "directory"});
+}
+
+TEST(ModelConfig, EveryRecipeBuildsAndTheTutorialsHasAsManyParametersAsCountedByHand) {
+  for (const auto& entry : std::filesystem::directory_iterator(kRecipes)) {
+    if (entry.path().extension() != ".toml") {
+      continue;
+    }
+    EXPECT_NO_THROW(read_model_config(entry.path().string())) << entry.path();
+  }
+  ParameterStore store;
+  Seq2Seq(Scope(store), read_model_config(kRecipes + "tutorial-2x2.toml"));
+  EXPECT_EQ(store.elements(), 14866532);
+}
+
+}  // namespace
+}  // namespace heed::test

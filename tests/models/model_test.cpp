@@ -1,0 +1,208 @@
+#include "kernels/cpu/cpu_backend.h"
+#include "models/model_testing.h"
+
+namespace heed::test {
+namespace {
+
+struct Variant {
+  std::string name;
+  ModelConfig config;
+};
+
+ModelConfig llama_like() {
+  ModelConfig c = small_config(Architecture::causal_lm);
+  c.heads = 4;
+  c.key_value_heads = 2;
+  c.positions = Positions::rotary;
+  c.norm = NormKind::rms;
+  c.gating = Gating::gated;
+  c.activation = Activation::silu;
+  c.bias = Bias::none;
+  c.output_bias = Bias::none;
+  c.tying = Tying::output;
+  c.window = 3;
+  c.embedding_scale = EmbeddingScale::none;
+  c.init = InitScheme::normal;
+  c.init_deviation = 0.3;
+  return c;
+}
+
+std::vector<Variant> variants() {
+  ModelConfig post = small_config(Architecture::seq2seq), tied = post, encoder = small_config(Architecture::encoder);
+  post.placement = NormPlacement::post;
+  post.final_norm = FinalNorm::none;
+  post.positions = Positions::learned;
+  tied.tying = Tying::all;
+  tied.target_vocabulary = tied.source_vocabulary;
+  tied.keep = Keep::layer_inputs;
+  encoder.activation = Activation::gelu;
+  encoder.tying = Tying::output;
+  return {{"Seq2Seq", small_config(Architecture::seq2seq)},
+          {"Seq2SeqPostNorm", post},
+          {"Seq2SeqTiedAndCheckpointed", tied},
+          {"CausalLM", small_config(Architecture::causal_lm)},
+          {"CausalLMGroupedRotaryGated", llama_like()},
+          {"EncoderOnly", encoder}};
+}
+
+class Model : public ::testing::TestWithParam<Variant> {};
+
+// A handful of elements of every parameter, drawn at random.
+TEST_P(Model, GradientsAgreeWithDifferences) {
+  constexpr double kStep = 1e-5, kScale = 0.25;
+  const auto backend = make_reference_backend();
+  AnyModel model(*backend, DType::f64, GetParam().config);
+  const ModelBatch batch = ModelBatch::small();
+  model.backward(batch, kScale);
+  for (const auto& parameter : model.store().all()) {
+    const View master = parameter->master();
+    const RandomKey key = RandomKey{3}.derive(parameter->name());
+    for (uint64_t draw = 0; draw < 4; ++draw) {
+      const auto e = static_cast<int64_t>(uniform_draw(key, draw) * static_cast<double>(master.elements()));
+      const int64_t r = e / master.columns(), c = e % master.columns();
+      const double value = get(master, r, c);
+      set(master, r, c, value + kStep);
+      const double above = model.training_loss(batch);
+      set(master, r, c, value - kStep);
+      const double below = model.training_loss(batch);
+      set(master, r, c, value);
+      const double expected = kScale * (above - below) / (2.0 * kStep);
+      EXPECT_NEAR(get(parameter->gradient(), r, c), expected, 2e-7 * (1.0 + std::abs(expected)))
+          << parameter->name() << " (" << r << ", " << c << ")";
+    }
+  }
+  EXPECT_EQ(backend->arena().bytes_in_use(), 0);
+}
+
+// One rounding is 6e-8; sums are short here.
+TEST_P(Model, OnTheProcessorAgreesWithTheReference) {
+  const auto reference = make_reference_backend();
+  const auto cpu = make_cpu_backend(1);
+  AnyModel exact(*reference, DType::f64, GetParam().config), rounded(*cpu, DType::f32, GetParam().config);
+  const ModelBatch batch = ModelBatch::small();
+  EXPECT_NEAR(rounded.backward(batch), exact.backward(batch), 1e-4);
+  for (const auto& parameter : exact.store().all()) {
+    const std::vector<double> expected = values_of(parameter->gradient());
+    const std::vector<double> found = values_of(rounded.store().find(parameter->name()).gradient());
+    double largest = 0.0, worst = 0.0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      largest = std::max(largest, std::abs(expected[i]));
+      worst = std::max(worst, std::abs(found[i] - expected[i]));
+    }
+    EXPECT_LE(worst, 3e-5 * (1e-2 + largest)) << parameter->name();
+  }
+}
+
+TEST_P(Model, TheSameStepGivesTheSameBitsOnAnyNumberOfThreads) {
+  const ModelBatch batch = ModelBatch::small();
+  for (const DType storage : {DType::f32, DType::bf16}) {
+    std::vector<double> expected;
+    for (const int threads : {1, 1, 2}) {
+      const auto backend = make_cpu_backend(threads);
+      AnyModel model(*backend, storage, GetParam().config);
+      for (int step = 0; step < 2; ++step) {
+        const double loss = model.backward(batch);
+        std::vector<double> found = model.gradients();
+        found.push_back(loss);
+        if (expected.empty()) {
+          expected = found;
+        }
+        EXPECT_TRUE(same_bits(found, expected)) << name_of(storage) << ", " << threads << " threads, step " << step;
+      }
+      EXPECT_EQ(backend->arena().bytes_in_use(), 0);
+    }
+  }
+}
+
+TEST_P(Model, CheckpointingItsLayersChangesNoBit) {
+  ModelConfig kept = GetParam().config, replayed = kept;
+  kept.keep = Keep::activations;
+  replayed.keep = Keep::layer_inputs;
+  const auto backend = make_cpu_backend(1);
+  AnyModel a(*backend, DType::f32, kept), b(*backend, DType::f32, replayed);
+  const ModelBatch batch = ModelBatch::small();
+  EXPECT_EQ(a.backward(batch), b.backward(batch));
+  EXPECT_TRUE(same_bits(a.gradients(), b.gradients()));
+}
+
+std::string name_of_variant(const ::testing::TestParamInfo<Variant>& test) { return test.param.name; }
+INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(variants()), name_of_variant);
+
+// ---- a sentence's result does not depend on its company ----
+
+std::vector<double> seq2seq_logits(const AnyModel& model, Pass& pass, const TokenLists& sources,
+                                   const TokenLists& targets, size_t wanted) {
+  const Sequences source(sources), target(targets);
+  const Memory memory = model.seq2seq().encode(pass, source);
+  const Logits logits = model.seq2seq().logits(pass, model.seq2seq().decode(pass, target, memory));
+  const auto s = static_cast<int64_t>(wanted);
+  return values_of(logits.var().value().row_range(target.segments().begin(s), target.segments().length(s)));
+}
+
+// Many sequences, so that rows fall on either side of every block that a kernel cuts.
+TokenLists random_lists(size_t count, uint64_t stream) {
+  const RandomKey key = RandomKey{8}.derive(stream);
+  TokenLists lists;
+  uint64_t draw = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto length = static_cast<size_t>(1.0 + uniform_draw(key, draw++) * 14.0);
+    std::vector<int32_t> list;
+    for (size_t t = 0; t < length; ++t) {
+      list.push_back(static_cast<int32_t>(uniform_draw(key, draw++) * 11.0));
+    }
+    lists.push_back(std::move(list));
+  }
+  return lists;
+}
+
+TEST(BatchComposition, DoesNotChangeASequencesLogitsByABit) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.model = 64;
+  config.inner = 96;
+  config.heads = 4;
+  const TokenLists sources = random_lists(23, 1), targets = random_lists(23, 2);
+  const TokenLists reversed_sources(sources.rbegin(), sources.rend()), reversed_targets(targets.rbegin(), targets.rend());
+  for (const DType storage : {DType::f32, DType::bf16}) {
+    for (const int threads : {1, 2}) {
+      const auto backend = make_cpu_backend(threads);
+      const AnyModel model(*backend, storage, config);
+      Pass pass = Pass::infer(*backend, storage);
+      for (const size_t s : {size_t{0}, size_t{7}, size_t{22}}) {
+        const auto alone = seq2seq_logits(model, pass, {sources[s]}, {targets[s]}, 0);
+        const auto together = seq2seq_logits(model, pass, sources, targets, s);
+        const auto backwards = seq2seq_logits(model, pass, reversed_sources, reversed_targets, 22 - s);
+        EXPECT_TRUE(same_bits(alone, together)) << name_of(storage) << ", sequence " << s;
+        EXPECT_TRUE(same_bits(alone, backwards)) << name_of(storage) << ", sequence " << s;
+      }
+    }
+  }
+}
+
+// Causal: what follows a token does not change its logits.
+TEST(CausalLM, APrefixHasTheSameLogitsAsInTheWhole) {
+  const auto backend = make_reference_backend();
+  const AnyModel model(*backend, DType::f64, small_config(Architecture::causal_lm));
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const auto logits = [&](const std::vector<int32_t>& tokens) {
+    const Sequences sequences(TokenLists{tokens});
+    const Logits z = model.causal_lm().logits(pass, model.causal_lm().hidden(pass, sequences));
+    return values_of(z.var().value().row_range(0, 3));
+  };
+  EXPECT_EQ(logits({1, 2, 3}), logits({1, 2, 3, 4, 5}));
+  EXPECT_NE(logits({1, 2, 3}), logits({9, 2, 3}));
+}
+
+TEST(Tying, SharesOneTableBetweenEmbeddingsAndOutput) {
+  const auto count = [](Tying tying) {
+    const auto backend = make_reference_backend();
+    ModelConfig config = small_config(Architecture::seq2seq);
+    config.target_vocabulary = config.source_vocabulary;
+    config.tying = tying;
+    return AnyModel(*backend, DType::f64, config).store().elements();
+  };
+  EXPECT_EQ(count(Tying::none) - count(Tying::output), 11 * 8);
+  EXPECT_EQ(count(Tying::output) - count(Tying::all), 11 * 8);
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -1,0 +1,98 @@
+// Small models of all three kinds with a batch, on any backend.
+#pragma once
+
+#include <optional>
+
+#include "models/models.h"
+#include "ops/op_testing.h"
+
+namespace heed::test {
+
+// Every sublayer there is, in as few columns as show it.
+inline ModelConfig small_config(Architecture architecture) {
+  return {.architecture = architecture,
+          .model = 8,
+          .inner = 12,
+          .heads = 2,
+          .encoder_layers = 2,
+          .decoder_layers = 2,
+          .source_vocabulary = 11,
+          .target_vocabulary = 13,
+          .longest = 16};
+}
+
+using TokenLists = std::vector<std::vector<int32_t>>;
+
+struct ModelBatch {
+  PairBatch pairs;
+  TokenBatch tokens;
+
+  static ModelBatch small() {
+    const TokenLists source{{1, 2, 3, 4}, {5, 6}, {7, 8, 9}}, target{{1, 2, 3}, {4, 5, 6, 7}, {8, 9}};
+    const Targets expected({2, 3, 0, 5, Targets::kIgnored, 7, 0, 9, 0});
+    const Targets themselves({1, -1, 3, -1, -1, 6, 7, -1, 9});
+    return {{Sequences(source), Sequences(target), expected}, {Sequences(source), themselves}};
+  }
+};
+
+class AnyModel {
+ public:
+  AnyModel(Backend& backend, DType storage, const ModelConfig& config, uint64_t seed = 1)
+      : backend_(backend), storage_(storage) {
+    config.validate();
+    const Scope scope(store_);
+    switch (config.architecture) {
+      case Architecture::seq2seq:
+        seq2seq_.emplace(scope, config);
+        break;
+      case Architecture::causal_lm:
+        causal_lm_.emplace(scope, config);
+        break;
+      case Architecture::encoder:
+        encoder_.emplace(scope, config);
+        break;
+    }
+    store_.allocate(backend, storage, ParameterStore::Gradients::wanted);
+    store_.initialize(backend, seed);
+  }
+
+  ParameterStore& store() { return store_; }
+  const Seq2Seq& seq2seq() const { return *seq2seq_; }
+  const CausalLM& causal_lm() const { return *causal_lm_; }
+
+  TokenLosses loss(Pass& pass, const ModelBatch& batch) const {
+    constexpr Smoothing kSmoothing{0.1F};
+    if (seq2seq_) {
+      return seq2seq_->loss(pass, batch.pairs, kSmoothing);
+    }
+    return causal_lm_ ? causal_lm_->loss(pass, batch.tokens, kSmoothing) : encoder_->loss(pass, batch.tokens, kSmoothing);
+  }
+
+  // Loss and, in the store, gradients of one training pass.
+  double backward(const ModelBatch& batch, double scale = 1.0) {
+    store_.begin_update();
+    Tape tape;
+    Pass pass = Pass::train(backend_, storage_, tape, RandomKey{5});
+    const TokenLosses losses = loss(pass, batch);
+    tape.backward(backend_, scale);
+    store_.finish_update(backend_);
+    return losses.total_smoothed();
+  }
+  // The loss alone, under the same dropout.
+  double training_loss(const ModelBatch& batch) const {
+    Tape tape;
+    Pass pass = Pass::train(backend_, storage_, tape, RandomKey{5});
+    return loss(pass, batch).total_smoothed();
+  }
+  std::vector<double> gradients() const { return values_of(store_.gradients()); }
+
+ private:
+  Backend& backend_;
+  DType storage_;
+  ParameterStore store_;
+  std::optional<Seq2Seq> seq2seq_;
+  std::optional<CausalLM> causal_lm_;
+  std::optional<EncoderOnly> encoder_;
+};
+
+}  // namespace heed::test

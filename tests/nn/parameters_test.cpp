@@ -1,0 +1,187 @@
+#include "nn/parameters.h"
+
+#include <numbers>
+
+#include "nn/embedding.h"
+#include "nn/layers.h"
+#include "ops/op_testing.h"
+
+namespace heed::test {
+namespace {
+
+struct Moments {
+  double mean = 0.0, deviation = 0.0, largest = 0.0;
+};
+
+Moments moments_of(const std::vector<double>& values) {
+  Moments m;
+  for (const double v : values) {
+    m.mean += v / static_cast<double>(values.size());
+    m.largest = std::max(m.largest, std::abs(v));
+  }
+  for (const double v : values) {
+    m.deviation += (v - m.mean) * (v - m.mean) / static_cast<double>(values.size());
+  }
+  m.deviation = std::sqrt(m.deviation);
+  return m;
+}
+
+class Store : public ::testing::Test {
+ protected:
+  std::unique_ptr<Backend> backend_ = make_reference_backend();
+  ParameterStore store_;
+  Scope scope_{store_};
+
+  std::vector<double> values(std::string_view name) { return values_of(store_.find(name).master()); }
+  void start(uint64_t seed = 1) {
+    store_.allocate(*backend_, DType::f64, ParameterStore::Gradients::wanted);
+    store_.initialize(*backend_, seed);
+  }
+};
+
+TEST_F(Store, XavierFillsItsBoundEvenlyInEveryStackedPart) {
+  constexpr int64_t kIn = 96, kOut = 64, kParts = 3;
+  store_.add("stacked", {kParts * kOut, kIn}, Initialization::xavier_uniform(kParts));
+  start();
+  const double bound = std::sqrt(6.0 / (kIn + kOut));
+  const std::vector<double> all = values("stacked");
+  for (int64_t part = 0; part < kParts; ++part) {
+    const std::vector<double> one(all.begin() + part * kOut * kIn, all.begin() + (part + 1) * kOut * kIn);
+    const Moments m = moments_of(one);
+    EXPECT_LE(m.largest, bound);
+    EXPECT_GT(m.largest, 0.99 * bound);
+    EXPECT_NEAR(m.deviation, bound / std::numbers::sqrt3, 0.02 * bound);
+    EXPECT_NEAR(m.mean, 0.0, 4.0 * m.deviation / std::sqrt(kOut * kIn));
+  }
+}
+
+TEST_F(Store, NormalHasItsDeviationAndZerosAndOnesAreThose) {
+  store_.add("normal", {100, 100}, Initialization::normal(0.02));
+  store_.add("zeros", {7}, Initialization::zeros());
+  store_.add("ones", {7}, Initialization::ones());
+  start();
+  const Moments m = moments_of(values("normal"));
+  EXPECT_NEAR(m.deviation, 0.02, 0.0005);
+  EXPECT_NEAR(m.mean, 0.0, 0.0008);
+  EXPECT_GT(m.largest, 0.06);
+  EXPECT_EQ(values("zeros"), std::vector<double>(7, 0.0));
+  EXPECT_EQ(values("ones"), std::vector<double>(7, 1.0));
+}
+
+TEST(Parameters, BeginTheSameWhateverElseTheModelHolds) {
+  const auto backend = make_reference_backend();
+  const auto begin = [&](const std::vector<std::string>& names, uint64_t seed) {
+    ParameterStore store;
+    for (const std::string& name : names) {
+      store.add(name, {5, 3}, Initialization::normal(1.0));
+    }
+    store.allocate(*backend, DType::f64, ParameterStore::Gradients::none);
+    store.initialize(*backend, seed);
+    return values_of(store.find("b").master());
+  };
+  EXPECT_EQ(begin({"a", "b"}, 1), begin({"b", "c", "d"}, 1));
+  EXPECT_NE(begin({"b"}, 1), begin({"b"}, 2));
+}
+
+TEST_F(Store, GradientsThatNothingContributedToAreZeroOnceAnUpdateIsFinished) {
+  const Parameter& used = store_.add("used", {3, 4}, Initialization::normal(1.0));
+  const Parameter& unused = store_.add("unused", {3, 4}, Initialization::normal(1.0));
+  start();
+  backend_->fill(store_.gradients(), 7.0);
+  store_.begin_update();
+  Tape tape;
+  Pass pass = Pass::train(*backend_, DType::f64, tape, RandomKey{1});
+  const Var x = make_var(*backend_, random_tensor({2, 4}, 1).view());
+  output_loss(pass, Hidden(x), {&used, nullptr}, Targets({1, 2}), Smoothing{});
+  tape.backward(*backend_);
+  const std::vector<double> contributed = values_of(used.gradient());
+  store_.finish_update(*backend_);
+  EXPECT_EQ(values_of(unused.gradient()), std::vector<double>(12, 0.0));
+  EXPECT_EQ(values_of(used.gradient()), contributed);
+  EXPECT_NE(contributed, std::vector<double>(12, 7.0));
+}
+
+TEST_F(Store, LaysParametersApartFromEachOtherInReverse) {
+  store_.add("first", {3, 5}, Initialization::ones());
+  store_.add("second", {7}, Initialization::ones());
+  start();
+  EXPECT_EQ(store_.elements(), 22);
+  const double* const first = host<double>(store_.find("first").master()).data;
+  const double* const second = host<double>(store_.find("second").master()).data;
+  EXPECT_LE(second + 7, first);
+  EXPECT_LE(first + 15, host<double>(store_.masters()).data + store_.masters().elements());
+}
+
+TEST_F(Store, RefusesTheSameNameTwiceAndNamesThatAreNotThere) {
+  store_.add("a.weight", {2}, Initialization::zeros());
+  expect_error<InternalError>([&] { store_.add("a.weight", {2}, Initialization::zeros()); }, {"a.weight", "twice"});
+  expect_error<ConfigError>([&] { store_.find("b.weight"); }, {"parameters: ", "b.weight"});
+  start();
+  expect_error<InternalError>([&] { store_.add("late", {2}, Initialization::zeros()); }, {"late", "memory"});
+}
+
+TEST_F(Store, RefreshCopiesMastersIntoTheStorageType) {
+  const auto backend = make_reference_backend(DType::f32);
+  store_.add("w", {4, 5}, Initialization::normal(1.0));
+  store_.allocate(*backend, DType::bf16, ParameterStore::Gradients::none);
+  store_.initialize(*backend, 1);
+  const Parameter& w = store_.find("w");
+  EXPECT_TRUE(w.gradient().empty());
+  ASSERT_EQ(w.weight().matrix.type(), DType::bf16);
+  for (int64_t r = 0; r < 4; ++r) {
+    for (int64_t c = 0; c < 5; ++c) {
+      const auto master = static_cast<float>(get(w.master(), r, c));
+      EXPECT_EQ(get(w.weight().matrix, r, c), static_cast<double>(static_cast<float>(bf16(master))));
+    }
+  }
+}
+
+// ---- counts ----
+
+int64_t encoder_layer_parameters(Bias bias, Gating gating, int64_t key_heads) {
+  ParameterStore store;
+  StackShape shape{.layers = 1,
+                   .attention = {.model = 8, .heads = 4, .key_value_heads = key_heads, .head_width = 3, .bias = bias},
+                   .feed_forward = {.model = 8, .inner = 10, .gating = gating, .bias = bias}};
+  shape.final_norm = FinalNorm::none;
+  Encoder(Scope(store), shape);
+  return store.elements();
+}
+
+TEST(ParameterCount, OfALayerIsWhatItsMatricesHold) {
+  const int64_t norms = 2 * (8 + 8);
+  EXPECT_EQ(encoder_layer_parameters(Bias::present, Gating::plain, 4),
+            (36 * 8 + 36) + (8 * 12 + 8) + (10 * 8 + 10) + (8 * 10 + 8) + norms);
+  EXPECT_EQ(encoder_layer_parameters(Bias::none, Gating::plain, 4), 36 * 8 + 8 * 12 + 10 * 8 + 8 * 10 + 2 * 8);
+  EXPECT_EQ(encoder_layer_parameters(Bias::none, Gating::gated, 2), (12 + 12) * 8 + 8 * 12 + 20 * 8 + 8 * 10 + 2 * 8);
+}
+
+// ---- positions ----
+
+TEST(SinusoidalPositions, AreKnownAtTheFirstTwoPlaces) {
+  const Tensor table = sinusoidal_positions(2, 6, DType::f64);
+  for (int64_t c = 0; c < 6; ++c) {
+    EXPECT_EQ(get(table.view(), 0, c), c % 2 == 0 ? 0.0 : 1.0);
+  }
+  EXPECT_DOUBLE_EQ(get(table.view(), 1, 0), 0.8414709848078965);
+  EXPECT_DOUBLE_EQ(get(table.view(), 1, 1), 0.5403023058681398);
+  EXPECT_NEAR(get(table.view(), 1, 2), 0.0463992234647, 1e-12);  // sin(10000^(-1/3))
+  EXPECT_NEAR(get(table.view(), 1, 5), 0.9999976792065, 1e-12);  // cos(10000^(-2/3))
+}
+
+TEST(SinusoidalPositions, AreRightToOneFloatStepFarOut) {
+  constexpr int64_t kPlace = 100000, kModel = 64;
+  const Tensor table = sinusoidal_positions(kPlace + 1, kModel, DType::f32);
+  for (int64_t c = 0; c < kModel; ++c) {
+    const long double rate =
+        std::pow(10000.0L, -static_cast<long double>(c / 2 * 2) / static_cast<long double>(kModel));
+    const long double angle = static_cast<long double>(kPlace) * rate;
+    const auto exact = static_cast<double>(c % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    const auto nearest_float = static_cast<float>(exact);
+    const double step = std::nextafter(std::abs(nearest_float), 2.0F) - std::abs(nearest_float);
+    EXPECT_NEAR(get(table.view(), kPlace, c), exact, step) << "column " << c;
+  }
+}
+
+}  // namespace
+}  // namespace heed::test

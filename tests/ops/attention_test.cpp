@@ -1,0 +1,282 @@
+#include <array>
+
+#include "ops/op_testing.h"
+
+namespace heed::test {
+namespace {
+
+Segments segments_of(std::vector<int64_t> lengths) { return Segments(lengths); }
+
+// Queries, keys and values as neighbouring columns of x.
+AttentionInputs fused(const Var& x, const Segments& segments, int64_t query_columns, int64_t key_columns) {
+  return {.queries = {x, 0, query_columns},
+          .query_segments = &segments,
+          .keys = {x, query_columns, key_columns},
+          .values = {x, query_columns + key_columns, key_columns},
+          .key_segments = &segments};
+}
+
+AttentionInputs apart(const std::vector<Var>& x, const Segments& queries, const Segments& keys) {
+  return {Columns::all(x[0]), &queries, Columns::all(x[1]), Columns::all(x[2]), &keys};
+}
+
+TEST(Attention, GradientOfOneFusedVarAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 0, 4, 1});
+  for (const Visibility visibility :
+       {Visibility::full(), Visibility::causal(), Visibility::local(Visibility::Reach::causal, 2),
+        Visibility::local(Visibility::Reach::full, 2)}) {
+    const Differentiable function{.inputs = inputs(random_tensor({8, 12}, 1)),
+                                  .parameters = {},
+                                  .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                    return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
+                                                              {.heads = 2, .key_value_heads = 2, .visibility = visibility})}};
+                                  }};
+    EXPECT_TRUE(gradients_are_right(function)) << "window " << visibility.window;
+  }
+}
+
+TEST(Attention, GradientOfQueriesAndAnotherSequencesKeysAgreesWithDifferences) {
+  const Segments queries = segments_of({2, 3}), keys = segments_of({4, 1});
+  const Differentiable function{
+      .inputs = inputs(random_tensor({5, 4}, 1), random_tensor({5, 4}, 2), random_tensor({5, 4}, 3)),
+      .parameters = {},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, apart(x, queries, keys), {.heads = 2, .key_value_heads = 2})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+TEST(Attention, GradientOfKeysAndValuesFromOneVarAgreesWithDifferences) {
+  const Segments queries = segments_of({2, 3}), keys = segments_of({4, 1});
+  const Differentiable function{
+      .inputs = inputs(random_tensor({5, 4}, 1), random_tensor({5, 8}, 2)),
+      .parameters = {},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, {{x[0], 0, 4}, &queries, {x[1], 0, 4}, {x[1], 4, 4}, &keys},
+                                  {.heads = 2, .key_value_heads = 2})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+TEST(Attention, GradientOfGroupedHeadsAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 2});
+  for (const int64_t key_heads : {int64_t{1}, int64_t{2}}) {
+    const Differentiable function{
+        .inputs = inputs(random_tensor({5, 8 + 4 * key_heads}, 1)),
+        .parameters = {},
+        .run = [&](Pass& pass, const std::vector<Var>& x) {
+          return Outcome{{attention(
+              pass, fused(x[0], segments, 8, 2 * key_heads),
+              {.heads = 4, .key_value_heads = key_heads, .visibility = Visibility::causal()})}};
+        }};
+    EXPECT_TRUE(gradients_are_right(function)) << key_heads;
+  }
+}
+
+TEST(Attention, GradientUnderDropoutAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 4});
+  const Differentiable function{.inputs = inputs(random_tensor({7, 12}, 1)),
+                                .parameters = {},
+                                .run =
+                                    [&](Pass& pass, const std::vector<Var>& x) {
+                                      return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
+                                                                {.heads = 2,
+                                                                 .key_value_heads = 2,
+                                                                 .visibility = Visibility::causal(),
+                                                                 .dropout = dropout_at("weights", 0.3F)})}};
+                                    },
+                                .first_row = 11};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+TEST(Attention, ARowThatSeesNothingGivesZerosAndNoGradient) {
+  const Segments segments = segments_of({3, 2});
+  AttentionMask mask = causal_mask(segments);
+  for (int64_t key = 0; key < 3; ++key) {
+    mask.hide(0, 1, key);
+  }
+  mask.hide(0, 2, 0);
+  const Differentiable function{.inputs = inputs(random_tensor({5, 12}, 1)),
+                                .parameters = {},
+                                .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                  return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
+                                                            {.heads = 2, .key_value_heads = 2, .mask = &mask})}};
+                                }};
+  EXPECT_TRUE(gradients_are_right(function));
+
+  Differences differences(function);
+  const std::vector<double> gradient = differences.gradients()[0];
+  Pass pass = Pass::infer(differences.backend(), DType::f64);
+  const Var y = function.run(pass, {make_var(differences.backend(), function.inputs[0].view())}).outputs[0];
+  for (size_t c = 0; c < 4; ++c) {
+    EXPECT_EQ(get(y.value(), 1, static_cast<int64_t>(c)), 0.0);
+    EXPECT_EQ(gradient[12 + c], 0.0) << "of the query in row 1";
+  }
+}
+
+// Once as the first and once as the second of two readers: a gradient begins in the one, and is added to in the other.
+TEST(Attention, AVarThatIsReadElsewhereTooGetsBothGradients) {
+  const Segments segments = segments_of({3, 2});
+  TestParameter weight("weight", {3, 12}, 4);
+  for (const bool attention_first : {false, true}) {
+    const Differentiable function{
+        .inputs = inputs(random_tensor({5, 12}, 1)),
+        .parameters = {&weight},
+        .run = [&](Pass& pass, const std::vector<Var>& x) {
+          Outcome outcome;
+          const auto attend = [&] {
+            outcome.outputs.push_back(
+                attention(pass, fused(x[0], segments, 4, 4), {.heads = 2, .key_value_heads = 2}));
+          };
+          if (attention_first) {
+            attend();
+          }
+          outcome.outputs.push_back(linear(pass, x[0], {weight, nullptr}));
+          if (!attention_first) {
+            attend();
+          }
+          return outcome;
+        }};
+    EXPECT_TRUE(gradients_are_right(function)) << attention_first;
+  }
+}
+
+TEST(Attention, ColumnsThatAttentionDoesNotReadHaveAGradientOfZero) {
+  const Segments segments = segments_of({3, 2});
+  const Differentiable function{.inputs = inputs(random_tensor({5, 14}, 1)),
+                                .parameters = {},
+                                .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                  return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
+                                                            {.heads = 2, .key_value_heads = 2})}};
+                                }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+// The same columns as queries, keys and values, or as keys and values: all their gradients add up.
+TEST(Attention, ColumnsInTwoRolesGetBothGradients) {
+  const Segments segments = segments_of({3, 2});
+  const Differentiable all_three{
+      .inputs = inputs(random_tensor({5, 4}, 1)),
+      .parameters = {},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, apart({x[0], x[0], x[0]}, segments, segments),
+                                  {.heads = 2, .key_value_heads = 2})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(all_three));
+  const Differentiable keys_as_values{
+      .inputs = inputs(random_tensor({5, 4}, 1), random_tensor({5, 4}, 2)),
+      .parameters = {},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, apart({x[0], x[1], x[1]}, segments, segments),
+                                  {.heads = 2, .key_value_heads = 2})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(keys_as_values));
+  const Differentiable overlapping{
+      .inputs = inputs(random_tensor({5, 9}, 1)),
+      .parameters = {},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, {{x[0], 0, 4}, &segments, {x[0], 2, 4}, {x[0], 3, 4}, &segments},
+                                  {.heads = 2, .key_value_heads = 2})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(overlapping));
+}
+
+TEST(Attention, WeightsOnRequestAreThoseOfTheFormula) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({2, 3});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  Tensor weights;
+  const Var y = attention(pass, fused(x, segments, 4, 4),
+                          {.heads = 2, .key_value_heads = 2, .visibility = Visibility::causal(), .weights = &weights});
+  ASSERT_EQ(weights.elements(), 2 * (2 * 2 + 3 * 3));
+  // Sequence 1, head 1, query 1, which sees two keys.
+  std::array<double, 2> scores{};
+  for (size_t key = 0; key < 2; ++key) {
+    for (int64_t c = 2; c < 4; ++c) {
+      scores[key] += get(x.value(), 3, c) * get(x.value(), 2 + static_cast<int64_t>(key), 4 + c) / std::sqrt(2.0);
+    }
+  }
+  const double p0 = 1.0 / (1.0 + std::exp(scores[1] - scores[0]));
+  const double* const row = weights.data<double>() + 2 * 4 + 9 + 3;
+  EXPECT_NEAR(row[0], p0, 1e-14);
+  EXPECT_NEAR(row[1], 1.0 - p0, 1e-14);
+  EXPECT_EQ(row[2], 0.0);
+  for (int64_t c = 2; c < 4; ++c) {
+    EXPECT_NEAR(get(y.value(), 3, c), p0 * get(x.value(), 2, 8 + c) + (1.0 - p0) * get(x.value(), 3, 8 + c), 1e-14);
+  }
+}
+
+TEST(Attention, ErrorsAboutHeadsAndColumnsShowBothSides) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({3, 2});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  const auto run = [&](const AttentionInputs& inputs, int64_t heads, int64_t key_heads) {
+    attention(pass, inputs, {.heads = heads, .key_value_heads = key_heads});
+  };
+  const AttentionInputs right = fused(x, segments, 4, 4);
+  expect_error<ShapeError>([&] { run(right, 3, 3); }, {"attention: ", "3 heads do not divide", "f64[5, 4]"});
+  expect_error<ShapeError>([&] { run(right, 0, 1); }, {"attention: ", "0 heads"});
+  expect_error<ShapeError>([&] { run(right, 4, 3); }, {"attention: ", "3 key-value heads do not divide 4 heads"});
+  expect_error<ShapeError>([&] { run(right, 4, 0); }, {"attention: ", "0 key-value heads"});
+  expect_error<ShapeError>([&] { run(right, 4, 2); },
+                           {"attention: ", "2 key-value heads", "f64[5, 4]", "need 2 columns", "keys are f64[5, 4]"});
+}
+
+TEST(Attention, ErrorsAboutSegmentsShowBothSides) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({3, 2}), short_by_one = segments_of({2, 2}), one = segments_of({5});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  const auto run = [&](const Segments& queries, const Segments& keys) {
+    AttentionInputs inputs = fused(x, queries, 4, 4);
+    inputs.key_segments = &keys;
+    attention(pass, inputs, {.heads = 2, .key_value_heads = 2});
+  };
+  expect_error<ShapeError>([&] { run(short_by_one, segments); },
+                           {"attention: ", "segments of 4 rows", "queries f64[5, 4]"});
+  expect_error<ShapeError>([&] { run(segments, short_by_one); },
+                           {"attention: ", "segments of 4 rows", "keys f64[5, 4]"});
+  expect_error<ShapeError>([&] { run(segments, one); }, {"attention: ", "2 sequences of queries, 1 of keys"});
+}
+
+TEST(Attention, ErrorsAboutMasksShowTheSequenceAndBothSizes) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({3, 2}), other = segments_of({3, 1}), one = segments_of({5});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  const auto run = [&](const AttentionMask& mask) {
+    attention(pass, fused(x, segments, 4, 4), {.heads = 2, .key_value_heads = 2, .mask = &mask});
+  };
+  expect_error<ShapeError>([&] { run(causal_mask(one)); }, {"attention: ", "a mask of 1 sequences for 2"});
+  expect_error<ShapeError>([&] { run(AttentionMask(segments, other)); },
+                           {"attention: ", "sequence 1", "a mask of 2 x 1 for 2 queries and 2 keys"});
+}
+
+TEST(Attention, OfACacheWhileTrainingIsOurOwnMistake) {
+  const auto backend = make_reference_backend();
+  Tape tape;
+  Pass pass = Pass::train(*backend, DType::f64, tape, RandomKey{1});
+  const Segments segments = segments_of({3, 2});
+  const Var x = make_var(*backend, random_tensor({5, 4}, 1).view());
+  expect_error<InternalError>(
+      [&] { attention(pass, Columns::all(x), segments, {x.value(), x.value(), &segments, nullptr}, {}); },
+      {"attention: ", "cache"});
+}
+
+TEST(Attention, FromACacheAgreesWithFromVars) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({3, 2});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  const AttentionOptions options{.heads = 2, .key_value_heads = 2, .visibility = Visibility::causal()};
+  const AttentionInputs inputs = fused(x, segments, 4, 4);
+  const Var direct = attention(pass, inputs, options);
+  const Var cached = attention(pass, inputs.queries, segments,
+                               {inputs.keys.value(), inputs.values.value(), &segments, nullptr}, options);
+  EXPECT_TRUE(same_bits(values_of(direct.value()), values_of(cached.value())));
+}
+
+}  // namespace
+}  // namespace heed::test

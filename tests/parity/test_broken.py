@@ -1,0 +1,151 @@
+"""What the other tests must notice: the same comparisons with a slip on the oracle's side must fail."""
+
+import contextlib
+import sys
+from unittest import mock
+
+import cases
+import oracles
+import parity
+import stepping
+from parity import Steps
+
+import torch
+from torch import nn
+
+
+def halves(length, model):
+    """Sines in the first half of the columns, cosines in the second."""
+    table = REAL_SINUSOIDAL(length, model)
+    return torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
+
+
+def rotate_neighbours(x, base):
+    """Pairs (2c, 2c + 1) instead of (c, c + d/2)."""
+    apart = torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
+    return torch.stack(REAL_ROTATE(apart, base).chunk(2, dim=-1), dim=-1).flatten(-2)
+
+
+def drop(kind, argument):
+    """A stack of PyTorch that forgets one of its masks."""
+    forward = kind.forward
+    return mock.patch.object(kind, "forward", lambda self, *a, **k: forward(self, *a, **{**k, argument: None}))
+
+
+def replace(name, function):
+    return mock.patch.object(oracles, name, function)
+
+
+def with_keys_first(name):
+    """Queries and keys change places."""
+    stacked = oracles.Oracle.stacked
+
+    def swapped(self, value_of):
+        found = stacked(self, value_of)
+        query, key, value = found[name].chunk(3)
+        return {**found, name: torch.cat([key, query, value])}
+
+    return mock.patch.object(oracles.Oracle, "stacked", swapped)
+
+
+def with_gradient(change):
+    """One parameter's gradient, changed."""
+    gradients = oracles.Oracle.heed_gradients
+
+    def changed(self):
+        found = gradients(self)
+        change(found)
+        return found
+
+    return mock.patch.object(oracles.Oracle, "heed_gradients", changed)
+
+
+def scale_gains(gradients):
+    gradients["decoder.norm.gain"] *= 1.01
+
+
+def swap_two_columns(gradients):
+    gradients["output.weight"][0, [0, 1]] = gradients["output.weight"][0, [1, 0]]
+
+
+REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_VISIBLE = (
+    oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.visible)
+S2S, S2S_POST, GPT, LLAMA, ENCODER = (
+    cases.SEQ2SEQ_GELU, {**cases.SEQ2SEQ_POST, "activation": "gelu"}, cases.GPT, cases.LLAMA, cases.ENCODER)
+BF16 = {"seq2seq": cases.BF16_SEQ2SEQ, "causal-lm": cases.BF16_DECODER, "encoder": cases.BF16_ENCODER}
+
+# (what is wrong, heed's configuration, the oracle's, a patch): f32 and bf16 must both tell.
+GROSS = [
+    ("embeddings are not scaled", S2S, {**S2S, "embedding_scale": "none"}, None),
+    ("norms after instead of before", {**S2S, "final_norm": False}, {**S2S_POST, "final_norm": False}, None),
+    ("norms before instead of after", S2S_POST, {**S2S_POST, "norm_placement": "pre"}, None),
+    ("sines and cosines in halves", S2S, S2S, replace("sinusoidal", halves)),
+    ("encoder sees padding", S2S, S2S, drop(nn.TransformerEncoder, "src_key_padding_mask")),
+    ("decoder sees the source's padding", S2S, S2S, drop(nn.TransformerDecoder, "memory_key_padding_mask")),
+    ("decoder sees what is to come", S2S, S2S, drop(nn.TransformerDecoder, "tgt_mask")),
+    ("encoder alone sees padding", ENCODER, ENCODER, drop(nn.TransformerEncoder, "src_key_padding_mask")),
+    ("scores are not scaled", GPT, GPT,
+     replace("attend", lambda q, k, v, sees: REAL_ATTEND(q * q.shape[-1] ** 0.5, k, v, sees))),
+    ("a window one token too long", cases.GPT_WINDOW, cases.GPT_WINDOW,
+     replace("visible", lambda batch, window: REAL_VISIBLE(batch, window + 1))),
+    ("queries and keys change places", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),
+    ("rotation of neighbours", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),
+    ("rotation to twice the base", LLAMA, LLAMA,
+     replace("rotate", lambda x, base: REAL_ROTATE(x, base * 2))),
+    ("heads take turns at keys", LLAMA, LLAMA,
+     mock.patch.object(torch.Tensor, "repeat_interleave", lambda x, n, dim: torch.cat([x] * n, dim=dim))),
+    ("a sigmoid gate instead of SiLU", LLAMA, LLAMA,
+     replace("functional", mock.Mock(silu=lambda x: x.sigmoid()))),
+]
+# f32 alone can tell.
+SUBTLE = [
+    ("tanh GELU for the exact one", GPT, {**GPT, "activation": "gelu-tanh"}, None),
+    ("epsilon 1e-4 for 1e-5", S2S, {**S2S, "epsilon": 1e-4}, None),
+    ("epsilon 1e-5 for 1e-6 in RMS norm", LLAMA, {**LLAMA, "epsilon": 1e-5}, None),
+    ("a gain's gradient 1% too large", S2S, S2S, with_gradient(scale_gains)),
+    ("two elements of a gradient exchanged", S2S, S2S, with_gradient(swap_two_columns)),
+]
+
+
+def patched(patch, comparison):
+    with patch or contextlib.nullcontext():
+        return comparison()
+
+
+def slips():
+    """(title, comparison that must fail) of every slip."""
+    for what, config, other, patch in GROSS + SUBTLE:
+        yield f"{what}, f32", patched(patch, lambda: cases.elements_agree(what, config, oracle_config=other))
+    for what, config, other, patch in GROSS:
+        tolerances = BF16[config["architecture"]]
+        yield f"{what}, bf16", patched(patch, lambda: cases.norms_agree(what, config, tolerances, oracle_config=other))
+
+    # Smoothing spread over all tokens but the right one is the same formula with a larger smoothing.
+    elsewhere = mock.patch.object(cases, "run_torch", lambda oracle, batches, smoothing: parity.run_torch(
+        oracle, batches, smoothing * 53 / 52))
+    yield "smoothing spares the target", patched(elsewhere, lambda: cases.elements_agree("", GPT))
+
+    right = Steps("decoupled", epsilon=1e-5)
+    for what, wrong in {
+        "coupled decay for decoupled": Steps("coupled", epsilon=1e-5),
+        "no decay": Steps("decoupled", epsilon=1e-5, weight_decay=0.0),
+        "no clipping": Steps("decoupled", epsilon=1e-5, max_norm=1e9),
+        "learning rate 1% off": Steps("decoupled", epsilon=1e-5, learning_rate=1.01e-3),
+        "another second beta": Steps("decoupled", epsilon=1e-5, beta2=0.99),
+        "another epsilon": Steps("decoupled", epsilon=1.1e-5),
+    }.items():
+        yield what, stepping.elements_agree(what, GPT, "f32", right, 1e-4, oracle_steps=wrong)
+
+    yield "masks show a token of padding", cases.padded_agrees("", S2S, 1e-5, extra_keys=1)
+    yield "replayed with other dropout", cases.replay_agrees("", GPT, replay_seed=2)
+
+
+missed, count = [], 0
+for title, comparison in slips():
+    count += 1
+    times = max((error / allowed if allowed else error) for error, allowed, _ in comparison.worst.values())
+    print(f"{'MISSED' if comparison.passed() else 'noticed'} {title}: {times:.3g} times what is allowed")
+    if comparison.passed():
+        missed.append(title)
+print(f"{count - len(missed)} of {count} slips noticed")
+sys.exit(1 if missed or not count else 0)

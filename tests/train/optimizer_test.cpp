@@ -1,0 +1,190 @@
+#include "train/optimizer.h"
+
+#include <limits>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "models/model_testing.h"
+
+namespace heed::test {
+namespace {
+
+constexpr double kRate = 0.01;
+
+// Adam of one scalar, from its paper; decay of either kind.
+struct ScalarAdam {
+  double weight, first = 0.0, second = 0.0;
+
+  void step(double gradient, const OptimizerConfig& c, int64_t t) {
+    const double g = gradient + (c.decay_kind == WeightDecay::coupled ? c.weight_decay * weight : 0.0);
+    first = c.beta1 * first + (1.0 - c.beta1) * g;
+    second = c.beta2 * second + (1.0 - c.beta2) * g * g;
+    const double corrected = first / (1.0 - std::pow(c.beta1, static_cast<double>(t)));
+    const double spread = std::sqrt(second / (1.0 - std::pow(c.beta2, static_cast<double>(t))));
+    const double decay = c.decay_kind == WeightDecay::decoupled ? kRate * c.weight_decay * weight : 0.0;
+    weight -= decay + kRate * corrected / (spread + c.epsilon);
+  }
+};
+
+// Two parameters whose gradients are set by hand.
+class Optimizing : public ::testing::Test {
+ protected:
+  void start(Backend& backend, DType storage) {
+    store_.add("a", {3, 5}, Initialization::normal(1.0));
+    store_.add("b", {7}, Initialization::normal(1.0));
+    store_.allocate(backend, storage, ParameterStore::Gradients::wanted);
+    store_.initialize(backend, 1);
+  }
+  // Returns the norm of all gradients together.
+  double set_gradients(Backend& backend, uint64_t update, double deviation) {
+    double squared = 0.0;
+    for (const auto& parameter : store_.all()) {
+      const View gradient = parameter->gradient_to_add_to(backend);
+      fill_random(gradient, 50 + update * 10 + parameter->name().size() + static_cast<uint64_t>(parameter->name()[0]),
+                  deviation);
+      for (const double g : values_of(gradient)) {
+        squared += g * g;
+      }
+    }
+    return std::sqrt(squared);
+  }
+  std::vector<double> weights() const {
+    std::vector<double> all;
+    for (const auto& parameter : store_.all()) {
+      const std::vector<double> own = values_of(parameter->master());
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+  std::vector<double> gradients() const {
+    std::vector<double> all;
+    for (const auto& parameter : store_.all()) {
+      const std::vector<double> own = values_of(parameter->gradient());
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+
+  ParameterStore store_;
+};
+
+TEST_F(Optimizing, AgreesWithAdamOfEveryScalarForBothKindsOfDecayClippedOrNot) {
+  const auto backend = make_reference_backend();
+  start(*backend, DType::f64);
+  const std::vector<double> beginning = weights();
+  for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
+    for (const double max_norm : {0.0, 1.0, 1e6}) {
+      store_.initialize(*backend, 1);
+      const OptimizerConfig config{.beta1 = 0.8, .beta2 = 0.95, .decay_kind = kind, .weight_decay = 0.1, .max_norm = max_norm};
+      Optimizer optimizer(*backend, store_, config);
+      std::vector<ScalarAdam> expected;
+      for (const double w : beginning) {
+        expected.push_back({w});
+      }
+      for (uint64_t update = 0; update < 5; ++update) {
+        const double norm = set_gradients(*backend, update, 2.0);
+        const std::vector<double> g = gradients();
+        optimizer.update(*backend, kRate);
+        EXPECT_NEAR(optimizer.gradient_norm(), norm, 1e-12 * norm);
+        const double clip = max_norm > 0.0 ? std::min(1.0, max_norm / (norm + 1e-6)) : 1.0;
+        const std::vector<double> found = weights();
+        for (size_t i = 0; i < g.size(); ++i) {
+          expected[i].step(clip * g[i], config, static_cast<int64_t>(update) + 1);
+          ASSERT_NEAR(found[i], expected[i].weight, 1e-12) << "weight " << i << ", update " << update;
+        }
+      }
+      EXPECT_EQ(optimizer.updates(), 5);
+    }
+  }
+}
+
+TEST_F(Optimizing, AnUpdateWhoseNormIsNotFiniteChangesNothingAndTheNextGoesOn) {
+  const auto cpu = make_cpu_backend(1);
+  start(*cpu, DType::bf16);
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    store_.initialize(*cpu, 1);
+    Optimizer optimizer(*cpu, store_, {}), untroubled(*cpu, store_, {});
+    const std::vector<double> before = weights(), copies = values_of(store_.copies());
+    set_gradients(*cpu, 0, 1.0);
+    set(store_.find("b").gradient(), 0, 3, bad);
+    optimizer.update(*cpu, kRate);
+    EXPECT_FALSE(std::isfinite(optimizer.gradient_norm()));
+    EXPECT_TRUE(same_bits(weights(), before));
+    EXPECT_TRUE(same_bits(values_of(store_.copies()), copies));
+
+    set_gradients(*cpu, 1, 1.0);
+    optimizer.update(*cpu, kRate);
+    EXPECT_TRUE(std::isfinite(optimizer.gradient_norm()));
+    EXPECT_FALSE(same_bits(weights(), before));
+    for (const double w : weights()) {
+      EXPECT_TRUE(std::isfinite(w));
+    }
+  }
+}
+
+// With moments of zero, a skipped update must not count: the correction of the next would be that of a later one.
+TEST_F(Optimizing, ASkippedUpdateLeavesTheNextAsIfItHadNotBeen) {
+  const auto backend = make_reference_backend();
+  start(*backend, DType::f64);
+  const auto first_real_update = [&](bool troubled) {
+    store_.initialize(*backend, 1);
+    store_.begin_update();
+    Optimizer optimizer(*backend, store_, {});
+    if (troubled) {
+      set_gradients(*backend, 0, 1.0);
+      set(store_.find("b").gradient(), 0, 3, std::nan(""));
+      optimizer.update(*backend, kRate);
+    }
+    set_gradients(*backend, 1, 1.0);
+    optimizer.update(*backend, kRate);
+    return weights();
+  };
+  EXPECT_EQ(first_real_update(true), first_real_update(false));
+}
+
+TEST_F(Optimizing, RefreshesTheCopiesThatProductsRead) {
+  const auto cpu = make_cpu_backend(1);
+  start(*cpu, DType::bf16);
+  Optimizer optimizer(*cpu, store_, {});
+  const std::vector<double> stale = values_of(store_.copies());
+  set_gradients(*cpu, 0, 1.0);
+  optimizer.update(*cpu, kRate);
+  EXPECT_NE(values_of(store_.copies()), stale);
+  for (const auto& parameter : store_.all()) {
+    const std::vector<double> masters = values_of(parameter->master()), copies = values_of(parameter->weight().matrix);
+    for (size_t i = 0; i < masters.size(); ++i) {
+      EXPECT_EQ(copies[i], static_cast<double>(static_cast<float>(bf16(static_cast<float>(masters[i])))));
+    }
+  }
+}
+
+TEST_F(Optimizing, AParameterThatNothingContributedToOnlyDecays) {
+  const auto backend = make_reference_backend();
+  start(*backend, DType::f64);
+  Optimizer optimizer(*backend, store_, {.decay_kind = WeightDecay::decoupled, .weight_decay = 0.5});
+  const Parameter& b = store_.find("b");
+  const std::vector<double> before = values_of(b.master());
+  backend->fill(store_.gradients(), 7.0);  // what is left of an update before
+  store_.begin_update();
+  fill_random(store_.find("a").gradient_to_add_to(*backend), 1);
+  optimizer.update(*backend, kRate);
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_NEAR(values_of(b.master())[i], before[i] * (1.0 - kRate * 0.5), 1e-15);
+  }
+}
+
+TEST_F(Optimizing, RefusesSettingsOutsideTheirRange) {
+  const auto backend = make_reference_backend();
+  start(*backend, DType::f64);
+  const auto refuse = [&](const OptimizerConfig& config, const std::vector<std::string>& parts) {
+    expect_error<ConfigError>([&] { Optimizer(*backend, store_, config); }, parts);
+  };
+  refuse({.beta1 = 1.0}, {"optimizer: ", "betas 1 and 0.999", "below 1"});
+  refuse({.beta2 = -0.1}, {"betas 0.9 and -0.1"});
+  refuse({.epsilon = 0.0}, {"epsilon is 0", "above 0"});
+  refuse({.max_norm = -1.0}, {"max_norm -1"});
+  refuse({.weight_decay = -0.5}, {"weight_decay -0.5"});
+  refuse({.epsilon = std::nan("")}, {"epsilon is nan"});
+}
+
+}  // namespace
+}  // namespace heed::test

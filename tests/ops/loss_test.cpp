@@ -206,6 +206,22 @@ TEST(LossErrors, NameTheTargetItsRowAndTheVocabulary) {
   expect_error<ShapeError>([&] { plain(Targets({-2, 1}), 0.0F); }, {"cross_entropy: ", "target -2 in row 0"});
 }
 
+TEST_F(Losses, LogSoftmaxIsTheLogitsLessTheirLogSumExp) {
+  const LogProbs log_probs = log_softmax(pass_, Logits(make_var(*backend_, logits_.view())));
+  for (int64_t r = 0; r < 5; ++r) {
+    for (int64_t c = 0; c < 6; ++c) {
+      EXPECT_NEAR(get(log_probs.var().value(), r, c), get(logits_.view(), r, c) - log_sum_exp(r), 1e-12);
+    }
+  }
+}
+
+TEST_F(Losses, LogSoftmaxWhileTrainingIsOurOwnMistake) {
+  Tape tape;
+  Pass training = Pass::train(*backend_, DType::f64, tape, RandomKey{1});
+  const Logits logits(make_var(*backend_, logits_.view()));
+  expect_error<InternalError>([&] { log_softmax(training, logits); }, {"log_softmax: ", "cross_entropy"});
+}
+
 TEST(Targets, CountThoseThatAreNotIgnored) {
   EXPECT_EQ(kTargets.counted(), 4);
   EXPECT_EQ(Targets({-1, -1}).counted(), 0);

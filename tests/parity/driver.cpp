@@ -1,5 +1,5 @@
-// Runs heed on what a parity test asks for: heed_parity_driver <folder>. As heed_parity_driver --bf16-products it prints
-// the kinds of bf16 products that this processor can do.
+// Runs heed on what a parity test asks for: heed_parity_driver <folder>. With --bf16-products instead of a folder it
+// prints the kinds of bf16 products that this processor can do.
 //
 // Reads request.json, model.toml and weights.bin; writes results.json, which names shapes and scalars, and results.bin,
 // the tensors' values as little-endian f64: of the first batch the logits, the losses and every parameter's gradient;

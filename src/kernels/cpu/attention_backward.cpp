@@ -57,20 +57,29 @@ struct Buffers {
 };
 
 template <class T>
+struct Operands {
+  explicit Operands(const AttentionBackward& call)
+      : queries(host<T>(call.queries)),
+        keys(host<T>(call.memory.keys)),
+        values(host<T>(call.memory.values)),
+        output(host<T>(call.output)),
+        d_output(host<T>(call.d_output)),
+        d_queries(host<T>(call.d_queries)),
+        d_keys(host<T>(call.d_keys)),
+        d_values(host<T>(call.d_values)),
+        log_sum_exp(host<float>(call.log_sum_exp)) {}
+
+  HostView<T> queries, keys, values, output, d_output, d_queries, d_keys, d_values;
+  HostView<float> log_sum_exp;
+};
+
+template <class T>
 class Backward {
  public:
-  Backward(const AttentionBackward& call, Scratch& scratch, int64_t most_queries)
+  Backward(const AttentionBackward& call, const Operands<T>& operands, Scratch& scratch, int64_t most_queries)
       : call_(call),
         settings_(call.settings),
-        queries_(host<T>(call.queries)),
-        keys_(host<T>(call.memory.keys)),
-        values_(host<T>(call.memory.values)),
-        output_(host<T>(call.output)),
-        d_output_(host<T>(call.d_output)),
-        d_queries_(host<T>(call.d_queries)),
-        d_keys_(host<T>(call.d_keys)),
-        d_values_(host<T>(call.d_values)),
-        log_sum_exp_(host<float>(call.log_sum_exp)),
+        operands_(operands),
         heads_(call.settings.heads / call.settings.key_value_heads),
         width_(call.queries.columns() / call.settings.heads),
         panels_(panels_for(width_)),
@@ -94,8 +103,9 @@ class Backward {
       run_chunk({share.piece.sequence, first, std::min(most_queries_, queries - first), 0});
     }
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
-    write_rows(buffers_.d_keys, most_keys_, kLn2, keys_of(d_keys_, 0, key_count_));  // `queries` hold scale log2(e) q
-    write_rows(buffers_.d_values, most_keys_, dropout_scale, keys_of(d_values_, 0, key_count_));
+    write_rows(buffers_.d_keys, most_keys_, kLn2,
+               keys_of(operands_.d_keys, 0, key_count_));  // `queries` hold scale log2(e) q
+    write_rows(buffers_.d_values, most_keys_, dropout_scale, keys_of(operands_.d_values, 0, key_count_));
   }
 
  private:
@@ -139,7 +149,7 @@ class Backward {
     }
     for (int64_t h = 0; h < heads_; ++h) {
       write_rows(buffers_.d_queries + h * chunk_.queries() * kPanel, most_rows_, static_cast<float>(settings_.scale),
-                 rows_of(d_queries_, h));
+                 rows_of(operands_.d_queries, h));
     }
   }
 
@@ -147,11 +157,11 @@ class Backward {
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * chunk_.queries();
-      pack_rows(rows_of(queries_, h), most_rows_, buffers_.queries + first * kPanel,
+      pack_rows(rows_of(operands_.queries, h), most_rows_, buffers_.queries + first * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
-      pack_rows(rows_of(d_output_, h), most_rows_, buffers_.d_output + first * kPanel);
+      pack_rows(rows_of(operands_.d_output, h), most_rows_, buffers_.d_output + first * kPanel);
       for (int64_t i = 0; i < chunk_.queries(); ++i) {
-        buffers_.exponents[first + i] = log_sum_exp_(chunk_.first_query_row() + i, first_head_ + h) * kLog2E;
+        buffers_.exponents[first + i] = operands_.log_sum_exp(chunk_.first_query_row() + i, first_head_ + h) * kLog2E;
       }
     }
   }
@@ -160,12 +170,11 @@ class Backward {
   void sum_rows() {
     float* sums = buffers_.lane_sums;
     for (int64_t h = 0; h < heads_; ++h) {
-      const HeadRows<T> output = rows_of(output_, h);
+      const HeadRows<T> output = rows_of(operands_.output, h);
       for (int64_t i = 0; i < chunk_.queries(); ++i, sums += kLanes) {
         Vec sum = hn::Zero(Floats());
         for (int64_t panel = 0; panel < panels_; ++panel) {
-          const float* const d_output =
-              buffers_.d_output + (panel * most_rows_ + h * chunk_.queries() + i) * kPanel;
+          const float* const d_output = buffers_.d_output + (panel * most_rows_ + h * chunk_.queries() + i) * kPanel;
           read_row(output.row(i) + panel * kPanel, panel_columns(width_, panel), parted<T>(width_),
                    [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output + c), sum); });
         }
@@ -180,9 +189,9 @@ class Backward {
 
   void bring_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, key_count_ - first_key);
-    pack_columns(keys_of(keys_, first_key, block_keys_), buffers_.key_columns);
-    pack_columns(keys_of(values_, first_key, block_keys_), buffers_.value_columns);
-    pack_rows(keys_of(keys_, first_key, block_keys_), kKeyBlock, buffers_.keys);
+    pack_columns(keys_of(operands_.keys, first_key, block_keys_), buffers_.key_columns);
+    pack_columns(keys_of(operands_.values, first_key, block_keys_), buffers_.value_columns);
+    pack_rows(keys_of(operands_.keys, first_key, block_keys_), kKeyBlock, buffers_.keys);
   }
 
   // ---- one group of rows, one block of keys ----
@@ -257,8 +266,7 @@ class Backward {
 
   const AttentionBackward& call_;
   const AttentionSettings& settings_;
-  HostView<T> queries_, keys_, values_, output_, d_output_, d_queries_, d_keys_, d_values_;
-  HostView<float> log_sum_exp_;
+  const Operands<T>& operands_;
   int64_t heads_, width_, panels_, most_queries_, most_rows_, most_keys_;
   Buffers buffers_;
   PieceRows& chunk_ = buffers_.chunk;
@@ -277,8 +285,9 @@ void backward(Context& context, const AttentionBackward& call) {
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
                       0);
   const int64_t most_queries = std::min(call.segments->longest(), std::max<int64_t>(1, kChunkRows / heads));
+  const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Backward<T> work(call, context.scratch(worker), most_queries);
+    Backward<T> work(call, operands, context.scratch(worker), most_queries);
     shares.for_each(task, [&work](const Share& share) { work.run(share); });
   });
 }

@@ -30,7 +30,7 @@ struct Buffers {
     const int64_t most_rows = most_queries * heads, panels = panels_for(width);
     const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes;
     random = from.take<RowRandom>(most_rows);
-    key_rows = from.take<int64_t>(kKeyBlock);
+    key_rows = from.take<int64_t>(2 * kKeyBlock);
     queries = from.take<float>(panels * most_rows * kPanel);
     output = from.take<float>(panels * most_rows * kPanel);
     keys = from.take<float>(panels * kPanel * kKeyBlock);
@@ -46,7 +46,7 @@ struct Buffers {
 
   PieceRows piece;
   RowRandom* random;
-  int64_t* key_rows;        // where the keys of a block lie
+  int64_t* key_rows;        // where the keys of a block lie, and of the next
   float *queries, *output;  // panels of a share's rows
   float *keys, *values;     // of one block: keys as columns, values as rows
   float* scores;            // of one group of rows and one block; then probabilities
@@ -57,16 +57,31 @@ struct Buffers {
 };
 
 template <class T>
+struct Operands {
+  explicit Operands(const AttentionForward& call)
+      : queries(host<T>(call.queries)),
+        keys(host<T>(call.memory.keys)),
+        values(host<T>(call.memory.values)),
+        output(host<T>(call.output)) {
+    if (!call.log_sum_exp.empty()) {
+      log_sum_exp = host<float>(call.log_sum_exp);
+    }
+    if (!call.weights.empty()) {
+      weights = host<float>(call.weights);
+    }
+  }
+
+  HostView<T> queries, keys, values, output;
+  HostView<float> log_sum_exp{}, weights{};
+};
+
+template <class T>
 class Forward {
  public:
-  Forward(const AttentionForward& call, Scratch& scratch, int64_t most_queries)
+  Forward(const AttentionForward& call, const Operands<T>& operands, Scratch& scratch, int64_t most_queries)
       : call_(call),
         settings_(call.settings),
-        queries_(host<T>(call.queries)),
-        keys_(host<T>(call.memory.keys)),
-        values_(host<T>(call.memory.values)),
-        output_(host<T>(call.output)),
-        log_sum_exp_(call.log_sum_exp.empty() ? HostView<float>{} : host<float>(call.log_sum_exp)),
+        operands_(operands),
         heads_(call.settings.heads / call.settings.key_value_heads),
         width_(call.queries.columns() / call.settings.heads),
         panels_(panels_for(width_)),
@@ -87,7 +102,7 @@ class Forward {
     total();
     write_output();
     write_log_sum_exp();
-    if (!call_.weights.empty()) {
+    if (operands_.weights.data != nullptr) {
       write_weights();
     }
   }
@@ -110,7 +125,7 @@ class Forward {
     draw_rows(settings_, rows_, first_head_, buffers_.random);
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
-      pack_rows(rows_of(queries_, h), most_rows_, buffers_.queries + h * rows_.queries() * kPanel,
+      pack_rows(rows_of(operands_.queries, h), most_rows_, buffers_.queries + h * rows_.queries() * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
     }
     std::fill_n(buffers_.maxima, (rows_.rows() + kLanes - 1) / kLanes * kLanes, kLowest);
@@ -130,24 +145,27 @@ class Forward {
   void bring_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
     if (listed_key_ != first_key) {
-      listed_key_ = first_key;
-      for (int64_t j = 0; j < block_keys_; ++j) {
-        buffers_.key_rows[j] = call_.memory.row(piece_.sequence, first_key + j);
-      }
+      list_keys(first_key);
     }
-    pack_columns(HeadRows<T>(keys_, key_column_, width_, block_keys_, buffers_.key_rows), buffers_.keys);
-    pack_rows(HeadRows<T>(values_, key_column_, width_, block_keys_, buffers_.key_rows), kKeyBlock, buffers_.values);
-    const int64_t next_key = first_key + kKeyBlock;
-    if (next_key < end_block_ * kKeyBlock && next_key < rows_.keys()) {
-      const int64_t count = std::min(kKeyBlock, rows_.keys() - next_key);
-      listed_key_ = -1;
-      for (int64_t j = 0; j < count; ++j) {
-        buffers_.key_rows[j] = call_.memory.row(piece_.sequence, next_key + j);
-      }
-      HeadRows<T>(keys_, key_column_, width_, count, buffers_.key_rows).fetch();
-      HeadRows<T>(values_, key_column_, width_, count, buffers_.key_rows).fetch();
-      listed_key_ = next_key;
+    pack_columns(key_rows(operands_.keys, 0, block_keys_), buffers_.keys);
+    pack_rows(key_rows(operands_.values, 0, block_keys_), kKeyBlock, buffers_.values);
+    if (listed_keys_ > block_keys_) {
+      key_rows(operands_.keys, block_keys_, listed_keys_ - block_keys_).fetch();
+      key_rows(operands_.values, block_keys_, listed_keys_ - block_keys_).fetch();
     }
+  }
+
+  // Of a block, and of the next one if somebody sees it.
+  void list_keys(int64_t first_key) {
+    listed_key_ = first_key;
+    listed_keys_ = std::min(2 * kKeyBlock, std::max(rows_.seen().end, first_key + block_keys_) - first_key);
+    for (int64_t j = 0; j < listed_keys_; ++j) {
+      buffers_.key_rows[j] = call_.memory.row(piece_.sequence, first_key + j);
+    }
+  }
+
+  HeadRows<T> key_rows(const HostView<T>& matrix, int64_t first, int64_t count) const {
+    return {matrix, key_column_, width_, count, buffers_.key_rows + first};
   }
 
   // ---- one group of rows, one block of keys ----
@@ -242,7 +260,7 @@ class Forward {
   void write_output() {
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * rows_.queries();
-      unpack_rows(buffers_.output + first * kPanel, most_rows_, rows_of(output_, h),
+      unpack_rows(buffers_.output + first * kPanel, most_rows_, rows_of(operands_.output, h),
                   [inverses = buffers_.inverses + first](int64_t r, Vec sum) {
                     return hn::MulAdd(sum, hn::Set(Floats(), inverses[r]), hn::Zero(Floats()));
                   });
@@ -250,7 +268,7 @@ class Forward {
   }
 
   void write_log_sum_exp() {
-    if (log_sum_exp_.data == nullptr) {
+    if (operands_.log_sum_exp.data == nullptr) {
       return;
     }
     const Floats d;
@@ -263,7 +281,7 @@ class Forward {
     const float* lse = buffers_.totals;
     for (int64_t h = 0; h < heads_; ++h) {
       for (int64_t i = 0; i < rows_.queries(); ++i) {
-        log_sum_exp_(rows_.first_query_row() + i, first_head_ + h) = *lse++;
+        operands_.log_sum_exp(rows_.first_query_row() + i, first_head_ + h) = *lse++;
       }
     }
   }
@@ -272,7 +290,7 @@ class Forward {
   void write_weights() {
     const float scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
     const int64_t all_queries = call_.segments->length(piece_.sequence);
-    float* const weights = host<float>(call_.weights).data + piece_.first_weight;
+    float* const weights = operands_.weights.data + piece_.first_weight;
     for (int64_t first_key = 0; first_key < rows_.keys(); first_key += kKeyBlock) {
       bring_keys(first_key);
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
@@ -305,8 +323,7 @@ class Forward {
 
   const AttentionForward& call_;
   const AttentionSettings& settings_;
-  HostView<T> queries_, keys_, values_, output_;
-  HostView<float> log_sum_exp_;
+  const Operands<T>& operands_;
   int64_t heads_, width_, panels_, most_rows_;
   Buffers buffers_;
   PieceRows& rows_ = buffers_.piece;
@@ -316,7 +333,7 @@ class Forward {
   bool one_block_ = false;
   std::optional<Meeting> only_meeting_;  // of a piece small enough to have just one
   int64_t first_head_ = 0, key_column_ = 0;
-  int64_t block_keys_ = 0, listed_key_ = -1;
+  int64_t block_keys_ = 0, listed_key_ = -1, listed_keys_ = 0;
 };
 
 template <class T>
@@ -326,8 +343,9 @@ void forward(Context& context, const AttentionForward& call) {
   const int64_t most_queries = std::min(call.segments->longest(), std::max<int64_t>(1, kShareRows / heads));
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
                       most_queries);
+  const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Forward<T> work(call, context.scratch(worker), most_queries);
+    Forward<T> work(call, operands, context.scratch(worker), most_queries);
     shares.for_each(task, [&work](const Share& share) { work.run(share); });
   });
 }

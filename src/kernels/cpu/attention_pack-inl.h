@@ -34,7 +34,7 @@ struct HeadRows {
 
   T* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
 
-  // Asks the memory for all of them.
+  // Asks the memory for all of them: they lie too scattered for the processor to foresee.
   void fetch() const {
     constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
     for (int64_t r = 0; r < rows; ++r) {
@@ -52,17 +52,13 @@ struct HeadRows {
 // bf16 is widened and rounded two vectors at a time, without moving a lane: even columns into one vector, odd ones into
 // the next. Such panels hold each 2 * kLanes columns of a head in that order, all panels of a call alike, so that sums
 // over columns meet their partners. Other widths, and f32, keep the natural order.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-
 template <class T>
 constexpr bool parted(int64_t width) {
   return std::is_same_v<T, bf16> && width % (2 * kLanes) == 0;
 }
 
 HWY_INLINE Vec even_part(WordVec pairs) { return hn::BitCast(Floats(), hn::ShiftLeft<16>(pairs)); }
-HWY_INLINE Vec odd_part(WordVec pairs) {
-  return hn::BitCast(Floats(), hn::And(pairs, hn::Set(Words(), 0xffff0000U)));
-}
+HWY_INLINE Vec odd_part(WordVec pairs) { return hn::BitCast(Floats(), hn::And(pairs, hn::Set(Words(), 0xffff0000U))); }
 
 HWY_INLINE WordVec load_pairs(const bf16* from) {
   return hn::BitCast(Words(), hn::LoadU(hn::Repartition<uint16_t, Words>(), reinterpret_cast<const uint16_t*>(from)));
@@ -84,19 +80,10 @@ HWY_INLINE void store_pairs(Vec even, Vec odd, bf16* to) {
   hn::StoreU(hn::BitCast(d, both), d, reinterpret_cast<uint16_t*>(to));
 }
 
-#else
-
-template <class T>
-constexpr bool parted(int64_t /*width*/) {
-  return false;
-}
-
-#endif
-
 // Calls put(c, vector) for the panel columns [c, c + kLanes) of a row of `columns` columns; zeros behind the last.
 template <class T, class Put>
 HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, const Put& put) {
-  if constexpr (parted<T>(0)) {
+  if constexpr (std::is_same_v<T, bf16>) {
     if (in_parts) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
         const auto pairs = load_pairs(row + c);
@@ -114,7 +101,7 @@ HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, const Put
 // The reverse: get(c) gives the panel columns [c, c + kLanes).
 template <class T, class Get>
 HWY_INLINE void write_row(T* row, int64_t columns, bool in_parts, const Get& get) {
-  if constexpr (parted<T>(0)) {
+  if constexpr (std::is_same_v<T, bf16>) {
     if (in_parts) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
         store_pairs(get(c), get(c + kLanes), row + c);

@@ -5,7 +5,11 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kTaskWork = int64_t{1} << 21;  // multiply-adds: some tens of microseconds
+// In multiply-adds: some tens of microseconds, and a few.
+constexpr int64_t kTaskWork = int64_t{1} << 21;
+constexpr int64_t kSmallestTask = int64_t{1} << 18;
+// To bring a key costs as much as to multiply this many queries with it.
+constexpr int64_t kQueriesPerKeyBrought = 8;
 
 int64_t pieces_of(int64_t queries, int64_t most_queries) {
   return most_queries == 0 ? 1 : (queries + most_queries - 1) / most_queries;
@@ -17,9 +21,11 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
                int64_t head_width, int64_t most_queries)
     : key_value_heads_(settings.key_value_heads) {
   int64_t count = 0, products = 0;
+  const int64_t group = settings.heads / settings.key_value_heads;
   for (int64_t s = 0; s < queries.count(); ++s) {
-    count += pieces_of(queries.length(s), most_queries);
-    products += queries.length(s) * keys.length(s);
+    const int64_t parts = pieces_of(queries.length(s), most_queries);
+    count += parts;
+    products += (queries.length(s) * group + parts * kQueriesPerKeyBrought) * keys.length(s);
   }
   Piece* const pieces = context.shared_scratch.reserve<Piece>(count);
   Piece* next = pieces;
@@ -34,10 +40,10 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   }
   pieces_ = pieces;
   count_ = count * key_value_heads_;
-  const int64_t work = 2 * head_width * products * settings.heads / std::max<int64_t>(1, count_);
-  per_task_ = std::max<int64_t>(1, kTaskWork / std::max<int64_t>(1, work));
   // Every thread finds several tasks, unless there is hardly anything to do.
-  per_task_ = std::min(per_task_, std::max<int64_t>(1, count_ / (4 * context.pool.threads())));
+  const int64_t work = std::max<int64_t>(1, 2 * head_width * products / std::max<int64_t>(1, count));
+  const int64_t for_balance = count_ / (4 * context.pool.threads());
+  per_task_ = std::max({int64_t{1}, kSmallestTask / work, std::min(kTaskWork / work, for_balance)});
 }
 
 void PieceRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,

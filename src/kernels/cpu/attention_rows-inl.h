@@ -111,14 +111,13 @@ HWY_INLINE Vec exponentials(float* scores, Vec maximum, int64_t keys, uint64_t s
 // Reduces each of kLanes rows of lanes to one value: lane r of the result is row r's. The tree over lanes is the same for
 // every row.
 template <class Combine>
-HWY_INLINE Vec reduce_rows(const float* rows, [[maybe_unused]] Combine combine) {
+HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
   const Floats d;
   Vec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
     x[r] = hn::Load(d, rows + r * kLanes);
   }
-#if HWY_TARGET != HWY_SCALAR
 #pragma GCC unroll 4
   for (int64_t left = kLanes / 2; left > 0; left /= 2) {
 #pragma GCC unroll 8
@@ -126,19 +125,11 @@ HWY_INLINE Vec reduce_rows(const float* rows, [[maybe_unused]] Combine combine) 
       x[r] = combine(hn::ConcatEven(d, x[2 * r + 1], x[2 * r]), hn::ConcatOdd(d, x[2 * r + 1], x[2 * r]));
     }
   }
-#endif
   return x[0];
 }
 
 // The keys of a block that dropout keeps for one row: one bit each, the first `keys` of them. first_key is even.
 HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t first_key, int64_t keys) {
-#if HWY_TARGET == HWY_SCALAR
-  uint64_t kept = 0;
-  for (int64_t j = 0; j < keys; ++j) {
-    kept |= uint64_t{row.draw16(static_cast<uint32_t>(first_key + j)) >= threshold} << j;
-  }
-  return kept;
-#else
   // One 32-bit hash is the draws of two neighbouring columns, the lower half first: as 16-bit lanes they lie in the order
   // of the columns.
   const Words d;
@@ -162,7 +153,6 @@ HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t 
     kept |= bits << j;
   }
   return kept;
-#endif
 }
 
 // The steps from the lowest to the highest bit of a word.

@@ -90,11 +90,12 @@ inline void multiply_meeting(const Meeting& meeting, int64_t width, int64_t left
     for (end = first + 1; end < meeting.rows && meeting.vectors[end] == vectors; ++end) {
     }
     for (int64_t panel = 0; panel < panels_for(width); ++panel) {
-      product(end - first, vectors.begin, vectors.end - vectors.begin,
-              LeftRows{left + (panel * left_panel_rows + meeting.first_row + first) * kPanel},
-              right + panel * kPanel * kKeyBlock,
-              [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
-              Sums{to + first * kKeyBlock, panel == 0 ? Sums::Start::zero : Sums::Start::former});
+      product(
+          end - first, vectors.begin, vectors.end - vectors.begin,
+          LeftRows{left + (panel * left_panel_rows + meeting.first_row + first) * kPanel},
+          right + panel * kPanel * kKeyBlock,
+          [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
+          Sums{to + first * kKeyBlock, panel == 0 ? Sums::Start::zero : Sums::Start::former});
     }
   }
 }

@@ -33,9 +33,7 @@ template <int64_t kRowStride, int64_t kStepStride>
 struct Left {
   const float* data;
 
-  HWY_INLINE const float* at(int64_t row, int64_t step) const {
-    return data + row * kRowStride + step * kStepStride;
-  }
+  HWY_INLINE const float* at(int64_t row, int64_t step) const { return data + row * kRowStride + step * kStepStride; }
 };
 using LeftRows = Left<kPanel, 1>;     // as it lies
 using LeftColumns = Left<1, kPanel>;  // transposed

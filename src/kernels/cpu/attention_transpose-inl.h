@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_plan.h"
@@ -16,8 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
-
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
 // Each round unzips neighbouring vectors, which moves the lowest bit of an element's lane to the top of its row's number,
 // and the rest of (row, lane) down by one: after log2(lanes) rounds rows and lanes have changed places.
@@ -80,7 +79,7 @@ void pack_columns(const HeadRows<T>& from, float* panel) {
     }
     float* const out = panel + first;
     int64_t c = 0;
-    if constexpr (parted<T>(0)) {
+    if constexpr (std::is_same_v<T, bf16>) {
       for (; parted<T>(from.width) && c < from.width; c += 2 * kLanes) {
         transpose_parts(row, c, out + c * kKeyBlock);
       }
@@ -95,20 +94,6 @@ void pack_columns(const HeadRows<T>& from, float* panel) {
     }
   }
 }
-
-#else
-
-template <class T>
-void pack_columns(const HeadRows<T>& from, float* panel) {
-  const int64_t padded = (from.rows + kLanes - 1) / kLanes * kLanes;
-  for (int64_t c = 0; c < from.width; ++c) {
-    for (int64_t r = 0; r < padded; ++r) {
-      panel[c * kKeyBlock + r] = static_cast<float>(from.row(std::min(r, from.rows - 1))[c]);
-    }
-  }
-}
-
-#endif
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -109,8 +109,8 @@ bool ThreadPool::claim_and_run(int worker) {
 
 void ThreadPool::work(int worker) {
   while (true) {
-    // The round first: whoever stops the pool says so before bumping it, so that a worker either sees that here, or does
-    // not fall asleep below.
+    // The round first: whoever stops the pool says so before bumping it, so that a worker either sees that here, or
+    // does not fall asleep below.
     const uint32_t seen_round = round_.load();
     if (stopping_.load()) {
       return;

@@ -46,7 +46,8 @@ void check_probability(std::string_view name, Probability p) {
   check(p.value >= 0.0F && p.value < 1.0F, "{} is {}, expected at least 0 and below 1", name, p.value);
 }
 
-[[noreturn]] void fail_unknown_key(const std::string& where, std::string_view key, const std::vector<std::string>& known) {
+[[noreturn]] void fail_unknown_key(const std::string& where, std::string_view key,
+                                   const std::vector<std::string>& known) {
   const std::string near = nearest(key, known);
   fail<ConfigError>(where, "unknown key '{}'{}", key, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
 }
@@ -120,7 +121,8 @@ void ModelConfig::validate() const {
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
   check(positions != Positions::rotary || width_of_head() % 2 == 0,
         "rotary positions turn pairs of columns, but a head is {} wide", width_of_head());
-  check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}", model);
+  check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",
+        model);
   const bool has_encoder = architecture != Architecture::causal_lm;
   const bool has_decoder = architecture != Architecture::encoder;
   check(!has_encoder || encoder_layers >= 1, "encoder_layers is {}, expected at least 1", encoder_layers);
@@ -129,8 +131,9 @@ void ModelConfig::validate() const {
   check(!has_decoder || target_vocabulary >= 1, "target_vocabulary is {}, expected at least 1", target_vocabulary);
   check(source_vocabulary <= kLargest && target_vocabulary <= kLargest, "a vocabulary of {}, at most {} is supported",
         std::max(source_vocabulary, target_vocabulary), kLargest);
-  check(estimated_elements(*this) <= kMostElements, "these sizes make about {:.1e} parameters, at most {:.0e} are supported",
-        estimated_elements(*this), kMostElements);
+  check(estimated_elements(*this) <= kMostElements,
+        "these sizes make about {:.1e} parameters, at most {:.0e} are supported", estimated_elements(*this),
+        kMostElements);
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);
@@ -140,7 +143,8 @@ void ModelConfig::validate() const {
   check_probability("branch_dropout", branch_dropout);
   check(std::isfinite(epsilon) && epsilon > 0.0, "epsilon is {}, expected above 0", epsilon);
   check(std::isfinite(rotary_base) && rotary_base > 0.0, "rotary_base is {}, expected above 0", rotary_base);
-  check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0", init_deviation);
+  check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0",
+        init_deviation);
 }
 
 ModelConfig parse_model_config(std::string_view toml_text, std::string_view name) {

@@ -162,6 +162,7 @@ TEST_P(ThreadsPool, ComesAndGoes) {
 
 TEST_P(ThreadsPool, PoolsOfDifferentCallersDoNotMeet) {
   std::vector<std::thread> callers;
+  callers.reserve(3);
   std::atomic<int64_t> total = 0;
   for (int caller = 0; caller < 3; ++caller) {
     callers.emplace_back([&total] {

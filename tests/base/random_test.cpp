@@ -49,7 +49,7 @@ TEST(Random, KeysThatDifferAnywhereDiffer) {
 double five_sigma(double n, double variance) { return 5.0 * std::sqrt(n * variance); }
 
 TEST(Random, Draw16IsUniform) {
-  constexpr int kDraws = 1 << 20, kBins = 256;
+  constexpr int kDraws = 1 << 20, kBins = 256, kPerBin = kDraws / kBins;
   std::vector<int> high(kBins), low(kBins);
   double sum = 0.0;
   for (uint64_t r = 0; r < 1024; ++r) {
@@ -66,8 +66,8 @@ TEST(Random, Draw16IsUniform) {
   for (const auto& bins : {high, low}) {
     double chi_square = 0.0;
     for (const int count : bins) {
-      const double difference = count - kDraws / kBins;
-      chi_square += difference * difference / (kDraws / kBins);
+      const double difference = count - kPerBin;
+      chi_square += difference * difference / kPerBin;
     }
     // 255 degrees of freedom: mean 255, deviation sqrt(510).
     EXPECT_NEAR(chi_square, 255.0, 5.0 * std::sqrt(510.0));

@@ -205,7 +205,8 @@ struct AddNormCase {
   struct Gradients {
     Guarded d_residual, d_branch, d_gain, d_bias;
   };
-  // d_gain and d_bias are added to the gain's and the bias's own values; d_residual, with Write::add, to the residual's.
+  // d_gain and d_bias are added to the gain's and the bias's own values; d_residual, with Write::add, to the
+  // residual's.
   Gradients backward(Backend& backend, const Result& saved, Types types, Write write = Write::overwrite) const {
     Gradients d{.d_gain = converted(gain, types.master), .d_bias = converted(bias, types.master)};
     d.d_residual = write == Write::add ? converted(residual, types.storage)

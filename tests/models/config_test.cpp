@@ -71,7 +71,8 @@ TEST(ModelConfig, InvalidTomlNamesTheLine) {
 }
 
 TEST(ModelConfig, AWholeNumberWillDoWhereANumberIsWanted) {
-  EXPECT_EQ(parse_model_config("[model]\nsource_vocabulary = 5\ntarget_vocabulary = 5\nrotary_base = 500000\n", "r").rotary_base,
+  EXPECT_EQ(parse_model_config("[model]\nsource_vocabulary = 5\ntarget_vocabulary = 5\nrotary_base = 500000\n", "r")
+                .rotary_base,
             500000.0);
 }
 

@@ -161,7 +161,8 @@ TEST(BatchComposition, DoesNotChangeASequencesLogitsByABit) {
   config.inner = 96;
   config.heads = 4;
   const TokenLists sources = random_lists(23, 1), targets = random_lists(23, 2);
-  const TokenLists reversed_sources(sources.rbegin(), sources.rend()), reversed_targets(targets.rbegin(), targets.rend());
+  const TokenLists reversed_sources(sources.rbegin(), sources.rend()),
+      reversed_targets(targets.rbegin(), targets.rend());
   for (const DType storage : {DType::f32, DType::bf16}) {
     for (const int threads : {1, 2}) {
       const auto backend = make_cpu_backend(threads);

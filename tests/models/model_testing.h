@@ -65,7 +65,8 @@ class AnyModel {
     if (seq2seq_) {
       return seq2seq_->loss(pass, batch.pairs, kSmoothing);
     }
-    return causal_lm_ ? causal_lm_->loss(pass, batch.tokens, kSmoothing) : encoder_->loss(pass, batch.tokens, kSmoothing);
+    return causal_lm_ ? causal_lm_->loss(pass, batch.tokens, kSmoothing)
+                      : encoder_->loss(pass, batch.tokens, kSmoothing);
   }
 
   // Loss and, in the store, gradients of one training pass.

@@ -36,7 +36,8 @@ class Layers : public ::testing::Test {
   // The sublayers of the paper, from plain ops.
   Var self_attention(Pass& pass, const std::string& name, const Var& x, const Segments& segments, Visibility sees) {
     const Var qkv = linear(pass, x, layer(name + ".projection"));
-    const AttentionInputs inputs{{qkv, 0, kModel}, &segments, {qkv, kModel, kModel}, {qkv, 2 * kModel, kModel}, &segments};
+    const AttentionInputs inputs{
+        {qkv, 0, kModel}, &segments, {qkv, kModel, kModel}, {qkv, 2 * kModel, kModel}, &segments};
     return linear(pass, attention(pass, inputs, {.heads = 2, .key_value_heads = 2, .visibility = sees}),
                   layer(name + ".output"));
   }
@@ -66,8 +67,9 @@ TEST_F(Layers, PreNormIsItsEquation) {
   const Var embedded = random_rows(5, 1);
   Var x = embedded;
   for (const std::string layer : {"e.layers.0.", "e.layers.1."}) {
-    x = sum(pass, x, self_attention(pass, layer + "attention", norm(pass, x, norm_of(layer + "attention.norm")),
-                                    sequences_.segments(), Visibility::full()));
+    x = sum(pass, x,
+            self_attention(pass, layer + "attention", norm(pass, x, norm_of(layer + "attention.norm")),
+                           sequences_.segments(), Visibility::full()));
     x = sum(pass, x, feed_forward(pass, layer + "feed_forward", norm(pass, x, norm_of(layer + "feed_forward.norm"))));
   }
   const Var expected = norm(pass, x, norm_of("e.norm"));
@@ -114,9 +116,10 @@ TEST_F(Layers, TheDecoderReadsItsMemoryBetweenSelfAttentionAndFeedForward) {
   const Var embedded = random_rows(5, 1), remembered = random_rows(5, 2);
   const std::string layer_name = "d.layers.0.";
   Var x = embedded;
-  x = sum(pass, x, self_attention(pass, layer_name + "self_attention",
-                                  norm(pass, x, norm_of(layer_name + "self_attention.norm")), sequences_.segments(),
-                                  Visibility::causal()));
+  x = sum(
+      pass, x,
+      self_attention(pass, layer_name + "self_attention", norm(pass, x, norm_of(layer_name + "self_attention.norm")),
+                     sequences_.segments(), Visibility::causal()));
   const std::string cross = layer_name + "cross_attention";
   const Var q = linear(pass, norm(pass, x, norm_of(cross + ".norm")), layer(cross + ".query"));
   const Var kv = linear(pass, remembered, layer(cross + ".key_value"));
@@ -124,15 +127,16 @@ TEST_F(Layers, TheDecoderReadsItsMemoryBetweenSelfAttentionAndFeedForward) {
       pass, {Columns::all(q), &sequences_.segments(), {kv, 0, kModel}, {kv, kModel, kModel}, &source.segments()},
       {.heads = 2, .key_value_heads = 2});
   x = sum(pass, x, linear(pass, y, layer(cross + ".output")));
-  x = sum(pass, x, feed_forward(pass, layer_name + "feed_forward",
-                                norm(pass, x, norm_of(layer_name + "feed_forward.norm"))));
+  x = sum(pass, x,
+          feed_forward(pass, layer_name + "feed_forward", norm(pass, x, norm_of(layer_name + "feed_forward.norm"))));
   const Var expected = norm(pass, x, norm_of("d.norm"));
   const Memory memory{Hidden(remembered), &source.segments()};
   expect_near(decoder(pass, embedded, sequences_, memory).var().value(), expected.value(), 1e-12);
 }
 
 TEST_F(Layers, GatedFeedForwardIsItsEquation) {
-  const FeedForward gated(Scope(store_) / "f", {.model = kModel, .inner = 6, .activation = Activation::silu, .gating = Gating::gated});
+  const FeedForward gated(Scope(store_) / "f",
+                          {.model = kModel, .inner = 6, .activation = Activation::silu, .gating = Gating::gated});
   start();
   Pass pass = infer();
   const Var x = random_rows(3, 1);
@@ -221,10 +225,16 @@ TEST(Sequences, WithoutPaddingKeepsTheRealTokensAndTheirPlaces) {
 }
 
 TEST(Sequences, WithoutPaddingRefusesWhatDoesNotFit) {
-  expect_error<ShapeError>([] { Sequences::without_padding({1, 2, 3}, 2, {1, 1}); },
-                           {"padded batch: ", "3 tokens for 2 rows of 2"});
-  expect_error<ShapeError>([] { Sequences::without_padding({1, 2}, 2, {3}); },
-                           {"padded batch: ", "row 0: 3 real tokens of 2"});
+  expect_error<ShapeError>(
+      [] {
+        Sequences::without_padding({1, 2, 3}, 2, {1, 1});
+      },
+      {"padded batch: ", "3 tokens for 2 rows of 2"});
+  expect_error<ShapeError>(
+      [] {
+        Sequences::without_padding({1, 2}, 2, {3});
+      },
+      {"padded batch: ", "row 0: 3 real tokens of 2"});
   expect_error<ShapeError>([] { Sequences::without_padding({1, 2}, 2, {-1}); }, {"row 0: -1 real tokens"});
 }
 
@@ -232,7 +242,8 @@ TEST(Embedding, ASequenceLongerThanItsPositionsNamesBoth) {
   const auto backend = make_reference_backend();
   ParameterStore store;
   const Embedding embedding(Scope(store), {.vocabulary = 5, .model = 4, .positions = Positions::learned, .longest = 2});
-  const Embedding unlimited(Scope(store) / "u", {.vocabulary = 5, .model = 4, .positions = Positions::none, .longest = 2});
+  const Embedding unlimited(Scope(store) / "u",
+                            {.vocabulary = 5, .model = 4, .positions = Positions::none, .longest = 2});
   store.allocate(*backend, DType::f64, ParameterStore::Gradients::none);
   store.initialize(*backend, 1);
   Pass pass = Pass::infer(*backend, DType::f64);

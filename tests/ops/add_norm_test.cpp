@@ -19,15 +19,15 @@ class AddNorm : public ::testing::TestWithParam<NormKind> {};
 TEST_P(AddNorm, GradientOfTheSumAndItsNormAgreesWithDifferences) {
   for (const float dropout : {0.0F, 0.4F}) {
     NormParameters weights;
-    const Differentiable function{
-        .inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
-        .parameters = weights.all(GetParam()),
-        .run =
-            [&](Pass& pass, const std::vector<Var>& x) {
-              const Stream s = add_norm(pass, x[0], x[1], weights.of(GetParam()), dropout_at("branch", dropout));
-              return Outcome{{s.residual, s.normed}};
-            },
-        .first_row = 5};
+    const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
+                                  .parameters = weights.all(GetParam()),
+                                  .run =
+                                      [&](Pass& pass, const std::vector<Var>& x) {
+                                        const Stream s = add_norm(pass, x[0], x[1], weights.of(GetParam()),
+                                                                  dropout_at("branch", dropout));
+                                        return Outcome{{s.residual, s.normed}};
+                                      },
+                                  .first_row = 5};
     EXPECT_TRUE(gradients_are_right(function)) << "dropout " << dropout;
   }
 }
@@ -47,13 +47,13 @@ TEST_P(AddNorm, GradientOfTheNormedAloneAgreesWithDifferences) {
 TEST_P(AddNorm, AResidualThatIsReadElsewhereTooGetsBothGradients) {
   NormParameters weights;
   TestParameter other("other", {3, 5}, 13);
-  const Differentiable function{
-      .inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
-      .parameters = weights.all(GetParam()),
-      .run = [&](Pass& pass, const std::vector<Var>& x) {
-        const Stream s = add_norm(pass, x[0], x[1], weights.of(GetParam()), dropout_at("branch", 0.4F));
-        return Outcome{{s.residual, s.normed, linear(pass, x[0], {other, nullptr})}};
-      }};
+  const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
+                                .parameters = weights.all(GetParam()),
+                                .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                  const Stream s =
+                                      add_norm(pass, x[0], x[1], weights.of(GetParam()), dropout_at("branch", 0.4F));
+                                  return Outcome{{s.residual, s.normed, linear(pass, x[0], {other, nullptr})}};
+                                }};
   EXPECT_TRUE(gradients_are_right(function));
 }
 
@@ -61,16 +61,15 @@ TEST_P(AddNorm, GradientOfANormAloneAgreesWithDifferences) {
   NormParameters weights;
   TestParameter other("other", {3, 5}, 13);
   for (const bool read_elsewhere : {false, true}) {
-    const Differentiable function{
-        .inputs = inputs(random_tensor({4, 5}, 1)),
-        .parameters = weights.all(GetParam()),
-        .run = [&](Pass& pass, const std::vector<Var>& x) {
-          Outcome outcome{{norm(pass, x[0], weights.of(GetParam()))}};
-          if (read_elsewhere) {
-            outcome.outputs.push_back(linear(pass, x[0], {other, nullptr}));
-          }
-          return outcome;
-        }};
+    const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1)),
+                                  .parameters = weights.all(GetParam()),
+                                  .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                    Outcome outcome{{norm(pass, x[0], weights.of(GetParam()))}};
+                                    if (read_elsewhere) {
+                                      outcome.outputs.push_back(linear(pass, x[0], {other, nullptr}));
+                                    }
+                                    return outcome;
+                                  }};
     EXPECT_TRUE(gradients_are_right(function)) << read_elsewhere;
   }
 }
@@ -79,15 +78,14 @@ TEST_P(AddNorm, GradientOfANormAloneAgreesWithDifferences) {
 TEST_P(AddNorm, GradientThroughAChainOfSublayersAgreesWithDifferences) {
   NormParameters first, second;
   TestParameter weight("weight", {5, 5}, 14);
-  const Differentiable function{
-      .inputs = inputs(random_tensor({3, 5}, 1), random_tensor({3, 5}, 2)),
-      .parameters = {&first.gain, &second.gain, &weight},
-      .run = [&](Pass& pass, const std::vector<Var>& x) {
-        Stream s = add_norm(pass, x[0], x[1], first.of(GetParam()), dropout_at("a", 0.2F));
-        const Var branch = linear(pass, s.normed, {weight, nullptr});
-        s = add_norm(pass, s.residual, branch, second.of(GetParam()), dropout_at("b", 0.2F));
-        return Outcome{{s.normed}};
-      }};
+  const Differentiable function{.inputs = inputs(random_tensor({3, 5}, 1), random_tensor({3, 5}, 2)),
+                                .parameters = {&first.gain, &second.gain, &weight},
+                                .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                  Stream s = add_norm(pass, x[0], x[1], first.of(GetParam()), dropout_at("a", 0.2F));
+                                  const Var branch = linear(pass, s.normed, {weight, nullptr});
+                                  s = add_norm(pass, s.residual, branch, second.of(GetParam()), dropout_at("b", 0.2F));
+                                  return Outcome{{s.normed}};
+                                }};
   EXPECT_TRUE(gradients_are_right(function));
 }
 
@@ -95,22 +93,20 @@ std::string name_of_kind(const ::testing::TestParamInfo<NormKind>& test) {
   return test.param == NormKind::layer ? "Layer" : "Rms";
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, AddNorm, ::testing::Values(NormKind::layer, NormKind::rms),
-                         name_of_kind);
+INSTANTIATE_TEST_SUITE_P(Ops, AddNorm, ::testing::Values(NormKind::layer, NormKind::rms), name_of_kind);
 
 TEST(Add, GradientOfTheSumAloneAgreesWithDifferences) {
   TestParameter other("other", {3, 5}, 13);
   for (const bool read_elsewhere : {false, true}) {
-    const Differentiable function{
-        .inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
-        .parameters = {},
-        .run = [&](Pass& pass, const std::vector<Var>& x) {
-          Outcome outcome{{add(pass, x[0], x[1], dropout_at("branch", 0.4F))}};
-          if (read_elsewhere) {
-            outcome.outputs.push_back(linear(pass, x[0], {other, nullptr}));
-          }
-          return outcome;
-        }};
+    const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
+                                  .parameters = {},
+                                  .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                    Outcome outcome{{add(pass, x[0], x[1], dropout_at("branch", 0.4F))}};
+                                    if (read_elsewhere) {
+                                      outcome.outputs.push_back(linear(pass, x[0], {other, nullptr}));
+                                    }
+                                    return outcome;
+                                  }};
     EXPECT_TRUE(gradients_are_right(function)) << read_elsewhere;
   }
 }
@@ -140,8 +136,11 @@ TEST(AddNormErrors, ABiasOfAnotherWidthIsShown) {
   const NormParameters weights;
   const TestParameter narrow("narrow.bias", {4}, 3);
   const Var x = make_var(*backend, random_tensor({4, 5}, 1).view());
-  expect_error<ShapeError>([&] { norm(pass, x, {NormKind::layer, weights.gain, narrow, 1e-5}); },
-                           {"norm: ", "f64[4, 5]", "narrow.bias", "[4]"});
+  expect_error<ShapeError>(
+      [&] {
+        norm(pass, x, {NormKind::layer, weights.gain, narrow, 1e-5});
+      },
+      {"norm: ", "f64[4, 5]", "narrow.bias", "[4]"});
 }
 
 }  // namespace

@@ -25,12 +25,13 @@ TEST(Attention, GradientOfOneFusedVarAgreesWithDifferences) {
   for (const Visibility visibility :
        {Visibility::full(), Visibility::causal(), Visibility::local(Visibility::Reach::causal, 2),
         Visibility::local(Visibility::Reach::full, 2)}) {
-    const Differentiable function{.inputs = inputs(random_tensor({8, 12}, 1)),
-                                  .parameters = {},
-                                  .run = [&](Pass& pass, const std::vector<Var>& x) {
-                                    return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
-                                                              {.heads = 2, .key_value_heads = 2, .visibility = visibility})}};
-                                  }};
+    const Differentiable function{
+        .inputs = inputs(random_tensor({8, 12}, 1)),
+        .parameters = {},
+        .run = [&](Pass& pass, const std::vector<Var>& x) {
+          return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
+                                    {.heads = 2, .key_value_heads = 2, .visibility = visibility})}};
+        }};
     EXPECT_TRUE(gradients_are_right(function)) << "window " << visibility.window;
   }
 }
@@ -65,9 +66,8 @@ TEST(Attention, GradientOfGroupedHeadsAgreesWithDifferences) {
         .inputs = inputs(random_tensor({5, 8 + 4 * key_heads}, 1)),
         .parameters = {},
         .run = [&](Pass& pass, const std::vector<Var>& x) {
-          return Outcome{{attention(
-              pass, fused(x[0], segments, 8, 2 * key_heads),
-              {.heads = 4, .key_value_heads = key_heads, .visibility = Visibility::causal()})}};
+          return Outcome{{attention(pass, fused(x[0], segments, 8, 2 * key_heads),
+                                    {.heads = 4, .key_value_heads = key_heads, .visibility = Visibility::causal()})}};
         }};
     EXPECT_TRUE(gradients_are_right(function)) << key_heads;
   }
@@ -96,12 +96,11 @@ TEST(Attention, ARowThatSeesNothingGivesZerosAndNoGradient) {
     mask.hide(0, 1, key);
   }
   mask.hide(0, 2, 0);
-  const Differentiable function{.inputs = inputs(random_tensor({5, 12}, 1)),
-                                .parameters = {},
-                                .run = [&](Pass& pass, const std::vector<Var>& x) {
-                                  return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
-                                                            {.heads = 2, .key_value_heads = 2, .mask = &mask})}};
-                                }};
+  const Differentiable function{
+      .inputs = inputs(random_tensor({5, 12}, 1)), .parameters = {}, .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{
+            {attention(pass, fused(x[0], segments, 4, 4), {.heads = 2, .key_value_heads = 2, .mask = &mask})}};
+      }};
   EXPECT_TRUE(gradients_are_right(function));
 
   Differences differences(function);
@@ -125,8 +124,7 @@ TEST(Attention, AVarThatIsReadElsewhereTooGetsBothGradients) {
         .run = [&](Pass& pass, const std::vector<Var>& x) {
           Outcome outcome;
           const auto attend = [&] {
-            outcome.outputs.push_back(
-                attention(pass, fused(x[0], segments, 4, 4), {.heads = 2, .key_value_heads = 2}));
+            outcome.outputs.push_back(attention(pass, fused(x[0], segments, 4, 4), {.heads = 2, .key_value_heads = 2}));
           };
           if (attention_first) {
             attend();
@@ -143,12 +141,10 @@ TEST(Attention, AVarThatIsReadElsewhereTooGetsBothGradients) {
 
 TEST(Attention, ColumnsThatAttentionDoesNotReadHaveAGradientOfZero) {
   const Segments segments = segments_of({3, 2});
-  const Differentiable function{.inputs = inputs(random_tensor({5, 14}, 1)),
-                                .parameters = {},
-                                .run = [&](Pass& pass, const std::vector<Var>& x) {
-                                  return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
-                                                            {.heads = 2, .key_value_heads = 2})}};
-                                }};
+  const Differentiable function{
+      .inputs = inputs(random_tensor({5, 14}, 1)), .parameters = {}, .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, fused(x[0], segments, 4, 4), {.heads = 2, .key_value_heads = 2})}};
+      }};
   EXPECT_TRUE(gradients_are_right(function));
 }
 
@@ -156,25 +152,20 @@ TEST(Attention, ColumnsThatAttentionDoesNotReadHaveAGradientOfZero) {
 TEST(Attention, ColumnsInTwoRolesGetBothGradients) {
   const Segments segments = segments_of({3, 2});
   const Differentiable all_three{
-      .inputs = inputs(random_tensor({5, 4}, 1)),
-      .parameters = {},
-      .run = [&](Pass& pass, const std::vector<Var>& x) {
-        return Outcome{{attention(pass, apart({x[0], x[0], x[0]}, segments, segments),
-                                  {.heads = 2, .key_value_heads = 2})}};
+      .inputs = inputs(random_tensor({5, 4}, 1)), .parameters = {}, .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{
+            {attention(pass, apart({x[0], x[0], x[0]}, segments, segments), {.heads = 2, .key_value_heads = 2})}};
       }};
   EXPECT_TRUE(gradients_are_right(all_three));
-  const Differentiable keys_as_values{
-      .inputs = inputs(random_tensor({5, 4}, 1), random_tensor({5, 4}, 2)),
-      .parameters = {},
-      .run = [&](Pass& pass, const std::vector<Var>& x) {
-        return Outcome{{attention(pass, apart({x[0], x[1], x[1]}, segments, segments),
-                                  {.heads = 2, .key_value_heads = 2})}};
-      }};
+  const Differentiable keys_as_values{.inputs = inputs(random_tensor({5, 4}, 1), random_tensor({5, 4}, 2)),
+                                      .parameters = {},
+                                      .run = [&](Pass& pass, const std::vector<Var>& x) {
+                                        return Outcome{{attention(pass, apart({x[0], x[1], x[1]}, segments, segments),
+                                                                  {.heads = 2, .key_value_heads = 2})}};
+                                      }};
   EXPECT_TRUE(gradients_are_right(keys_as_values));
   const Differentiable overlapping{
-      .inputs = inputs(random_tensor({5, 9}, 1)),
-      .parameters = {},
-      .run = [&](Pass& pass, const std::vector<Var>& x) {
+      .inputs = inputs(random_tensor({5, 9}, 1)), .parameters = {}, .run = [&](Pass& pass, const std::vector<Var>& x) {
         return Outcome{{attention(pass, {{x[0], 0, 4}, &segments, {x[0], 2, 4}, {x[0], 3, 4}, &segments},
                                   {.heads = 2, .key_value_heads = 2})}};
       }};
@@ -261,7 +252,9 @@ TEST(Attention, OfACacheWhileTrainingIsOurOwnMistake) {
   const Segments segments = segments_of({3, 2});
   const Var x = make_var(*backend, random_tensor({5, 4}, 1).view());
   expect_error<InternalError>(
-      [&] { attention(pass, Columns::all(x), segments, {x.value(), x.value(), &segments, nullptr}, {}); },
+      [&] {
+        attention(pass, Columns::all(x), segments, {x.value(), x.value(), &segments, nullptr}, {});
+      },
       {"attention: ", "cache"});
 }
 

@@ -44,9 +44,7 @@ Vars nested(Pass& pass, const Vars& x, const Block& block) {
   });
 }
 
-Vars three_plainly(Pass& pass, const Vars& x, const Block& block) {
-  return block(pass, block(pass, block(pass, x)));
-}
+Vars three_plainly(Pass& pass, const Vars& x, const Block& block) { return block(pass, block(pass, block(pass, x))); }
 
 void expect_same_bits(const Differentiable& a, const Differentiable& b) {
   Differences first(a);
@@ -105,7 +103,8 @@ TEST(Checkpoint, WhenInferringIsTheBodyItself) {
   Block block;
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
-  const Vars x{make_var(*backend, random_tensor({5, 4}, 1).view()), make_var(*backend, random_tensor({5, 4}, 6).view())};
+  const Vars x{make_var(*backend, random_tensor({5, 4}, 1).view()),
+               make_var(*backend, random_tensor({5, 4}, 6).view())};
   const Vars plain = block(pass, x), again = checkpointed(pass, x, block);
   EXPECT_TRUE(same_bits(values_of(plain[1].value()), values_of(again[1].value())));
 }

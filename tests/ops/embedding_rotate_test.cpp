@@ -11,37 +11,32 @@ const std::vector<int32_t> kPlaces{0, 1, 2, 0, 1};
 TEST(Embedding, GradientOfTheTableAgreesWithDifferencesWhereTokensRepeat) {
   for (const float dropout : {0.0F, 0.4F}) {
     TestParameter table("table", {5, 4}, 1);
-    const Differentiable function{.inputs = {},
-                                  .parameters = {&table},
-                                  .run = [&](Pass& pass, const std::vector<Var>&) {
-                                    return Outcome{{embedding(pass, Tokens(kIds), kPlaces, 7, *table, {},
-                                                              {1.75, dropout_at("embedding", dropout)})}};
-                                  }};
+    const Differentiable function{
+        .inputs = {}, .parameters = {&table}, .run = [&](Pass& pass, const std::vector<Var>&) {
+          return Outcome{
+              {embedding(pass, Tokens(kIds), kPlaces, 7, *table, {}, {1.75, dropout_at("embedding", dropout)})}};
+        }};
     EXPECT_TRUE(gradients_are_right(function)) << "dropout " << dropout;
   }
 }
 
 TEST(Embedding, GradientOfLearnedPositionsAgreesWithDifferences) {
   TestParameter table("table", {5, 4}, 1), positions("positions", {6, 4}, 2);
-  const Differentiable function{.inputs = {},
-                                .parameters = {&table, &positions},
-                                .run = [&](Pass& pass, const std::vector<Var>&) {
-                                  return Outcome{{embedding(pass, Tokens(kIds), kPlaces, 0, *table,
-                                                            {View(), positions.get()},
-                                                            {1.75, dropout_at("embedding", 0.3F)})}};
-                                }};
+  const Differentiable function{
+      .inputs = {}, .parameters = {&table, &positions}, .run = [&](Pass& pass, const std::vector<Var>&) {
+        return Outcome{{embedding(pass, Tokens(kIds), kPlaces, 0, *table, {View(), positions.get()},
+                                  {1.75, dropout_at("embedding", 0.3F)})}};
+      }};
   EXPECT_TRUE(gradients_are_right(function));
 }
 
 TEST(Embedding, FixedPositionsAreAddedUnscaledAndLeaveTheTablesGradientAsItIs) {
   TestParameter table("table", {5, 4}, 1);
   const Tensor fixed = random_tensor({6, 4}, 3);
-  const Differentiable function{.inputs = {},
-                                .parameters = {&table},
-                                .run = [&](Pass& pass, const std::vector<Var>&) {
-                                  return Outcome{{embedding(pass, Tokens(kIds), kPlaces, 0, *table,
-                                                            {fixed.view(), nullptr}, {1.75, {}})}};
-                                }};
+  const Differentiable function{
+      .inputs = {}, .parameters = {&table}, .run = [&](Pass& pass, const std::vector<Var>&) {
+        return Outcome{{embedding(pass, Tokens(kIds), kPlaces, 0, *table, {fixed.view(), nullptr}, {1.75, {}})}};
+      }};
   EXPECT_TRUE(gradients_are_right(function));
 
   const auto backend = make_reference_backend();
@@ -85,15 +80,24 @@ TEST(Embedding, ErrorsNameTheTokenItsRowAndTheTable) {
     embedding(pass, Tokens(std::move(ids)), places, 0, *table, where, {});
   };
   const PositionTable none, learned{View(), positions.get()}, too_narrow{View(), narrow.get()};
-  expect_error<ShapeError>([&] { run({1, 5}, {0, 1}, none); },
-                           {"embedding: ", "token 5 in row 1", "source.tokens", "5 rows"});
+  expect_error<ShapeError>(
+      [&] {
+        run({1, 5}, {0, 1}, none);
+      },
+      {"embedding: ", "token 5 in row 1", "source.tokens", "5 rows"});
   expect_error<ShapeError>([&] { run({-1, 2}, {0, 1}, none); }, {"embedding: ", "token -1 in row 0"});
-  expect_error<ShapeError>([&] { run({1, 2, 3}, {0, 1, 2}, learned); },
-                           {"embedding: ", "position 2 in row 2", "2 rows"});
+  expect_error<ShapeError>(
+      [&] {
+        run({1, 2, 3}, {0, 1, 2}, learned);
+      },
+      {"embedding: ", "position 2 in row 2", "2 rows"});
   expect_error<ShapeError>([&] { run({1, 2}, {0, -1}, learned); }, {"embedding: ", "position -1 in row 1"});
   expect_error<ShapeError>([&] { run({1, 2}, {0}, none); }, {"embedding: ", "2 tokens at 1 places"});
-  expect_error<ShapeError>([&] { run({1, 2}, {0, 1}, too_narrow); },
-                           {"embedding: ", "f64[9, 3]", "source.tokens", "[5, 4]"});
+  expect_error<ShapeError>(
+      [&] {
+        run({1, 2}, {0, 1}, too_narrow);
+      },
+      {"embedding: ", "f64[9, 3]", "source.tokens", "[5, 4]"});
 }
 
 // ---- rotate ----
@@ -137,10 +141,16 @@ TEST(Rotate, ErrorsShowPlacesColumnsAndHeads) {
   const Var x = make_var(*backend, random_tensor({2, 8}, 1).view());
   const std::array<int32_t, 2> two{0, 1};
   const std::array<int32_t, 3> three{0, 1, 2};
-  expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), three, 2, {4, 1e4}); },
-                           {"rotate: ", "3 places", "f64[2, 8]"});
-  expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, 2, {3, 1e4}); },
-                           {"rotate: ", "3 turning columns", "2 heads", "f64[2, 8]"});
+  expect_error<ShapeError>(
+      [&] {
+        rotate(pass, Columns::all(x), three, 2, {4, 1e4});
+      },
+      {"rotate: ", "3 places", "f64[2, 8]"});
+  expect_error<ShapeError>(
+      [&] {
+        rotate(pass, Columns::all(x), two, 2, {3, 1e4});
+      },
+      {"rotate: ", "3 turning columns", "2 heads", "f64[2, 8]"});
   expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, 2, {6, 1e4}); }, {"rotate: ", "6 turning columns"});
   expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, 3, {2, 1e4}); }, {"rotate: ", "3 heads"});
 }

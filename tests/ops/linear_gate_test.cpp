@@ -121,8 +121,11 @@ TEST(Linear, ErrorsNameTheInputTheWeightAndBothShapes) {
   const Var x = make_var(*backend, random_tensor({5, 3}, 1).view());
   TestParameter weight("encoder.inner.weight", {2, 4}, 2), fitting("fitting", {2, 3}, 3), bias("bias", {3}, 4),
       vector("vector", {3}, 5);
-  expect_error<ShapeError>([&] { linear(pass, x, {weight, nullptr}); },
-                           {"linear: ", "f64[5, 3]", "encoder.inner.weight", "[2, 4]"});
+  expect_error<ShapeError>(
+      [&] {
+        linear(pass, x, {weight, nullptr});
+      },
+      {"linear: ", "f64[5, 3]", "encoder.inner.weight", "[2, 4]"});
   expect_error<ShapeError>([&] { linear(pass, x, {fitting, bias}); }, {"linear: ", "bias", "[3]", "2 outputs"});
   expect_error<ShapeError>([&] { linear(pass, x, {vector, nullptr}); }, {"linear: ", "vector", "[3]"});
 }

@@ -9,16 +9,16 @@ TEST(OutputLoss, GradientAgreesWithDifferencesWhereTargetsAreIgnored) {
   for (const float smoothing : {0.0F, 0.1F, 0.9F}) {
     for (const bool with_bias : {false, true}) {
       TestParameter weight("weight", {6, 4}, 2), bias("bias", {6}, 3);
-      Differentiable function{.inputs = inputs(random_tensor({5, 4}, 1)),
-                              .parameters = {&weight},
-                              .run =
-                                  [&](Pass& pass, const std::vector<Var>& x) {
-                                    const LinearWeights output{weight, with_bias ? bias.get() : nullptr};
-                                    return Outcome{{},
-                                                   output_loss(pass, Hidden(x[0]), output, kTargets, Smoothing{smoothing})
-                                                       .total_smoothed()};
-                                  },
-                              .scale = -0.37};
+      Differentiable function{
+          .inputs = inputs(random_tensor({5, 4}, 1)),
+          .parameters = {&weight},
+          .run =
+              [&](Pass& pass, const std::vector<Var>& x) {
+                const LinearWeights output{weight, with_bias ? bias.get() : nullptr};
+                return Outcome{
+                    {}, output_loss(pass, Hidden(x[0]), output, kTargets, Smoothing{smoothing}).total_smoothed()};
+              },
+          .scale = -0.37};
       if (with_bias) {
         function.parameters.push_back(&bias);
       }
@@ -30,26 +30,26 @@ TEST(OutputLoss, GradientAgreesWithDifferencesWhereTargetsAreIgnored) {
 TEST(OutputLoss, AHiddenStateThatIsReadElsewhereTooGetsBothGradients) {
   TestParameter weight("weight", {6, 4}, 2), other("other", {3, 4}, 3);
   for (const bool loss_first : {false, true}) {
-    const Differentiable function{.inputs = inputs(random_tensor({5, 4}, 1)),
-                                  .parameters = {&weight, &other},
-                                  .run =
-                                      [&](Pass& pass, const std::vector<Var>& x) {
-                                        Outcome outcome;
-                                        const auto lose = [&] {
-                                          outcome.loss = output_loss(pass, Hidden(x[0]), {weight, nullptr}, kTargets,
-                                                                     Smoothing{0.1F})
-                                                             .total_smoothed();
-                                        };
-                                        if (loss_first) {
-                                          lose();
-                                        }
-                                        outcome.outputs.push_back(linear(pass, x[0], {other, nullptr}));
-                                        if (!loss_first) {
-                                          lose();
-                                        }
-                                        return outcome;
-                                      },
-                                  .scale = 1.7};
+    const Differentiable function{
+        .inputs = inputs(random_tensor({5, 4}, 1)),
+        .parameters = {&weight, &other},
+        .run =
+            [&](Pass& pass, const std::vector<Var>& x) {
+              Outcome outcome;
+              const auto lose = [&] {
+                outcome.loss =
+                    output_loss(pass, Hidden(x[0]), {weight, nullptr}, kTargets, Smoothing{0.1F}).total_smoothed();
+              };
+              if (loss_first) {
+                lose();
+              }
+              outcome.outputs.push_back(linear(pass, x[0], {other, nullptr}));
+              if (!loss_first) {
+                lose();
+              }
+              return outcome;
+            },
+        .scale = 1.7};
     EXPECT_TRUE(gradients_are_right(function)) << loss_first;
   }
 }
@@ -191,18 +191,27 @@ TEST(LossErrors, NameTheTargetItsRowAndTheVocabulary) {
   const LinearWeights output{weight, nullptr};
   const auto fused = [&](const Targets& targets, float s) { output_loss(pass, x, output, targets, Smoothing{s}); };
   const auto plain = [&](const Targets& targets, float s) { cross_entropy(pass, z, targets, Smoothing{s}); };
-  expect_error<ShapeError>([&] { output_loss(pass, wide, output, Targets({1, 2}), Smoothing{}); },
-                           {"output_loss: ", "f64[2, 5]", "output.weight", "[6, 4]"});
-  expect_error<ShapeError>([&] { output_loss(pass, x, {weight, narrow_bias}, Targets({1, 2}), Smoothing{}); },
-                           {"output_loss: ", "bias [5]", "6 outputs"});
+  expect_error<ShapeError>(
+      [&] {
+        output_loss(pass, wide, output, Targets({1, 2}), Smoothing{});
+      },
+      {"output_loss: ", "f64[2, 5]", "output.weight", "[6, 4]"});
+  expect_error<ShapeError>(
+      [&] {
+        output_loss(pass, x, {weight, narrow_bias}, Targets({1, 2}), Smoothing{});
+      },
+      {"output_loss: ", "bias [5]", "6 outputs"});
   for (const float s : {-0.1F, 1.0F, std::nanf("")}) {
     expect_error<ShapeError>([&] { fused(Targets({1, 2}), s); }, {"output_loss: ", "smoothing", "[0, 1)"});
     expect_error<ShapeError>([&] { plain(Targets({1, 2}), s); }, {"cross_entropy: ", "smoothing", "[0, 1)"});
   }
   expect_error<ShapeError>([&] { fused(Targets({1}), 0.0F); }, {"output_loss: ", "2 rows for 1 targets"});
   expect_error<ShapeError>([&] { plain(Targets({1, 2, 3}), 0.0F); }, {"cross_entropy: ", "2 rows for 3 targets"});
-  expect_error<ShapeError>([&] { fused(Targets({1, 6}), 0.0F); },
-                           {"output_loss: ", "target 6 in row 1", "vocabulary of 6"});
+  expect_error<ShapeError>(
+      [&] {
+        fused(Targets({1, 6}), 0.0F);
+      },
+      {"output_loss: ", "target 6 in row 1", "vocabulary of 6"});
   expect_error<ShapeError>([&] { plain(Targets({-2, 1}), 0.0F); }, {"cross_entropy: ", "target -2 in row 0"});
 }
 

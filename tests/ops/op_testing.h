@@ -60,7 +60,9 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
 class TestParameter {
  public:
   TestParameter(std::string name, Shape shape, uint64_t stream, double deviation = 0.5)
-      : master_(random_tensor(shape, stream, deviation)), gradient_(shape, DType::f64), parameter_(std::move(name), shape) {
+      : master_(random_tensor(shape, stream, deviation)),
+        gradient_(shape, DType::f64),
+        parameter_(std::move(name), shape) {
     parameter_.bind(master_.view(), master_.view(), gradient_.view());
     begin_update();
   }
@@ -172,8 +174,8 @@ class Differences {
       const double expected = (above - below) / (2.0 * kStep);
       const double found = gradient[static_cast<size_t>(e)];
       if (!(std::abs(found - expected) <= kTolerance * (1.0 + std::abs(expected)))) {
-        return ::testing::AssertionFailure() << what << " (" << r << ", " << c << "): the gradient is " << found
-                                             << ", the difference " << expected;
+        return ::testing::AssertionFailure()
+               << what << " (" << r << ", " << c << "): the gradient is " << found << ", the difference " << expected;
       }
       largest = std::max(largest, std::abs(expected));
     }

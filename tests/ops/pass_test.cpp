@@ -31,9 +31,10 @@ TEST(Pass, GradientThroughEveryOpAtOnceAgreesWithDifferences) {
   Small small;
   const Differentiable function{.inputs = {},
                                 .parameters = small.all(),
-                                .run = [&](Pass& pass, const std::vector<Var>&) {
-                                  return Outcome{{}, small(pass).total_smoothed()};
-                                },
+                                .run =
+                                    [&](Pass& pass, const std::vector<Var>&) {
+                                      return Outcome{{}, small(pass).total_smoothed()};
+                                    },
                                 .scale = 0.25};
   EXPECT_TRUE(gradients_are_right(function));
 }

@@ -51,9 +51,9 @@ TEST(Arena, NeighboursMergeInAnyOrderOfRelease) {
   for (const auto& order :
        std::vector<std::vector<size_t>>{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
     Arena arena;
-    std::vector<Arena::Block> blocks;
-    for (int i = 0; i < 3; ++i) {
-      blocks.push_back(arena.allocate(kMegabyte));
+    std::vector<Arena::Block> blocks(3);
+    for (Arena::Block& block : blocks) {
+      block = arena.allocate(kMegabyte);
     }
     const Arena::Block last = arena.allocate(kMegabyte);
     std::byte* const first = blocks[0].address();

@@ -56,7 +56,8 @@ ModelConfig learner(Architecture architecture) {
   config.model = 32;
   config.inner = 64;
   config.source_vocabulary = config.target_vocabulary = kSymbols + 1;
-  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout = Probability{0.0F};
+  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
+      Probability{0.0F};
   return config;
 }
 

@@ -74,7 +74,8 @@ TEST_F(Optimizing, AgreesWithAdamOfEveryScalarForBothKindsOfDecayClippedOrNot) {
   for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
     for (const double max_norm : {0.0, 1.0, 1e6}) {
       store_.initialize(*backend, 1);
-      const OptimizerConfig config{.beta1 = 0.8, .beta2 = 0.95, .decay_kind = kind, .weight_decay = 0.1, .max_norm = max_norm};
+      const OptimizerConfig config{
+          .beta1 = 0.8, .beta2 = 0.95, .decay_kind = kind, .weight_decay = 0.1, .max_norm = max_norm};
       Optimizer optimizer(*backend, store_, config);
       std::vector<ScalarAdam> expected;
       for (const double w : beginning) {

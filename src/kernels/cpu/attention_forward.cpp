@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_forward.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/attention_few-inl.h"
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_share-inl.h"
@@ -30,7 +31,7 @@ struct Buffers {
     const int64_t most_rows = most_queries * heads, panels = panels_for(width);
     const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes;
     random = from.take<RowRandom>(most_rows);
-    key_rows = from.take<int64_t>(2 * kKeyBlock);
+    key_rows = from.take<int64_t>(kKeyBlock);
     queries = from.take<float>(panels * most_rows * kPanel);
     output = from.take<float>(panels * most_rows * kPanel);
     keys = from.take<float>(panels * kPanel * kKeyBlock);
@@ -46,7 +47,7 @@ struct Buffers {
 
   PieceRows piece;
   RowRandom* random;
-  int64_t* key_rows;        // where the keys of a block lie, and of the next
+  int64_t* key_rows;        // where the keys of a block lie
   float *queries, *output;  // panels of a share's rows
   float *keys, *values;     // of one block: keys as columns, values as rows
   float* scores;            // of one group of rows and one block; then probabilities
@@ -115,6 +116,7 @@ class Forward {
     first_block_ = rows_.seen().begin / kKeyBlock;
     end_block_ = (rows_.seen().end + kKeyBlock - 1) / kKeyBlock;
     one_block_ = end_block_ == first_block_ + 1;
+    few_rows_ = rows_.rows() <= kFewRows;
     listed_key_ = -1;
     only_meeting_.reset();
   }
@@ -145,27 +147,19 @@ class Forward {
   void bring_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
     if (listed_key_ != first_key) {
-      list_keys(first_key);
+      listed_key_ = first_key;
+      for (int64_t j = 0; j < block_keys_; ++j) {
+        buffers_.key_rows[j] = call_.memory.row(piece_.sequence, first_key + j);
+      }
     }
-    pack_columns(key_rows(operands_.keys, 0, block_keys_), buffers_.keys);
-    pack_rows(key_rows(operands_.values, 0, block_keys_), kKeyBlock, buffers_.values);
-    if (listed_keys_ > block_keys_) {
-      key_rows(operands_.keys, block_keys_, listed_keys_ - block_keys_).fetch();
-      key_rows(operands_.values, block_keys_, listed_keys_ - block_keys_).fetch();
-    }
-  }
-
-  // Of a block, and of the next one if somebody sees it.
-  void list_keys(int64_t first_key) {
-    listed_key_ = first_key;
-    listed_keys_ = std::min(2 * kKeyBlock, std::max(rows_.seen().end, first_key + block_keys_) - first_key);
-    for (int64_t j = 0; j < listed_keys_; ++j) {
-      buffers_.key_rows[j] = call_.memory.row(piece_.sequence, first_key + j);
+    if (!few_rows_) {
+      pack_columns(key_rows(operands_.keys), buffers_.keys);
+      pack_rows(key_rows(operands_.values), kKeyBlock, buffers_.values);
     }
   }
 
-  HeadRows<T> key_rows(const HostView<T>& matrix, int64_t first, int64_t count) const {
-    return {matrix, key_column_, width_, count, buffers_.key_rows + first};
+  HeadRows<T> key_rows(const HostView<T>& matrix) const {
+    return {matrix, key_column_, width_, block_keys_, buffers_.key_rows};
   }
 
   // ---- one group of rows, one block of keys ----
@@ -192,6 +186,11 @@ class Forward {
   }
 
   void score(const Meeting& meeting) {
+    if (few_rows_) {
+      return with_few_rows(meeting.rows, [this](auto rows) {
+        score_few<rows>(buffers_.queries, most_rows_, key_rows(operands_.keys), buffers_.scores);
+      });
+    }
     multiply_meeting(meeting, width_, most_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
   }
 
@@ -236,6 +235,12 @@ class Forward {
       if (!one_block_) {
         sums.start = Sums::Start::former;
         sums.decay = buffers_.decay;
+      }
+      if (few_rows_) {
+        with_few_rows(meeting.rows, [&](auto rows) {
+          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, meeting.keys_of(0, rows), sums);
+        });
+        continue;
       }
       product(
           meeting.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.scores},
@@ -330,10 +335,10 @@ class Forward {
 
   Piece piece_{-1, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see
-  bool one_block_ = false;
+  bool one_block_ = false, few_rows_ = false;
   std::optional<Meeting> only_meeting_;  // of a piece small enough to have just one
   int64_t first_head_ = 0, key_column_ = 0;
-  int64_t block_keys_ = 0, listed_key_ = -1, listed_keys_ = 0;
+  int64_t block_keys_ = 0, listed_key_ = -1;
 };
 
 template <class T>

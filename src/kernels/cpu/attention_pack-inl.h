@@ -34,16 +34,6 @@ struct HeadRows {
 
   T* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
 
-  // Asks the memory for all of them: they lie too scattered for the processor to foresee.
-  void fetch() const {
-    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < width; c += kLine) {
-        hwy::Prefetch(row(r) + c);
-      }
-    }
-  }
-
   T* data;
   int64_t stride, rows, width;
   const int64_t* numbers = nullptr;

@@ -38,35 +38,77 @@ HWY_INLINE void transpose(V (&x)[kLanes]) {
   }
 }
 
-// 2 * kLanes columns, from `column` on, of kLanes rows in parts: a pair of bf16 moves as one 32-bit element.
-HWY_INLINE void transpose_parts(const bf16* const* row, int64_t column, float* out) {
+// Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of kLanes rows in parts: a pair of bf16 moves as
+// one 32-bit element.
+template <class Visit>
+HWY_INLINE void visit_parts(const bf16* const* row, int64_t c, const Visit& visit) {
   WordVec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
-    x[r] = load_pairs(row[r] + column);
+    x[r] = load_pairs(row[r] + c);
   }
   transpose(x);
 #pragma GCC unroll 16
-  for (int64_t c = 0; c < kLanes; ++c) {
-    hn::Store(even_part(x[c]), Floats(), out + c * kKeyBlock);
-    hn::Store(odd_part(x[c]), Floats(), out + (kLanes + c) * kKeyBlock);
+  for (int64_t i = 0; i < kLanes; ++i) {
+    visit(c, i, even_part(x[i]));
+  }
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kLanes; ++i) {
+    visit(c, kLanes + i, odd_part(x[i]));
   }
 }
 
-// kLanes columns of kLanes rows.
-template <class T>
-HWY_INLINE void transpose_columns(const T* const* row, int64_t column, float* out) {
+template <class T, class Visit>
+HWY_INLINE void visit_lanes(const T* const* row, int64_t c, const Visit& visit) {
   Vec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
-    x[r] = load(row[r] + column);
+    x[r] = load(row[r] + c);
   }
   transpose(x);
 #pragma GCC unroll 16
-  for (int64_t c = 0; c < kLanes; ++c) {
-    hn::Store(x[c], Floats(), out + c * kKeyBlock);
+  for (int64_t i = 0; i < kLanes; ++i) {
+    visit(c, i, x[i]);
   }
 }
+
+// Calls visit(c, i, vector) for every panel column c + i of kLanes rows, in order: lane r of the vector is row r's. Within
+// one c there is no end of a panel.
+template <class T, class Visit>
+HWY_INLINE void visit_columns(const T* const* row, int64_t width, const Visit& visit) {
+  int64_t c = 0;
+  if constexpr (std::is_same_v<T, bf16>) {
+    if (parted<T>(width)) {
+      for (; c < width; c += 2 * kLanes) {
+        visit_parts(row, c, visit);
+      }
+    }
+  }
+  for (; c + kLanes <= width; c += kLanes) {
+    visit_lanes(row, c, visit);
+  }
+  for (; c < width; ++c) {
+    alignas(64) float column[kLanes];
+    for (int64_t r = 0; r < kLanes; ++r) {
+      column[r] = static_cast<float>(row[r][c]);
+    }
+    visit(c, 0, hn::Load(Floats(), column));
+  }
+}
+
+// The rows [first, first + kLanes), the last one again behind the end.
+template <class T>
+HWY_INLINE void point_at(const HeadRows<T>& from, int64_t first, const T** row) {
+  for (int64_t r = 0; r < kLanes; ++r) {
+    row[r] = from.row(std::min(first + r, from.rows - 1));
+  }
+}
+
+struct StoreColumn {
+  HWY_INLINE void operator()(int64_t c, int64_t i, Vec x) const { hn::Store(x, Floats(), out + (c + i) * kKeyBlock); }
+
+  float* out;
+};
 
 // panel[c][r] = row(r)[c], for all columns and at most kKeyBlock rows. Up to a whole vector of rows the last one is
 // repeated.
@@ -74,24 +116,8 @@ template <class T>
 void pack_columns(const HeadRows<T>& from, float* panel) {
   for (int64_t first = 0; first < from.rows; first += kLanes) {
     const T* row[kLanes];
-    for (int64_t r = 0; r < kLanes; ++r) {
-      row[r] = from.row(std::min(first + r, from.rows - 1));
-    }
-    float* const out = panel + first;
-    int64_t c = 0;
-    if constexpr (std::is_same_v<T, bf16>) {
-      for (; parted<T>(from.width) && c < from.width; c += 2 * kLanes) {
-        transpose_parts(row, c, out + c * kKeyBlock);
-      }
-    }
-    for (; c + kLanes <= from.width; c += kLanes) {
-      transpose_columns(row, c, out + c * kKeyBlock);
-    }
-    for (; c < from.width; ++c) {
-      for (int64_t r = 0; r < kLanes; ++r) {
-        out[c * kKeyBlock + r] = static_cast<float>(row[r][c]);
-      }
-    }
+    point_at(from, first, row);
+    visit_columns(row, from.width, StoreColumn{panel + first});
   }
 }
 

@@ -71,7 +71,7 @@ struct RotationCase {
     return {x.rows(first, count), column_range(positions, first, count), heads, dims, turn};
   }
   Guarded run(Backend& backend, DType type) const {
-    const Guarded y = converted(x, type);
+    Guarded y = converted(x, type);
     backend.rotate({.x = y.view(), .position_rows = positions.view(), .heads = heads, .dims = dims, .turn = turn});
     return y;
   }

@@ -134,7 +134,7 @@ TEST(ReferenceAttention, PagesGiveTheSameAsContiguousRows) {
 }
 
 Guarded rotated(Backend& backend, const Guarded& x, const Guarded& positions, Turn turn, int64_t dims = 6) {
-  const Guarded y = clone(x);
+  Guarded y = clone(x);
   backend.rotate({.x = y.view(), .position_rows = positions.view(), .heads = 2, .dims = dims, .turn = turn});
   return y;
 }

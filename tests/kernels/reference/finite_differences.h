@@ -19,8 +19,8 @@ inline double dot(const Guarded& a, const Guarded& b) {
   return sum;
 }
 
-// Whether `gradient` is d objective() / d x for every element of x. `before`, where given, is what the gradient was added
-// to.
+// Whether `gradient` is d objective() / d x for every element of x. `before`, where given, is what the gradient was
+// added to.
 template <class Objective>
 ::testing::AssertionResult is_gradient(const Guarded& gradient, const Guarded& x, Objective&& objective,
                                        const Guarded& before = {}) {

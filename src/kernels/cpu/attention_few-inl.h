@@ -1,0 +1,153 @@
+// Products for a few rows of queries, as in decoding: keys and values are used as they are read, since a panel would not
+// be used again. The same sums in the same order as product(), so the same bits.
+
+#if defined(HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_
+#undef HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_
+#else
+#define HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cpu/attention_pack-inl.h"
+#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/attention_transpose-inl.h"
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+constexpr int64_t kFewRows = 4;
+
+template <int kRows>
+struct AddColumn {
+  HWY_INLINE void operator()(int64_t c, int64_t i, Vec k) const {
+    const float* const q = queries + c / kPanel * panel_rows * kPanel + c % kPanel + i;
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = hn::MulAdd(hn::Set(Floats(), q[r * kPanel]), k, sums[r]);
+    }
+  }
+
+  const float* queries;
+  int64_t panel_rows;
+  Vec* sums;
+};
+
+// scores[r][j] = q(r).k(j), for all keys of a block.
+template <int kRows, class T>
+void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores) {
+  for (int64_t first = 0; first < keys.rows; first += kLanes) {
+    const T* row[kLanes];
+    point_at(keys, first, row);
+    Vec sums[kRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = hn::Zero(Floats());
+    }
+    visit_columns(row, keys.width, AddColumn<kRows>{queries, panel_rows, sums});
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      hn::Store(sums[r], Floats(), scores + r * kKeyBlock + first);
+    }
+  }
+}
+
+// kVectors vectors of a row's panel columns, of which `columns` are left.
+template <int kVectors, class T>
+HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bool in_parts, Vec* x) {
+  if constexpr (std::is_same_v<T, bf16> && kVectors >= 2) {
+    if (in_parts) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; v += 2) {
+        const WordVec pairs = load_pairs(from + v * kLanes);
+        x[v] = even_part(pairs);
+        x[v + 1] = odd_part(pairs);
+      }
+      return;
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    x[v] = kVectors > 1 || columns >= kLanes ? load(from + v * kLanes) : load_part(from, columns);
+  }
+}
+
+// kVectors vectors, from panel column `column` on, of to[r] = start + sum over keys of p[r][j] * v(j).
+template <int kRows, int kVectors, class T>
+HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to) {
+  const Floats d;
+  const bool in_parts = parted<T>(values.width);
+  Vec sums[kRows][kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = to.start == Sums::Start::zero
+                       ? hn::Zero(d)
+                       : hn::Mul(hn::Load(d, panel_at(to.panel, r, v)), hn::Set(d, to.decay[r]));
+    }
+  }
+  for (int64_t j = keys.begin; j < keys.end; ++j) {
+    Vec x[kVectors];
+    read_vectors<kVectors>(values.row(j) + column, values.width - column, in_parts, x);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const Vec factor = hn::Set(d, p[r * kKeyBlock + j]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::MulAdd(factor, x[v], sums[r][v]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Store(sums[r][v], d, panel_at(to.panel, r, v));
+    }
+  }
+}
+
+// One panel of to[r] = start + sum over keys of p[r][j] * v(j).
+template <int kRows, class T>
+void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps keys, Sums to) {
+  const int64_t columns = panel_columns(values.width, panel);
+  for (int64_t c = 0; c < columns;) {
+    const int64_t vectors = (columns - c) / kLanes, column = panel * kPanel + c;
+    const Sums strip{to.panel + c, to.start, to.decay};
+    if (kMaxVectors >= 4 && vectors >= 4) {
+      weigh_strip<kRows, kMaxVectors>(p, values, column, keys, strip);
+      c += kMaxVectors * kLanes;
+    } else if (vectors >= 2) {
+      weigh_strip<kRows, 2>(p, values, column, keys, strip);
+      c += 2 * kLanes;
+    } else {
+      weigh_strip<kRows, 1>(p, values, column, keys, strip);
+      c += kLanes;
+    }
+  }
+}
+
+// Calls body(rows) with the number of rows, 1 to kFewRows, as a constant.
+template <class Body>
+HWY_INLINE void with_few_rows(int64_t rows, const Body& body) {
+  switch (rows) {
+    case 1:
+      return body(std::integral_constant<int, 1>());
+    case 2:
+      return body(std::integral_constant<int, 2>());
+    case 3:
+      return body(std::integral_constant<int, 3>());
+    default:
+      return body(std::integral_constant<int, kFewRows>());
+  }
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_

@@ -44,8 +44,7 @@ void run_product(benchmark::State& state, const ProductShape& shape, DType type,
     body();
   }
   set_flops(state, shape.flops());
-  state.counters["share"] =
-      benchmark::Counter(shape.flops() / roofline, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["share"] = benchmark::Counter(shape.flops() / roofline, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 // The three products of a linear layer over `rows` rows: arguments rows, in, out, type.
@@ -60,18 +59,16 @@ void linear_forward(benchmark::State& state) {
   const LinearCase c(state);
   const Tensor x = random_tensor({c.rows, c.in}, c.type), w = random_tensor({c.out, c.in}, c.type);
   const Tensor bias = random_tensor({c.out}, DType::f32), y = random_tensor({c.rows, c.out}, c.type);
-  run_product(state, {ProductKind::forward, c.rows, c.out, c.in}, c.type, [&] {
-    backend().linear({.x = x.view(), .weight = {w.view()}, .bias = bias.view(), .y = y.view()});
-  });
+  run_product(state, {ProductKind::forward, c.rows, c.out, c.in}, c.type,
+              [&] { backend().linear({.x = x.view(), .weight = {w.view()}, .bias = bias.view(), .y = y.view()}); });
 }
 
 void linear_input_gradient(benchmark::State& state) {
   const LinearCase c(state);
   const Tensor d_x = random_tensor({c.rows, c.in}, c.type), w = random_tensor({c.out, c.in}, c.type);
   const Tensor d_y = random_tensor({c.rows, c.out}, c.type);
-  run_product(state, {ProductKind::input_gradient, c.rows, c.in, c.out}, c.type, [&] {
-    backend().linear_input_gradient({.d_y = d_y.view(), .weight = {w.view()}, .d_x = d_x.view()});
-  });
+  run_product(state, {ProductKind::input_gradient, c.rows, c.in, c.out}, c.type,
+              [&] { backend().linear_input_gradient({.d_y = d_y.view(), .weight = {w.view()}, .d_x = d_x.view()}); });
 }
 
 void linear_weight_gradient(benchmark::State& state) {
@@ -103,7 +100,9 @@ struct AttentionCase {
                  .scale = 1.0 / std::sqrt(static_cast<double>(width)),
                  .dropout = Dropout::of(Probability(0.1F), RandomKey{1}, 0)} {}
 
-  View part(const Tensor& fused, int64_t which) const { return fused.view().column_range(which * heads * width, heads * width); }
+  View part(const Tensor& fused, int64_t which) const {
+    return fused.view().column_range(which * heads * width, heads * width);
+  }
   KeyValueView memory() const { return {part(qkv, 1), part(qkv, 2), &segments, nullptr}; }
 
   void forward() const {
@@ -243,8 +242,15 @@ BENCHMARK(linear_input_gradient)->Apply(linear_shapes);
 BENCHMARK(linear_weight_gradient)->Apply(linear_shapes);
 BENCHMARK(attention_forward)->Apply(attention_shapes);
 BENCHMARK(attention_backward)->Apply(attention_shapes);
-BENCHMARK(add_norm)->ArgNames({"rows", "model", "type"})->Args({2048, 512, kF32})->Args({2048, 512, kBf16})->UseRealTime();
-BENCHMARK(output_loss)->ArgNames({"rows", "model", "vocabulary", "type"})->Args({2048, 512, 8000, kBf16})->UseRealTime();
+BENCHMARK(add_norm)
+    ->ArgNames({"rows", "model", "type"})
+    ->Args({2048, 512, kF32})
+    ->Args({2048, 512, kBf16})
+    ->UseRealTime();
+BENCHMARK(output_loss)
+    ->ArgNames({"rows", "model", "vocabulary", "type"})
+    ->Args({2048, 512, 8000, kBf16})
+    ->UseRealTime();
 BENCHMARK(adam)->ArgName("parameters")->Arg(int64_t{16} << 20)->UseRealTime();
 
 }  // namespace

@@ -30,7 +30,8 @@ struct TrainBenchReport {
   double step_seconds = 0.0;  // median
   double target_tokens_per_second = 0.0;
   double model_flops_per_second = 0.0;
-  double roofline_flops_per_second = 0.0;      // FLOP-weighted harmonic mean of the best product of each of the step's shapes
+  double roofline_flops_per_second =
+      0.0;  // FLOP-weighted harmonic mean of the best product of each of the step's shapes
   double peak_product_flops_per_second = 0.0;  // of the best of them
   double memory_bytes_per_second = 0.0;        // a large copy's
   double share = 0.0;                          // model / roofline

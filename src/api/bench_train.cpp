@@ -8,8 +8,8 @@
 #include "api/roofline.h"
 #include "heed/bench.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "models/models.h"
 #include "models/config_keys.h"
+#include "models/models.h"
 #include "ops/tape.h"
 #include "train/optimizer.h"
 #include "train/profiled_backend.h"
@@ -29,8 +29,8 @@ struct BenchShape {
 const std::vector<BenchShape>& shapes() {
   using enum Architecture;
   static const std::vector<BenchShape> all{
-      {"tiny", seq2seq, 128, 256, 4, 4, 8000, 128, 16},     {"small", seq2seq, 256, 1024, 4, 3, 8000, 128, 16},
-      {"base", seq2seq, 512, 2048, 8, 6, 8000, 128, 16},    {"gpt-char", causal_lm, 384, 1536, 6, 6, 65, 16, 256},
+      {"tiny", seq2seq, 128, 256, 4, 4, 8000, 128, 16},        {"small", seq2seq, 256, 1024, 4, 3, 8000, 128, 16},
+      {"base", seq2seq, 512, 2048, 8, 6, 8000, 128, 16},       {"gpt-char", causal_lm, 384, 1536, 6, 6, 65, 16, 256},
       {"gpt-long", causal_lm, 512, 2048, 8, 6, 8000, 4, 1024},
   };
   return all;
@@ -73,8 +73,8 @@ std::string describe_setup(const BenchShape& shape) {
       "smoothing 0.1, clipping at 1, AdamW",
       shape.name, pairs ? "encoder-decoder" : "decoder-only", shape.model, shape.inner, shape.heads,
       pairs ? fmt::format("{0}+{0}", shape.layers) : fmt::format("{}", shape.layers), shape.vocabulary, shape.sequences,
-      pairs ? fmt::format("{0}+{0}", shape.length) : fmt::format("{}", shape.length),
-      pairs ? "sinusoidal" : "learned", pairs ? "ReLU" : "GELU");
+      pairs ? fmt::format("{0}+{0}", shape.length) : fmt::format("{}", shape.length), pairs ? "sinusoidal" : "learned",
+      pairs ? "ReLU" : "GELU");
 }
 
 std::vector<std::vector<int32_t>> random_sequences(const BenchShape& shape, uint64_t stream) {
@@ -112,7 +112,8 @@ class Stepper {
   // Returns the loss per token.
   double step(Backend& backend) {
     Tape tape;
-    Pass pass = Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(optimizer_->updates())));
+    Pass pass =
+        Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(optimizer_->updates())));
     const TokenLosses losses =
         seq2seq_ ? seq2seq_->loss(pass, pairs_, kSmoothing) : causal_lm_->loss(pass, tokens_, kSmoothing);
     const double tokens = static_cast<double>(losses.counted());
@@ -215,8 +216,9 @@ std::vector<std::string> train_bench_shapes() {
 TrainBenchReport bench_train(const TrainBenchOptions& options) {
   const BenchShape& shape = shape_named(options.shape);
   const DType storage = storage_of(options.precision);
-  require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench", "{} steps after {} of warm-up, expected none or more of each",
-                       options.steps, options.warmup_steps);
+  require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
+                       "{} steps after {} of warm-up, expected none or more of each", options.steps,
+                       options.warmup_steps);
   const std::unique_ptr<Backend> backend =
       options.threads == 0 ? make_cpu_backend() : make_cpu_backend(options.threads);
 

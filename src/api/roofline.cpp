@@ -83,7 +83,8 @@ double copy_rate(int threads) {
     std::vector<std::thread> workers;
     const size_t part = kBytes / static_cast<size_t>(threads);
     for (int t = 0; t < threads; ++t) {
-      workers.emplace_back([&, offset = static_cast<size_t>(t) * part] { std::memcpy(&to[offset], &from[offset], part); });
+      workers.emplace_back(
+          [&, offset = static_cast<size_t>(t) * part] { std::memcpy(&to[offset], &from[offset], part); });
     }
     for (std::thread& worker : workers) {
       worker.join();

@@ -18,7 +18,6 @@ struct Strong {
 using TokenId = Strong<struct TokenIdTag, int32_t>;
 using Width = Strong<struct WidthTag, int64_t>;            // columns of a hidden state
 using Heads = Strong<struct HeadsTag, int64_t>;            // attention heads
-using Layers = Strong<struct LayersTag, int64_t>;          // depth of a stack
 using Probability = Strong<struct ProbabilityTag, float>;  // of dropping a value
 using Smoothing = Strong<struct SmoothingTag, float>;      // mass of a target spread over the vocabulary
 

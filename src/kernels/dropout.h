@@ -1,6 +1,7 @@
 // Dropout as its counter: what a kernel needs to draw the same mask again.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -18,15 +19,15 @@ struct Dropout {
 
   static Dropout none() { return {}; }
   static Dropout of(Probability p, RandomKey key, uint64_t first_row) {
-    return {key, first_row, static_cast<uint32_t>(std::lround(static_cast<double>(p.value) * 65536.0))};
+    // At most 65535: of a probability just below one, something is still kept, and scale() stays finite.
+    const auto threshold = static_cast<uint32_t>(std::lround(static_cast<double>(p.value) * 65536.0));
+    return {key, first_row, std::min(threshold, 65535U)};
   }
 
   bool active() const { return threshold > 0; }
   float scale() const { return static_cast<float>(65536.0 / (65536.0 - threshold)); }
   // The factor of one value: 0 or scale(). Vector kernels compute the same, many columns at a time.
-  float factor(const RowRandom& row, uint32_t column) const {
-    return row.draw16(column) < threshold ? 0.0F : scale();
-  }
+  float factor(const RowRandom& row, uint32_t column) const { return row.draw16(column) < threshold ? 0.0F : scale(); }
   RowRandom row(int64_t index) const { return RowRandom(key, first_row + static_cast<uint64_t>(index)); }
 };
 

@@ -20,7 +20,7 @@ namespace heed {
 
 enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
 enum class NormKind : uint8_t { layer, rms };
-enum class Write : uint8_t { overwrite, add };  // what becomes of a gradient's former contents
+enum class Write : uint8_t { overwrite, add };            // what becomes of a gradient's former contents
 enum class WeightDecay : uint8_t { coupled, decoupled };  // added to the gradient (Adam), or to the step (AdamW)
 enum class Turn : uint8_t { forward, backward };
 

@@ -59,11 +59,10 @@ ConfigKey choice(std::string name, Value ModelConfig::*member, Names<Value> name
 
 template <class Value>
 ConfigKey flag(std::string name, Value ModelConfig::*member, Value off, Value on) {
-  return {std::move(name), Type::boolean,
-          [=](ModelConfig& c, const std::string&, int64_t i, double, const std::string&) {
-            c.*member = i != 0 ? on : off;
-          },
-          [=](const ModelConfig& c) { return c.*member == on ? "true" : "false"; }};
+  return {
+      std::move(name), Type::boolean,
+      [=](ModelConfig& c, const std::string&, int64_t i, double, const std::string&) { c.*member = i != 0 ? on : off; },
+      [=](const ModelConfig& c) { return c.*member == on ? "true" : "false"; }};
 }
 
 std::vector<ConfigKey> make_keys() {
@@ -138,7 +137,8 @@ const std::vector<ConfigKey>& model_config_keys() {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const auto it = std::ranges::min_element(candidates, {}, [&](const std::string& c) { return edit_distance(word, c); });
+  const auto it =
+      std::ranges::min_element(candidates, {}, [&](const std::string& c) { return edit_distance(word, c); });
   const bool near = it != candidates.end() && edit_distance(word, *it) <= std::max<size_t>(2, word.size() / 2);
   return near ? *it : "";
 }

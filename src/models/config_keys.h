@@ -15,7 +15,8 @@ struct ConfigKey {
 
   std::string name;
   Type type;
-  std::function<void(ModelConfig&, const std::string& where, int64_t integer, double number, const std::string& text)> set;
+  std::function<void(ModelConfig&, const std::string& where, int64_t integer, double number, const std::string& text)>
+      set;
   std::function<std::string(const ModelConfig&)> show;
 };
 

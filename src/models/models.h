@@ -36,6 +36,10 @@ class Seq2Seq {
   Logits logits(Pass& pass, const Hidden& hidden) const;
   TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
 
+  // What is recorded refers to the batch: a temporary would be gone by then.
+  Memory encode(Pass& pass, Sequences&& source, const StackCall& call = {}) const = delete;
+  TokenLosses loss(Pass& pass, PairBatch&& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const = delete;
+
  private:
   Embedding source_, target_;
   Encoder encoder_;
@@ -49,6 +53,8 @@ class TokenModel {
   Hidden hidden(Pass& pass, const Sequences& tokens, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
   TokenLosses loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call = {}) const;
+  // What is recorded refers to the batch: a temporary would be gone by then.
+  TokenLosses loss(Pass& pass, TokenBatch&& batch, Smoothing smoothing, const StackCall& call = {}) const = delete;
 
  protected:
   TokenModel(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Scope& stack_scope,

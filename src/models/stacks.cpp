@@ -65,8 +65,7 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
   };
 }
 
-LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary,
-                             const Parameter* tied) {
+LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Parameter* tied) {
   LinearWeights weights{tied, nullptr};
   if (tied == nullptr) {
     weights.weight = &scope.add("weight", {vocabulary, config.model}, matrix_initialization(config, 1).inner());

@@ -11,7 +11,6 @@ StackShape stack_shape(const ModelConfig& config, int64_t layers, Visibility::Re
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, const Parameter* shared = nullptr);
 
 // The output projection: its own weight, or the given embedding table, and perhaps a bias.
-LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary,
-                             const Parameter* tied);
+LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Parameter* tied);
 
 }  // namespace heed

@@ -26,12 +26,11 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
                                          .bias = shape.bias,
                                          .initialization = stacked(shape, 3),
                                          .op = {}}),
-      output_(scope / "output",
-              {.inputs = query_width(shape),
-               .outputs = shape.model,
-               .bias = shape.bias,
-               .initialization = shape.initialization.residual(),
-               .op = {}}) {}
+      output_(scope / "output", {.inputs = query_width(shape),
+                                 .outputs = shape.model,
+                                 .bias = shape.bias,
+                                 .initialization = shape.initialization.residual(),
+                                 .op = {}}) {}
 
 Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const AttentionCall& call) const {
   const Var projected = projection_(pass, x);
@@ -45,8 +44,8 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
       .key_segments = &sequences.segments(),
   };
   if (shape_.rotary.dims > 0) {
-    rotate(pass, inputs.queries, sequences.places(), shape_.heads, shape_.rotary);
-    rotate(pass, inputs.keys, sequences.places(), shape_.key_value_heads, shape_.rotary);
+    rotate(pass, inputs.queries, sequences.places(), Heads(shape_.heads), shape_.rotary);
+    rotate(pass, inputs.keys, sequences.places(), Heads(shape_.key_value_heads), shape_.rotary);
   }
   return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
 }
@@ -64,12 +63,11 @@ CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
                                        .bias = shape.bias,
                                        .initialization = shape.initialization.inner(2),
                                        .op = {}}),
-      output_(scope / "output",
-              {.inputs = query_width(shape),
-               .outputs = shape.model,
-               .bias = shape.bias,
-               .initialization = shape.initialization.residual(),
-               .op = {}}) {}
+      output_(scope / "output", {.inputs = query_width(shape),
+                                 .outputs = shape.model,
+                                 .bias = shape.bias,
+                                 .initialization = shape.initialization.residual(),
+                                 .op = {}}) {}
 
 Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
                                const AttentionCall& call) const {

@@ -4,7 +4,8 @@
 
 namespace heed {
 
-Tensor sinusoidal_positions(int64_t longest, int64_t model, DType type) {
+Tensor sinusoidal_positions(int64_t longest, Width width, DType type) {
+  const int64_t model = width.value;
   Tensor table({longest, model}, type);
   for (int64_t p = 0; p < longest; ++p) {
     for (int64_t c = 0; c < model; ++c) {
@@ -22,13 +23,14 @@ Tensor sinusoidal_positions(int64_t longest, int64_t model, DType type) {
 }
 
 Embedding::Embedding(const Scope& scope, const Options& options)
-    : positions_(options.positions), longest_(options.longest), op_{options.scale, {scope.site("dropout"), options.dropout}} {
+    : positions_(options.positions),
+      longest_(options.longest),
+      op_{options.scale, {scope.site("dropout"), options.dropout}} {
   table_ = options.shared != nullptr
                ? options.shared
                : &scope.add("tokens", {options.vocabulary, options.model}, options.initialization);
   if (positions_ == Positions::learned) {
-    learned_positions_ =
-        &scope.add("positions", {options.longest, options.model}, options.initialization);
+    learned_positions_ = &scope.add("positions", {options.longest, options.model}, options.initialization);
   }
 }
 
@@ -36,7 +38,7 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   require(positions_ == Positions::none || sequences.segments().longest() <= longest_, "embedding",
           "a sequence of {} tokens, but positions for {}", sequences.segments().longest(), longest_);
   if (positions_ == Positions::sinusoidal && fixed_positions_.empty()) {
-    fixed_positions_ = sinusoidal_positions(longest_, table_->shape()[1], pass.backend().master_type());
+    fixed_positions_ = sinusoidal_positions(longest_, Width(table_->shape()[1]), pass.backend().master_type());
   }
   return embedding(pass, sequences.tokens(), sequences.places(), sequences.segments().first_row(), *table_,
                    {fixed_positions_.view(), learned_positions_}, op_);

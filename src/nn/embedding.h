@@ -10,7 +10,7 @@ namespace heed {
 enum class Positions : uint8_t { none, sinusoidal, learned, rotary };
 
 // sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, longest). Computed in double.
-Tensor sinusoidal_positions(int64_t longest, int64_t model, DType type);
+Tensor sinusoidal_positions(int64_t longest, Width model, DType type);
 
 class Embedding {
  public:

@@ -25,7 +25,8 @@ struct StackShape {
   Keep keep = Keep::activations;
 };
 
-// Attention maps on request: one tensor per layer, see AttentionForward::weights.
+// Attention maps on request: one tensor per layer, see AttentionForward::weights. They must outlive the tape: a layer that
+// is run again for its gradients fills them again.
 struct AttentionMaps {
   std::vector<Tensor> self, cross;
 };
@@ -80,7 +81,7 @@ class NormChain {
 
  private:
   NormPlacement placement_;
-  std::vector<Norm> norms_;       // one per sublayer
+  std::vector<Norm> norms_;  // one per sublayer
   std::optional<Norm> final_;
   std::vector<Join> joins_;
 };

@@ -29,7 +29,7 @@ struct Initialization {
 // How a model's matrices begin: Xavier, or normal with one deviation, smaller for those that write to the residual
 // stream, so that its variance does not grow with depth.
 struct MatrixInitialization {
-  double deviation = 0.0;           // 0: Xavier
+  double deviation = 0.0;  // 0: Xavier
   double residual_deviation = 0.0;
 
   Initialization inner(int64_t parts = 1) const {

@@ -16,8 +16,8 @@ struct AttentionOptions {
   int64_t heads = 1, key_value_heads = 1;
   Visibility visibility;
   const AttentionMask* mask = nullptr;
-  DropoutSite dropout;          // of the weights
-  Tensor* weights = nullptr;    // filled with the weights before dropout, when asked for; see AttentionForward
+  DropoutSite dropout;        // of the weights
+  Tensor* weights = nullptr;  // filled with the weights before dropout, when asked for; see AttentionForward
 };
 
 // The segments and the mask must outlive the tape.

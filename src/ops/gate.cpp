@@ -22,8 +22,7 @@ void GateOp::backward(Backend& backend) const {
   }
   const Var::Slot d_x = x.gradient_slot(backend);
   ensure(d_x.write == Write::overwrite, "gate", "an input that is read elsewhere too");
-  backend.gate_backward(
-      {.activation = activation, .x = x.value(), .dropout = dropout, .d_y = d_y, .d_x = d_x.view});
+  backend.gate_backward({.activation = activation, .x = x.value(), .dropout = dropout, .d_y = d_y, .d_x = d_x.view});
 }
 
 }  // namespace heed

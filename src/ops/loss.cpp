@@ -30,7 +30,8 @@ double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing) {
 
 double TokenLosses::at(int64_t row, int64_t column) const {
   const View view = losses_->view();
-  return view.type() == DType::f64 ? host<double>(view)(row, column) : static_cast<double>(host<float>(view)(row, column));
+  return view.type() == DType::f64 ? host<double>(view)(row, column)
+                                   : static_cast<double>(host<float>(view)(row, column));
 }
 
 double TokenLosses::total(int64_t column) const {

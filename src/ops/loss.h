@@ -15,7 +15,7 @@ class TokenLosses {
 
   int64_t rows() const { return losses_->shape()[0]; }
   int64_t counted() const { return counted_; }
-  double smoothed(int64_t row) const { return at(row, 0); }      // the loss above
+  double smoothed(int64_t row) const { return at(row, 0); }  // the loss above
   double negative_log_likelihood(int64_t row) const { return at(row, 1); }
 
   // Sums over the counted rows, in order, in double.
@@ -38,8 +38,7 @@ double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing);
 
 // z = x W^T + b, never held whole in f32. While recording, this is where Tape::backward begins: its upstream gradient is
 // one number for all rows.
-TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
-                        Smoothing smoothing);
+TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing);
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
 // log p, for decoding; has no gradient.

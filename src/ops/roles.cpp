@@ -4,6 +4,8 @@
 
 namespace heed {
 
-int64_t Targets::counted() const { return std::ranges::count_if(ids_, [](int32_t id) { return id >= 0; }); }
+int64_t Targets::counted() const {
+  return std::ranges::count_if(ids_, [](int32_t id) { return id >= 0; });
+}
 
 }  // namespace heed

@@ -18,9 +18,9 @@ void turn(Backend& backend, const RotateOp& op, View x, Turn direction) {
 
 }  // namespace
 
-void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, int64_t heads, const Rotary& rotary) {
-  require(static_cast<int64_t>(places.size()) == x.var.rows(), "rotate", "{} places for {}", places.size(),
-          x.value());
+void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, Heads head_count, const Rotary& rotary) {
+  const int64_t heads = head_count.value;
+  require(static_cast<int64_t>(places.size()) == x.var.rows(), "rotate", "{} places for {}", places.size(), x.value());
   require(heads > 0 && x.count % heads == 0 && rotary.dims % 2 == 0 && rotary.dims <= x.count / heads, "rotate",
           "{} turning columns in each of {} heads of {}", rotary.dims, heads, x.value());
   RotateOp op{x, pass.indices(places), heads, rotary};

@@ -14,7 +14,7 @@ struct Rotary {
 };
 
 // In place: nothing else may have read x. The gradient is turned back.
-void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, int64_t heads, const Rotary& rotary);
+void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, Heads heads, const Rotary& rotary);
 
 struct RotateOp {
   Columns x;

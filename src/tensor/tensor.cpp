@@ -40,7 +40,8 @@ std::string Shape::text() const {
 }
 
 View View::column_range(int64_t first, int64_t count) const {
-  ensure(first >= 0 && count >= 0 && first + count <= columns_, "view", "columns {} to {} of {}", first, first + count, *this);
+  ensure(first >= 0 && count >= 0 && first + count <= columns_, "view", "columns {} to {} of {}", first, first + count,
+         *this);
   View part = *this;
   part.address_ += first * size_of(type_);
   part.columns_ = count;
@@ -48,7 +49,8 @@ View View::column_range(int64_t first, int64_t count) const {
 }
 
 View View::row_range(int64_t first, int64_t count) const {
-  ensure(first >= 0 && count >= 0 && first + count <= rows_, "view", "rows {} to {} of {}", first, first + count, *this);
+  ensure(first >= 0 && count >= 0 && first + count <= rows_, "view", "rows {} to {} of {}", first, first + count,
+         *this);
   View part = *this;
   part.address_ += first * stride_ * size_of(type_);
   part.rows_ = count;
@@ -68,8 +70,7 @@ Tensor::Tensor(Shape shape, DType type) : shape_(shape), type_(type) {
   // A whole number of cache lines, never none, so that an empty tensor still has an address.
   const size_t size = (static_cast<size_t>(bytes()) / 64 + 1) * 64;
   own_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
-  require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type),
-                   shape);
+  require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type), shape);
   std::memset(own_.get(), 0, size);
   address_ = own_.get();
 }

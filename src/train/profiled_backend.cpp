@@ -60,13 +60,15 @@ class ProfiledBackend final : public Backend {
          [&] { inner_.activation_backward(call); });
   }
   void linear_input_gradient(const LinearInputGradient& call) override {
-    const double flops = product({ProductKind::input_gradient, call.d_y.rows(), call.d_x.columns(), call.d_y.columns()});
+    const double flops =
+        product({ProductKind::input_gradient, call.d_y.rows(), call.d_x.columns(), call.d_y.columns()});
     time("linear d_x", flops, bytes_of({call.d_y, call.weight.matrix, call.d_x}),
          [&] { inner_.linear_input_gradient(call); });
   }
   void linear_weight_gradient(const LinearWeightGradient& call) override {
     const double flops = product({ProductKind::weight_gradient, call.d_y.columns(), call.x.columns(), call.x.rows()});
-    time("linear d_w", flops, bytes_of({call.d_y, call.x, call.d_weight}), [&] { inner_.linear_weight_gradient(call); });
+    time("linear d_w", flops, bytes_of({call.d_y, call.x, call.d_weight}),
+         [&] { inner_.linear_weight_gradient(call); });
   }
 
   void embedding(const EmbeddingForward& call) override {
@@ -81,8 +83,7 @@ class ProfiledBackend final : public Backend {
          [&] { inner_.add_norm(call); });
   }
   void add_norm_backward(const AddNormBackward& call) override {
-    time("add and norm backward", 0.0,
-         bytes_of({call.sum, call.d_normed, call.d_sum, call.d_residual, call.d_branch}),
+    time("add and norm backward", 0.0, bytes_of({call.sum, call.d_normed, call.d_sum, call.d_residual, call.d_branch}),
          [&] { inner_.add_norm_backward(call); });
   }
 
@@ -110,8 +111,7 @@ class ProfiledBackend final : public Backend {
   }
 
   void output_loss(const OutputLoss& call) override {
-    const double flops =
-        product({ProductKind::forward, call.x.rows(), call.weight.matrix.rows(), call.x.columns()});
+    const double flops = product({ProductKind::forward, call.x.rows(), call.weight.matrix.rows(), call.x.columns()});
     time("output and loss", flops, bytes_of({call.x, call.weight.matrix, call.d_logits}),
          [&] { inner_.output_loss(call); });
   }

@@ -15,7 +15,9 @@ struct ProductShape {
   ProductKind kind;
   int64_t rows, columns, depth;
   auto operator<=>(const ProductShape&) const = default;
-  double flops() const { return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth); }
+  double flops() const {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
+  }
 };
 
 struct OpProfile {

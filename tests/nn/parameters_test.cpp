@@ -159,7 +159,7 @@ TEST(ParameterCount, OfALayerIsWhatItsMatricesHold) {
 // ---- positions ----
 
 TEST(SinusoidalPositions, AreKnownAtTheFirstTwoPlaces) {
-  const Tensor table = sinusoidal_positions(2, 6, DType::f64);
+  const Tensor table = sinusoidal_positions(2, Width(6), DType::f64);
   for (int64_t c = 0; c < 6; ++c) {
     EXPECT_EQ(get(table.view(), 0, c), c % 2 == 0 ? 0.0 : 1.0);
   }
@@ -171,7 +171,7 @@ TEST(SinusoidalPositions, AreKnownAtTheFirstTwoPlaces) {
 
 TEST(SinusoidalPositions, AreRightToOneFloatStepFarOut) {
   constexpr int64_t kPlace = 100000, kModel = 64;
-  const Tensor table = sinusoidal_positions(kPlace + 1, kModel, DType::f32);
+  const Tensor table = sinusoidal_positions(kPlace + 1, Width(kModel), DType::f32);
   for (int64_t c = 0; c < kModel; ++c) {
     const long double rate =
         std::pow(10000.0L, -static_cast<long double>(c / 2 * 2) / static_cast<long double>(kModel));

@@ -111,7 +111,7 @@ TEST(Rotate, GradientAgreesWithDifferencesWhereSomeColumnsTurn) {
                                   .parameters = {&weight},
                                   .run = [&](Pass& pass, const std::vector<Var>& x) {
                                     const Var y = linear(pass, x[0], {weight, nullptr});
-                                    rotate(pass, {y, 1, 8}, places, 2, {dims, 100.0});
+                                    rotate(pass, {y, 1, 8}, places, Heads(2), {dims, 100.0});
                                     return Outcome{{y}};
                                   }};
     EXPECT_TRUE(gradients_are_right(function)) << dims;
@@ -124,7 +124,7 @@ TEST(Rotate, TurnsNothingAtPlaceZeroAndKeepsEveryLength) {
   const Tensor values = random_tensor({2, 4}, 1);
   const Var x = make_var(*backend, values.view());
   const std::array<int32_t, 2> places{0, 3};
-  rotate(pass, Columns::all(x), places, 1, {4, 10000.0});
+  rotate(pass, Columns::all(x), places, Heads(1), {4, 10000.0});
   for (int64_t c = 0; c < 4; ++c) {
     EXPECT_DOUBLE_EQ(get(x.value(), 0, c), get(values.view(), 0, c));
   }
@@ -143,16 +143,20 @@ TEST(Rotate, ErrorsShowPlacesColumnsAndHeads) {
   const std::array<int32_t, 3> three{0, 1, 2};
   expect_error<ShapeError>(
       [&] {
-        rotate(pass, Columns::all(x), three, 2, {4, 1e4});
+        rotate(pass, Columns::all(x), three, Heads(2), {4, 1e4});
       },
       {"rotate: ", "3 places", "f64[2, 8]"});
   expect_error<ShapeError>(
       [&] {
-        rotate(pass, Columns::all(x), two, 2, {3, 1e4});
+        rotate(pass, Columns::all(x), two, Heads(2), {3, 1e4});
       },
       {"rotate: ", "3 turning columns", "2 heads", "f64[2, 8]"});
-  expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, 2, {6, 1e4}); }, {"rotate: ", "6 turning columns"});
-  expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, 3, {2, 1e4}); }, {"rotate: ", "3 heads"});
+  expect_error<ShapeError>(
+      [&] {
+        rotate(pass, Columns::all(x), two, Heads(2), {6, 1e4});
+      },
+      {"rotate: ", "6 turning columns"});
+  expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, Heads(3), {2, 1e4}); }, {"rotate: ", "3 heads"});
 }
 
 }  // namespace

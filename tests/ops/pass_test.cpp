@@ -16,7 +16,7 @@ struct Small {
     const Var x = embedding(pass, Tokens(ids), places, 0, *table, {}, {1.0, dropout_at("embedding", 0.2F)});
     const NormWeights weights{NormKind::rms, gain, nullptr, 1e-5};
     const Var qkv = linear(pass, norm(pass, x, weights), {fused, nullptr});
-    rotate(pass, {qkv, 0, 6}, places, 1, {6, 1e4});
+    rotate(pass, {qkv, 0, 6}, places, Heads(1), {6, 1e4});
     const AttentionInputs inputs{{qkv, 0, 6}, &segments, {qkv, 6, 6}, {qkv, 12, 6}, &segments};
     const Var y = attention(pass, inputs, {.dropout = dropout_at("weights", 0.2F)});
     const Stream s = add_norm(pass, x, y, weights, dropout_at("branch", 0.2F));

@@ -72,8 +72,7 @@ HWY_INLINE Vec slope(Vec x) {
     return hn::IfThenElseZero(hn::Gt(x, constant(0.0F)), constant(1.0F));
   } else if constexpr (kind == Activation::gelu) {
     // Phi(x) + x phi(x)
-    const Vec density =
-        hn::Mul(constant(0.39894228F), hn::Exp(Floats(), hn::Mul(constant(-0.5F), hn::Mul(x, x))));
+    const Vec density = hn::Mul(constant(0.39894228F), hn::Exp(Floats(), hn::Mul(constant(-0.5F), hn::Mul(x, x))));
     return hn::MulAdd(x, density, normal_cdf(x));
   } else if constexpr (kind == Activation::gelu_tanh) {
     // s + 2 x s (1 - s) u', with s = sigmoid(2u); 0 or 1 in f32 beyond 10

@@ -11,7 +11,7 @@ namespace heed::cpu {
 
 // The constants of one sweep, worked out once in double.
 struct AdamConstants {
-  float clip, beta1, beta2, step_size, root_correction, epsilon, coupled_decay, kept;
+  float clip, beta1, rest1, beta2, rest2, step_size, root_correction, epsilon, coupled_decay, kept;
 };
 
 }  // namespace heed::cpu
@@ -83,8 +83,8 @@ void run_adam(const AdamConstants& k, const float* gradients, float* weights, fl
   each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
     Vec w = load_upto(weights + i, left);
     const Vec g = hn::MulAdd(set(k.coupled_decay), w, hn::Mul(set(k.clip), load_upto(gradients + i, left)));
-    const Vec m = hn::MulAdd(set(k.beta1), load_upto(first + i, left), hn::Mul(set(1.0F - k.beta1), g));
-    const Vec v = hn::MulAdd(set(k.beta2), load_upto(second + i, left), hn::Mul(set(1.0F - k.beta2), hn::Mul(g, g)));
+    const Vec m = hn::MulAdd(set(k.beta1), load_upto(first + i, left), hn::Mul(set(k.rest1), g));
+    const Vec v = hn::MulAdd(set(k.beta2), load_upto(second + i, left), hn::Mul(set(k.rest2), hn::Mul(g, g)));
     const Vec deviation = hn::MulAdd(hn::Sqrt(v), set(k.root_correction), set(k.epsilon));
     w = hn::NegMulAdd(set(k.step_size), hn::Div(m, deviation), hn::Mul(set(k.kept), w));
     store_upto(m, first + i, left);
@@ -190,7 +190,8 @@ void squared_norm(Context& context, const View& x, const View& result) {
   const View flat(host_address(x), x.type(), 1, x.elements(), x.elements());
   std::vector<double> sums(static_cast<size_t>((flat.columns() + kPiece - 1) / kPiece));
   each_piece(context, flat, [&](int64_t, int64_t first, int64_t count) {
-    sums[static_cast<size_t>(first / kPiece)] = HWY_DYNAMIC_DISPATCH(run_squared_norm)(at<float>(flat, 0, first), count);
+    sums[static_cast<size_t>(first / kPiece)] =
+        HWY_DYNAMIC_DISPATCH(run_squared_norm)(at<float>(flat, 0, first), count);
   });
   double total = 0.0;
   for (const double sum : sums) {
@@ -210,7 +211,9 @@ void adam(Context& context, const AdamSweep& call) {
   const AdamConstants constants{
       .clip = static_cast<float>(clip),
       .beta1 = static_cast<float>(call.beta1),
+      .rest1 = static_cast<float>(1.0 - call.beta1),
       .beta2 = static_cast<float>(call.beta2),
+      .rest2 = static_cast<float>(1.0 - call.beta2),
       .step_size = static_cast<float>(call.learning_rate / (1.0 - std::pow(call.beta1, step))),
       .root_correction = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(call.beta2, step))),
       .epsilon = static_cast<float>(call.epsilon),

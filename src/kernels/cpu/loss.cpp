@@ -14,8 +14,8 @@ struct LossRow {
   int64_t vocabulary;
   int32_t target;
   float smoothing;
-  float* losses;     // two
-  View d_logits;     // one row, or empty
+  float* losses;  // two
+  View d_logits;  // one row, or empty
 };
 
 // What a tile of x W^T is turned into: logits of a block of rows.
@@ -105,9 +105,8 @@ void run_loss_row(const LossRow& row, float* logits) {
   }
   const float at_target = logits[row.target];
   const RowSums sums = scan(logits, row.vocabulary);
-  const float total = exponentiate(logits, row.vocabulary, sums.maximum, [&](int64_t c, int64_t left, Vec e) HWY_ATTR {
-    store_upto(e, logits + c, left);
-  });
+  const float total = exponentiate(logits, row.vocabulary, sums.maximum,
+                                   [&](int64_t c, int64_t left, Vec e) HWY_ATTR { store_upto(e, logits + c, left); });
   const float log_sum_exp = sums.maximum + std::log(total);
   const float average = sums.total / static_cast<float>(row.vocabulary);
   row.losses[0] = log_sum_exp - (1.0F - row.smoothing) * at_target - row.smoothing * average;
@@ -123,9 +122,8 @@ void run_log_softmax_row(const float* logits, float* log_probs, int64_t count) {
   const float maximum = scan(logits, count).maximum;
   const float total = exponentiate(logits, count, maximum, [](int64_t, int64_t, Vec) HWY_ATTR {});
   const Vec shift = hn::Set(Floats(), maximum + std::log(total));
-  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
-    store_upto(hn::Sub(load_upto(logits + c, left), shift), log_probs + c, left);
-  });
+  each_vector(count, [&](int64_t c, int64_t left)
+                         HWY_ATTR { store_upto(hn::Sub(load_upto(logits + c, left), shift), log_probs + c, left); });
 }
 
 void run_take_logits(const LogitsBlock& block, const Tile& tile) {

@@ -32,7 +32,9 @@ int64_t steps_of(int64_t depth, bool pairs) { return pairs ? (depth + 1) / 2 : d
 // bring its part of A into cache for few columns.
 struct Tiling {
   Tiling(int64_t rows, int64_t columns, int threads) {
-    const auto too_few = [&] { return ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns) < kTasksPerThread * threads; };
+    const auto too_few = [&] {
+      return ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns) < kTasksPerThread * threads;
+    };
     while (threads > 1 && too_few() && tile_rows > kSmallestTileRows) {
       tile_rows = std::max(kSmallestTileRows, tile_rows / 2);
     }
@@ -136,10 +138,10 @@ void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
     // Neighbouring tasks share panels, which another worker may just have brought into the shared cache.
     const int64_t row = task % row_tiles * tiling.tile_rows;
     const int64_t column = task / row_tiles * tiling.tile_columns;
-    multiply_region(context.scratch(worker), a, b,
-                    {row, std::min(tiling.tile_rows, a.rows() - row), column,
-                     std::min(tiling.tile_columns, b.columns - column)},
-                    sink);
+    multiply_region(
+        context.scratch(worker), a, b,
+        {row, std::min(tiling.tile_rows, a.rows() - row), column, std::min(tiling.tile_columns, b.columns - column)},
+        sink);
   });
 }
 

@@ -19,7 +19,7 @@ enum class Bf16Products : uint8_t {
   pairs,    // the instruction that multiplies and adds pairs, where the processor runs it at full rate
 };
 
-bool has_bf16_pairs();               // the processor knows the instruction
+bool has_bf16_pairs();                 // the processor knows the instruction
 Bf16Products fastest_bf16_products();  // on this processor, by its kind: a timing would make results depend on the load
 
 enum class Lie : uint8_t { straight, transposed };  // the operand is the matrix as it lies in memory, or its transpose

@@ -26,8 +26,8 @@ int64_t left_stride() { return (kRows + lanes() - 1) / lanes() * lanes(); }
 // ---- tile product ----
 
 template <int Rows>
-void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile,
-                             int64_t stride, bool add) {
+void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile, int64_t stride,
+                  bool add) {
   const Floats d;
   const int64_t n = lanes();
   Vec sums0[Rows], sums1[Rows];
@@ -89,8 +89,7 @@ HWY_INLINE Vec along_row(const bf16* row, int64_t k, int64_t count) {
 // Neighbouring bf16 of one row as they lie, which is a pair per 4 bytes; `count` counts bf16.
 HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
   const hn::Repartition<uint16_t, Floats> d;
-  const auto both = count >= 2 * lanes() ? hn::LoadU(d, halves(row + k))
-                                         : load_first(d, halves(row + k), count);
+  const auto both = count >= 2 * lanes() ? hn::LoadU(d, halves(row + k)) : load_first(d, halves(row + k), count);
   return hn::BitCast(Floats(), both);
 }
 
@@ -131,9 +130,8 @@ HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, f
 
 template <class T>
 void copy_columns(const HostView<T>& from, const ColumnBlock& block, float* to) {
-  write_strips(block, from.columns, to, [&](int64_t k, int64_t column, int64_t count) {
-    return along_row(from.row(k) + column, 0, count);
-  });
+  write_strips(block, from.columns, to,
+               [&](int64_t k, int64_t column, int64_t count) { return along_row(from.row(k) + column, 0, count); });
 }
 
 void pair_columns(const HostView<bf16>& from, const ColumnBlock& block, float* to) {
@@ -266,7 +264,8 @@ LeftBlock bring_left(const Operand& a, bool pairs, int64_t first_row, int64_t ro
   const bool readable_in_place = 2 * (first_step + steps) <= from.columns && from.stride % 2 == 0 &&
                                  reinterpret_cast<uintptr_t>(from.data) % sizeof(float) == 0;
   if (readable_in_place) {
-    return {reinterpret_cast<const float*>(from.row(first_row)) + first_step, from.stride / 2, 1, kRows * (from.stride / 2)};
+    return {reinterpret_cast<const float*>(from.row(first_row)) + first_step, from.stride / 2, 1,
+            kRows * (from.stride / 2)};
   }
   copy_pairs(from, first_row, rows, first_step, steps, scratch);
   return {scratch, steps, 1, kRows * steps};

@@ -91,9 +91,7 @@ HWY_INLINE Vec as_stored(Vec x) {
 }
 
 HWY_INLINE void store(Vec x, float* to) { hn::StoreU(x, Floats(), to); }
-HWY_INLINE void store(Vec x, bf16* to) {
-  hn::StoreU(round_to_bf16(x), HalfWords(), reinterpret_cast<uint16_t*>(to));
-}
+HWY_INLINE void store(Vec x, bf16* to) { hn::StoreU(round_to_bf16(x), HalfWords(), reinterpret_cast<uint16_t*>(to)); }
 HWY_INLINE void store_part(Vec x, float* to, int64_t count) { store_first(Floats(), x, to, count); }
 HWY_INLINE void store_part(Vec x, bf16* to, int64_t count) {
   store_first(HalfWords(), round_to_bf16(x), reinterpret_cast<uint16_t*>(to), count);

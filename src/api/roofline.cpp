@@ -82,6 +82,7 @@ double copy_rate(int threads) {
   const double time = fastest([&] {
     std::vector<std::thread> workers;
     const size_t part = kBytes / static_cast<size_t>(threads);
+    workers.reserve(static_cast<size_t>(threads));
     for (int t = 0; t < threads; ++t) {
       workers.emplace_back(
           [&, offset = static_cast<size_t>(t) * part] { std::memcpy(&to[offset], &from[offset], part); });

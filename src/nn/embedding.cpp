@@ -9,7 +9,8 @@ Tensor sinusoidal_positions(int64_t longest, Width width, DType type) {
   Tensor table({longest, model}, type);
   for (int64_t p = 0; p < longest; ++p) {
     for (int64_t c = 0; c < model; ++c) {
-      const double exponent = static_cast<double>(c / 2 * 2) / static_cast<double>(model);
+      const int64_t pair_begin = c / 2 * 2;
+      const double exponent = static_cast<double>(pair_begin) / static_cast<double>(model);
       const double angle = static_cast<double>(p) * std::pow(10000.0, -exponent);
       const double value = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
       if (type == DType::f64) {

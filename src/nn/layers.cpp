@@ -60,9 +60,9 @@ AttentionCall call_of(const AttentionMask* mask, std::vector<Tensor>* maps, size
 
 EncoderLayer::EncoderLayer(const Scope& scope, const StackShape& shape, Join join_attention, Join join_feed_forward)
     : attention_(scope / "attention", shape.attention),
-      join_attention_(std::move(join_attention)),
+      join_attention_(join_attention),
       feed_forward_(scope / "feed_forward", shape.feed_forward),
-      join_feed_forward_(std::move(join_feed_forward)) {}
+      join_feed_forward_(join_feed_forward) {}
 
 Stream EncoderLayer::operator()(Pass& pass, Stream stream, const Sequences& source, const AttentionCall& self) const {
   stream = join_attention_(pass, stream.residual, attention_(pass, stream.normed, source, self));
@@ -72,11 +72,11 @@ Stream EncoderLayer::operator()(Pass& pass, Stream stream, const Sequences& sour
 DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross,
                            Join join_feed_forward)
     : self_attention_(scope / "self_attention", shape.attention),
-      join_self_(std::move(join_self)),
+      join_self_(join_self),
       cross_attention_(scope / "cross_attention", without_rotary(shape.attention)),
-      join_cross_(std::move(join_cross)),
+      join_cross_(join_cross),
       feed_forward_(scope / "feed_forward", shape.feed_forward),
-      join_feed_forward_(std::move(join_feed_forward)) {}
+      join_feed_forward_(join_feed_forward) {}
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
                                 const AttentionCall& self, const AttentionCall& cross) const {

@@ -27,8 +27,8 @@ double initial_value(const Initialization& how, const Shape& shape, RandomKey ke
     case Initialization::Kind::normal:
       return how.deviation * normal_draw(key, static_cast<uint64_t>(index));
     case Initialization::Kind::xavier_uniform: {
-      const double out = static_cast<double>(shape[0] / how.parts);
-      const double limit = std::sqrt(6.0 / (static_cast<double>(shape[1]) + out));
+      const int64_t out = shape[0] / how.parts;
+      const double limit = std::sqrt(6.0 / static_cast<double>(shape[1] + out));
       return limit * (2.0 * uniform_draw(key, static_cast<uint64_t>(index)) - 1.0);
     }
   }

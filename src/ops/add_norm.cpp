@@ -48,7 +48,7 @@ Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWe
   require_same(residual, branch);
   require_fits(residual, weights);
   const Shape shape{residual.rows(), residual.columns()};
-  const Stream stream{Var(pass.allocate(shape), residual.first_row()), Var(pass.allocate(shape), residual.first_row())};
+  Stream stream{Var(pass.allocate(shape), residual.first_row()), Var(pass.allocate(shape), residual.first_row())};
   run(pass, {residual, branch, stream.residual, stream.normed, Tensor(), weights,
              pass.dropout(dropout, residual.first_row())});
   return stream;
@@ -56,14 +56,14 @@ Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWe
 
 Var norm(Pass& pass, const Var& x, const NormWeights& weights) {
   require_fits(x, weights);
-  const Var normed(pass.allocate({x.rows(), x.columns()}), x.first_row());
+  Var normed(pass.allocate({x.rows(), x.columns()}), x.first_row());
   run(pass, {x, Var(), x, normed, Tensor(), weights, Dropout::none()});
   return normed;
 }
 
 Var add(Pass& pass, const Var& residual, const Var& branch, const DropoutSite& dropout) {
   require_same(residual, branch);
-  const Var sum(pass.allocate({residual.rows(), residual.columns()}), residual.first_row());
+  Var sum(pass.allocate({residual.rows(), residual.columns()}), residual.first_row());
   run(pass, {residual, branch, sum, Var(), Tensor(), NormWeights{}, pass.dropout(dropout, residual.first_row())});
   return sum;
 }

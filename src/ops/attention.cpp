@@ -13,12 +13,13 @@ AttentionSettings settings_of(Pass& pass, const Columns& queries, const Attentio
           options.heads, queries.value());
   require(options.key_value_heads > 0 && options.heads % options.key_value_heads == 0, "attention",
           "{} key-value heads do not divide {} heads", options.key_value_heads, options.heads);
+  const int64_t head_width = queries.count / options.heads;
   return {
       .heads = options.heads,
       .key_value_heads = options.key_value_heads,
       .visibility = options.visibility,
       .mask = options.mask,
-      .scale = 1.0 / std::sqrt(static_cast<double>(queries.count / options.heads)),
+      .scale = 1.0 / std::sqrt(static_cast<double>(head_width)),
       .dropout = pass.dropout(options.dropout, queries.var.first_row()),
   };
 }

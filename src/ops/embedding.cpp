@@ -25,7 +25,7 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> places,
     require_in_table(places, positions.table().rows(), "position", "the position table");
   }
 
-  const Var y(pass.allocate({rows, table.shape()[1]}), first_row);
+  Var y(pass.allocate({rows, table.shape()[1]}), first_row);
   EmbeddingOp op{y,
                  pass.indices(tokens.ids()),
                  pass.indices(places),

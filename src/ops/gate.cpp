@@ -6,7 +6,7 @@ namespace heed {
 
 Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dropout) {
   require(x.columns() % 2 == 0, "gate", "{} has no two equal halves", x.value());
-  const Var y(pass.allocate({x.rows(), x.columns() / 2}), x.first_row());
+  Var y(pass.allocate({x.rows(), x.columns() / 2}), x.first_row());
   const GateOp op{x, y, activation, pass.dropout(dropout, x.first_row())};
   pass.backend().gate({.activation = activation, .x = x.value(), .dropout = op.dropout, .y = y.value()});
   if (pass.recording()) {

@@ -22,7 +22,7 @@ void require_fits(const Var& x, const LinearWeights& weights, std::string_view o
 Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options) {
   require_fits(x, weights, "linear");
   const Shape& shape = weights.weight->shape();
-  const Var y(pass.allocate({x.rows(), shape[0]}), x.first_row());
+  Var y(pass.allocate({x.rows(), shape[0]}), x.first_row());
   Var before;
   if (pass.recording() && needs_before(options.activation)) {
     before = Var(pass.allocate({x.rows(), shape[0]}), x.first_row());

@@ -14,7 +14,7 @@ enum class ProductKind : uint8_t { forward, input_gradient, weight_gradient };
 struct ProductShape {
   ProductKind kind;
   int64_t rows, columns, depth;
-  auto operator<=>(const ProductShape&) const = default;
+  auto operator<=>(const ProductShape&) const = default;  // NOLINT(modernize-use-nullptr): mistakes the default's zero
   double flops() const {
     return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
   }

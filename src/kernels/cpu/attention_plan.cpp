@@ -81,19 +81,4 @@ void PieceRows::sum_up() {
   seen_.begin = std::min(seen_.begin, seen_.end);
 }
 
-void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random) {
-  const Dropout& dropout = settings.dropout;
-  if (!dropout.active()) {
-    return;
-  }
-  const uint64_t heads = static_cast<uint64_t>(settings.heads);
-  for (int64_t h = 0; h < rows.heads(); ++h) {
-    uint64_t number = (dropout.first_row + static_cast<uint64_t>(rows.first_query_row())) * heads +
-                      static_cast<uint64_t>(first_head + h);
-    for (int64_t i = 0; i < rows.queries(); ++i, number += heads) {
-      *random++ = RowRandom(dropout.key, number);
-    }
-  }
-}
-
 }  // namespace heed::cpu

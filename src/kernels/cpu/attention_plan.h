@@ -118,7 +118,7 @@ class PieceRows {
   int64_t queries() const { return query_count_; }
   int64_t first_query_row() const { return first_query_row_; }
   int64_t keys() const { return key_count_; }
-  const Query& query_of(int64_t row) const { return queries_[row % query_count_]; }
+  const Query& query_of(int64_t row) const { return queries_[row < query_count_ ? row : row % query_count_]; }
   const Sight& sight(int64_t first_row) const { return sights_[first_row / kRowGroup]; }
   const Visibility::Range& seen() const { return seen_; }  // by any row
 
@@ -131,8 +131,5 @@ class PieceRows {
   int64_t heads_ = 1, query_count_ = 0, first_query_row_ = 0, key_count_ = 0;
   Visibility::Range seen_{0, 0};
 };
-
-// The random rows that dropout draws from, when the first of the piece's heads is `first_head`; nothing without dropout.
-void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random);
 
 }  // namespace heed::cpu

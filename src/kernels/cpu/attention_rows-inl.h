@@ -128,6 +128,20 @@ HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
   return x[0];
 }
 
+// The random rows that dropout draws from, when the first of the piece's heads is `first_head`; nothing without dropout.
+// Plain loops: the compiler makes vectors of them.
+inline void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random) {
+  const Dropout& dropout = settings.dropout;
+  const uint64_t heads = static_cast<uint64_t>(settings.heads);
+  for (int64_t h = 0; dropout.active() && h < rows.heads(); ++h, random += rows.queries()) {
+    const uint64_t first = (dropout.first_row + static_cast<uint64_t>(rows.first_query_row())) * heads +
+                           static_cast<uint64_t>(first_head + h);
+    for (int64_t i = 0; i < rows.queries(); ++i) {
+      random[i] = RowRandom(dropout.key, first + static_cast<uint64_t>(i) * heads);
+    }
+  }
+}
+
 // The keys of a block that dropout keeps for one row: one bit each, the first `keys` of them. first_key is even.
 HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t first_key, int64_t keys) {
   // One 32-bit hash is the draws of two neighbouring columns, the lower half first: as 16-bit lanes they lie in the order

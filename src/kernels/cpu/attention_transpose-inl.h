@@ -72,28 +72,26 @@ HWY_INLINE void visit_lanes(const T* const* row, int64_t c, const Visit& visit) 
   }
 }
 
-// Calls visit(c, i, vector) for every panel column c + i of kLanes rows, in order: lane r of the vector is row r's. Within
-// one c there is no end of a panel.
+// Calls visit(c, i, vector) for the panel columns c + i, i < n, of kLanes rows, in order: lane r of the vector is row r's.
+// Returns n. There is no end of a panel within these columns.
 template <class T, class Visit>
-HWY_INLINE void visit_columns(const T* const* row, int64_t width, const Visit& visit) {
-  int64_t c = 0;
+HWY_INLINE int64_t visit_columns(const T* const* row, int64_t width, int64_t c, const Visit& visit) {
   if constexpr (std::is_same_v<T, bf16>) {
     if (parted<T>(width)) {
-      for (; c < width; c += 2 * kLanes) {
-        visit_parts(row, c, visit);
-      }
+      visit_parts(row, c, visit);
+      return 2 * kLanes;
     }
   }
-  for (; c + kLanes <= width; c += kLanes) {
+  if (c + kLanes <= width) {
     visit_lanes(row, c, visit);
+    return kLanes;
   }
-  for (; c < width; ++c) {
-    alignas(64) float column[kLanes];
-    for (int64_t r = 0; r < kLanes; ++r) {
-      column[r] = static_cast<float>(row[r][c]);
-    }
-    visit(c, 0, hn::Load(Floats(), column));
+  alignas(64) float column[kLanes];
+  for (int64_t r = 0; r < kLanes; ++r) {
+    column[r] = static_cast<float>(row[r][c]);
   }
+  visit(c, 0, hn::Load(Floats(), column));
+  return 1;
 }
 
 // The rows [first, first + kLanes), the last one again behind the end.
@@ -117,7 +115,9 @@ void pack_columns(const HeadRows<T>& from, float* panel) {
   for (int64_t first = 0; first < from.rows; first += kLanes) {
     const T* row[kLanes];
     point_at(from, first, row);
-    visit_columns(row, from.width, StoreColumn{panel + first});
+    for (int64_t c = 0; c < from.width;) {
+      c += visit_columns(row, from.width, c, StoreColumn{panel + first});
+    }
   }
 }
 

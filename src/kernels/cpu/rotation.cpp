@@ -1,9 +1,12 @@
 // Each pair of columns (a, b) of a head turns by an angle that grows with the row's position:
 //   a' = a cos - b sin      b' = a sin + b cos
+// The cosines and sines depend on nothing but the position, so they are worked out once, in double, and kept.
 #include "kernels/cpu/rotation.h"
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #undef HWY_TARGET_INCLUDE
@@ -12,26 +15,15 @@
 // foreach_target.h first: it compiles what follows once per instruction set.
 #include "kernels/cpu/simd-inl.h"
 
-#ifndef HEED_KERNELS_CPU_ROTATION_CPP_
-#define HEED_KERNELS_CPU_ROTATION_CPP_
-namespace heed::cpu {
-
-// Cosines and sines of positions [first, first + count): row `position - first`, one column a pair.
-struct Turns {
-  const float *cosines, *sines;
-  int64_t first;
-};
-
-}  // namespace heed::cpu
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
+// Turns one head's pairs; `direction` is 1 or -1, and -1 turns back.
 template <class T>
-HWY_INLINE void turn_pairs(T* a, T* b, const float* cosines, const float* sines, int64_t pairs) {
-  const auto turn = [](Vec x, Vec y, Vec cosine, Vec sine, auto&& write) {
+HWY_INLINE void turn_head(T* a, T* b, const float* cosines, const float* sines, int64_t pairs, Vec direction) {
+  const auto turn = [direction](Vec x, Vec y, Vec cosine, Vec sine, auto&& write) {
+    sine = hn::Mul(sine, direction);
     write(hn::NegMulAdd(y, sine, hn::Mul(x, cosine)), hn::MulAdd(x, sine, hn::Mul(y, cosine)));
   };
   for_columns(
@@ -52,26 +44,21 @@ HWY_INLINE void turn_pairs(T* a, T* b, const float* cosines, const float* sines,
 }
 
 template <class T>
-void rotate_rows(const Rotation& call, const Turns& turns, int64_t begin, int64_t end) {
-  const HostView<T> x = host<T>(call.x);
-  const HostView<int32_t> positions = host<int32_t>(call.position_rows);
-  const int64_t width = x.columns / call.heads, pairs = call.dims / 2;
-  for (int64_t r = begin; r < end; ++r) {
-    const int64_t turn = (positions(0, r) - turns.first) * pairs;
-    for (int64_t head = 0; head < call.heads; ++head) {
-      T* const a = x.row(r) + head * width;
-      turn_pairs(a, a + pairs, turns.cosines + turn, turns.sines + turn, pairs);
-    }
+void turn_row(T* row, const Rotation& call, const float* cosines, const float* sines) {
+  const int64_t width = call.x.columns() / call.heads, pairs = call.dims / 2;
+  const Vec direction = hn::Set(Floats(), call.turn == Turn::forward ? 1.0F : -1.0F);
+  for (int64_t head = 0; head < call.heads; ++head, row += width) {
+    turn_head(row, row + pairs, cosines, sines, pairs, direction);
   }
 }
 
 }  // namespace
 
-void rotate_rows_f32(const Rotation& call, const Turns& turns, int64_t begin, int64_t end) {
-  rotate_rows<float>(call, turns, begin, end);
+void turn_row_f32(float* row, const Rotation& call, const float* cosines, const float* sines) {
+  turn_row(row, call, cosines, sines);
 }
-void rotate_rows_bf16(const Rotation& call, const Turns& turns, int64_t begin, int64_t end) {
-  rotate_rows<bf16>(call, turns, begin, end);
+void turn_row_bf16(bf16* row, const Rotation& call, const float* cosines, const float* sines) {
+  turn_row(row, call, cosines, sines);
 }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
@@ -81,41 +68,94 @@ HWY_AFTER_NAMESPACE();
 namespace heed::cpu {
 namespace {
 
-HWY_EXPORT(rotate_rows_f32);
-HWY_EXPORT(rotate_rows_bf16);
+HWY_EXPORT(turn_row_f32);
+HWY_EXPORT(turn_row_bf16);
+
+// A model's longest sequence is far below this; positions beyond it are worked out again each time.
+constexpr int64_t kMostKept = int64_t{1} << 17;
+
+// One position's cosines, then its sines, one of each per pair.
+void turns_of(double base, int64_t dims, int64_t position, float* turns) {
+  const int64_t pairs = dims / 2;
+  for (int64_t c = 0; c < pairs; ++c) {
+    const double frequency = std::pow(base, -2.0 * static_cast<double>(c) / static_cast<double>(dims));
+    const double angle = static_cast<double>(position) * frequency;
+    turns[c] = static_cast<float>(std::cos(angle));
+    turns[pairs + c] = static_cast<float>(std::sin(angle));
+  }
+}
+
+// The turns of positions [0, positions), each dims floats.
+struct TurnTable {
+  double base;
+  int64_t dims, positions;
+  std::vector<float> turns;
+};
+
+// Keeps one table per (base, dims), and makes a longer one when that is asked for. Whoever holds a table may go on
+// reading it.
+class TurnTables {
+ public:
+  std::shared_ptr<const TurnTable> find(double base, int64_t dims, int64_t positions) {
+    const std::lock_guard lock(mutex_);
+    const auto same = [&](const auto& table) { return table->base == base && table->dims == dims; };
+    auto table = std::ranges::find_if(tables_, same);
+    if (table == tables_.end()) {
+      tables_.push_back(std::make_shared<TurnTable>(TurnTable{base, dims, 0, {}}));
+      table = std::prev(tables_.end());
+    }
+    if ((*table)->positions < positions) {
+      *table = longer(**table, std::min(kMostKept, std::max(positions, 2 * (*table)->positions)));
+    }
+    return *table;
+  }
+
+ private:
+  static std::shared_ptr<const TurnTable> longer(const TurnTable& from, int64_t positions) {
+    TurnTable table{from.base, from.dims, positions, from.turns};
+    table.turns.resize(static_cast<size_t>(positions * from.dims));
+    for (int64_t position = from.positions; position < positions; ++position) {
+      turns_of(from.base, from.dims, position, table.turns.data() + position * from.dims);
+    }
+    return std::make_shared<const TurnTable>(std::move(table));
+  }
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const TurnTable>> tables_;
+};
 
 }  // namespace
 
 void rotate(Context& context, const Rotation& call) {
-  if (call.x.rows() == 0 || call.dims < 2) {
+  const int64_t rows = call.x.rows(), dims = call.dims;
+  if (rows == 0 || dims == 0) {
     return;
   }
-  const HostView<int32_t> positions = host<int32_t>(call.position_rows);
-  const auto [lowest, highest] = std::minmax_element(positions.data, positions.data + call.x.rows());
-  const int64_t first = *lowest, count = *highest - first + 1, pairs = call.dims / 2;
-  float* const cosines = context.shared_scratch.reserve<float>(2 * count * pairs);
-  float* const sines = cosines + count * pairs;
-  const RowTasks table(count, 64 * pairs, context.pool.threads());
-  const double direction = call.turn == Turn::forward ? 1.0 : -1.0;
-  context.pool.run(table.count(), [&](int64_t task, int) {
-    for (int64_t c = 0; c < pairs; ++c) {
-      const double frequency = std::pow(call.base, -2.0 * static_cast<double>(c) / static_cast<double>(call.dims));
-      for (int64_t i = table.begin(task); i < table.end(task); ++i) {
-        const double angle = static_cast<double>(first + i) * frequency;
-        cosines[i * pairs + c] = static_cast<float>(std::cos(angle));
-        sines[i * pairs + c] = static_cast<float>(direction * std::sin(angle));
+  static TurnTables tables;
+  const int32_t* const positions = host<int32_t>(call.position_rows).data;
+  const int64_t count = *std::max_element(positions, positions + rows) + int64_t{1};
+  const auto table = tables.find(call.base, dims, std::clamp<int64_t>(count, 1, kMostKept));
+  const auto turn_rows = [&]<class T>(const HostView<T>& x, auto turn_row) {
+    const RowTasks cut(rows, call.heads * dims, context.pool.threads());
+    context.pool.run(cut.count(), [&](int64_t task, int worker) {
+      float* const own = context.scratch(worker).reserve<float>(dims);
+      for (int64_t r = cut.begin(task); r < cut.end(task); ++r) {
+        const int64_t position = positions[r];
+        const float* turns = own;
+        if (position >= 0 && position < table->positions) {
+          turns = table->turns.data() + position * dims;
+        } else {
+          turns_of(call.base, dims, position, own);
+        }
+        turn_row(x.row(r), call, turns, turns + dims / 2);
       }
-    }
-  });
-  const Turns turns{cosines, sines, first};
-  const RowTasks rows(call.x.rows(), call.heads * call.dims, context.pool.threads());
-  context.pool.run(rows.count(), [&](int64_t task, int) {
-    if (call.x.type() == DType::bf16) {
-      HWY_DYNAMIC_DISPATCH(rotate_rows_bf16)(call, turns, rows.begin(task), rows.end(task));
-    } else {
-      HWY_DYNAMIC_DISPATCH(rotate_rows_f32)(call, turns, rows.begin(task), rows.end(task));
-    }
-  });
+    });
+  };
+  if (call.x.type() == DType::bf16) {
+    turn_rows(host<bf16>(call.x), HWY_DYNAMIC_DISPATCH(turn_row_bf16));
+  } else {
+    turn_rows(host<float>(call.x), HWY_DYNAMIC_DISPATCH(turn_row_f32));
+  }
 }
 
 }  // namespace heed::cpu

@@ -102,9 +102,9 @@ class Backward {
     for (int64_t first = 0; first < queries; first += most_queries_) {
       run_chunk({share.piece.sequence, first, std::min(most_queries_, queries - first), 0});
     }
+    // The panels of queries hold scale log2(e) q; what dropout keeps has not been scaled yet.
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
-    write_rows(buffers_.d_keys, most_keys_, kLn2,
-               keys_of(operands_.d_keys, 0, key_count_));  // `queries` hold scale log2(e) q
+    write_rows(buffers_.d_keys, most_keys_, kLn2, keys_of(operands_.d_keys, 0, key_count_));
     write_rows(buffers_.d_values, most_keys_, dropout_scale, keys_of(operands_.d_values, 0, key_count_));
   }
 
@@ -228,9 +228,9 @@ class Backward {
         const auto seen_lanes = mask_of(seen, v);
         const auto kept_lanes = mask_of(kept, v);
         const Vec p = hn::IfThenElseZero(seen_lanes, exp2_of(hn::Sub(load(score), exponent)));
-        const Vec d_p = hn::IfThenElseZero(kept_lanes, hn::Mul(load(d_score), scale));
+        const Vec d_p = hn::IfThenElseZero(kept_lanes, load(d_score));
         store(hn::IfThenElseZero(kept_lanes, p), score);
-        store(hn::IfThenElseZero(seen_lanes, hn::Mul(p, hn::Sub(d_p, row_sum))), d_score);
+        store(hn::IfThenElseZero(seen_lanes, hn::Mul(p, hn::MulSub(d_p, scale, row_sum))), d_score);
       }
     }
   }
@@ -282,8 +282,8 @@ template <class T>
 void backward(Context& context, const AttentionBackward& call) {
   const AttentionSettings& settings = call.settings;
   const int64_t heads = settings.heads / settings.key_value_heads;
-  const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
-                      0);
+  const int64_t width = call.queries.columns() / settings.heads;
+  const Shares shares(context, settings, *call.segments, *call.memory.segments, width, 0);
   const int64_t most_queries = std::min(call.segments->longest(), std::max<int64_t>(1, kChunkRows / heads));
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {

@@ -10,9 +10,8 @@
 
 namespace heed::cpu {
 
-constexpr int64_t kPanel = 64;  // columns of a panel
-constexpr int64_t kKeyBlock =
-    64;  // keys taken at a time, from key 0 on: a column of a panel, and a bit of a word, each
+constexpr int64_t kPanel = 64;     // columns of a panel
+constexpr int64_t kKeyBlock = 64;  // keys taken at a time, from key 0 on: one bit of a word each
 constexpr int64_t kRowGroup = 64;  // rows that meet a block of keys at a time
 
 constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }

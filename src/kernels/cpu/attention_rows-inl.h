@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numbers>
 
 #include "kernels/cpu/attention_plan.h"
@@ -24,12 +25,12 @@ constexpr float kLn2 = std::numbers::ln2_v<float>;
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 // 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that no later step meets
-// denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^n comes from the exponent's bits,
-// 2^f from 1 + f q(f), whose q is the minimax polynomial on [-1/2, 1/2] for relative error (9e-8).
+// denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1 + f q(f), whose q is
+// the minimax polynomial on [-1/2, 1/2] for relative error (9e-8); 2^n has the exponent n + 127 and no other bits.
 HWY_INLINE Vec exp2_of(Vec x) {
   const Floats d;
-  const Vec rounder = hn::Set(d, 0x1.8p23F);  // adding it leaves the integer in the lowest bits
-  x = hn::Max(hn::Set(d, -125.0F), x);        // in this order NaN wins
+  const Vec rounder = hn::Set(d, 0x1.8p23F + 127.0F);  // a sum with it has n + 127 in its lowest bits
+  x = hn::Max(hn::Set(d, -125.0F), x);                 // in this order NaN wins
   const Vec shifted = hn::Add(x, rounder);
   const Vec f = hn::Sub(x, hn::Sub(shifted, rounder));
   Vec q = hn::Set(d, 0x1.5bba14p-10F);
@@ -38,8 +39,7 @@ HWY_INLINE Vec exp2_of(Vec x) {
   q = hn::MulAdd(q, f, hn::Set(d, 0x1.ebf9bcp-3F));
   q = hn::MulAdd(q, f, hn::Set(d, 0x1.62e42ap-1F));
   q = hn::MulAdd(q, f, hn::Set(d, 1.0F));
-  const WordVec exponent = hn::ShiftLeft<23>(hn::BitCast(Words(), shifted));
-  return hn::BitCast(d, hn::Add(hn::BitCast(Words(), q), exponent));
+  return hn::Mul(q, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(Words(), shifted))));
 }
 
 // The bits of one vector out of a block's word.

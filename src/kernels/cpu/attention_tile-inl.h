@@ -18,6 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kLanes = HWY_LANES(float);
+static_assert(kRowGroup % kLanes == 0 && kKeyBlock % kLanes == 0 && kPanel % (2 * kLanes) == 0);
 
 // Accumulators, one row of the right operand and a broadcast of the left one fit in the registers.
 #if HWY_TARGET == HWY_AVX3

@@ -7,8 +7,10 @@ namespace {
 
 void require_fits(const Var& x, const NormWeights& weights) {
   for (const Parameter* parameter : {weights.gain, weights.bias}) {
-    require(parameter == nullptr || x.columns() == parameter->shape().elements(), "norm", "{} against {} {}", x.value(),
-            parameter->name(), parameter->shape());
+    if (parameter != nullptr) {
+      require(x.columns() == parameter->shape().elements(), "norm", "{} against {} {}", x.value(), parameter->name(),
+              parameter->shape());
+    }
   }
 }
 

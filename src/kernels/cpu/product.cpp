@@ -98,8 +98,8 @@ bool has_bf16_pairs() {
 
 Bf16Products fastest_bf16_products() {
 #if defined(__x86_64__)
-  // Zen runs vdpbf16ps at the rate of an f32 multiply-add, with twice the products. Intel's cores issue it at a quarter
-  // of that rate: there, widening to f32 is twice as fast (docs/performance.md).
+  // AMD's cores run vdpbf16ps at the rate of an f32 multiply-add, with twice the products. The Intel core that was measured
+  // issues it at a quarter of that rate: there, widening to f32 is twice as fast (docs/decisions.md).
   unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool amd = __get_cpuid(0, &eax, &ebx, &ecx, &edx) != 0 && ebx == signature_AMD_ebx;
   if (amd && has_bf16_pairs()) {

@@ -6,6 +6,10 @@ find_package(hwy REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(ICU REQUIRED COMPONENTS uc)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET GLOBAL sentencepiece)
 
 # heed::onednn, where oneDNN is installed. Its own CMake file also asks for OpenCL's headers, which nothing here uses.
 find_path(HEED_ONEDNN_INCLUDE dnnl.hpp)

@@ -1,0 +1,169 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+constexpr size_t kBufferBytes = 1 << 20;
+
+[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view action) {
+  fail<IoError>(path.string(), "cannot {}: {}", action, std::strerror(errno));
+}
+
+// Closes its descriptor.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) {
+      ::close(value);
+    }
+  }
+};
+
+int open_for_reading(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    refuse(path, "open");
+  }
+  return descriptor;
+}
+
+// A renamed file survives a crash only once its folder is on disk too.
+void sync_folder(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const Descriptor descriptor{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (descriptor.value >= 0) {
+    ::fsync(descriptor.value);
+  }
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  const Descriptor file{open_for_reading(path)};
+  std::string content;
+  struct stat status {};
+  if (::fstat(file.value, &status) == 0 && status.st_size > 0) {
+    content.reserve(static_cast<size_t>(status.st_size));
+  }
+  char block[1 << 16];
+  while (true) {
+    const ssize_t got = ::read(file.value, block, sizeof block);
+    if (got < 0 && errno != EINTR) {
+      refuse(path, "read");
+    } else if (got == 0) {
+      return content;
+    } else if (got > 0) {
+      content.append(block, static_cast<size_t>(got));
+    }
+  }
+}
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+  static std::atomic<uint64_t> counter{0};
+  temporary_ = target_;
+  temporary_ += fmt::format(".{}.{}.partial", ::getpid(), counter++);
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    fail_with_reason("create");
+  }
+  buffer_.reserve(kBufferBytes);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+  }
+}
+
+void AtomicFile::write(const void* bytes, size_t size) {
+  const char* from = static_cast<const char*>(bytes);
+  while (size > 0) {
+    const size_t part = std::min(size, kBufferBytes - buffer_.size());
+    buffer_.insert(buffer_.end(), from, from + part);
+    from += part;
+    size -= part;
+    if (buffer_.size() == kBufferBytes) {
+      flush();
+    }
+  }
+}
+
+void AtomicFile::flush() {
+  for (size_t written = 0; written < buffer_.size();) {
+    const ssize_t part = ::write(descriptor_, buffer_.data() + written, buffer_.size() - written);
+    if (part < 0 && errno != EINTR) {
+      fail_with_reason("write");
+    }
+    written += part > 0 ? static_cast<size_t>(part) : 0;
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (::fsync(descriptor_) != 0) {
+    fail_with_reason("write");
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary_.c_str());
+    errno = reason;
+    fail_with_reason("write");
+  }
+  sync_folder(target_);
+}
+
+void AtomicFile::fail_with_reason(std::string_view action) const { refuse(target_, action); }
+
+void write_file(const std::filesystem::path& target, std::string_view content) {
+  AtomicFile file(target);
+  file.write(content);
+  file.commit();
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const Descriptor file{open_for_reading(path)};
+  struct stat status {};
+  if (::fstat(file.value, &status) != 0) {
+    refuse(path, "read");
+  }
+  require<IoError>(S_ISREG(status.st_mode), path.string(), "expected a regular file");
+  size_ = static_cast<size_t>(status.st_size);
+  if (size_ > 0) {
+    void* const bytes = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.value, 0);
+    if (bytes == MAP_FAILED) {
+      refuse(path, "map");
+    }
+    data_ = static_cast<const std::byte*>(bytes);
+  }
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) {
+    ::munmap(const_cast<std::byte*>(data_), size_);
+  }
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+}  // namespace heed

@@ -1,0 +1,55 @@
+// Files: whole reads, and writes that leave the old content or the new, whatever happens in between.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed {
+
+// The content of a file. IoError names the path and the system's reason.
+std::string read_file(const std::filesystem::path& path);
+
+// A file that is written beside its target and takes its place in commit(): synced, then renamed. Destroyed without
+// commit(), it leaves no trace. Every failure (a full disk, an unwritable folder) throws IoError with the target's path.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* bytes, size_t size);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();
+
+ private:
+  void flush();
+  [[noreturn]] void fail_with_reason(std::string_view action) const;
+
+  std::filesystem::path target_, temporary_;
+  std::vector<char> buffer_;
+  int descriptor_ = -1;
+};
+
+void write_file(const std::filesystem::path& target, std::string_view content);
+
+// A file's bytes, mapped for reading; pages come in as they are touched. An empty file maps to no bytes.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace heed

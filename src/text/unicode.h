@@ -1,0 +1,21 @@
+// UTF-8 and its code points.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+// The offset of the first byte that is not well-formed UTF-8 (overlong forms, surrogates and values above U+10FFFF are
+// not), or none.
+std::optional<size_t> find_invalid_utf8(std::string_view text);
+
+// The code points of well-formed UTF-8, and back. FormatError on anything else.
+std::u32string to_code_points(std::string_view text);
+std::string to_utf8(std::u32string_view code_points);
+
+// Unicode's full lower case, of no language in particular. Needs well-formed UTF-8.
+std::string to_lower_case(std::string_view text);
+
+}  // namespace heed

@@ -1,0 +1,80 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Files, ComeBackAsWritten) {
+  std::string content(3'000'001, 'x');
+  content[2'500'000] = '\0';
+  write_file(folder_ / "a", content);
+  EXPECT_EQ(read_file(folder_ / "a"), content);
+  const MappedFile mapped(folder_ / "a");
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(mapped.data()), mapped.size()), content);
+  write_file(folder_ / "a", "");
+  EXPECT_EQ(read_file(folder_ / "a"), "");
+  EXPECT_EQ(MappedFile(folder_ / "a").size(), 0U);
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Files, WithoutCommitLeaveTheOldContentAndNoTrace) {
+  write_file(folder_ / "a", "old");
+  {
+    AtomicFile file(folder_ / "a");
+    file.write("new");
+  }
+  EXPECT_EQ(read_file(folder_ / "a"), "old");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Files, ThatCannotBeWrittenSayWhy) {
+  // A limit on the size of files stands in for a full disk.
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  getrlimit(RLIMIT_FSIZE, &old_limit);
+  const rlimit limit{4096, old_limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::string message;
+  try {
+    write_file(folder_ / "a", std::string(10'000, 'x'));
+  } catch (const IoError& error) {
+    message = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &old_limit);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, (folder_ / "a").string() + ": cannot write: File too large");
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Files, ThatAreNotThereSaySo) {
+  EXPECT_THROW(read_file(folder_ / "none"), IoError);
+  EXPECT_THROW(MappedFile(folder_ / "none"), IoError);
+  EXPECT_THROW(MappedFile{folder_}, IoError);
+  EXPECT_THROW(write_file(folder_ / "none" / "a", "x"), IoError);
+}
+
+}  // namespace
+}  // namespace heed

@@ -112,8 +112,7 @@ class Stepper {
   // Returns the loss per token.
   double step(Backend& backend) {
     Tape tape;
-    Pass pass =
-        Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(optimizer_->updates())));
+    Pass pass = Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(steps_++));
     const TokenLosses losses =
         seq2seq_ ? seq2seq_->loss(pass, pairs_, kSmoothing) : causal_lm_->loss(pass, tokens_, kSmoothing);
     const double tokens = static_cast<double>(losses.counted());
@@ -132,6 +131,7 @@ class Stepper {
   PairBatch pairs_;
   TokenBatch tokens_;
   std::optional<Optimizer> optimizer_;
+  uint64_t steps_ = 0;
 };
 
 DType storage_of(const std::string& precision) {

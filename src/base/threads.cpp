@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -9,9 +10,9 @@
 namespace heed {
 namespace {
 
-// How often a waiting thread looks before it gives its processor away: about 20 us. Longer would starve a neighbour that
+// How often a waiting thread looks before it gives its processor away: about 7 us. Longer would starve a neighbour that
 // could use the processor; shorter would pay for a wake-up at nearly every op.
-constexpr int kSpins = 600;
+constexpr int kSpins = 200;
 
 thread_local bool inside_task = false;
 thread_local int current_worker = 0;
@@ -41,10 +42,11 @@ void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : busy_(static_cast<size_t>(std::clamp(threads, 0, 1024))) {
   require<ConfigError>(threads >= 1 && threads <= 1024, "threads", "expected 1 to 1024 threads, found {}", threads);
   for (int worker = 1; worker < threads; ++worker) {
     workers_.emplace_back([this, worker] { work(worker); });
+    placement_.add(workers_.back().native_handle());
   }
 }
 
@@ -63,6 +65,7 @@ void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
     run_serially(tasks, invoke, context);
     return;
   }
+  placement_.refresh();
   invoke_ = invoke;
   context_ = context;
   completed_.store(0, std::memory_order_relaxed);
@@ -84,8 +87,11 @@ bool ThreadPool::claim_and_run(int worker) {
   if (!open(ticket_.load(std::memory_order_relaxed))) {
     return false;
   }
+  std::atomic<bool>& busy = busy_[static_cast<size_t>(worker)].now;
+  busy.store(true);
   const uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acquire);
   if (!open(ticket)) {
+    busy.store(false);
     return false;
   }
   const uint32_t tasks = static_cast<uint32_t>(ticket >> 32);
@@ -101,6 +107,7 @@ bool ThreadPool::claim_and_run(int worker) {
   }
   inside_task = false;
   current_worker = 0;
+  busy.store(false);
   if (completed_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks && worker != 0) {
     completed_.notify_one();
   }
@@ -140,9 +147,22 @@ void ThreadPool::wait_for_others(uint32_t tasks) {
     }
     relax();
   }
+  help_those_held_up();
   for (uint32_t seen = completed_.load(std::memory_order_acquire); seen != tasks;
        seen = completed_.load(std::memory_order_acquire)) {
     completed_.wait(seen, std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::help_those_held_up() {
+  for (size_t worker = 1; worker < busy_.size(); ++worker) {
+    if (busy_[worker].now.load() && placement_.stands_still(worker - 1) && busy_[worker].now.load()) {
+      placement_.bring_here(worker - 1);
+      for (uint32_t seen = completed_.load(); busy_[worker].now.load(); seen = completed_.load()) {
+        completed_.wait(seen);
+      }
+      placement_.send_away(worker - 1);
+    }
   }
 }
 

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/placement.h"
+
 namespace heed {
 
 // The calling thread is worker 0 and works too. Tasks are claimed one at a time from a shared counter, so a worker that
@@ -35,11 +37,15 @@ class ThreadPool {
   }
 
  private:
+  struct alignas(64) Busy {
+    std::atomic<bool> now{false};
+  };
   using Invoke = void (*)(void* context, int64_t task, int worker);
 
   void run_erased(int64_t tasks, Invoke invoke, void* context);
   void work(int worker);
   bool claim_and_run(int worker);
+  void help_those_held_up();
   void wait_for_work(uint32_t seen_round);
   void wait_for_others(uint32_t tasks);
 
@@ -55,6 +61,8 @@ class ThreadPool {
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
   std::vector<std::thread> workers_;
+  std::vector<Busy> busy_;  // of each worker: whether it holds a task
+  Placement placement_;     // of workers_, by the caller
 };
 
 // Processors this process may use.

@@ -1,7 +1,12 @@
 // The heed program.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
 #include "heed/version.h"
@@ -17,6 +22,38 @@ int report(const std::exception& error) {
   return kUserError;
 }
 
+// The parser says only that a command is missing; the word that stands where one was expected is what helps.
+int report_missing_command(const CLI::App& app, const CLI::RequiredError& error) {
+  const CLI::App* innermost = &app;
+  while (!innermost->get_subcommands().empty()) {
+    innermost = innermost->get_subcommands().front();
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : innermost->get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  const std::vector<std::string> words = innermost->remaining();
+  if (words.empty() || names.empty()) {
+    return report(error);
+  }
+  return report(std::runtime_error(fmt::format("{}: there is no command '{}'; expected one of {}",
+                                               innermost->get_name(), words.front(), fmt::join(names, ", "))));
+}
+
+// An empty number would read as zero.
+void refuse_empty_numbers(CLI::App& app) {
+  const CLI::Validator not_empty([](const std::string& text) { return text.empty() ? "expected a number" : ""; }, "");
+  for (CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    const std::string type = option->get_type_name();
+    if (type == "INT" || type == "UINT" || type == "FLOAT") {
+      option->check(not_empty);
+    }
+  }
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    refuse_empty_numbers(*command);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -25,10 +62,13 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   heed::cli::add_bench(app);
   heed::cli::add_inspect(app);
+  refuse_empty_numbers(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
+  } catch (const CLI::RequiredError& error) {
+    return report_missing_command(app, error);
   } catch (const CLI::ParseError& error) {
     return report(error);
   } catch (const std::exception& error) {

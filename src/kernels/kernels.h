@@ -221,17 +221,17 @@ struct CrossEntropy {
 // One sweep over flat parameters: clip by the global norm, Adam with decay of either kind, refresh of the storage copy.
 //   g = gradient * min(1, max_norm / (norm + 1e-6))          coupled: g += decay * w
 //   m = b1 m + (1 - b1) g    v = b2 v + (1 - b2) g^2         decoupled: w -= rate * decay * w
-//   w -= rate * m / (1 - b1^step) / (sqrt(v / (1 - b2^step)) + epsilon)
-// When the norm is not finite, nothing changes at all.
+//   w -= rate * m / (1 - b1^n) / (sqrt(v / (1 - b2^n)) + epsilon)          n: updates applied, this one included
+// When the norm is not finite, nothing changes at all, and the update does not count.
 struct AdamSweep {
   View weights, gradients, first_moments, second_moments;  // master type [1, n]
   View copy;                                               // bf16 [1, n], or empty
   View squared_norm;                                       // f64 [1, 1]: of all gradients, see squared_norm()
+  View applied;                                            // f64 [1, 1]: updates so far; counts this one
   double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double max_norm = 0.0;  // 0: no clipping
   WeightDecay decay_kind = WeightDecay::decoupled;
   double weight_decay = 0.0;
-  int64_t step = 1;  // counted from 1
 };
 
 class Backend {

@@ -9,7 +9,8 @@ Optimizer::Optimizer(Backend& backend, ParameterStore& parameters, const Optimiz
       config_(config),
       first_moments_({parameters.masters().elements()}, backend.master_type()),
       second_moments_({parameters.masters().elements()}, backend.master_type()),
-      squared_norm_({1}, DType::f64) {
+      squared_norm_({1}, DType::f64),
+      applied_({1}, DType::f64) {
   require<ConfigError>(config.beta1 >= 0.0 && config.beta1 < 1.0 && config.beta2 >= 0.0 && config.beta2 < 1.0,
                        "optimizer", "betas {} and {}, expected at least 0 and below 1", config.beta1, config.beta2);
   require<ConfigError>(config.epsilon > 0.0, "optimizer", "epsilon is {}, expected above 0", config.epsilon);
@@ -27,6 +28,7 @@ void Optimizer::update(Backend& backend, double learning_rate) {
       .second_moments = second_moments_.view(),
       .copy = parameters_.copies(),
       .squared_norm = squared_norm_.view(),
+      .applied = applied_.view(),
       .learning_rate = learning_rate,
       .beta1 = config_.beta1,
       .beta2 = config_.beta2,
@@ -34,10 +36,11 @@ void Optimizer::update(Backend& backend, double learning_rate) {
       .max_norm = config_.max_norm,
       .decay_kind = config_.decay_kind,
       .weight_decay = config_.weight_decay,
-      .step = ++updates_,
   });
   parameters_.begin_update();
 }
+
+int64_t Optimizer::updates() const { return static_cast<int64_t>(*applied_.data<double>()); }
 
 double Optimizer::gradient_norm() const { return std::sqrt(*squared_norm_.data<double>()); }
 

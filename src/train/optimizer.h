@@ -20,14 +20,13 @@ class Optimizer {
 
   void update(Backend& backend, double learning_rate);
 
-  int64_t updates() const { return updates_; }
+  int64_t updates() const;       // those that changed something
   double gradient_norm() const;  // of the last update, before clipping
 
  private:
   ParameterStore& parameters_;
   OptimizerConfig config_;
-  Tensor first_moments_, second_moments_, squared_norm_;
-  int64_t updates_ = 0;
+  Tensor first_moments_, second_moments_, squared_norm_, applied_;
 };
 
 }  // namespace heed

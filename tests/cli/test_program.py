@@ -48,8 +48,11 @@ class Program(heed_cli.CliTest):
         self.assert_refused("inspect", mentions=("RECIPE",))
 
     def test_an_unknown_command_is_refused(self):
-        self.assert_refused("nonsense")
-        self.assert_refused("bench", "nonsense")
+        self.assert_refused("nonsense", mentions=("nonsense", "inspect"))
+        self.assert_refused("bench", "nonsense", mentions=("nonsense", "train"))
+
+    def test_an_empty_number_is_refused(self):
+        self.assert_refused("bench", "train", "--shape", "tiny", "--steps", "", mentions=("--steps", "number"))
 
     def test_a_name_with_a_line_break_is_still_one_line(self):
         self.assert_refused("inspect", self.path / "a\nb.toml")

@@ -319,7 +319,7 @@ struct LossCase {
 // ---- Adam ----
 
 struct AdamCase {
-  Guarded weights, gradients, first_moments, second_moments, copy, squared_norm;
+  Guarded weights, gradients, first_moments, second_moments, copy, squared_norm, applied;
   AdamSweep settings;  // everything but the views
 
   static AdamCase make(Types types, int64_t n) {
@@ -329,11 +329,13 @@ struct AdamCase {
                .second_moments = random(types.master, 1, n, 25, 0.1),
                .copy = Guarded(DType::bf16, 1, n),
                .squared_norm = Guarded(DType::f64, 1, 1, kTight),
-               .settings = {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8, .step = 3}};
+               .applied = Guarded(DType::f64, 1, 1, kTight),
+               .settings = {.learning_rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8}};
     for (int64_t i = 0; i < n; ++i) {
       c.second_moments.set(0, i, std::abs(c.second_moments.get(0, i)));
     }
     c.squared_norm.set(0, 0, 9.0);
+    c.applied.set(0, 0, 2.0);
     return c;
   }
   AdamCase cloned(Types types) const {
@@ -342,6 +344,7 @@ struct AdamCase {
       *operand = converted(*operand, types.master);
     }
     c.copy = converted(copy, copy.type());
+    c.applied = converted(applied, applied.type());
     return c;
   }
 
@@ -354,6 +357,7 @@ struct AdamCase {
     call.second_moments = second_moments.view();
     call.copy = copy.view();
     call.squared_norm = squared_norm.view();
+    call.applied = applied.view();
     backend.adam(call);
   }
 };

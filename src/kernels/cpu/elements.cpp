@@ -207,7 +207,7 @@ void adam(Context& context, const AdamSweep& call) {
   }
   const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
   const bool decoupled = call.decay_kind == WeightDecay::decoupled;
-  const double step = static_cast<double>(call.step);
+  const double step = *host<double>(call.applied).data += 1.0;
   const AdamConstants constants{
       .clip = static_cast<float>(clip),
       .beta1 = static_cast<float>(call.beta1),

@@ -17,7 +17,7 @@ constexpr int64_t kTileColumns = 256;  // of B's columns, in one task: with kDep
 constexpr int64_t kTileRows = 144;
 constexpr int64_t kSmallestTileRows = 24;
 constexpr int64_t kSmallestTileColumns = 64;
-constexpr int64_t kTasksPerThread = 10;
+constexpr int64_t kTasksPerThread = 5;
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }

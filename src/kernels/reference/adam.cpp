@@ -26,8 +26,10 @@ void ReferenceBackend::adam(const AdamSweep& call) {
     return;
   }
   const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
-  const double correction1 = 1.0 - std::pow(call.beta1, static_cast<double>(call.step));
-  const double correction2 = 1.0 - std::pow(call.beta2, static_cast<double>(call.step));
+  const double step = reference::get(call.applied, 0, 0) + 1.0;
+  reference::set(call.applied, 0, 0, step);
+  const double correction1 = 1.0 - std::pow(call.beta1, step);
+  const double correction2 = 1.0 - std::pow(call.beta2, step);
   const Values gradients(call.gradients);
   Values weights(call.weights), first(call.first_moments), second(call.second_moments);
   for (int64_t i = 0; i < weights.columns(); ++i) {

@@ -74,7 +74,7 @@ TEST(ReferenceAdam, OneStepByHand) {
   // From zero moments, m / (1 - b1) = g and sqrt(v / (1 - b2)) = |g|: the first step is the rate, against g's sign.
   ReferenceBackend backend;
   AdamCase c = AdamCase::make(kOracleTypes, 3);
-  c.settings.step = 1;
+  c.applied.set(0, 0, 0);
   c.settings.learning_rate = 0.1;
   c.settings.epsilon = 0.0;
   for (int64_t i = 0; i < 3; ++i) {
@@ -100,7 +100,7 @@ TEST(ReferenceAdam, TwoStepsOfTheFormula) {
     c.settings.max_norm = 1.5;  // against a norm of 3
     double w = c.weights.get(0, 0), m = c.first_moments.get(0, 0), v = c.second_moments.get(0, 0);
     for (const int64_t step : {4, 5}) {
-      c.settings.step = step;
+      c.applied.set(0, 0, static_cast<double>(step - 1));
       c.step(backend);
       double g = c.gradients.get(0, 0) * 1.5 / (3.0 + 1e-6);
       const double decay = 0.05 * w;
@@ -126,6 +126,7 @@ TEST(ReferenceAdam, ANormThatIsNotFiniteChangesNothing) {
     EXPECT_TRUE(same_bits(c.first_moments, before.first_moments));
     EXPECT_TRUE(same_bits(c.second_moments, before.second_moments));
     EXPECT_TRUE(same_bits(c.copy, before.copy));
+    EXPECT_EQ(c.applied.get(0, 0), 2.0);
   }
 }
 

@@ -1,0 +1,86 @@
+#include "base/placement.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/threads.h"
+
+namespace heed {
+namespace {
+
+int processors_of(std::thread& thread) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  pthread_getaffinity_np(thread.native_handle(), sizeof set, &set);
+  return CPU_COUNT(&set);
+}
+
+TEST(ThreadsPlacement, BringsHereAndSendsAway) {
+  if (available_processors() < 2) {
+    GTEST_SKIP() << "needs two processors";
+  }
+  std::atomic<bool> stop{false};
+  std::thread sleeper([&] { stop.wait(false); });
+  Placement placement;
+  placement.add(sleeper.native_handle());
+  EXPECT_TRUE(placement.stands_still(0)) << "asleep";
+  placement.bring_here(0);
+  EXPECT_EQ(processors_of(sleeper), 1);
+  placement.send_away(0);
+  EXPECT_EQ(processors_of(sleeper), available_processors() - 1);
+  stop = true;
+  stop.notify_all();
+  sleeper.join();
+}
+
+TEST(ThreadsPlacement, ARunningThreadDoesNotStandStill) {
+  std::atomic<bool> stop{false};
+  std::thread runner([&] {
+    while (!stop.load()) {
+    }
+  });
+  Placement placement;
+  placement.add(runner.native_handle());
+  bool ran = false;  // the system may hold it up for a while, not for ever
+  for (int look = 0; look < 1'000'000 && !ran; ++look) {
+    ran = !placement.stands_still(0);
+  }
+  stop = true;
+  runner.join();
+  EXPECT_TRUE(ran);
+}
+
+TEST(ThreadsPlacement, APoolBesideSpinningNeighboursRunsEveryTask) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> neighbours;
+  for (int i = 0; i < available_processors(); ++i) {
+    neighbours.emplace_back([&] {
+      while (!stop.load()) {
+      }
+    });
+  }
+  ThreadPool pool(available_processors() + 1);
+  std::vector<int> runs(8, 0);
+  constexpr int kRounds = 400;
+  for (int round = 0; round < kRounds; ++round) {
+    pool.run(static_cast<int64_t>(runs.size()), [&](int64_t task, int) {
+      volatile int work = 0;
+      for (int i = 0; i < 20'000; ++i) {
+        work = work + i;
+      }
+      ++runs[static_cast<size_t>(task)];
+    });
+  }
+  stop = true;
+  for (std::thread& neighbour : neighbours) {
+    neighbour.join();
+  }
+  EXPECT_EQ(runs, std::vector<int>(8, kRounds));
+}
+
+}  // namespace
+}  // namespace heed

@@ -34,6 +34,14 @@ class Seq2Seq {
   Memory encode(Pass& pass, const Sequences& source, const StackCall& call = {}) const;
   Hidden decode(Pass& pass, const Sequences& target, const Memory& memory, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
+
+  // Decoding in steps: what the decoder reads of a memory, once; then the tokens that came to be known, with caches.
+  std::vector<ProjectedMemory> project(Pass& pass, const Memory& memory) const {
+    return decoder_.project(pass, memory);
+  }
+  Hidden decode(Pass& pass, const Sequences& target, const std::vector<ProjectedMemory>& memory,
+                const StackCall& call) const;
+
   TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
 
   // What is recorded refers to the batch: a temporary would be gone by then.

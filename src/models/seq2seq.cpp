@@ -19,6 +19,11 @@ Hidden Seq2Seq::decode(Pass& pass, const Sequences& target, const Memory& memory
   return decoder_(pass, target_(pass, target), target, memory, call);
 }
 
+Hidden Seq2Seq::decode(Pass& pass, const Sequences& target, const std::vector<ProjectedMemory>& memory,
+                       const StackCall& call) const {
+  return decoder_(pass, target_(pass, target), target, memory, call);
+}
+
 Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return Logits(linear(pass, hidden.var(), output_)); }
 
 TokenLosses Seq2Seq::loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call) const {

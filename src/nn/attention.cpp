@@ -16,6 +16,23 @@ AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& drop
   return {shape.heads, shape.key_value_heads, shape.visibility, call.mask, dropout, call.weights};
 }
 
+// Copies what belongs to new tokens to its place in the cache, as many rows at a time as lie in one page.
+void remember(Backend& backend, const View& fresh, const Segments& segments, const KeyValueView& cache,
+              const View& pages) {
+  for (int64_t s = 0; s < segments.count(); ++s) {
+    const int64_t before = cache.segments->length(s) - segments.length(s);
+    for (int64_t token = 0; token < segments.length(s);) {
+      const int64_t row = cache.row(s, before + token);
+      int64_t rows = 1;
+      while (token + rows < segments.length(s) && cache.row(s, before + token + rows) == row + rows) {
+        ++rows;
+      }
+      backend.copy(fresh.row_range(segments.begin(s) + token, rows), pages.row_range(row, rows));
+      token += rows;
+    }
+  }
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
@@ -47,7 +64,14 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
     rotate(pass, inputs.queries, sequences.places(), Heads(shape_.heads), shape_.rotary);
     rotate(pass, inputs.keys, sequences.places(), Heads(shape_.key_value_heads), shape_.rotary);
   }
-  return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
+  const AttentionOptions options = options_of(shape_, dropout_, call);
+  if (call.cache == nullptr) {
+    return output_(pass, attention(pass, inputs, options));
+  }
+  const Segments& fresh = sequences.segments();
+  remember(pass.backend(), inputs.keys.value(), fresh, *call.cache, call.cache->keys);
+  remember(pass.backend(), inputs.values.value(), fresh, *call.cache, call.cache->values);
+  return output_(pass, attention(pass, inputs.queries, fresh, *call.cache, options));
 }
 
 CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
@@ -69,16 +93,19 @@ CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
                                  .initialization = shape.initialization.residual(),
                                  .op = {}}) {}
 
-Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
+ProjectedMemory CrossAttention::project(Pass& pass, const Memory& memory) const {
+  return {key_value_(pass, memory.hidden.var()), memory.segments};
+}
+
+Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const ProjectedMemory& memory,
                                const AttentionCall& call) const {
   const Var queries = query_(pass, x);
-  const Var key_value = key_value_(pass, memory.hidden.var());
   const int64_t keys = key_width(shape_);
   const AttentionInputs inputs{
       .queries = Columns::all(queries),
-      .query_segments = &sequences.segments(),
-      .keys = {key_value, 0, keys},
-      .values = {key_value, keys, keys},
+      .query_segments = memory.queries == nullptr ? &sequences.segments() : memory.queries,
+      .keys = {memory.key_value, 0, keys},
+      .values = {memory.key_value, keys, keys},
       .key_segments = memory.segments,
   };
   return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));

@@ -23,6 +23,17 @@ struct AttentionShape {
 struct AttentionCall {
   const AttentionMask* mask = nullptr;
   Tensor* weights = nullptr;
+  // Keys and values of all tokens so far, room for those of the new ones included: the call writes them, and attends to
+  // all. For inference.
+  const KeyValueView* cache = nullptr;
+};
+
+// What a layer's cross-attention reads of a memory, [keys | values], and the rows of queries that read each of its
+// sequences: none given, those of the target. Several hypotheses may share a sentence.
+struct ProjectedMemory {
+  Var key_value;
+  const Segments* segments = nullptr;
+  const Segments* queries = nullptr;
 };
 
 // Queries, keys and values from the same rows, through one projection [q | k | v].
@@ -41,7 +52,8 @@ class SelfAttention {
 class CrossAttention {
  public:
   CrossAttention(const Scope& scope, const AttentionShape& shape);
-  Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
+  ProjectedMemory project(Pass& pass, const Memory& memory) const;
+  Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const ProjectedMemory& memory,
                  const AttentionCall& call = {}) const;
 
  private:

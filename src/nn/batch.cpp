@@ -16,6 +16,18 @@ Sequences::Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_
   segments_ = Segments(lengths, first_row);
 }
 
+Sequences Sequences::continuing(const std::vector<std::vector<int32_t>>& fresh, const std::vector<int64_t>& before) {
+  require(fresh.size() == before.size(), "sequences", "{} continuations of {} sequences", fresh.size(), before.size());
+  Sequences sequences(fresh);
+  for (size_t s = 0; s < fresh.size(); ++s) {
+    for (int64_t row = sequences.segments_.begin(static_cast<int64_t>(s));
+         row < sequences.segments_.end(static_cast<int64_t>(s)); ++row) {
+      sequences.places_[static_cast<size_t>(row)] += static_cast<int32_t>(before[s]);
+    }
+  }
+  return sequences;
+}
+
 Sequences Sequences::without_padding(const std::vector<int32_t>& padded, int64_t row_length,
                                      const std::vector<int64_t>& lengths) {
   require(static_cast<int64_t>(padded.size()) == row_length * static_cast<int64_t>(lengths.size()), "padded batch",

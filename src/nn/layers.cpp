@@ -52,8 +52,21 @@ Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> m
   return {outputs.front(), outputs.back()};
 }
 
-AttentionCall call_of(const AttentionMask* mask, std::vector<Tensor>* maps, size_t layer) {
-  return {mask, maps == nullptr ? nullptr : &(*maps)[layer]};
+AttentionCall self_call(const StackCall& call, size_t layer) {
+  return {.mask = call.self_mask,
+          .weights = call.maps == nullptr ? nullptr : &call.maps->self[layer],
+          .cache = call.caches == nullptr ? nullptr : &(*call.caches)[layer]};
+}
+
+AttentionCall cross_call(const StackCall& call, size_t layer) {
+  return {.mask = call.cross_mask, .weights = call.maps == nullptr ? nullptr : &call.maps->cross[layer]};
+}
+
+void make_room_for_maps(const StackCall& call, size_t layers) {
+  if (call.maps != nullptr) {
+    call.maps->self.resize(layers);
+    call.maps->cross.resize(layers);
+  }
 }
 
 }  // namespace
@@ -78,7 +91,7 @@ DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape, Join joi
       feed_forward_(scope / "feed_forward", shape.feed_forward),
       join_feed_forward_(join_feed_forward) {}
 
-Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
+Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const ProjectedMemory& memory,
                                 const AttentionCall& self, const AttentionCall& cross) const {
   stream = join_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self));
   stream = join_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, target, memory, cross));
@@ -124,12 +137,10 @@ Encoder::Encoder(const Scope& scope, const StackShape& shape)
 }
 
 Hidden Encoder::operator()(Pass& pass, const Var& embedded, const Sequences& source, const StackCall& call) const {
-  if (call.maps != nullptr) {
-    call.maps->self.resize(layers_.size());
-  }
+  make_room_for_maps(call, layers_.size());
   Stream stream = norms_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const AttentionCall self = call_of(call.self_mask, call.maps == nullptr ? nullptr : &call.maps->self, i);
+    const AttentionCall self = self_call(call, i);
     stream = run_layer(pass, stream, keep_, {}, [&layer = layers_[i], &source, self](Pass& p, Stream s, const auto&) {
       return layer(p, std::move(s), source, self);
     });
@@ -147,19 +158,35 @@ Decoder::Decoder(const Scope& scope, const StackShape& shape)
 
 Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                            const StackCall& call) const {
-  if (call.maps != nullptr) {
-    call.maps->self.resize(layers_.size());
-    call.maps->cross.resize(layers_.size());
-  }
+  make_room_for_maps(call, layers_.size());
   Stream stream = norms_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const AttentionCall self = call_of(call.self_mask, call.maps == nullptr ? nullptr : &call.maps->self, i);
-    const AttentionCall cross = call_of(call.cross_mask, call.maps == nullptr ? nullptr : &call.maps->cross, i);
+    const AttentionCall self = self_call(call, i), cross = cross_call(call, i);
     const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross](
                            Pass& p, Stream s, const std::vector<Var>& more) {
-      return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross);
+      return layer(p, std::move(s), target, layer.project(p, Memory{Hidden(more.front()), segments}), self, cross);
     };
     stream = run_layer(pass, stream, keep_, {memory.hidden.var()}, layer);
+  }
+  return Hidden(norms_.leave(pass, stream));
+}
+
+std::vector<ProjectedMemory> Decoder::project(Pass& pass, const Memory& memory) const {
+  std::vector<ProjectedMemory> projected;
+  for (const DecoderLayer& layer : layers_) {
+    projected.push_back(layer.project(pass, memory));
+  }
+  return projected;
+}
+
+Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target,
+                           const std::vector<ProjectedMemory>& memory, const StackCall& call) const {
+  ensure(memory.size() == layers_.size(), "decoder", "{} projected memories for {} layers", memory.size(),
+         layers_.size());
+  make_room_for_maps(call, layers_.size());
+  Stream stream = norms_.enter(pass, embedded);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    stream = layers_[i](pass, std::move(stream), target, memory[i], self_call(call, i), cross_call(call, i));
   }
   return Hidden(norms_.leave(pass, stream));
 }

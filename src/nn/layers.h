@@ -36,6 +36,7 @@ struct StackCall {
   const AttentionMask* self_mask = nullptr;
   const AttentionMask* cross_mask = nullptr;
   AttentionMaps* maps = nullptr;
+  const std::vector<KeyValueView>* caches = nullptr;  // of self-attention, one per layer; see AttentionCall::cache
 };
 
 // Self-attention and feed-forward, each joined to the residual: an encoder's layer, and with causal visibility that of a
@@ -55,7 +56,8 @@ class EncoderLayer {
 class DecoderLayer {
  public:
   DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross, Join join_feed_forward);
-  Stream operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
+  ProjectedMemory project(Pass& pass, const Memory& memory) const { return cross_attention_.project(pass, memory); }
+  Stream operator()(Pass& pass, Stream stream, const Sequences& target, const ProjectedMemory& memory,
                     const AttentionCall& self = {}, const AttentionCall& cross = {}) const;
 
  private:
@@ -102,6 +104,11 @@ class Decoder {
   Decoder(const Scope& scope, const StackShape& shape);
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                     const StackCall& call = {}) const;
+
+  // The same in two parts, for decoding: what the layers read of the memory is computed once.
+  std::vector<ProjectedMemory> project(Pass& pass, const Memory& memory) const;
+  Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target,
+                    const std::vector<ProjectedMemory>& memory, const StackCall& call = {}) const;
 
  private:
   Keep keep_;

@@ -1,0 +1,231 @@
+#include "decode/search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/random.h"
+#include "decode/decoder_state.h"
+#include "kernels/cpu/cpu_backend.h"
+
+namespace heed {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+constexpr int32_t kBos = 2, kEos = 3;
+
+ModelConfig small_config(int64_t vocabulary) {
+  return {.model = 32,
+          .inner = 48,
+          .heads = 4,
+          .key_value_heads = 2,
+          .encoder_layers = 2,
+          .decoder_layers = 2,
+          .source_vocabulary = 23,
+          .target_vocabulary = vocabulary,
+          .longest = 64};
+}
+
+// A model whose weights are random, and large enough that its choices differ.
+struct RandomModel {
+  explicit RandomModel(DType storage = DType::f32, int64_t vocabulary = 29, Positions positions = Positions::sinusoidal)
+      : config(small_config(vocabulary)) {
+    config.positions = positions;
+    model.emplace(Scope(store), config);
+    store.allocate(*backend, storage, ParameterStore::Gradients::none);
+    store.initialize(*backend, 7);
+    backend->scale(store.masters(), 2.0);
+    store.refresh(*backend);
+    translation.emplace(TranslationModel{*model, config, *backend, storage});
+  }
+
+  ModelConfig config;
+  std::unique_ptr<Backend> backend = make_cpu_backend(2);
+  ParameterStore store;
+  std::optional<Seq2Seq> model;
+  std::optional<TranslationModel> translation;
+};
+
+std::vector<Ids> random_sources(int64_t count) {
+  std::vector<Ids> sources;
+  for (int64_t s = 0; s < count; ++s) {
+    const RandomKey key = RandomKey{11}.derive(static_cast<uint64_t>(s));
+    Ids source(1 + static_cast<size_t>(uniform_draw(key, 0) * 12));
+    for (size_t i = 0; i < source.size(); ++i) {
+      source[i] = 4 + static_cast<int32_t>(uniform_draw(key, i + 1) * 19);
+    }
+    source.push_back(kEos);
+    sources.push_back(source);
+  }
+  return sources;
+}
+
+Tensor full_logits(const RandomModel& m, const Ids& source, const Ids& target) {
+  Pass pass = Pass::infer(*m.backend, m.translation->storage);
+  const Sequences sources({source}), targets({target});
+  const Memory memory = m.model->encode(pass, sources);
+  const Logits logits = m.model->logits(pass, m.model->decode(pass, targets, memory));
+  Tensor result({logits.var().rows(), logits.var().columns()}, DType::f32);
+  m.backend->copy(logits.var().value(), result.view());
+  return result;
+}
+
+class Search : public testing::TestWithParam<DType> {};
+
+TEST_P(Search, ACacheGivesTheBitsOfTheFullComputation) {
+  for (const Positions positions : {Positions::sinusoidal, Positions::rotary}) {
+    const RandomModel m(GetParam(), 29, positions);
+    const Ids source = random_sources(1)[0];
+    Ids target{kBos};
+    for (int32_t i = 0; i < 40; ++i) {
+      target.push_back(4 + i * 7 % 25);
+    }
+    const Tensor expected = full_logits(m, source, target);
+    Pass pass = Pass::infer(*m.backend, GetParam());
+    const Sequences sources({source});
+    const auto memory = m.model->project(pass, m.model->encode(pass, sources));
+    DecoderState state(*m.backend, GetParam(), {2, 16});
+    state.add(1);
+    size_t done = 0;
+    for (const size_t step : {size_t{1}, size_t{1}, size_t{17}, size_t{3}, size_t{1}, size_t{18}}) {
+      const Ids part(target.begin() + static_cast<int64_t>(done), target.begin() + static_cast<int64_t>(done + step));
+      const Sequences fresh = Sequences::continuing({part}, state.lengths());
+      const auto& caches = state.extend({static_cast<int64_t>(step)});
+      const Logits logits = m.model->logits(pass, m.model->decode(pass, fresh, memory, {.caches = &caches}));
+      Tensor found({logits.var().rows(), logits.var().columns()}, DType::f32);
+      m.backend->copy(logits.var().value(), found.view());
+      for (size_t i = 0; i < step; ++i) {
+        for (int64_t c = 0; c < 29; ++c) {
+          ASSERT_EQ(host<float>(found.view())(static_cast<int64_t>(i), c),
+                    host<float>(expected.view())(static_cast<int64_t>(done + i), c))
+              << "token " << done + i << ", column " << c;
+        }
+      }
+      done += step;
+    }
+    ASSERT_EQ(done, target.size());
+  }
+}
+
+TEST_P(Search, BeamOneIsGreedy) {
+  const RandomModel m(GetParam());
+  for (const Ids& source : random_sources(10)) {
+    Ids target{kBos};
+    while (static_cast<int64_t>(target.size()) <= 2 * static_cast<int64_t>(source.size()) + 15) {
+      const Tensor logits = full_logits(m, source, target);
+      const float* const row = host<float>(logits.view()).row(static_cast<int64_t>(target.size()) - 1);
+      const auto token = static_cast<int32_t>(std::max_element(row, row + 29) - row);
+      if (token == kEos) {
+        break;
+      }
+      target.push_back(token);
+    }
+    target.erase(target.begin());
+    EXPECT_EQ(search(*m.translation, {source}, {})[0][0].tokens, target);
+  }
+}
+
+TEST_P(Search, ASentenceIsTranslatedAloneAsInAnyBatch) {
+  const RandomModel m(GetParam());
+  const std::vector<Ids> sources = random_sources(13);
+  for (const int64_t beam : {1, 4}) {
+    const SearchOptions options{.beam = beam, .n_best = beam};
+    const auto together = search(*m.translation, sources, options);
+    std::vector<Ids> reversed(sources.rbegin(), sources.rend());
+    const auto backwards = search(*m.translation, reversed, options);
+    for (size_t s = 0; s < sources.size(); ++s) {
+      const auto alone = search(*m.translation, {sources[s]}, options)[0];
+      for (const auto& other : {together[s], backwards[sources.size() - 1 - s]}) {
+        ASSERT_EQ(other.size(), alone.size());
+        for (size_t h = 0; h < alone.size(); ++h) {
+          EXPECT_EQ(other[h].tokens, alone[h].tokens);
+          EXPECT_EQ(other[h].log_probability, alone[h].log_probability);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Search, ScoresAreThoseOfThePairs) {
+  const RandomModel m(GetParam());
+  const std::vector<Ids> sources = random_sources(6);
+  const SearchOptions options{.beam = 3, .length_penalty = 0.6};
+  const auto found = search(*m.translation, sources, options);
+  std::vector<Ids> targets;
+  for (const auto& hypotheses : found) {
+    targets.push_back(hypotheses[0].tokens);
+  }
+  const std::vector<double> scores = score_pairs(*m.translation, sources, targets, options);
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const Hypothesis& best = found[s][0];
+    const double tolerance = GetParam() == DType::bf16 ? 0.3 : 1e-3;
+    EXPECT_NEAR(best.log_probability, scores[s], tolerance);
+    EXPECT_DOUBLE_EQ(best.score, best.log_probability / std::pow(best.tokens.size() + 1.0, 0.6));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Search, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
+  // Vocabulary 6, at most 4 tokens: every sequence can be scored.
+  const RandomModel m(DType::f32, 6);
+  const SearchOptions options{.beam = 600, .n_best = 5, .length_penalty = 0.0, .max_length = 4};
+  const Ids source = random_sources(1)[0];
+  std::vector<Ids> all{{}};
+  for (size_t begin = 0, length = 0; length < 3; ++length) {
+    const size_t end = all.size();
+    for (; begin < end; ++begin) {
+      for (const int32_t token : {0, 1, 2, 4, 5}) {
+        Ids longer = all[begin];
+        longer.push_back(token);
+        all.push_back(longer);
+      }
+    }
+  }
+  const std::vector<double> scores = score_pairs(*m.translation, std::vector<Ids>(all.size(), source), all, options);
+  std::multimap<double, Ids, std::greater<>> ranked;
+  for (size_t i = 0; i < all.size(); ++i) {
+    ranked.emplace(scores[i], all[i]);
+  }
+  const auto found = search(*m.translation, {source}, options)[0];
+  ASSERT_EQ(found.size(), 5U);
+  auto expected = ranked.begin();
+  for (const Hypothesis& hypothesis : found) {
+    EXPECT_EQ(hypothesis.tokens, expected->second);
+    EXPECT_NEAR(hypothesis.score, expected->first, 1e-4);
+    ++expected;
+  }
+}
+
+TEST(SearchBeam, ForbiddenTokensDoNotAppearAndLengthsHold) {
+  const RandomModel m;
+  const SearchOptions options{.beam = 2, .max_length = 5, .never = {0, 1, 2}};
+  for (const auto& hypotheses : search(*m.translation, random_sources(10), options)) {
+    EXPECT_LE(hypotheses[0].tokens.size(), 4U);
+    for (const int32_t token : hypotheses[0].tokens) {
+      EXPECT_GT(token, 3);
+    }
+  }
+}
+
+TEST(SearchBeam, AnEmptySourceStillHasAResult) {
+  const RandomModel m;
+  EXPECT_EQ(search(*m.translation, {{kEos}, {}}, {}).size(), 2U);
+  EXPECT_TRUE(search(*m.translation, {}, {}).empty());
+}
+
+TEST(SearchBeam, RefusesOptionsThatMakeNoSense) {
+  const RandomModel m;
+  const std::vector<Ids> sources{{4, kEos}};
+  EXPECT_THROW(search(*m.translation, sources, {.beam = 0}), ConfigError);
+  EXPECT_THROW(search(*m.translation, sources, {.beam = 2, .n_best = 3}), ConfigError);
+  EXPECT_THROW(search(*m.translation, sources, {.length_penalty = std::nan("")}), ConfigError);
+  EXPECT_THROW(search(*m.translation, sources, {.max_length = -1}), ConfigError);
+}
+
+}  // namespace
+}  // namespace heed

@@ -54,6 +54,18 @@ std::string to_utf8(std::u32string_view code_points) {
   return text;
 }
 
+std::string replace_invalid_utf8(std::string text) {
+  if (!find_invalid_utf8(text)) {
+    return text;
+  }
+  std::string repaired;
+  for (size_t at = 0; at < text.size();) {
+    const size_t start = at;
+    repaired += next_code_point(text, at) < 0 ? "\xef\xbf\xbd" : std::string_view(text).substr(start, at - start);
+  }
+  return repaired;
+}
+
 std::string to_lower_case(std::string_view text) {
   std::string lower;
   icu::StringByteSink<std::string> sink(&lower, static_cast<int32_t>(text.size()));

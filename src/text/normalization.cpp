@@ -1,0 +1,63 @@
+#include "text/normalization.h"
+
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
+
+#include <array>
+#include <limits>
+
+#include "text/names.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Normalization>, 6> kNormalizations{{
+    {"none", {NormalForm::none, LetterCase::kept}},
+    {"nfc", {NormalForm::nfc, LetterCase::kept}},
+    {"nfkc", {NormalForm::nfkc, LetterCase::kept}},
+    {"none lowercase", {NormalForm::none, LetterCase::lower}},
+    {"nfc lowercase", {NormalForm::nfc, LetterCase::lower}},
+    {"nfkc lowercase", {NormalForm::nfkc, LetterCase::lower}},
+}};
+
+std::string to_form(std::string_view text, NormalForm form) {
+  if (form == NormalForm::none) {
+    return std::string(text);
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* const normalizer =
+      form == NormalForm::nfc ? icu::Normalizer2::getNFCInstance(status) : icu::Normalizer2::getNFKCInstance(status);
+  ensure(U_SUCCESS(status), "text", "normalization: {}", u_errorName(status));
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result, static_cast<int32_t>(text.size()));
+  normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr, status);
+  ensure(U_SUCCESS(status), "text", "normalization: {}", u_errorName(status));
+  return result;
+}
+
+}  // namespace
+
+std::string normalize(std::string_view text, Normalization normalization) {
+  // ICU counts in 32 bits, and a compatibility form may be 18 times as long as what it stands for.
+  constexpr size_t kLongest = std::numeric_limits<int32_t>::max() / 18;
+  require<FormatError>(text.size() <= kLongest, "text", "{} bytes in one piece, at most {} can be normalized",
+                       text.size(), kLongest);
+  const std::optional<size_t> invalid = find_invalid_utf8(text);
+  require<FormatError>(!invalid, "text", "byte {} is not UTF-8", invalid.value_or(0));
+  std::string result = to_form(text, normalization.form);
+  if (normalization.letter_case == LetterCase::lower) {
+    // The lower case of a composed character may have a composed form of its own, hence the second pass.
+    result = to_form(to_lower_case(result), normalization.form);
+  }
+  return result;
+}
+
+std::string name_of(Normalization normalization) {
+  return std::string(
+      std::ranges::find(kNormalizations, normalization, &std::pair<std::string_view, Normalization>::second)->first);
+}
+
+Normalization parse_normalization(std::string_view name) { return value_named("normalization", name, kNormalizations); }
+
+}  // namespace heed

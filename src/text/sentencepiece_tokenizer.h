@@ -1,0 +1,28 @@
+// The tokenizers that are a SentencePiece model: bpe and unigram.
+//
+// Models that heed trains carry a note: version, normalization and a checksum. SentencePiece's own normalization is the
+// identity there; before it comes ours, in which a U+2581 of the text becomes the space that SentencePiece takes it for.
+// White space is kept as it is. Other models keep their own rules.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "text/normalization.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+// SentencePiece's model type and the language that mark a model as ours.
+inline constexpr std::string_view kOwnLanguage = "x-heed";
+
+std::unique_ptr<Tokenizer> parse_sentencepiece_tokenizer(std::string content, std::string_view where);
+
+// Our note on a serialized model that was trained on text normalized so.
+std::string add_note(std::string model, Normalization normalization);
+
+// The text that such a model is trained on and encodes.
+std::string normalize_for_sentencepiece(std::string_view text, Normalization normalization);
+
+}  // namespace heed

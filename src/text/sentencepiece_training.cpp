@@ -1,0 +1,101 @@
+#include "text/sentencepiece_training.h"
+
+#include <sentencepiece_trainer.h>
+
+#include <unordered_map>
+
+#include "base/errors.h"
+#include "text/sentencepiece_tokenizer.h"
+
+namespace heed {
+namespace {
+
+// Unigram's sums depend on how the sentences are dealt out to threads, so their number is fixed.
+constexpr int kThreads = 4;
+constexpr double kCoverage = 0.9995;
+
+class Lines final : public sentencepiece::SentenceIterator {
+ public:
+  explicit Lines(const LineSource& source) : source_(source) { Lines::Next(); }
+
+  bool done() const override { return done_; }
+  void Next() override { done_ = !source_(line_); }
+  const std::string& value() const override { return line_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  const LineSource& source_;
+  std::string line_;
+  bool done_ = false;
+};
+
+// SentencePiece reads lists as comma-separated values in quotes.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return result + "\"";
+}
+
+std::string quoted(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) {
+    list += (list.empty() ? "" : ",") + quoted(text);
+  }
+  return list;
+}
+
+std::unordered_map<std::string, std::string> options_of(const TokenizerTraining& training) {
+  const SpecialTokens ids;
+  return {
+      {"model_type", std::string(name_of(training.kind))},
+      {"vocab_size", fmt::format("{}", training.vocabulary)},
+      {"hard_vocab_limit", "false"},
+      {"character_coverage", fmt::format("{}", training.coverage == 0.0 ? kCoverage : training.coverage)},
+      {"normalization_rule_name", "identity"},
+      {"add_dummy_prefix", "true"},
+      {"remove_extra_whitespaces", "false"},
+      {"byte_fallback", "true"},
+      {"accept_language", std::string(kOwnLanguage)},
+      {"pad_id", fmt::format("{}", ids.pad.value)},
+      {"unk_id", fmt::format("{}", ids.unk.value)},
+      {"bos_id", fmt::format("{}", ids.bos.value)},
+      {"eos_id", fmt::format("{}", ids.eos.value)},
+      {"pad_piece", training.special.pad},
+      {"unk_piece", training.special.unk},
+      {"bos_piece", training.special.bos},
+      {"eos_piece", training.special.eos},
+      {"control_symbols", quoted({training.special.sep})},  // these follow the four above, so the first has id 4
+      {"user_defined_symbols", quoted(training.user_symbols)},
+      {"max_sentence_length", "1000000000"},
+      {"num_threads", fmt::format("{}", kThreads)},
+      {"minloglevel", "4"},
+  };
+}
+
+// "Internal: ./src/trainer_interface.cc(580) [condition] What is wrong." -> "What is wrong."
+std::string reason_of(const std::string& message) {
+  const size_t end = message.rfind("] ");
+  const std::string reason = end == std::string::npos ? message : message.substr(end + 2);
+  return reason.find_first_not_of(' ') == std::string::npos ? message : reason;
+}
+
+}  // namespace
+
+std::string train_sentencepiece(const TokenizerTraining& training, const LineSource& lines) {
+  for (const std::string& symbol : training.user_symbols) {
+    require<ConfigError>(symbol.find_first_of(std::string_view(" \t\0", 3)) == std::string::npos &&
+                             symbol.find("\u2581") == std::string::npos,
+                         "user symbol", "'{}' holds a space or tab, which {} keeps for itself", symbol,
+                         name_of(training.kind));
+  }
+  Lines source(lines);
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(options_of(training), &source, &model);
+  require<ConfigError>(status.ok(), fmt::format("training of {}", name_of(training.kind)), "{}",
+                       reason_of(status.error_message()));
+  return model;
+}
+
+}  // namespace heed

@@ -1,0 +1,113 @@
+#include "text/tokenizer.h"
+
+#include <unicode/uchar.h>
+
+#include <array>
+
+#include "base/files.h"
+#include "text/names.h"
+#include "text/sentencepiece_tokenizer.h"
+#include "text/unicode.h"
+#include "text/vocabulary_tokenizer.h"
+
+namespace heed {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, TokenizerKind>, 6> kKinds{{{"bpe", TokenizerKind::bpe},
+                                                                            {"unigram", TokenizerKind::unigram},
+                                                                            {"wordpiece", TokenizerKind::wordpiece},
+                                                                            {"word", TokenizerKind::word},
+                                                                            {"char", TokenizerKind::character},
+                                                                            {"byte", TokenizerKind::byte}}};
+
+constexpr std::array<std::pair<std::string_view, TooLong>, 3> kPolicies{
+    {{"drop", TooLong::drop}, {"truncate", TooLong::truncate}, {"refuse", TooLong::refuse}}};
+
+}  // namespace
+
+std::string_view name_of(TokenizerKind kind) {
+  return std::ranges::find(kKinds, kind, &std::pair<std::string_view, TokenizerKind>::second)->first;
+}
+
+TokenizerKind parse_tokenizer_kind(std::string_view name) { return value_named("tokenizer kind", name, kKinds); }
+
+TooLong parse_too_long(std::string_view name) {
+  return value_named("what to do with too long a text", name, kPolicies);
+}
+
+std::string show_piece(std::string_view text) {
+  std::string shown;
+  for (const char32_t code_point : to_code_points(text)) {
+    const auto c = static_cast<UChar32>(code_point);
+    if (code_point == U' ') {
+      shown += "\u2581";
+    } else if (u_isUWhiteSpace(c) || u_iscntrl(c)) {
+      shown += fmt::format("<U+{:04X}>", static_cast<uint32_t>(code_point));
+    } else {
+      shown += to_utf8({&code_point, 1});
+    }
+  }
+  return shown;
+}
+
+Tokenizer::Tokenizer(TokenizerKind kind, SpecialTokens special, std::vector<std::string> pieces)
+    : kind_(kind), special_(special), pieces_(std::move(pieces)) {
+  ids_.reserve(pieces_.size());
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    ids_.emplace(pieces_[i], TokenId(static_cast<int32_t>(i)));
+  }
+}
+
+std::string_view Tokenizer::piece(TokenId token) const {
+  require(token.value >= 0 && token.value < vocabulary_size(), "tokenizer", "token {} is outside the vocabulary of {}",
+          token.value, vocabulary_size());
+  return pieces_[static_cast<size_t>(token.value)];
+}
+
+std::optional<TokenId> Tokenizer::find(std::string_view piece) const {
+  const auto it = ids_.find(piece);
+  return it == ids_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text) const { return encode_normalized(normalize(text)); }
+
+std::string Tokenizer::decode(std::span<const TokenId> tokens) const {
+  for (const TokenId token : tokens) {
+    require(token.value >= 0 && token.value < vocabulary_size(), "decode", "token {} is outside the vocabulary of {}",
+            token.value, vocabulary_size());
+  }
+  return replace_invalid_utf8(decode_known(tokens));
+}
+
+std::unique_ptr<Tokenizer> parse_tokenizer(std::string content, std::string_view where) {
+  require<FormatError>(!content.empty(), where, "expected a tokenizer, found an empty file");
+  // A SentencePiece model begins with the tag of its first field, never with a brace.
+  return content.front() == '{' ? parse_vocabulary_tokenizer(content, where)
+                                : parse_sentencepiece_tokenizer(std::move(content), where);
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path) {
+  return parse_tokenizer(read_file(path), path.string());
+}
+
+void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& path) {
+  write_file(path, tokenizer.serialize());
+}
+
+std::optional<std::vector<TokenId>> limit_length(std::vector<TokenId> tokens, const LengthLimit& limit,
+                                                 std::string_view where) {
+  require<ConfigError>(limit.longest >= 0, "length", "at most {} tokens, expected none or more", limit.longest);
+  const auto longest = static_cast<size_t>(limit.longest);
+  if (tokens.size() <= longest) {
+    return tokens;
+  }
+  require<FormatError>(limit.policy != TooLong::refuse, where, "{} tokens, at most {} are allowed", tokens.size(),
+                       longest);
+  if (limit.policy == TooLong::drop) {
+    return std::nullopt;
+  }
+  tokens.resize(longest);
+  return tokens;
+}
+
+}  // namespace heed

@@ -1,0 +1,104 @@
+// Text to tokens and back.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/strong.h"
+
+namespace heed {
+
+inline constexpr TokenId kNoToken{-1};
+
+// Tokenizers that heed trains have these ids. A SentencePiece model from elsewhere keeps its own: where it has no pad,
+// pad is eos, or else unk; where it has no bos, eos or sep, that is kNoToken.
+struct SpecialTokens {
+  TokenId pad{0}, unk{1}, bos{2}, eos{3}, sep{4};
+
+  bool operator==(const SpecialTokens&) const = default;
+};
+
+enum class TokenizerKind : uint8_t { bpe, unigram, wordpiece, word, character, byte };
+
+// "bpe", "unigram", "wordpiece", "word", "char", "byte". ConfigError for anything else.
+std::string_view name_of(TokenizerKind kind);
+TokenizerKind parse_tokenizer_kind(std::string_view name);
+
+// Immutable, and safe to use from several threads at once.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+
+  TokenizerKind kind() const { return kind_; }
+  int64_t vocabulary_size() const { return static_cast<int64_t>(pieces_.size()); }
+  const SpecialTokens& special() const { return special_; }
+
+  // A token as people read it, without white space or control characters: a space is U+2581, others are <U+000A>.
+  // ShapeError outside the vocabulary.
+  std::string_view piece(TokenId token) const;
+  std::optional<TokenId> find(std::string_view piece) const;  // the first that reads so
+
+  // The tokens of the normalized text; neither bos nor eos is added. Special tokens never come out of text: "</s>" in it
+  // is four characters. FormatError where the text is not UTF-8.
+  std::vector<TokenId> encode(std::string_view text) const;
+
+  // The normalized text again, as far as the kind can restore it:
+  //   bpe, unigram (of heed), byte   exactly
+  //   char                           exactly but for characters outside the vocabulary, each of which is unk's text
+  //   word, wordpiece                up to white space, which is put where punctuation and script ask for it, and up to
+  //                                  words outside the vocabulary
+  //   bpe, unigram (from elsewhere)  as SentencePiece itself does
+  // Skips pad, bos, eos and sep. Always UTF-8: bytes that a model put together wrongly become U+FFFD.
+  std::string decode(std::span<const TokenId> tokens) const;
+
+  // What encode() cuts up and decode() gives back.
+  virtual std::string normalize(std::string_view text) const = 0;
+  virtual std::string normalization() const = 0;  // in a few words
+
+  virtual std::string serialize() const = 0;  // the file's bytes
+
+ protected:
+  // `pieces` as show_piece() makes them.
+  Tokenizer(TokenizerKind kind, SpecialTokens special, std::vector<std::string> pieces);
+
+ private:
+  virtual std::vector<TokenId> encode_normalized(std::string_view text) const = 0;
+  virtual std::string decode_known(std::span<const TokenId> tokens) const = 0;  // all inside the vocabulary
+
+  TokenizerKind kind_;
+  SpecialTokens special_;
+  std::vector<std::string> pieces_;
+  std::unordered_map<std::string_view, TokenId> ids_;
+};
+
+// A tokenizer from its file's bytes; the kind is told from them. FormatError names `where`, usually the path.
+std::unique_ptr<Tokenizer> parse_tokenizer(std::string content, std::string_view where);
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
+void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& path);
+
+// Well-formed text with white space and control characters made visible.
+std::string show_piece(std::string_view text);
+
+// What happens to a sequence that is too long.
+enum class TooLong : uint8_t { drop, truncate, refuse };
+TooLong parse_too_long(std::string_view name);
+
+struct LengthLimit {
+  int64_t longest = 0;  // tokens
+  TooLong policy = TooLong::refuse;
+};
+
+// The tokens; their beginning; or nothing. A refusal is a FormatError that names `where`, a file and line.
+std::optional<std::vector<TokenId>> limit_length(std::vector<TokenId> tokens, const LengthLimit& limit,
+                                                 std::string_view where);
+
+}  // namespace heed

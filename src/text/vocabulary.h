@@ -1,0 +1,54 @@
+// The vocabulary file: what a wordpiece, word, char or byte tokenizer knows, as JSON.
+//
+//   {
+//    "format": "heed-tokenizer",
+//    "version": 1,
+//    "kind": "word",
+//    "normalization": "nfc lowercase",
+//    "special": {"pad": "<pad>", "unk": "<unk>", "bos": "<s>", "eos": "</s>", "sep": "<sep>"},
+//    "user_symbols": [],
+//    "pieces": ["the", ...],
+//    "checksum": "0123456789abcdef"
+//   }
+//
+// Ids count through the special tokens, then the user symbols, then the pieces (of byte: 256 bytes, which are not
+// listed).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/normalization.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+// How the special tokens read. They never match text.
+struct SpecialTexts {
+  std::string pad = "<pad>", unk = "<unk>", bos = "<s>", eos = "</s>", sep = "<sep>";
+
+  std::vector<std::string> in_order() const { return {pad, unk, bos, eos, sep}; }
+};
+
+struct Vocabulary {
+  TokenizerKind kind = TokenizerKind::word;
+  Normalization normalization;
+  SpecialTexts special;
+  std::vector<std::string> user_symbols;  // one token each wherever they stand in the text
+  std::vector<std::string> pieces;
+};
+
+// ConfigError for texts that are empty, alike, not UTF-8, or that normalization would change.
+void check_symbols(const SpecialTexts& special, const std::vector<std::string>& user_symbols,
+                   Normalization normalization);
+
+std::string write_vocabulary(const Vocabulary& vocabulary);
+
+// FormatError names `where` and what is wrong, be it a byte that was edited: the checksum covers all of them.
+Vocabulary parse_vocabulary(std::string_view content, std::string_view where);
+
+// 64 bits of the content (FNV-1a) as 16 digits: against accidents, not against forgery.
+std::string checksum_of(std::string_view content);
+
+}  // namespace heed

@@ -9,5 +9,6 @@ namespace heed::cli {
 
 void add_bench(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_tokenizer(CLI::App& app);
 
 }  // namespace heed::cli

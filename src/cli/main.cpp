@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   heed::cli::add_bench(app);
   heed::cli::add_inspect(app);
+  heed::cli::add_tokenizer(app);
   refuse_empty_numbers(app);
   try {
     app.parse(argc, argv);

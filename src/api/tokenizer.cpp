@@ -128,13 +128,13 @@ std::optional<std::vector<int32_t>> LoadedTokenizer::encode(std::string_view tex
   const Tokenizer& tokenizer = *state_->tokenizer;
   const std::vector<TokenId> begin = state_->edge(options.begin, tokenizer.special().bos, "bos");
   const std::vector<TokenId> end = state_->edge(options.end, tokenizer.special().eos, "eos");
+  const TooLong policy = parse_too_long(options.too_long);
   std::optional<std::vector<TokenId>> tokens = tokenizer.encode(text);
   if (options.longest) {
     const auto edges = static_cast<int64_t>(begin.size() + end.size());
     require<ConfigError>(*options.longest >= edges, "length", "at most {} tokens, expected {} or more",
                          *options.longest, edges);
-    tokens = limit_length(std::move(*tokens),
-                          {.longest = *options.longest - edges, .policy = parse_too_long(options.too_long)}, where);
+    tokens = limit_length(std::move(*tokens), {.longest = *options.longest - edges, .policy = policy}, where);
   }
   if (!tokens) {
     return std::nullopt;

@@ -14,7 +14,7 @@
 
 namespace heed {
 
-// SentencePiece's model type and the language that mark a model as ours.
+// Among the languages that a model accepts, this one marks it as ours even where the note is cut off.
 inline constexpr std::string_view kOwnLanguage = "x-heed";
 
 std::unique_ptr<Tokenizer> parse_sentencepiece_tokenizer(std::string content, std::string_view where);

@@ -1,0 +1,193 @@
+"""heed tokenizer: learning, encoding and decoding from outside, and what it refuses."""
+
+import os
+import subprocess
+import unittest
+
+import heed_cli
+from heed_cli import heed
+
+KINDS = ("bpe", "unigram", "wordpiece", "word", "char", "byte")
+TEXT = "".join(f"{who} is {what} in the {where}, with a hat ({number}).\n"
+               for who in ("A man", "The dog", "Ein Mädchen") for what in ("walking", "running", "singing")
+               for where in ("park", "street", "house") for number in range(3, 6))
+LINES = "A man is walking in the park.\n\nThe dog is singing, with a hat (4).\n"
+
+
+def tokenizer(*arguments, text=b""):
+    """Runs heed tokenizer with `text` as its standard input; stdout and stderr are bytes."""
+    text = text if isinstance(text, bytes) else text.encode()
+    return subprocess.run([heed_cli.BINARY, "tokenizer", *map(str, arguments)], input=text, capture_output=True,
+                          timeout=60, env={**os.environ, "LC_ALL": "C"})
+
+
+class TokenizerTest(heed_cli.CliTest):
+    def train(self, kind, *options, text=TEXT):
+        source, model = self.file("text.txt", text), self.path / f"{kind}.tok"
+        size = ["--vocabulary", "330"] if kind in ("bpe", "unigram", "wordpiece") else []
+        result = heed("tokenizer", "train", "--kind", kind, "--input", source, "--out", model, *size, *options)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return model
+
+    def run_well(self, *arguments, text=b""):
+        result = tokenizer(*arguments, text=text)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result.stdout.decode()
+
+    def refuse_text(self, *arguments, text, mentions):
+        result = tokenizer(*arguments, text=text)
+        self.assertEqual(result.returncode, 2)
+        error = result.stderr.decode()
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertTrue(error.startswith("heed: "), error)
+        for mention in mentions:
+            self.assertIn(mention, error)
+        return result.stdout.decode()
+
+
+class RoundTrip(TokenizerTest):
+    def test_what_is_encoded_is_decoded_line_by_line(self):
+        for kind in KINDS:
+            with self.subTest(kind):
+                model = self.train(kind)
+                for form in ([], ["--ids"]):
+                    encoded = self.run_well("encode", "--model", model, *form, text=LINES)
+                    self.assertEqual(encoded.count("\n"), 3)
+                    self.assertEqual(encoded.split("\n")[1], "")
+                    self.assertEqual(self.run_well("decode", "--model", model, *form, text=encoded), LINES)
+
+    def test_bos_and_eos_are_added_where_asked_for_and_skipped_again(self):
+        model = self.train("bpe")
+        encoded = self.run_well("encode", "--model", model, "--ids", "--bos", "--eos", text=LINES)
+        for line in encoded.splitlines():
+            self.assertEqual(line.split()[0], "2")
+            self.assertEqual(line.split()[-1], "3")
+        self.assertEqual(self.run_well("decode", "--model", model, "--ids", text=encoded), LINES)
+
+    def test_pieces_are_readable(self):
+        model = self.train("word")
+        self.assertEqual(self.run_well("encode", "--model", model, text="The man (3) flies.\n"),
+                         "The man ( 3 ) <unk> .\n")
+
+    def test_an_end_of_line_of_other_systems_and_a_missing_last_one(self):
+        model = self.train("word")
+        self.assertEqual(self.run_well("encode", "--model", model, text="The man\r\nThe dog"), "The man\nThe dog\n")
+
+    def test_the_same_text_gives_the_same_file(self):
+        for kind in KINDS:
+            first = self.train(kind).read_bytes()
+            self.assertEqual(self.train(kind).read_bytes(), first, kind)
+
+    def test_several_inputs_are_one_text(self):
+        half = TEXT.index("\n", len(TEXT) // 2) + 1
+        a, b = self.file("a", TEXT[:half]), self.file("b", TEXT[half:])
+        out = self.path / "two.tok"
+        self.assertEqual(heed("tokenizer", "train", "--kind", "word", "--input", a, b, "--out", out).returncode, 0)
+        self.assertEqual(out.read_bytes(), self.train("word").read_bytes())
+
+
+class Options(TokenizerTest):
+    def test_too_long_a_line_is_refused_truncated_or_left_empty(self):
+        model = self.train("word")
+        text = "The dog\nThe man is walking in the park.\nA man\n"
+        limit = ("encode", "--model", model, "--max-length", "4")
+        self.refuse_text(*limit, text=text, mentions=("standard input:2: ", "8 tokens", "at most 4"))
+        self.assertEqual(self.run_well(*limit, "--too-long", "truncate", text=text),
+                         "The dog\nThe man is walking\nA man\n")
+        dropped = tokenizer(*limit, "--too-long", "drop", text=text)
+        self.assertEqual((dropped.returncode, dropped.stdout), (0, b"The dog\n\nA man\n"))
+        self.assertEqual(dropped.stderr.decode(),
+                         "heed: 1 of 3 lines were longer than 4 tokens and are left empty\n")
+        self.assertEqual(self.run_well(*limit, "--bos", "--eos", "--too-long", "truncate", text=text).splitlines()[1],
+                         "<s> The man </s>")
+
+    def test_lowercase_and_normalization_are_stored(self):
+        model = self.train("word", "--normalization", "nfkc", "--lowercase")
+        self.assertEqual(self.run_well("encode", "--model", model, text="THE Ｄog\n"), "the dog\n")
+        self.assertIn("normalization  nfkc lowercase\n", heed("tokenizer", "inspect", model).stdout)
+
+    def test_user_symbols_special_texts_and_minimum_count(self):
+        model = self.train("word", "--user-symbol", "<2de>", "--user-symbol", "<2fr>", "--unk", "[UNK]", "--min-count",
+                           "28")
+        self.assertEqual(self.run_well("encode", "--model", model, text="<2fr>A man is walking\n"),
+                         "<2fr> [UNK] [UNK] is [UNK]\n")
+        shown = heed("tokenizer", "inspect", model).stdout
+        self.assertIn("unk            1 [UNK]\n", shown)
+        self.assertIn("<2de> <2fr>", shown)
+
+    def test_inspect_says_what_it_is(self):
+        for kind in KINDS:
+            shown = heed("tokenizer", "inspect", self.train(kind)).stdout
+            self.assertRegex(shown, rf"\Akind           {kind}\nvocabulary     \d+\nnormalization  nfc\n")
+            self.assertIn("\npad            0 <pad>\nunk            1 <unk>\nbos            2 <s>\n", shown)
+
+
+class Refusals(TokenizerTest):
+    def test_an_unknown_kind_gets_the_nearest(self):
+        text = self.file("t", TEXT)
+        self.assert_refused("tokenizer", "train", "--kind", "bpee", "--input", text, "--out", self.path / "o",
+                            "--vocabulary", "300", mentions=("'bpee'", "did you mean 'bpe'?"))
+
+    def test_text_that_is_not_utf8_is_named_by_file_and_line(self):
+        text = self.file("bad.txt", b"good\nalso\nb\xffd\n")
+        for kind in ("bpe", "word"):
+            self.assert_refused("tokenizer", "train", "--kind", kind, "--input", self.file("t", TEXT), text, "--out",
+                                self.path / "o", "--vocabulary", "300", mentions=(f"{text}:3: ", "not UTF-8"))
+        self.assertFalse((self.path / "o").exists())
+        self.refuse_text("encode", "--model", self.train("byte"), text=b"fine\n\xc3\n",
+                         mentions=("standard input:2: ", "not UTF-8"))
+
+    def test_files_that_are_not_there(self):
+        absent = self.path / "absent"
+        self.assert_refused("tokenizer", "inspect", absent, mentions=(absent, "No such file"))
+        self.assert_refused("tokenizer", "encode", "--model", absent, mentions=(absent,))
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", absent, "--out", self.path / "o",
+                            mentions=(absent, "No such file"))
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", self.path, "--out", self.path / "o",
+                            mentions=(self.path, "directory"))
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", self.file("t", TEXT), "--out",
+                            absent / "o", mentions=(absent / "o", "cannot create"))
+
+    def test_files_that_are_no_tokenizers_are_named(self):
+        for kind in KINDS:
+            whole = self.train(kind).read_bytes()
+            self.assert_refused("tokenizer", "inspect", self.file("cut.tok", whole[:-5]), mentions=("cut.tok: ",))
+            edited = bytearray(whole)
+            edited[len(whole) // 2] ^= 1
+            self.assert_refused("tokenizer", "inspect", self.file("edited.tok", bytes(edited)),
+                                mentions=("edited.tok: ",))
+        self.assert_refused("tokenizer", "inspect", heed_cli.RECIPE, mentions=(heed_cli.RECIPE, "SentencePiece"))
+        self.assert_refused("tokenizer", "inspect", self.file("empty", ""), mentions=("empty",))
+
+    def test_a_vocabulary_that_is_too_small_or_not_given(self):
+        text, out = self.file("t", TEXT), self.path / "o"
+        for kind in ("bpe", "unigram", "wordpiece"):
+            self.assert_refused("tokenizer", "train", "--kind", kind, "--input", text, "--out", out,
+                                mentions=("vocabulary", kind))
+        self.assert_refused("tokenizer", "train", "--kind", "bpe", "--input", text, "--out", out, "--vocabulary", "99",
+                            mentions=("bpe", "99"))
+
+    def test_tokens_that_are_not_in_the_vocabulary_are_named_with_their_line(self):
+        model = self.train("word")
+        size = heed("tokenizer", "inspect", model).stdout.split()[3]
+        self.refuse_text("decode", "--model", model, "--ids", text=f"5 6\n5 {size}\n",
+                         mentions=("standard input:2: ", f"token {size}", f"vocabulary of {size}"))
+        self.refuse_text("decode", "--model", model, "--ids", text="5\n-1\n", mentions=("standard input:2: ", "-1"))
+        self.refuse_text("decode", "--model", model, "--ids", text="5\n6 x7\n", mentions=("standard input:2: ", "'x7'"))
+        self.refuse_text("decode", "--model", model, "--ids", text="99999999999\n", mentions=("'99999999999'",))
+        self.refuse_text("decode", "--model", model, text="nonsense\n", mentions=("standard input:1: ", "'nonsense'"))
+
+    def test_lengths_that_make_no_sense(self):
+        model = self.train("word")
+        self.refuse_text("encode", "--model", model, "--max-length", "1", "--bos", "--eos", text="x\n",
+                         mentions=("at most 1", "expected 2"))
+        self.refuse_text("encode", "--model", model, "--too-long", "cut", text="x y\n",
+                         mentions=("'cut'", "drop, truncate, refuse"))
+        self.refuse_text("encode", "--model", model, "--max-length", "-1", text="x\n", mentions=("--max-length",))
+
+    def test_no_subcommand_is_refused(self):
+        self.assert_refused("tokenizer", mentions=("subcommand",))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -117,6 +117,8 @@ void check_symbols(const SpecialTexts& special, const std::vector<std::string>& 
     require<ConfigError>(!text.empty(), what, "the text is empty");
     require<ConfigError>(!find_invalid_utf8(text), what, "the text is not UTF-8");
     require<ConfigError>(seen.insert(text).second, what, "'{}' is there twice", show_piece(text));
+    require<ConfigError>(!text.starts_with("<0x") && !text.starts_with("<U+"), what,
+                         "'{}' begins as bytes and invisible characters do when they are shown", show_piece(text));
   };
   for (const std::string& text : special.in_order()) {
     check(text, "special token");

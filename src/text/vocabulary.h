@@ -39,7 +39,8 @@ struct Vocabulary {
   std::vector<std::string> pieces;
 };
 
-// ConfigError for texts that are empty, alike, not UTF-8, or that normalization would change.
+// ConfigError for texts that are empty, alike, not UTF-8, that read like a byte's piece, or that normalization would
+// change.
 void check_symbols(const SpecialTexts& special, const std::vector<std::string>& user_symbols,
                    Normalization normalization);
 

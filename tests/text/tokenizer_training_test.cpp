@@ -102,6 +102,8 @@ TEST_P(EachTraining, RefusesWhatIsImpossible) {
   refuse([](auto& t) { t.user_symbols = {"x", "x"}; }, {"'x' is there twice"});
   refuse([](auto& t) { t.user_symbols = {""}; }, {"user symbol", "empty"});
   refuse([](auto& t) { t.user_symbols = {"</s>"}; }, {"'</s>' is there twice"});
+  refuse([](auto& t) { t.user_symbols = {"<0x41>"}; }, {"'<0x41>'", "bytes"});
+  refuse([](auto& t) { t.special.sep = "<U+000A>"; }, {"'<U+000A>'", "invisible"});
   refuse([](auto& t) { t.user_symbols = {"<X>"}, t.normalization.letter_case = LetterCase::lower; },
          {"'<X>'", "nfc lowercase", "'<x>'"});
   if (GetParam() == Kind::bpe || GetParam() == Kind::unigram || GetParam() == Kind::byte) {

@@ -33,8 +33,8 @@ std::string_view ProtobufField::as_bytes(std::string_view where) const {
 }
 
 void ProtobufReader::refuse() const {
-  fail<FormatError>(where_, "expected a tokenizer; at byte {} of {} this is no SentencePiece model, or it is cut off",
-                    at_, bytes_.size());
+  fail<FormatError>(where_, "expected a tokenizer; at byte {} this is no SentencePiece model, or it is cut off",
+                    bytes_.data() + at_ - origin_);
 }
 
 uint64_t ProtobufReader::take_varint() {

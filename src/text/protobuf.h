@@ -25,18 +25,25 @@ struct ProtobufField {
 class ProtobufReader {
  public:
   // Both must outlive the reader.
-  ProtobufReader(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
+  ProtobufReader(std::string_view bytes, std::string_view where) : ProtobufReader(bytes, where, bytes.data()) {}
+
+  // For one of the fields of bytes; errors count from the outermost beginning.
+  ProtobufReader inside(std::string_view bytes) const { return {bytes, where_, origin_}; }
 
   // The next field, or nothing at the end. FormatError when the bytes are no such thing.
   std::optional<ProtobufField> next();
 
  private:
+  ProtobufReader(std::string_view bytes, std::string_view where, const char* origin)
+      : bytes_(bytes), where_(where), origin_(origin) {}
+
   uint64_t take_varint();
   uint64_t take_fixed(size_t size);
   std::string_view take(uint64_t size);
   [[noreturn]] void refuse() const;
 
   std::string_view bytes_, where_;
+  const char* origin_;
   size_t at_ = 0;
 };
 

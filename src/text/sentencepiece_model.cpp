@@ -25,9 +25,8 @@ constexpr size_t kNestedSymbols = 60;
 using Piece = SentencePieceModel::Piece;
 using PieceType = SentencePieceModel::PieceType;
 
-Piece read_piece(std::string_view bytes, size_t index, std::string_view where) {
+Piece read_piece(ProtobufReader reader, size_t index, std::string_view where) {
   Piece piece;
-  ProtobufReader reader(bytes, where);
   while (const auto field = reader.next()) {
     switch (field->number) {
       case 1:
@@ -53,8 +52,7 @@ Piece read_piece(std::string_view bytes, size_t index, std::string_view where) {
   return piece;
 }
 
-void read_trainer(std::string_view bytes, SentencePieceModel& model, std::string_view where) {
-  ProtobufReader reader(bytes, where);
+void read_trainer(ProtobufReader reader, SentencePieceModel& model, std::string_view where) {
   while (const auto field = reader.next()) {
     if (field->number == 3) {
       const uint64_t type = field->as_number(where);
@@ -66,9 +64,8 @@ void read_trainer(std::string_view bytes, SentencePieceModel& model, std::string
   }
 }
 
-std::string read_normalizer(std::string_view bytes, std::string_view where) {
+std::string read_normalizer(ProtobufReader reader, std::string_view where) {
   std::string name;
-  ProtobufReader reader(bytes, where);
   while (const auto field = reader.next()) {
     if (field->number == 1) {
       name = field->as_bytes(where);
@@ -112,19 +109,19 @@ SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_
   ProtobufReader reader(bytes, where);
   while (const auto field = reader.next()) {
     if (field->number == 1) {
-      model.pieces.push_back(read_piece(field->as_bytes(where), model.pieces.size(), where));
+      model.pieces.push_back(read_piece(reader.inside(field->as_bytes(where)), model.pieces.size(), where));
       continue;
     }
     require<FormatError>(seen.insert(field->number).second, where, "field {} is there twice", field->number);
     switch (field->number) {
       case 2:
-        read_trainer(field->as_bytes(where), model, where);
+        read_trainer(reader.inside(field->as_bytes(where)), model, where);
         break;
       case 3:
-        model.normalizer = read_normalizer(field->as_bytes(where), where);
+        model.normalizer = read_normalizer(reader.inside(field->as_bytes(where)), where);
         break;
       case 5:
-        read_normalizer(field->as_bytes(where), where);
+        read_normalizer(reader.inside(field->as_bytes(where)), where);
         break;
       case kNoteNumber:
         model.note = field->as_bytes(where);

@@ -224,6 +224,21 @@ TEST(ForeignModel, WithRandomBytesIsRefusedOrWorks) {
   }
 }
 
+TEST(ForeignModel, ErrorsCountBytesFromTheBeginningOfTheFile) {
+  std::string model = foreign_model({});
+  // The first piece is a field of 14 bytes: 0a 0e, its text 0a 05 "<unk>", and so on.
+  ASSERT_EQ(model.substr(0, 4), "\x0a\x0e\x0a\x05");
+  model[3] = '\x70';
+  expect_refused(model, {"at byte 4 "});
+}
+
+TEST(ForeignModel, WithAPieceThereTwiceIsRefusedAndNothingIsPrinted) {
+  const std::string model = foreign_model({});
+  testing::internal::CaptureStderr();
+  expect_refused("\x0a\x03\x0a\x01\x61" + std::string("\x0a\x03\x0a\x01\x61") + model, {"SentencePiece refuses"});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(ForeignModel, CutOffBetweenFieldsIsRefused) {
   const std::string own = trained(Kind::bpe).serialize();
   const SentencePieceModel model = read_sentencepiece_model(own, "x");

@@ -1,0 +1,134 @@
+#include "checkpoint/safetensors.h"
+
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/errors.h"
+#include "checkpoint/safetensors_header.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the format's bytes are used as they lie");
+
+// Where each tensor's bytes end. Refuses what could not be read again.
+std::vector<uint64_t> lay_out(std::span<const TensorSource> tensors, const std::string& where) {
+  std::set<std::string_view> names;
+  std::vector<uint64_t> ends;
+  uint64_t end = 0;
+  for (const TensorSource& tensor : tensors) {
+    require<FormatError>(!find_invalid_utf8(tensor.name), where, "the name of tensor {} is not UTF-8", ends.size());
+    require<FormatError>(tensor.name != kMetadataName, where, "a tensor can't be named '{}'", tensor.name);
+    require<FormatError>(names.insert(tensor.name).second, where, "two tensors named '{}'", shown(tensor.name));
+    require<FormatError>(tensor.shape.size() <= kMostAxes, where, "tensor '{}' has {} axes, expected up to {}",
+                         shown(tensor.name), tensor.shape.size(), kMostAxes);
+    const auto size = bytes_of(tensor.type, tensor.shape);
+    require<FormatError>(size.has_value() && *size <= INT64_MAX - end, where, "tensor '{}': {}[{}] is no size",
+                         shown(tensor.name), name_of(tensor.type), fmt::join(tensor.shape, ", "));
+    ends.push_back(end += *size);
+  }
+  return ends;
+}
+
+std::string quoted(const std::string& text, const std::string& where) {
+  require<FormatError>(!find_invalid_utf8(text), where, "metadata '{}' is not UTF-8", shown(text));
+  return nlohmann::json(text).dump();
+}
+
+// The length and the JSON, padded so that the data begin at a multiple of 8.
+std::string header_text(std::span<const TensorSource> tensors, const std::vector<uint64_t>& ends,
+                        const Metadata& metadata, const std::string& where) {
+  std::vector<std::string> members;
+  if (!metadata.empty()) {
+    std::vector<std::string> pairs;
+    for (const auto& [key, value] : metadata) {
+      pairs.push_back(quoted(key, where) + ":" + quoted(value, where));
+    }
+    members.push_back(fmt::format("\"{}\":{{{}}}", kMetadataName, fmt::join(pairs, ",")));
+  }
+  uint64_t begin = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    members.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                                  quoted(tensors[i].name, where), name_of(tensors[i].type),
+                                  fmt::join(tensors[i].shape, ","), begin, ends[i]));
+    begin = ends[i];
+  }
+  std::string json = fmt::format("{{{}}}", fmt::join(members, ","));
+  json.resize((json.size() + 7) / 8 * 8, ' ');
+  require<FormatError>(json.size() <= kLongestHeader, where, "a header of {} bytes, expected up to {}", json.size(),
+                       kLongestHeader);
+  const uint64_t length = json.size();
+  std::string text(kLengthBytes, '\0');
+  std::memcpy(text.data(), &length, kLengthBytes);
+  return text + json;
+}
+
+}  // namespace
+
+std::string StoredTensor::text() const {
+  return fmt::format("{} {}[{}]", shown(name), name_of(type), fmt::join(shape, ", "));
+}
+
+SafeTensors::SafeTensors(const std::filesystem::path& path) : path_(path), file_(path) {
+  const std::string where = path.string();
+  require<FormatError>(file_.size() >= kLengthBytes, where, "{} bytes are no safetensors file", file_.size());
+  uint64_t length = 0;
+  std::memcpy(&length, file_.data(), kLengthBytes);
+  require<FormatError>(length <= kLongestHeader, where, "the header's length at byte 0 is {}, expected up to {}",
+                       length, kLongestHeader);
+  require<FormatError>(length <= file_.size() - kLengthBytes, where,
+                       "the header's length at byte 0 is {}, but only {} bytes follow", length,
+                       file_.size() - kLengthBytes);
+  const uint64_t data_begin = kLengthBytes + length;
+  const std::string_view json(reinterpret_cast<const char*>(file_.data()) + kLengthBytes, length);
+  SafeTensorsHeader header = parse_safetensors_header(json, file_.size() - data_begin, where);
+  metadata_ = std::move(header.metadata);
+  tensors_.reserve(header.entries.size());
+  for (HeaderEntry& entry : header.entries) {
+    entry.tensor.bytes = {file_.data() + data_begin + entry.begin, entry.end - entry.begin};
+    index_.emplace(entry.tensor.name, tensors_.size());
+    tensors_.push_back(std::move(entry.tensor));
+  }
+}
+
+const StoredTensor* SafeTensors::find(std::string_view name) const {
+  const auto it = index_.find(name);
+  return it == index_.end() ? nullptr : &tensors_[it->second];
+}
+
+const StoredTensor& SafeTensors::at(std::string_view name) const {
+  const StoredTensor* const tensor = find(name);
+  require<FormatError>(tensor != nullptr, path_.string(), "there is no tensor '{}'", shown(name));
+  return *tensor;
+}
+
+TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_t> shape,
+                           std::span<const std::byte> bytes) {
+  return {std::move(name), type, std::move(shape), [bytes](const ByteSink& sink) { sink(bytes); }};
+}
+
+void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
+                       const Metadata& metadata) {
+  const std::string where = target.string();
+  const std::vector<uint64_t> ends = lay_out(tensors, where);
+  const std::string header = header_text(tensors, ends, metadata, where);
+  AtomicFile file(target);
+  file.write(header);
+  uint64_t written = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensors[i].bytes([&](std::span<const std::byte> bytes) {
+      require(bytes.size() <= ends[i] - written, where, "tensor '{}' gives more bytes than its shape holds",
+              shown(tensors[i].name));
+      file.write(bytes.data(), bytes.size());
+      written += bytes.size();
+    });
+    require(written == ends[i], where, "tensor '{}' gives {} bytes too few", shown(tensors[i].name), ends[i] - written);
+  }
+  file.commit();
+}
+
+}  // namespace heed

@@ -1,0 +1,78 @@
+// The safetensors format: a length, a JSON header that names the tensors, and their bytes end to end. docs/formats.md
+// says what is read and what is written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "checkpoint/stored_type.h"
+
+namespace heed {
+
+using Metadata = std::map<std::string, std::string>;
+
+// A tensor in a mapped file. The bytes are row-major and little-endian; older files do not align them to the element.
+struct StoredTensor {
+  std::string name;
+  StoredType type = StoredType::f32;
+  std::vector<int64_t> shape;  // empty for a scalar
+  std::span<const std::byte> bytes;
+
+  int64_t elements() const { return static_cast<int64_t>(bytes.size()) / size_of(type); }
+  std::string text() const;  // "encoder.0.attention.query F32[512, 512]"
+};
+
+// A file, mapped: opening reads the header alone. All of it is checked before anything is handed out; what breaks the
+// format is a FormatError with the path, the byte or the tensor, and what was expected. The file must not shrink while
+// it is open.
+class SafeTensors {
+ public:
+  explicit SafeTensors(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  const Metadata& metadata() const { return metadata_; }
+
+  // In the order of their bytes. They refer to the mapped file and live as long as this.
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  const StoredTensor* find(std::string_view name) const;
+  const StoredTensor& at(std::string_view name) const;  // FormatError where there is none
+
+ private:
+  std::filesystem::path path_;
+  MappedFile file_;
+  Metadata metadata_;
+  std::vector<StoredTensor> tensors_;
+  std::map<std::string, size_t, std::less<>> index_;
+};
+
+// Takes a tensor's next bytes.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+// A tensor to be written. Its bytes are asked for when their turn comes and may arrive in pieces, so that a model is
+// never held twice.
+struct TensorSource {
+  std::string name;
+  StoredType type = StoredType::f32;
+  std::vector<int64_t> shape;
+  std::function<void(const ByteSink&)> bytes;
+};
+
+// The source of bytes that are there already, and stay until they are written.
+TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_t> shape,
+                           std::span<const std::byte> bytes);
+
+// Writes the tensors in the order given; the file is there whole or not at all. Tensors are laid end to end from a
+// multiple of 8: they are aligned to their elements if wider elements come first. FormatError for names that the format
+// can't hold (twice the same, "__metadata__", not UTF-8), ShapeError for a source whose bytes do not fill its shape.
+void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
+                       const Metadata& metadata);
+
+}  // namespace heed

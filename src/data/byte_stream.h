@@ -1,0 +1,43 @@
+// A file's bytes in order, plain or out of gzip.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace heed {
+
+// What a file holds is told from its first bytes, never from its name. Compressed members that follow each other are one
+// text. IoError where the system refuses; FormatError, with the path, where compressed data are damaged or end early.
+class ByteStream {
+ public:
+  explicit ByteStream(std::filesystem::path path);
+  ~ByteStream();
+  ByteStream(ByteStream&&) noexcept;
+  ByteStream& operator=(ByteStream&&) noexcept;
+
+  // Up to `size` bytes; none at the end, and only there.
+  size_t read(char* to, size_t size);
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Inflater;
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  void fill();
+  size_t read_plain(char* to, size_t size);
+  size_t read_compressed(char* to, size_t size);
+
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::vector<char> input_;
+  size_t begin_ = 0, end_ = 0;          // what of `input_` is still to be used
+  std::unique_ptr<Inflater> inflater_;  // of a compressed file
+};
+
+}  // namespace heed

@@ -1,0 +1,77 @@
+#include "data/line_reader.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/errors.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+constexpr size_t kBufferBytes = 1 << 16;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
+
+LineReader::LineReader(std::filesystem::path path, LineRules rules)
+    : bytes_(std::move(path)), rules_(rules), buffer_(kBufferBytes) {
+  require<ConfigError>(rules_.longest > 0, "lines", "the longest line is 0 bytes, expected at least 1");
+}
+
+std::string LineReader::where() const { return fmt::format("{}:{}", path().string(), line_number_); }
+
+// Collects up to the next \n. Of a line that is too long, only as much is kept as shows that it is.
+LineReader::End LineReader::gather(std::string& line) {
+  const size_t most = rules_.longest + kByteOrderMark.size() + 1;  // 1 for a \r
+  line.clear();
+  while (true) {
+    if (begin_ == end_) {
+      begin_ = 0;
+      end_ = bytes_.read(buffer_.data(), buffer_.size());
+      if (end_ == 0) {
+        return End::file;
+      }
+    }
+    const char* const from = buffer_.data() + begin_;
+    const auto* const newline = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_));
+    const size_t size = newline == nullptr ? end_ - begin_ : static_cast<size_t>(newline - from);
+    line.append(from, std::min(size, most + 1 - line.size()));
+    begin_ += size + (newline == nullptr ? 0 : 1);
+    if (newline != nullptr) {
+      return End::newline;
+    }
+  }
+}
+
+bool LineReader::next(std::string& line) {
+  const End end = gather(line);
+  if (line_number_ == 0 && line.starts_with(kByteOrderMark)) {
+    line.erase(0, kByteOrderMark.size());
+  }
+  if (end == End::file && line.empty()) {
+    return false;
+  }
+  ++line_number_;
+  if (line.ends_with('\r')) {
+    line.pop_back();
+  }
+  marked_ = line.size() > rules_.longest;
+  if (marked_) {
+    require<FormatError>(rules_.long_lines == LongLines::mark, where(), "the line is longer than {} bytes",
+                         rules_.longest);
+    line.clear();
+  }
+  check(line);
+  return true;
+}
+
+void LineReader::check(std::string& line) {
+  const auto invalid = find_invalid_utf8(line);
+  require<FormatError>(!invalid, where(), "byte {} of the line is not UTF-8", invalid.value_or(0) + 1);
+  const size_t nul = line.find('\0');
+  require<FormatError>(nul == std::string::npos, where(), "byte {} of the line is NUL; is the file UTF-16, or no text?",
+                       nul + 1);
+}
+
+}  // namespace heed

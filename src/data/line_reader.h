@@ -1,0 +1,50 @@
+// Lines of UTF-8 text files, plain or compressed with gzip, of any size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/byte_stream.h"
+
+namespace heed {
+
+// What becomes of a line that is longer than the limit.
+enum class LongLines : uint8_t { refuse, mark };
+
+struct LineRules {
+  size_t longest = size_t{1} << 20;  // in bytes
+  LongLines long_lines = LongLines::refuse;
+};
+
+// A line ends with \n alone (never with another of Unicode's separators, which are text), or with the file; a \r before
+// it belongs to the end. A byte order mark at the start of the file is dropped. Memory is bounded by the longest line
+// allowed. FormatError, with path and line, for bytes that are not UTF-8 and for NUL, which only files of another
+// encoding have.
+class LineReader {
+ public:
+  explicit LineReader(std::filesystem::path path, LineRules rules = {});
+
+  // The next line, without its end; false after the last.
+  bool next(std::string& line);
+
+  int64_t line_number() const { return line_number_; }  // of the last line given, from 1
+  bool marked() const { return marked_; }               // that line was too long, and was given empty
+  std::string where() const;                            // "corpus.de:12"
+  const std::filesystem::path& path() const { return bytes_.path(); }
+
+ private:
+  enum class End : uint8_t { newline, file };
+  End gather(std::string& line);
+  void check(std::string& line);
+
+  ByteStream bytes_;
+  LineRules rules_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0, end_ = 0;
+  int64_t line_number_ = 0;
+  bool marked_ = false;
+};
+
+}  // namespace heed

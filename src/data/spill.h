@@ -1,0 +1,71 @@
+// Arrays that are appended to, then read at random: in memory while they are small, else in a file without a name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace heed {
+
+struct SpillRules {
+  size_t memory_bytes = size_t{1} << 30;  // beyond this an array moves to disk
+  std::filesystem::path folder = {};      // of the file; empty: the system's for temporary files
+};
+
+// Bytes. The file has no name, so it goes when the process does, however it ends. IoError when the disk is full.
+class SpillBytes {
+ public:
+  explicit SpillBytes(SpillRules rules = {});
+  ~SpillBytes();
+  SpillBytes(SpillBytes&& other) noexcept;
+  SpillBytes& operator=(SpillBytes&& other) noexcept;
+
+  void append(const void* bytes, size_t size);
+  // Ends appending; only then can data() be read.
+  void seal();
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool spilled() const { return descriptor_ >= 0; }
+
+ private:
+  void spill();
+  void flush();
+  [[noreturn]] void refuse(const char* action) const;
+
+  SpillRules rules_;
+  std::vector<std::byte> buffer_;  // all of it, or what is not in the file yet
+  int descriptor_ = -1;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+template <class T>
+class SpillArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit SpillArray(const SpillRules& rules = {}) : bytes_(rules) {}
+
+  void append(std::span<const T> values) { bytes_.append(values.data(), values.size_bytes()); }
+  void append(T value) { append(std::span(&value, 1)); }
+  void seal() { bytes_.seal(); }
+
+  int64_t size() const { return static_cast<int64_t>(bytes_.size() / sizeof(T)); }
+  // Once sealed.
+  T operator[](int64_t i) const { return data()[i]; }
+  std::span<const T> slice(int64_t begin, int64_t end) const {
+    return {data() + begin, static_cast<size_t>(end - begin)};
+  }
+  bool spilled() const { return bytes_.spilled(); }
+
+ private:
+  const T* data() const { return reinterpret_cast<const T*>(bytes_.data()); }
+
+  SpillBytes bytes_;
+};
+
+}  // namespace heed

@@ -1,0 +1,45 @@
+#include "data/token_store.h"
+
+#include "base/errors.h"
+
+namespace heed {
+
+TokenStore::TokenStore(int64_t vocabulary, const SpillRules& rules)
+    : vocabulary_(vocabulary), narrow_(rules), wide_(rules), ends_(rules) {
+  require<ConfigError>(vocabulary > 0 && vocabulary <= INT32_MAX, "tokens", "a vocabulary of {}, expected 1 to {}",
+                       vocabulary, INT32_MAX);
+}
+
+void TokenStore::append(std::span<const TokenId> sequence) {
+  for (const TokenId id : sequence) {
+    require(id.value >= 0 && id.value < vocabulary_, "tokens", "id {} in a vocabulary of {}", id.value, vocabulary_);
+  }
+  for (const TokenId id : sequence) {
+    if (is_narrow()) {
+      narrow_.append(static_cast<uint16_t>(id.value));
+    } else {
+      wide_.append(id.value);
+    }
+  }
+  tokens_ += static_cast<int64_t>(sequence.size());
+  ends_.append(tokens_);
+}
+
+void TokenStore::seal() {
+  narrow_.seal();
+  wide_.seal();
+  ends_.seal();
+}
+
+void TokenStore::read(int64_t s, std::vector<int32_t>& ids) const {
+  ensure(s >= 0 && s < size(), "tokens", "sequence {} of {}", s, size());
+  if (is_narrow()) {
+    const auto slice = narrow_.slice(begin(s), end(s));
+    ids.insert(ids.end(), slice.begin(), slice.end());
+  } else {
+    const auto slice = wide_.slice(begin(s), end(s));
+    ids.insert(ids.end(), slice.begin(), slice.end());
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,43 @@
+// Token sequences, kept compactly and read at random.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/strong.h"
+#include "data/spill.h"
+
+namespace heed {
+
+// Sequences are appended once, then read. Ids take two bytes each where the vocabulary allows, else four; tokens and
+// offsets are kept by the rules, each on its own.
+class TokenStore {
+ public:
+  explicit TokenStore(int64_t vocabulary, const SpillRules& rules = {});
+
+  // ShapeError for an id outside the vocabulary.
+  void append(std::span<const TokenId> sequence);
+  // Ends appending; only then can sequences be read.
+  void seal();
+
+  int64_t vocabulary() const { return vocabulary_; }
+  int64_t size() const { return ends_.size(); }
+  int64_t tokens() const { return tokens_; }
+  int64_t length(int64_t s) const { return end(s) - begin(s); }
+  // Appends sequence s to `ids`.
+  void read(int64_t s, std::vector<int32_t>& ids) const;
+  bool spilled() const { return narrow_.spilled() || wide_.spilled(); }
+
+ private:
+  bool is_narrow() const { return vocabulary_ <= 1 << 16; }
+  int64_t begin(int64_t s) const { return s == 0 ? 0 : ends_[s - 1]; }
+  int64_t end(int64_t s) const { return ends_[s]; }
+
+  int64_t vocabulary_, tokens_ = 0;
+  SpillArray<uint16_t> narrow_;
+  SpillArray<int32_t> wide_;
+  SpillArray<int64_t> ends_;
+};
+
+}  // namespace heed

@@ -1,0 +1,43 @@
+// Files to read in tests, in a folder that goes away.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/strong.h"
+
+namespace heed {
+
+class InFolder : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  std::filesystem::path put(const std::string& name, std::string_view content) const;
+  std::filesystem::path put_gzip(const std::string& name, std::string_view content) const;
+
+  std::filesystem::path folder_;
+};
+
+std::string gzip(std::string_view content);
+
+// One token for each word: its number, if it is one, else its first byte.
+std::vector<TokenId> encode_words(std::string_view text);
+
+// The message of what `call` throws, which must be a Kind; empty when it throws nothing.
+template <class Kind>
+std::string message_of(const auto& call) {
+  try {
+    call();
+  } catch (const Kind& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace heed

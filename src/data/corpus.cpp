@@ -1,0 +1,289 @@
+#include "data/corpus.h"
+
+#include <algorithm>
+#include <optional>
+#include <ranges>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/random.h"
+#include "data/hash_set.h"
+
+namespace heed {
+namespace {
+
+// Lines are encoded a chunk at a time: enough to keep threads busy, little enough to hold.
+constexpr size_t kChunkLines = 4096;
+constexpr size_t kChunkBytes = 8 << 20;
+constexpr int64_t kTaskLines = 64;
+
+// A line of every side.
+struct Row {
+  std::vector<std::string> texts;
+  std::vector<std::vector<TokenId>> tokens;
+  int64_t line = 0;
+  std::optional<size_t> long_side;  // whose line was longer than the limit
+};
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
+
+}  // namespace
+
+class CorpusBuilder {
+ public:
+  CorpusBuilder(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
+                const SpillRules& spill)
+      : sides_(sides), rules_(rules), pool_(pool), corpus_(spill) {
+    check_rules();
+    for (const CorpusSide& side : sides) {
+      corpus_.stores_.emplace_back(side.vocabulary, spill);
+      corpus_.files_.push_back(side.files);
+    }
+  }
+
+  Corpus build() {
+    for (file_ = 0; file_ < sides_[0].files.size(); ++file_) {
+      corpus_.first_sentences_.push_back(corpus_.size());
+      read_files();
+    }
+    require<FormatError>(corpus_.size() > 0, "corpus", "nothing is left of {}: {}", sides_[0].files[0].string(),
+                         report().text());
+    for (TokenStore& store : corpus_.stores_) {
+      store.seal();
+    }
+    corpus_.lines_.seal();
+    return std::move(corpus_);
+  }
+
+ private:
+  CorpusReport& report() { return corpus_.report_; }
+
+  std::string place(size_t side, int64_t line) const {
+    return fmt::format("{}:{}", sides_[side].files[file_].string(), line);
+  }
+
+  void check_rules() const {
+    require<ConfigError>(!sides_.empty() && !sides_[0].files.empty(), "corpus", "no files");
+    require<ConfigError>(rules_.most_ratio == 0.0 || rules_.most_ratio >= 1.0, "corpus",
+                         "a ratio of lengths of {}, expected 1 or more, or 0 for no limit", rules_.most_ratio);
+    for (const CorpusSide& side : sides_) {
+      require<ConfigError>(side.files.size() == sides_[0].files.size(), "corpus", "{} files beside {}",
+                           side.files.size(), sides_[0].files.size());
+      require<ConfigError>(side.least >= 0 && side.most >= 1 && side.least <= side.most, "corpus",
+                           "from {} to {} tokens is no range", side.least, side.most);
+    }
+  }
+
+  // One file of each side.
+  void read_files() {
+    std::vector<LineReader> readers;
+    const LineRules lines{rules_.longest_line,
+                          rules_.over_long_line == Handling::skip ? LongLines::mark : LongLines::refuse};
+    for (const CorpusSide& side : sides_) {
+      readers.emplace_back(side.files[file_], lines);
+    }
+    std::vector<Row> rows;
+    size_t bytes = 0;
+    for (Row row; next_row(readers, row); row = Row{}) {
+      for (const std::string& text : row.texts) {
+        bytes += text.size();
+      }
+      rows.push_back(std::move(row));
+      if (rows.size() >= kChunkLines || bytes >= kChunkBytes) {
+        take(rows);
+        bytes = 0;
+      }
+    }
+    take(rows);
+  }
+
+  bool next_row(std::vector<LineReader>& readers, Row& row) {
+    row.texts.resize(readers.size());
+    size_t ended = 0;
+    for (size_t side = 0; side < readers.size(); ++side) {
+      if (!readers[side].next(row.texts[side])) {
+        ++ended;
+      } else if (readers[side].marked() && !row.long_side) {
+        row.long_side = side;
+      }
+    }
+    if (ended == 0) {
+      row.line = readers[0].line_number();
+      return true;
+    }
+    if (ended < readers.size()) {
+      count_rest(readers);
+    }
+    for (LineReader& reader : readers) {
+      require<FormatError>(reader.line_number() > 0 || rules_.empty_file == Handling::skip, reader.path().string(),
+                           "the file has no lines");
+    }
+    report().empty_files += std::ranges::min(readers | std::views::transform(&LineReader::line_number)) == 0 ? 1 : 0;
+    return false;
+  }
+
+  // Files that do not end together: goes on to their ends, for the counts.
+  void count_rest(std::vector<LineReader>& readers) {
+    std::string line;
+    for (LineReader& reader : readers) {
+      while (reader.next(line)) {
+      }
+    }
+    const auto [least, most] = std::ranges::minmax_element(readers, {}, &LineReader::line_number);
+    const int64_t shorter = least->line_number(), longer = most->line_number();
+    require<FormatError>(shorter > 0 || rules_.empty_file == Handling::skip, least->path().string(),
+                         "the file has no lines");
+    require<FormatError>(rules_.unequal_files == Handling::skip, "corpus", "{} has {} lines, but {} has {}",
+                         least->path().string(), shorter, most->path().string(), longer);
+    report().lines += longer - shorter;
+    count(DropReason::unpaired, fmt::format("{}:{}", most->path().string(), shorter + 1), longer - shorter);
+  }
+
+  void count(DropReason reason, std::string where, int64_t lines = 1) {
+    CorpusReport::Drop& drop = report().drop(reason);
+    if (drop.count == 0) {
+      drop.first = std::move(where);
+    }
+    drop.count += lines;
+  }
+
+  void take(std::vector<Row>& rows) {
+    const auto count = static_cast<int64_t>(rows.size());
+    pool_.run((count + kTaskLines - 1) / kTaskLines, [&](int64_t task, int) {
+      for (int64_t i = task * kTaskLines; i < std::min(count, (task + 1) * kTaskLines); ++i) {
+        encode(rows[static_cast<size_t>(i)]);
+      }
+    });
+    for (Row& row : rows) {
+      ++report().lines;
+      keep_or_drop(row);
+    }
+    rows.clear();
+  }
+
+  void encode(Row& row) const {
+    row.tokens.resize(sides_.size());
+    for (size_t side = 0; side < sides_.size(); ++side) {
+      if (!is_blank(row.texts[side])) {
+        row.tokens[side] = sides_[side].encode(row.texts[side]);
+      }
+    }
+  }
+
+  // A line is counted for the first reason that applies.
+  void keep_or_drop(Row& row) {
+    if (row.long_side) {
+      count(DropReason::over_long_line, place(*row.long_side, row.line));
+    } else if (all_sides_pass(row) && lengths_agree(row) && is_new(row)) {
+      keep(row);
+    }
+  }
+
+  bool all_sides_pass(const Row& row) {
+    // An empty side is the reason before a short or long other side.
+    for (const DropReason reason : {DropReason::empty, DropReason::too_short, DropReason::too_long}) {
+      for (size_t side = 0; side < sides_.size(); ++side) {
+        if (fails(row, side, reason)) {
+          count(reason, place(side, row.line));
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool fails(const Row& row, size_t side, DropReason reason) const {
+    const auto length = static_cast<int64_t>(row.tokens[side].size());
+    const CorpusSide& limits = sides_[side];
+    if (reason == DropReason::empty) {
+      const bool empty = length == 0 && limits.least > 0;
+      require<FormatError>(!empty || rules_.empty_line == Handling::skip, place(side, row.line), "the line is empty");
+      return empty;
+    }
+    if (reason == DropReason::too_short) {
+      const bool too_short = length < limits.least;
+      require<FormatError>(!too_short || rules_.too_short == Handling::skip, place(side, row.line),
+                           "{} tokens, expected at least {}", length, limits.least);
+      return too_short;
+    }
+    const bool too_long = length > limits.most && rules_.too_long != TooLong::truncate;
+    require<FormatError>(!too_long || rules_.too_long == TooLong::drop, place(side, row.line),
+                         "{} tokens, expected at most {}", length, limits.most);
+    return too_long;
+  }
+
+  bool lengths_agree(const Row& row) {
+    const auto [least, most] = std::ranges::minmax_element(row.tokens, {}, &std::vector<TokenId>::size);
+    const bool agree = rules_.most_ratio == 0.0 ||
+                       static_cast<double>(most->size()) <= rules_.most_ratio * static_cast<double>(least->size());
+    if (!agree) {
+      count(DropReason::ratio, place(0, row.line));
+    }
+    return agree;
+  }
+
+  // By a hash of 64 bits: among a hundred million different lines, one is taken for another once in some thousand runs.
+  bool is_new(const Row& row) {
+    if (rules_.duplicates == Duplicates::keep) {
+      return true;
+    }
+    RandomKey key;
+    for (const std::string& text : row.texts) {
+      key = key.derive(text);
+    }
+    const bool added = seen_.insert(key.bits);
+    if (!added) {
+      count(DropReason::duplicate, place(0, row.line));
+    }
+    return added;
+  }
+
+  void keep(Row& row) {
+    bool truncated = false;
+    for (size_t side = 0; side < sides_.size(); ++side) {
+      std::vector<TokenId>& tokens = row.tokens[side];
+      if (static_cast<int64_t>(tokens.size()) > sides_[side].most) {
+        tokens.resize(static_cast<size_t>(sides_[side].most));
+        truncated = true;
+      }
+      corpus_.stores_[side].append(tokens);
+      uint64_t& hash = corpus_.fingerprint_;
+      hash = mix_bits(hash + tokens.size() + 1);
+      for (const TokenId id : tokens) {
+        hash = mix_bits(hash ^ static_cast<uint64_t>(id.value));
+      }
+    }
+    corpus_.lines_.append(row.line);
+    ++report().kept;
+    report().truncated += truncated ? 1 : 0;
+  }
+
+  const std::vector<CorpusSide>& sides_;
+  const CorpusRules& rules_;
+  ThreadPool& pool_;
+  Corpus corpus_;
+  HashSet seen_;
+  size_t file_ = 0;
+};
+
+LineOrigin Corpus::origin(int64_t sentence) const {
+  ensure(sentence >= 0 && sentence < size(), "corpus", "sentence {} of {}", sentence, size());
+  const auto after = std::ranges::upper_bound(first_sentences_, sentence);
+  return {after - first_sentences_.begin() - 1, lines_[sentence]};
+}
+
+std::string Corpus::where(int64_t sentence) const {
+  const LineOrigin from = origin(sentence);
+  std::vector<std::string> places;
+  for (const auto& files : files_) {
+    places.push_back(fmt::format("{}:{}", files[static_cast<size_t>(from.file)].string(), from.line));
+  }
+  return fmt::format("{}", fmt::join(places, " | "));
+}
+
+Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
+                   const SpillRules& spill) {
+  return CorpusBuilder(sides, rules, pool, spill).build();
+}
+
+}  // namespace heed

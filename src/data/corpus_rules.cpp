@@ -1,0 +1,55 @@
+#include "data/corpus_rules.h"
+
+#include "base/errors.h"
+
+namespace heed {
+
+std::string_view name_of(DropReason reason) {
+  switch (reason) {
+    case DropReason::unpaired:
+      return "unpaired";
+    case DropReason::over_long_line:
+      return "over-long line";
+    case DropReason::empty:
+      return "empty";
+    case DropReason::too_short:
+      return "too short";
+    case DropReason::too_long:
+      return "too long";
+    case DropReason::ratio:
+      return "unlike in length";
+    case DropReason::duplicate:
+      return "duplicate";
+  }
+  return "?";
+}
+
+int64_t CorpusReport::dropped() const {
+  int64_t sum = 0;
+  for (const Drop& entry : drops) {
+    sum += entry.count;
+  }
+  return sum;
+}
+
+std::string CorpusReport::text() const {
+  std::string text = fmt::format("{} lines, {} kept", lines, kept);
+  if (truncated > 0) {
+    text += fmt::format(" ({} truncated)", truncated);
+  }
+  text += fmt::format(", {} dropped", dropped());
+  const char* separator = ": ";
+  for (size_t i = 0; i < kDropReasons; ++i) {
+    if (drops[i].count > 0) {
+      text += fmt::format("{}{} {} (first {})", separator, drops[i].count, name_of(static_cast<DropReason>(i)),
+                          drops[i].first);
+      separator = ", ";
+    }
+  }
+  if (empty_files > 0) {
+    text += fmt::format("; {} empty files skipped", empty_files);
+  }
+  return text;
+}
+
+}  // namespace heed

@@ -1,0 +1,284 @@
+#include "data/corpus.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "base/random.h"
+#include "data/data_testing.h"
+
+namespace heed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Paths = std::vector<std::filesystem::path>;
+
+class CorpusOf : public InFolder {
+ protected:
+  static CorpusSide side(Paths files, int64_t least = 1, int64_t most = 4) {
+    return {std::move(files), encode_words, 1000, least, most};
+  }
+
+  Corpus read(const std::vector<CorpusSide>& sides, const CorpusRules& rules = {}) const {
+    ThreadPool pool(1);
+    return read_corpus(sides, rules, pool);
+  }
+  Corpus read_pair(std::string_view source, std::string_view target, const CorpusRules& rules = {}) const {
+    return read({side({put("s", source)}), side({put("t", target)})}, rules);
+  }
+
+  // What is refused, without the folder's name.
+  std::string refusal(const auto& call) const { return without_folder(message_of<FormatError>(call)); }
+  std::string refusal_of_pair(std::string_view source, std::string_view target, const CorpusRules& rules = {}) const {
+    return refusal([&] { read_pair(source, target, rules); });
+  }
+  std::string without_folder(std::string text) const {
+    const std::string prefix = folder_.string() + "/";
+    for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
+      text.erase(at, prefix.size());
+    }
+    return text;
+  }
+
+  static std::vector<int32_t> ids(const TokenStore& store, int64_t s) {
+    std::vector<int32_t> values;
+    store.read(s, values);
+    return values;
+  }
+};
+
+TEST_F(CorpusOf, PairsKeepsThemInOrder) {
+  const Corpus corpus = read_pair("1 2\n3\n", "4\n5 6 7\n");
+  EXPECT_EQ(corpus.size(), 2);
+  EXPECT_EQ(corpus.sides(), 2);
+  EXPECT_THAT(ids(corpus.source(), 0), ElementsAre(1, 2));
+  EXPECT_THAT(ids(corpus.target(), 0), ElementsAre(4));
+  EXPECT_THAT(ids(corpus.source(), 1), ElementsAre(3));
+  EXPECT_THAT(ids(corpus.target(), 1), ElementsAre(5, 6, 7));
+  EXPECT_EQ(corpus.report().text(), "2 lines, 2 kept, 0 dropped");
+}
+
+TEST_F(CorpusOf, OneSideIsMonolingual) {
+  const Corpus corpus = read({side({put("a", "1\n2 3\n")})});
+  EXPECT_EQ(corpus.sides(), 1);
+  EXPECT_EQ(&corpus.source(), &corpus.target());
+  EXPECT_THAT(ids(corpus.side(0), 1), ElementsAre(2, 3));
+  EXPECT_EQ(without_folder(corpus.where(1)), "a:2");
+}
+
+TEST_F(CorpusOf, ManyFilesKnowsEachLinesPlace) {
+  const Corpus corpus = read({side({put("s1", "1\n\n2\n"), put_gzip("s2", "3\n"), put("s3", "\n\n4\n5\n")}),
+                              side({put_gzip("t1", "1\n1\n2\n"), put("t2", "3\n"), put("t3", "4\n4\n4\n5\n")})});
+  ASSERT_EQ(corpus.size(), 5);
+  std::vector<std::string> places;
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    places.push_back(without_folder(corpus.where(i)));
+    EXPECT_THAT(ids(corpus.source(), i), ElementsAre(i + 1));
+  }
+  EXPECT_THAT(places, ElementsAre("s1:1 | t1:1", "s1:3 | t1:3", "s2:1 | t2:1", "s3:3 | t3:3", "s3:4 | t3:4"));
+  EXPECT_EQ(corpus.origin(2), (LineOrigin{1, 1}));
+  EXPECT_THROW(corpus.origin(5), InternalError);
+  EXPECT_EQ(without_folder(corpus.report().text()), "8 lines, 5 kept, 3 dropped: 3 empty (first s1:2)");
+}
+
+TEST_F(CorpusOf, AFileOfWhichNothingIsKeptKnowsThePlacesAfterIt) {
+  const Corpus corpus = read({side({put("a", "1\n"), put("b", "\n"), put("c", "3\n")})});
+  EXPECT_EQ(without_folder(corpus.where(0)), "a:1");
+  EXPECT_EQ(without_folder(corpus.where(1)), "c:1");
+}
+
+TEST_F(CorpusOf, FiltersCountsWhatItDropsAndWhy) {
+  CorpusRules rules;
+  rules.most_ratio = 2.0;
+  rules.duplicates = Duplicates::drop;
+  const Corpus corpus = read({side({put("s", "1 2\n \t\n1 2 3 4 5\n1\n1 2 3\n1 2\n1 2\n9 9\n")}, 2),
+                              side({put("t", "1 2\n1\n1 2\n1\n1\n1 2\n1 3\n9 9\n")})},
+                             rules);
+  EXPECT_EQ(without_folder(corpus.report().text()),
+            "8 lines, 3 kept, 5 dropped: 1 empty (first s:2), 1 too short (first s:4), 1 too long (first s:3), "
+            "1 unlike in length (first s:5), 1 duplicate (first s:6)");
+  EXPECT_EQ(without_folder(corpus.where(0)), "s:1 | t:1");
+  EXPECT_EQ(without_folder(corpus.where(1)), "s:7 | t:7");
+}
+
+TEST_F(CorpusOf, DuplicatesAreOfWholePairs) {
+  CorpusRules rules;
+  rules.duplicates = Duplicates::drop;
+  EXPECT_EQ(read_pair("1 2\n1\n2\n1\n", "3\n2 3\n1\n2 3\n", rules).report().drop(DropReason::duplicate).count, 1);
+  EXPECT_EQ(read_pair("1\n1\n", "1\n1\n").size(), 2);
+}
+
+TEST_F(CorpusOf, DuplicatesAreFoundAmongMany) {
+  std::string content;
+  for (int i = 0; i < 20'000; ++i) {
+    content += fmt::format("x{}\n", i % 7'000);
+  }
+  CorpusRules rules;
+  rules.duplicates = Duplicates::drop;
+  const Corpus corpus = read({side({put("a", content)})}, rules);
+  EXPECT_EQ(corpus.size(), 7'000);
+  EXPECT_EQ(corpus.report().drop(DropReason::duplicate).count, 13'000);
+}
+
+TEST_F(CorpusOf, LongSentencesAreDroppedCutOrRefused) {
+  CorpusRules rules;
+  EXPECT_EQ(read_pair("1\n2\n", "1 2 3 4\n1 2 3 4 5\n").report().drop(DropReason::too_long).count, 1);
+  rules.too_long = TooLong::refuse;
+  EXPECT_EQ(refusal_of_pair("1\n2\n", "1 2 3 4\n1 2 3 4 5\n", rules), "t:2: 5 tokens, expected at most 4");
+  rules.too_long = TooLong::truncate;
+  const Corpus corpus = read_pair("1\n2\n", "1 2 3 4\n1 2 3 4 5\n", rules);
+  EXPECT_THAT(ids(corpus.target(), 1), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(corpus.report().text(), "2 lines, 2 kept (1 truncated), 0 dropped");
+}
+
+TEST_F(CorpusOf, TheRatioIsThatBeforeTruncation) {
+  CorpusRules rules;
+  rules.too_long = TooLong::truncate;
+  rules.most_ratio = 4.0;
+  EXPECT_EQ(read_pair("1\n1\n", "1 2 3 4\n1 2 3 4 5\n", rules).report().drop(DropReason::ratio).count, 1);
+}
+
+TEST_F(CorpusOf, EmptyLinesAndShortOnesMayBeRefused) {
+  CorpusRules rules;
+  rules.empty_line = Handling::refuse;
+  EXPECT_EQ(refusal_of_pair("1\n2\n", "1\n \n", rules), "t:2: the line is empty");
+  rules = {};
+  rules.too_short = Handling::refuse;
+  EXPECT_EQ(refusal([&] { read({side({put("a", "1 2\n\n1\n")}, 2)}, rules); }), "a:3: 1 tokens, expected at least 2");
+}
+
+TEST_F(CorpusOf, EmptySidesMayBeWanted) {
+  const Corpus corpus = read({side({put("s", "1\n\n")}), side({put("t", "\n2\n")}, 0)});
+  EXPECT_EQ(without_folder(corpus.report().text()), "2 lines, 1 kept, 1 dropped: 1 empty (first s:2)");
+  EXPECT_EQ(corpus.target().length(0), 0);
+}
+
+TEST_F(CorpusOf, OverLongLinesAreRefusedOrSkipped) {
+  CorpusRules rules;
+  rules.longest_line = 5;
+  EXPECT_EQ(refusal_of_pair("1\n2\n", "1\n1 2 3 4\n", rules), "t:2: the line is longer than 5 bytes");
+  rules.over_long_line = Handling::skip;
+  const Corpus corpus = read_pair("1\n2\n3\n", "1\n1 2 3 4\n3\n", rules);
+  EXPECT_EQ(without_folder(corpus.report().text()), "3 lines, 2 kept, 1 dropped: 1 over-long line (first t:2)");
+}
+
+TEST_F(CorpusOf, FilesOfUnequalLengthIsRefusedOrCutShort) {
+  EXPECT_EQ(refusal_of_pair("1\n2\n3\n4\n", "1\n2\n"), "corpus: t has 2 lines, but s has 4");
+  EXPECT_EQ(refusal_of_pair("1\n", "1\n2\n"), "corpus: s has 1 lines, but t has 2");
+  CorpusRules rules;
+  rules.unequal_files = Handling::skip;
+  EXPECT_EQ(without_folder(read_pair("1\n2\n3\n4\n", "1\n2\n", rules).report().text()),
+            "4 lines, 2 kept, 2 dropped: 2 unpaired (first s:3)");
+}
+
+TEST_F(CorpusOf, EmptyFilesIsRefusedOrSkipped) {
+  const auto sides = [&] {
+    return std::vector{side({put("s1", ""), put("s2", "1\n")}), side({put("t1", ""), put("t2", "1\n")})};
+  };
+  EXPECT_EQ(refusal([&] { read(sides()); }), "s1: the file has no lines");
+  EXPECT_EQ(refusal_of_pair("1\n", ""), "t: the file has no lines");
+  CorpusRules rules;
+  rules.empty_file = Handling::skip;
+  const Corpus corpus = read(sides(), rules);
+  EXPECT_EQ(corpus.report().text(), "1 lines, 1 kept, 0 dropped; 1 empty files skipped");
+  EXPECT_EQ(without_folder(corpus.where(0)), "s2:1 | t2:1");
+  EXPECT_EQ(refusal_of_pair("1\n", "", rules), "corpus: t has 0 lines, but s has 1");
+}
+
+TEST_F(CorpusOf, NothingIsRefused) {
+  EXPECT_EQ(refusal_of_pair("\n", "1\n"),
+            "corpus: nothing is left of s: 1 lines, 0 kept, 1 dropped: 1 empty (first s:1)");
+}
+
+TEST_F(CorpusOf, BadBytesIsRefusedWithThePlace) {
+  EXPECT_EQ(refusal_of_pair("1\n2\n", "1\n\xff\n"), "t:2: byte 1 of the line is not UTF-8");
+}
+
+TEST_F(CorpusOf, ImpossibleRulesIsRefused) {
+  const auto path = put("a", "1\n");
+  EXPECT_THROW(read({}), ConfigError);
+  EXPECT_THROW(read({side({})}), ConfigError);
+  EXPECT_THROW(read({side({path}), side({path, path})}), ConfigError);
+  EXPECT_THROW(read({side({path}, 3, 2)}), ConfigError);
+  EXPECT_THROW(read({side({path}, 0, 0)}), ConfigError);
+  CorpusRules rules;
+  rules.most_ratio = 0.5;
+  EXPECT_THROW(read({side({path})}, rules), ConfigError);
+}
+
+TEST_F(CorpusOf, OtherTokensHasAnotherFingerprint) {
+  const auto print = [&](std::string_view content) { return read({side({put("a", content)})}).fingerprint(); };
+  EXPECT_EQ(print("1 2\n3\n"), print("1  2\n\n3\n"));
+  EXPECT_NE(print("1 2\n3\n"), print("1\n2 3\n"));
+  EXPECT_NE(print("1 2\n3\n"), print("3\n1 2\n"));
+  EXPECT_NE(print("0\n"), print("0\n0\n"));
+}
+
+TEST_F(CorpusOf, AnyThreadsAndAnyStoreIsTheSame) {
+  const RandomKey key{9};
+  std::string source, target;
+  for (uint64_t i = 0; i < 10'000; ++i) {
+    for (uint64_t words = key.derive(i).bits % 6; words > 0; --words) {
+      source += fmt::format("{} ", i % 1000);
+      target += fmt::format("{} ", words);
+    }
+    source += "\n";
+    target += "\n";
+  }
+  const std::vector<CorpusSide> sides{side({put_gzip("s", source)}), side({put("t", target)})};
+  ThreadPool one(1), three(3);
+  const Corpus first = read_corpus(sides, {}, one);
+  const Corpus second = read_corpus(sides, {}, three, {.memory_bytes = 1000, .folder = folder_});
+  EXPECT_TRUE(second.source().spilled());
+  ASSERT_EQ(first.size(), second.size());
+  EXPECT_EQ(first.fingerprint(), second.fingerprint());
+  EXPECT_EQ(first.report().text(), second.report().text());
+  for (int64_t i = 0; i < first.size(); ++i) {
+    ASSERT_EQ(ids(first.source(), i), ids(second.source(), i));
+    ASSERT_EQ(ids(first.target(), i), ids(second.target(), i));
+    ASSERT_EQ(first.origin(i), second.origin(i));
+  }
+}
+
+TEST_F(CorpusOf, AnEncoderThatFailsEndsWithItsError) {
+  CorpusSide bad = side({put("a", "1\n2000\n")});
+  EXPECT_EQ(message_of<ShapeError>([&] { read({bad}); }), "tokens: id 2000 in a vocabulary of 1000");
+  bad.encode = [](std::string_view) -> std::vector<TokenId> { throw FormatError("encoder: no"); };
+  EXPECT_EQ(message_of<FormatError>([&] { read({bad}); }), "encoder: no");
+}
+
+TEST_F(CorpusOf, TwentyNineThousandPairsIsReadInATwinkle) {
+  const char* const data = std::getenv("HEED_DATA");
+  const std::filesystem::path folder =
+      (data != nullptr ? std::filesystem::path(data)
+                       : std::filesystem::path(HEED_SOURCE_DIR) / ".." / "shared" / "data") /
+      "multi30k";
+  if (!std::filesystem::exists(folder / "train.de")) {
+    GTEST_SKIP() << folder << " is not there";
+  }
+  const Encoder bytes = [](std::string_view text) {
+    std::vector<TokenId> ids;
+    for (size_t at = 0; at < text.size(); at += 4) {
+      ids.emplace_back(static_cast<unsigned char>(text[at]));
+    }
+    return ids;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  CorpusRules rules;
+  rules.duplicates = Duplicates::drop;
+  ThreadPool pool(1);
+  const Corpus corpus =
+      read_corpus({{{folder / "train.de"}, bytes, 256}, {{folder / "train.en"}, bytes, 256}}, rules, pool);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  RecordProperty("seconds", std::to_string(seconds.count()));
+  EXPECT_EQ(corpus.report().lines, 29'000);
+  EXPECT_GT(corpus.size(), 28'500);
+  EXPECT_THAT(corpus.where(0), HasSubstr("train.de:1 | "));
+  EXPECT_LT(seconds.count(), 5.0);  // a tenth of a second on a quiet machine; sanitizers and neighbours take more
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,72 @@
+#include "data/pair_batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+constexpr size_t kNamedOrigins = 3;
+
+void check(const Corpus& corpus, const SpecialTokens& special) {
+  require(corpus.sides() == 2, "pairs", "a corpus of {} sides, expected 2", corpus.sides());
+  const auto within = [](TokenId id, const TokenStore& side, std::string_view name) {
+    require(id.value >= 0 && id.value < side.vocabulary(), "pairs", "{} is {} in a vocabulary of {}", name, id.value,
+            side.vocabulary());
+  };
+  within(special.begin, corpus.target(), "the begin of a target");
+  within(special.end, corpus.target(), "the end of a target");
+  if (special.source_end) {
+    within(*special.source_end, corpus.source(), "the end of a source");
+  }
+}
+
+}  // namespace
+
+std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
+  return std::span(ids).subspan(static_cast<size_t>(segments.begin(s)), static_cast<size_t>(segments.length(s)));
+}
+
+SentenceLengths pair_lengths(const Corpus& corpus, const SpecialTokens& special) {
+  check(corpus, special);
+  const int64_t source_specials = special.source_end ? 1 : 0;
+  return [&corpus, source_specials](int64_t sentence) {
+    return SentenceRows{corpus.source().length(sentence) + source_specials, corpus.target().length(sentence) + 1};
+  };
+}
+
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SpecialTokens& special) {
+  check(corpus, special);
+  RaggedPairs pairs;
+  std::vector<int64_t> source_lengths, target_lengths;
+  for (const int64_t sentence : sentences) {
+    corpus.source().read(sentence, pairs.source.ids);
+    if (special.source_end) {
+      pairs.source.ids.push_back(special.source_end->value);
+    }
+    source_lengths.push_back(corpus.source().length(sentence) + (special.source_end ? 1 : 0));
+
+    pairs.target.ids.push_back(special.begin.value);
+    corpus.target().read(sentence, pairs.target.ids);
+    corpus.target().read(sentence, pairs.expected);
+    pairs.expected.push_back(special.end.value);
+    target_lengths.push_back(corpus.target().length(sentence) + 1);
+    pairs.origins.push_back(corpus.origin(sentence));
+  }
+  pairs.source.segments = Segments(source_lengths);
+  pairs.target.segments = Segments(target_lengths);
+  return pairs;
+}
+
+std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences) {
+  std::vector<std::string> places;
+  for (const int64_t sentence : sentences.first(std::min(sentences.size(), kNamedOrigins))) {
+    places.push_back(corpus.where(sentence));
+  }
+  const size_t more = sentences.size() - places.size();
+  return fmt::format("{}{}", fmt::join(places, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+}  // namespace heed

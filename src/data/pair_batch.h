@@ -1,0 +1,46 @@
+// A batch of a parallel corpus as a translation model takes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/strong.h"
+#include "data/batches.h"
+#include "data/corpus.h"
+#include "tensor/segments.h"
+
+namespace heed {
+
+// Sequences laid end to end.
+struct RaggedTokens {
+  std::vector<int32_t> ids;
+  Segments segments;
+
+  std::span<const int32_t> sequence(int64_t s) const;
+};
+
+// The ids around a sentence. The decoder is fed begin, t1 .. tn and expected to answer t1 .. tn, end.
+struct SpecialTokens {
+  TokenId begin, end;
+  std::optional<TokenId> source_end;  // after each source sentence, where a model wants one
+};
+
+struct RaggedPairs {
+  RaggedTokens source, target;    // the target as fed in, shifted right
+  std::vector<int32_t> expected;  // one for each row of the target
+  std::vector<LineOrigin> origins;
+};
+
+// The rows that a pair will take, for BatchStream. The corpus must outlive it.
+SentenceLengths pair_lengths(const Corpus& corpus, const SpecialTokens& special);
+
+// ShapeError for a special token outside its vocabulary, or a corpus of other than two sides.
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SpecialTokens& special);
+
+// Where a batch's sentences come from, for messages: "a.de:3 | a.en:3, a.de:7 | a.en:7 and 126 more".
+std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences);
+
+}  // namespace heed

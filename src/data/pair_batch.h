@@ -36,6 +36,7 @@ struct RaggedPairs {
 
 // The rows that a pair will take, for BatchStream. The corpus must outlive it.
 SentenceLengths pair_lengths(const Corpus& corpus, const SpecialTokens& special);
+SentenceLengths pair_lengths(Corpus&& corpus, const SpecialTokens& special) = delete;
 
 // ShapeError for a special token outside its vocabulary, or a corpus of other than two sides.
 RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SpecialTokens& special);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "base/random.h"
 #include "data/data_testing.h"
 
 namespace heed {
@@ -215,32 +214,6 @@ TEST_F(CorpusOf, OtherTokensHasAnotherFingerprint) {
   EXPECT_NE(print("1 2\n3\n"), print("1\n2 3\n"));
   EXPECT_NE(print("1 2\n3\n"), print("3\n1 2\n"));
   EXPECT_NE(print("0\n"), print("0\n0\n"));
-}
-
-TEST_F(CorpusOf, AnyThreadsAndAnyStoreIsTheSame) {
-  const RandomKey key{9};
-  std::string source, target;
-  for (uint64_t i = 0; i < 10'000; ++i) {
-    for (uint64_t words = key.derive(i).bits % 6; words > 0; --words) {
-      source += fmt::format("{} ", i % 1000);
-      target += fmt::format("{} ", words);
-    }
-    source += "\n";
-    target += "\n";
-  }
-  const std::vector<CorpusSide> sides{side({put_gzip("s", source)}), side({put("t", target)})};
-  ThreadPool one(1), three(3);
-  const Corpus first = read_corpus(sides, {}, one);
-  const Corpus second = read_corpus(sides, {}, three, {.memory_bytes = 1000, .folder = folder_});
-  EXPECT_TRUE(second.source().spilled());
-  ASSERT_EQ(first.size(), second.size());
-  EXPECT_EQ(first.fingerprint(), second.fingerprint());
-  EXPECT_EQ(first.report().text(), second.report().text());
-  for (int64_t i = 0; i < first.size(); ++i) {
-    ASSERT_EQ(ids(first.source(), i), ids(second.source(), i));
-    ASSERT_EQ(ids(first.target(), i), ids(second.target(), i));
-    ASSERT_EQ(first.origin(i), second.origin(i));
-  }
 }
 
 TEST_F(CorpusOf, AnEncoderThatFailsEndsWithItsError) {

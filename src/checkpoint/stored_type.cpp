@@ -59,6 +59,7 @@ std::optional<StoredType> find_stored_type(std::string_view name) {
 
 std::string stored_type_names() {
   std::vector<std::string_view> names;
+  names.reserve(kRows.size());
   for (const Row& row : kRows) {
     names.push_back(row.name);
   }

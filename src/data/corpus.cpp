@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include "base/errors.h"
@@ -114,11 +113,12 @@ class CorpusBuilder {
     if (ended < readers.size()) {
       count_rest(readers);
     }
-    for (LineReader& reader : readers) {
-      require<FormatError>(reader.line_number() > 0 || rules_.empty_file == Handling::skip, reader.path().string(),
+    const auto is_empty = [](const LineReader& reader) { return reader.line_number() == 0; };
+    for (const LineReader& reader : readers) {
+      require<FormatError>(!is_empty(reader) || rules_.empty_file == Handling::skip, reader.path().string(),
                            "the file has no lines");
     }
-    report().empty_files += std::ranges::min(readers | std::views::transform(&LineReader::line_number)) == 0 ? 1 : 0;
+    report().empty_files += std::ranges::any_of(readers, is_empty) ? 1 : 0;
     return false;
   }
 

@@ -66,7 +66,7 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
-void LineReader::check(std::string& line) {
+void LineReader::check(const std::string& line) const {
   const auto invalid = find_invalid_utf8(line);
   require<FormatError>(!invalid, where(), "byte {} of the line is not UTF-8", invalid.value_or(0) + 1);
   const size_t nul = line.find('\0');

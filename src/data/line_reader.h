@@ -37,7 +37,7 @@ class LineReader {
  private:
   enum class End : uint8_t { newline, file };
   End gather(std::string& line);
-  void check(std::string& line);
+  void check(const std::string& line) const;
 
   ByteStream bytes_;
   LineRules rules_;

@@ -8,6 +8,7 @@ class App;
 namespace heed::cli {
 
 void add_bench(CLI::App& app);
+void add_bleu(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_tokenizer(CLI::App& app);
 

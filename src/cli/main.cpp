@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", heed::version());
   app.require_subcommand(1);
   heed::cli::add_bench(app);
+  heed::cli::add_bleu(app);
   heed::cli::add_inspect(app);
   heed::cli::add_tokenizer(app);
   refuse_empty_numbers(app);

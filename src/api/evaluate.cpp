@@ -1,0 +1,129 @@
+#include "heed/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "base/files.h"
+#include "eval/bleu.h"
+#include "eval/bootstrap.h"
+#include "eval/chrf.h"
+#include "heed/version.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kHypotheses = "hypotheses";
+constexpr int64_t kMostSamples = 1'000'000;
+
+// Lines end with a line feed, before which a carriage return goes; the last line need not end.
+std::vector<std::string> lines_of(std::string_view text, std::string_view name) {
+  if (const std::optional<size_t> invalid = find_invalid_utf8(text)) {
+    fail<FormatError>(fmt::format("{}:{}", name, 1 + std::ranges::count(text.substr(0, *invalid), '\n')),
+                      "not UTF-8 (byte {} of the text)", *invalid);
+  }
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) {
+      line.remove_suffix(1);
+    }
+    lines.emplace_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::vector<std::string> read_lines(const std::string& path, size_t expected) {
+  std::vector<std::string> lines = lines_of(read_file(path), path);
+  require<FormatError>(lines.size() == expected, path, "{} lines, but {} lines of {}", lines.size(), expected,
+                       kHypotheses);
+  return lines;
+}
+
+// "1", or "var" where blank lines leave some sentences fewer references than others.
+std::string reference_count(const std::vector<std::vector<std::string>>& references) {
+  const size_t first = references_of(references, 0).size();
+  for (size_t i = 1; i < references.front().size(); ++i) {
+    if (references_of(references, i).size() != first) {
+      return "var";
+    }
+  }
+  return std::to_string(first);
+}
+
+struct Systems {
+  std::vector<std::string> hypotheses, baseline;
+  std::vector<std::vector<std::string>> references;
+};
+
+// Scores with one metric: `statistics_of` some lines, `score` of their sum.
+template <class StatisticsOf, class Score>
+auto score_with(std::string_view metric, const Systems& systems, const TranslationScoreOptions& options,
+                std::vector<PairedComparison>& comparisons, StatisticsOf statistics_of, Score score) {
+  const auto statistics = statistics_of(systems.hypotheses);
+  using Statistics = typename decltype(statistics)::value_type;
+  if (!options.baseline.empty()) {
+    const std::vector<Statistics> baseline = statistics_of(systems.baseline);
+    const BootstrapSamples samples{statistics.size(), options.samples, options.seed};
+    const PairedScores paired = paired_bootstrap<Statistics>(statistics, baseline, samples, score);
+    const Interval of_system = interval_of(paired.samples_a), of_baseline = interval_of(paired.samples_b);
+    comparisons.push_back({.metric = std::string(metric),
+                           .system = {paired.a, of_system.mean, of_system.low, of_system.high},
+                           .baseline = {paired.b, of_baseline.mean, of_baseline.low, of_baseline.high},
+                           .p_value = paired.p_value()});
+  }
+  return sum_of(statistics);
+}
+
+std::string signature(const std::string& head, std::string_view metric) {
+  return fmt::format("{}|{}|version:heed-{}", head, metric, version());
+}
+
+}  // namespace
+
+TranslationScores score_translations(std::string_view hypotheses, const TranslationScoreOptions& options) {
+  require<ConfigError>(!options.references.empty(), "bleu", "no references");
+  require<ConfigError>(options.samples >= 1 && options.samples <= kMostSamples, "bleu", "{} samples, expected 1 to {}",
+                       options.samples, kMostSamples);
+  Systems systems;
+  systems.hypotheses = lines_of(hypotheses, kHypotheses);
+  const size_t sentences = systems.hypotheses.size();
+  for (const std::string& path : options.references) {
+    systems.references.push_back(read_lines(path, sentences));
+  }
+  const bool paired = !options.baseline.empty();
+  if (paired) {
+    systems.baseline = read_lines(options.baseline, sentences);
+  }
+  require<FormatError>(sentences > 0, kHypotheses, "no lines");
+
+  const Case letters = options.letters == Letters::lower_case ? Case::lower : Case::mixed;
+  TranslationScores scores;
+  scores.sentences = static_cast<int64_t>(sentences);
+  const auto bleu_of = [&](Lines lines) { return bleu_statistics(lines, systems.references, letters); };
+  const BleuScore of_bleu = bleu(score_with("BLEU", systems, options, scores.comparisons, bleu_of,
+                                            [](const BleuStatistics& s) { return bleu(s).score; }));
+  const auto score_chrf = [&](std::string_view name, WordOrder words) {
+    const auto statistics_of = [&](Lines lines) { return chrf_statistics(lines, systems.references, words, letters); };
+    return chrf(score_with(name, systems, options, scores.comparisons, statistics_of,
+                           [](const ChrfStatistics& s) { return chrf(s); }));
+  };
+  scores.precisions = of_bleu.precisions;
+  scores.brevity_penalty = of_bleu.brevity_penalty;
+  scores.hypothesis_length = of_bleu.hypothesis_length;
+  scores.reference_length = of_bleu.reference_length;
+
+  const std::string head = fmt::format("nrefs:{}{}|case:{}", reference_count(systems.references),
+                                       paired ? fmt::format("|bs:{}|seed:{}", options.samples, options.seed) : "",
+                                       letters == Case::lower ? "lc" : "mixed");
+  scores.bleu = {of_bleu.score, signature(head, "eff:no|tok:13a|smooth:exp")};
+  scores.chrf2 = {score_chrf("chrF2", WordOrder::none), signature(head, "eff:yes|nc:6|nw:0|space:no")};
+  scores.chrf2pp = {score_chrf("chrF2++", WordOrder::two), signature(head, "eff:yes|nc:6|nw:2|space:no")};
+  return scores;
+}
+
+}  // namespace heed

@@ -1,0 +1,69 @@
+// BLEU (Papineni et al., 2002) as sacreBLEU computes it: 13a tokenization, orders 1 to 4, exponential smoothing.
+//   BLEU = BP exp(mean of log p_n)     BP = min(1, exp(1 - r / c))
+//   p_n  = 100 matches_n / totals_n, or where nothing matches 100 / (2^k totals_n), for the k-th such order
+// A hypothesis's n-gram matches at most as often as it stands in that one of its references which has most of it; r sums
+// the references' lengths that are closest to the hypotheses', the shorter of two; c sums the hypotheses' lengths.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eval/words.h"
+
+namespace heed {
+
+inline constexpr size_t kBleuOrder = 4;
+
+// What BLEU needs to know of a sentence, and by addition of a corpus.
+struct BleuStatistics {
+  int64_t hypothesis_length = 0, reference_length = 0;  // words; of the closest reference
+  std::array<int64_t, kBleuOrder> matches{}, totals{};  // n-grams
+
+  BleuStatistics& operator+=(const BleuStatistics& other);
+  bool operator==(const BleuStatistics&) const = default;
+};
+
+struct BleuScore {
+  double score = 0.0;                           // 0 to 100
+  std::array<double, kBleuOrder> precisions{};  // in percent, smoothed
+  double brevity_penalty = 1.0;
+  int64_t hypothesis_length = 0, reference_length = 0;
+};
+
+// Sentences against their references; references[k] holds reference k of every sentence. Blank references do not count
+// where a sentence has another. ShapeError when there is no reference or the numbers of lines differ; FormatError for text
+// that is not UTF-8.
+using Lines = std::span<const std::string>;
+using References = std::span<const std::vector<std::string>>;
+
+BleuStatistics bleu_statistics(std::string_view hypothesis, Lines references, Case letters);
+std::vector<BleuStatistics> bleu_statistics(Lines hypotheses, References references, Case letters);
+
+// Adds up the statistics of sentences to those of their corpus.
+template <class Statistics>
+Statistics sum_of(const std::vector<Statistics>& sentences) {
+  Statistics sum;
+  for (const Statistics& sentence : sentences) {
+    sum += sentence;
+  }
+  return sum;
+}
+
+// A corpus's score. All orders count, so a text without four words scores 0.
+BleuScore bleu(const BleuStatistics& statistics);
+BleuScore bleu(Lines hypotheses, References references, Case letters);
+
+// A sentence's score, over the orders that the hypothesis is long enough for.
+BleuScore sentence_bleu(const BleuStatistics& statistics);
+
+// ShapeError as above.
+void require_same_lines(Lines hypotheses, References references, std::string_view where);
+
+// The references of one sentence that count; an empty one where all are blank.
+std::vector<std::string> references_of(References references, size_t sentence);
+
+}  // namespace heed

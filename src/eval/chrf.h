@@ -1,0 +1,42 @@
+// chrF (Popovic, 2015) and chrF++ (2017) as sacreBLEU computes them.
+//   chrF = 100 (1 + b^2) P R / (b^2 P + R),  b = 2
+// P and R average, over the orders that both sides are long enough for, the share of the hypothesis's and the reference's
+// n-grams that match: characters without white space, orders 1 to 6; for chrF++ also words, orders 1 and 2. Of several
+// references each sentence counts the one that gives it the best score.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "eval/bleu.h"
+#include "eval/words.h"
+
+namespace heed {
+
+enum class WordOrder : uint8_t { none = 0, two = 2 };  // chrF2, chrF2++
+
+inline constexpr size_t kCharacterOrder = 6, kLongestWordOrder = 2;
+
+// What chrF needs to know of a sentence, and by addition of a corpus: characters first, then words, which stay 0 without.
+struct ChrfStatistics {
+  struct Order {
+    int64_t hypothesis = 0, reference = 0, matches = 0;  // n-grams; hypothesis is 0 where the reference has none
+    bool operator==(const Order&) const = default;
+  };
+  std::array<Order, kCharacterOrder + kLongestWordOrder> orders{};
+
+  ChrfStatistics& operator+=(const ChrfStatistics& other);
+  bool operator==(const ChrfStatistics&) const = default;
+};
+
+// As for BLEU.
+ChrfStatistics chrf_statistics(std::string_view hypothesis, Lines references, WordOrder words, Case letters);
+std::vector<ChrfStatistics> chrf_statistics(Lines hypotheses, References references, WordOrder words, Case letters);
+
+// 0 to 100, of a sentence or a corpus.
+double chrf(const ChrfStatistics& statistics);
+double chrf(Lines hypotheses, References references, WordOrder words, Case letters);
+
+}  // namespace heed

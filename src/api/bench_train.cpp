@@ -39,10 +39,9 @@ const std::vector<BenchShape>& shapes() {
 const BenchShape& shape_named(const std::string& name) {
   const auto it = std::ranges::find(shapes(), name, &BenchShape::name);
   if (it == shapes().end()) {
-    const std::string near = nearest(name, train_bench_shapes());
+    const std::vector<std::string> names = train_bench_shapes();
     fail<ConfigError>("bench", "there is no shape '{}'{}; the shapes are {}", name,
-                      near.empty() ? "" : fmt::format(", did you mean '{}'?", near),
-                      fmt::join(train_bench_shapes(), ", "));
+                      suggest_name(name, {names.begin(), names.end()}), fmt::join(names, ", "));
   }
   return *it;
 }

@@ -7,11 +7,9 @@
 #include <string_view>
 
 #include "data/line_reader.h"
+#include "text/tokenizer.h"
 
 namespace heed {
-
-// A sentence of more tokens than allowed.
-enum class TooLong : uint8_t { drop, truncate, refuse };
 
 // Anything else that is wrong with a line or a file: leave it out and count it, or end with its place.
 enum class Handling : uint8_t { skip, refuse };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kNamedOrigins = 3;
 
-void check(const Corpus& corpus, const SpecialTokens& special) {
+void check(const Corpus& corpus, const SentenceMarks& special) {
   require(corpus.sides() == 2, "pairs", "a corpus of {} sides, expected 2", corpus.sides());
   const auto within = [](TokenId id, const TokenStore& side, std::string_view name) {
     require(id.value >= 0 && id.value < side.vocabulary(), "pairs", "{} is {} in a vocabulary of {}", name, id.value,
@@ -29,7 +29,7 @@ std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
   return std::span(ids).subspan(static_cast<size_t>(segments.begin(s)), static_cast<size_t>(segments.length(s)));
 }
 
-SentenceLengths pair_lengths(const Corpus& corpus, const SpecialTokens& special) {
+SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special) {
   check(corpus, special);
   const int64_t source_specials = special.source_end ? 1 : 0;
   return [&corpus, source_specials](int64_t sentence) {
@@ -37,7 +37,7 @@ SentenceLengths pair_lengths(const Corpus& corpus, const SpecialTokens& special)
   };
 }
 
-RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SpecialTokens& special) {
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special) {
   check(corpus, special);
   RaggedPairs pairs;
   std::vector<int64_t> source_lengths, target_lengths;

@@ -23,7 +23,7 @@ struct RaggedTokens {
 };
 
 // The ids around a sentence. The decoder is fed begin, t1 .. tn and expected to answer t1 .. tn, end.
-struct SpecialTokens {
+struct SentenceMarks {
   TokenId begin, end;
   std::optional<TokenId> source_end;  // after each source sentence, where a model wants one
 };
@@ -35,11 +35,11 @@ struct RaggedPairs {
 };
 
 // The rows that a pair will take, for BatchStream. The corpus must outlive it.
-SentenceLengths pair_lengths(const Corpus& corpus, const SpecialTokens& special);
-SentenceLengths pair_lengths(Corpus&& corpus, const SpecialTokens& special) = delete;
+SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special);
+SentenceLengths pair_lengths(Corpus&& corpus, const SentenceMarks& special) = delete;
 
 // ShapeError for a special token outside its vocabulary, or a corpus of other than two sides.
-RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SpecialTokens& special);
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special);
 
 // Where a batch's sentences come from, for messages: "a.de:3 | a.en:3, a.de:7 | a.en:7 and 126 more".
 std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences);

@@ -12,12 +12,12 @@ namespace {
 
 enum class Orders : uint8_t { all, reached };
 
-bool is_blank(std::string_view line) { return split_words(line).empty(); }
+bool is_blank(std::string_view line) { return split_at_white_space(line).empty(); }
 
 std::vector<uint32_t> numbered_13a(std::string_view text, Case letters, std::vector<std::string>& texts,
                                    WordNumbers& numbers) {
   texts.push_back(tokenize_13a(in_case(text, letters)));
-  return numbers(split_words(texts.back()));
+  return numbers(split_at_white_space(texts.back()));
 }
 
 int64_t closest_length(int64_t length, std::span<const int64_t> candidates) {

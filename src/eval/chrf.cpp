@@ -22,7 +22,7 @@ Side side_of(const std::string& text, WordOrder words, WordNumbers& numbers) {
   Side side;
   std::string dense;
   dense.reserve(text.size());
-  for (const std::string_view word : split_words(text)) {
+  for (const std::string_view word : split_at_white_space(text)) {
     dense.append(word);
   }
   const std::u32string code_points = to_code_points(dense);

@@ -81,7 +81,7 @@ std::string in_case(std::string_view text, Case letters) {
   return letters == Case::lower ? to_lower_case(text) : std::string(text);
 }
 
-std::vector<std::string_view> split_words(std::string_view text) {
+std::vector<std::string_view> split_at_white_space(std::string_view text) {
   std::vector<std::string_view> words;
   size_t start = 0;
   for (size_t i = 0; i < text.size();) {
@@ -137,7 +137,7 @@ std::string tokenize_13a(std::string_view line) {
 
 std::vector<std::string_view> split_punctuation(std::string_view text) {
   std::vector<std::string_view> pieces;
-  for (const std::string_view word : split_words(text)) {
+  for (const std::string_view word : split_at_white_space(text)) {
     if (word.size() > 1 && is_punctuation(word.back())) {
       pieces.push_back(word.substr(0, word.size() - 1));
       pieces.push_back(word.substr(word.size() - 1));

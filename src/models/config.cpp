@@ -1,15 +1,10 @@
 #include "models/config.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "base/files.h"
 #include "models/config_keys.h"
 
 namespace heed {
@@ -44,65 +39,6 @@ double estimated_elements(const ModelConfig& config) {
 
 void check_probability(std::string_view name, Probability p) {
   check(p.value >= 0.0F && p.value < 1.0F, "{} is {}, expected at least 0 and below 1", name, p.value);
-}
-
-[[noreturn]] void fail_unknown_key(const std::string& where, std::string_view key,
-                                   const std::vector<std::string>& known) {
-  const std::string near = nearest(key, known);
-  fail<ConfigError>(where, "unknown key '{}'{}", key, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
-}
-
-std::string position_of(std::string_view name, const toml::node& node) {
-  return fmt::format("{}:{}", name, node.source().begin.line);
-}
-
-void set_key(ModelConfig& config, const ConfigKey& key, const toml::node& node, const std::string& where) {
-  constexpr std::array kTypeNames{"an integer", "a number", "a string", "true or false"};
-  const auto expect = [&](bool right) {
-    require<ConfigError>(right, where, "{} must be {}", key.name, kTypeNames[static_cast<size_t>(key.type)]);
-  };
-  switch (key.type) {
-    case ConfigKey::Type::integer:
-      expect(node.is_integer());
-      return key.set(config, where, node.value<int64_t>().value(), 0.0, "");
-    case ConfigKey::Type::number:
-      expect(node.is_number());
-      return key.set(config, where, 0, node.value<double>().value(), "");
-    case ConfigKey::Type::text:
-      expect(node.is_string());
-      return key.set(config, where, 0, 0.0, node.value<std::string>().value());
-    case ConfigKey::Type::boolean:
-      expect(node.is_boolean());
-      return key.set(config, where, node.value<bool>().value() ? 1 : 0, 0.0, "");
-  }
-}
-
-ModelConfig from_table(const toml::table& root, std::string_view name) {
-  for (const auto& [key, node] : root) {
-    if (key.str() != "model" && key.str() != "description") {
-      fail_unknown_key(position_of(name, node), key.str(), {"model", "description"});
-    }
-  }
-  const toml::table* const model = root["model"].as_table();
-  require<ConfigError>(model != nullptr, name, "there is no [model] table");
-  std::vector<std::string> known;
-  for (const ConfigKey& key : model_config_keys()) {
-    known.push_back(key.name);
-  }
-  ModelConfig config;
-  for (const auto& [key, node] : *model) {
-    const auto it = std::ranges::find(model_config_keys(), key.str(), &ConfigKey::name);
-    if (it == model_config_keys().end()) {
-      fail_unknown_key(position_of(name, node), key.str(), known);
-    }
-    set_key(config, *it, node, position_of(name, node));
-  }
-  try {
-    config.validate();
-  } catch (const ConfigError& error) {
-    fail<ConfigError>(name, "{}", error.what());
-  }
-  return config;
 }
 
 }  // namespace
@@ -147,27 +83,25 @@ void ModelConfig::validate() const {
         init_deviation);
 }
 
-ModelConfig parse_model_config(std::string_view toml_text, std::string_view name) {
+ModelConfig parse_model_config(std::string_view toml, std::string_view name) {
+  ModelConfig config;
+  const std::array tables{model_settings(config)};
+  require<ConfigError>(!read_settings(toml, name, tables).empty(), name, "there is no [model] table");
   try {
-    return from_table(toml::parse(toml_text, name), name);
-  } catch (const toml::parse_error& error) {
-    fail<FormatError>(fmt::format("{}:{}", name, error.source().begin.line), "{}", error.description());
+    config.validate();
+  } catch (const ConfigError& error) {
+    fail<ConfigError>(name, "{}", error.what());
   }
+  return config;
 }
 
-ModelConfig read_model_config(const std::string& path) {
-  require<IoError>(!std::filesystem::is_directory(path), path, "is a directory, expected a recipe file");
-  std::ifstream file(path, std::ios::binary);
-  require<IoError>(file.is_open(), path, "cannot be opened: {}", std::generic_category().message(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_model_config(text.str(), path);
-}
+ModelConfig read_model_config(const std::string& path) { return parse_model_config(read_file(path), path); }
 
 std::string describe(const ModelConfig& config) {
+  ModelConfig copy = config;
   std::string text;
-  for (const ConfigKey& key : model_config_keys()) {
-    text += fmt::format("{} = {}\n", key.name, key.show(config));
+  for (const Setting& setting : model_settings(copy).settings) {
+    text += fmt::format("{} = {}\n", setting.name, setting.show());
   }
   return text;
 }

@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "text/names.h"
+#include "base/names.h"
 #include "text/unicode.h"
 
 namespace heed {

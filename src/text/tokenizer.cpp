@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/files.h"
-#include "text/names.h"
+#include "base/names.h"
 #include "text/sentencepiece_tokenizer.h"
 #include "text/unicode.h"
 #include "text/vocabulary_tokenizer.h"

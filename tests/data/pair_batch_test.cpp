@@ -16,8 +16,8 @@ class Pairs : public InFolder {
     return read_corpus({{{put("s", source)}, encode_words, 100}, {{put("t", target)}, encode_words, 90, 0}}, {}, pool);
   }
 
-  static constexpr SpecialTokens kSpecial{TokenId(1), TokenId(2), {}};
-  static constexpr SpecialTokens kWithSourceEnd{TokenId(1), TokenId(2), TokenId(3)};
+  static constexpr SentenceMarks kSpecial{TokenId(1), TokenId(2), {}};
+  static constexpr SentenceMarks kWithSourceEnd{TokenId(1), TokenId(2), TokenId(3)};
 };
 
 TEST_F(Pairs, AreShiftedAgainstWhatIsExpected) {
@@ -57,7 +57,7 @@ TEST_F(Pairs, ExpectWhatIsFedNext) {
 
 TEST_F(Pairs, TakeTheRowsThatWereForetold) {
   const Corpus three = corpus();
-  for (const SpecialTokens& special : {kSpecial, kWithSourceEnd}) {
+  for (const SentenceMarks& special : {kSpecial, kWithSourceEnd}) {
     const SentenceLengths lengths = pair_lengths(three, special);
     for (int64_t s = 0; s < three.size(); ++s) {
       const RaggedPairs pairs = make_pairs(three, std::vector{s}, special);
@@ -76,9 +76,9 @@ TEST_F(Pairs, TellWhereTheyComeFrom) {
             fmt::format("{}, {}, {} and 1 more", place(5), place(1), place(3)));
 }
 
-TEST_F(Pairs, RefuseSpecialTokensOutsideTheVocabulary) {
+TEST_F(Pairs, RefuseSentenceMarksOutsideTheVocabulary) {
   const Corpus three = corpus();
-  const auto refusal = [&](const SpecialTokens& special) {
+  const auto refusal = [&](const SentenceMarks& special) {
     return message_of<ShapeError>([&] { make_pairs(three, std::vector<int64_t>{0}, special); });
   };
   EXPECT_EQ(refusal({TokenId(90), TokenId(2), {}}), "pairs: the begin of a target is 90 in a vocabulary of 90");

@@ -14,24 +14,24 @@ using testing::IsEmpty;
 std::string tokens(std::string_view text) {
   const std::string tokenized = tokenize_13a(text);
   std::string joined;
-  for (const std::string_view word : split_words(tokenized)) {
+  for (const std::string_view word : split_at_white_space(tokenized)) {
     joined.append(joined.empty() ? "" : "|").append(word);
   }
   return joined;
 }
 
 TEST(Words, AreCutAtUnicodeWhiteSpace) {
-  EXPECT_THAT(split_words(" a\tb\n\nc "), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(split_words("a\u00a0b\u1680c\u2000d\u200ae\u2028f\u2029g\u202fh\u205fi\u3000j\u0085k"),
+  EXPECT_THAT(split_at_white_space(" a\tb\n\nc "), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(split_at_white_space("a\u00a0b\u1680c\u2000d\u200ae\u2028f\u2029g\u202fh\u205fi\u3000j\u0085k"),
               ElementsAre("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"));
-  EXPECT_THAT(split_words("a\x1c"
-                          "b\x1f"
-                          "c\x0b"
-                          "d\x0c"
-                          "e"),
+  EXPECT_THAT(split_at_white_space("a\x1c"
+                                   "b\x1f"
+                                   "c\x0b"
+                                   "d\x0c"
+                                   "e"),
               ElementsAre("a", "b", "c", "d", "e"));
-  EXPECT_THAT(split_words(" \u3000\n"), IsEmpty());
-  EXPECT_THAT(split_words(""), IsEmpty());
+  EXPECT_THAT(split_at_white_space(" \u3000\n"), IsEmpty());
+  EXPECT_THAT(split_at_white_space(""), IsEmpty());
 }
 
 TEST(Words, AreNotCutAtWhatOnlyLooksWhite) {
@@ -41,7 +41,7 @@ TEST(Words, AreNotCutAtWhatOnlyLooksWhite) {
         "a\x1b"
         "b",
         "\u2003x"}) {
-    EXPECT_EQ(split_words(text).size(), 1U) << text;
+    EXPECT_EQ(split_at_white_space(text).size(), 1U) << text;
   }
 }
 

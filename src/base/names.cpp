@@ -1,4 +1,4 @@
-#include "text/names.h"
+#include "base/names.h"
 
 #include <numeric>
 

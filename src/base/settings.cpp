@@ -1,0 +1,200 @@
+#include "base/settings.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kDescription = "description";
+
+template <class Value>
+Setting plain(std::string name, SettingType type, Value& value, std::function<std::string()> show) {
+  return {std::move(name), type,
+          [&value](const std::string&, const SettingValue& found) { value = std::get<Value>(found); }, std::move(show)};
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+std::string quoted(const std::vector<std::string>& texts) {
+  std::vector<std::string> items;
+  std::ranges::transform(texts, std::back_inserter(items), [](const std::string& text) { return quoted(text); });
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+// A number that TOML reads as one with a fraction.
+std::string with_point(double value) {
+  const std::string text = fmt::format("{}", value);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+
+// What the node holds, if that is of the type.
+std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
+  switch (type) {
+    case SettingType::integer:
+      return node.is_integer() ? std::optional<SettingValue>(*node.value<int64_t>()) : std::nullopt;
+    case SettingType::number:
+      return node.is_number() ? std::optional<SettingValue>(*node.value<double>()) : std::nullopt;
+    case SettingType::flag:
+      return node.is_boolean() ? std::optional<SettingValue>(*node.value<bool>()) : std::nullopt;
+    case SettingType::text:
+      return node.is_string() ? std::optional<SettingValue>(*node.value<std::string>()) : std::nullopt;
+    case SettingType::list:
+      break;
+  }
+  std::vector<std::string> texts;
+  if (const toml::array* const array = node.as_array()) {
+    for (const toml::node& item : *array) {
+      if (!item.is_string()) {
+        return std::nullopt;
+      }
+      texts.push_back(*item.value<std::string>());
+    }
+    return texts;
+  }
+  if (!node.is_string()) {
+    return std::nullopt;
+  }
+  texts.push_back(*node.value<std::string>());
+  return texts;
+}
+
+void set_value(const Setting& setting, const toml::node& node, const std::string& where) {
+  constexpr std::array kTypeNames{"an integer", "a number", "true or false", "a string", "a list of strings"};
+  const std::optional<SettingValue> value = value_of(node, setting.type);
+  require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name,
+                       kTypeNames[static_cast<size_t>(setting.type)]);
+  setting.set(where, *value);
+}
+
+template <class Named>
+const Named& named(std::span<const Named> all, std::string_view name, const std::string& where, std::string_view what) {
+  const auto it = std::ranges::find(all, name, &Named::name);
+  if (it == all.end()) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(all, std::back_inserter(names), [](const Named& one) { return std::string_view(one.name); });
+    fail<ConfigError>(where, "unknown {} '{}'{}", what, name, suggest_name(name, names));
+  }
+  return *it;
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) {
+      parts.emplace_back(text.substr(begin, end - begin));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// One value in TOML, or nothing.
+std::optional<toml::table> parse_value(const std::string& text) {
+  try {
+    toml::table table = toml::parse(fmt::format("value = {}", text));
+    return table.size() == 1 ? std::optional(std::move(table)) : std::nullopt;
+  } catch (const toml::parse_error&) {
+    return std::nullopt;
+  }
+}
+
+// The value as TOML, or, where it is none of the right type, as plain text.
+void set_from_text(const Setting& setting, const std::string& text, const std::string& where) {
+  const bool may_be_plain = setting.type == SettingType::text || setting.type == SettingType::list;
+  const std::optional<toml::table> table = parse_value(text);
+  if (table && (!may_be_plain || value_of(*table->get("value"), setting.type))) {
+    return set_value(setting, *table->get("value"), where);
+  }
+  require<ConfigError>(may_be_plain, where, "{} is '{}', which is no value", setting.name, text);
+  if (setting.type == SettingType::list) {
+    setting.set(where, split_at_commas(text));
+  } else {
+    setting.set(where, text);
+  }
+}
+
+}  // namespace
+
+Setting setting(std::string name, int64_t& value) {
+  return plain(std::move(name), SettingType::integer, value, [&value] { return fmt::format("{}", value); });
+}
+Setting setting(std::string name, double& value) {
+  return plain(std::move(name), SettingType::number, value, [&value] { return with_point(value); });
+}
+Setting setting(std::string name, bool& value) {
+  return plain(std::move(name), SettingType::flag, value, [&value] { return value ? "true" : "false"; });
+}
+Setting setting(std::string name, std::string& value) {
+  return plain(std::move(name), SettingType::text, value, [&value] { return quoted(value); });
+}
+Setting setting(std::string name, std::vector<std::string>& value) {
+  return plain(std::move(name), SettingType::list, value, [&value] { return quoted(value); });
+}
+
+std::vector<std::string> read_settings(std::string_view text, std::string_view file,
+                                       std::span<const SettingTable> tables) {
+  std::vector<std::string> present;
+  toml::table root;
+  try {
+    root = toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    fail<FormatError>(fmt::format("{}:{}", file, error.source().begin.line), "{}", error.description());
+  }
+  const auto where = [&](const toml::node& node) { return fmt::format("{}:{}", file, node.source().begin.line); };
+  for (const auto& [table_name, node] : root) {
+    if (table_name.str() == kDescription) {
+      continue;
+    }
+    const SettingTable& table = named(tables, table_name.str(), where(node), "key");
+    require<ConfigError>(node.is_table(), where(node), "{} must be a table, [{}]", table.name, table.name);
+    for (const auto& [name, value] : *node.as_table()) {
+      set_value(named(std::span<const Setting>(table.settings), name.str(), where(value), "key"), value, where(value));
+    }
+    present.push_back(table.name);
+  }
+  return present;
+}
+
+void override_setting(std::string_view assignment, std::span<const SettingTable> tables) {
+  const std::string where = fmt::format("--set {}", assignment);
+  const size_t equals = assignment.find('=');
+  const size_t dot = assignment.substr(0, equals).find('.');
+  require<ConfigError>(equals != std::string_view::npos && dot != std::string_view::npos, where,
+                       "expected table.key=value");
+  const SettingTable& table = named(tables, assignment.substr(0, dot), where, "table");
+  const std::span<const Setting> settings(table.settings);
+  set_from_text(named(settings, assignment.substr(dot + 1, equals - dot - 1), where, "key"),
+                std::string(assignment.substr(equals + 1)), where);
+}
+
+std::string show_settings(std::span<const SettingTable> tables) {
+  std::string text;
+  for (const SettingTable& table : tables) {
+    text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", table.name);
+    for (const Setting& setting : table.settings) {
+      text += fmt::format("{} = {}\n", setting.name, setting.show());
+    }
+  }
+  return text;
+}
+
+}  // namespace heed

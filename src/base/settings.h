@@ -1,0 +1,73 @@
+// Settings of a run: values by name, in tables of a TOML file, and from "table.name=value" on a command line.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/names.h"
+
+namespace heed {
+
+using SettingValue = std::variant<int64_t, double, bool, std::string, std::vector<std::string>>;
+enum class SettingType : uint8_t { integer, number, flag, text, list };  // list: of texts
+
+// One value of a configuration that outlives it.
+struct Setting {
+  std::string name;
+  SettingType type = SettingType::text;
+  std::function<void(const std::string& where, const SettingValue& value)> set;
+  std::function<std::string()> show;  // as TOML
+};
+
+Setting setting(std::string name, int64_t& value);
+Setting setting(std::string name, double& value);
+Setting setting(std::string name, bool& value);
+Setting setting(std::string name, std::string& value);
+Setting setting(std::string name, std::vector<std::string>& value);
+
+template <class Value>
+using ValueNames = std::vector<std::pair<std::string_view, Value>>;
+
+// A value out of a few, by name.
+template <class Value>
+Setting choice(std::string name, Value& value, ValueNames<Value> names) {
+  const auto set = [&value, names, name](const std::string& where, const SettingValue& found) {
+    value = value_named(where + ": " + name, std::get<std::string>(found), names);
+  };
+  const auto show = [&value, names] {
+    return fmt::format("\"{}\"", std::ranges::find(names, value, &std::pair<std::string_view, Value>::second)->first);
+  };
+  return {std::move(name), SettingType::text, set, show};
+}
+
+// An enumeration of two, of which one is said as true.
+template <class Value>
+Setting flag(std::string name, Value& value, Value off, Value on) {
+  return {std::move(name), SettingType::flag,
+          [=, &value](const std::string&, const SettingValue& found) { value = std::get<bool>(found) ? on : off; },
+          [=, &value] { return value == on ? "true" : "false"; }};
+}
+
+struct SettingTable {
+  std::string name;
+  std::vector<Setting> settings;
+};
+
+// Sets what a TOML text holds, and returns the names of the tables that it has. ConfigError, with file and line, for an unknown table or key (the nearest valid one is
+// named) and for a value of the wrong type; FormatError for what is not TOML. A top-level `description` is ignored.
+std::vector<std::string> read_settings(std::string_view toml, std::string_view file,
+                                       std::span<const SettingTable> tables);
+
+// Sets one value from "table.name=value". A text may go without quotes, a list is separated by commas or an array.
+void override_setting(std::string_view assignment, std::span<const SettingTable> tables);
+
+// All values as TOML, which read_settings() reads back.
+std::string show_settings(std::span<const SettingTable> tables);
+
+}  // namespace heed

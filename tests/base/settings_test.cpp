@@ -1,0 +1,112 @@
+#include "base/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace heed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+enum class Colour : uint8_t { red, green };
+enum class Light : uint8_t { off, on };
+
+struct Sample {
+  int64_t count = 1;
+  double rate = 0.5;
+  bool loud = false;
+  std::string name = "x";
+  std::vector<std::string> files;
+  Colour colour = Colour::red;
+  Light light = Light::off;
+
+  std::array<SettingTable, 1> tables() {
+    return {
+        {{"sample",
+          {setting("count", count), setting("rate", rate), setting("loud", loud), setting("name", name),
+           setting("files", files), choice<Colour>("colour", colour, {{"red", Colour::red}, {"green", Colour::green}}),
+           flag("light", light, Light::off, Light::on)}}}};
+  }
+};
+
+template <class Body>
+std::string message_of(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Settings, AreReadAndShownAgain) {
+  Sample sample;
+  EXPECT_THAT(read_settings("description = 'd'\n[sample]\ncount = 7\nrate = 2\nloud = true\nname = 'a\"b'\n"
+                            "files = ['p', 'q,r']\ncolour = 'green'\nlight = true\n",
+                            "r.toml", sample.tables()),
+              ElementsAre("sample"));
+  EXPECT_EQ(sample.count, 7);
+  EXPECT_EQ(sample.rate, 2.0);
+  EXPECT_TRUE(sample.loud);
+  EXPECT_EQ(sample.name, "a\"b");
+  EXPECT_THAT(sample.files, ElementsAre("p", "q,r"));
+  EXPECT_EQ(sample.colour, Colour::green);
+  EXPECT_EQ(sample.light, Light::on);
+  Sample again;
+  read_settings(show_settings(sample.tables()), "shown", again.tables());
+  EXPECT_EQ(show_settings(again.tables()), show_settings(sample.tables()));
+  EXPECT_EQ(again.name, "a\"b");
+}
+
+TEST(Settings, AreOverridden) {
+  Sample sample;
+  const auto tables = sample.tables();
+  for (const char* assignment :
+       {"sample.count=3", "sample.rate=1e-4", "sample.loud=true", "sample.name=plain words", "sample.colour=green"}) {
+    override_setting(assignment, tables);
+  }
+  EXPECT_EQ(sample.count, 3);
+  EXPECT_EQ(sample.rate, 1e-4);
+  EXPECT_EQ(sample.name, "plain words");
+  EXPECT_EQ(sample.colour, Colour::green);
+  override_setting("sample.name=12", tables);
+  EXPECT_EQ(sample.name, "12");
+  override_setting("sample.name=\"quoted\"", tables);
+  EXPECT_EQ(sample.name, "quoted");
+  override_setting("sample.files=a.de,b.de", tables);
+  EXPECT_THAT(sample.files, ElementsAre("a.de", "b.de"));
+  override_setting("sample.files=['c,d']", tables);
+  EXPECT_THAT(sample.files, ElementsAre("c,d"));
+  override_setting("sample.files=", tables);
+  EXPECT_THAT(sample.files, ElementsAre());
+}
+
+TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
+  Sample sample;
+  const auto read = [&](std::string_view text) {
+    return message_of([&] { read_settings(text, "r.toml", sample.tables()); });
+  };
+  EXPECT_EQ(read("[sample]\ncuont = 1"), "r.toml:2: unknown key 'cuont', did you mean 'count'?");
+  EXPECT_EQ(read("\n[sampel]\n"), "r.toml:2: unknown key 'sampel', did you mean 'sample'?");
+  EXPECT_EQ(read("sample = 3"), "r.toml:1: sample must be a table, [sample]");
+  EXPECT_EQ(read("[sample]\ncount = 1.5"), "r.toml:2: count must be an integer");
+  EXPECT_EQ(read("[sample]\nfiles = ['a', 1]"), "r.toml:2: files must be a list of strings");
+  EXPECT_EQ(read("[sample]\ncolour = 'blue'"), "r.toml:2: colour: 'blue' is not one of red, green");
+  EXPECT_THAT(read("[sample\n"), HasSubstr("r.toml:1: "));
+  const auto assign = [&](std::string_view text) {
+    return message_of([&] { override_setting(text, sample.tables()); });
+  };
+  EXPECT_EQ(assign("sample.cuont=1"), "--set sample.cuont=1: unknown key 'cuont', did you mean 'count'?");
+  EXPECT_EQ(assign("count=1"), "--set count=1: expected table.key=value");
+  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', which is no value");
+  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', which is no value");
+  EXPECT_EQ(assign("sample.loud=1"), "--set sample.loud=1: loud must be true or false");
+  EXPECT_EQ(assign("sample.count=1\nrate = 2"),
+            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', which is no value");
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,46 @@
+#include "checkpoint/weights.h"
+
+#include <cstring>
+
+namespace heed {
+namespace {
+
+std::vector<int64_t> extents_of(const Shape& shape) {
+  std::vector<int64_t> extents;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    extents.push_back(shape[axis]);
+  }
+  return extents;
+}
+
+std::span<const std::byte> bytes_of(const View& master) {
+  ensure(master.type() == DType::f32, "weights", "masters of {}, expected f32", master);
+  const auto* const first = static_cast<const std::byte*>(host_address(master));
+  return {first, static_cast<size_t>(master.rows() * master.columns() * size_of(master.type()))};
+}
+
+}  // namespace
+
+void save_weights(const std::filesystem::path& path, const ParameterStore& parameters, const Metadata& metadata) {
+  std::vector<TensorSource> tensors;
+  for (const auto& parameter : parameters.all()) {
+    tensors.push_back(tensor_source(parameter->name(), StoredType::f32, extents_of(parameter->shape()),
+                                    bytes_of(parameter->master())));
+  }
+  write_safetensors(path, tensors, metadata);
+}
+
+void load_weights(const std::filesystem::path& path, Backend& backend, ParameterStore& parameters) {
+  const SafeTensors file(path);
+  require<FormatError>(file.tensors().size() == parameters.all().size(), path.string(),
+                       "{} tensors, but the model has {} parameters", file.tensors().size(), parameters.all().size());
+  for (const auto& parameter : parameters.all()) {
+    const StoredTensor& tensor = file.at(parameter->name());
+    require<FormatError>(tensor.type == StoredType::f32 && tensor.shape == extents_of(parameter->shape()),
+                         path.string(), "{}, but the model has F32{}", tensor.text(), parameter->shape());
+    std::memcpy(host_address(parameter->master()), tensor.bytes.data(), tensor.bytes.size());
+  }
+  parameters.refresh(backend);
+}
+
+}  // namespace heed

@@ -1,0 +1,17 @@
+// Parameters to and from safetensors files.
+#pragma once
+
+#include <filesystem>
+
+#include "checkpoint/safetensors.h"
+#include "nn/parameters.h"
+
+namespace heed {
+
+// The masters, in f32, by name.
+void save_weights(const std::filesystem::path& path, const ParameterStore& parameters, const Metadata& metadata);
+
+// FormatError when a name or a shape differs from the model's, naming both sides. Refreshes the copies.
+void load_weights(const std::filesystem::path& path, Backend& backend, ParameterStore& parameters);
+
+}  // namespace heed

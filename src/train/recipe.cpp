@@ -1,0 +1,195 @@
+#include "train/recipe.h"
+
+#include <cmath>
+
+#include "models/config_keys.h"
+#include "text/normalization.h"
+
+namespace heed {
+namespace {
+
+const ValueNames<Handling> kHandlings{{"skip", Handling::skip}, {"refuse", Handling::refuse}};
+
+SettingTable data_settings(DataRecipe& data) {
+  CorpusRules& rules = data.rules;
+  BatchRules& batches = data.batches;
+  return {
+      "data",
+      {setting("train_source", data.train_source), setting("train_target", data.train_target),
+       setting("validation_source", data.validation_source), setting("validation_target", data.validation_target),
+       setting("longest", data.longest),
+       choice<TooLong>("too_long", rules.too_long,
+                       {{"drop", TooLong::drop}, {"truncate", TooLong::truncate}, {"refuse", TooLong::refuse}}),
+       choice("empty_line", rules.empty_line, kHandlings), choice("over_long_line", rules.over_long_line, kHandlings),
+       choice("empty_file", rules.empty_file, kHandlings), choice("unequal_files", rules.unequal_files, kHandlings),
+       setting("most_ratio", rules.most_ratio),
+       flag("drop_duplicates", rules.duplicates, Duplicates::keep, Duplicates::drop),
+       setting("batch_target_tokens", batches.target_tokens), setting("batch_total_tokens", batches.total_tokens),
+       setting("batch_sentences", batches.sentences), setting("pool", batches.pool),
+       choice<PoolOrder>("pool_order", batches.order,
+                         {{"by-length", PoolOrder::by_length}, {"shuffled", PoolOrder::shuffled}}),
+       setting("memory_megabytes", data.memory_megabytes)}};
+}
+
+SettingTable tokenizer_settings(TokenizerRecipe& tokenizer) {
+  return {"tokenizer",
+          {choice<TokenizerKind>("kind", tokenizer.kind,
+                                 {{"bpe", TokenizerKind::bpe},
+                                  {"unigram", TokenizerKind::unigram},
+                                  {"wordpiece", TokenizerKind::wordpiece},
+                                  {"word", TokenizerKind::word},
+                                  {"char", TokenizerKind::character},
+                                  {"byte", TokenizerKind::byte}}),
+           setting("vocabulary", tokenizer.vocabulary), setting("normalization", tokenizer.normalization),
+           setting("shared", tokenizer.shared), setting("minimum_count", tokenizer.minimum_count),
+           setting("coverage", tokenizer.coverage), setting("user_symbols", tokenizer.user_symbols),
+           setting("source", tokenizer.source), setting("target", tokenizer.target)}};
+}
+
+SettingTable optimizer_settings(OptimizerConfig& optimizer) {
+  return {"optimizer",
+          {choice<WeightDecay>("kind", optimizer.decay_kind,
+                               {{"adam", WeightDecay::coupled}, {"adamw", WeightDecay::decoupled}}),
+           setting("beta1", optimizer.beta1), setting("beta2", optimizer.beta2), setting("epsilon", optimizer.epsilon),
+           setting("weight_decay", optimizer.weight_decay), setting("clip", optimizer.max_norm)}};
+}
+
+SettingTable schedule_settings(ScheduleConfig& schedule) {
+  return {"schedule",
+          {choice<ScheduleKind>("kind", schedule.kind,
+                                {{"constant", ScheduleKind::constant},
+                                 {"inverse-sqrt", ScheduleKind::inverse_sqrt},
+                                 {"cosine", ScheduleKind::cosine}}),
+           setting("peak", schedule.peak), setting("final", schedule.final), setting("warmup", schedule.warmup),
+           setting("length", schedule.length)}};
+}
+
+SettingTable training_settings(TrainingRecipe& training) {
+  return {"training",
+          {choice<RunPrecision>(
+               "precision", training.precision,
+               {{"auto", RunPrecision::automatic}, {"f32", RunPrecision::f32}, {"bf16", RunPrecision::bf16}}),
+           setting("seed", training.seed), setting("epochs", training.epochs), setting("updates", training.updates),
+           setting("minutes", training.minutes), setting("accumulate", training.accumulate),
+           setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
+}
+
+SettingTable validation_settings(ValidationRecipe& validation) {
+  return {"validation",
+          {setting("every", validation.every), setting("bleu", validation.bleu),
+           setting("lowercase", validation.lowercase), setting("sentences", validation.sentences),
+           setting("beam", validation.beam), setting("length_penalty", validation.length_penalty),
+           choice<BestBy>("best_by", validation.best_by, {{"loss", BestBy::loss}, {"bleu", BestBy::bleu}}),
+           setting("patience", validation.patience)}};
+}
+
+SettingTable checkpoint_settings(CheckpointRecipe& checkpoints) {
+  return {"checkpoints",
+          {setting("every", checkpoints.every), setting("keep", checkpoints.keep),
+           setting("average", checkpoints.average), setting("moving_average", checkpoints.moving_average),
+           choice<FinalWeights>("final", checkpoints.final_weights,
+                                {{"last", FinalWeights::last},
+                                 {"best", FinalWeights::best},
+                                 {"average-of-last", FinalWeights::average_of_last},
+                                 {"average-of-best", FinalWeights::average_of_best},
+                                 {"moving-average", FinalWeights::moving_average}})}};
+}
+
+template <class... Args>
+void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
+  require<ConfigError, Args...>(condition, "recipe", message, std::forward<Args>(args)...);
+}
+
+void check_at_least(std::string_view name, int64_t value, int64_t least) {
+  check(value >= least, "{} is {}, expected at least {}", name, value, least);
+}
+
+void check_data(const DataRecipe& data) {
+  check(!data.train_source.empty(), "data.train_source names no file");
+  check(data.train_source.size() == data.train_target.size(), "data.train_source names {} files, train_target {}",
+        data.train_source.size(), data.train_target.size());
+  check(data.validation_source.size() == data.validation_target.size(),
+        "data.validation_source names {} files, validation_target {}", data.validation_source.size(),
+        data.validation_target.size());
+  check_at_least("data.longest", data.longest, 1);
+  check_at_least("data.memory_megabytes", data.memory_megabytes, 1);
+  check(data.batches.target_tokens > 0 || data.batches.total_tokens > 0 || data.batches.sentences > 0,
+        "a batch needs a size: data.batch_target_tokens, batch_total_tokens or batch_sentences");
+}
+
+void check_run(const Recipe& recipe) {
+  const TrainingRecipe& training = recipe.training;
+  check_at_least("training.epochs", training.epochs, 0);
+  check_at_least("training.updates", training.updates, 0);
+  check(training.minutes >= 0.0, "training.minutes is {}, expected at least 0", training.minutes);
+  check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
+        "nothing would end the run: set training.epochs, updates or minutes, or validation.patience");
+  check_at_least("training.accumulate", training.accumulate, 1);
+  check_at_least("training.log_every", training.log_every, 1);
+  check(training.smoothing >= 0.0 && training.smoothing < 1.0,
+        "training.smoothing is {}, expected at least 0 and below 1", training.smoothing);
+}
+
+void check_validation(const Recipe& recipe) {
+  const ValidationRecipe& validation = recipe.validation;
+  const CheckpointRecipe& checkpoints = recipe.checkpoints;
+  const bool has_data = !recipe.data.validation_source.empty();
+  check_at_least("validation.every", validation.every, 0);
+  check_at_least("validation.patience", validation.patience, 0);
+  check_at_least("validation.sentences", validation.sentences, 0);
+  check_at_least("validation.beam", validation.beam, 1);
+  check(validation.patience == 0 || has_data, "validation.patience needs data.validation_source");
+  check(!has_data || validation.best_by == BestBy::loss || validation.bleu,
+        "validation.best_by is \"bleu\", but validation.bleu is false");
+  check_at_least("checkpoints.every", checkpoints.every, 0);
+  check_at_least("checkpoints.keep", checkpoints.keep, 1);
+  check_at_least("checkpoints.average", checkpoints.average, 1);
+  check(checkpoints.moving_average >= 0.0 && checkpoints.moving_average < 1.0,
+        "checkpoints.moving_average is {}, expected at least 0 and below 1", checkpoints.moving_average);
+  check(checkpoints.final_weights != FinalWeights::moving_average || checkpoints.moving_average > 0.0,
+        "checkpoints.final is \"moving-average\", but none is kept: set checkpoints.moving_average");
+  const bool needs_best =
+      checkpoints.final_weights == FinalWeights::best || checkpoints.final_weights == FinalWeights::average_of_best;
+  check(!needs_best || has_data, "checkpoints.final asks for the best, which needs data.validation_source");
+}
+
+}  // namespace
+
+void Recipe::validate() const {
+  check(model.architecture == Architecture::seq2seq, "only seq2seq models can be trained from parallel text");
+  check_data(data);
+  parse_normalization(tokenizer.normalization);
+  check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
+  check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
+  check(model.tying != Tying::all || tokenizer.shared || !tokenizer.source.empty(),
+        "model.tie is \"all\", which needs tokenizer.shared");
+  schedule.validate();
+  check_run(*this);
+  check_validation(*this);
+  check(data.longest < model.longest, "data.longest is {} tokens and an end, but model.longest is {}", data.longest,
+        model.longest);
+}
+
+std::vector<SettingTable> recipe_settings(Recipe& recipe) {
+  return {model_settings(recipe.model),           data_settings(recipe.data),
+          tokenizer_settings(recipe.tokenizer),   optimizer_settings(recipe.optimizer),
+          schedule_settings(recipe.schedule),     training_settings(recipe.training),
+          validation_settings(recipe.validation), checkpoint_settings(recipe.checkpoints)};
+}
+
+Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
+  Recipe recipe;
+  const std::vector<SettingTable> tables = recipe_settings(recipe);
+  read_settings(toml, name, tables);
+  for (const std::string& assignment : overrides) {
+    override_setting(assignment, tables);
+  }
+  return recipe;
+}
+
+std::string show_recipe(const Recipe& recipe) {
+  Recipe copy = recipe;
+  return show_settings(recipe_settings(copy));
+}
+
+}  // namespace heed

@@ -1,0 +1,76 @@
+#include "data/german_english.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/errors.h"
+#include "data/german_english_patterns.h"
+
+namespace heed {
+namespace german_english {
+namespace {
+
+constexpr int64_t kShortest = 4, kLongest = 16;  // words
+
+// A sentence belongs to the split that its combinations are kept for; with some kept for either, to none.
+bool belongs_to(const Sentence& sentence, Split split) {
+  bool kept_for_it = split == Split::training;
+  for (const Combination& combination : sentence.combinations) {
+    const Split kept = split_of(combination);
+    if (kept != split && kept != Split::training) {
+      return false;
+    }
+    kept_for_it = kept_for_it || kept == split;
+  }
+  return kept_for_it;
+}
+
+bool has_good_length(const std::string& text) {
+  const int64_t words = 1 + std::ranges::count(text, ' ');
+  return words >= kShortest && words <= kLongest;
+}
+
+}  // namespace
+
+// One combination in sixteen is kept for validation, another for the test. The seed has no part in it: what one seed
+// trains on is never what another tests.
+Split split_of(const Combination& combination) {
+  switch (RandomKey{}.derive(combination.first).derive(combination.second).bits % 16) {
+    case 0:
+      return Split::test;
+    case 1:
+      return Split::validation;
+    default:
+      return Split::training;
+  }
+}
+
+std::vector<Sentence> draw_corpus(Split split, int64_t count, uint64_t seed) {
+  require<ConfigError>(count >= 0 && count <= kMostGermanEnglishPairs, "german-english", "{} pairs, expected 0 to {}",
+                       count, kMostGermanEnglishPairs);
+  const RandomKey key = RandomKey{seed}.derive("german-english");
+  std::vector<Sentence> sentences;
+  std::unordered_set<std::string> sources, targets;
+  for (uint64_t i = 0; static_cast<int64_t>(sentences.size()) < count; ++i) {
+    Sentence sentence = draw_sentence(key.derive(i));
+    const auto& [source, target] = sentence.pair;
+    if (has_good_length(source) && has_good_length(target) && belongs_to(sentence, split) &&
+        !targets.contains(target) && sources.insert(source).second) {
+      targets.insert(target);
+      sentences.push_back(std::move(sentence));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace german_english
+
+std::vector<SentencePair> german_english_corpus(Split split, int64_t count, uint64_t seed) {
+  std::vector<SentencePair> pairs;
+  for (german_english::Sentence& sentence : german_english::draw_corpus(split, count, seed)) {
+    pairs.push_back(std::move(sentence.pair));
+  }
+  return pairs;
+}
+
+}  // namespace heed

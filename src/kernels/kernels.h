@@ -255,6 +255,7 @@ class Backend {
   virtual void copy(View from, View to) = 0;  // converts between element types
   virtual void add(View x, View into) = 0;    // into += x
   virtual void scale(View x, double factor) = 0;
+  virtual void blend(View from, View into, double share) = 0;  // into += share * (from - into); master type
 
   virtual void linear(const LinearForward& call) = 0;
   virtual void activation_backward(const ActivationBackward& call) = 0;

@@ -16,6 +16,17 @@ Sequences::Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_
   segments_ = Segments(lengths, first_row);
 }
 
+Sequences::Sequences(std::vector<int32_t> ids, Segments segments)
+    : tokens_(std::move(ids)), segments_(std::move(segments)) {
+  require(tokens_.size() == segments_.rows(), "sequences", "{} tokens in segments of {}", tokens_.size(),
+          segments_.rows());
+  for (int64_t s = 0; s < segments_.count(); ++s) {
+    for (int64_t place = 0; place < segments_.length(s); ++place) {
+      places_.push_back(static_cast<int32_t>(place));
+    }
+  }
+}
+
 Sequences Sequences::continuing(const std::vector<std::vector<int32_t>>& fresh, const std::vector<int64_t>& before) {
   require(fresh.size() == before.size(), "sequences", "{} continuations of {} sequences", fresh.size(), before.size());
   Sequences sequences(fresh);

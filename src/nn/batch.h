@@ -15,6 +15,8 @@ class Sequences {
   Sequences() = default;
   // `first_row` is the index of the first token in the whole batch, when this is one shard of it.
   explicit Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_t first_row = 0);
+  // Tokens laid end to end already.
+  Sequences(std::vector<int32_t> ids, Segments segments);
   // New tokens of sequences of which `before[s]` tokens went through the model earlier: their places count on from there.
   static Sequences continuing(const std::vector<std::vector<int32_t>>& fresh, const std::vector<int64_t>& before);
   // Rows of a rectangular batch of which only the first lengths[s] tokens are real: the padding is left out.

@@ -85,7 +85,18 @@ void ParameterStore::initialize(Backend& backend, uint64_t seed) {
   refresh(backend);
 }
 
+void ParameterStore::pack(Backend& backend, std::string_view ending) {
+  for (const auto& parameter : parameters_) {
+    if (parameter->name().ends_with(ending)) {
+      parameter->pack(backend);
+    }
+  }
+}
+
 void ParameterStore::refresh(Backend& backend) {
+  for (const auto& parameter : parameters_) {
+    parameter->unpack();
+  }
   if (!copies_.empty()) {
     backend.copy(masters(), copies());
   }

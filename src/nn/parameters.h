@@ -61,6 +61,9 @@ class ParameterStore {
   // Copies masters into the storage type, after they were changed other than by the optimizer.
   void refresh(Backend& backend);
 
+  // Rearranges the matrices whose names end so, for products of a few rows. Whatever changes weights later unpacks them.
+  void pack(Backend& backend, std::string_view ending);
+
   void begin_update();                   // gradients will be overwritten, not added to
   void finish_update(Backend& backend);  // zeros the gradients that nothing contributed to
 

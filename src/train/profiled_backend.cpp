@@ -47,6 +47,9 @@ class ProfiledBackend final : public Backend {
   void add(View x, View into) override {
     time("add", 0.0, bytes_of({x, into, into}), [&] { inner_.add(x, into); });
   }
+  void blend(View from, View into, double share) override {
+    time("blend", 0.0, bytes_of({from, into, into}), [&] { inner_.blend(from, into, share); });
+  }
   void scale(View x, double factor) override {
     time("scale", 0.0, bytes_of({x, x}), [&] { inner_.scale(x, factor); });
   }

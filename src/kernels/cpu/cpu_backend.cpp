@@ -33,6 +33,7 @@ class CpuBackend final : public Backend {
   void copy(View from, View to) override { cpu::copy(context_, from, to); }
   void add(View x, View into) override { cpu::add(context_, x, into); }
   void scale(View x, double factor) override { cpu::scale(context_, x, factor); }
+  void blend(View from, View into, double share) override { cpu::blend(context_, from, into, share); }
 
   void linear(const LinearForward& call) override { cpu::linear(context_, products_, call); }
   void activation_backward(const ActivationBackward& call) override { cpu::activation_backward(context_, call); }

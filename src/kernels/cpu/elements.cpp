@@ -56,6 +56,13 @@ HWY_INLINE void scale_row(T* x, float factor, int64_t count) {
 void run_scale_f32(float* x, float factor, int64_t count) { scale_row(x, factor, count); }
 void run_scale_bf16(bf16* x, float factor, int64_t count) { scale_row(x, factor, count); }
 
+void run_blend(const float* from, float* into, float share, int64_t count) {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    const Vec old = load_upto(into + i, left);
+    store_upto(hn::MulAdd(hn::Set(Floats(), share), hn::Sub(load_upto(from + i, left), old), old), into + i, left);
+  });
+}
+
 // Each lane sums its own column of 2^k-th elements in double, so that 10^8 small squares lose nothing.
 double run_squared_norm(const float* x, int64_t count) {
   const hn::ScalableTag<double> wide;
@@ -109,6 +116,7 @@ HWY_EXPORT(run_add_f32);
 HWY_EXPORT(run_add_bf16);
 HWY_EXPORT(run_scale_f32);
 HWY_EXPORT(run_scale_bf16);
+HWY_EXPORT(run_blend);
 HWY_EXPORT(run_squared_norm);
 HWY_EXPORT(run_adam);
 
@@ -182,6 +190,14 @@ void scale(Context& context, const View& x, double factor) {
     } else {
       HWY_DYNAMIC_DISPATCH(run_scale_f32)(at<float>(x, row, first), static_cast<float>(factor), count);
     }
+  });
+}
+
+void blend(Context& context, const View& from, const View& into, double share) {
+  ensure(from.rows() == into.rows() && from.columns() == into.columns(), "blend", "{} into {}", from, into);
+  each_piece(context, into, [&](int64_t row, int64_t first, int64_t count) {
+    HWY_DYNAMIC_DISPATCH(run_blend)
+    (at<float>(from, row, first), at<float>(into, row, first), static_cast<float>(share), count);
   });
 }
 

@@ -10,6 +10,7 @@ void fill(Context& context, const View& x, double value);
 void copy(Context& context, const View& from, const View& to);
 void add(Context& context, const View& x, const View& into);
 void scale(Context& context, const View& x, double factor);
+void blend(Context& context, const View& from, const View& into, double share);
 void squared_norm(Context& context, const View& x, const View& result);
 void adam(Context& context, const AdamSweep& call);
 

@@ -1,4 +1,4 @@
-// Element by element: fill, copy, add, scale.
+// Element by element: fill, copy, add, scale, blend.
 #include "kernels/reference/reference_backend.h"
 #include "kernels/reference/values.h"
 
@@ -24,6 +24,17 @@ void ReferenceBackend::scale(View x, double factor) {
       reference::set(x, r, c, factor * reference::get(x, r, c));
     }
   }
+}
+
+void ReferenceBackend::blend(View from, View into, double share) {
+  const Values source(from);
+  Values result(into);
+  for (int64_t r = 0; r < result.rows(); ++r) {
+    for (int64_t c = 0; c < result.columns(); ++c) {
+      result(r, c) += share * (source(r, c) - result(r, c));
+    }
+  }
+  reference::write(result, into);
 }
 
 }  // namespace heed

@@ -27,6 +27,7 @@ class ReferenceBackend final : public Backend {
   void copy(View from, View to) override;
   void add(View x, View into) override;
   void scale(View x, double factor) override;
+  void blend(View from, View into, double share) override;
 
   void linear(const LinearForward& call) override;
   void activation_backward(const ActivationBackward& call) override;

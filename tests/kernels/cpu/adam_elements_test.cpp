@@ -169,6 +169,18 @@ TEST_P(CpuElements, ScaleScalesInPlace) {
   }
 }
 
+TEST_P(CpuElements, BlendMovesTowardsTheOther) {
+  for (const int64_t columns : kColumns) {
+    SCOPED_TRACE(columns);
+    const Guarded from = random(types().master, 1, columns, 67), start = random(types().master, 1, columns, 68);
+    const Guarded actual = clone(start), expected = converted(start, DType::f64);
+    cpu().blend(from.view(), actual.view(), 0.25);
+    oracle().blend(from.view(), expected.view(), 0.25);
+    EXPECT_TRUE(close(actual, expected, kF32));
+    EXPECT_NEAR(actual.get(0, 0), 0.75 * start.get(0, 0) + 0.25 * from.get(0, 0), 1e-6);
+  }
+}
+
 HEED_ON_EVERY_INSTRUCTION_SET(CpuElements);
 
 class CpuBackendFacts : public CpuTest {};

@@ -1,0 +1,127 @@
+#include "decode/text_translation.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace heed {
+namespace {
+
+constexpr int64_t kBatchTokens = 2048;  // of sources, times the beam
+constexpr int64_t kBatchSentences = 64;
+
+std::vector<int32_t> ids_of(const std::vector<TokenId>& tokens) {
+  std::vector<int32_t> ids;
+  std::ranges::transform(tokens, std::back_inserter(ids), [](TokenId token) { return token.value; });
+  return ids;
+}
+
+std::vector<TokenId> tokens_of(const std::vector<int32_t>& ids) {
+  std::vector<TokenId> tokens;
+  std::ranges::transform(ids, std::back_inserter(tokens), [](int32_t id) { return TokenId(id); });
+  return tokens;
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
+
+void require_fits(size_t tokens, int64_t longest, const std::string& where) {
+  require<FormatError>(static_cast<int64_t>(tokens) <= longest, where,
+                       "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
+                       longest);
+}
+
+// Indices of the sources that are not empty, cut into batches of like lengths.
+std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector<int32_t>>& sources, int64_t beam) {
+  std::vector<size_t> order(sources.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::erase_if(order, [&](size_t i) { return sources[i].empty(); });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return sources[i].size(); });
+  std::vector<std::vector<size_t>> batches;
+  int64_t tokens = 0;
+  for (const size_t i : order) {
+    const int64_t more = static_cast<int64_t>(sources[i].size()) * beam;
+    const bool full = batches.empty() || tokens + more > kBatchTokens ||
+                      static_cast<int64_t>(batches.back().size()) == kBatchSentences;
+    if (full) {
+      batches.emplace_back();
+      tokens = 0;
+    }
+    batches.back().push_back(i);
+    tokens += more;
+  }
+  return batches;
+}
+
+SearchOptions with_special_tokens(SearchOptions options, const Tokenizer& target) {
+  options.bos = target.special().bos.value;
+  options.eos = target.special().eos.value;
+  for (const TokenId token : {target.special().pad, target.special().bos}) {
+    if (token != target.special().eos) {
+      options.never.push_back(token.value);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line) {
+  std::vector<int32_t> ids = ids_of(translator.source.encode(line));
+  ids.push_back(translator.source.special().eos.value);
+  return ids;
+}
+
+std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
+                                                         std::span<const std::string> lines, SearchOptions options,
+                                                         const std::function<std::string(size_t)>& where) {
+  options = with_special_tokens(std::move(options), translator.target);
+  std::vector<std::vector<int32_t>> sources(lines.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!is_blank(lines[i])) {
+      sources[i] = source_tokens(translator, lines[i]);
+      require_fits(sources[i].size(), translator.translation.config.longest, where(i));
+    }
+  }
+  std::vector<std::vector<TranslatedLine>> results(lines.size(), {TranslatedLine{}});
+  for (const std::vector<size_t>& batch : batches_by_length(sources, options.beam)) {
+    std::vector<std::vector<int32_t>> inputs;
+    std::ranges::transform(batch, std::back_inserter(inputs), [&](size_t i) { return sources[i]; });
+    const auto found = search(translator.translation, inputs, options);
+    for (size_t k = 0; k < batch.size(); ++k) {
+      std::vector<TranslatedLine>& result = results[batch[k]];
+      result.clear();
+      for (const Hypothesis& hypothesis : found[k]) {
+        result.push_back({translator.target.decode(tokens_of(hypothesis.tokens)), hypothesis});
+      }
+    }
+  }
+  return results;
+}
+
+std::vector<double> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
+                                std::span<const std::string> targets, const std::function<std::string(size_t)>& where) {
+  require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
+  const SearchOptions options = with_special_tokens({}, translator.target);
+  const int64_t longest = translator.translation.config.longest;
+  std::vector<std::vector<int32_t>> inputs, outputs;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    inputs.push_back(source_tokens(translator, sources[i]));
+    outputs.push_back(ids_of(translator.target.encode(targets[i])));
+    require_fits(inputs.back().size(), longest, where(i));
+    require_fits(outputs.back().size() + 1, longest, where(i));
+  }
+  std::vector<double> scores(sources.size());
+  for (const std::vector<size_t>& batch : batches_by_length(inputs, 1)) {
+    std::vector<std::vector<int32_t>> batch_sources, batch_targets;
+    for (const size_t i : batch) {
+      batch_sources.push_back(inputs[i]);
+      batch_targets.push_back(outputs[i]);
+    }
+    const std::vector<double> found = score_pairs(translator.translation, batch_sources, batch_targets, options);
+    for (size_t k = 0; k < batch.size(); ++k) {
+      scores[batch[k]] = found[k];
+    }
+  }
+  return scores;
+}
+
+}  // namespace heed

@@ -38,6 +38,12 @@ class IoError : public Error {
   using Error::Error;
 };
 
+// A computation has left the finite numbers.
+class NumericError : public Error {
+ public:
+  using Error::Error;
+};
+
 // One of our own invariants is broken: a bug in heed.
 class InternalError : public Error {
  public:

@@ -134,6 +134,13 @@ void write_file(const std::filesystem::path& target, std::string_view content) {
   file.commit();
 }
 
+void rename_synced(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    refuse(to, "write");
+  }
+  sync_folder(to);
+}
+
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const Descriptor file{open_for_reading(path)};
   struct stat status {};

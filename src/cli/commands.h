@@ -11,5 +11,6 @@ void add_bench(CLI::App& app);
 void add_bleu(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_tokenizer(CLI::App& app);
+void add_train(CLI::App& app);
 
 }  // namespace heed::cli

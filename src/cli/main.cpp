@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   heed::cli::add_bleu(app);
   heed::cli::add_inspect(app);
   heed::cli::add_tokenizer(app);
+  heed::cli::add_train(app);
   refuse_empty_numbers(app);
   try {
     app.parse(argc, argv);

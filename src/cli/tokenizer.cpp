@@ -44,7 +44,7 @@ struct TrainOptions {
   bool lowercase = false;
 };
 
-void add_train(CLI::App& app) {
+void add_training(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("train", "learn a tokenizer from text, a sentence a line");
   const auto options = std::make_shared<TrainOptions>();
   TokenizerTrainingOptions& training = options->training;
@@ -175,7 +175,7 @@ void add_inspection(CLI::App& app) {
 void add_tokenizer(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("tokenizer", "learn tokenizers; text to tokens and back");
   command->require_subcommand(1);
-  add_train(*command);
+  add_training(*command);
   add_encode(*command);
   add_decode(*command);
   add_inspection(*command);

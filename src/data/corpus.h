@@ -15,12 +15,12 @@
 namespace heed {
 
 // Called by several threads at a time where the corpus is read with several.
-using Encoder = std::function<std::vector<TokenId>(std::string_view)>;
+using LineEncoder = std::function<std::vector<TokenId>(std::string_view)>;
 
 // One language of a corpus: its files, how their lines become tokens, and how many tokens a line may have.
 struct CorpusSide {
   std::vector<std::filesystem::path> files;
-  Encoder encode;
+  LineEncoder encode;
   int64_t vocabulary = 0;
   int64_t least = 1, most = 512;
 };

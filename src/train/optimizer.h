@@ -20,6 +20,12 @@ class Optimizer {
 
   void update(Backend& backend, double learning_rate);
 
+  // What an interrupted run has to keep besides the parameters.
+  struct State {
+    View first_moments, second_moments, applied;
+  };
+  State state() const { return {first_moments_.view(), second_moments_.view(), applied_.view()}; }
+
   int64_t updates() const;       // those that changed something
   double gradient_norm() const;  // of the last update, before clipping
 

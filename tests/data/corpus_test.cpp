@@ -232,7 +232,7 @@ TEST_F(CorpusOf, TwentyNineThousandPairsIsReadInATwinkle) {
   if (!std::filesystem::exists(folder / "train.de")) {
     GTEST_SKIP() << folder << " is not there";
   }
-  const Encoder bytes = [](std::string_view text) {
+  const LineEncoder bytes = [](std::string_view text) {
     std::vector<TokenId> ids;
     for (size_t at = 0; at < text.size(); at += 4) {
       ids.emplace_back(static_cast<unsigned char>(text[at]));

@@ -1,0 +1,421 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "checkpoint/weights.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+PairBatch to_batch(RaggedPairs&& pairs) {
+  return {Sequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
+          Sequences(std::move(pairs.target.ids), std::move(pairs.target.segments)), Targets(std::move(pairs.expected))};
+}
+
+// What must not change when a run is resumed: all but when it ends and what is said about it.
+std::string without_limits(Recipe recipe) {
+  recipe.training.epochs = recipe.training.updates = 0;
+  recipe.training.minutes = 0.0;
+  recipe.training.log_every = 1;
+  recipe.validation.patience = 0;
+  recipe.checkpoints.keep = recipe.checkpoints.average = 1;
+  recipe.checkpoints.final_weights = FinalWeights::last;
+  return show_recipe(recipe);
+}
+
+void save_tokenizers(const ModelFolder& folder, const TokenizerPair& tokenizers, ModelDescription& description) {
+  if (tokenizers.source == tokenizers.target) {
+    description.source_tokenizer = description.target_tokenizer = "shared.tokenizer";
+  } else {
+    save_tokenizer(*tokenizers.target, folder.path / description.target_tokenizer);
+  }
+  save_tokenizer(*tokenizers.source, folder.path / description.source_tokenizer);
+}
+
+}  // namespace
+
+class Trainer::WeightsInPlace {
+ public:
+  explicit WeightsInPlace(Trainer& trainer) : trainer_(trainer) {
+    if (trainer_.keeps_average()) {
+      trainer_.backend_.copy(trainer_.store_.masters(), trainer_.set_aside_.view());
+      put(trainer_.moving_average_.view());
+    }
+  }
+  ~WeightsInPlace() {
+    if (trainer_.keeps_average()) {
+      put(trainer_.set_aside_.view());
+    }
+  }
+  WeightsInPlace(const WeightsInPlace&) = delete;
+  WeightsInPlace& operator=(const WeightsInPlace&) = delete;
+
+ private:
+  void put(View weights) {
+    trainer_.backend_.copy(weights, trainer_.store_.masters());
+    trainer_.store_.refresh(trainer_.backend_);
+  }
+
+  Trainer& trainer_;
+};
+
+std::string_view name_of(EndReason reason) {
+  switch (reason) {
+    case EndReason::epochs:
+      return "epochs";
+    case EndReason::updates:
+      return "updates";
+    case EndReason::minutes:
+      return "minutes";
+    case EndReason::patience:
+      return "patience";
+    case EndReason::stopped:
+      return "stopped";
+  }
+  return "";
+}
+
+DType storage_of(RunPrecision precision) { return precision == RunPrecision::f32 ? DType::f32 : DType::bf16; }
+
+Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, Start start,
+                 TrainingObserver& observer)
+    : backend_(backend),
+      recipe_(recipe),
+      folder_(folder),
+      observer_(observer),
+      checkpoints_(folder.checkpoints()),
+      storage_(storage_of(recipe.training.precision)) {
+  recipe_.validate();
+  if (start == Start::resume) {
+    resume();
+  } else {
+    begin();
+  }
+}
+
+void Trainer::begin() {
+  const bool taken = std::filesystem::exists(folder_.recipe()) || std::filesystem::exists(folder_.weights());
+  require<ConfigError>(!taken, folder_.path.string(), "holds a run already: resume it, or choose another folder");
+  std::filesystem::create_directories(folder_.path);
+  tokenizers_ = make_tokenizers(recipe_);
+  build_model();
+  ModelDescription description{recipe_.model};
+  save_tokenizers(folder_, tokenizers_, description);
+  save_description(folder_, description);
+  store_.initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
+  if (keeps_average()) {
+    backend_.copy(store_.masters(), moving_average_.view());
+  }
+  metrics_.emplace(folder_.metrics(), 0);
+  save();
+  // Last: its presence says that there is something to resume.
+  write_file(folder_.recipe(), show_recipe(recipe_));
+}
+
+void Trainer::resume() {
+  require<ConfigError>(std::filesystem::exists(folder_.recipe()), folder_.path.string(),
+                       "holds no run to resume: there is no recipe.toml");
+  const Recipe before = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
+  Recipe wanted = recipe_;
+  wanted.model.source_vocabulary = before.model.source_vocabulary;
+  wanted.model.target_vocabulary = before.model.target_vocabulary;
+  require<ConfigError>(without_limits(before) == without_limits(wanted), folder_.recipe().string(),
+                       "differs from the recipe given: only limits, patience and what is kept may change");
+  const std::optional<int64_t> latest = checkpoints_.latest();
+  require<FormatError>(latest.has_value(), folder_.checkpoints().string(), "holds no checkpoint to resume from");
+  tokenizers_ = load_tokenizers(folder_, load_description(folder_));
+  build_model();
+  state_ = checkpoints_.load(*latest, tensors());
+  store_.refresh(backend_);
+  batches_->seek(state_.position);
+  metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
+  saved_at_ = validated_at_ = state_.update;
+  observer_.on_message(fmt::format("resuming after update {}", state_.update));
+}
+
+void Trainer::build_model() {
+  recipe_.model.source_vocabulary = tokenizers_.source->vocabulary_size();
+  recipe_.model.target_vocabulary = tokenizers_.target->vocabulary_size();
+  recipe_.model.validate();
+  require<ConfigError>(backend_.supports(storage_), "training.precision", "{} is not supported by the {} backend",
+                       name_of(storage_), backend_.name());
+  corpus_.emplace(read_training_corpus(recipe_, tokenizers_, backend_.threads()));
+  observer_.on_message("training text: " + corpus_->report().text());
+  validation_ = read_validation_text(recipe_);
+  const SentenceMarks marks = marks_of(tokenizers_);
+  batches_.emplace(corpus_->size(), pair_lengths(*corpus_, marks), recipe_.data.batches,
+                   static_cast<uint64_t>(recipe_.training.seed), corpus_->fingerprint());
+  state_.position = batches_->position();
+  model_.emplace(Scope(store_), recipe_.model);
+  store_.allocate(backend_, storage_, ParameterStore::Gradients::wanted);
+  optimizer_.emplace(backend_, store_, recipe_.optimizer);
+  if (keeps_average()) {
+    moving_average_ = Tensor({store_.masters().elements()}, backend_.master_type());
+    set_aside_ = Tensor({store_.masters().elements()}, backend_.master_type());
+  }
+}
+
+EndReason Trainer::run() {
+  started_ = now() - state_.seconds;
+  log_start();
+  std::optional<EndReason> end;
+  while (!(end = reason_to_end())) {
+    update();
+    if (state_.update % recipe_.training.log_every == 0) {
+      report_progress();
+    }
+    if (validation_is_due()) {
+      validate_and_save();
+    } else if (recipe_.checkpoints.every > 0 && state_.update % recipe_.checkpoints.every == 0) {
+      save();
+    }
+  }
+  if (*end == EndReason::stopped) {
+    save();
+  } else if (validated_at_ != state_.update) {
+    validate_and_save();
+  }
+  write_final_weights();
+  metrics_->add(
+      json({{"event", "end"}, {"update", state_.update}, {"reason", name_of(*end)}, {"seconds", seconds()}}).dump());
+  return *end;
+}
+
+void Trainer::log_start() {
+  const auto time = std::chrono::system_clock::now().time_since_epoch();
+  metrics_->add(json({{"event", "start"},
+                      {"update", state_.update},
+                      {"time", std::chrono::duration_cast<std::chrono::seconds>(time).count()},
+                      {"parameters", store_.elements()},
+                      {"precision", name_of(storage_)},
+                      {"threads", backend_.threads()},
+                      {"train_sentences", corpus_->size()},
+                      {"validation_sentences", validation_.source.size()}})
+                    .dump());
+}
+
+double Trainer::seconds() const { return now() - started_; }
+double Trainer::epoch() const { return static_cast<double>(state_.sentences) / static_cast<double>(corpus_->size()); }
+
+double Trainer::fraction() const {
+  const TrainingRecipe& limits = recipe_.training;
+  const auto share = [](double done, double limit) { return limit > 0.0 ? done / limit : 0.0; };
+  return std::min(1.0, std::max({share(epoch(), static_cast<double>(limits.epochs)),
+                                 share(static_cast<double>(state_.update), static_cast<double>(limits.updates)),
+                                 share(seconds(), 60.0 * limits.minutes)}));
+}
+
+std::optional<EndReason> Trainer::reason_to_end() {
+  const TrainingRecipe& limits = recipe_.training;
+  if (observer_.wants_to_stop()) {
+    return EndReason::stopped;
+  }
+  if (limits.epochs > 0 && state_.sentences >= limits.epochs * corpus_->size()) {
+    return EndReason::epochs;
+  }
+  if (limits.updates > 0 && state_.update >= limits.updates) {
+    return EndReason::updates;
+  }
+  if (limits.minutes > 0.0 && seconds() >= 60.0 * limits.minutes) {
+    return EndReason::minutes;
+  }
+  const auto best = std::ranges::max_element(state_.candidates, {}, &Candidate::value);
+  const int64_t since_best = best == state_.candidates.end() ? 0 : state_.candidates.end() - best - 1;
+  if (recipe_.validation.patience > 0 && since_best >= recipe_.validation.patience) {
+    return EndReason::patience;
+  }
+  return std::nullopt;
+}
+
+// One optimizer step over one or several batches: the gradient of the mean loss over all their tokens.
+void Trainer::update() {
+  const double begin = now();
+  std::vector<PairBatch> batches;
+  std::string lines;
+  int64_t tokens = 0, sentences = 0;
+  for (int64_t i = 0; i < recipe_.training.accumulate; ++i) {
+    const std::span<const int64_t> chosen = batches_->next();
+    sentences += static_cast<int64_t>(chosen.size());
+    lines += (lines.empty() ? "" : ", ") + describe_origins(*corpus_, chosen);
+    batches.push_back(to_batch(make_pairs(*corpus_, chosen, marks_of(tokenizers_))));
+    tokens += batches.back().expected.size();
+  }
+  const RandomKey key = RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
+      static_cast<uint64_t>(state_.update));
+  double loss = 0.0, likelihood = 0.0;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    Tape tape;
+    Pass pass = Pass::train(backend_, storage_, tape, key.derive(i));
+    const TokenLosses losses =
+        model_->loss(pass, batches[i], Smoothing(static_cast<float>(recipe_.training.smoothing)));
+    tape.backward(backend_, 1.0 / static_cast<double>(tokens));
+    loss += losses.total_smoothed();
+    likelihood += losses.total_negative_log_likelihood();
+  }
+  optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
+  if (!std::isfinite(loss) || !std::isfinite(optimizer_->gradient_norm())) {
+    stop_for_numbers(loss / static_cast<double>(tokens), lines);
+  }
+  if (keeps_average()) {
+    // Young averages forget faster, so that they do not remember the initialization.
+    const double n = static_cast<double>(state_.update + 1);
+    const double decay = std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n));
+    backend_.blend(store_.masters(), moving_average_.view(), 1.0 - decay);
+  }
+  ++state_.update;
+  state_.sentences += sentences;
+  state_.position = batches_->position();
+  since_report_.loss += loss;
+  since_report_.negative_log_likelihood += likelihood;
+  since_report_.tokens += tokens;
+  since_report_.seconds += now() - begin;
+}
+
+void Trainer::stop_for_numbers(double loss, const std::string& lines) {
+  // The optimizer left the weights as they were, and the state still names the batch to come.
+  save();
+  fail<NumericError>(fmt::format("update {}", state_.update + 1),
+                     "the loss is {} and the gradient's norm {}, with the lines {}; the state before it is in {}", loss,
+                     optimizer_->gradient_norm(), lines, checkpoints_.weights(state_.update).parent_path().string());
+}
+
+void Trainer::report_progress() {
+  const auto tokens = static_cast<double>(since_report_.tokens);
+  const TrainingProgress progress{
+      .update = state_.update,
+      .epoch = epoch(),
+      .loss = since_report_.loss / tokens,
+      .negative_log_likelihood = since_report_.negative_log_likelihood / tokens,
+      .learning_rate = learning_rate(recipe_.schedule, state_.update),
+      .gradient_norm = optimizer_->gradient_norm(),
+      .target_tokens_per_second = tokens / since_report_.seconds,
+      .seconds = seconds(),
+      .fraction = fraction(),
+  };
+  since_report_ = {};
+  metrics_->add(json({{"event", "train"},
+                      {"update", progress.update},
+                      {"epoch", progress.epoch},
+                      {"loss", progress.loss},
+                      {"nll", progress.negative_log_likelihood},
+                      {"learning_rate", progress.learning_rate},
+                      {"gradient_norm", progress.gradient_norm},
+                      {"target_tokens_per_second", progress.target_tokens_per_second},
+                      {"seconds", progress.seconds}})
+                    .dump());
+  observer_.on_progress(progress);
+}
+
+bool Trainer::validation_is_due() const {
+  if (recipe_.validation.every > 0) {
+    return state_.update % recipe_.validation.every == 0;
+  }
+  // After the update that completed an epoch.
+  const int64_t before = validated_at_ < 0 ? 0 : epochs_at_validation_;
+  return state_.sentences / corpus_->size() > before;
+}
+
+void Trainer::validate_and_save() {
+  validated_at_ = state_.update;
+  epochs_at_validation_ = state_.sentences / corpus_->size();
+  if (!validation_.source.empty()) {
+    const ValidationScores scores = scores_of_validated_weights();
+    const double value = recipe_.validation.best_by == BestBy::bleu ? *scores.bleu : -scores.loss;
+    const bool best = std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < value; });
+    state_.candidates.push_back({state_.update, value});
+    json line{{"event", "validation"},
+              {"update", state_.update},
+              {"loss", scores.loss},
+              {"seconds", seconds()},
+              {"best", best}};
+    if (scores.bleu) {
+      line["bleu"] = *scores.bleu;
+    }
+    metrics_->add(line.dump());
+    observer_.on_validation({state_.update, scores, seconds(), best});
+  }
+  save();
+}
+
+// Where a moving average is kept, it is what will be used, so it is what is validated.
+ValidationScores Trainer::scores_of_validated_weights() {
+  const WeightsInPlace average(*this);
+  const TextTranslator translator{
+      {*model_, recipe_.model, backend_, storage_}, *tokenizers_.source, *tokenizers_.target};
+  return validate(translator, validation_, recipe_.validation);
+}
+
+void Trainer::save() {
+  if (saved_at_ == state_.update && validated_at_ != state_.update) {
+    return;
+  }
+  state_.seconds = started_ > 0.0 ? seconds() : 0.0;
+  state_.metrics_bytes = metrics_->bytes();
+  const TrainingTensors all = tensors();
+  const WeightsInPlace average(*this);  // the masters are set aside meanwhile
+  checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
+                    store_);
+  saved_at_ = state_.update;
+  const std::vector<int64_t> wanted = final_updates();
+  checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
+}
+
+TrainingTensors Trainer::tensors() const {
+  return {store_.masters(), optimizer_->state(), keeps_average() ? moving_average_.view() : View()};
+}
+
+// The checkpoints that the final weights would be made of, were the run to end now.
+std::vector<int64_t> Trainer::final_updates() const {
+  const CheckpointRecipe& rules = recipe_.checkpoints;
+  std::vector<Candidate> ranked = state_.candidates;
+  const auto by_value = [](const Candidate& a, const Candidate& b) { return a.value > b.value; };
+  const bool by_best =
+      rules.final_weights == FinalWeights::best || rules.final_weights == FinalWeights::average_of_best;
+  if (by_best) {
+    std::ranges::stable_sort(ranked, by_value);
+  } else {
+    std::ranges::reverse(ranked);
+  }
+  const bool several =
+      rules.final_weights == FinalWeights::average_of_best || rules.final_weights == FinalWeights::average_of_last;
+  std::vector<int64_t> updates;
+  for (const Candidate& candidate : ranked) {
+    if (static_cast<int64_t>(updates.size()) < (several ? rules.average : 1)) {
+      updates.push_back(candidate.update);
+    }
+  }
+  return updates;
+}
+
+void Trainer::write_final_weights() {
+  std::vector<int64_t> updates = final_updates();
+  const bool only_last = recipe_.checkpoints.final_weights == FinalWeights::last ||
+                         recipe_.checkpoints.final_weights == FinalWeights::moving_average;
+  if (only_last || updates.empty()) {
+    updates = {state_.update};
+  }
+  ParameterStore average;
+  const Seq2Seq shape(Scope(average), recipe_.model);
+  average.allocate(backend_, backend_.master_type(), ParameterStore::Gradients::none);
+  Tensor sum({average.masters().elements()}, backend_.master_type());
+  for (size_t i = 0; i < updates.size(); ++i) {
+    load_weights(checkpoints_.weights(updates[i]), backend_, average);
+    backend_.blend(average.masters(), sum.view(), 1.0 / static_cast<double>(i + 1));
+  }
+  backend_.copy(sum.view(), average.masters());
+  std::string made_of;
+  for (const int64_t update : updates) {
+    made_of += fmt::format("{}{}", made_of.empty() ? "" : ",", update);
+  }
+  save_weights(folder_.weights(), average, {{"updates", made_of}});
+}
+
+}  // namespace heed

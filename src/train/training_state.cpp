@@ -1,0 +1,158 @@
+#include "train/training_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "checkpoint/weights.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "update-";
+constexpr const char* kStateFile = "state.json";
+constexpr const char* kTensorFile = "training.safetensors";
+constexpr const char* kWeightFile = "weights.safetensors";
+constexpr int kVersion = 1;
+
+struct NamedView {
+  const char* name;
+  View view;
+};
+
+std::vector<NamedView> named(const TrainingTensors& tensors) {
+  std::vector<NamedView> all{{"applied", tensors.optimizer.applied},
+                             {"masters", tensors.masters},
+                             {"first_moments", tensors.optimizer.first_moments},
+                             {"second_moments", tensors.optimizer.second_moments}};
+  if (!tensors.moving_average.empty()) {
+    all.push_back({"moving_average", tensors.moving_average});
+  }
+  return all;
+}
+
+std::span<std::byte> bytes_of(const View& view) {
+  return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
+}
+
+json to_json(const TrainingState& state) {
+  json candidates = json::array();
+  for (const Candidate& candidate : state.candidates) {
+    candidates.push_back({candidate.update, candidate.value});
+  }
+  const BatchPosition& p = state.position;
+  return {{"format", "heed-training-state"},
+          {"version", kVersion},
+          {"update", state.update},
+          {"position", {{"stream", p.stream}, {"epoch", p.epoch}, {"pool", p.pool}, {"batch", p.batch}}},
+          {"sentences", state.sentences},
+          {"seconds", state.seconds},
+          {"metrics_bytes", state.metrics_bytes},
+          {"candidates", candidates}};
+}
+
+TrainingState from_json(const json& root, const std::string& where) {
+  try {
+    require<FormatError>(root.at("version") == kVersion, where, "version {}, but this program reads {}",
+                         root.at("version").dump(), kVersion);
+    TrainingState state;
+    state.update = root.at("update").get<int64_t>();
+    const json& p = root.at("position");
+    state.position = {p.at("stream").get<uint64_t>(), p.at("epoch").get<int64_t>(), p.at("pool").get<int64_t>(),
+                      p.at("batch").get<int64_t>()};
+    state.sentences = root.at("sentences").get<int64_t>();
+    state.seconds = root.at("seconds").get<double>();
+    state.metrics_bytes = root.at("metrics_bytes").get<int64_t>();
+    for (const json& candidate : root.at("candidates")) {
+      state.candidates.push_back({candidate.at(0).get<int64_t>(), candidate.at(1).get<double>()});
+    }
+    return state;
+  } catch (const json::exception& error) {
+    fail<FormatError>(where, "is no training state: {}", error.what());
+  }
+}
+
+}  // namespace
+
+fs::path Checkpoints::at(int64_t update) const { return folder_ / fmt::format("{}{:08}", kPrefix, update); }
+fs::path Checkpoints::weights(int64_t update) const { return at(update) / kWeightFile; }
+
+void Checkpoints::save(const TrainingState& state, const TrainingTensors& tensors,
+                       const ParameterStore& validated) const {
+  const fs::path partial = folder_ / fmt::format("{}{:08}.partial", kPrefix, state.update);
+  fs::remove_all(partial);
+  fs::create_directories(partial);
+  save_weights(partial / kWeightFile, validated, {});
+  std::vector<TensorSource> sources;
+  for (const NamedView& tensor : named(tensors)) {
+    sources.push_back(
+        tensor_source(tensor.name, stored_as(tensor.view.type()), {tensor.view.elements()}, bytes_of(tensor.view)));
+  }
+  write_safetensors(partial / kTensorFile, sources, {});
+  write_file(partial / kStateFile, to_json(state).dump(2) + "\n");
+  fs::remove_all(at(state.update));
+  rename_synced(partial, at(state.update));
+}
+
+std::vector<int64_t> Checkpoints::updates() const {
+  std::vector<int64_t> found;
+  if (!fs::is_directory(folder_)) {
+    return found;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    int64_t update = 0;
+    const char* const end = name.data() + name.size();
+    if (name.starts_with(kPrefix) && std::from_chars(name.data() + kPrefix.size(), end, update).ptr == end) {
+      found.push_back(update);
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+std::optional<int64_t> Checkpoints::latest() const {
+  std::vector<int64_t> whole = updates();
+  std::erase_if(whole, [&](int64_t update) { return !fs::exists(at(update) / kStateFile); });
+  return whole.empty() ? std::nullopt : std::optional(whole.back());
+}
+
+TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) const {
+  const fs::path state_path = at(update) / kStateFile;
+  const json root = json::parse(read_file(state_path), nullptr, false);
+  require<FormatError>(root.is_object(), state_path.string(), "is not JSON");
+  TrainingState state = from_json(root, state_path.string());
+  const SafeTensors file(at(update) / kTensorFile);
+  for (const NamedView& tensor : named(tensors)) {
+    const StoredTensor& stored = file.at(tensor.name);
+    const std::span<std::byte> to = bytes_of(tensor.view);
+    require<FormatError>(stored.type == stored_as(tensor.view.type()) && stored.bytes.size() == to.size(),
+                         file.path().string(), "{}, but the model needs {}", stored.text(), tensor.view);
+    std::memcpy(to.data(), stored.bytes.data(), to.size());
+  }
+  return state;
+}
+
+void Checkpoints::prune(int64_t whole, const std::set<int64_t>& weights) const {
+  const std::vector<int64_t> all = updates();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (static_cast<int64_t>(all.size() - i) <= whole) {
+      break;
+    }
+    if (!weights.contains(all[i])) {
+      fs::remove_all(at(all[i]));
+      continue;
+    }
+    fs::remove(at(all[i]) / kStateFile);  // first: what is left can't be taken for whole
+    fs::remove(at(all[i]) / kTensorFile);
+  }
+}
+
+void Checkpoints::remove_all() const { fs::remove_all(folder_); }
+
+}  // namespace heed

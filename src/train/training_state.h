@@ -1,0 +1,61 @@
+// Where a run stands: what has to be kept, so that a stopped run goes on to the same bits.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "data/batches.h"
+#include "nn/parameters.h"
+#include "train/optimizer.h"
+
+namespace heed {
+
+// A validated checkpoint; `value` is better the higher it is.
+struct Candidate {
+  int64_t update = 0;
+  double value = 0.0;
+};
+
+struct TrainingState {
+  int64_t update = 0;
+  BatchPosition position;
+  int64_t sentences = 0;  // trained on, over all epochs
+  double seconds = 0.0;
+  int64_t metrics_bytes = 0;          // of metrics.jsonl at that time
+  std::vector<Candidate> candidates;  // every validation so far, in order
+};
+
+// The tensors of a run. `moving_average` is empty when none is kept.
+struct TrainingTensors {
+  View masters;
+  Optimizer::State optimizer;
+  View moving_average;
+};
+
+// A run's checkpoints: one folder per update, written beside its name and renamed, so that it is there whole or not at
+// all. A folder holds weights.safetensors (what was validated), and, to resume from, training.safetensors and state.json.
+class Checkpoints {
+ public:
+  explicit Checkpoints(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  void save(const TrainingState& state, const TrainingTensors& tensors, const ParameterStore& validated) const;
+  // The newest that can be resumed from.
+  std::optional<int64_t> latest() const;
+  // Fills the tensors. FormatError where they are not those of this model.
+  TrainingState load(int64_t update, const TrainingTensors& tensors) const;
+
+  std::filesystem::path weights(int64_t update) const;
+  // Of all others, the weights of `weights` are kept, and the whole of the newest `whole`.
+  void prune(int64_t whole, const std::set<int64_t>& weights) const;
+  void remove_all() const;
+
+ private:
+  std::filesystem::path at(int64_t update) const;
+  std::vector<int64_t> updates() const;  // in order
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace heed

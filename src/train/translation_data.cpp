@@ -1,0 +1,116 @@
+#include "train/translation_data.h"
+
+#include <algorithm>
+
+#include "base/threads.h"
+#include "text/normalization.h"
+#include "text/tokenizer_training.h"
+
+namespace heed {
+namespace {
+
+std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+// All lines of several files, one after the other.
+LineSource lines_of(std::vector<std::string> files, const LineRules& rules) {
+  struct Reading {
+    std::vector<std::string> files;
+    LineRules rules;
+    size_t next = 0;
+    std::unique_ptr<LineReader> reader;
+  };
+  const auto reading = std::make_shared<Reading>(Reading{std::move(files), rules, 0, nullptr});
+  return [reading](std::string& line) {
+    while (reading->reader == nullptr || !reading->reader->next(line)) {
+      if (reading->next == reading->files.size()) {
+        return false;
+      }
+      reading->reader = std::make_unique<LineReader>(reading->files[reading->next++], reading->rules);
+    }
+    return true;
+  };
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, std::vector<std::string> files) {
+  const TokenizerRecipe& tokenizer = recipe.tokenizer;
+  const bool skips = recipe.data.rules.over_long_line == Handling::skip;
+  return train_tokenizer({.kind = tokenizer.kind,
+                          .vocabulary = tokenizer.vocabulary,
+                          .normalization = parse_normalization(tokenizer.normalization),
+                          .special = {},
+                          .user_symbols = tokenizer.user_symbols,
+                          .minimum_count = tokenizer.minimum_count,
+                          .coverage = tokenizer.coverage},
+                         lines_of(std::move(files), {.longest = recipe.data.rules.longest_line,
+                                                     .long_lines = skips ? LongLines::mark : LongLines::refuse}));
+}
+
+CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& tokenizer, int64_t longest) {
+  return {.files = paths_of(files),
+          .encode = [&tokenizer](std::string_view text) { return tokenizer.encode(text); },
+          .vocabulary = tokenizer.vocabulary_size(),
+          .most = longest};
+}
+
+void append_lines(const std::vector<std::string>& files, std::vector<std::string>& lines) {
+  for (const std::string& file : files) {
+    LineReader reader(file);
+    for (std::string line; reader.next(line);) {
+      lines.push_back(line);
+    }
+  }
+}
+
+}  // namespace
+
+TokenizerPair make_tokenizers(const Recipe& recipe) {
+  const TokenizerRecipe& tokenizer = recipe.tokenizer;
+  if (!tokenizer.source.empty()) {
+    const std::shared_ptr<const Tokenizer> source = load_tokenizer(tokenizer.source);
+    return {source, tokenizer.target == tokenizer.source ? source : load_tokenizer(tokenizer.target)};
+  }
+  if (tokenizer.shared) {
+    const auto both = train_on(recipe, joined(recipe.data.train_source, recipe.data.train_target));
+    return {both, both};
+  }
+  return {train_on(recipe, recipe.data.train_source), train_on(recipe, recipe.data.train_target)};
+}
+
+TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {
+  const std::shared_ptr<const Tokenizer> source = load_tokenizer(folder.path / description.source_tokenizer);
+  const bool shared = description.source_tokenizer == description.target_tokenizer;
+  return {source, shared ? source : load_tokenizer(folder.path / description.target_tokenizer)};
+}
+
+SentenceMarks marks_of(const TokenizerPair& tokenizers) {
+  const SpecialTokens& target = tokenizers.target->special();
+  require<ConfigError>(target.bos != kNoToken && target.eos != kNoToken && tokenizers.source->special().eos != kNoToken,
+                       "tokenizer", "translation needs bos and eos, which this tokenizer does not have");
+  return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source->special().eos};
+}
+
+Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizers, int threads) {
+  const DataRecipe& data = recipe.data;
+  ThreadPool pool(threads);
+  return read_corpus({side_of(data.train_source, *tokenizers.source, data.longest),
+                      side_of(data.train_target, *tokenizers.target, data.longest)},
+                     data.rules, pool, {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20});
+}
+
+ValidationText read_validation_text(const Recipe& recipe) {
+  ValidationText text;
+  append_lines(recipe.data.validation_source, text.source);
+  append_lines(recipe.data.validation_target, text.target);
+  require<FormatError>(text.source.size() == text.target.size(), "data.validation_source",
+                       "{} lines, but validation_target has {}", text.source.size(), text.target.size());
+  return text;
+}
+
+}  // namespace heed

@@ -1,0 +1,173 @@
+"""heed train from outside: what it leaves behind, killing and resuming, and what it refuses."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+import heed_cli
+from heed_cli import BINARY, heed
+
+RECIPE = """
+[model]
+model = 32
+inner = 64
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+longest = 64
+tie = "all"
+
+[data]
+train_source = ["{folder}/train.de"]
+train_target = ["{folder}/train.en"]
+validation_source = ["{folder}/valid.de"]
+validation_target = ["{folder}/valid.en"]
+longest = 40
+batch_target_tokens = 200
+
+[tokenizer]
+kind = "word"
+vocabulary = 0
+
+[schedule]
+peak = 0.005
+warmup = 10
+
+[training]
+updates = 60
+log_every = 10
+
+[validation]
+every = 20
+
+[checkpoints]
+every = 5
+moving_average = 0.9
+"""
+
+SUBJECTS = {"der Mann": "the man", "die Frau": "the woman", "das Kind": "the child", "der Hund": "the dog"}
+VERBS = {"sieht": "sees", "kennt": "knows", "sucht": "looks for", "malt": "paints"}
+OBJECTS = {"die Stadt": "the city", "das Haus": "the house", "die Katze": "the cat", "das Buch": "the book"}
+PAIRS = [(f"{a} {b} {c}.", f"{x} {y} {z}.")
+         for a, x in SUBJECTS.items() for b, y in VERBS.items() for c, z in OBJECTS.items()]
+
+
+class Train(heed_cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("train", PAIRS)
+        self.write("valid", PAIRS[:9])
+        self.recipe = self.file("recipe.toml", RECIPE.format(folder=self.path))
+
+    def write(self, name, pairs):
+        self.file(f"{name}.de", "".join(source + "\n" for source, _ in pairs))
+        self.file(f"{name}.en", "".join(target + "\n" for _, target in pairs))
+
+    def train(self, name, *more):
+        return heed("train", self.recipe, "--out", self.path / name, *more)
+
+    def weights(self, name):
+        return (self.path / name / "model.safetensors").read_bytes()
+
+    def test_leaves_a_model_directory(self):
+        result = self.train("run")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("64 lines, 64 kept, 0 dropped", result.stdout)
+        self.assertIn("validation at update 60", result.stdout)
+        self.assertNotIn("\r", result.stdout)
+        names = {path.name for path in (self.path / "run").iterdir()}
+        self.assertEqual(names, {"model.safetensors", "config.json", "shared.tokenizer", "recipe.toml", "metrics.jsonl",
+                                 "checkpoints"})
+        events = [json.loads(line) for line in (self.path / "run" / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([e["update"] for e in events if e["event"] == "train"], [10, 20, 30, 40, 50, 60])
+        self.assertEqual([e["update"] for e in events if e["event"] == "validation"], [20, 40, 60])
+        self.assertEqual((events[0]["event"], events[-1]["event"], events[-1]["reason"]), ("start", "end", "updates"))
+        self.assertLess(events[-2]["loss"], events[2]["loss"])
+
+    def test_killed_at_any_moment_it_goes_on_to_the_same_bits(self):
+        self.train("unbroken")
+        moments = random.Random(5)
+        kills = 0
+        for attempt in range(40):
+            begun = (self.path / "killed" / "recipe.toml").exists()
+            arguments = [BINARY, "train", str(self.recipe), "--out", str(self.path / "killed")]
+            process = subprocess.Popen(arguments + (["--resume"] if begun else []), stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, text=True)
+            try:
+                error = process.communicate(timeout=moments.uniform(0.02, 0.25) if attempt < 25 else 60)[1]
+                self.assertEqual((process.returncode, error), (0, ""))
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                kills += 1
+        self.assertGreater(kills, 0)
+        self.assertEqual(self.weights("killed"), self.weights("unbroken"))
+
+    def test_an_interrupt_saves_and_stops(self):
+        process = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run"), "--set",
+                                    "training.updates=100000"], stdout=subprocess.PIPE, text=True)
+        while not list((self.path / "run" / "checkpoints").glob("update-*[1-9]*")):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=60)[0]
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("ended by stopped", output)
+        self.assertTrue((self.path / "run" / "model.safetensors").exists())
+
+    def test_every_key_can_be_set(self):
+        self.write("other", PAIRS[:32])
+        result = self.train("run", "--set", f"data.train_source={self.path}/other.de,{self.path}/train.de", "--set",
+                            f"data.train_target=['{self.path}/other.en', '{self.path}/train.en']", "--set",
+                            "training.updates=5", "--set", "tokenizer.kind=char", "--set", "validation.bleu=false",
+                            "--set", "validation.best_by=loss")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("96 lines, 96 kept", result.stdout)
+        self.assertIn("other.de", (self.path / "run" / "recipe.toml").read_text())
+
+    def refuse(self, *mentions, more=()):
+        message = self.assert_refused_with_messages("train", self.recipe, "--out", self.path / "refused", *more,
+                                                    mentions=mentions)
+        self.assertFalse((self.path / "refused" / "model.safetensors").exists())
+        return message
+
+    def assert_refused_with_messages(self, *arguments, mentions):
+        result = heed(*arguments)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for mention in mentions:
+            self.assertIn(str(mention), result.stderr)
+        return result.stderr
+
+    def test_refuses_what_makes_no_sense(self):
+        self.refuse("peka", "peak", more=("--set", "schedule.peka=1"))
+        self.refuse("schedul", "schedule", more=("--set", "schedul.peak=1"))
+        self.refuse("must be a number", more=("--set", "schedule.peak=true"))
+        self.refuse("nothing would end the run", more=("--set", "training.updates=0"))
+        self.refuse("heads 3 does not divide model 32", more=("--set", "model.heads=3"))
+        self.refuse("holds no run to resume", more=("--resume",))
+        self.assert_refused("train", self.path / "none.toml", "--out", self.path / "x", mentions=("none.toml",))
+        self.assert_refused("train", self.recipe, mentions=("--out",))
+
+    def test_refuses_text_that_does_not_fit(self):
+        self.file("train.en", "one line\n")
+        self.refuse("train.en", "64", "1")
+        self.file("train.en", "")
+        self.refuse("train.en")
+        self.file("train.en", "".join(f"{target}\n" for _, target in PAIRS[:-1]).encode() + b"\xff\n")
+        self.refuse("train.en:64", "UTF-8")
+        os.remove(self.path / "train.en")
+        self.refuse("train.en", "No such file")
+
+    def test_refuses_a_folder_that_cannot_be_written(self):
+        self.assert_refused_with_messages("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc/nowhere",))
+        self.file("taken", "a file")
+        self.assert_refused_with_messages("train", self.recipe, "--out", self.path / "taken", mentions=("taken",))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+// A small translation run: the built-in corpus, a model that learns in seconds.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "base/files.h"
+#include "data/german_english.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "train/trainer.h"
+
+namespace heed::test {
+
+class Listening : public TrainingObserver {
+ public:
+  void on_message(const std::string& message) override { messages.push_back(message); }
+  void on_progress(const TrainingProgress& p) override { progress.push_back(p); }
+  void on_validation(const ValidationProgress& v) override { validations.push_back(v); }
+  bool wants_to_stop() override { return stop_after == asked++; }
+
+  std::vector<std::string> messages;
+  std::vector<TrainingProgress> progress;
+  std::vector<ValidationProgress> validations;
+  int64_t stop_after = -1, asked = 0;
+};
+
+class TrainingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              fmt::format("heed-{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    write_pairs("train", Split::training, 300);
+    write_pairs("valid", Split::validation, 20);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write_pairs(const std::string& name, Split split, int64_t count) {
+    std::string source, target;
+    for (const SentencePair& pair : german_english_corpus(split, count)) {
+      source += pair.source + "\n";
+      target += pair.target + "\n";
+    }
+    write_file(folder_ / (name + ".de"), source);
+    write_file(folder_ / (name + ".en"), target);
+  }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  Recipe small_recipe() const {
+    Recipe recipe;
+    recipe.model = {.model = 32,
+                    .inner = 64,
+                    .heads = 2,
+                    .encoder_layers = 1,
+                    .decoder_layers = 1,
+                    .longest = 64,
+                    .tying = Tying::all};
+    recipe.data.train_source = {file("train.de")};
+    recipe.data.train_target = {file("train.en")};
+    recipe.data.validation_source = {file("valid.de")};
+    recipe.data.validation_target = {file("valid.en")};
+    recipe.data.longest = 40;
+    recipe.data.batches = {.target_tokens = 300, .pool = 100};
+    recipe.tokenizer.kind = TokenizerKind::word;
+    recipe.tokenizer.vocabulary = 0;
+    recipe.schedule = {.peak = 5e-3, .warmup = 10};
+    recipe.training.updates = 24;
+    recipe.training.log_every = 5;
+    recipe.validation.every = 8;
+    return recipe;
+  }
+
+  EndReason train(const Recipe& recipe, const std::string& name, Start start = Start::fresh) {
+    const auto backend = make_cpu_backend(2);
+    return Trainer(*backend, recipe, {folder_ / name}, start, listening_).run();
+  }
+  std::string weights(const std::string& name) const { return read_file(folder_ / name / "model.safetensors"); }
+
+  std::filesystem::path folder_;
+  Listening listening_;
+};
+
+}  // namespace heed::test

@@ -1,11 +1,33 @@
 #include "heed/inspect.h"
 
+#include "base/files.h"
 #include "models/models.h"
+#include "train/recipe.h"
 
 namespace heed {
+namespace {
+
+// Where a recipe leaves the vocabularies to its tokenizers, these are as large as they may become.
+ModelConfig model_of(const std::string& path) {
+  const Recipe recipe = parse_recipe(read_file(path), path, {});
+  ModelConfig config = recipe.model;
+  if (!recipe.data.train_source.empty()) {
+    for (int64_t* vocabulary : {&config.source_vocabulary, &config.target_vocabulary}) {
+      *vocabulary = *vocabulary > 0 ? *vocabulary : recipe.tokenizer.vocabulary;
+    }
+  }
+  try {
+    config.validate();
+  } catch (const ConfigError& error) {
+    fail<ConfigError>(path, "{}", error.what());
+  }
+  return config;
+}
+
+}  // namespace
 
 ModelSummary inspect_recipe(const std::string& path) {
-  const ModelConfig config = read_model_config(path);
+  const ModelConfig config = model_of(path);
   ParameterStore store;
   const Scope scope(store);
   switch (config.architecture) {

@@ -95,8 +95,6 @@ ModelConfig parse_model_config(std::string_view toml, std::string_view name) {
   return config;
 }
 
-ModelConfig read_model_config(const std::string& path) { return parse_model_config(read_file(path), path); }
-
 std::string describe(const ModelConfig& config) {
   ModelConfig copy = config;
   std::string text;

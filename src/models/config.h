@@ -51,7 +51,6 @@ struct ModelConfig {
 };
 
 // The [model] table of a recipe. An unknown key is an error that names the nearest valid one.
-ModelConfig read_model_config(const std::string& path);
 ModelConfig parse_model_config(std::string_view toml, std::string_view name);
 
 // The keys of [model] with their values, one per line, as a recipe would give them.

@@ -1,5 +1,6 @@
 #include "train/recipe.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/config_keys.h"
@@ -180,7 +181,8 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
   Recipe recipe;
   const std::vector<SettingTable> tables = recipe_settings(recipe);
-  read_settings(toml, name, tables);
+  const std::vector<std::string> present = read_settings(toml, name, tables);
+  require<ConfigError>(std::ranges::count(present, "model") > 0, name, "there is no [model] table");
   for (const std::string& assignment : overrides) {
     override_setting(assignment, tables);
   }

@@ -2,6 +2,8 @@
 
 #include <fstream>
 
+#include "base/files.h"
+
 namespace heed::parity {
 namespace {
 
@@ -85,7 +87,7 @@ void set_master(const Parameter& parameter, const std::vector<float>& values) {
 Request read_request(const std::string& folder) {
   const json j = read_json(folder + "/request.json");
   Request request{
-      .config = read_model_config(folder + "/model.toml"),
+      .config = parse_model_config(read_file(folder + "/model.toml"), "model.toml"),
       .precision = j.at("precision"),
       .loss_path = j.at("loss_path") == "fused" ? LossPath::fused : LossPath::of_logits,
       .smoothing = Smoothing(j.at("smoothing").get<float>()),

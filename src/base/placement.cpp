@@ -1,7 +1,7 @@
 #include "base/placement.h"
 
 #include <sched.h>
-#include <time.h>
+#include <ctime>
 
 #include <cstdint>
 

@@ -54,7 +54,7 @@ endfunction()
 
 # heed_script_test(<name> <script> [LABEL <label>] [TIMEOUT <seconds>] [PROCESSORS <n>] [ARGS <argument>...])
 #
-# Runs a .py or .sh file. It finds the built programs through HEED_BINARY and HEED_PARITY_DRIVER and the repository
+# Runs a .py or .sh file. It finds the built programs through HEED_BINARY, HEED_MAKE_MODEL and HEED_PARITY_DRIVER, and the repository
 # through HEED_SOURCE_DIR; exit status 77 means skipped.
 function(heed_script_test name script)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT;PROCESSORS" "ARGS")
@@ -67,6 +67,9 @@ function(heed_script_test name script)
   set(environment "HEED_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1")
   if(TARGET heed)
     list(APPEND environment "HEED_BINARY=$<TARGET_FILE:heed>")
+  endif()
+  if(TARGET heed_make_model)
+    list(APPEND environment "HEED_MAKE_MODEL=$<TARGET_FILE:heed_make_model>")
   endif()
   if(TARGET heed_parity_driver)
     list(APPEND environment "HEED_PARITY_DRIVER=$<TARGET_FILE:heed_parity_driver>")

@@ -9,8 +9,11 @@ namespace heed::cli {
 
 void add_bench(CLI::App& app);
 void add_bleu(CLI::App& app);
+void add_evaluate(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_score(CLI::App& app);
 void add_tokenizer(CLI::App& app);
 void add_train(CLI::App& app);
+void add_translate(CLI::App& app);
 
 }  // namespace heed::cli

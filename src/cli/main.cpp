@@ -62,9 +62,12 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   heed::cli::add_bench(app);
   heed::cli::add_bleu(app);
+  heed::cli::add_evaluate(app);
   heed::cli::add_inspect(app);
+  heed::cli::add_score(app);
   heed::cli::add_tokenizer(app);
   heed::cli::add_train(app);
+  heed::cli::add_translate(app);
   refuse_empty_numbers(app);
   try {
     app.parse(argc, argv);

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
+
+#include "decode/alignment.h"
+#include "text/unicode.h"
 
 namespace heed {
 namespace {
@@ -23,10 +28,34 @@ std::vector<TokenId> tokens_of(const std::vector<int32_t>& ids) {
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
-void require_fits(size_t tokens, int64_t longest, const std::string& where) {
-  require<FormatError>(static_cast<int64_t>(tokens) <= longest, where,
-                       "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
-                       longest);
+using LineNames = std::function<std::string(size_t)>;
+
+// A line's tokens, which with an end must not be more than the model takes.
+std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, int64_t longest,
+                                    const LineNames& where, size_t i) {
+  if (const std::optional<size_t> invalid = find_invalid_utf8(line)) {
+    fail<FormatError>(where(i), "byte {} of the line is not UTF-8", *invalid + 1);
+  }
+  std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
+  if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > longest) {
+    fail<FormatError>(where(i), "{} tokens with the end, but the model takes at most {}: shorten or split the line",
+                      tokens, longest);
+  }
+  return ids;
+}
+
+std::vector<int32_t> source_of_line(const TextTranslator& translator, const std::string& line, const LineNames& where,
+                                    size_t i) {
+  auto ids = tokens_of_line(translator.source, line, translator.translation.config.longest, where, i);
+  ids.push_back(translator.source.special().eos.value);
+  return ids;
+}
+
+// What a tokenizer decodes may hold any character, as those of single characters and bytes know the line break.
+std::string without_line_breaks(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
 }
 
 // Indices of the sources that are not empty, cut into batches of like lengths.
@@ -72,13 +101,12 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines, SearchOptions options,
-                                                         const std::function<std::string(size_t)>& where) {
+                                                         const LineNames& where) {
   options = with_special_tokens(std::move(options), translator.target);
   std::vector<std::vector<int32_t>> sources(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
-      sources[i] = source_tokens(translator, lines[i]);
-      require_fits(sources[i].size(), translator.translation.config.longest, where(i));
+      sources[i] = source_of_line(translator, lines[i], where, i);
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {TranslatedLine{}});
@@ -90,26 +118,47 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
       std::vector<TranslatedLine>& result = results[batch[k]];
       result.clear();
       for (const Hypothesis& hypothesis : found[k]) {
-        result.push_back({translator.target.decode(tokens_of(hypothesis.tokens)), hypothesis});
+        std::string text = without_line_breaks(translator.target.decode(tokens_of(hypothesis.tokens)));
+        result.push_back({std::move(text), hypothesis});
       }
     }
   }
   return results;
 }
 
-std::vector<double> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                std::span<const std::string> targets, const std::function<std::string(size_t)>& where) {
+std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator& translator,
+                                                           std::span<const std::string> lines,
+                                                           std::span<const std::vector<TranslatedLine>> translated) {
+  std::vector<std::vector<int32_t>> sources, targets;
+  std::vector<std::vector<std::vector<int64_t>>> results;
+  std::vector<std::pair<size_t, size_t>> places;  // of what goes through the model: line and hypothesis
+  for (size_t i = 0; i < lines.size(); ++i) {
+    results.emplace_back(translated[i].size());
+    const std::vector<int32_t> source = source_tokens(translator, lines[i]);
+    for (size_t h = 0; source.size() > 1 && h < translated[i].size(); ++h) {
+      sources.push_back(source);
+      targets.push_back(translated[i][h].hypothesis.tokens);
+      places.emplace_back(i, h);
+    }
+  }
+  auto aligned = align_pairs(translator.translation, sources, targets, with_special_tokens({}, translator.target));
+  for (size_t k = 0; k < places.size(); ++k) {
+    results[places[k].first][places[k].second] = std::move(aligned[k]);
+  }
+  return results;
+}
+
+std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
+                                   std::span<const std::string> targets, const LineNames& where) {
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchOptions options = with_special_tokens({}, translator.target);
   const int64_t longest = translator.translation.config.longest;
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(source_tokens(translator, sources[i]));
-    outputs.push_back(ids_of(translator.target.encode(targets[i])));
-    require_fits(inputs.back().size(), longest, where(i));
-    require_fits(outputs.back().size() + 1, longest, where(i));
+    inputs.push_back(source_of_line(translator, sources[i], where, i));
+    outputs.push_back(tokens_of_line(translator.target, targets[i], longest, where, i));
   }
-  std::vector<double> scores(sources.size());
+  std::vector<LineScore> scores(sources.size());
   for (const std::vector<size_t>& batch : batches_by_length(inputs, 1)) {
     std::vector<std::vector<int32_t>> batch_sources, batch_targets;
     for (const size_t i : batch) {
@@ -118,7 +167,7 @@ std::vector<double> score_lines(const TextTranslator& translator, std::span<cons
     }
     const std::vector<double> found = score_pairs(translator.translation, batch_sources, batch_targets, options);
     for (size_t k = 0; k < batch.size(); ++k) {
-      scores[batch[k]] = found[k];
+      scores[batch[k]] = {found[k], static_cast<int64_t>(batch_targets[k].size()) + 1};
     }
   }
   return scores;

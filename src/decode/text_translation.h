@@ -18,7 +18,7 @@ struct TextTranslator {
 };
 
 struct TranslatedLine {
-  std::string text;
+  std::string text;  // a line break that the model wrote is a space here: a line stays a line
   Hypothesis hypothesis;
 };
 
@@ -26,14 +26,25 @@ struct TranslatedLine {
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line);
 
 // Each line's hypotheses, best first. An empty line (white space alone) gives one empty hypothesis. Lines are batched by
-// length, which changes no result. `where(i)` names line i in messages: FormatError for one that the model is too short
-// for. bos and eos of `options` are the target tokenizer's.
+// length, which changes no result. `where(i)` names line i in messages: FormatError for one that is not UTF-8, or that the
+// model is too short for. bos and eos of `options` are the target tokenizer's.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines, SearchOptions options,
                                                          const std::function<std::string(size_t)>& where);
 
-// The log-probability of each line's translation.
-std::vector<double> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                std::span<const std::string> targets, const std::function<std::string(size_t)>& where);
+// For each line and each of its hypotheses, the source token that each target token looks at most; see align_pairs().
+std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator& translator,
+                                                           std::span<const std::string> lines,
+                                                           std::span<const std::vector<TranslatedLine>> translated);
+
+struct LineScore {
+  double log_probability = 0.0;
+  int64_t tokens = 0;  // of the target, its end included
+};
+
+// The log-probability of each line's translation. FormatError as above, for either side.
+std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
+                                   std::span<const std::string> targets,
+                                   const std::function<std::string(size_t)>& where);
 
 }  // namespace heed

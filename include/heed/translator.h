@@ -1,0 +1,108 @@
+// Translating with a trained model, scoring given translations with it, and measuring how good it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heed/evaluate.h"
+
+namespace heed {
+
+struct TranslatorOptions {
+  std::string precision = "auto";  // f32, bf16, or what the machine multiplies fastest
+  int threads = 0;                 // 0: one per processor
+};
+
+enum class Alignments : uint8_t { none, pieces };
+
+//   score = (sum of log-probabilities) / length^length_penalty        length: tokens of the translation, its end included
+struct TranslationOptions {
+  int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
+  double length_penalty = 1.0;
+  int64_t n_best = 1;  // translations of each line, best first; at most the beam
+  int64_t max_length =
+      0;  // tokens, the end included; 0: twice the source and 16 more. The model's own limit holds always
+  Alignments alignments = Alignments::none;
+};
+
+// Token `target` of the translation looks most at token `source` of the line; both count from 0.
+struct AlignedPair {
+  int64_t source = 0, target = 0;
+};
+
+struct Translation {
+  std::string text;  // without line breaks
+  double score = 0.0, log_probability = 0.0;
+  int64_t tokens = 0;  // the end included
+  std::vector<AlignedPair> alignment;
+};
+
+struct PairScore {
+  double log_probability = 0.0;  // of the target, its end included, given the source; natural logarithm
+  int64_t tokens = 0;            // of the target, its end included
+};
+
+// Names a line in errors, by its place in what was given, from 0.
+using LineName = std::function<std::string(size_t line)>;
+
+// A translation model from its directory. One caller at a time. What a line becomes does not depend on which others are
+// given with it, nor on the number of threads.
+class Translator {
+ public:
+  // Throws, naming the file, when the directory is incomplete or its parts do not belong together.
+  explicit Translator(const std::string& directory, const TranslatorOptions& options = {});
+  ~Translator();
+  Translator(Translator&& other) noexcept;
+  Translator& operator=(Translator&& other) noexcept;
+
+  std::string precision() const;  // "f32" or "bf16"
+  int threads() const;
+  int64_t parameters() const;
+  int64_t longest() const;  // line that the model takes, in tokens, its end included
+
+  // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
+  // anything is translated when a line is not UTF-8 or longer than the model takes.
+  std::vector<std::vector<Translation>> translate(std::span<const std::string> lines,
+                                                  const TranslationOptions& options = {},
+                                                  const LineName& name = {}) const;
+
+  // Throws likewise; `name` names the lines of both sides.
+  std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
+                               const LineName& name = {}) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Calls use(source, target, number) for each pair of lines of two files, plain or compressed with gzip; numbers count from
+// 1. Throws, naming the file and line, for text that is not UTF-8, and for files that have different numbers of lines.
+void read_pairs(const std::string& source, const std::string& target,
+                const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use);
+
+struct EvaluationOptions {
+  std::string source, reference;  // files, a sentence a line
+  std::string output;             // where the translations go; nowhere when empty
+  Letters letters = Letters::as_they_are;
+  TranslationOptions translation;
+};
+
+struct EvaluationReport {
+  TranslationScores scores;
+  double seconds = 0.0;       // of translating, after the model was loaded
+  int64_t target_tokens = 0;  // written, ends included
+  std::string precision;
+  int threads = 0;
+
+  double sentences_per_second() const { return static_cast<double>(scores.sentences) / seconds; }
+  double target_tokens_per_second() const { return static_cast<double>(target_tokens) / seconds; }
+};
+
+// Translates a test set and compares with what people wrote.
+EvaluationReport evaluate(const Translator& translator, const EvaluationOptions& options);
+
+}  // namespace heed

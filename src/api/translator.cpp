@@ -1,0 +1,104 @@
+#include "heed/translator.h"
+
+#include <array>
+#include <utility>
+
+#include "base/names.h"
+#include "checkpoint/model_directory.h"
+#include "decode/text_translation.h"
+#include "kernels/cpu/cpu_backend.h"
+
+namespace heed {
+namespace {
+
+DType storage_of(const std::string& precision) {
+  // Where a processor multiplies bf16 no faster than f32, f32 is the better answer at the same price.
+  const DType fastest = cpu::fastest_bf16_products() == cpu::Bf16Products::pairs ? DType::bf16 : DType::f32;
+  const std::array names{std::pair("auto", fastest), std::pair("f32", DType::f32), std::pair("bf16", DType::bf16)};
+  return value_named("precision", precision, names);
+}
+
+std::unique_ptr<Backend> make_backend(int threads) {
+  return threads == 0 ? make_cpu_backend() : make_cpu_backend(threads);
+}
+
+std::string name_line(const LineName& name, size_t line) {
+  return name ? name(line) : fmt::format("line {}", line + 1);
+}
+
+}  // namespace
+
+struct Translator::State {
+  State(const std::string& directory, const TranslatorOptions& options)
+      : storage(storage_of(options.precision)),
+        backend(make_backend(options.threads)),
+        stored(ModelFolder{directory}, *backend, storage) {}
+
+  TextTranslator text() const {
+    return {{stored.model(), stored.config(), *backend, storage}, stored.source(), stored.target()};
+  }
+
+  DType storage;
+  std::unique_ptr<Backend> backend;
+  StoredTranslator stored;
+};
+
+Translator::Translator(const std::string& directory, const TranslatorOptions& options)
+    : state_(std::make_unique<State>(directory, options)) {}
+Translator::~Translator() = default;
+Translator::Translator(Translator&& other) noexcept = default;
+Translator& Translator::operator=(Translator&& other) noexcept = default;
+
+std::string Translator::precision() const { return std::string(name_of(state_->storage)); }
+int Translator::threads() const { return state_->backend->threads(); }
+int64_t Translator::parameters() const { return state_->stored.parameters(); }
+int64_t Translator::longest() const { return state_->stored.config().longest; }
+
+std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines,
+                                                            const TranslationOptions& options,
+                                                            const LineName& name) const {
+  const SearchOptions search{.beam = options.beam,
+                             .n_best = options.n_best,
+                             .length_penalty = options.length_penalty,
+                             .max_length = options.max_length,
+                             .never = {}};
+  search.validate();
+  const TextTranslator text = state_->text();
+  const auto found = translate_lines(text, lines, search, [&](size_t line) { return name_line(name, line); });
+  std::vector<std::vector<Translation>> results;
+  results.reserve(lines.size());
+  for (const std::vector<TranslatedLine>& line : found) {
+    std::vector<Translation>& result = results.emplace_back();
+    for (const auto& [words, hypothesis] : line) {
+      result.push_back({.text = words,
+                        .score = hypothesis.score,
+                        .log_probability = hypothesis.log_probability,
+                        .tokens = static_cast<int64_t>(hypothesis.tokens.size()) + 1,
+                        .alignment = {}});
+    }
+  }
+  if (options.alignments == Alignments::pieces) {
+    const auto aligned = align_lines(text, lines, found);
+    for (size_t i = 0; i < aligned.size(); ++i) {
+      for (size_t h = 0; h < aligned[i].size(); ++h) {
+        for (const int64_t source : aligned[i][h]) {
+          auto& pairs = results[i][h].alignment;
+          pairs.push_back({source, static_cast<int64_t>(pairs.size())});
+        }
+      }
+    }
+  }
+  return results;
+}
+
+std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                         const LineName& name) const {
+  std::vector<PairScore> scores;
+  for (const LineScore& score :
+       score_lines(state_->text(), sources, targets, [&](size_t line) { return name_line(name, line); })) {
+    scores.push_back({score.log_probability, score.tokens});
+  }
+  return scores;
+}
+
+}  // namespace heed

@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/translator_options.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr size_t kWindow = 1000;
+
+struct Options {
+  ModelOptions model;
+  std::string source, target;
+};
+
+// Files are read to their ends before anything is written: they may turn out not to be parallel.
+void score(const Options& options) {
+  const Translator translator(options.model.directory, options.model.translator);
+  std::vector<std::string> sources, targets;
+  read_pairs(options.source, options.target, [&](const std::string& source, const std::string& target, int64_t) {
+    sources.push_back(source);
+    targets.push_back(target);
+  });
+  std::string text;
+  for (size_t begin = 0; begin < sources.size(); begin += kWindow) {
+    const size_t count = std::min(kWindow, sources.size() - begin);
+    const auto name = [&](size_t line) {
+      return fmt::format("{} and {}, line {}", options.source, options.target, begin + line + 1);
+    };
+    for (const PairScore& pair :
+         translator.score(std::span(sources).subspan(begin, count), std::span(targets).subspan(begin, count), name)) {
+      text += fmt::format("{:.6f}\t{}\n", pair.log_probability, pair.tokens);
+    }
+  }
+  std::cout << text << std::flush;
+  if (!std::cout) {
+    throw std::runtime_error("stdout: cannot write");
+  }
+}
+
+}  // namespace
+
+void add_score(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("score", "log-probabilities of given translations, and their numbers of tokens");
+  const auto options = std::make_shared<Options>();
+  options->model.add_to(*command);
+  command->add_option("--source", options->source, "a file, a sentence a line")->required();
+  command->add_option("--target", options->target, "its translations")->required();
+  command->callback([options] { score(*options); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,70 @@
+#include "decode/alignment.h"
+
+#include <algorithm>
+#include <span>
+
+namespace heed {
+namespace {
+
+constexpr size_t kBatchPairs = 32;  // bounds the attention maps
+
+// The place of the largest of the average over heads of one query's weights, of which only the first `places` count.
+int64_t most_attended(std::span<const float> weights, int64_t heads, int64_t queries, int64_t keys, int64_t query,
+                      int64_t places) {
+  int64_t best = 0;
+  double most = -1.0;
+  for (int64_t key = 0; key < places; ++key) {
+    double sum = 0.0;
+    for (int64_t head = 0; head < heads; ++head) {
+      sum += static_cast<double>(weights[static_cast<size_t>((head * queries + query) * keys + key)]);
+    }
+    if (sum > most) {
+      most = sum;
+      best = key;
+    }
+  }
+  return best;
+}
+
+using TokenLists = std::vector<std::vector<int32_t>>;
+
+void align_batch(const TranslationModel& translation, const TokenLists& sources, const TokenLists& inputs,
+                 std::vector<std::vector<int64_t>>& aligned) {
+  Pass pass = Pass::infer(translation.backend, translation.storage);
+  const Sequences source(sources), target(inputs);
+  AttentionMaps maps;
+  translation.model.decode(pass, target, translation.model.encode(pass, source), {.maps = &maps});
+  Tensor weights(maps.cross.back().shape(), DType::f32);
+  translation.backend.copy(maps.cross.back().view(), weights.view());
+  std::span<const float> rest(weights.data<float>(), static_cast<size_t>(weights.shape().elements()));
+  for (size_t s = 0; s < sources.size(); ++s) {
+    const auto keys = static_cast<int64_t>(sources[s].size()), queries = static_cast<int64_t>(inputs[s].size());
+    std::vector<int64_t>& places = aligned.emplace_back();
+    // The last input predicts the end, which aligns with nothing.
+    for (int64_t query = 0; query + 1 < queries; ++query) {
+      places.push_back(most_attended(rest, translation.config.heads, queries, keys, query, keys - 1));
+    }
+    rest = rest.subspan(static_cast<size_t>(translation.config.heads * queries * keys));
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> align_pairs(const TranslationModel& translation, const TokenLists& sources,
+                                              const TokenLists& targets, const SearchOptions& options) {
+  require(sources.size() == targets.size(), "align", "{} sources for {} targets", sources.size(), targets.size());
+  std::vector<std::vector<int64_t>> aligned;
+  for (size_t begin = 0; begin < sources.size(); begin += kBatchPairs) {
+    TokenLists batch_sources, batch_inputs;
+    for (size_t i = begin; i < std::min(begin + kBatchPairs, sources.size()); ++i) {
+      require(sources[i].size() >= 2, "align", "source {} has no tokens but its end", i);
+      batch_sources.push_back(sources[i]);
+      batch_inputs.push_back({options.bos});
+      batch_inputs.back().insert(batch_inputs.back().end(), targets[i].begin(), targets[i].end());
+    }
+    align_batch(translation, batch_sources, batch_inputs, aligned);
+  }
+  return aligned;
+}
+
+}  // namespace heed

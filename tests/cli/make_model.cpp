@@ -1,0 +1,89 @@
+// Writes a translation model with random weights, for tests of the program and measurements:
+//   heed_make_model DIRECTORY [name=value]...
+//     width layers heads inner longest seed    of the model
+//     kind vocabulary                          of the tokenizers, learnt from heed's own German and English
+//     scale                                    of the weights after initialization: more makes choices differ more
+// The same arguments give the same files.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "checkpoint/model_directory.h"
+#include "checkpoint/weights.h"
+#include "data/german_english.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "text/tokenizer_training.h"
+
+namespace heed {
+namespace {
+
+using Arguments = std::map<std::string, std::string>;
+
+int64_t number(const Arguments& arguments, const std::string& name, int64_t otherwise) {
+  const auto it = arguments.find(name);
+  return it == arguments.end() ? otherwise : std::stoll(it->second);
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const Arguments& arguments, std::string SentencePair::*side) {
+  const auto pairs = german_english_corpus(Split::training, number(arguments, "sentences", 500));
+  size_t next = 0;
+  const auto kind = arguments.find("kind");
+  return train_tokenizer({.kind = parse_tokenizer_kind(kind == arguments.end() ? "bpe" : kind->second),
+                          .vocabulary = number(arguments, "vocabulary", 400),
+                          .user_symbols = {}},
+                         [&](std::string& line) {
+                           if (next < pairs.size()) {
+                             line = pairs[next].*side;
+                           }
+                           return next++ < pairs.size();
+                         });
+}
+
+void make_model(const ModelFolder& folder, const Arguments& arguments) {
+  std::filesystem::create_directories(folder.path);
+  const auto source = make_tokenizer(arguments, &SentencePair::source);
+  const auto target = make_tokenizer(arguments, &SentencePair::target);
+  const int64_t layers = number(arguments, "layers", 2);
+  ModelDescription description;
+  description.config = {.model = number(arguments, "width", 32),
+                        .inner = number(arguments, "inner", 64),
+                        .heads = number(arguments, "heads", 4),
+                        .encoder_layers = layers,
+                        .decoder_layers = layers,
+                        .source_vocabulary = source->vocabulary_size(),
+                        .target_vocabulary = target->vocabulary_size(),
+                        .longest = number(arguments, "longest", 64)};
+  description.config.validate();
+  save_tokenizer(*source, folder.path / description.source_tokenizer);
+  save_tokenizer(*target, folder.path / description.target_tokenizer);
+  save_description(folder, description);
+
+  const auto backend = make_cpu_backend(1);
+  ParameterStore store;
+  const Seq2Seq model(Scope(store), description.config);
+  store.allocate(*backend, DType::f32, ParameterStore::Gradients::none);
+  store.initialize(*backend, static_cast<uint64_t>(number(arguments, "seed", 1)));
+  backend->scale(store.masters(), static_cast<double>(number(arguments, "scale", 2)));
+  save_weights(folder.weights(), store, {});
+}
+
+}  // namespace
+}  // namespace heed
+
+int main(int argc, char** argv) {
+  try {
+    heed::Arguments arguments;
+    for (int i = 2; i < argc; ++i) {
+      const std::string argument = argv[i];
+      const size_t equals = std::min(argument.find('='), argument.size() - 1);
+      arguments[argument.substr(0, equals)] = argument.substr(equals + 1);
+    }
+    heed::make_model({argc > 1 ? argv[1] : "model"}, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

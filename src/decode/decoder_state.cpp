@@ -10,8 +10,8 @@ constexpr int64_t kFirstPages = 64;
 
 int64_t pages_for(int64_t tokens) { return (tokens + DecoderState::kPageTokens - 1) / DecoderState::kPageTokens; }
 
-View page_rows(const Tensor& pages, int32_t page) {
-  return pages.view().row_range(page * DecoderState::kPageTokens, DecoderState::kPageTokens);
+View page_rows(const Tensor& pages, int32_t page, int64_t rows) {
+  return pages.view().row_range(page * DecoderState::kPageTokens, rows);
 }
 
 }  // namespace
@@ -89,9 +89,10 @@ void DecoderState::own_last_page(size_t sequence) {
     return;
   }
   const int32_t own = take_page();
+  const int64_t rows = lengths_[sequence] % kPageTokens;
   for (size_t layer = 0; layer < keys_.size(); ++layer) {
-    backend_.copy(page_rows(keys_[layer], shared), page_rows(keys_[layer], own));
-    backend_.copy(page_rows(values_[layer], shared), page_rows(values_[layer], own));
+    backend_.copy(page_rows(keys_[layer], shared, rows), page_rows(keys_[layer], own, rows));
+    backend_.copy(page_rows(values_[layer], shared, rows), page_rows(values_[layer], own, rows));
   }
   release(shared);
   table_.pages[sequence].back() = own;
@@ -117,7 +118,8 @@ void DecoderState::grow() {
   const auto old_pages = static_cast<int64_t>(readers_.size());
   const int64_t pages = std::max(kFirstPages, 2 * old_pages);
   const auto larger = [&](Tensor& tensor) {
-    Tensor grown({pages * kPageTokens, shape_.width}, storage_);
+    // From the arena, which keeps its memory from batch to batch.
+    Tensor grown({pages * kPageTokens, shape_.width}, storage_, backend_.arena());
     if (old_pages > 0) {
       backend_.copy(tensor.view(), grown.view().row_range(0, old_pages * kPageTokens));
     }

@@ -37,7 +37,7 @@ struct TranslationModel {
 };
 
 // For each source (its eos included, where the model was trained so) its hypotheses, best first: at most n_best, at least
-// one. A sentence's result does not depend on the others of the batch. At each step the best 2 * beam continuations of a
+// one. FormatError where the model gives no numbers. A sentence's result does not depend on the others of the batch. At each step the best 2 * beam continuations of a
 // sentence are looked at: those among the first `beam` that end are set aside, the best that do not end go on. A sentence
 // is done when `beam` hypotheses have ended; its rows then leave the batch. What reaches the longest length is ended
 // there, whatever that costs.

@@ -1,17 +1,27 @@
 #include "nn/embedding.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace heed {
+namespace {
+
+constexpr int64_t kFirstPositions = 64;
+
+}  // namespace
 
 Tensor sinusoidal_positions(int64_t longest, Width width, DType type) {
   const int64_t model = width.value;
   Tensor table({longest, model}, type);
+  std::vector<double> frequencies;
+  for (int64_t c = 0; c < model; ++c) {
+    const int64_t pair_begin = c / 2 * 2;
+    frequencies.push_back(std::pow(10000.0, -static_cast<double>(pair_begin) / static_cast<double>(model)));
+  }
   for (int64_t p = 0; p < longest; ++p) {
     for (int64_t c = 0; c < model; ++c) {
-      const int64_t pair_begin = c / 2 * 2;
-      const double exponent = static_cast<double>(pair_begin) / static_cast<double>(model);
-      const double angle = static_cast<double>(p) * std::pow(10000.0, -exponent);
+      const double angle = static_cast<double>(p) * frequencies[static_cast<size_t>(c)];
       const double value = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
       if (type == DType::f64) {
         host<double>(table.view())(p, c) = value;
@@ -35,11 +45,20 @@ Embedding::Embedding(const Scope& scope, const Options& options)
   }
 }
 
+void Embedding::make_room_for(const std::vector<int32_t>& places, DType type) const {
+  const int64_t wanted = places.empty() ? 1 : std::ranges::max(places) + 1;
+  const int64_t there = fixed_positions_.empty() ? 0 : fixed_positions_.shape()[0];
+  if (wanted > there) {
+    const int64_t rows = std::max(wanted, std::min(longest_, std::max(kFirstPositions, 2 * wanted)));
+    fixed_positions_ = sinusoidal_positions(rows, Width(table_->shape()[1]), type);
+  }
+}
+
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   require(positions_ == Positions::none || sequences.segments().longest() <= longest_, "embedding",
           "a sequence of {} tokens, but positions for {}", sequences.segments().longest(), longest_);
-  if (positions_ == Positions::sinusoidal && fixed_positions_.empty()) {
-    fixed_positions_ = sinusoidal_positions(longest_, Width(table_->shape()[1]), pass.backend().master_type());
+  if (positions_ == Positions::sinusoidal) {
+    make_room_for(sequences.places(), pass.backend().master_type());
   }
   return embedding(pass, sequences.tokens(), sequences.places(), sequences.segments().first_row(), *table_,
                    {fixed_positions_.view(), learned_positions_}, op_);

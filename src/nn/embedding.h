@@ -30,12 +30,14 @@ class Embedding {
   const Parameter& table() const { return *table_; }
 
  private:
+  void make_room_for(const std::vector<int32_t>& places, DType type) const;
+
   const Parameter* table_;
   const Parameter* learned_positions_ = nullptr;
   Positions positions_;
   int64_t longest_;
   EmbeddingOptions op_;
-  mutable Tensor fixed_positions_;  // made at the first use, in the backend's master type
+  mutable Tensor fixed_positions_;  // as many as were needed so far, in the backend's master type
 };
 
 }  // namespace heed

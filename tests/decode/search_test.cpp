@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/random.h"
 #include "decode/decoder_state.h"
@@ -216,6 +218,46 @@ TEST(SearchBeam, AnEmptySourceStillHasAResult) {
   const RandomModel m;
   EXPECT_EQ(search(*m.translation, {{kEos}, {}}, {}).size(), 2U);
   EXPECT_TRUE(search(*m.translation, {}, {}).empty());
+}
+
+TEST(SearchBeam, AModelThatGivesNoNumbersIsRefused) {
+  const RandomModel m;
+  m.backend->fill(m.store.masters(), std::nan(""));
+  for (const int64_t max_length : {0, 1}) {
+    EXPECT_THROW(search(*m.translation, random_sources(2), {.max_length = max_length}), FormatError);
+  }
+}
+
+TEST(SearchBeam, LargeVocabulariesAreSearchedWhole) {
+  // Blocks of tokens are passed over at once; what is found must be what a plain search of every token finds.
+  for (const int64_t vocabulary : {63, 64, 65, 1000}) {
+    const RandomModel m(DType::f32, vocabulary);
+    const Ids source = random_sources(1)[0];
+    const auto found =
+        search(*m.translation, {source}, {.beam = 5, .n_best = 5, .length_penalty = 0.0, .max_length = 1});
+    ASSERT_EQ(found[0].size(), 1U);
+    const Tensor logits = full_logits(m, source, {kBos});
+    const float* const row = host<float>(logits.view()).row(0);
+    std::vector<std::pair<float, int32_t>> ranked;
+    for (int32_t token = 0; token < vocabulary; ++token) {
+      if (token != kEos) {
+        ranked.emplace_back(-row[token], token);
+      }
+    }
+    std::ranges::sort(ranked);
+    const auto two = search(*m.translation, {source}, {.beam = 5, .n_best = 5, .length_penalty = 0.0, .max_length = 2});
+    std::set<int32_t> firsts, expected;
+    for (const Hypothesis& hypothesis : two[0]) {
+      if (!hypothesis.tokens.empty()) {
+        firsts.insert(hypothesis.tokens[0]);
+      }
+    }
+    for (size_t i = 0; i < 5; ++i) {
+      expected.insert(ranked[i].second);
+    }
+    EXPECT_TRUE(std::ranges::includes(expected, firsts)) << vocabulary;
+    EXPECT_GE(firsts.size(), 4U) << vocabulary;
+  }
 }
 
 TEST(SearchBeam, RefusesOptionsThatMakeNoSense) {

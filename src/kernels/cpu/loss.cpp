@@ -216,8 +216,11 @@ void log_softmax(Context& context, const View& logits, const View& log_probs) {
   context.pool.run(tasks.count(), [&](int64_t task, int) {
     for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
       float* const row = host<float>(log_probs).row(r);
-      read_logits(logits, r, row);
-      HWY_DYNAMIC_DISPATCH(run_log_softmax_row)(row, row, logits.columns());
+      if (logits.type() == DType::bf16) {
+        read_logits(logits, r, row);
+      }
+      HWY_DYNAMIC_DISPATCH(run_log_softmax_row)
+      (logits.type() == DType::bf16 ? row : host<float>(logits).row(r), row, logits.columns());
     }
   });
 }

@@ -1,7 +1,8 @@
 // Writes a translation model with random weights, for tests of the program and measurements:
 //   heed_make_model DIRECTORY [name=value]...
 //     width layers heads inner longest seed    of the model
-//     kind vocabulary                          of the tokenizers, learnt from heed's own German and English
+//     kind vocabulary                          of the tokenizers
+//     source target                            files to learn them from; heed's own German and English without
 //     scale                                    of the weights after initialization: more makes choices differ more
 // The same arguments give the same files.
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "checkpoint/model_directory.h"
 #include "checkpoint/weights.h"
 #include "data/german_english.h"
+#include "data/line_reader.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "text/tokenizer_training.h"
 
@@ -26,25 +28,33 @@ int64_t number(const Arguments& arguments, const std::string& name, int64_t othe
   return it == arguments.end() ? otherwise : std::stoll(it->second);
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(const Arguments& arguments, std::string SentencePair::*side) {
-  const auto pairs = german_english_corpus(Split::training, number(arguments, "sentences", 500));
+std::string text(const Arguments& arguments, const std::string& name, const std::string& otherwise) {
+  const auto it = arguments.find(name);
+  return it == arguments.end() ? otherwise : it->second;
+}
+
+std::unique_ptr<Tokenizer> make_tokenizer(const Arguments& arguments, const std::string& side) {
+  const TokenizerTraining training{.kind = parse_tokenizer_kind(text(arguments, "kind", "bpe")),
+                                   .vocabulary = number(arguments, "vocabulary", 400),
+                                   .user_symbols = {}};
+  if (const std::string path = text(arguments, side, ""); !path.empty()) {
+    LineReader reader(path);
+    return train_tokenizer(training, [&](std::string& line) { return reader.next(line); });
+  }
+  const auto pairs = german_english_corpus(Split::training, 500);
   size_t next = 0;
-  const auto kind = arguments.find("kind");
-  return train_tokenizer({.kind = parse_tokenizer_kind(kind == arguments.end() ? "bpe" : kind->second),
-                          .vocabulary = number(arguments, "vocabulary", 400),
-                          .user_symbols = {}},
-                         [&](std::string& line) {
-                           if (next < pairs.size()) {
-                             line = pairs[next].*side;
-                           }
-                           return next++ < pairs.size();
-                         });
+  return train_tokenizer(training, [&](std::string& line) {
+    if (next < pairs.size()) {
+      line = side == "source" ? pairs[next].source : pairs[next].target;
+    }
+    return next++ < pairs.size();
+  });
 }
 
 void make_model(const ModelFolder& folder, const Arguments& arguments) {
   std::filesystem::create_directories(folder.path);
-  const auto source = make_tokenizer(arguments, &SentencePair::source);
-  const auto target = make_tokenizer(arguments, &SentencePair::target);
+  const auto source = make_tokenizer(arguments, "source");
+  const auto target = make_tokenizer(arguments, "target");
   const int64_t layers = number(arguments, "layers", 2);
   ModelDescription description;
   description.config = {.model = number(arguments, "width", 32),

@@ -1,11 +1,13 @@
 #include "checkpoint/model_directory.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "checkpoint/weights.h"
 #include "models/config_keys.h"
+#include "text/vocabulary.h"
 
 namespace heed {
 namespace {
@@ -24,12 +26,25 @@ json to_json(const SettingTable& table) {
   return object;
 }
 
+std::string_view in_words(SettingType type) {
+  switch (type) {
+    case SettingType::integer:
+      return "a whole number";
+    case SettingType::number:
+      return "a number";
+    case SettingType::flag:
+      return "true or false";
+    default:
+      return "a text";
+  }
+}
+
 SettingValue value_of(const json& value, const Setting& setting, const std::string& where) {
   const bool fits = (setting.type == SettingType::integer && value.is_number_integer()) ||
                     (setting.type == SettingType::number && value.is_number()) ||
                     (setting.type == SettingType::flag && value.is_boolean()) ||
                     (setting.type == SettingType::text && value.is_string());
-  require<FormatError>(fits, where, "model.{} is {}", setting.name, value.dump());
+  require<FormatError>(fits, where, "model.{} is {}, expected {}", setting.name, value.dump(), in_words(setting.type));
   switch (setting.type) {
     case SettingType::integer:
       return value.get<int64_t>();
@@ -42,13 +57,24 @@ SettingValue value_of(const json& value, const Setting& setting, const std::stri
   }
 }
 
+void require_known_keys(const json& object, const std::vector<std::string_view>& names, std::string_view what,
+                        const std::string& where) {
+  for (const auto& [key, value] : object.items()) {
+    require<FormatError>(std::ranges::count(names, key) == 1, where, "{} has no key '{}'{}", what, key,
+                         suggest_name(key, names));
+  }
+}
+
 void from_json(const json& object, const SettingTable& table, const std::string& where) {
   for (const Setting& setting : table.settings) {
     require<FormatError>(object.contains(setting.name), where, "model.{} is missing", setting.name);
     setting.set(where, value_of(object.at(setting.name), setting, where));
   }
-  require<FormatError>(object.size() == table.settings.size(), where, "model has {} keys, expected {}", object.size(),
-                       table.settings.size());
+  std::vector<std::string_view> names;
+  for (const Setting& setting : table.settings) {
+    names.push_back(setting.name);
+  }
+  require_known_keys(object, names, "model", where);
 }
 
 const json& member(const json& object, const char* name, json::value_t type, const std::string& where) {
@@ -65,9 +91,13 @@ std::string file_name(const json& object, const char* name, const std::string& w
   return text;
 }
 
+std::string optional_text(const json& object, const char* name, const std::string& where) {
+  return object.contains(name) ? member(object, name, json::value_t::string, where).get<std::string>() : "";
+}
+
 ModelDescription parse_description(const std::string& text, const std::string& where) {
   const json root = json::parse(text, nullptr, false);
-  require<FormatError>(root.is_object(), where, "is not JSON");
+  require<FormatError>(root.is_object(), where, "is not JSON, or no object: it was cut off or edited");
   require<FormatError>(root.value("format", json()) == kFormat, where, "expected \"format\": \"{}\"", kFormat);
   require<FormatError>(root.value("version", json()) == kVersion, where, "version {}, but this program reads {}",
                        root.value("version", json()).dump(), kVersion);
@@ -76,6 +106,10 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   const json& tokenizers = member(root, "tokenizers", json::value_t::object, where);
   description.source_tokenizer = file_name(tokenizers, "source", where);
   description.target_tokenizer = file_name(tokenizers, "target", where);
+  description.source_checksum = optional_text(tokenizers, "source_checksum", where);
+  description.target_checksum = optional_text(tokenizers, "target_checksum", where);
+  require_known_keys(root, {"format", "version", "model", "tokenizers"}, "it", where);
+  require_known_keys(tokenizers, {"source", "target", "source_checksum", "target_checksum"}, "tokenizers", where);
   try {
     description.config.validate();
   } catch (const ConfigError& error) {
@@ -84,31 +118,65 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   return description;
 }
 
-std::unique_ptr<Tokenizer> load_fitting_tokenizer(const std::filesystem::path& path, int64_t vocabulary,
-                                                  std::string_view side) {
-  auto tokenizer = load_tokenizer(path);
-  require<FormatError>(tokenizer->vocabulary_size() == vocabulary, path.string(),
-                       "has {} tokens, but the model's {} vocabulary has {}: they do not belong together",
-                       tokenizer->vocabulary_size(), side, vocabulary);
-  require<FormatError>(tokenizer->special().bos != kNoToken && tokenizer->special().eos != kNoToken, path.string(),
-                       "has no bos or no eos, which translation needs");
-  return tokenizer;
+// One side's tokenizer, which must be the one that the model was trained with.
+struct TokenizerOfModel {
+  std::filesystem::path path;
+  std::string_view side;
+  int64_t vocabulary;
+  std::string_view checksum;  // empty: not known
+
+  std::unique_ptr<Tokenizer> load() const {
+    const std::string content = read_file(path);
+    auto tokenizer = parse_tokenizer(content, path.string());
+    require<FormatError>(tokenizer->vocabulary_size() == vocabulary, path.string(),
+                         "has {} tokens, but the model's {} vocabulary has {}: they do not belong together",
+                         tokenizer->vocabulary_size(), side, vocabulary);
+    require<FormatError>(tokenizer->special().bos != kNoToken && tokenizer->special().eos != kNoToken, path.string(),
+                         "has no bos or no eos, which translation needs");
+    const std::string found = checksum_of(content);
+    require<FormatError>(checksum.empty() || checksum == found, path.string(),
+                         "its checksum is {}, but the model's {} tokenizer has {}: put that one back", found, side,
+                         checksum);
+    return tokenizer;
+  }
+};
+
+// A file's checksum, as far as it is there.
+void add_checksum(json& tokenizers, const char* name, const std::filesystem::path& path) {
+  if (std::filesystem::exists(path)) {
+    tokenizers[name] = checksum_of(read_file(path));
+  }
+}
+
+// A layer has more tensors than this. What the file cannot hold is refused before it is laid out.
+constexpr int64_t kLeastTensorsPerLayer = 4;
+
+void require_enough_tensors(const std::filesystem::path& weights, const ModelConfig& config) {
+  const auto tensors = static_cast<int64_t>(SafeTensors(weights).tensors().size());
+  const int64_t layers = config.encoder_layers + config.decoder_layers;
+  require<FormatError>(tensors >= kLeastTensorsPerLayer * layers, weights.string(),
+                       "{} tensors, but the model of {} layers has more: they do not belong together", tensors, layers);
 }
 
 }  // namespace
 
 void save_description(const ModelFolder& folder, const ModelDescription& description) {
   ModelConfig config = description.config;
+  json tokenizers{{"source", description.source_tokenizer}, {"target", description.target_tokenizer}};
+  add_checksum(tokenizers, "source_checksum", folder.path / description.source_tokenizer);
+  add_checksum(tokenizers, "target_checksum", folder.path / description.target_tokenizer);
   const json root{{"format", kFormat},
                   {"version", kVersion},
                   {"model", to_json(model_settings(config))},
-                  {"tokenizers", {{"source", description.source_tokenizer}, {"target", description.target_tokenizer}}}};
+                  {"tokenizers", std::move(tokenizers)}};
   write_file(folder.config(), root.dump(2) + "\n");
 }
 
 ModelDescription load_description(const ModelFolder& folder) {
-  require<IoError>(std::filesystem::is_directory(folder.path), folder.path.string(),
-                   "is not a folder, expected a model directory");
+  const std::string path = folder.path.string();
+  require<IoError>(std::filesystem::exists(folder.path), path, "there is no such model directory");
+  require<IoError>(std::filesystem::is_directory(folder.path), path, "is a file, expected a model directory");
+  require<IoError>(std::filesystem::exists(folder.config()), path, "is no model directory: it has no config.json");
   return parse_description(read_file(folder.config()), folder.config().string());
 }
 
@@ -118,11 +186,18 @@ StoredTranslator::StoredTranslator(const ModelFolder& folder, Backend& backend, 
   const ModelConfig& config = description_.config;
   require<FormatError>(config.architecture == Architecture::seq2seq, folder.config().string(),
                        "holds no seq2seq model, which translation needs");
-  source_ = load_fitting_tokenizer(folder.path / description_.source_tokenizer, config.source_vocabulary, "source");
-  target_ = load_fitting_tokenizer(folder.path / description_.target_tokenizer, config.target_vocabulary, "target");
+  source_ = TokenizerOfModel{folder.path / description_.source_tokenizer, "source", config.source_vocabulary,
+                             description_.source_checksum}
+                .load();
+  target_ = TokenizerOfModel{folder.path / description_.target_tokenizer, "target", config.target_vocabulary,
+                             description_.target_checksum}
+                .load();
+  const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
+  require_enough_tensors(file, config);
   model_.emplace(Scope(store_), config);
+  check_weights(file, store_);
   store_.allocate(backend, storage, ParameterStore::Gradients::none);
-  load_weights(weights.empty() ? folder.weights() : weights, backend, store_);
+  load_weights(file, backend, store_);
   store_.pack(backend, ".weight");
   if (config.tying != Tying::none) {
     store_.pack(backend, config.tying == Tying::all ? "source.tokens" : "target.tokens");

@@ -16,6 +16,7 @@ namespace heed {
 struct ModelDescription {
   ModelConfig config;
   std::string source_tokenizer = "source.tokenizer", target_tokenizer = "target.tokenizer";  // files of the folder
+  std::string source_checksum, target_checksum;  // of those files; empty: not known
 };
 
 struct ModelFolder {
@@ -28,6 +29,7 @@ struct ModelFolder {
   std::filesystem::path checkpoints() const { return path / "checkpoints"; }
 };
 
+// Write the tokenizers first: the description notes the checksums of those that are there.
 void save_description(const ModelFolder& folder, const ModelDescription& description);
 // IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);

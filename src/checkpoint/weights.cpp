@@ -1,6 +1,8 @@
 #include "checkpoint/weights.h"
 
 #include <cstring>
+#include <set>
+#include <string_view>
 
 namespace heed {
 namespace {
@@ -19,6 +21,24 @@ std::span<const std::byte> bytes_of(const View& master) {
   return {first, static_cast<size_t>(master.rows() * master.columns() * size_of(master.type()))};
 }
 
+// The file, in which each parameter has its tensor, and no tensor is left over.
+SafeTensors fitting_weights(const std::filesystem::path& path, const ParameterStore& parameters) {
+  SafeTensors file(path);
+  std::set<std::string_view> names;
+  for (const auto& parameter : parameters.all()) {
+    const StoredTensor* const tensor = file.find(parameter->name());
+    require<FormatError>(tensor != nullptr, path.string(), "there is no tensor '{}', which the model has as F32{}",
+                         parameter->name(), parameter->shape());
+    require<FormatError>(tensor->type == StoredType::f32 && tensor->shape == extents_of(parameter->shape()),
+                         path.string(), "{}, but the model has F32{}", tensor->text(), parameter->shape());
+    names.insert(parameter->name());
+  }
+  for (const StoredTensor& tensor : file.tensors()) {
+    require<FormatError>(names.contains(tensor.name), path.string(), "{} is no parameter of the model", tensor.text());
+  }
+  return file;
+}
+
 }  // namespace
 
 void save_weights(const std::filesystem::path& path, const ParameterStore& parameters, const Metadata& metadata) {
@@ -30,14 +50,14 @@ void save_weights(const std::filesystem::path& path, const ParameterStore& param
   write_safetensors(path, tensors, metadata);
 }
 
+void check_weights(const std::filesystem::path& path, const ParameterStore& parameters) {
+  fitting_weights(path, parameters);
+}
+
 void load_weights(const std::filesystem::path& path, Backend& backend, ParameterStore& parameters) {
-  const SafeTensors file(path);
-  require<FormatError>(file.tensors().size() == parameters.all().size(), path.string(),
-                       "{} tensors, but the model has {} parameters", file.tensors().size(), parameters.all().size());
+  const SafeTensors file = fitting_weights(path, parameters);
   for (const auto& parameter : parameters.all()) {
     const StoredTensor& tensor = file.at(parameter->name());
-    require<FormatError>(tensor.type == StoredType::f32 && tensor.shape == extents_of(parameter->shape()),
-                         path.string(), "{}, but the model has F32{}", tensor.text(), parameter->shape());
     std::memcpy(host_address(parameter->master()), tensor.bytes.data(), tensor.bytes.size());
   }
   parameters.refresh(backend);

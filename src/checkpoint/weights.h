@@ -11,7 +11,11 @@ namespace heed {
 // The masters, in f32, by name.
 void save_weights(const std::filesystem::path& path, const ParameterStore& parameters, const Metadata& metadata);
 
-// FormatError when a name or a shape differs from the model's, naming both sides. Refreshes the copies.
+// FormatError when a name or a shape differs from the model's, naming both sides. To be asked before memory is given out:
+// sizes that nobody meant do not get that far.
+void check_weights(const std::filesystem::path& path, const ParameterStore& parameters);
+
+// Checks likewise. Refreshes the copies.
 void load_weights(const std::filesystem::path& path, Backend& backend, ParameterStore& parameters);
 
 }  // namespace heed

@@ -233,9 +233,6 @@ TEST(SearchBeam, LargeVocabulariesAreSearchedWhole) {
   for (const int64_t vocabulary : {63, 64, 65, 1000}) {
     const RandomModel m(DType::f32, vocabulary);
     const Ids source = random_sources(1)[0];
-    const auto found =
-        search(*m.translation, {source}, {.beam = 5, .n_best = 5, .length_penalty = 0.0, .max_length = 1});
-    ASSERT_EQ(found[0].size(), 1U);
     const Tensor logits = full_logits(m, source, {kBos});
     const float* const row = host<float>(logits.view()).row(0);
     std::vector<std::pair<float, int32_t>> ranked;
@@ -245,9 +242,10 @@ TEST(SearchBeam, LargeVocabulariesAreSearchedWhole) {
       }
     }
     std::ranges::sort(ranked);
-    const auto two = search(*m.translation, {source}, {.beam = 5, .n_best = 5, .length_penalty = 0.0, .max_length = 2});
+    const auto found =
+        search(*m.translation, {source}, {.beam = 5, .n_best = 5, .length_penalty = 0.0, .max_length = 2});
     std::set<int32_t> firsts, expected;
-    for (const Hypothesis& hypothesis : two[0]) {
+    for (const Hypothesis& hypothesis : found[0]) {
       if (!hypothesis.tokens.empty()) {
         firsts.insert(hypothesis.tokens[0]);
       }

@@ -1,0 +1,402 @@
+"""heed translate, score and evaluate: what they write, and what they refuse."""
+
+import json
+import math
+import os
+import pathlib
+import re
+import select
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import heed_cli
+from heed_cli import BINARY
+
+MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
+LINES = ["Ein Hund läuft.", "Zwei Frauen lesen ein altes Buch im Park.", "", "Das Haus ist rot.", "   ",
+         "Kinder spielen.", "Der Mann sieht, dass die Katze schläft."]
+
+
+def run(*arguments, text=""):
+    """The program with bytes or text on its standard input."""
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, timeout=120,
+                          input=text if isinstance(text, bytes) else text.encode(),
+                          env={**os.environ, "LC_ALL": "C"})
+
+
+class ModelTest(heed_cli.CliTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.model = pathlib.Path(folder.name) / "model"
+        # Characters keep it quick to make, and the model's output readable UTF-8.
+        subprocess.run([MAKE_MODEL, cls.model, "kind=char", "vocabulary=0"], check=True)
+
+    def translate(self, *options, text="\n".join(LINES) + "\n", model=None, max_length=12):
+        result = run("translate", "--model", model or self.model, "--max-length", max_length, *options, text=text)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result.stdout.decode()
+
+    def refused(self, *arguments, text="", mentions=()):
+        """One line on stderr, nothing on stdout, status 2, and the line holds all of `mentions`."""
+        result = run(*arguments, text=text)
+        error = result.stderr.decode()
+        context = f"{arguments}: status {result.returncode}, {error!r}"
+        self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), context)
+        self.assertTrue(error.startswith("heed: ") and error.endswith("\n"), context)
+        for mention in mentions:
+            self.assertIn(str(mention), error)
+
+    def copy_of_model(self):
+        copy = self.path / "model"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.model, copy)
+        return copy
+
+    def refused_model(self, model, *mentions):
+        """Every command that loads a model refuses this one alike."""
+        lines = self.file("lines.txt", "Ein Hund.\n")
+        self.refused("translate", "--model", model, text="Ein Hund.\n", mentions=mentions)
+        self.refused("score", "--model", model, "--source", lines, "--target", lines, mentions=mentions)
+        self.refused("evaluate", "--model", model, "--source", lines, "--reference", lines, mentions=mentions)
+
+
+class Translate(ModelTest):
+    def test_a_line_in_is_a_line_out_in_order(self):
+        out = self.translate().split("\n")
+        self.assertEqual(len(out), len(LINES) + 1)
+        for line, translated in zip(LINES, out):
+            self.assertEqual(self.translate(text=line + "\n"), translated + "\n")
+            self.assertEqual(translated == "", line.strip() == "")
+
+    def test_many_lines_are_those_that_they_are_alone(self):
+        many = [LINES[i % len(LINES)] + str(i) for i in range(1203)]
+        out = self.translate(text="\n".join(many) + "\n", max_length=4).splitlines()
+        self.assertEqual(len(out), len(many))
+        for i in (0, 999, 1000, 1202):
+            self.assertEqual(out[i], self.translate(text=many[i], max_length=4).rstrip("\n"))
+
+    def test_threads_and_beam_one_change_nothing(self):
+        self.assertEqual(self.translate("--threads", 1), self.translate("--threads", 2))
+        self.assertEqual(self.translate("--beam", 1), self.translate())
+
+    def test_ends_of_lines_and_a_byte_order_mark(self):
+        plain = self.translate(text="Ein Hund.\nEin Haus.\n")
+        self.assertEqual(self.translate(text=b"\xef\xbb\xbfEin Hund.\r\nEin Haus."), plain)
+        self.assertEqual(self.translate(text=""), "")
+        self.assertEqual(self.translate(text="\n"), "\n")
+
+    def test_scores(self):
+        for line, scored in zip(self.translate().splitlines(), self.translate("--scores").splitlines()):
+            text, score = scored.split("\t")
+            self.assertEqual(text, line)
+            self.assertLessEqual(float(score), 0.0)
+
+    def test_the_score_is_what_score_says(self):
+        """score = log-probability / length^A; heed score gives both parts."""
+        lines = [line for line in LINES if line.strip()]
+        source = self.file("source.txt", "\n".join(lines) + "\n")
+        checked = 0
+        for penalty in (0, 0.6, 1):
+            out = self.translate("--scores", "--beam", 3, "--length-penalty", penalty, text="\n".join(lines) + "\n")
+            pairs = [line.rsplit("\t", 1) for line in out.splitlines()]
+            target = self.file("target.txt", "".join(text + "\n" for text, _ in pairs))
+            result = run("score", "--model", self.model, "--source", source, "--target", target)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            scored = [line.split("\t") for line in result.stdout.decode().splitlines()]
+            self.assertEqual(len(scored), len(lines))
+            for (text, score), (log_probability, tokens) in zip(pairs, scored):
+                # Text that holds what the tokenizer spells otherwise than the model did has another score.
+                if "\u2047" not in text and " " not in text[:1] + text[-1:] and int(tokens) <= 12:
+                    expected = float(log_probability) / int(tokens) ** penalty
+                    checked += math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3)
+        self.assertGreaterEqual(checked, len(lines))
+
+    def test_n_best(self):
+        out = self.translate("--beam", 4, "--n-best", 3).splitlines()
+        best = self.translate("--beam", 4).splitlines()
+        groups = {}
+        for line in out:
+            match = re.fullmatch(r"(\d+) \|\|\| (.*) \|\|\| (-?\d+\.\d+)", line)
+            self.assertIsNotNone(match, line)
+            groups.setdefault(int(match[1]), []).append((match[2], float(match[3])))
+        self.assertEqual(list(groups), list(range(len(LINES))))
+        for i, line in enumerate(LINES):
+            scores = [score for _, score in groups[i]]
+            self.assertEqual(len(scores), 3 if line.strip() else 1)
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            self.assertEqual(groups[i][0][0], best[i])
+
+    def test_alignments_name_a_source_token_for_each_target_token(self):
+        text = "Ein Hund läuft.\n"
+        line = self.translate("--alignments", text=text).rstrip("\n")
+        _, pairs = line.split("\t")
+        found = [tuple(map(int, pair.split("-"))) for pair in pairs.split(" ")]
+        self.assertEqual([target for _, target in found], list(range(len(found))))
+        self.assertGreater(len(found), 0)
+        self.assertLess(max(source for source, _ in found), len(text.strip()))
+        many = self.translate("--alignments", "--scores", text=text + "Ein Haus.\n\n").split("\n")
+        self.assertEqual(many[0].split("\t")[2], pairs)
+        self.assertEqual(many[2].split("\t")[2], "")
+        n_best = self.translate("--alignments", "--beam", 2, "--n-best", 2, text=text).splitlines()
+        self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
+
+    def test_precisions(self):
+        self.assertEqual(self.translate("--precision", "bf16").count("\n"), len(LINES))
+        self.assertIn(self.translate("--precision", "auto"),
+                      (self.translate("--precision", "f32"), self.translate("--precision", "bf16")))
+
+    def test_a_person_who_types_gets_each_answer_at_once(self):
+        process = subprocess.Popen([BINARY, "translate", "--model", self.model, "--max-length", "12"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            for line in ("Ein Hund.", "Ein Haus.", ""):
+                process.stdin.write((line + "\n").encode())
+                process.stdin.flush()
+                ready, _, _ = select.select([process.stdout], [], [], 30)
+                self.assertTrue(ready, "no answer while the input is open")
+                answer = process.stdout.readline().decode()
+                self.assertEqual(answer, self.translate(text=line + "\n"))
+            process.stdin.close()
+            self.assertEqual((process.stdout.read(), process.wait(30)), (b"", 0))
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def test_a_full_disk_is_reported(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([BINARY, "translate", "--model", str(self.model)], input=b"Ein Hund.\n",
+                                    stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"stdout", result.stderr)
+
+
+class RefusedText(ModelTest):
+    def test_text_that_is_not_utf8(self):
+        self.refused("translate", "--model", self.model, text=b"gut\nschl\xffecht\n", mentions=("stdin:2", "UTF-8"))
+
+    def test_a_line_longer_than_the_model_takes(self):
+        self.refused("translate", "--model", self.model, text="gut\n" * 3 + "zu lang " * 40 + "\n",
+                     mentions=("stdin:4", "at most 64", "split"))
+
+    def test_a_line_number_counts_on_over_windows(self):
+        text = "a\n" * 1500 + "\xff\n"
+        result = run("translate", "--model", self.model, "--max-length", 1, text=text.encode("latin-1"))
+        self.assertEqual((result.returncode, result.stdout.count(b"\n")), (2, 1000))
+        self.assertIn(b"stdin:1501", result.stderr)
+
+    def test_a_line_without_end(self):
+        self.refused("translate", "--model", self.model, text="a" * ((1 << 20) + 10), mentions=("stdin:1", "longer"))
+
+    def test_options_that_make_no_sense(self):
+        for options, mentions in (
+                (("--beam", 0), ("beam is 0",)), (("--beam", 5000), ("beam is 5000",)),
+                (("--beam", 2, "--n-best", 3), ("n-best is 3", "beam of 2")), (("--n-best", 0), ("n-best is 0",)),
+                (("--length-penalty", "nan"), ("length penalty",)), (("--max-length", -1), ("max length is -1",)),
+                (("--precision", "int8"), ("'int8'", "f32", "bf16")), (("--threads", -1), ("-1",)),
+                (("--threads", 100000), ("100000",)), (("--beam", "many"), ("--beam",)), (("--best", 1), ("--best",))):
+            self.refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)
+        self.refused("translate", mentions=("--model",))
+
+
+class RefusedModels(ModelTest):
+    def test_a_directory_that_is_none(self):
+        self.refused_model(self.path / "nowhere", "nowhere", "no such model directory")
+        self.refused_model(self.file("a-file", "text"), "a-file", "expected a model directory")
+        (self.path / "empty").mkdir()
+        self.refused_model(self.path / "empty", "empty", "config.json")
+
+    def test_a_file_that_is_missing(self):
+        for name in ("config.json", "model.safetensors", "source.tokenizer", "target.tokenizer"):
+            model = self.copy_of_model()
+            (model / name).unlink()
+            self.refused_model(model, name)
+
+    def edited(self, change):
+        """A model whose config.json went through `change`."""
+        model = self.copy_of_model()
+        config = json.loads((model / "config.json").read_text())
+        changed = change(config)
+        config = changed if isinstance(changed, list) else config
+        (model / "config.json").write_text(json.dumps(config))
+        return model
+
+    def test_an_edited_config(self):
+        absurd = [("model", 1 << 24), ("inner", 1 << 40), ("encoder_layers", 1024), ("decoder_layers", 10 ** 9),
+                  ("heads", 5), ("model", 0), ("inner", -4), ("model", 2 ** 63), ("heads", 2 ** 64 - 1)]
+        for key, value in absurd + [("longest", 0), ("target_vocabulary", 1 << 23)]:
+            self.refused_model(self.edited(lambda c: c["model"].update({key: value})), self.path / "model")
+        for key, value, words in (("heads", "4", "whole number"), ("heads", 4.5, "whole number"),
+                                  ("bias", 1, "true or false"), ("epsilon", "x", "a number"),
+                                  ("activation", 3, "a text"), ("activation", "rellu", "'relu'"),
+                                  ("epsilon", -1.0, "epsilon"), ("heads", None, "whole number")):
+            self.refused_model(self.edited(lambda c: c["model"].update({key: value})), "config.json", key, words)
+        self.refused_model(self.edited(lambda c: c["model"].update(head=4)), "config.json", "'head'", "'heads'")
+        self.refused_model(self.edited(lambda c: c["model"].pop("heads")), "config.json", "model.heads", "missing")
+        self.refused_model(self.edited(lambda c: c.update(note="x")), "config.json", "'note'")
+        self.refused_model(self.edited(lambda c: c.update(version=2)), "config.json", "version 2")
+        self.refused_model(self.edited(lambda c: c.update(format="gguf")), "config.json", "heed-model")
+        self.refused_model(self.edited(lambda c: c.pop("tokenizers")), "config.json", "tokenizers")
+        self.refused_model(self.edited(lambda c: [c]), "config.json")
+        self.refused_model(self.edited(lambda c: c["tokenizers"].update(source="../source.tokenizer")), "config.json",
+                           "same folder")
+        self.refused_model(self.edited(lambda c: c["model"].update(architecture="causal-lm")), "config.json", "seq2seq")
+
+    def test_a_config_that_is_no_json(self):
+        model = self.copy_of_model()
+        text = (model / "config.json").read_text()
+        for broken in ("", text[:40], "[" * 100000, "\x00", text + "}"):
+            (model / "config.json").write_text(broken)
+            self.refused_model(model, "config.json")
+
+    def test_truncated_weights(self):
+        model = self.copy_of_model()
+        whole = (model / "model.safetensors").read_bytes()
+        for size in (0, 4, 8, 100, 2000, len(whole) // 2, len(whole) - 1):
+            (model / "model.safetensors").write_bytes(whole[:size])
+            self.refused_model(model, "model.safetensors")
+        (model / "model.safetensors").write_bytes(whole + b"\x00")
+        self.refused_model(model, "model.safetensors")
+
+    def rewrite_header(self, change):
+        model = self.copy_of_model()
+        whole = (model / "model.safetensors").read_bytes()
+        size = struct.unpack("<Q", whole[:8])[0]
+        header = json.loads(whole[8:8 + size])
+        data = change(header, whole[8 + size:])
+        text = json.dumps(header).encode()
+        (model / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+        return model
+
+    def test_an_edited_header(self):
+        name = "output.weight"
+
+        def renamed(header, data):
+            header["output.wait"] = header.pop(name)
+            return data
+
+        def other_shape(header, data):
+            header[name]["shape"].reverse()
+            return data
+
+        def other_type(header, data):
+            header[name]["dtype"] = "I32"
+            return data
+
+        def left_out(header, data):
+            begin, end = header.pop(name)["data_offsets"]
+            for key, entry in header.items():
+                if key != "__metadata__" and entry["data_offsets"][0] >= end:
+                    entry["data_offsets"] = [offset - (end - begin) for offset in entry["data_offsets"]]
+            return data[:begin] + data[end:]
+
+        def one_more(header, data):
+            header["more"] = {"dtype": "F32", "shape": [1], "data_offsets": [len(data), len(data) + 4]}
+            return data + b"\x00" * 4
+
+        for change, mention in ((renamed, name), (other_shape, name), (other_type, name), (left_out, name),
+                                (one_more, "more")):
+            self.refused_model(self.rewrite_header(change), "model.safetensors", mention)
+        model = self.rewrite_header(lambda header, data: data)
+        self.assertEqual(self.translate(model=model), self.translate())
+
+    def test_weights_that_are_no_numbers(self):
+        model = self.rewrite_header(lambda header, data: b"\xff" * len(data))
+        self.refused("translate", "--model", model, text="Ein Hund.\n", mentions=("weights",))
+
+    def test_tokenizers_of_another_model(self):
+        other = self.path / "other"
+        subprocess.run([MAKE_MODEL, other, "vocabulary=350"], check=True)
+        for name, side in (("source.tokenizer", "source"), ("target.tokenizer", "target")):
+            model = self.copy_of_model()
+            shutil.copy(other / name, model / name)
+            self.refused_model(model, name, "350 tokens", side)
+
+    def test_swapped_tokenizers_of_one_size(self):
+        """Nothing but their content tells them apart."""
+        model = self.path / "even"
+        subprocess.run([MAKE_MODEL, model, "vocabulary=350"], check=True)
+        (model / "source.tokenizer").rename(model / "x")
+        (model / "target.tokenizer").rename(model / "source.tokenizer")
+        (model / "x").rename(model / "target.tokenizer")
+        self.refused_model(model, "source.tokenizer", "checksum")
+
+    def test_broken_tokenizers(self):
+        for content in (b"", b"not a tokenizer", (self.model / "source.tokenizer").read_bytes()[:-9],
+                        (self.model / "model.safetensors").read_bytes()):
+            model = self.copy_of_model()
+            (model / "source.tokenizer").write_bytes(content)
+            self.refused_model(model, "source.tokenizer")
+
+
+class ScoreAndEvaluate(ModelTest):
+    def setUp(self):
+        super().setUp()
+        self.source = self.file("source.de", "Ein Hund.\nEin Haus.\nDas Buch ist alt.\n")
+        self.target = self.file("target.en", "A dog.\nA house.\nThe book is old.\n")
+
+    def test_scores_do_not_depend_on_neighbours(self):
+        both = run("score", "--model", self.model, "--source", self.source, "--target", self.target).stdout.decode()
+        one = run("score", "--model", self.model, "--source", self.file("s", "Ein Haus.\n"), "--target",
+                  self.file("t", "A house.\n")).stdout.decode()
+        self.assertEqual(both.splitlines()[1] + "\n", one)
+        log_probability, tokens = one.split("\t")
+        self.assertLess(float(log_probability), 0.0)
+        self.assertEqual(int(tokens), len("A house.") + 1)
+
+    def test_files_that_are_not_parallel(self):
+        short = self.file("short.en", "A dog.\n")
+        for command, option in (("score", "--target"), ("evaluate", "--reference")):
+            self.refused(command, "--model", self.model, "--source", self.source, option, short,
+                         mentions=("source.de: 3 lines", "short.en has 1"))
+            self.refused(command, "--model", self.model, "--source", self.path / "none", option, short,
+                         mentions=("none",))
+            bad = self.file("bad.de", b"Ein Hund.\nEin \xff.\nx\n")
+            self.refused(command, "--model", self.model, "--source", bad, option, self.target,
+                         mentions=("bad.de:2", "UTF-8"))
+            long = self.file("long.de", "a\n" + "a" * 100 + "\nb\n")
+            self.refused(command, "--model", self.model, "--source", long, option, self.target,
+                         mentions=("long.de", "2", "at most 64"))
+
+    def test_evaluate_reports_what_bleu_says_of_its_output(self):
+        output = self.path / "out.en"
+        result = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target, "--json",
+                     "--beam", 2, "--output", output)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        report = json.loads(result.stdout)
+        translated = run("translate", "--model", self.model, "--beam", 2, text=self.source.read_bytes()).stdout
+        self.assertEqual(output.read_bytes(), translated)
+        bleu = json.loads(run("bleu", "--reference", self.target, "--json", text=translated).stdout)
+        for key, value in bleu.items():
+            self.assertEqual(report[key], value, key)
+        self.assertIn("tok:13a|smooth:exp", report["signature"])
+        for key in ("seconds", "sentences_per_second", "target_tokens", "target_tokens_per_second"):
+            self.assertGreater(report[key], 0, key)
+        self.assertEqual(report["sentences"], 3)
+        lower = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target, "--json",
+                    "--lowercase").stdout
+        self.assertIn("case:lc", json.loads(lower)["signature"])
+
+    def test_evaluate_in_words(self):
+        text = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target).stdout
+        for word in (b"BLEU", b"chrF2++", b"sentences/s", b"target tokens/s", b"nrefs:1|case:mixed|eff:no|tok:13a"):
+            self.assertIn(word, text)
+
+    def test_what_evaluate_refuses_leaves_no_output(self):
+        output = self.path / "out.en"
+        self.refused("evaluate", "--model", self.model, "--source", self.source, "--reference",
+                     self.file("short", "x\n"), "--output", output, mentions=("parallel",))
+        self.refused("evaluate", "--model", self.model, "--source", self.file("none.de", ""), "--reference",
+                     self.file("none.en", ""), "--output", output, mentions=("no lines",))
+        self.assertFalse(output.exists())
+        self.refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
+                     "--output", self.path / "missing" / "out.en", mentions=("missing",))
+
+
+if __name__ == "__main__":
+    unittest.main()

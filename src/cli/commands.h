@@ -11,6 +11,7 @@ void add_bench(CLI::App& app);
 void add_bleu(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_report(CLI::App& app);
 void add_score(CLI::App& app);
 void add_tokenizer(CLI::App& app);
 void add_train(CLI::App& app);

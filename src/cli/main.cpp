@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   heed::cli::add_bleu(app);
   heed::cli::add_evaluate(app);
   heed::cli::add_inspect(app);
+  heed::cli::add_report(app);
   heed::cli::add_score(app);
   heed::cli::add_tokenizer(app);
   heed::cli::add_train(app);

@@ -1,0 +1,176 @@
+#include "heed/report.h"
+
+#include <filesystem>
+
+#include "api/report_page.h"
+#include "base/files.h"
+#include "checkpoint/model_directory.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "models/config_keys.h"
+#include "train/recipe.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostSamples = 100;
+
+void check(const ReportOptions& options) {
+  require<ConfigError>(options.samples >= 0 && options.samples <= kMostSamples, "report",
+                       "{} samples, expected 0 to {}", options.samples, kMostSamples);
+  require<ConfigError>(options.beam >= 0, "report", "a beam of {}, expected at least 1, or 0 for the recipe's",
+                       options.beam);
+  require<ConfigError>(options.threads >= 0, "report", "{} threads, expected 1 or more, or 0 for all processors",
+                       options.threads);
+}
+
+ConfigTable compare(const SettingTable& table, const SettingTable& defaults) {
+  ConfigTable shown{table.name, {}};
+  for (size_t i = 0; i < table.settings.size(); ++i) {
+    const std::string value = table.settings[i].show();
+    using enum ConfigValue::Origin;
+    shown.values.push_back({table.settings[i].name, value, value == defaults.settings[i].show() ? by_default : chosen});
+  }
+  return shown;
+}
+
+// The model as it is, which knows its vocabularies; the rest as the recipe says.
+std::vector<ConfigTable> configuration(const ModelConfig& model, std::optional<Recipe> recipe) {
+  Recipe defaults, actual = recipe.value_or(Recipe{});
+  actual.model = model;
+  const std::vector<SettingTable> tables = recipe_settings(actual), usual = recipe_settings(defaults);
+  std::vector<ConfigTable> shown;
+  for (size_t i = 0; i < tables.size() && (recipe || i == 0); ++i) {
+    shown.push_back(compare(tables[i], usual[i]));
+  }
+  return shown;
+}
+
+// The sentences asked for, or else those of the recipe that are still there.
+struct SampleFiles {
+  std::vector<fs::path> sources, references;
+};
+
+SampleFiles sample_files(const ReportOptions& options, const std::optional<Recipe>& recipe) {
+  if (!options.source.empty()) {
+    return {{options.source}, {}};
+  }
+  SampleFiles files;
+  for (size_t i = 0; recipe && i < recipe->data.validation_source.size(); ++i) {
+    const fs::path source = recipe->data.validation_source[i];
+    const bool paired = i < recipe->data.validation_target.size();
+    if (!fs::is_regular_file(source)) {
+      continue;
+    }
+    files.sources.push_back(source);
+    if (paired && files.references.size() + 1 == files.sources.size() &&
+        fs::is_regular_file(recipe->data.validation_target[i])) {
+      files.references.emplace_back(recipe->data.validation_target[i]);
+    }
+  }
+  return files;
+}
+
+class Report {
+ public:
+  explicit Report(const ReportOptions& options) : options_(options), folder_{options.directory} {}
+
+  ReportContent gather() {
+    content_.model = load_description(folder_).config;
+    content_.name = name();
+    read_recipe();
+    content_.tables = configuration(content_.model, recipe_);
+    read_metrics();
+    content_.positions = position_map(content_.model, folder_.weights());
+    add_samples();
+    if (content_.parameters == 0 && content_.metrics) {
+      content_.parameters = content_.metrics->parameters;
+    }
+    return std::move(content_);
+  }
+
+ private:
+  void note(std::string text) { content_.notes.push_back(std::move(text)); }
+
+  // Of "runs/base/", "base"; of ".", the folder's own name.
+  std::string name() const {
+    fs::path path = fs::absolute(folder_.path).lexically_normal();
+    return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
+  }
+
+  void read_recipe() {
+    if (!fs::exists(folder_.recipe())) {
+      note("No recipe.toml: the configuration is the model's alone.");
+      return;
+    }
+    recipe_ = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
+  }
+
+  void read_metrics() {
+    if (!fs::exists(folder_.metrics())) {
+      note("No metrics.jsonl: there are no curves.");
+      return;
+    }
+    content_.metrics = parse_metrics(read_file(folder_.metrics()), folder_.metrics().string());
+    if (content_.metrics->truncated) {
+      note("The last line of metrics.jsonl is cut off, as by a crash, and left out.");
+    }
+    if (!content_.metrics->resumes.empty()) {
+      note(fmt::format("Resumed after update{} {}.", content_.metrics->resumes.size() == 1 ? "" : "s",
+                       fmt::join(content_.metrics->resumes, ", ")));
+    }
+  }
+
+  void add_samples() {
+    if (content_.model.architecture != Architecture::seq2seq) {
+      note("No samples: they need a translation model.");
+      return;
+    }
+    if (!fs::exists(folder_.weights())) {
+      note("No model.safetensors yet: there are no samples.");
+      return;
+    }
+    const auto backend = options_.threads > 0 ? make_cpu_backend(options_.threads) : make_cpu_backend();
+    const StoredTranslator stored(folder_, *backend, DType::f32);
+    content_.parameters = stored.parameters();
+    const SampleFiles files = sample_files(options_, recipe_);
+    const std::vector<SampleLine> lines = read_sample_lines(files.sources, files.references, options_.samples);
+    if (lines.empty()) {
+      note(files.sources.empty() ? "No samples: name a file of sentences with --source."
+                                 : "No samples: there are no sentences, or none were asked for.");
+      return;
+    }
+    Samples samples = translate_samples(
+        {{stored.model(), stored.config(), *backend, DType::f32}, stored.source(), stored.target()}, lines, search());
+    content_.samples = std::move(samples.translated);
+    content_.notes.insert(content_.notes.end(), samples.notes.begin(), samples.notes.end());
+  }
+
+  SearchOptions search() const {
+    const ValidationRecipe validation = recipe_ ? recipe_->validation : ValidationRecipe{};
+    return {.beam = options_.beam > 0 ? options_.beam : validation.beam, .length_penalty = validation.length_penalty};
+  }
+
+  const ReportOptions& options_;
+  ModelFolder folder_;
+  std::optional<Recipe> recipe_;
+  ReportContent content_;
+};
+
+}  // namespace
+
+WrittenReport write_report(const ReportOptions& options) {
+  check(options);
+  const ReportContent content = Report(options).gather();
+  const std::string page = report_page(content);
+  const fs::path output =
+      options.output.empty() ? fs::path(options.directory) / "report.html" : fs::path(options.output);
+  write_file(output, page);
+  return {.path = output.string(),
+          .bytes = static_cast<int64_t>(page.size()),
+          .samples = static_cast<int64_t>(content.samples.size()),
+          .notes = content.notes};
+}
+
+}  // namespace heed

@@ -1,0 +1,106 @@
+#include <nlohmann/json.hpp>
+
+#include "api/report_page.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostTrainPoints = 5000;
+
+template <class Point, class Value>
+json column(const std::vector<Point>& points, Value Point::*member) {
+  json values = json::array();
+  for (const Point& point : points) {
+    values.push_back(point.*member);
+  }
+  return values;
+}
+
+// One array for each key: shorter than an object for each point, and what a curve needs.
+json curves(const RunMetrics& metrics) {
+  const std::vector<TrainPoint> train = thinned(metrics.train, kMostTrainPoints);
+  return {{"train",
+           {{"update", column(train, &TrainPoint::update)},
+            {"epoch", column(train, &TrainPoint::epoch)},
+            {"loss", column(train, &TrainPoint::loss)},
+            {"nll", column(train, &TrainPoint::nll)},
+            {"learning_rate", column(train, &TrainPoint::learning_rate)},
+            {"gradient_norm", column(train, &TrainPoint::gradient_norm)},
+            {"target_tokens_per_second", column(train, &TrainPoint::target_tokens_per_second)},
+            {"seconds", column(train, &TrainPoint::seconds)}}},
+          {"validation",
+           {{"update", column(metrics.validation, &ValidationPoint::update)},
+            {"loss", column(metrics.validation, &ValidationPoint::loss)},
+            {"bleu", column(metrics.validation, &ValidationPoint::bleu)},
+            {"seconds", column(metrics.validation, &ValidationPoint::seconds)},
+            {"best", column(metrics.validation, &ValidationPoint::best)}}},
+          {"resumes", metrics.resumes}};
+}
+
+json sample(const TranslatedSample& s) {
+  json maps = json::object();
+  for (const auto& [name, bytes] :
+       {std::pair("cross", &s.maps.cross), {"encoder", &s.maps.encoder}, {"decoder", &s.maps.decoder}}) {
+    if (!bytes->empty()) {
+      maps[name] = to_base64(*bytes);
+    }
+  }
+  return {{"source", s.line.source},
+          {"translation", s.translation},
+          {"source_tokens", s.source_tokens},
+          {"target_tokens", s.target_tokens},
+          {"fed_tokens", s.fed_tokens},
+          {"log_probabilities", s.log_probabilities},
+          {"maps", maps}};
+}
+
+json positions(const PositionMap& table) {
+  return {{"kind", table.kind},
+          {"positions", table.positions},
+          {"columns", table.columns},
+          {"limit", table.limit},
+          {"values", to_base64(table.values)}};
+}
+
+}  // namespace
+
+std::string report_data(const ReportContent& content) {
+  json root{{"model",
+             {{"encoder_layers", content.model.encoder_layers},
+              {"decoder_layers", content.model.decoder_layers},
+              {"heads", content.model.heads},
+              {"width", content.model.model}}},
+            {"curves", content.metrics ? curves(*content.metrics) : json()},
+            {"samples", json::array()},
+            {"positions", content.positions ? positions(*content.positions) : json()}};
+  for (const TranslatedSample& s : content.samples) {
+    root["samples"].push_back(sample(s));
+  }
+  // "<" alone could end the element that holds this.
+  const std::string text = root.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string safe;
+  for (const char c : text) {
+    safe += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : c == '&' ? "\\u0026" : std::string(1, c);
+  }
+  return safe;
+}
+
+std::string to_base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (i + k < bytes.size() ? static_cast<uint8_t>(bytes[i + k]) : 0U);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace heed

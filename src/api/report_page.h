@@ -1,0 +1,46 @@
+// The report as HTML: what the pieces found are put together to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/report_metrics.h"
+#include "api/report_positions.h"
+#include "api/report_samples.h"
+#include "models/config.h"
+
+namespace heed {
+
+struct ConfigValue {
+  std::string name, value;
+  enum class Origin : uint8_t { by_default, chosen } origin = Origin::by_default;
+};
+
+struct ConfigTable {
+  std::string name;
+  std::vector<ConfigValue> values;
+};
+
+struct ReportContent {
+  std::string name;  // of the model
+  ModelConfig model;
+  int64_t parameters = 0;
+  std::vector<ConfigTable> tables;
+  std::optional<RunMetrics> metrics;
+  std::vector<TranslatedSample> samples;
+  std::optional<PositionMap> positions;
+  std::vector<std::string> notes;
+};
+
+// One page that refers to nothing outside itself. All text is escaped.
+std::string report_page(const ReportContent& content);
+
+// What the page's script draws, as JSON that no HTML parser finds an end tag in.
+std::string report_data(const ReportContent& content);
+
+std::string escape_html(std::string_view text);
+std::string to_base64(std::string_view bytes);
+
+}  // namespace heed

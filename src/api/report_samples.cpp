@@ -1,0 +1,136 @@
+#include "api/report_samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/line_reader.h"
+#include "ops/loss.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kMostMapTokens = 128;             // of a side
+constexpr size_t kMostSelfBytes = size_t{3} << 20;  // of all samples' self-attention
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\f\v") == std::string_view::npos; }
+
+std::vector<std::string> pieces_of(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
+  std::vector<std::string> pieces;
+  std::ranges::transform(ids, std::back_inserter(pieces),
+                         [&](int32_t id) { return std::string(tokenizer.piece(TokenId(id))); });
+  return pieces;
+}
+
+std::string in_bytes(const std::vector<Tensor>& layers) {
+  std::string bytes;
+  for (const Tensor& layer : layers) {
+    const float* const weights = layer.data<float>();
+    for (int64_t i = 0; i < layer.elements(); ++i) {
+      bytes.push_back(static_cast<char>(std::lround(255.0F * std::clamp(weights[i], 0.0F, 1.0F))));
+    }
+  }
+  return bytes;
+}
+
+// Runs encoder and decoder once more over the finished translation, each token given those before it.
+void trace(const TextTranslator& translator, const std::vector<int32_t>& source_ids, const std::vector<int32_t>& found,
+           TranslatedSample& sample) {
+  const TranslationModel& translation = translator.translation;
+  std::vector<int32_t> fed{translator.target.special().bos.value}, produced = found;
+  fed.insert(fed.end(), found.begin(), found.end());
+  produced.push_back(translator.target.special().eos.value);
+  sample.source_tokens = pieces_of(translator.source, source_ids);
+  sample.target_tokens = pieces_of(translator.target, produced);
+  sample.fed_tokens = pieces_of(translator.target, fed);
+
+  const Sequences source({source_ids}), target({fed});
+  AttentionMaps of_encoder, of_decoder;
+  Pass pass = Pass::infer(translation.backend, translation.storage);
+  const Memory memory = translation.model.encode(pass, source, {.maps = &of_encoder});
+  const Hidden hidden = translation.model.decode(pass, target, memory, {.maps = &of_decoder});
+  const LogProbs log_probs = log_softmax(pass, translation.model.logits(pass, hidden));
+  const auto rows = host<float>(log_probs.var().value());
+  for (size_t row = 0; row < produced.size(); ++row) {
+    sample.log_probabilities.push_back(rows(static_cast<int64_t>(row), produced[row]));
+  }
+  if (std::max(source.rows(), target.rows()) <= kMostMapTokens) {
+    sample.maps = {in_bytes(of_decoder.cross), in_bytes(of_encoder.self), in_bytes(of_decoder.self)};
+  }
+}
+
+// Cross-attention is what the page is about; self-attention goes first when it would be too large.
+void limit_size(Samples& samples) {
+  size_t bytes = 0;
+  for (const TranslatedSample& sample : samples.translated) {
+    bytes += sample.maps.encoder.size() + sample.maps.decoder.size();
+  }
+  if (bytes <= kMostSelfBytes) {
+    return;
+  }
+  for (TranslatedSample& sample : samples.translated) {
+    sample.maps.encoder.clear();
+    sample.maps.decoder.clear();
+  }
+  samples.notes.push_back("Self-attention is left out: with these sentences it would make the page too large.");
+}
+
+// The end takes a place too.
+bool fits(size_t tokens, const ModelConfig& config) { return static_cast<int64_t>(tokens) <= config.longest; }
+
+}  // namespace
+
+std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::path>& sources,
+                                          const std::vector<std::filesystem::path>& references, int64_t most) {
+  std::vector<SampleLine> lines;
+  const auto wanted = [&] { return static_cast<int64_t>(lines.size()) < most; };
+  for (size_t file = 0; file < sources.size() && wanted(); ++file) {
+    const LineRules rules{.longest = size_t{1} << 14, .long_lines = LongLines::mark};
+    LineReader reader(sources[file], rules);
+    std::optional<LineReader> reference;
+    if (file < references.size()) {
+      reference.emplace(references[file], rules);
+    }
+    for (SampleLine line; wanted() && reader.next(line.source);) {
+      if (reference && !reference->next(line.reference)) {
+        line.reference.clear();
+      }
+      if (!is_blank(line.source)) {
+        lines.push_back(line);
+      }
+    }
+  }
+  return lines;
+}
+
+Samples translate_samples(const TextTranslator& translator, const std::vector<SampleLine>& lines,
+                          const SearchOptions& options) {
+  Samples samples;
+  std::vector<std::vector<int32_t>> ids;
+  std::vector<std::string> texts;
+  int64_t too_long = 0;
+  for (const SampleLine& line : lines) {
+    std::vector<int32_t> tokens = source_tokens(translator, line.source);
+    if (!fits(tokens.size(), translator.translation.config)) {
+      ++too_long;
+      continue;
+    }
+    ids.push_back(std::move(tokens));
+    texts.push_back(line.source);
+    samples.translated.push_back({.line = line});
+  }
+  const auto found =
+      translate_lines(translator, texts, options, [](size_t i) { return fmt::format("sample {}", i + 1); });
+  for (size_t i = 0; i < found.size(); ++i) {
+    TranslatedSample& sample = samples.translated[i];
+    sample.translation = found[i].front().text;
+    trace(translator, ids[i], found[i].front().hypothesis.tokens, sample);
+  }
+  if (too_long > 0) {
+    samples.notes.push_back(fmt::format("{} of the sample sentences {} longer than the model takes, and left out.",
+                                        too_long, too_long == 1 ? "is" : "are"));
+  }
+  limit_size(samples);
+  return samples;
+}
+
+}  // namespace heed

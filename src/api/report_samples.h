@@ -1,0 +1,45 @@
+// Sample translations with the attention that made them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "decode/text_translation.h"
+
+namespace heed {
+
+struct SampleLine {
+  std::string source, reference;  // reference: may be empty
+};
+
+// The first `most` lines of the sources that are not blank, with the same lines of the references, as far as there are
+// any. Lines beyond a sensible length are passed over.
+std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::path>& sources,
+                                          const std::vector<std::filesystem::path>& references, int64_t most);
+
+// Attention weights in 255ths, a byte each: [layer][head][query][key]. Empty where they were left out.
+struct SampleMaps {
+  std::string cross, encoder, decoder;
+};
+
+// A row of the decoder's maps is the step that produced target_tokens[row], having read fed_tokens[0] to [row].
+struct TranslatedSample {
+  SampleLine line;
+  std::string translation;
+  std::vector<std::string> source_tokens;              // the end included
+  std::vector<std::string> target_tokens, fed_tokens;  // t1 .. tn, end; begin, t1 .. tn
+  std::vector<double> log_probabilities;               // of target_tokens
+  SampleMaps maps;
+};
+
+struct Samples {
+  std::vector<TranslatedSample> translated;
+  std::vector<std::string> notes;  // what was left out
+};
+
+// Of sentences that are too long for the model nothing is shown, of those too long for a page no maps.
+Samples translate_samples(const TextTranslator& translator, const std::vector<SampleLine>& lines,
+                          const SearchOptions& options);
+
+}  // namespace heed

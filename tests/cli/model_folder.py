@@ -1,0 +1,71 @@
+"""Makes a model directory with random weights, by the formats' descriptions alone."""
+
+import json
+import random
+import re
+import struct
+import subprocess
+
+from heed_cli import BINARY, heed
+
+SENTENCES = ["ein hund läuft im park .", "zwei kinder spielen mit einem ball .", "die frau liest ein buch .",
+             "ein mann fährt auf einem fahrrad .", "der junge trinkt wasser .", "eine katze schläft auf dem sofa ."]
+
+
+def make_tokenizer(path, *options, text=None):
+    source = path.with_suffix(".text")
+    source.write_text("\n".join(text or SENTENCES) + "\n")
+    result = heed("tokenizer", "train", "--kind", "word", "--min-count", "1", "--input", source, "--out", path, *options)
+    assert result.returncode == 0, result.stderr
+
+
+def vocabulary_of(path):
+    text = subprocess.run([BINARY, "tokenizer", "inspect", path], capture_output=True, text=True, check=True).stdout
+    return int(re.search(r"vocabulary\D+(\d+)", text).group(1))
+
+
+def write_safetensors(path, tensors):
+    """name -> (shape, values), in F32."""
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        content = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def make_model(folder, seed=1, tokenizer_options=(), sharpness=1.0, end_bias=0.0, **changes):
+    """Returns the parameters' count. `sharpness` scales attention's scores, `end_bias` is the logit that eos has before
+    all others, `changes` are keys of [model]."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for side in ("source", "target"):
+        make_tokenizer(folder / f"{side}.tokenizer", *tokenizer_options)
+        (folder / f"{side}.text").unlink()
+    keys = {"architecture": "seq2seq", "model": 16, "inner": 32, "heads": 2, "encoder_layers": 2, "decoder_layers": 3,
+            "longest": 64, **changes, "source_vocabulary": vocabulary_of(folder / "source.tokenizer"),
+            "target_vocabulary": vocabulary_of(folder / "target.tokenizer")}
+    recipe = folder / "shape.toml"
+    recipe.write_text("[model]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items()))
+    printed = heed("inspect", recipe).stdout
+    recipe.unlink()
+    settings, table = printed.split("\n\n")
+    model = {key: json.loads(value) for key, value in re.findall(r"(?m)^(\w+) = (.*)$", settings)}
+    (folder / "config.json").write_text(json.dumps({
+        "format": "heed-model", "version": 1, "model": model,
+        "tokenizers": {"source": "source.tokenizer", "target": "target.tokenizer"}}))
+    draw, tensors = random.Random(seed), {}
+    for name, extents in re.findall(r"(?m)^(\S+)\s+\[([\d, ]+)\]", table):
+        shape = [int(extent) for extent in extents.split(", ")]
+        count = 1
+        for extent in shape:
+            count *= extent
+        if len(shape) == 1:
+            tensors[name] = (shape, [1.0 if "norm" in name and name.endswith("gain") else 0.0] * count)
+        else:
+            scale = sharpness if name.endswith(("query.weight", "projection.weight")) else 1.0
+            tensors[name] = (shape, [draw.gauss(0.0, scale * shape[1] ** -0.5) for _ in range(count)])
+    tensors["output.bias"][1][3] = end_bias
+    write_safetensors(folder / "model.safetensors", tensors)
+    return sum(len(values) for _, values in tensors.values())

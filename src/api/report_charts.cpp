@@ -70,8 +70,7 @@ function horizontal(series) {
 function axis(high) {
   if (state.over === 'update') return {name: 'updates', one: 'update', unit: 1};
   if (state.over === 'epoch') return {name: 'epochs', one: 'epoch', unit: 1};
-  return high > 7200 ? {name: 'hours', one: 'hours', unit: 3600}
-       : high > 120 ? {name: 'minutes', one: 'minutes', unit: 60} : {name: 'seconds', one: 'seconds', unit: 1};
+  return high > 7200 ? {name: 'hours', unit: 3600} : high > 120 ? {name: 'minutes', unit: 60} : {name: 'seconds', unit: 1};
 }
 
 function ticks(low, high, count) {
@@ -189,7 +188,7 @@ function drawAxes(chart, scale, unit) {
 
 function draw(chart) {
   const {svg, spec} = chart;
-  const width = svg.clientWidth, height = svg.clientHeight;
+  const {width, height} = svg.getBoundingClientRect();
   if (!width || !height) return;
   svg.textContent = '';
   svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
@@ -223,6 +222,7 @@ function nearest(series, x) {
 
 // Marks the cursor's place, and says the values there in the legend; without one, the last values.
 function point(chart) {
+  if (!chart.overlay) return;
   chart.overlay.textContent = '';
   chart.legend.textContent = '';
   const cursor = state.cursor, said = [];
@@ -233,15 +233,17 @@ function point(chart) {
     const item = make(chart.legend, 'li', {style: `color:var(--${series.color})`});
     make(item, 'i');
     make(item, 'span', {}, series.name);
-    const elsewhere = cursor !== null && series.x[i] !== cursor ? ` (at ${show(series.x[i] / chart.unit.unit)})` : '';
+    const far = cursor !== null && Math.abs(series.x[i] - cursor) > 0.005 * (chart.high - chart.low);
+    const elsewhere = far ? ` (at ${show(series.x[i] / chart.unit.unit)})` : '';
     make(item, 'b', {}, show(series.y[i]) + elsewhere);
     said.push(`${series.name} ${show(series.y[i])}${elsewhere}`);
     if (cursor !== null)
       make(chart.overlay, 'circle', {class: 'at', style: `color:var(--${series.color})`, r: 4,
                                      cx: chart.x(series.x[i]), cy: chart.y(series.y[i])});
   }
-  const place = cursor === null ? 'last' : `${chart.unit.one} ${show(cursor / chart.unit.unit)}`;
-  make(make(chart.legend, 'li'), 'span', {}, cursor === null ? 'at the end' : 'at ' + place);
+  const {one, name, unit} = chart.unit;
+  const place = cursor === null ? 'at the end' : one ? `at ${one} ${show(cursor)}` : `after ${show(cursor / unit)} ${name}`;
+  make(make(chart.legend, 'li'), 'span', {}, place);
   chart.svg.setAttribute('aria-label', `${chart.title}: ${place}, ${said.join(', ')}`);
 }
 

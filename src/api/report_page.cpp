@@ -97,8 +97,9 @@ class Page {
 
   std::string write() {
     add(kHead);
-    add("<title>{}: training report</title>\n<style>{}</style>\n</head>\n<body>\n", escape_html(content_.name),
-        kReportStyle);
+    add("<title>{}: training report</title>\n<style>{}</style>\n"
+        "<noscript><style>.needs-script {{ display: none; }}</style></noscript>\n</head>\n<body>\n",
+        escape_html(content_.name), kReportStyle);
     header();
     add("<main>\n");
     figures();
@@ -154,9 +155,9 @@ class Page {
       figure("Highest validation BLEU", number_or_dash(highest->bleu, 1), "at update " + grouped(highest->update));
     }
     if (best != nullptr) {
-      figure(
-          "Best validation", number_or_dash(best->loss, 3) + " nats",
-          fmt::format("perplexity {}, at update {}", number_or_dash(std::exp(best->loss), 2), grouped(best->update)));
+      figure("Best validation", number_or_dash(best->loss, 3) + " nats",
+             fmt::format("nats a token, perplexity {}, at update {}", number_or_dash(std::exp(best->loss), 2),
+                         grouped(best->update)));
     }
     const double epoch = metrics.train.empty() ? std::nan("") : metrics.train.back().epoch;
     figure("Updates", grouped(metrics.updates()),

@@ -125,15 +125,16 @@ canvas { image-rendering: pixelated; display: block; }
 .settings td { color: var(--muted); overflow-wrap: anywhere; vertical-align: top; padding: .1rem 0; font-variant-numeric: tabular-nums; }
 .settings .chosen th, .settings .chosen td { color: var(--ink); font-weight: 600; }
 
+@media (max-width: 68rem) { .figures { grid-template-columns: repeat(3, minmax(0, 1fr)); } }
 @media (max-width: 60rem) { .explorer { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 48rem) { .charts { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 36rem) {
+  .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .sample > dl { grid-template-columns: 1fr; gap: 0; }
   .sample > dl dd { margin-bottom: .4rem; }
   .chart svg { height: 13rem; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
-@media (scripting: none) { .needs-script { display: none; } }
 @media print {
   body { max-width: none; padding: 0; }
   nav, .controls, .hint { display: none; }

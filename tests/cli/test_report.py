@@ -140,7 +140,7 @@ class WholeReport(ReportTest):
 
     def test_figures_and_the_table_need_no_script(self):
         text = self.page.text()
-        for wanted in ("11.2", "at update 100", "2.000 nats", "perplexity 7.39", "1 h 06 min", "ended by epochs",
+        for wanted in ("11.2", "at update 100", "2.000", "perplexity 7.39, at update 200", "1 h 06 min", "ended by epochs",
                        "trained in bf16 on 2 threads", "2023-11-14 22:13 UTC", "9,150", "29,000"):
             self.assertIn(wanted, text)
         self.assertIn(f"{self.parameters:,}", text)

@@ -9,6 +9,7 @@ namespace heed::cli {
 
 void add_bench(CLI::App& app);
 void add_bleu(CLI::App& app);
+void add_demo(CLI::App& app);
 void add_evaluate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_report(CLI::App& app);

@@ -20,18 +20,17 @@ std::string cut_to_fit(const Tokenizer& tokenizer, const std::string& line, int6
 
 double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
   std::vector<std::string> sources, targets;
-  int64_t tokens = 0;
   for (size_t i = 0; i < text.source.size(); ++i) {
-    const auto length = static_cast<int64_t>(translator.target.encode(text.target[i]).size());
-    if (length > 0 && !translator.source.encode(text.source[i]).empty()) {
+    if (!translator.source.encode(text.source[i]).empty() && !translator.target.encode(text.target[i]).empty()) {
       sources.push_back(text.source[i]);
       targets.push_back(text.target[i]);
-      tokens += length + 1;
     }
   }
   double sum = 0.0;
-  for (const double score : score_lines(translator, sources, targets, [](size_t) { return "validation"; })) {
-    sum -= score;
+  int64_t tokens = 0;
+  for (const LineScore& score : score_lines(translator, sources, targets, [](size_t) { return "validation"; })) {
+    sum -= score.log_probability;
+    tokens += score.tokens;
   }
   return tokens > 0 ? sum / static_cast<double>(tokens) : 0.0;
 }

@@ -36,7 +36,7 @@ ConfigTable compare(const SettingTable& table, const SettingTable& defaults) {
 }
 
 // The model as it is, which knows its vocabularies; the rest as the recipe says.
-std::vector<ConfigTable> configuration(const ModelConfig& model, std::optional<Recipe> recipe) {
+std::vector<ConfigTable> configuration(const ModelConfig& model, const std::optional<Recipe>& recipe) {
   Recipe defaults, actual = recipe.value_or(Recipe{});
   actual.model = model;
   const std::vector<SettingTable> tables = recipe_settings(actual), usual = recipe_settings(defaults);

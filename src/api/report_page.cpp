@@ -155,7 +155,7 @@ class Page {
       figure("Highest validation BLEU", number_or_dash(highest->bleu, 1), "at update " + grouped(highest->update));
     }
     if (best != nullptr) {
-      figure("Best validation", number_or_dash(best->loss, 3) + " nats",
+      figure("Best validation loss", number_or_dash(best->loss, 3),
              fmt::format("nats a token, perplexity {}, at update {}", number_or_dash(std::exp(best->loss), 2),
                          grouped(best->update)));
     }

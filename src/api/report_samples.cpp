@@ -71,7 +71,7 @@ void limit_size(Samples& samples) {
     sample.maps.encoder.clear();
     sample.maps.decoder.clear();
   }
-  samples.notes.push_back("Self-attention is left out: with these sentences it would make the page too large.");
+  samples.notes.emplace_back("Self-attention is left out: with these sentences it would make the page too large.");
 }
 
 // The end takes a place too.

@@ -129,6 +129,7 @@ canvas { image-rendering: pixelated; display: block; }
 @media (max-width: 60rem) { .explorer { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 48rem) { .charts { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 36rem) {
+  .figures dd { font-size: 1.2rem; }
   .figures { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .sample > dl { grid-template-columns: 1fr; gap: 0; }
   .sample > dl dd { margin-bottom: .4rem; }

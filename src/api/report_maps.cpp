@@ -168,7 +168,7 @@ class Explorer {
     const map = mean ? this.attention.mean(layer) : this.attention.map(layer, head);
     const button = make(grid, 'button', {type: 'button', 'aria-pressed': 'false',
                                          'aria-label': `layer ${layer + 1}, ${mean ? 'mean of heads' : 'head ' + (head + 1)}`});
-    const canvas = make(button, 'canvas', {style: `aspect-ratio:${map.columns}/${map.rows}`});
+    const canvas = make(button, 'canvas', {style: `aspect-ratio:${clamp(map.columns / map.rows, 0.4, 2.5)}`});
     paint(canvas, map, 'weight');
     this.painted.push([canvas, map]);
     this.buttons.push({button, layer, head, map});

@@ -41,10 +41,10 @@ Recipe demo_recipe() {
   recipe.data.batches = {.target_tokens = 2048};
   recipe.tokenizer.vocabulary = 1000;
   recipe.optimizer = {.beta2 = 0.98, .decay_kind = WeightDecay::coupled, .weight_decay = 0.0};
-  recipe.schedule = {.kind = ScheduleKind::cosine, .peak = 4e-3, .final = 1e-4, .warmup = 100, .length = 800};
-  recipe.training.updates = 800;
-  recipe.training.log_every = 25;
-  recipe.validation.every = 200;
+  recipe.schedule = {.kind = ScheduleKind::cosine, .peak = 4e-3, .final = 1e-4, .warmup = 100, .length = 1200};
+  recipe.training.updates = 1200;
+  recipe.training.log_every = 50;
+  recipe.validation.every = 300;
   recipe.validation.sentences = 200;
   recipe.checkpoints.final_weights = FinalWeights::last;
   return recipe;

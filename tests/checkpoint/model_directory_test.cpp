@@ -1,0 +1,167 @@
+#include "checkpoint/model_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "checkpoint/weights.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "text/tokenizer_training.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::unique_ptr<Tokenizer> characters_of(std::string text) {
+  return train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}},
+                         [&](std::string& line) { return !text.empty() && (line = std::exchange(text, ""), true); });
+}
+
+// A directory with all that belongs into it.
+class ModelDirectory : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_.path);
+    std::filesystem::create_directories(folder_.path);
+    const auto source = characters_of("abcdef"), target = characters_of("uvwxyz");
+    save_tokenizer(*source, folder_.path / "source.tokenizer");
+    save_tokenizer(*target, folder_.path / "target.tokenizer");
+    description_.config = {.model = 8,
+                           .inner = 12,
+                           .heads = 2,
+                           .encoder_layers = 1,
+                           .decoder_layers = 2,
+                           .source_vocabulary = source->vocabulary_size(),
+                           .target_vocabulary = target->vocabulary_size(),
+                           .longest = 16};
+    save_description(folder_, description_);
+    ParameterStore store;
+    const Seq2Seq model(Scope(store), description_.config);
+    store.allocate(*backend_, DType::f32, ParameterStore::Gradients::none);
+    store.initialize(*backend_, 1);
+    save_weights(folder_.weights(), store, {});
+  }
+
+  // Changes config.json and says how it is then refused.
+  std::string refusal_after(const std::function<void(json&)>& change) {
+    save_description(folder_, description_);
+    json root = json::parse(read_file(folder_.config()));
+    change(root);
+    write_file(folder_.config(), root.dump());
+    return refusal();
+  }
+
+  std::string refusal() {
+    try {
+      const StoredTranslator stored(folder_, *backend_, DType::f32);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  ModelFolder folder_{std::filesystem::path(testing::TempDir()) / "heed_model_directory_test"};
+  ModelDescription description_;
+  std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
+};
+
+TEST_F(ModelDirectory, ComesBackAsItWas) {
+  for (const DType storage : {DType::f32, DType::bf16}) {
+    const StoredTranslator stored(folder_, *backend_, storage);
+    EXPECT_EQ(describe(stored.config()), describe(description_.config));
+    EXPECT_EQ(stored.source().encode("abc").size(), 3U);
+    EXPECT_EQ(stored.target().vocabulary_size(), description_.config.target_vocabulary);
+    EXPECT_GT(stored.parameters(), 0);
+  }
+}
+
+TEST_F(ModelDirectory, EveryKindOfValueComesBack) {
+  ModelConfig& config = description_.config;
+  config.activation = Activation::silu;
+  config.gating = Gating::gated;
+  config.positions = Positions::rotary;
+  config.norm = NormKind::rms;
+  config.epsilon = 1e-6;
+  config.bias = Bias::none;
+  config.tying = Tying::output;
+  config.inner_dropout = Probability(0.25F);
+  save_description(folder_, description_);
+  EXPECT_EQ(describe(load_description(folder_).config), describe(config));
+}
+
+TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {
+  const auto other = folder_.path / "other.safetensors";
+  std::filesystem::rename(folder_.weights(), other);
+  EXPECT_THAT(refusal(), HasSubstr("model.safetensors"));
+  EXPECT_NO_THROW(StoredTranslator(folder_, *backend_, DType::f32, other));
+}
+
+TEST_F(ModelDirectory, WhatIsMissingIsNamed) {
+  for (const char* const name : {"config.json", "source.tokenizer", "target.tokenizer", "model.safetensors"}) {
+    SetUp();
+    std::filesystem::remove(folder_.path / name);
+    EXPECT_THAT(refusal(), HasSubstr(name));
+  }
+  std::filesystem::remove_all(folder_.path);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr(folder_.path.string()), HasSubstr("no such model directory")));
+  write_file(folder_.path, "");
+  EXPECT_THAT(refusal(), HasSubstr("expected a model directory"));
+  std::filesystem::remove(folder_.path);
+}
+
+TEST_F(ModelDirectory, AnEditedConfigIsRefusedWithItsKey) {
+  const auto set = [](const char* key, json value) { return [key, value](json& root) { root["model"][key] = value; }; };
+  EXPECT_THAT(refusal_after(set("heads", "2")),
+              AllOf(HasSubstr("config.json"), HasSubstr("heads is \"2\", expected a whole")));
+  EXPECT_THAT(refusal_after(set("heads", 2.5)), HasSubstr("expected a whole number"));
+  EXPECT_THAT(refusal_after(set("bias", 1)), HasSubstr("expected true or false"));
+  EXPECT_THAT(refusal_after(set("epsilon", nullptr)), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal_after(set("norm", 4)), HasSubstr("expected a text"));
+  EXPECT_THAT(refusal_after(set("norm", "layr")), HasSubstr("'layer'"));
+  EXPECT_THAT(refusal_after(set("heads", 3)), AllOf(HasSubstr("config.json"), HasSubstr("does not divide")));
+  EXPECT_THAT(refusal_after(set("modle", 8)), AllOf(HasSubstr("'modle'"), HasSubstr("'model'")));
+  EXPECT_THAT(refusal_after([](json& root) { root["model"].erase("inner"); }), HasSubstr("model.inner is missing"));
+  EXPECT_THAT(refusal_after([](json& root) { root["extra"] = 1; }), HasSubstr("'extra'"));
+  EXPECT_THAT(refusal_after([](json& root) { root["tokenizers"]["pivot"] = "x"; }), HasSubstr("'pivot'"));
+  EXPECT_THAT(refusal_after([](json& root) { root["tokenizers"]["source"] = "/etc/passwd"; }),
+              HasSubstr("same folder"));
+  EXPECT_THAT(refusal_after([](json& root) { root["version"] = 9; }), HasSubstr("version 9"));
+  EXPECT_THAT(refusal_after(set("architecture", "causal-lm")), HasSubstr("seq2seq"));
+}
+
+TEST_F(ModelDirectory, SizesThatNobodyMeantAreRefusedBeforeMemoryIsGivenOut) {
+  for (const auto& [key, value] : std::vector<std::pair<const char*, int64_t>>{{"model", 1 << 24},
+                                                                               {"inner", 1 << 24},
+                                                                               {"encoder_layers", 1024},
+                                                                               {"decoder_layers", 1024},
+                                                                               {"heads", 1 << 30}}) {
+    EXPECT_THAT(refusal_after([&, key = key, value = value](json& root) { root["model"][key] = value; }),
+                HasSubstr(folder_.path.string()))
+        << key;
+  }
+}
+
+TEST_F(ModelDirectory, TokenizersMustBeTheModelsOwn) {
+  save_tokenizer(*characters_of("abcdefg"), folder_.path / "source.tokenizer");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("source.tokenizer"), HasSubstr("source vocabulary")));
+  SetUp();
+  std::filesystem::copy_file(folder_.path / "source.tokenizer", folder_.path / "target.tokenizer",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("target.tokenizer"), HasSubstr("checksum")));
+}
+
+TEST_F(ModelDirectory, ADescriptionWithoutChecksumsIsTakenAsItIs) {
+  EXPECT_EQ(refusal_after([](json& root) {
+              root["tokenizers"].erase("source_checksum");
+              root["tokenizers"].erase("target_checksum");
+            }),
+            "nothing was thrown");
+}
+
+}  // namespace
+}  // namespace heed

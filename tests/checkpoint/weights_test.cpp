@@ -1,0 +1,118 @@
+#include "checkpoint/weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/cpu_backend.h"
+
+namespace heed {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::filesystem::path folder() {
+  const auto path = std::filesystem::path(testing::TempDir()) / "heed_weights_test";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+struct Model {
+  explicit Model(Shape matrix = {3, 5}, const std::string& last = "bias", DType storage = DType::f32) {
+    store.add("weight", matrix, Initialization::xavier_uniform());
+    store.add(last, {3}, Initialization::normal(1.0));
+    store.allocate(*backend, storage, ParameterStore::Gradients::none);
+  }
+
+  std::vector<float> values(std::string_view name) const {
+    const HostView<float> view = host<float>(store.find(name).master());
+    return {view.data, view.data + view.rows * view.columns};
+  }
+
+  std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  ParameterStore store;
+};
+
+std::filesystem::path saved(uint64_t seed = 1) {
+  Model model;
+  model.store.initialize(*model.backend, seed);
+  const auto path = folder() / "model.safetensors";
+  save_weights(path, model.store, {{"step", "7"}});
+  return path;
+}
+
+std::string refusal(const std::filesystem::path& path, const Model& model) {
+  try {
+    check_weights(path, model.store);
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Weights, ComeBackAsTheyWere) {
+  Model written, read;
+  written.store.initialize(*written.backend, 3);
+  const auto path = folder() / "model.safetensors";
+  save_weights(path, written.store, {{"step", "7"}});
+  EXPECT_EQ(SafeTensors(path).metadata().at("step"), "7");
+  load_weights(path, *read.backend, read.store);
+  for (const char* const name : {"weight", "bias"}) {
+    EXPECT_EQ(read.values(name), written.values(name));
+  }
+}
+
+TEST(Weights, LoadingRefreshesTheCopiesThatProductsRead) {
+  const auto path = saved(3);
+  Model half({3, 5}, "bias", DType::bf16);
+  load_weights(path, *half.backend, half.store);
+  const HostView<bf16> copy = host<bf16>(half.store.find("weight").weight().matrix);
+  const std::vector<float> masters = half.values("weight");
+  for (size_t i = 0; i < masters.size(); ++i) {
+    EXPECT_EQ(static_cast<float>(copy.data[i]), static_cast<float>(bf16(masters[i])));
+  }
+}
+
+TEST(Weights, WhatDiffersIsNamedOnBothSides) {
+  const auto path = saved();
+  EXPECT_THAT(refusal(path, Model({5, 3})),
+              AllOf(HasSubstr(path.string()), HasSubstr("weight F32[3, 5]"), HasSubstr("[5, 3]")));
+  EXPECT_THAT(refusal(path, Model({3, 5}, "gain")), AllOf(HasSubstr(path.string()), HasSubstr("no tensor 'gain'")));
+  Model smaller;
+  ParameterStore store;
+  store.add("weight", {3, 5}, Initialization::zeros());
+  EXPECT_THROW(check_weights(path, store), FormatError);
+  EXPECT_EQ(refusal(path, smaller), "nothing was thrown");
+}
+
+TEST(Weights, WhatIsRefusedIsNotLoadedInPart) {
+  const auto path = saved(1);
+  Model model({3, 5}, "gain");
+  model.store.initialize(*model.backend, 9);
+  const std::vector<float> before = model.values("weight");
+  EXPECT_THROW(load_weights(path, *model.backend, model.store), FormatError);
+  EXPECT_EQ(model.values("weight"), before);
+}
+
+TEST(Weights, OtherElementsAreRefused) {
+  const std::vector<std::byte> bytes(15 * 2), bias(3 * 4);
+  const std::vector<TensorSource> tensors{tensor_source("weight", StoredType::bf16, {3, 5}, bytes),
+                                          tensor_source("bias", StoredType::f32, {3}, bias)};
+  const auto path = folder() / "half.safetensors";
+  write_safetensors(path, tensors, {});
+  EXPECT_THAT(refusal(path, Model()), HasSubstr("BF16[3, 5]"));
+}
+
+TEST(Weights, MissingAndCutFilesAreRefused) {
+  Model model;
+  EXPECT_THROW(load_weights(folder() / "none", *model.backend, model.store), IoError);
+  const auto path = saved();
+  for (const uintmax_t size : {0U, 7U, 40U, static_cast<unsigned>(std::filesystem::file_size(path)) - 1U}) {
+    saved();
+    std::filesystem::resize_file(path, size);
+    EXPECT_THROW(load_weights(path, *model.backend, model.store), FormatError) << size;
+  }
+}
+
+}  // namespace
+}  // namespace heed

@@ -1,0 +1,210 @@
+#include "decode/text_translation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "decode/alignment.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "text/tokenizer_training.h"
+
+namespace heed {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string>& corpus() {
+  static const std::vector<std::string> lines{"a man is walking in the park.", "two dogs play", "ein Hund läuft über",
+                                              "die Straße und zurück"};
+  return lines;
+}
+
+std::unique_ptr<Tokenizer> characters() {
+  size_t next = 0;
+  return train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}},
+                         [&](std::string& line) { return next < corpus().size() && (line = corpus()[next++], true); });
+}
+
+// Characters and a model with random weights, which knows lines of 40 tokens.
+struct RandomTranslator {
+  explicit RandomTranslator(DType storage = DType::f32) {
+    const int64_t vocabulary = tokenizer->vocabulary_size();
+    config = {.model = 32,
+              .inner = 48,
+              .heads = 4,
+              .encoder_layers = 2,
+              .decoder_layers = 2,
+              .source_vocabulary = vocabulary,
+              .target_vocabulary = vocabulary,
+              .longest = 40};
+    model.emplace(Scope(store), config);
+    store.allocate(*backend, storage, ParameterStore::Gradients::none);
+    store.initialize(*backend, 5);
+    backend->scale(store.masters(), 2.0);
+    store.refresh(*backend);
+    translator.emplace(TextTranslator{{*model, config, *backend, storage}, *tokenizer, *tokenizer});
+  }
+
+  std::vector<std::vector<TranslatedLine>> translate(const std::vector<std::string>& lines,
+                                                     const SearchOptions& options = {}) const {
+    return translate_lines(*translator, lines, options, [](size_t i) { return fmt::format("text:{}", i + 1); });
+  }
+
+  std::unique_ptr<Tokenizer> tokenizer = characters();
+  std::unique_ptr<Backend> backend = make_cpu_backend(2);
+  ModelConfig config;
+  ParameterStore store;
+  std::optional<Seq2Seq> model;
+  std::optional<TextTranslator> translator;
+};
+
+template <class Run>
+std::string message_of(Run&& run) {
+  try {
+    run();
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(TextTranslation, LinesKeepTheirOrderAndDoNotDependOnEachOther) {
+  const RandomTranslator t;
+  std::vector<std::string> lines;
+  for (int i = 0; i < 150; ++i) {
+    lines.push_back(corpus()[static_cast<size_t>(i) % 2].substr(0, 1 + static_cast<size_t>(i) % 13));
+  }
+  for (const int64_t beam : {1, 3}) {
+    const SearchOptions options{.beam = beam, .n_best = beam, .max_length = 8, .never = {}};
+    const auto together = t.translate(lines, options);
+    ASSERT_EQ(together.size(), lines.size());
+    for (size_t i = 0; i < lines.size(); i += 7) {
+      const auto alone = t.translate({lines[i]}, options)[0];
+      ASSERT_EQ(together[i].size(), alone.size());
+      for (size_t h = 0; h < alone.size(); ++h) {
+        EXPECT_EQ(together[i][h].text, alone[h].text);
+        EXPECT_EQ(together[i][h].hypothesis.score, alone[h].hypothesis.score);
+      }
+    }
+  }
+}
+
+TEST(TextTranslation, AnEmptyLineBecomesAnEmptyLine) {
+  const RandomTranslator t;
+  for (const auto& hypotheses : t.translate({"", "  \t", "\r"}, {.beam = 3, .n_best = 3, .never = {}})) {
+    ASSERT_EQ(hypotheses.size(), 1U);
+    EXPECT_EQ(hypotheses[0].text, "");
+    EXPECT_TRUE(hypotheses[0].hypothesis.tokens.empty());
+  }
+  EXPECT_TRUE(t.translate({}).empty());
+}
+
+TEST(TextTranslation, NeitherLineBreaksNorSpecialTokensComeOut) {
+  const RandomTranslator t;
+  const int32_t newline = t.tokenizer->find("<U+000A>").value_or(TokenId(-1)).value;
+  ASSERT_GE(newline, 0);
+  // The model is made to prefer the line break to all else.
+  const Parameter& bias = t.store.find("output.bias");
+  host<float>(bias.master()).data[newline] = 1e4F;
+  const auto result = t.translate({"two dogs"}, {.max_length = 4, .never = {}})[0][0];
+  EXPECT_EQ(result.hypothesis.tokens, std::vector<int32_t>(3, newline));
+  EXPECT_EQ(result.text, "   ");
+  const SpecialTokens& special = t.tokenizer->special();
+  for (const TokenId token : {special.pad, special.bos}) {
+    host<float>(bias.master()).data[token.value] = 2e4F;
+    EXPECT_EQ(t.translate({"two dogs"}, {.max_length = 4, .never = {}})[0][0].text, "   ");
+  }
+}
+
+TEST(TextTranslation, ALineThatDoesNotFitIsNamed) {
+  const RandomTranslator t;
+  const std::string longest(39, 'a'), longer(40, 'a');
+  EXPECT_EQ(t.translate({longest}, {.max_length = 2, .never = {}}).size(), 1U);
+  EXPECT_THAT(message_of([&] {
+                t.translate({"a", longest, longer});
+              }),
+              testing::AllOf(HasSubstr("text:3: "), HasSubstr("41 tokens"), HasSubstr("at most 40")));
+  EXPECT_THAT(message_of([&] {
+                t.translate({"a", "b\xff"});
+              }),
+              testing::AllOf(HasSubstr("text:2: byte 2"), HasSubstr("UTF-8")));
+}
+
+TEST(TextTranslation, PairsAreScoredAsTheyAreAlone) {
+  const RandomTranslator t;
+  const std::vector<std::string> sources{"two dogs", "ein Hund", "", "a man"}, targets{"dogs", "", "man", "the park"};
+  const auto where = [](size_t i) { return fmt::format("text:{}", i + 1); };
+  const auto scores = score_lines(*t.translator, sources, targets, where);
+  ASSERT_EQ(scores.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) {
+    const auto alone = score_lines(*t.translator, std::span(&sources[i], 1), std::span(&targets[i], 1), where)[0];
+    EXPECT_EQ(scores[i].log_probability, alone.log_probability);
+    EXPECT_EQ(scores[i].tokens, static_cast<int64_t>(targets[i].size()) + 1);
+    EXPECT_LT(scores[i].log_probability, 0.0);
+  }
+  const std::vector<std::string> longer{std::string(40, 'a')}, fits{"a"};
+  EXPECT_THAT(message_of([&] { score_lines(*t.translator, longer, fits, where); }), HasSubstr("text:1: 41 tokens"));
+  EXPECT_THAT(message_of([&] { score_lines(*t.translator, fits, longer, where); }), HasSubstr("text:1: 41 tokens"));
+  EXPECT_THROW(score_lines(*t.translator, sources, fits, where), ShapeError);
+}
+
+// What the maps of a pass over this pair alone say, written out plainly.
+std::vector<int64_t> plain_alignment(const RandomTranslator& t, const std::vector<int32_t>& source,
+                                     std::vector<int32_t> target) {
+  target.insert(target.begin(), t.tokenizer->special().bos.value);
+  Pass pass = Pass::infer(*t.backend, DType::f32);
+  const Sequences sources({source}), targets({target});
+  AttentionMaps maps;
+  t.model->decode(pass, targets, t.model->encode(pass, sources), {.maps = &maps});
+  const float* const last = maps.cross.at(1).data<float>();
+  const size_t queries = target.size(), keys = source.size();
+  std::vector<int64_t> aligned;
+  for (size_t query = 0; query + 1 < queries; ++query) {
+    std::vector<float> average(keys - 1, 0.0F);
+    for (size_t head = 0; head < 4; ++head) {
+      for (size_t key = 0; key + 1 < keys; ++key) {
+        average[key] += last[(head * queries + query) * keys + key] / 4.0F;
+      }
+    }
+    aligned.push_back(std::ranges::max_element(average) - average.begin());
+  }
+  return aligned;
+}
+
+TEST(TextTranslation, EachTokenAlignsWithTheOneItLooksAtMost) {
+  const RandomTranslator t;
+  const std::vector<std::string> lines{"two dogs", "", "ein Hund läuft", "a"};
+  const auto translated = t.translate(lines, {.beam = 2, .n_best = 2, .max_length = 9, .never = {}});
+  const auto aligned = align_lines(*t.translator, lines, translated);
+  ASSERT_EQ(aligned.size(), 4U);
+  EXPECT_EQ(aligned[1], std::vector<std::vector<int64_t>>(1));
+  for (const size_t i : {size_t{0}, size_t{2}, size_t{3}}) {
+    ASSERT_EQ(aligned[i].size(), translated[i].size());
+    for (size_t h = 0; h < aligned[i].size(); ++h) {
+      const std::vector<int32_t>& tokens = translated[i][h].hypothesis.tokens;
+      EXPECT_EQ(aligned[i][h], plain_alignment(t, source_tokens(*t.translator, lines[i]), tokens));
+    }
+  }
+}
+
+TEST(TextTranslation, AlignmentsOfManyPairsAreThoseOfEach) {
+  const RandomTranslator t;
+  std::vector<std::vector<int32_t>> sources, targets;
+  for (int32_t i = 0; i < 70; ++i) {
+    sources.push_back({5 + i % 9, 6 + i % 5, 7, 3});
+    targets.push_back(std::vector<int32_t>(static_cast<size_t>(i % 6), 5 + i % 11));
+  }
+  const TranslationModel& model = t.translator->translation;
+  const auto all = align_pairs(model, sources, targets, {.never = {}});
+  ASSERT_EQ(all.size(), 70U);
+  for (size_t i = 0; i < 70; i += 9) {
+    EXPECT_EQ(all[i], align_pairs(model, {sources[i]}, {targets[i]}, {.never = {}})[0]);
+    EXPECT_EQ(all[i].size(), targets[i].size());
+  }
+  EXPECT_THROW(align_pairs(model, {{3}}, {{5}}, {.never = {}}), ShapeError);
+  EXPECT_THROW(align_pairs(model, sources, {}, {.never = {}}), ShapeError);
+}
+
+}  // namespace
+}  // namespace heed

@@ -49,6 +49,10 @@ struct PairScore {
 // Names a line in errors, by its place in what was given, from 0.
 using LineName = std::function<std::string(size_t line)>;
 
+struct LinePairName {
+  LineName source, target;
+};
+
 // A translation model from its directory. One caller at a time. What a line becomes does not depend on which others are
 // given with it, nor on the number of threads.
 class Translator {
@@ -70,9 +74,9 @@ class Translator {
                                                   const TranslationOptions& options = {},
                                                   const LineName& name = {}) const;
 
-  // Throws likewise; `name` names the lines of both sides.
+  // Throws likewise, for either side.
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
-                               const LineName& name = {}) const;
+                               const LinePairName& name = {}) const;
 
  private:
   struct State;
@@ -85,7 +89,7 @@ void read_pairs(const std::string& source, const std::string& target,
                 const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use);
 
 struct EvaluationOptions {
-  std::string source, reference;  // files, a sentence a line
+  std::string source, reference;  // files, a sentence a line; the reference is plain text
   std::string output;             // where the translations go; nowhere when empty
   Letters letters = Letters::as_they_are;
   TranslationOptions translation;

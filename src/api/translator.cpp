@@ -92,10 +92,11 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
 }
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
-                                         const LineName& name) const {
+                                         const LinePairName& name) const {
+  const PairNames names{[&](size_t line) { return name_line(name.source, line); },
+                        [&](size_t line) { return name_line(name.target, line); }};
   std::vector<PairScore> scores;
-  for (const LineScore& score :
-       score_lines(state_->text(), sources, targets, [&](size_t line) { return name_line(name, line); })) {
+  for (const LineScore& score : score_lines(state_->text(), sources, targets, names)) {
     scores.push_back({score.log_probability, score.tokens});
   }
   return scores;

@@ -28,11 +28,12 @@ void score(const Options& options) {
   std::string text;
   for (size_t begin = 0; begin < sources.size(); begin += kWindow) {
     const size_t count = std::min(kWindow, sources.size() - begin);
-    const auto name = [&](size_t line) {
-      return fmt::format("{} and {}, line {}", options.source, options.target, begin + line + 1);
+    const auto line_of = [begin](const std::string& path) {
+      return [&path, begin](size_t line) { return fmt::format("{}:{}", path, begin + line + 1); };
     };
     for (const PairScore& pair :
-         translator.score(std::span(sources).subspan(begin, count), std::span(targets).subspan(begin, count), name)) {
+         translator.score(std::span(sources).subspan(begin, count), std::span(targets).subspan(begin, count),
+                          {line_of(options.source), line_of(options.target)})) {
       text += fmt::format("{:.6f}\t{}\n", pair.log_probability, pair.tokens);
     }
   }

@@ -149,14 +149,14 @@ std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator&
 }
 
 std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets, const LineNames& where) {
+                                   std::span<const std::string> targets, const PairNames& names) {
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchOptions options = with_special_tokens({}, translator.target);
   const int64_t longest = translator.translation.config.longest;
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(source_of_line(translator, sources[i], where, i));
-    outputs.push_back(tokens_of_line(translator.target, targets[i], longest, where, i));
+    inputs.push_back(source_of_line(translator, sources[i], names.source, i));
+    outputs.push_back(tokens_of_line(translator.target, targets[i], longest, names.target, i));
   }
   std::vector<LineScore> scores(sources.size());
   for (const std::vector<size_t>& batch : batches_by_length(inputs, 1)) {

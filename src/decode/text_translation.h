@@ -37,6 +37,11 @@ std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator&
                                                            std::span<const std::string> lines,
                                                            std::span<const std::vector<TranslatedLine>> translated);
 
+// What a side's line i is called in messages.
+struct PairNames {
+  std::function<std::string(size_t)> source, target;
+};
+
 struct LineScore {
   double log_probability = 0.0;
   int64_t tokens = 0;  // of the target, its end included
@@ -44,7 +49,6 @@ struct LineScore {
 
 // The log-probability of each line's translation. FormatError as above, for either side.
 std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets,
-                                   const std::function<std::string(size_t)>& where);
+                                   std::span<const std::string> targets, const PairNames& names);
 
 }  // namespace heed

@@ -177,6 +177,16 @@ class Translate(ModelTest):
 
 
 class RefusedText(ModelTest):
+    def test_a_standard_input_that_cannot_be_read(self):
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            result = subprocess.run([BINARY, "translate", "--model", self.model], stdin=folder, capture_output=True,
+                                    timeout=60)
+        finally:
+            os.close(folder)
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.assertIn(b"stdin: cannot read", result.stderr)
+
     def test_text_that_is_not_utf8(self):
         self.refused("translate", "--model", self.model, text=b"gut\nschl\xffecht\n", mentions=("stdin:2", "UTF-8"))
 
@@ -361,7 +371,9 @@ class ScoreAndEvaluate(ModelTest):
                          mentions=("bad.de:2", "UTF-8"))
             long = self.file("long.de", "a\n" + "a" * 100 + "\nb\n")
             self.refused(command, "--model", self.model, "--source", long, option, self.target,
-                         mentions=("long.de", "2", "at most 64"))
+                         mentions=("long.de:2:", "at most 64"))
+        self.refused("score", "--model", self.model, "--source", self.target, "--target", long,
+                     mentions=("long.de:2:", "at most 64"))
 
     def test_evaluate_reports_what_bleu_says_of_its_output(self):
         output = self.path / "out.en"

@@ -134,7 +134,8 @@ TEST(TextTranslation, ALineThatDoesNotFitIsNamed) {
 TEST(TextTranslation, PairsAreScoredAsTheyAreAlone) {
   const RandomTranslator t;
   const std::vector<std::string> sources{"two dogs", "ein Hund", "", "a man"}, targets{"dogs", "", "man", "the park"};
-  const auto where = [](size_t i) { return fmt::format("text:{}", i + 1); };
+  const PairNames where{[](size_t i) { return fmt::format("source:{}", i + 1); },
+                        [](size_t i) { return fmt::format("target:{}", i + 1); }};
   const auto scores = score_lines(*t.translator, sources, targets, where);
   ASSERT_EQ(scores.size(), 4U);
   for (size_t i = 0; i < 4; ++i) {
@@ -144,8 +145,8 @@ TEST(TextTranslation, PairsAreScoredAsTheyAreAlone) {
     EXPECT_LT(scores[i].log_probability, 0.0);
   }
   const std::vector<std::string> longer{std::string(40, 'a')}, fits{"a"};
-  EXPECT_THAT(message_of([&] { score_lines(*t.translator, longer, fits, where); }), HasSubstr("text:1: 41 tokens"));
-  EXPECT_THAT(message_of([&] { score_lines(*t.translator, fits, longer, where); }), HasSubstr("text:1: 41 tokens"));
+  EXPECT_THAT(message_of([&] { score_lines(*t.translator, longer, fits, where); }), HasSubstr("source:1: 41 tokens"));
+  EXPECT_THAT(message_of([&] { score_lines(*t.translator, fits, longer, where); }), HasSubstr("target:1: 41 tokens"));
   EXPECT_THROW(score_lines(*t.translator, sources, fits, where), ShapeError);
 }
 

@@ -85,7 +85,7 @@ const json& member(const json& object, const char* name, json::value_t type, con
 
 // A file of the folder itself, wherever the text came from.
 std::string file_name(const json& object, const char* name, const std::string& where) {
-  const auto text = member(object, name, json::value_t::string, where).get<std::string>();
+  auto text = member(object, name, json::value_t::string, where).get<std::string>();
   require<FormatError>(!text.empty() && std::filesystem::path(text).filename() == text, where,
                        "\"{}\" is \"{}\", expected the name of a file in the same folder", name, text);
   return text;

@@ -8,9 +8,9 @@ namespace heed {
 namespace {
 
 std::vector<int64_t> extents_of(const Shape& shape) {
-  std::vector<int64_t> extents;
+  std::vector<int64_t> extents(static_cast<size_t>(shape.rank()));
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    extents.push_back(shape[axis]);
+    extents[static_cast<size_t>(axis)] = shape[axis];
   }
   return extents;
 }

@@ -64,7 +64,7 @@ VerbParts verb_parts(const Clause& clause) {
 }
 
 void add_middle_field(Words& words, const Clause& clause, Gap gap) {
-  const auto unless = [gap](Gap role, std::string text) { return gap == role ? std::string() : text; };
+  const auto unless = [gap](Gap role, std::string text) { return gap == role ? std::string() : std::move(text); };
   const std::string accusative = unless(Gap::accusative, german(clause.accusative, Case::accusative));
   const auto* const object = std::get_if<NounPhrase>(&clause.accusative);
   // What the hearer knows goes before the time, but not between it and a recipient: "gibt dem Kind heute den Ball".

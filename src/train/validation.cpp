@@ -28,7 +28,8 @@ double loss_per_token(const TextTranslator& translator, const ValidationText& te
   }
   double sum = 0.0;
   int64_t tokens = 0;
-  for (const LineScore& score : score_lines(translator, sources, targets, [](size_t) { return "validation"; })) {
+  const auto name = [](size_t) { return std::string("validation text"); };
+  for (const LineScore& score : score_lines(translator, sources, targets, {name, name})) {
     sum -= score.log_probability;
     tokens += score.tokens;
   }

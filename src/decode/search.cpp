@@ -228,7 +228,7 @@ class BatchSearch {
     for (ProjectedMemory& memory : memory_) {
       memory.queries = &rows_of_sentence;
     }
-    const Hidden hidden = translation_.model.decode(pass_, target, memory_, {.caches = &caches});
+    const Hidden hidden = translation_.model.decode_next(pass_, target, memory_, {.caches = &caches});
     return log_softmax(pass_, translation_.model.logits(pass_, hidden));
   }
 

@@ -39,8 +39,8 @@ class Seq2Seq {
   std::vector<ProjectedMemory> project(Pass& pass, const Memory& memory) const {
     return decoder_.project(pass, memory);
   }
-  Hidden decode(Pass& pass, const Sequences& target, const std::vector<ProjectedMemory>& memory,
-                const StackCall& call) const;
+  Hidden decode_next(Pass& pass, const Sequences& target, const std::vector<ProjectedMemory>& memory,
+                     const StackCall& call) const;
 
   TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
 

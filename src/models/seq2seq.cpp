@@ -19,8 +19,8 @@ Hidden Seq2Seq::decode(Pass& pass, const Sequences& target, const Memory& memory
   return decoder_(pass, target_(pass, target), target, memory, call);
 }
 
-Hidden Seq2Seq::decode(Pass& pass, const Sequences& target, const std::vector<ProjectedMemory>& memory,
-                       const StackCall& call) const {
+Hidden Seq2Seq::decode_next(Pass& pass, const Sequences& target, const std::vector<ProjectedMemory>& memory,
+                            const StackCall& call) const {
   return decoder_(pass, target_(pass, target), target, memory, call);
 }
 

@@ -65,7 +65,8 @@ class ModelDirectory : public testing::Test {
     return "nothing was thrown";
   }
 
-  ModelFolder folder_{std::filesystem::path(testing::TempDir()) / "heed_model_directory_test"};
+  ModelFolder folder_{std::filesystem::path(testing::TempDir()) /
+                      testing::UnitTest::GetInstance()->current_test_info()->name()};
   ModelDescription description_;
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
 };

@@ -12,7 +12,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::filesystem::path folder() {
-  const auto path = std::filesystem::path(testing::TempDir()) / "heed_weights_test";
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    (std::string("weights_") + testing::UnitTest::GetInstance()->current_test_info()->name());
   std::filesystem::create_directories(path);
   return path;
 }

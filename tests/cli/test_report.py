@@ -61,7 +61,10 @@ METRICS = [START, train_line(50), train_line(100),
            {"event": "validation", "update": 200, "loss": 2.0, "seconds": 60.0, "best": True},
            {"event": "later invention", "what": 1},
            {"event": "end", "update": 200, "reason": "epochs", "seconds": 4000.0}]
-RECIPE = """[data]
+RECIPE = """[model]
+model = 32
+
+[data]
 train_source = ["train.de"]
 train_target = ["train.en"]
 validation_source = ["{0}/val.de"]
@@ -265,7 +268,7 @@ class MissingParts(ReportTest):
 
 class Refusals(ReportTest):
     def test_what_is_no_model_directory(self):
-        self.assert_refused("report", self.path / "absent", mentions=("absent", "expected a model directory"))
+        self.assert_refused("report", self.path / "absent", mentions=("absent", "no such model directory"))
         self.assert_refused("report", self.file("file", ""), mentions=("expected a model directory",))
         (self.path / "empty").mkdir()
         self.assert_refused("report", self.path / "empty", mentions=("config.json", "No such file"))

@@ -90,23 +90,25 @@ class Train(heed_cli.CliTest):
 
     def test_killed_at_any_moment_it_goes_on_to_the_same_bits(self):
         longer = ["--set", "training.updates=300"]
+        begin = time.perf_counter()
         self.train("unbroken", *longer)
+        whole = time.perf_counter() - begin
         moments = random.Random(5)
         kills = 0
-        for attempt in range(40):
+        for attempt in range(20):
             begun = (self.path / "killed" / "recipe.toml").exists()
             arguments = [BINARY, "train", str(self.recipe), "--out", str(self.path / "killed"), *longer]
             process = subprocess.Popen(arguments + (["--resume"] if begun else []), stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, text=True)
             try:
-                error = process.communicate(timeout=moments.uniform(0.02, 0.3) if attempt < 12 else 120)[1]
+                error = process.communicate(timeout=moments.uniform(0.05, 0.6) * whole if attempt < 8 else 120)[1]
                 self.assertEqual((process.returncode, error), (0, ""))
                 break
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.communicate()
                 kills += 1
-        self.assertGreater(kills, 2)
+        self.assertGreater(kills, 0)
         self.assertEqual(self.weights("killed"), self.weights("unbroken"))
 
     def test_an_interrupt_saves_and_stops(self):

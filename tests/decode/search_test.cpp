@@ -96,7 +96,7 @@ TEST_P(Search, ACacheGivesTheBitsOfTheFullComputation) {
       const Ids part(target.begin() + static_cast<int64_t>(done), target.begin() + static_cast<int64_t>(done + step));
       const Sequences fresh = Sequences::continuing({part}, state.lengths());
       const auto& caches = state.extend({static_cast<int64_t>(step)});
-      const Logits logits = m.model->logits(pass, m.model->decode(pass, fresh, memory, {.caches = &caches}));
+      const Logits logits = m.model->logits(pass, m.model->decode_next(pass, fresh, memory, {.caches = &caches}));
       Tensor found({logits.var().rows(), logits.var().columns()}, DType::f32);
       m.backend->copy(logits.var().value(), found.view());
       for (size_t i = 0; i < step; ++i) {

@@ -271,7 +271,7 @@ class Refusals(ReportTest):
         self.assert_refused("report", self.path / "absent", mentions=("absent", "no such model directory"))
         self.assert_refused("report", self.file("file", ""), mentions=("expected a model directory",))
         (self.path / "empty").mkdir()
-        self.assert_refused("report", self.path / "empty", mentions=("config.json", "No such file"))
+        self.assert_refused("report", self.path / "empty", mentions=("config.json", "is no model directory"))
         self.assertEqual(list((self.path / "empty").iterdir()), [])
 
     def test_malformed_metrics_are_named_with_their_line(self):

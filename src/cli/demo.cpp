@@ -51,7 +51,7 @@ void run_demo(const std::string& folder, int threads) {
              report.scores.bleu.score, report.scores.chrf2.score, report.sentences_per_second());
   const WrittenReport page = write_report({.directory = model, .output = "", .source = files.test_source});
   fmt::print("{} parameters in {}\ncurves and attention: {}\n\nNext:\n", result.parameters, model, page.path);
-  fmt::print("  echo \"ich sehe den Hund.\" | heed translate --model {} --beam 4\n", model);
+  fmt::print("  echo \"Morgen kauft die Frau einen neuen Tisch.\" | heed translate --model {} --beam 4\n", model);
   fmt::print("  heed train {} --out OTHER --set model.encoder_layers=4      other settings, the same text\n",
              files.recipe);
   fmt::print("  heed train {} --out OTHER --set data.train_source=YOURS.de --set data.train_target=YOURS.en ...\n",

@@ -137,7 +137,9 @@ void Trainer::resume() {
   store_.refresh(backend_);
   batches_->seek(state_.position);
   metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
-  saved_at_ = validated_at_ = state_.update;
+  saved_at_ = state_.update;
+  validated_at_ = state_.candidates.empty() ? -1 : state_.candidates.back().update;
+  epochs_at_validation_ = state_.sentences / corpus_->size();
   observer_.on_message(fmt::format("resuming after update {}", state_.update));
 }
 
@@ -318,9 +320,7 @@ bool Trainer::validation_is_due() const {
   if (recipe_.validation.every > 0) {
     return state_.update % recipe_.validation.every == 0;
   }
-  // After the update that completed an epoch.
-  const int64_t before = validated_at_ < 0 ? 0 : epochs_at_validation_;
-  return state_.sentences / corpus_->size() > before;
+  return state_.sentences / corpus_->size() > epochs_at_validation_;  // the update completed an epoch
 }
 
 void Trainer::validate_and_save() {

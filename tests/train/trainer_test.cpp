@@ -72,17 +72,19 @@ TEST_F(Training, AStoppedRunGoesOnToTheSameBits) {
   recipe.checkpoints.moving_average = 0.9;
   recipe.checkpoints.final_weights = FinalWeights::average_of_last;
   recipe.training.accumulate = 2;
-  train(recipe, "unbroken");
-  for (const int64_t stop : {1, 7, 8, 23}) {
-    SCOPED_TRACE(stop);
-    const std::string name = fmt::format("stopped-{}", stop);
+  for (const auto& [every, stop] : std::vector<std::pair<int64_t, int64_t>>{{8, 1}, {8, 7}, {8, 8}, {0, 7}, {0, 23}}) {
+    SCOPED_TRACE(fmt::format("validated every {}, stopped after {}", every, stop));
+    recipe.validation.every = every;
+    const std::string unbroken = fmt::format("unbroken-{}-{}", every, stop);
+    train(recipe, unbroken);
+    const std::string name = fmt::format("stopped-{}-{}", every, stop);
     listening_.asked = 0;
     listening_.stop_after = stop;
     EXPECT_EQ(train(recipe, name), EndReason::stopped);
     listening_.stop_after = -1;
     EXPECT_EQ(train(recipe, name, Start::resume), EndReason::updates);
-    EXPECT_EQ(weights(name), weights("unbroken"));
-    std::vector<json> expected = metrics("unbroken"), found = metrics(name);
+    EXPECT_EQ(weights(name), weights(unbroken));
+    std::vector<json> expected = metrics(unbroken), found = metrics(name);
     const auto validations = [](std::vector<json> events) {
       std::erase_if(events, [](const json& event) { return event.at("event") != "validation"; });
       for (json& event : events) {

@@ -22,7 +22,7 @@ PairFiles write_pairs(const std::filesystem::path& folder, const std::string& na
     source += pair.source + "\n";
     target += pair.target + "\n";
   }
-  const PairFiles files{(folder / (name + ".de")).string(), (folder / (name + ".en")).string()};
+  PairFiles files{(folder / (name + ".de")).string(), (folder / (name + ".en")).string()};
   write_file(files.source, source);
   write_file(files.target, target);
   return files;

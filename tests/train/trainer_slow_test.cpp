@@ -1,0 +1,39 @@
+#include "train/training_testing.h"
+
+namespace heed::test {
+namespace {
+
+class TrainingWell : public TrainingTest {};
+
+TEST_F(TrainingWell, LearnsAndLeavesAModelBehind) {
+  write_pairs("train", Split::training, 3000);
+  Recipe recipe = small_recipe();
+  recipe.model.model = 64;
+  recipe.data.batches = {.target_tokens = 600};
+  recipe.training.updates = 400;
+  recipe.validation.every = 200;
+  EXPECT_EQ(train(recipe, "run"), EndReason::updates);
+  ASSERT_EQ(listening_.validations.size(), 2U);
+  const ValidationScores scores = listening_.validations.back().scores;
+  EXPECT_GT(*scores.bleu, 5.0);
+  // The same without a source to look at: what the target's own words tell.
+  std::string blind;
+  for (int line = 0; line < 3000; ++line) {
+    blind += "ja\n";
+  }
+  write_file(folder_ / "blind.de", blind);
+  recipe.data.train_source = {file("blind.de")};
+  train(recipe, "blind");
+  EXPECT_LT(scores.loss, 0.8 * listening_.validations.back().scores.loss);
+  const auto backend = make_cpu_backend(1);
+  const StoredTranslator stored({folder_ / "run"}, *backend, DType::f32);
+  const TextTranslator translator{
+      {stored.model(), stored.config(), *backend, DType::f32}, stored.source(), stored.target()};
+  const std::vector<std::string> lines{"ich sehe den Hund.", ""};
+  const auto found = translate_lines(translator, lines, {}, [](size_t) { return "line"; });
+  EXPECT_FALSE(found[0][0].text.empty());
+  EXPECT_EQ(found[1][0].text, "");
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -147,18 +147,19 @@ void ThreadPool::wait_for_others(uint32_t tasks) {
     }
     relax();
   }
-  help_those_held_up();
+  help_those_held_up(tasks);
   for (uint32_t seen = completed_.load(std::memory_order_acquire); seen != tasks;
        seen = completed_.load(std::memory_order_acquire)) {
     completed_.wait(seen, std::memory_order_acquire);
   }
 }
 
-void ThreadPool::help_those_held_up() {
+void ThreadPool::help_those_held_up(uint32_t tasks) {
   for (size_t worker = 1; worker < busy_.size(); ++worker) {
     if (busy_[worker].now.load() && placement_.stands_still(worker - 1) && busy_[worker].now.load()) {
       placement_.bring_here(worker - 1);
-      for (uint32_t seen = completed_.load(); busy_[worker].now.load(); seen = completed_.load()) {
+      // Only while somebody is still to finish, and to say so: a worker that looks for a task is busy for a moment too.
+      for (uint32_t seen = completed_.load(); seen != tasks && busy_[worker].now.load(); seen = completed_.load()) {
         completed_.wait(seen);
       }
       placement_.send_away(worker - 1);

@@ -45,7 +45,7 @@ class ThreadPool {
   void run_erased(int64_t tasks, Invoke invoke, void* context);
   void work(int worker);
   bool claim_and_run(int worker);
-  void help_those_held_up();
+  void help_those_held_up(uint32_t tasks);
   void wait_for_work(uint32_t seen_round);
   void wait_for_others(uint32_t tasks);
 

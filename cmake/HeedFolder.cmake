@@ -30,7 +30,7 @@ function(heed_folder folder)
   endforeach()
 
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
-  heed_instruction_sets(sources)
+  heed_source_flags(sources)
   heed_target_name(target "${folder}")
   set(internal "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>")
   set(public "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
@@ -97,7 +97,8 @@ endfunction()
 
 # Files named for an instruction set are compiled for it, and left out on other processors. Everything else is compiled
 # for the processor family's baseline: the binary runs on any of them and picks its kernels at run time.
-function(heed_instruction_sets sources_name)
+# How far each is optimised is settled here too.
+function(heed_source_flags sources_name)
   set(avx2 -mavx2 -mfma)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
   set(avx512bf16 ${avx512} -mavx512bf16)
@@ -112,6 +113,10 @@ function(heed_instruction_sets sources_name)
     endif()
     if(source MATCHES "/src/kernels/cpu/")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+    endif()
+    if(HEED_SANITIZE AND source MATCHES "/src/(kernels|text)/")
+      # Where the time goes when sanitized tests run; elsewhere it goes into compiling, which -O0 halves.
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -O1)
     endif()
     list(APPEND kept "${source}")
   endforeach()

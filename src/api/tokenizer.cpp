@@ -1,72 +1,11 @@
 #include "heed/tokenizer.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iostream>
-
 #include "base/errors.h"
+#include "data/line_reader.h"
 #include "text/tokenizer_training.h"
-#include "text/unicode.h"
 
 namespace heed {
 namespace {
-
-// The lines of one text file after the other. An end of "\r\n" counts as "\n".
-class TextLines {
- public:
-  explicit TextLines(std::vector<std::string> paths) : paths_(std::move(paths)) {}
-
-  bool next(std::string& line) {
-    while (!read(line)) {
-      if (file_ == paths_.size()) {
-        return false;
-      }
-      open(paths_[file_++]);
-    }
-    ++number_;
-    if (line.ends_with('\r')) {
-      line.pop_back();
-    }
-    const std::optional<size_t> invalid = find_invalid_utf8(line);
-    require<FormatError>(!invalid, where(), "byte {} of the line is not UTF-8", invalid.value_or(0));
-    return true;
-  }
-
-  std::string where() const { return fmt::format("{}:{}", name_, number_); }
-
- private:
-  bool read(std::string& line) {
-    if (stream_ == nullptr) {
-      return false;
-    }
-    const bool got = static_cast<bool>(std::getline(*stream_, line));
-    require<IoError>(!stream_->bad(), name_, "cannot read: {}", std::strerror(errno));
-    return got;
-  }
-
-  void open(const std::string& path) {
-    number_ = 0;
-    name_ = path == "-" ? "standard input" : path;
-    stream_ = &std::cin;
-    if (path != "-") {
-      opened_ = std::ifstream(path, std::ios::binary);
-      require<IoError>(opened_.is_open(), path, "cannot open: {}", std::strerror(errno));
-      // A folder opens, and fails when it is read.
-      opened_.peek();
-      require<IoError>(!opened_.bad(), path, "cannot read: {}", std::strerror(errno));
-      opened_.clear();
-      stream_ = &opened_;
-    }
-  }
-
-  std::vector<std::string> paths_;
-  size_t file_ = 0;
-  std::ifstream opened_;
-  std::istream* stream_ = nullptr;
-  std::string name_;
-  int64_t number_ = 0;
-};
 
 TokenizerSummary summarize(const Tokenizer& tokenizer) {
   TokenizerSummary summary{.kind = std::string(name_of(tokenizer.kind())),
@@ -97,7 +36,7 @@ TokenizerSummary train_tokenizer(const TokenizerTrainingOptions& options, const 
       .minimum_count = options.minimum_count,
       .coverage = options.coverage,
   };
-  TextLines lines(options.inputs);
+  LinesOfFiles lines({options.inputs.begin(), options.inputs.end()});
   const auto tokenizer = train_tokenizer(training, [&](std::string& line) { return lines.next(line); });
   save_tokenizer(*tokenizer, output);
   return summarize(*tokenizer);
@@ -172,14 +111,6 @@ int32_t LoadedTokenizer::token(std::string_view piece, std::string_view where) c
   const std::optional<TokenId> token = state_->tokenizer->find(piece);
   require<FormatError>(token.has_value(), where, "the piece '{}' is not in the vocabulary", piece);
   return token->value;
-}
-
-void read_lines(const std::string& path,
-                const std::function<void(std::string_view line, const std::string& where)>& use) {
-  TextLines lines({path});
-  for (std::string line; lines.next(line);) {
-    use(line, lines.where());
-  }
 }
 
 }  // namespace heed

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <iostream>
-#include <iterator>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.h"
-#include "heed/evaluate.h"
+#include "cli/translation_scores.h"
+#include "heed/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -17,13 +17,7 @@ std::string to_json(const SampledScore& score) {
 }
 
 void print_json(const TranslationScores& scores) {
-  fmt::print(
-      "{{\"bleu\": {}, \"chrf2\": {}, \"chrf2pp\": {}, \"signature\": \"{}\", \"chrf2_signature\": \"{}\", "
-      "\"chrf2pp_signature\": \"{}\", \"precisions\": [{}], \"brevity_penalty\": {}, \"hypothesis_length\": {}, "
-      "\"reference_length\": {}, \"sentences\": {}",
-      scores.bleu.score, scores.chrf2.score, scores.chrf2pp.score, scores.bleu.signature, scores.chrf2.signature,
-      scores.chrf2pp.signature, fmt::join(scores.precisions, ", "), scores.brevity_penalty, scores.hypothesis_length,
-      scores.reference_length, scores.sentences);
+  fmt::print("{{{}", json_members(scores));
   if (!scores.comparisons.empty()) {
     std::vector<std::string> comparisons;
     for (const PairedComparison& c : scores.comparisons) {
@@ -41,19 +35,12 @@ std::string in_words(const SampledScore& score) {
 }
 
 void print_text(const TranslationScores& scores) {
-  std::vector<std::string> precisions;
-  for (const double precision : scores.precisions) {
-    precisions.push_back(fmt::format("{:.1f}", precision));
-  }
-  fmt::print("BLEU     {:6.2f}   {} (BP {:.3f}, {} words for {} of the reference)\n", scores.bleu.score,
-             fmt::join(precisions, "/"), scores.brevity_penalty, scores.hypothesis_length, scores.reference_length);
-  fmt::print("chrF2    {:6.2f}\nchrF2++  {:6.2f}\n\n", scores.chrf2.score, scores.chrf2pp.score);
+  print_scores(scores);
   for (const PairedComparison& c : scores.comparisons) {
     fmt::print("{:<8} system    {}\n{:<8} baseline  {}\n{:<8} p = {:.4f}\n\n", c.metric, in_words(c.system), "",
                in_words(c.baseline), "", c.p_value);
   }
-  fmt::print("BLEU     {}\nchrF2    {}\nchrF2++  {}\n", scores.bleu.signature, scores.chrf2.signature,
-             scores.chrf2pp.signature);
+  print_signatures(scores);
 }
 
 }  // namespace
@@ -78,8 +65,9 @@ void add_bleu(CLI::App& app) {
       "  heed bleu --reference test.en < translated.en");
   command->callback([options, json, lowercase] {
     options->letters = *lowercase ? Letters::lower_case : Letters::as_they_are;
-    const std::string hypotheses(std::istreambuf_iterator<char>(std::cin), {});
-    const TranslationScores scores = score_translations(hypotheses, *options);
+    std::vector<std::string> hypotheses;
+    for_each_line("-", [&](const std::string& line, const std::string&) { hypotheses.push_back(line); });
+    const TranslationScores scores = score_translations(std::move(hypotheses), *options);
     *json ? print_json(scores) : print_text(scores);
   });
 }

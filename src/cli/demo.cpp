@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/train_display.h"
+#include "heed/lines.h"
 #include "heed/report.h"
 #include "heed/translator.h"
 
@@ -19,13 +20,13 @@ constexpr int kShown = 8;
 
 void show_translations(const Translator& translator, const DemoFiles& files) {
   std::vector<std::string> sources, references;
-  read_pairs(files.test_source, files.test_target,
-             [&](const std::string& source, const std::string& target, int64_t number) {
-               if (number <= kShown) {
-                 sources.push_back(source);
-                 references.push_back(target);
-               }
-             });
+  for_each_pair(files.test_source, files.test_target,
+                [&](const std::string& source, const std::string& target, int64_t number) {
+                  if (number <= kShown) {
+                    sources.push_back(source);
+                    references.push_back(target);
+                  }
+                });
   const auto translations = translator.translate(sources, {.beam = 4});
   fmt::print("\nSentences whose words were never together in training:\n");
   for (size_t i = 0; i < sources.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/translation_scores.h"
 #include "cli/translator_options.h"
 
 namespace heed::cli {
@@ -15,29 +16,19 @@ struct Options {
 };
 
 void print_json(const EvaluationReport& report) {
-  const TranslationScores& scores = report.scores;
   fmt::print(
-      "{{\"bleu\": {}, \"chrf2\": {}, \"chrf2pp\": {}, \"signature\": \"{}\", \"chrf2_signature\": \"{}\", "
-      "\"chrf2pp_signature\": \"{}\", \"precisions\": [{}], \"brevity_penalty\": {}, \"hypothesis_length\": {}, "
-      "\"reference_length\": {}, \"sentences\": {}, \"seconds\": {:.6g}, \"sentences_per_second\": {:.6g}, "
-      "\"target_tokens\": {}, \"target_tokens_per_second\": {:.6g}, \"precision\": \"{}\", \"threads\": {}}}\n",
-      scores.bleu.score, scores.chrf2.score, scores.chrf2pp.score, scores.bleu.signature, scores.chrf2.signature,
-      scores.chrf2pp.signature, fmt::join(scores.precisions, ", "), scores.brevity_penalty, scores.hypothesis_length,
-      scores.reference_length, scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens,
+      "{{{}, \"seconds\": {:.6g}, \"sentences_per_second\": {:.6g}, \"target_tokens\": {}, "
+      "\"target_tokens_per_second\": {:.6g}, \"precision\": \"{}\", \"threads\": {}}}\n",
+      json_members(report.scores), report.seconds, report.sentences_per_second(), report.target_tokens,
       report.target_tokens_per_second(), report.precision, report.threads);
 }
 
 void print_text(const EvaluationReport& report) {
-  const TranslationScores& scores = report.scores;
-  fmt::print("BLEU     {:6.2f}   {:.1f} (BP {:.3f}, {} words for {} of the reference)\n", scores.bleu.score,
-             fmt::join(scores.precisions, "/"), scores.brevity_penalty, scores.hypothesis_length,
-             scores.reference_length);
-  fmt::print("chrF2    {:6.2f}\nchrF2++  {:6.2f}\n\n", scores.chrf2.score, scores.chrf2pp.score);
+  print_scores(report.scores);
   fmt::print("{} sentences in {:.2f} s: {:.1f} sentences/s, {:.0f} target tokens/s ({}, {} thread{})\n\n",
-             scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens_per_second(),
+             report.scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens_per_second(),
              report.precision, report.threads, report.threads == 1 ? "" : "s");
-  fmt::print("BLEU     {}\nchrF2    {}\nchrF2++  {}\n", scores.bleu.signature, scores.chrf2.signature,
-             scores.chrf2pp.signature);
+  print_signatures(report.scores);
 }
 
 }  // namespace

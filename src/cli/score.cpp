@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/translator_options.h"
+#include "heed/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -25,7 +26,7 @@ struct Options {
 void score(const Options& options) {
   const Translator translator(options.model.directory, options.model.translator);
   std::vector<std::string> sources, targets;
-  read_pairs(options.source, options.target, [&](const std::string& source, const std::string& target, int64_t) {
+  for_each_pair(options.source, options.target, [&](const std::string& source, const std::string& target, int64_t) {
     sources.push_back(source);
     targets.push_back(target);
   });

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "heed/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -99,7 +100,7 @@ void encode(const CodingOptions& options) {
     encoding.longest = options.longest;
   }
   int64_t lines = 0, dropped = 0;
-  read_lines("-", [&](std::string_view text, const std::string& where) {
+  for_each_line("-", [&](const std::string& text, const std::string& where) {
     const auto tokens = tokenizer.encode(text, encoding, where);
     // A dropped line leaves an empty one, so that parallel files stay parallel.
     std::cout << (tokens ? line_of(tokenizer, *tokens, options) : "\n");
@@ -137,7 +138,7 @@ int32_t number_of(std::string_view word, const std::string& where) {
 
 void decode(const CodingOptions& options) {
   const LoadedTokenizer tokenizer(options.model);
-  read_lines("-", [&](std::string_view line, const std::string& where) {
+  for_each_line("-", [&](const std::string& line, const std::string& where) {
     std::vector<int32_t> tokens;
     for (size_t begin = 0; begin < line.size();) {
       const size_t end = std::min(line.find(' ', begin), line.size());

@@ -1,5 +1,6 @@
 #include "data/byte_stream.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace heed {
 namespace {
 
 constexpr size_t kInputBytes = 1 << 16;
+constexpr std::string_view kGzipMark = "\x1f\x8b";
 constexpr int kGzipWindow = 15 + 16;  // the largest window; 16 asks zlib for gzip's frame
 
 }  // namespace
@@ -29,14 +31,24 @@ struct ByteStream::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 };
 
-ByteStream::ByteStream(std::filesystem::path path)
-    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "rbe")), input_(kInputBytes) {
-  require<IoError>(file_ != nullptr, path_.string(), "cannot open: {}", std::strerror(errno));
-  std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+void ByteStream::Close::operator()(std::FILE* file) const {
+  if (file != stdin) {
+    std::fclose(file);
+  }
+}
+
+ByteStream::ByteStream(const std::filesystem::path& path)
+    : name_(path == "-" ? "stdin" : path.string()),
+      file_(path == "-" ? stdin : std::fopen(path.c_str(), "rbe")),
+      input_(kInputBytes) {
+  require<IoError>(file_ != nullptr, name_, "cannot open: {}", std::strerror(errno));
   fill();
+  if (end_ == 1 && input_[0] == kGzipMark[0]) {
+    end_ += read_some(input_.data() + 1, input_.size() - 1);
+  }
   // No UTF-8 text begins like this.
-  if (end_ >= 2 && input_[0] == '\x1f' && input_[1] == '\x8b') {
-    inflater_ = std::make_unique<Inflater>(path_.string());
+  if (std::string_view(input_.data(), end_).starts_with(kGzipMark)) {
+    inflater_ = std::make_unique<Inflater>(name_);
   }
 }
 
@@ -44,10 +56,19 @@ ByteStream::~ByteStream() = default;
 ByteStream::ByteStream(ByteStream&&) noexcept = default;
 ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 
+// Past stdio, which would wait for a whole buffer where a person types.
+size_t ByteStream::read_some(char* to, size_t size) {
+  ssize_t got = -1;
+  do {
+    got = ::read(fileno(file_.get()), to, size);
+  } while (got < 0 && errno == EINTR);
+  require<IoError>(got >= 0, name_, "cannot read: {}", std::strerror(errno));
+  return static_cast<size_t>(got);
+}
+
 void ByteStream::fill() {
   begin_ = 0;
-  end_ = std::fread(input_.data(), 1, input_.size(), file_.get());
-  require<IoError>(std::ferror(file_.get()) == 0, path_.string(), "cannot read: {}", std::strerror(errno));
+  end_ = read_some(input_.data(), input_.size());
 }
 
 size_t ByteStream::read(char* to, size_t size) { return inflater_ ? read_compressed(to, size) : read_plain(to, size); }
@@ -73,7 +94,7 @@ size_t ByteStream::read_compressed(char* to, size_t size) {
       fill();
     }
     if (begin_ == end_) {
-      require<FormatError>(inflater_->at == At::end, path_.string(), "the compressed data end early");
+      require<FormatError>(inflater_->at == At::end, name_, "the compressed data end early");
       return 0;
     }
     if (std::exchange(inflater_->at, At::inside) == At::end) {
@@ -83,7 +104,7 @@ size_t ByteStream::read_compressed(char* to, size_t size) {
     stream.avail_in = static_cast<uInt>(end_ - begin_);
     const int result = inflate(&stream, Z_NO_FLUSH);
     begin_ = end_ - stream.avail_in;
-    require<FormatError>(result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR, path_.string(),
+    require<FormatError>(result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR, name_,
                          "the compressed data are damaged: {}",
                          stream.msg == nullptr ? "of no kind known" : stream.msg);
     if (result == Z_STREAM_END) {

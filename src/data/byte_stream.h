@@ -1,10 +1,11 @@
-// A file's bytes in order, plain or out of gzip.
+// A file's bytes in order, plain or out of gzip; the path "-" is the standard input.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace heed {
@@ -13,27 +14,28 @@ namespace heed {
 // text. IoError where the system refuses; FormatError, with the path, where compressed data are damaged or end early.
 class ByteStream {
  public:
-  explicit ByteStream(std::filesystem::path path);
+  explicit ByteStream(const std::filesystem::path& path);
   ~ByteStream();
   ByteStream(ByteStream&&) noexcept;
   ByteStream& operator=(ByteStream&&) noexcept;
 
-  // Up to `size` bytes; none at the end, and only there.
+  // Up to `size` bytes; none at the end, and only there. Does not wait for more than what a pipe holds.
   size_t read(char* to, size_t size);
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::string& name() const { return name_; }  // for messages
 
  private:
   struct Inflater;
   struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
+    void operator()(std::FILE* file) const;
   };
 
+  size_t read_some(char* to, size_t size);
   void fill();
   size_t read_plain(char* to, size_t size);
   size_t read_compressed(char* to, size_t size);
 
-  std::filesystem::path path_;
+  std::string name_;
   std::unique_ptr<std::FILE, Close> file_;
   std::vector<char> input_;
   size_t begin_ = 0, end_ = 0;          // what of `input_` is still to be used

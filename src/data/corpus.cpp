@@ -115,7 +115,7 @@ class CorpusBuilder {
     }
     const auto is_empty = [](const LineReader& reader) { return reader.line_number() == 0; };
     for (const LineReader& reader : readers) {
-      require<FormatError>(!is_empty(reader) || rules_.empty_file == Handling::skip, reader.path().string(),
+      require<FormatError>(!is_empty(reader) || rules_.empty_file == Handling::skip, reader.name(),
                            "the file has no lines");
     }
     report().empty_files += std::ranges::any_of(readers, is_empty) ? 1 : 0;
@@ -131,12 +131,11 @@ class CorpusBuilder {
     }
     const auto [least, most] = std::ranges::minmax_element(readers, {}, &LineReader::line_number);
     const int64_t shorter = least->line_number(), longer = most->line_number();
-    require<FormatError>(shorter > 0 || rules_.empty_file == Handling::skip, least->path().string(),
-                         "the file has no lines");
+    require<FormatError>(shorter > 0 || rules_.empty_file == Handling::skip, least->name(), "the file has no lines");
     require<FormatError>(rules_.unequal_files == Handling::skip, "corpus", "{} has {} lines, but {} has {}",
-                         least->path().string(), shorter, most->path().string(), longer);
+                         least->name(), shorter, most->name(), longer);
     report().lines += longer - shorter;
-    count(DropReason::unpaired, fmt::format("{}:{}", most->path().string(), shorter + 1), longer - shorter);
+    count(DropReason::unpaired, fmt::format("{}:{}", most->name(), shorter + 1), longer - shorter);
   }
 
   void count(DropReason reason, std::string where, int64_t lines = 1) {

@@ -14,12 +14,12 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-LineReader::LineReader(std::filesystem::path path, LineRules rules)
-    : bytes_(std::move(path)), rules_(rules), buffer_(kBufferBytes) {
+LineReader::LineReader(const std::filesystem::path& path, LineRules rules)
+    : bytes_(path), rules_(rules), buffer_(kBufferBytes) {
   require<ConfigError>(rules_.longest > 0, "lines", "the longest line is 0 bytes, expected at least 1");
 }
 
-std::string LineReader::where() const { return fmt::format("{}:{}", path().string(), line_number_); }
+std::string LineReader::where() const { return fmt::format("{}:{}", name(), line_number_); }
 
 // Collects up to the next \n. Of a line that is too long, only as much is kept as shows that it is.
 LineReader::End LineReader::gather(std::string& line) {
@@ -72,6 +72,28 @@ void LineReader::check(const std::string& line) const {
   const size_t nul = line.find('\0');
   require<FormatError>(nul == std::string::npos, where(), "byte {} of the line is NUL; is the file UTF-16, or no text?",
                        nul + 1);
+}
+
+LinesOfFiles::LinesOfFiles(std::vector<std::filesystem::path> files, LineRules rules)
+    : files_(std::move(files)), rules_(rules) {}
+
+bool LinesOfFiles::next(std::string& line) {
+  while (!reader_ || !reader_->next(line)) {
+    if (opened_ == files_.size()) {
+      return false;
+    }
+    reader_.emplace(files_[opened_++], rules_);
+  }
+  return true;
+}
+
+std::vector<std::string> read_lines(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::string> lines;
+  LinesOfFiles reader(files);
+  for (std::string line; reader.next(line);) {
+    lines.push_back(line);
+  }
+  return lines;
 }
 
 }  // namespace heed

@@ -1,8 +1,9 @@
-// Lines of UTF-8 text files, plain or compressed with gzip, of any size.
+// Lines of UTF-8 text files, plain or compressed with gzip, of any size. The path "-" is the standard input.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,15 @@ struct LineRules {
 // encoding have.
 class LineReader {
  public:
-  explicit LineReader(std::filesystem::path path, LineRules rules = {});
+  explicit LineReader(const std::filesystem::path& path, LineRules rules = {});
 
   // The next line, without its end; false after the last.
   bool next(std::string& line);
 
-  int64_t line_number() const { return line_number_; }  // of the last line given, from 1
-  bool marked() const { return marked_; }               // that line was too long, and was given empty
-  std::string where() const;                            // "corpus.de:12"
-  const std::filesystem::path& path() const { return bytes_.path(); }
+  int64_t line_number() const { return line_number_; }       // of the last line given, from 1
+  bool marked() const { return marked_; }                    // that line was too long, and was given empty
+  std::string where() const;                                 // "corpus.de:12"
+  const std::string& name() const { return bytes_.name(); }  // of the file, for messages
 
  private:
   enum class End : uint8_t { newline, file };
@@ -46,5 +47,22 @@ class LineReader {
   int64_t line_number_ = 0;
   bool marked_ = false;
 };
+
+// The lines of several files, one after the other.
+class LinesOfFiles {
+ public:
+  explicit LinesOfFiles(std::vector<std::filesystem::path> files, LineRules rules = {});
+
+  bool next(std::string& line);
+  std::string where() const { return reader_->where(); }  // of the last line given
+
+ private:
+  std::vector<std::filesystem::path> files_;
+  LineRules rules_;
+  size_t opened_ = 0;
+  std::optional<LineReader> reader_;
+};
+
+std::vector<std::string> read_lines(const std::vector<std::filesystem::path>& files);
 
 }  // namespace heed

@@ -44,10 +44,8 @@ std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::strin
   return ids;
 }
 
-std::vector<int32_t> source_of_line(const TextTranslator& translator, const std::string& line, const LineNames& where,
-                                    size_t i) {
-  auto ids = tokens_of_line(translator.source, line, translator.translation.config.longest, where, i);
-  ids.push_back(translator.source.special().eos.value);
+std::vector<int32_t> with_end(std::vector<int32_t> ids, const Tokenizer& tokenizer) {
+  ids.push_back(tokenizer.special().eos.value);
   return ids;
 }
 
@@ -94,19 +92,18 @@ SearchOptions with_special_tokens(SearchOptions options, const Tokenizer& target
 }  // namespace
 
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line) {
-  std::vector<int32_t> ids = ids_of(translator.source.encode(line));
-  ids.push_back(translator.source.special().eos.value);
-  return ids;
+  return with_end(ids_of(translator.source.encode(line)), translator.source);
 }
 
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines, SearchOptions options,
                                                          const LineNames& where) {
   options = with_special_tokens(std::move(options), translator.target);
+  const int64_t longest = translator.translation.config.longest;
   std::vector<std::vector<int32_t>> sources(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
-      sources[i] = source_of_line(translator, lines[i], where, i);
+      sources[i] = with_end(tokens_of_line(translator.source, lines[i], longest, where, i), translator.source);
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {TranslatedLine{}});
@@ -155,7 +152,8 @@ std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<c
   const int64_t longest = translator.translation.config.longest;
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(source_of_line(translator, sources[i], names.source, i));
+    inputs.push_back(
+        with_end(tokens_of_line(translator.source, sources[i], longest, names.source, i), translator.source));
     outputs.push_back(tokens_of_line(translator.target, targets[i], longest, names.target, i));
   }
   std::vector<LineScore> scores(sources.size());

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "checkpoint/weights.h"
+#include "train/final_weights.h"
 
 namespace heed {
 namespace {
@@ -241,12 +241,11 @@ std::optional<EndReason> Trainer::reason_to_end() {
 void Trainer::update() {
   const double begin = now();
   std::vector<PairBatch> batches;
-  std::string lines;
-  int64_t tokens = 0, sentences = 0;
+  std::vector<int64_t> sentences;
+  int64_t tokens = 0;
   for (int64_t i = 0; i < recipe_.training.accumulate; ++i) {
     const std::span<const int64_t> chosen = batches_->next();
-    sentences += static_cast<int64_t>(chosen.size());
-    lines += (lines.empty() ? "" : ", ") + describe_origins(*corpus_, chosen);
+    sentences.insert(sentences.end(), chosen.begin(), chosen.end());
     batches.push_back(to_batch(make_pairs(*corpus_, chosen, marks_of(tokenizers_))));
     tokens += batches.back().expected.size();
   }
@@ -264,7 +263,7 @@ void Trainer::update() {
   }
   optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
   if (!std::isfinite(loss) || !std::isfinite(optimizer_->gradient_norm())) {
-    stop_for_numbers(loss / static_cast<double>(tokens), lines);
+    stop_for_numbers(loss / static_cast<double>(tokens), sentences);
   }
   if (keeps_average()) {
     // Young averages forget faster, so that they do not remember the initialization.
@@ -273,7 +272,7 @@ void Trainer::update() {
     backend_.blend(store_.masters(), moving_average_.view(), 1.0 - decay);
   }
   ++state_.update;
-  state_.sentences += sentences;
+  state_.sentences += static_cast<int64_t>(sentences.size());
   state_.position = batches_->position();
   since_report_.loss += loss;
   since_report_.negative_log_likelihood += likelihood;
@@ -281,12 +280,13 @@ void Trainer::update() {
   since_report_.seconds += now() - begin;
 }
 
-void Trainer::stop_for_numbers(double loss, const std::string& lines) {
+void Trainer::stop_for_numbers(double loss, std::span<const int64_t> sentences) {
   // The optimizer left the weights as they were, and the state still names the batch to come.
   save();
   fail<NumericError>(fmt::format("update {}", state_.update + 1),
                      "the loss is {} and the gradient's norm {}, with the lines {}; the state before it is in {}", loss,
-                     optimizer_->gradient_norm(), lines, checkpoints_.weights(state_.update).parent_path().string());
+                     optimizer_->gradient_norm(), describe_origins(*corpus_, sentences),
+                     checkpoints_.weights(state_.update).parent_path().string());
 }
 
 void Trainer::report_progress() {
@@ -364,7 +364,7 @@ void Trainer::save() {
   checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
                     store_);
   saved_at_ = state_.update;
-  const std::vector<int64_t> wanted = final_updates();
+  const auto wanted = final_updates(recipe_.checkpoints, state_.candidates);
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }
 
@@ -372,50 +372,12 @@ TrainingTensors Trainer::tensors() const {
   return {store_.masters(), optimizer_->state(), keeps_average() ? moving_average_.view() : View()};
 }
 
-// The checkpoints that the final weights would be made of, were the run to end now.
-std::vector<int64_t> Trainer::final_updates() const {
-  const CheckpointRecipe& rules = recipe_.checkpoints;
-  std::vector<Candidate> ranked = state_.candidates;
-  const auto by_value = [](const Candidate& a, const Candidate& b) { return a.value > b.value; };
-  const bool by_best =
-      rules.final_weights == FinalWeights::best || rules.final_weights == FinalWeights::average_of_best;
-  if (by_best) {
-    std::ranges::stable_sort(ranked, by_value);
-  } else {
-    std::ranges::reverse(ranked);
-  }
-  const bool several =
-      rules.final_weights == FinalWeights::average_of_best || rules.final_weights == FinalWeights::average_of_last;
-  std::vector<int64_t> updates;
-  for (const Candidate& candidate : ranked) {
-    if (static_cast<int64_t>(updates.size()) < (several ? rules.average : 1)) {
-      updates.push_back(candidate.update);
-    }
-  }
-  return updates;
-}
-
 void Trainer::write_final_weights() {
-  std::vector<int64_t> updates = final_updates();
-  const bool only_last = recipe_.checkpoints.final_weights == FinalWeights::last ||
-                         recipe_.checkpoints.final_weights == FinalWeights::moving_average;
-  if (only_last || updates.empty()) {
+  std::vector<int64_t> updates = final_updates(recipe_.checkpoints, state_.candidates);
+  if (updates.empty()) {
     updates = {state_.update};
   }
-  ParameterStore average;
-  const Seq2Seq shape(Scope(average), recipe_.model);
-  average.allocate(backend_, backend_.master_type(), ParameterStore::Gradients::none);
-  Tensor sum({average.masters().elements()}, backend_.master_type());
-  for (size_t i = 0; i < updates.size(); ++i) {
-    load_weights(checkpoints_.weights(updates[i]), backend_, average);
-    backend_.blend(average.masters(), sum.view(), 1.0 / static_cast<double>(i + 1));
-  }
-  backend_.copy(sum.view(), average.masters());
-  std::string made_of;
-  for (const int64_t update : updates) {
-    made_of += fmt::format("{}{}", made_of.empty() ? "" : ",", update);
-  }
-  save_weights(folder_.weights(), average, {{"updates", made_of}});
+  write_average(backend_, recipe_.model, checkpoints_, updates, folder_.weights());
 }
 
 }  // namespace heed

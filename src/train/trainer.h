@@ -73,14 +73,13 @@ class Trainer {
   void log_start();
   std::optional<EndReason> reason_to_end();
   void update();
-  [[noreturn]] void stop_for_numbers(double loss, const std::string& lines);
+  [[noreturn]] void stop_for_numbers(double loss, std::span<const int64_t> sentences);
   void report_progress();
   bool validation_is_due() const;
   void validate_and_save();
   ValidationScores scores_of_validated_weights();
   void save();
   void write_final_weights();
-  std::vector<int64_t> final_updates() const;
   double seconds() const;
   double epoch() const;
   double fraction() const;

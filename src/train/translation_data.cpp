@@ -13,34 +13,16 @@ std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& name
   return {names.begin(), names.end()};
 }
 
-// All lines of several files, one after the other.
-LineSource lines_of(std::vector<std::string> files, const LineRules& rules) {
-  struct Reading {
-    std::vector<std::string> files;
-    LineRules rules;
-    size_t next = 0;
-    std::unique_ptr<LineReader> reader;
-  };
-  const auto reading = std::make_shared<Reading>(Reading{std::move(files), rules, 0, nullptr});
-  return [reading](std::string& line) {
-    while (reading->reader == nullptr || !reading->reader->next(line)) {
-      if (reading->next == reading->files.size()) {
-        return false;
-      }
-      reading->reader = std::make_unique<LineReader>(reading->files[reading->next++], reading->rules);
-    }
-    return true;
-  };
-}
-
 std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, std::vector<std::string> files) {
+std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, const std::vector<std::string>& files) {
   const TokenizerRecipe& tokenizer = recipe.tokenizer;
   const bool skips = recipe.data.rules.over_long_line == Handling::skip;
+  LinesOfFiles lines(paths_of(files), {.longest = recipe.data.rules.longest_line,
+                                       .long_lines = skips ? LongLines::mark : LongLines::refuse});
   return train_tokenizer({.kind = tokenizer.kind,
                           .vocabulary = tokenizer.vocabulary,
                           .normalization = parse_normalization(tokenizer.normalization),
@@ -48,8 +30,7 @@ std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, std::vector<std:
                           .user_symbols = tokenizer.user_symbols,
                           .minimum_count = tokenizer.minimum_count,
                           .coverage = tokenizer.coverage},
-                         lines_of(std::move(files), {.longest = recipe.data.rules.longest_line,
-                                                     .long_lines = skips ? LongLines::mark : LongLines::refuse}));
+                         [&](std::string& line) { return lines.next(line); });
 }
 
 CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& tokenizer, int64_t longest) {
@@ -57,15 +38,6 @@ CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& token
           .encode = [&tokenizer](std::string_view text) { return tokenizer.encode(text); },
           .vocabulary = tokenizer.vocabulary_size(),
           .most = longest};
-}
-
-void append_lines(const std::vector<std::string>& files, std::vector<std::string>& lines) {
-  for (const std::string& file : files) {
-    LineReader reader(file);
-    for (std::string line; reader.next(line);) {
-      lines.push_back(line);
-    }
-  }
 }
 
 }  // namespace
@@ -105,9 +77,8 @@ Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizer
 }
 
 ValidationText read_validation_text(const Recipe& recipe) {
-  ValidationText text;
-  append_lines(recipe.data.validation_source, text.source);
-  append_lines(recipe.data.validation_target, text.target);
+  ValidationText text{read_lines(paths_of(recipe.data.validation_source)),
+                      read_lines(paths_of(recipe.data.validation_target))};
   require<FormatError>(text.source.size() == text.target.size(), "data.validation_source",
                        "{} lines, but validation_target has {}", text.source.size(), text.target.size());
   return text;

@@ -168,8 +168,8 @@ class Refusals(BleuTest):
                      "/b: 1 lines, but 3 lines")
 
     def test_what_is_not_utf8_names_file_and_line(self):
-        self.refused(self.run_bleu(b"a\nb\nc \xff d\n", REFERENCES), "hypotheses:3: not UTF-8")
-        self.refused(self.run_bleu(HYPOTHESES, [b"a\n\xc3\nb\n"]), "reference0:2: not UTF-8")
+        self.refused(self.run_bleu(b"a\nb\nc \xff d\n", REFERENCES), "stdin:3: byte 3 of the line is not UTF-8")
+        self.refused(self.run_bleu(HYPOTHESES, [b"a\n\xc3\nb\n"]), "reference0:2: byte 1 of the line is not UTF-8")
 
     def test_no_text_at_all(self):
         self.refused(self.run_bleu(b"", [b""]), "no lines")

@@ -91,7 +91,7 @@ class Options(TokenizerTest):
         model = self.train("word")
         text = "The dog\nThe man is walking in the park.\nA man\n"
         limit = ("encode", "--model", model, "--max-length", "4")
-        self.refuse_text(*limit, text=text, mentions=("standard input:2: ", "8 tokens", "at most 4"))
+        self.refuse_text(*limit, text=text, mentions=("stdin:2: ", "8 tokens", "at most 4"))
         self.assertEqual(self.run_well(*limit, "--too-long", "truncate", text=text),
                          "The dog\nThe man is walking\nA man\n")
         dropped = tokenizer(*limit, "--too-long", "drop", text=text)
@@ -135,7 +135,7 @@ class Refusals(TokenizerTest):
                                 self.path / "o", "--vocabulary", "300", mentions=(f"{text}:3: ", "not UTF-8"))
         self.assertFalse((self.path / "o").exists())
         self.refuse_text("encode", "--model", self.train("byte"), text=b"fine\n\xc3\n",
-                         mentions=("standard input:2: ", "not UTF-8"))
+                         mentions=("stdin:2: ", "not UTF-8"))
 
     def test_files_that_are_not_there(self):
         absent = self.path / "absent"
@@ -171,11 +171,11 @@ class Refusals(TokenizerTest):
         model = self.train("word")
         size = heed("tokenizer", "inspect", model).stdout.split()[3]
         self.refuse_text("decode", "--model", model, "--ids", text=f"5 6\n5 {size}\n",
-                         mentions=("standard input:2: ", f"token {size}", f"vocabulary of {size}"))
-        self.refuse_text("decode", "--model", model, "--ids", text="5\n-1\n", mentions=("standard input:2: ", "-1"))
-        self.refuse_text("decode", "--model", model, "--ids", text="5\n6 x7\n", mentions=("standard input:2: ", "'x7'"))
+                         mentions=("stdin:2: ", f"token {size}", f"vocabulary of {size}"))
+        self.refuse_text("decode", "--model", model, "--ids", text="5\n-1\n", mentions=("stdin:2: ", "-1"))
+        self.refuse_text("decode", "--model", model, "--ids", text="5\n6 x7\n", mentions=("stdin:2: ", "'x7'"))
         self.refuse_text("decode", "--model", model, "--ids", text="99999999999\n", mentions=("'99999999999'",))
-        self.refuse_text("decode", "--model", model, text="nonsense\n", mentions=("standard input:1: ", "'nonsense'"))
+        self.refuse_text("decode", "--model", model, text="nonsense\n", mentions=("stdin:1: ", "'nonsense'"))
 
     def test_lengths_that_make_no_sense(self):
         model = self.train("word")

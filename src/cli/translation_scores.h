@@ -1,0 +1,14 @@
+// How BLEU, chrF2 and chrF2++ are shown.
+#pragma once
+
+#include <string>
+
+#include "heed/evaluate.h"
+
+namespace heed::cli {
+
+std::string json_members(const TranslationScores& scores);  // without the braces
+void print_scores(const TranslationScores& scores);
+void print_signatures(const TranslationScores& scores);
+
+}  // namespace heed::cli

@@ -1,0 +1,22 @@
+// What model.safetensors holds when a run ends.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "train/recipe.h"
+#include "train/training_state.h"
+
+namespace heed {
+
+// The validated checkpoints that the final weights would be made of, were the run to end now; none where they are the
+// run's last, whatever was validated.
+std::vector<int64_t> final_updates(const CheckpointRecipe& rules, const std::vector<Candidate>& candidates);
+
+// Writes the mean of the checkpoints' weights, with the updates that it is made of.
+void write_average(Backend& backend, const ModelConfig& config, const Checkpoints& checkpoints,
+                   std::span<const int64_t> updates, const std::filesystem::path& path);
+
+}  // namespace heed

@@ -1,0 +1,50 @@
+#include "nn/batch.h"
+
+#include <gmock/gmock.h>
+
+#include "base/errors.h"
+
+namespace heed::test {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<int64_t> sizes_of(const Segments& segments) {
+  std::vector<int64_t> sizes;
+  for (int64_t s = 0; s < segments.count(); ++s) {
+    sizes.push_back(segments.length(s));
+  }
+  return sizes;
+}
+
+TEST(SequencesTest, CountPlacesInEachSequence) {
+  const Sequences sequences({{7, 8, 9}, {}, {5}});
+  EXPECT_THAT(sequences.places(), ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(sizes_of(sequences.segments()), ElementsAre(3, 0, 1));
+  EXPECT_EQ(sequences.rows(), 4);
+}
+
+TEST(SequencesTest, TokensLaidEndToEndAreTheSame) {
+  const Sequences nested({{7, 8, 9}, {5}});
+  const Sequences laid({7, 8, 9, 5}, nested.segments());
+  EXPECT_EQ(laid.places(), nested.places());
+  EXPECT_EQ(laid.rows(), nested.rows());
+  EXPECT_THROW(Sequences({7, 8, 9}, nested.segments()), Error) << "a token is missing";
+}
+
+TEST(SequencesTest, ContinuingCountsOn) {
+  const Sequences fresh = Sequences::continuing({{1}, {2, 3}, {4}}, {5, 0, 2});
+  EXPECT_THAT(fresh.places(), ElementsAre(5, 0, 1, 2));
+  EXPECT_THAT(sizes_of(fresh.segments()), ElementsAre(1, 2, 1));
+  EXPECT_THROW(Sequences::continuing({{1}, {2}}, {5}), Error);
+}
+
+TEST(SequencesTest, PaddingIsLeftOut) {
+  const Sequences sequences = Sequences::without_padding({1, 2, 0, 3, 0, 0}, 3, {2, 1});
+  const Sequences real({{1, 2}, {3}});
+  EXPECT_EQ(sequences.places(), real.places());
+  EXPECT_EQ(sizes_of(sequences.segments()), sizes_of(real.segments()));
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -2,238 +2,65 @@
 """Times one whole optimizer step of a Transformer in eager PyTorch on the CPU.
 
 The peer of `heed bench train`: the same shapes, on random tokens, with everything that a training
-step does (forward, backward, gradient clipping, AdamW, dropout redrawn). It is written to show
-PyTorch at its best, so it also chooses what surrounds PyTorch: the BLAS's kernels, the OpenMP
-runtime, the width of ATen's own kernels and the allocator's habits. Each choice says why.
+step does (forward, backward, gradient clipping, AdamW, dropout redrawn).
 """
 
-import argparse
-import ctypes
 import json
-import os
-import re
 import resource
 import statistics
-import sys
-import time
-from dataclasses import dataclass
 
-LABEL_SMOOTHING = 0.1
-MAX_GRADIENT_NORM = 1.0
+from torch_environment import (
+    OneLineParser,
+    add_options,
+    blas_in_use,
+    count,
+    fail,
+    openmp_in_use,
+    settle_environment,
+    warn_of_reference_blas,
+)
+from transformer_shape import Shape
+
 LEARNING_RATE = 3e-4
 
-LLVM_OPENMP = (
-    "/usr/lib/x86_64-linux-gnu/libomp.so.5",
-    "/usr/lib/llvm-14/lib/libomp.so.5",
-)
-
-# In order of preference: OpenBLAS's own threads compete for the cores with OpenMP's, which spin
-# for a while after each of ATen's loops; with OpenMP underneath both, there is one set of threads.
-OPENBLAS_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu/openblas-openmp",
-    "/usr/lib/x86_64-linux-gnu/openblas-pthread",
-)
-
-# Every large tensor would otherwise be mapped, faulted in page by page and unmapped again each time
-# it is used. Kept on the heap, on huge pages, it makes a step up to a fifth faster, for up to a
-# quarter more memory.
-KEEP_FREED_MEMORY = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1099511627776:glibc.malloc.hugetlb=1"
-
-
-@dataclass(frozen=True)
-class Shape:
-    model: int
-    inner: int
-    heads: int
-    encoder_layers: int  # none: decoder-only
-    decoder_layers: int
-    vocab: int
-    batch: int
-    time: int  # of the source and of the target alike
-
-    @property
-    def target_tokens(self):
-        return self.batch * self.time
-
-
 SHAPES = {
-    "tiny": Shape(128, 256, 4, 4, 4, 8000, 128, 16),
-    "small": Shape(256, 1024, 4, 3, 3, 8000, 128, 16),
-    "base": Shape(512, 2048, 8, 6, 6, 8000, 128, 16),
-    "gpt-char": Shape(384, 1536, 6, 0, 6, 65, 16, 256),
-    "gpt-long": Shape(512, 2048, 8, 0, 6, 8000, 4, 1024),
+    "tiny": Shape(128, 256, 4, 4, 4, 8000, 16),
+    "small": Shape(256, 1024, 4, 3, 3, 8000, 16),
+    "base": Shape(512, 2048, 8, 6, 6, 8000, 16),
+    "gpt-char": Shape(384, 1536, 6, 0, 6, 65, 256),
+    "gpt-long": Shape(512, 2048, 8, 0, 6, 8000, 1024),
 }
-
-
-class OneLineParser(argparse.ArgumentParser):
-    def error(self, message):
-        fail(message)
-
-
-def fail(message):
-    print(f"torch_train_step: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
-def count(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected 1 or more, found {text}")
-    return value
+SEQUENCES = {"tiny": 128, "small": 128, "base": 128, "gpt-char": 16, "gpt-long": 4}  # of a batch, all as long
 
 
 def parse_arguments():
     description = "Times a Transformer's optimizer step in eager PyTorch on the CPU."
     parser = OneLineParser(description=description, allow_abbrev=False)
     parser.add_argument("--shape", required=True, choices=SHAPES)
-    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
-    parser.add_argument("--threads", type=count, default=len(os.sched_getaffinity(0)))
+    add_options(parser)
     parser.add_argument("--steps", type=count, default=7)
     parser.add_argument("--warmup", type=count, default=4)
-    parser.add_argument("--openmp", choices=("auto", "gnu", "llvm"), default="auto")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
 
 
-# What must be settled before torch is loaded.
-
-
-def cpu_flags():
-    with open("/proc/cpuinfo") as cpuinfo:
-        line = next((line for line in cpuinfo if line.startswith("flags")), "")
-    return set(line.split())
-
-
-def openblas_core(flags):
-    # OpenBLAS 0.3.21 takes a CPU younger than itself for an old one (an Emerald Rapids for a
-    # Prescott, a quarter of the speed or less), and a pinned old core costs up to half. The
-    # instructions that the CPU has say which kernels are best.
-    if "avx512_bf16" in flags:
-        return "Cooperlake"
-    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags:
-        return "SkylakeX"
-    return None
-
-
-def choose_kernels(environment):
-    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
-        environment.pop(name, None)
-    core = openblas_core(cpu_flags())
-    if core:
-        environment["OPENBLAS_CORETYPE"] = core
-        # PyTorch 1.13 stops at AVX2 unless asked: its softmax takes up to three times as long there.
-        environment["ATEN_CPU_CAPABILITY"] = "avx512"
-
-
-def choose_blas(environment):
-    folder = next((folder for folder in OPENBLAS_FOLDERS if os.path.isdir(folder)), None)
-    folders = [path for path in environment.get("LD_LIBRARY_PATH", "").split(":") if path]
-    if folder and folder not in folders:
-        environment["LD_LIBRARY_PATH"] = ":".join(folders + [folder])
-
-
-def choose_openmp(environment, choice):
-    # `auto` is LLVM's for every shape. At best GNU's came within 3% of it on tiny and 7% on small, with
-    # OpenBLAS on OpenMP too; with OpenBLAS on threads of its own LLVM's was 1.3 to 1.7 times as fast
-    # there, and on gpt-char GNU's has fallen to a tenth: its barriers lose whole time slices when a
-    # core is shared.
-    library = next((path for path in LLVM_OPENMP if os.path.exists(path)), None)
-    if choice == "llvm" and library is None:
-        fail(f"--openmp llvm: expected {' or '.join(LLVM_OPENMP)}, found neither (package libomp5-14)")
-    preloaded = [path for path in re.split("[ :]", environment.pop("LD_PRELOAD", "")) if path and "libomp" not in path]
-    if library and choice != "gnu":
-        preloaded.insert(0, library)
-        # Its threads otherwise spin for 200 ms after each loop, on the core that OpenBLAS's need.
-        environment["KMP_BLOCKTIME"] = "1"
-    if preloaded:
-        environment["LD_PRELOAD"] = ":".join(preloaded)
-
-
-def settle_environment(arguments):
-    """Starts the program again where its environment is not the one that PyTorch is fastest in."""
-    environment = dict(os.environ)
-    choose_kernels(environment)
-    choose_blas(environment)
-    choose_openmp(environment, arguments.openmp)
-    environment["GLIBC_TUNABLES"] = KEEP_FREED_MEMORY
-    environment["OMP_NUM_THREADS"] = environment["OPENBLAS_NUM_THREADS"] = str(arguments.threads)
-    if environment != dict(os.environ):
-        sys.stdout.flush()
-        os.execve(sys.executable, sys.orig_argv, environment)
-
-
-# What was loaded: the libraries that decide a figure are reported with it.
-
-
-def loaded_libraries():
-    with open("/proc/self/maps") as maps:
-        return {fields[5] for fields in (line.split() for line in maps) if len(fields) == 6 and ".so" in fields[5]}
-
-
-def blas_in_use():
-    libraries = loaded_libraries()
-    openblas = next((path for path in libraries if "libopenblas" in path), None)
-    if openblas:
-        library = ctypes.CDLL(openblas)
-        library.openblas_get_config.restype = ctypes.c_char_p
-        threads = {0: "one thread", 1: "own threads", 2: "OpenMP"}[library.openblas_get_parallel()]
-        words = library.openblas_get_config().decode().split()
-        return f"{words[0]} {words[1]} {words[-2]}, {threads}"
-    return next((path for path in libraries if "libblas" in path or "libmkl" in path), "unknown")
-
-
-def openmp_in_use():
-    return "llvm" if any("/libomp" in path for path in loaded_libraries()) else "gnu"
-
-
-def warn_of_reference_blas(blas):
-    if "/blas/libblas.so" in os.path.realpath(blas):
-        print(
-            "torch_train_step: warning: PyTorch multiplies f32 with the reference BLAS, some fifty times slower "
-            "than it could; install libopenblas0-openmp for a fair figure",
-            file=sys.stderr,
-        )
-
-
-# The step.
-
-
-def clip_gradients(torch, parameters):
-    gradients = [parameter.grad for parameter in parameters]
-    norm = torch.stack(torch._foreach_norm(gradients)).norm().item()
-    if norm > MAX_GRADIENT_NORM:
-        torch._foreach_mul_(gradients, MAX_GRADIENT_NORM / norm)
-
-
-def build_step(shape, precision):
-    """The model's parameters, and a function that runs one step on fresh tokens and returns its seconds."""
+def build(shape, sequences, precision):
+    """The optimization, and a function that runs one step on fresh tokens and returns its seconds."""
     import torch
+    from torch_optimization import Optimization
     from torch_transformer import LanguageModel, TranslationModel
 
     translates = shape.encoder_layers > 0
     model = TranslationModel(shape) if translates else LanguageModel(shape)
-    parameters = list(model.parameters())
-    # foreach sweeps all parameters once per arithmetic operation, so they leave the cache between
-    # operations: a quarter slower than one parameter at a time, for tiny and base alike.
-    optimizer = torch.optim.AdamW(parameters, lr=LEARNING_RATE, foreach=False)
+    optimization = Optimization(model, shape.vocab, precision, torch.optim.AdamW, lr=LEARNING_RATE)
 
     def tokens():
-        return torch.randint(shape.vocab, (shape.time, shape.batch))
+        return torch.randint(shape.vocab, (shape.time, sequences))
 
     def step():
         inputs = [tokens() for _ in range(2 if translates else 1)]
-        targets = tokens().view(-1)
-        start = time.perf_counter()
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
-            logits = model(*inputs).view(-1, shape.vocab)
-            loss = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=LABEL_SMOOTHING)
-        loss.backward()
-        clip_gradients(torch, parameters)
-        optimizer.step()
-        return time.perf_counter() - start
+        return optimization.step(inputs, tokens())
 
-    return parameters, step
+    return optimization, step
 
 
 def measure(arguments):
@@ -245,7 +72,8 @@ def measure(arguments):
     blas = blas_in_use()
     warn_of_reference_blas(blas)
     shape = SHAPES[arguments.shape]
-    parameters, step = build_step(shape, arguments.precision)
+    sequences = SEQUENCES[arguments.shape]
+    optimization, step = build(shape, sequences, arguments.precision)
     for _ in range(arguments.warmup):
         step()
     seconds = statistics.median(step() for _ in range(arguments.steps))
@@ -256,26 +84,27 @@ def measure(arguments):
         "torch_version": torch.__version__,
         "blas": blas,
         "openmp": openmp_in_use(),
-        "target_tokens_per_second": shape.target_tokens / seconds,
+        "target_tokens_per_second": sequences * shape.time / seconds,
         "step_seconds_median": seconds,
-        "parameters": sum(parameter.numel() for parameter in parameters),
+        "parameters": optimization.count(),
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 
 
-def describe(shape):
+def describe(shape, sequences):
     widths = f"model {shape.model}, inner {shape.inner}, {shape.heads} heads, vocabulary {shape.vocab}"
     if shape.encoder_layers:
         return (
             f"encoder-decoder, {shape.encoder_layers}+{shape.decoder_layers} layers, {widths}, "
-            f"batch {shape.batch} pairs of {shape.time}+{shape.time}"
+            f"batch {sequences} pairs of {shape.time}+{shape.time}"
         )
-    return f"decoder-only, {shape.decoder_layers} layers, {widths}, batch {shape.batch} of {shape.time}"
+    return f"decoder-only, {shape.decoder_layers} layers, {widths}, batch {sequences} of {shape.time}"
 
 
 def print_report(result):
-    tokens = "target tokens/s" if SHAPES[result["shape"]].encoder_layers else "tokens/s"
-    print(f"shape       {result['shape']}: {describe(SHAPES[result['shape']])}")
+    shape, sequences = SHAPES[result["shape"]], SEQUENCES[result["shape"]]
+    tokens = "target tokens/s" if shape.encoder_layers else "tokens/s"
+    print(f"shape       {result['shape']}: {describe(shape, sequences)}")
     print(f"set-up      PyTorch {result['torch_version']}, {result['precision']}, {result['threads']} threads")
     print(f"libraries   BLAS {result['blas']}; OpenMP {result['openmp']}")
     print(f"parameters  {result['parameters']:,}")

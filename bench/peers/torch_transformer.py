@@ -1,4 +1,4 @@
-"""A pre-norm Transformer in eager PyTorch, written for speed on the CPU; used by torch_train_step.py.
+"""A pre-norm Transformer in eager PyTorch, written for speed on the CPU; used by the programs beside it.
 
 Activations are [time, batch, model]. With the projections' columns ordered by head, a head's
 queries, keys and values are then strided views that batched products read where they lie.
@@ -10,32 +10,33 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-DROPOUT = 0.1
 
-
-def dropout(x):
+def dropout(x, probability):
+    if probability == 0.0:
+        return x
     # Same distribution as functional.dropout, whose Bernoulli draws run on one thread at about 8 ns
     # each, a quarter of a small model's step. One 64-bit draw serves four elements here: 16 bits
     # place the probability within 1e-5, and the scale uses the probability they place.
     values = 1 << 16
-    dropped = round(DROPOUT * values)
+    dropped = round(probability * values)
     words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
     bits = words.view(torch.int16)[: x.numel()].view(x.shape)
     keep = bits >= dropped - values // 2
     return x * keep.to(x.dtype).mul_(values / (values - dropped))
 
 
-def attend(query, key, value, mask):
+def attend(query, key, value, mask, probability):
     """softmax(Q K^T / sqrt(d) + mask) V, each [batch * heads, time, d]."""
     scores = torch.baddbmm(mask.to(query.dtype), query, key.transpose(1, 2), alpha=query.shape[-1] ** -0.5)
-    return torch.bmm(dropout(torch.softmax(scores, dim=-1)), value)
+    return torch.bmm(dropout(torch.softmax(scores, dim=-1), probability), value)
 
 
 class Attention(nn.Module):
-    def __init__(self, model, heads):
+    def __init__(self, shape):
         super().__init__()
-        self.heads = heads
-        self.output = nn.Linear(model, model)
+        self.heads = shape.heads
+        self.dropout = shape.dropout.attention
+        self.output = nn.Linear(shape.model, shape.model)
 
     def split_heads(self, projected, parts):
         """[time, batch, parts * model] to `parts` views [batch * heads, time, model / heads]."""
@@ -48,36 +49,37 @@ class Attention(nn.Module):
 
 
 class SelfAttention(Attention):
-    def __init__(self, model, heads):
-        super().__init__(model, heads)
-        self.query_key_value = nn.Linear(model, 3 * model)
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.query_key_value = nn.Linear(shape.model, 3 * shape.model)
 
     def forward(self, x, mask):
         query, key, value = self.split_heads(self.query_key_value(x), 3)
-        return self.join_heads(attend(query, key, value, mask), x.shape)
+        return self.join_heads(attend(query, key, value, mask, self.dropout), x.shape)
 
 
 class CrossAttention(Attention):
-    def __init__(self, model, heads):
-        super().__init__(model, heads)
-        self.query = nn.Linear(model, model)
-        self.key_value = nn.Linear(model, 2 * model)
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.query = nn.Linear(shape.model, shape.model)
+        self.key_value = nn.Linear(shape.model, 2 * shape.model)
 
     def forward(self, x, memory, mask):
         (query,) = self.split_heads(self.query(x), 1)
         key, value = self.split_heads(self.key_value(memory), 2)
-        return self.join_heads(attend(query, key, value, mask), x.shape)
+        return self.join_heads(attend(query, key, value, mask, self.dropout), x.shape)
 
 
 class FeedForward(nn.Module):
-    def __init__(self, model, inner, activation):
+    def __init__(self, shape, activation):
         super().__init__()
-        self.up = nn.Linear(model, inner)
-        self.down = nn.Linear(inner, model)
+        self.up = nn.Linear(shape.model, shape.inner)
+        self.down = nn.Linear(shape.inner, shape.model)
         self.activation = activation
+        self.dropout = shape.dropout.inner
 
     def forward(self, x):
-        return self.down(dropout(self.activation(self.up(x))))
+        return self.down(dropout(self.activation(self.up(x)), self.dropout))
 
 
 class Layer(nn.Module):
@@ -86,13 +88,14 @@ class Layer(nn.Module):
     def __init__(self, shape, activation):
         super().__init__()
         self.attention_norm = nn.LayerNorm(shape.model)
-        self.attention = SelfAttention(shape.model, shape.heads)
+        self.attention = SelfAttention(shape)
         self.feed_forward_norm = nn.LayerNorm(shape.model)
-        self.feed_forward = FeedForward(shape.model, shape.inner, activation)
+        self.feed_forward = FeedForward(shape, activation)
+        self.dropout = shape.dropout.branch
 
     def forward(self, x, mask):
-        x = x + dropout(self.attention(self.attention_norm(x), mask))
-        return x + dropout(self.feed_forward(self.feed_forward_norm(x)))
+        x = x + dropout(self.attention(self.attention_norm(x), mask), self.dropout)
+        return x + dropout(self.feed_forward(self.feed_forward_norm(x)), self.dropout)
 
 
 class CrossLayer(Layer):
@@ -101,12 +104,12 @@ class CrossLayer(Layer):
     def __init__(self, shape, activation):
         super().__init__(shape, activation)
         self.cross_norm = nn.LayerNorm(shape.model)
-        self.cross = CrossAttention(shape.model, shape.heads)
+        self.cross = CrossAttention(shape)
 
     def forward(self, x, mask, memory, memory_mask):
-        x = x + dropout(self.attention(self.attention_norm(x), mask))
-        x = x + dropout(self.cross(self.cross_norm(x), memory, memory_mask))
-        return x + dropout(self.feed_forward(self.feed_forward_norm(x)))
+        x = x + dropout(self.attention(self.attention_norm(x), mask), self.dropout)
+        x = x + dropout(self.cross(self.cross_norm(x), memory, memory_mask), self.dropout)
+        return x + dropout(self.feed_forward(self.feed_forward_norm(x)), self.dropout)
 
 
 def causal_mask(time):
@@ -126,7 +129,7 @@ def scaled_embedding(vocab, model):
 
 
 class TranslationModel(nn.Module):
-    """Encoder-decoder: sinusoidal positions, ReLU."""
+    """Encoder-decoder: sinusoidal positions, ReLU. One matrix is all embeddings and the output where shape.tied."""
 
     def __init__(self, shape):
         super().__init__()
@@ -138,24 +141,31 @@ class TranslationModel(nn.Module):
         self.decoder = nn.ModuleList(CrossLayer(shape, functional.relu) for _ in range(shape.decoder_layers))
         self.decoder_norm = nn.LayerNorm(shape.model)
         self.output = nn.Linear(shape.model, shape.vocab)
+        if shape.tied:
+            self.source_embedding.weight = self.output.weight = self.target_embedding.weight
+        self.dropout = shape.dropout.embedding
         self.register_buffer("positions", sinusoidal_positions(shape.time, shape.model))
         self.register_buffer("causal", causal_mask(shape.time))
         self.register_buffer("full", torch.zeros(1, 1, 1))
 
     def embed(self, embedding, tokens):
-        return dropout(torch.add(self.positions, embedding(tokens), alpha=self.embedding_scale))
+        positions = self.positions[: tokens.shape[0]]
+        return dropout(torch.add(positions, embedding(tokens), alpha=self.embedding_scale), self.dropout)
 
-    def encode(self, source):
+    def encode(self, source, mask):
         x = self.embed(self.source_embedding, source)
         for layer in self.encoder:
-            x = layer(x, self.full)
+            x = layer(x, mask)
         return self.encoder_norm(x)
 
-    def forward(self, source, target):
-        memory = self.encode(source)
+    def forward(self, source, target, source_mask=None):
+        """`source_mask` [batch * heads, 1, time] is added to scores; the target's padding comes after all that reads it."""
+        mask = self.full if source_mask is None else source_mask
+        memory = self.encode(source, mask)
         x = self.embed(self.target_embedding, target)
+        time = target.shape[0]
         for layer in self.decoder:
-            x = layer(x, self.causal, memory, self.full)
+            x = layer(x, self.causal[:, :time, :time], memory, mask)
         return self.output(self.decoder_norm(x))
 
 
@@ -171,10 +181,11 @@ class LanguageModel(nn.Module):
         self.decoder = nn.ModuleList(Layer(shape, functional.gelu) for _ in range(shape.decoder_layers))
         self.decoder_norm = nn.LayerNorm(shape.model)
         self.output = nn.Linear(shape.model, shape.vocab)
+        self.dropout = shape.dropout.embedding
         self.register_buffer("causal", causal_mask(shape.time))
 
     def forward(self, tokens):
-        x = dropout(self.embedding(tokens) + self.positions)
+        x = dropout(self.embedding(tokens) + self.positions, self.dropout)
         for layer in self.decoder:
             x = layer(x, self.causal)
         return self.output(self.decoder_norm(x))

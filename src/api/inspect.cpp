@@ -14,6 +14,9 @@ ModelConfig model_of(const std::string& path) {
   if (!recipe.data.train_source.empty()) {
     for (int64_t* vocabulary : {&config.source_vocabulary, &config.target_vocabulary}) {
       *vocabulary = *vocabulary > 0 ? *vocabulary : recipe.tokenizer.vocabulary;
+      require<ConfigError>(*vocabulary > 0, path,
+                           "its vocabularies are as large as the training text makes them; train, then inspect the "
+                           "recipe.toml of the model directory");
     }
   }
   try {

@@ -14,15 +14,16 @@ namespace {
 // could use the processor; shorter would pay for a wake-up at nearly every op.
 constexpr int kSpins = 200;
 
-thread_local bool inside_task = false;
+// The task that this thread is within, if any.
+thread_local const ThreadPool* current_pool = nullptr;
 thread_local int current_worker = 0;
 
 // Like a round of many threads: all tasks run, then the first exception is passed on.
-void run_serially(int64_t tasks, void (*invoke)(void*, int64_t, int), void* context) {
+void run_serially(int64_t tasks, void (*invoke)(void*, int64_t, int), void* context, int worker) {
   std::exception_ptr failure;
   for (int64_t task = 0; task < tasks; ++task) {
     try {
-      invoke(context, task, current_worker);
+      invoke(context, task, worker);
     } catch (...) {
       if (!failure) {
         failure = std::current_exception();
@@ -61,8 +62,8 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
   ensure(tasks >= 0 && tasks < (int64_t{1} << 31), "threads", "{} tasks in one call", tasks);
-  if (inside_task || workers_.empty() || tasks <= 1) {
-    run_serially(tasks, invoke, context);
+  if (current_pool != nullptr || workers_.empty() || tasks <= 1) {
+    run_serially(tasks, invoke, context, current_pool == this ? current_worker : 0);
     return;
   }
   placement_.refresh();
@@ -95,7 +96,7 @@ bool ThreadPool::claim_and_run(int worker) {
     return false;
   }
   const uint32_t tasks = static_cast<uint32_t>(ticket >> 32);
-  inside_task = true;
+  current_pool = this;
   current_worker = worker;
   try {
     invoke_(context_, static_cast<int64_t>(static_cast<uint32_t>(ticket)), worker);
@@ -105,7 +106,7 @@ bool ThreadPool::claim_and_run(int worker) {
       failure_ = std::current_exception();
     }
   }
-  inside_task = false;
+  current_pool = nullptr;
   current_worker = 0;
   busy.store(false);
   if (completed_.fetch_add(1, std::memory_order_acq_rel) + 1 == tasks && worker != 0) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/threads.h"
 #include "decode/alignment.h"
 #include "text/unicode.h"
 
@@ -78,6 +79,27 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector
   return batches;
 }
 
+// Calls body(i, translation) for each i below `count`: several at once, each on a thread and a lane of its own, which
+// serves small products better than several threads within each.
+template <class Body>
+void on_lanes(const TranslationModel& translation, size_t count, Body&& body) {
+  const int lanes = static_cast<int>(std::min(count, static_cast<size_t>(translation.backend.threads())));
+  if (lanes <= 1) {
+    for (size_t i = 0; i < count; ++i) {
+      body(i, translation);
+    }
+    return;
+  }
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (int lane = 0; lane < lanes; ++lane) {
+    backends.push_back(translation.backend.make_lane());
+  }
+  ThreadPool(lanes).run(static_cast<int64_t>(count), [&](int64_t i, int lane) {
+    Backend& backend = *backends[static_cast<size_t>(lane)];
+    body(static_cast<size_t>(i), TranslationModel{translation.model, translation.config, backend, translation.storage});
+  });
+}
+
 SearchOptions with_special_tokens(SearchOptions options, const Tokenizer& target) {
   options.bos = target.special().bos.value;
   options.eos = target.special().eos.value;
@@ -107,10 +129,12 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {TranslatedLine{}});
-  for (const std::vector<size_t>& batch : batches_by_length(sources, options.beam)) {
+  const std::vector<std::vector<size_t>> batches = batches_by_length(sources, options.beam);
+  on_lanes(translator.translation, batches.size(), [&](size_t b, const TranslationModel& translation) {
+    const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> inputs;
     std::ranges::transform(batch, std::back_inserter(inputs), [&](size_t i) { return sources[i]; });
-    const auto found = search(translator.translation, inputs, options);
+    const auto found = search(translation, inputs, options);
     for (size_t k = 0; k < batch.size(); ++k) {
       std::vector<TranslatedLine>& result = results[batch[k]];
       result.clear();
@@ -119,7 +143,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
         result.push_back({std::move(text), hypothesis});
       }
     }
-  }
+  });
   return results;
 }
 
@@ -157,17 +181,19 @@ std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<c
     outputs.push_back(tokens_of_line(translator.target, targets[i], longest, names.target, i));
   }
   std::vector<LineScore> scores(sources.size());
-  for (const std::vector<size_t>& batch : batches_by_length(inputs, 1)) {
+  const std::vector<std::vector<size_t>> batches = batches_by_length(inputs, 1);
+  on_lanes(translator.translation, batches.size(), [&](size_t b, const TranslationModel& translation) {
+    const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> batch_sources, batch_targets;
     for (const size_t i : batch) {
       batch_sources.push_back(inputs[i]);
       batch_targets.push_back(outputs[i]);
     }
-    const std::vector<double> found = score_pairs(translator.translation, batch_sources, batch_targets, options);
+    const std::vector<double> found = score_pairs(translation, batch_sources, batch_targets, options);
     for (size_t k = 0; k < batch.size(); ++k) {
       scores[batch[k]] = {found[k], static_cast<int64_t>(batch_targets[k].size()) + 1};
     }
-  }
+  });
   return scores;
 }
 

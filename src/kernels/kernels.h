@@ -247,6 +247,10 @@ class Backend {
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;
 
+  // A backend for someone who works at the same time: of the same kind and on the same device, with one thread and memory
+  // of its own. Weights that one of them packed serve both.
+  virtual std::unique_ptr<Backend> make_lane() const = 0;
+
   Arena& arena() { return *arena_; }
 
   virtual std::unique_ptr<PackedWeight> pack(View matrix) = 0;

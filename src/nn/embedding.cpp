@@ -33,6 +33,16 @@ Tensor sinusoidal_positions(int64_t longest, Width width, DType type) {
   return table;
 }
 
+std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t places, DType type) {
+  const std::lock_guard lock(mutex_);
+  const int64_t there = table_ == nullptr ? 0 : table_->shape()[0];
+  if (places > there) {
+    const int64_t rows = std::max(places, std::min(longest_, std::max(kFirstPositions, 2 * places)));
+    table_ = std::make_shared<const Tensor>(sinusoidal_positions(rows, model_, type));
+  }
+  return table_;
+}
+
 Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       longest_(options.longest),
@@ -40,28 +50,24 @@ Embedding::Embedding(const Scope& scope, const Options& options)
   table_ = options.shared != nullptr
                ? options.shared
                : &scope.add("tokens", {options.vocabulary, options.model}, options.initialization);
+  if (positions_ == Positions::sinusoidal) {
+    sinusoidal_ = std::make_unique<SinusoidalPositions>(longest_, Width(options.model));
+  }
   if (positions_ == Positions::learned) {
     learned_positions_ = &scope.add("positions", {options.longest, options.model}, options.initialization);
   }
 }
 
-void Embedding::make_room_for(const std::vector<int32_t>& places, DType type) const {
-  const int64_t wanted = places.empty() ? 1 : std::ranges::max(places) + 1;
-  const int64_t there = fixed_positions_.empty() ? 0 : fixed_positions_.shape()[0];
-  if (wanted > there) {
-    const int64_t rows = std::max(wanted, std::min(longest_, std::max(kFirstPositions, 2 * wanted)));
-    fixed_positions_ = sinusoidal_positions(rows, Width(table_->shape()[1]), type);
-  }
-}
 
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   require(positions_ == Positions::none || sequences.segments().longest() <= longest_, "embedding",
           "a sequence of {} tokens, but positions for {}", sequences.segments().longest(), longest_);
-  if (positions_ == Positions::sinusoidal) {
-    make_room_for(sequences.places(), pass.backend().master_type());
+  std::shared_ptr<const Tensor> sinusoids;
+  if (sinusoidal_ != nullptr && sequences.rows() > 0) {
+    sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.places()) + 1, pass.backend().master_type());
   }
   return embedding(pass, sequences.tokens(), sequences.places(), sequences.segments().first_row(), *table_,
-                   {fixed_positions_.view(), learned_positions_}, op_);
+                   {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_);
 }
 
 }  // namespace heed

@@ -1,6 +1,9 @@
 // Token embedding with positions.
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "nn/batch.h"
 #include "nn/parameters.h"
 #include "ops/embedding.h"
@@ -11,6 +14,21 @@ enum class Positions : uint8_t { none, sinusoidal, learned, rotary };
 
 // sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, longest). Computed in double.
 Tensor sinusoidal_positions(int64_t longest, Width model, DType type);
+
+// The same table, as long as was needed so far. Several threads may ask at once.
+class SinusoidalPositions {
+ public:
+  SinusoidalPositions(int64_t longest, Width model) : longest_(longest), model_(model) {}
+
+  // At least `places` rows.
+  std::shared_ptr<const Tensor> reaching(int64_t places, DType type);
+
+ private:
+  int64_t longest_;
+  Width model_;
+  std::mutex mutex_;
+  std::shared_ptr<const Tensor> table_;
+};
 
 class Embedding {
  public:
@@ -30,14 +48,12 @@ class Embedding {
   const Parameter& table() const { return *table_; }
 
  private:
-  void make_room_for(const std::vector<int32_t>& places, DType type) const;
-
   const Parameter* table_;
   const Parameter* learned_positions_ = nullptr;
   Positions positions_;
   int64_t longest_;
   EmbeddingOptions op_;
-  mutable Tensor fixed_positions_;  // as many as were needed so far, in the backend's master type
+  std::unique_ptr<SinusoidalPositions> sinusoidal_;
 };
 
 }  // namespace heed

@@ -36,6 +36,7 @@ class ProfiledBackend final : public Backend {
   DType master_type() const override { return inner_.master_type(); }
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
+  std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // which nobody times
   std::unique_ptr<PackedWeight> pack(View matrix) override { return inner_.pack(matrix); }
 
   void fill(View x, double value) override {

@@ -93,6 +93,22 @@ TEST_P(ThreadsPool, ACallFromWithinATaskRunsSeriallyAsThatWorker) {
   }
 }
 
+TEST_P(ThreadsPool, ACallFromAnotherPoolsTaskRunsSeriallyAsWorkerZero) {
+  ThreadPool outer(4);
+  std::vector<std::unique_ptr<ThreadPool>> inner;
+  for (int worker = 0; worker < outer.threads(); ++worker) {
+    inner.push_back(std::make_unique<ThreadPool>(GetParam()));
+  }
+  std::atomic<int64_t> inner_tasks = 0;
+  outer.run(40, [&](int64_t, int worker) {
+    inner[static_cast<size_t>(worker)]->run(5, [&](int64_t, int inner_worker) {
+      EXPECT_EQ(inner_worker, 0);
+      ++inner_tasks;
+    });
+  });
+  EXPECT_EQ(inner_tasks, 200);
+}
+
 TEST_P(ThreadsPool, AnExceptionReachesTheCallerAfterTheOthersRan) {
   ThreadPool pool(GetParam());
   for (int round = 0; round < 200; ++round) {

@@ -24,6 +24,7 @@ class CpuBackend final : public Backend {
   DType master_type() const override { return DType::f32; }
   bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
   int threads() const override { return context_.pool.threads(); }
+  std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CpuBackend>(1, products_); }
 
   std::unique_ptr<PackedWeight> pack(View matrix) override {
     return std::make_unique<cpu::PackedPanels>(context_, matrix, products_);

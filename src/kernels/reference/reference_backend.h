@@ -19,6 +19,7 @@ class ReferenceBackend final : public Backend {
   DType master_type() const override { return master_; }
   bool supports(DType storage) const override;
   int threads() const override { return 1; }
+  std::unique_ptr<Backend> make_lane() const override { return std::make_unique<ReferenceBackend>(master_); }
 
   // There is no faster form here: what is returned holds nothing, and WeightView::matrix is what products read.
   std::unique_ptr<PackedWeight> pack(View matrix) override;

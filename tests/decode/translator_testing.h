@@ -1,0 +1,59 @@
+// A translator that speaks nonsense: the search is what is tested.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decode/text_translation.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "text/tokenizer_training.h"
+
+namespace heed::test {
+
+inline const std::vector<std::string>& corpus() {
+  static const std::vector<std::string> lines{"a man is walking in the park.", "two dogs play", "ein Hund läuft über",
+                                              "die Straße und zurück"};
+  return lines;
+}
+
+inline std::unique_ptr<Tokenizer> characters() {
+  size_t next = 0;
+  return train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}},
+                         [&](std::string& line) { return next < corpus().size() && (line = corpus()[next++], true); });
+}
+
+// Characters and a model with random weights, which knows lines of 40 tokens.
+struct RandomTranslator {
+  explicit RandomTranslator(DType storage = DType::f32) {
+    const int64_t vocabulary = tokenizer->vocabulary_size();
+    config = {.model = 32,
+              .inner = 48,
+              .heads = 4,
+              .encoder_layers = 2,
+              .decoder_layers = 2,
+              .source_vocabulary = vocabulary,
+              .target_vocabulary = vocabulary,
+              .longest = 40};
+    model.emplace(Scope(store), config);
+    store.allocate(*backend, storage, ParameterStore::Gradients::none);
+    store.initialize(*backend, 5);
+    backend->scale(store.masters(), 2.0);
+    store.refresh(*backend);
+    translator.emplace(TextTranslator{{*model, config, *backend, storage}, *tokenizer, *tokenizer});
+  }
+
+  std::vector<std::vector<TranslatedLine>> translate(const std::vector<std::string>& lines,
+                                                     const SearchOptions& options = {}) const {
+    return translate_lines(*translator, lines, options, [](size_t i) { return fmt::format("text:{}", i + 1); });
+  }
+
+  std::unique_ptr<Tokenizer> tokenizer = characters();
+  std::unique_ptr<Backend> backend = make_cpu_backend(2);
+  ModelConfig config;
+  ParameterStore store;
+  std::optional<Seq2Seq> model;
+  std::optional<TextTranslator> translator;
+};
+
+}  // namespace heed::test

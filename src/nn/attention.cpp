@@ -12,6 +12,15 @@ Initialization stacked(const AttentionShape& shape, int64_t parts) {
   return shape.initialization.inner(shape.heads == shape.key_value_heads ? parts : 1);
 }
 
+// All heads side by side, back to the model's width.
+Linear::Options output_options(const AttentionShape& shape) {
+  return {.inputs = query_width(shape),
+          .outputs = shape.model,
+          .bias = shape.bias,
+          .initialization = shape.initialization.residual(),
+          .op = {}};
+}
+
 AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const AttentionCall& call) {
   return {shape.heads, shape.key_value_heads, shape.visibility, call.mask, dropout, call.weights};
 }
@@ -43,11 +52,7 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
                                          .bias = shape.bias,
                                          .initialization = stacked(shape, 3),
                                          .op = {}}),
-      output_(scope / "output", {.inputs = query_width(shape),
-                                 .outputs = shape.model,
-                                 .bias = shape.bias,
-                                 .initialization = shape.initialization.residual(),
-                                 .op = {}}) {}
+      output_(scope / "output", output_options(shape)) {}
 
 Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const AttentionCall& call) const {
   const Var projected = projection_(pass, x);
@@ -87,11 +92,7 @@ CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
                                        .bias = shape.bias,
                                        .initialization = shape.initialization.inner(2),
                                        .op = {}}),
-      output_(scope / "output", {.inputs = query_width(shape),
-                                 .outputs = shape.model,
-                                 .bias = shape.bias,
-                                 .initialization = shape.initialization.residual(),
-                                 .op = {}}) {}
+      output_(scope / "output", output_options(shape)) {}
 
 ProjectedMemory CrossAttention::project(Pass& pass, const Memory& memory) const {
   return {key_value_(pass, memory.hidden.var()), memory.segments};

@@ -134,7 +134,16 @@ void write_file(const std::filesystem::path& target, std::string_view content) {
   file.commit();
 }
 
-void rename_synced(const std::filesystem::path& from, const std::filesystem::path& to) {
+void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    sync_folder(to);
+    std::filesystem::remove_all(from);
+    return;
+  }
+  if (errno != ENOENT) {
+    // The file system cannot exchange names.
+    std::filesystem::remove_all(to);
+  }
   if (::rename(from.c_str(), to.c_str()) != 0) {
     refuse(to, "write");
   }

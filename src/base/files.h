@@ -36,8 +36,8 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& target, std::string_view content);
 
-// Renames a file or folder, and syncs the folder that it lies in.
-void rename_synced(const std::filesystem::path& from, const std::filesystem::path& to);
+// Puts a folder where another may be, whose content is then gone. At no moment is there neither; synced.
+void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // A file's bytes, mapped for reading; pages come in as they are touched. An empty file maps to no bytes.
 class MappedFile {

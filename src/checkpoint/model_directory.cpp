@@ -125,7 +125,7 @@ struct TokenizerOfModel {
   int64_t vocabulary;
   std::string_view checksum;  // empty: not known
 
-  std::unique_ptr<Tokenizer> load() const {
+  std::shared_ptr<const Tokenizer> load() const {
     const std::string content = read_file(path);
     auto tokenizer = parse_tokenizer(content, path.string());
     require<FormatError>(tokenizer->vocabulary_size() == vocabulary, path.string(),
@@ -180,18 +180,27 @@ ModelDescription load_description(const ModelFolder& folder) {
   return parse_description(read_file(folder.config()), folder.config().string());
 }
 
+TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {
+  const ModelConfig& config = description.config;
+  const auto source = TokenizerOfModel{folder.path / description.source_tokenizer, "source", config.source_vocabulary,
+                                       description.source_checksum}
+                          .load();
+  if (description.source_tokenizer == description.target_tokenizer &&
+      config.source_vocabulary == config.target_vocabulary) {
+    return {source, source};
+  }
+  return {source, TokenizerOfModel{folder.path / description.target_tokenizer, "target", config.target_vocabulary,
+                                   description.target_checksum}
+                      .load()};
+}
+
 StoredTranslator::StoredTranslator(const ModelFolder& folder, Backend& backend, DType storage,
                                    const std::filesystem::path& weights)
     : description_(load_description(folder)) {
   const ModelConfig& config = description_.config;
   require<FormatError>(config.architecture == Architecture::seq2seq, folder.config().string(),
                        "holds no seq2seq model, which translation needs");
-  source_ = TokenizerOfModel{folder.path / description_.source_tokenizer, "source", config.source_vocabulary,
-                             description_.source_checksum}
-                .load();
-  target_ = TokenizerOfModel{folder.path / description_.target_tokenizer, "target", config.target_vocabulary,
-                             description_.target_checksum}
-                .load();
+  tokenizers_ = load_tokenizers(folder, description_);
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
   require_enough_tensors(file, config);
   model_.emplace(Scope(store_), config);

@@ -34,6 +34,13 @@ void save_description(const ModelFolder& folder, const ModelDescription& descrip
 // IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
 
+struct TokenizerPair {
+  std::shared_ptr<const Tokenizer> source, target;  // one and the same where they are shared
+};
+
+// FormatError when they are not those that the description speaks of.
+TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description);
+
 // A translation model, loaded whole and ready to decode. Not to be moved: its parts refer to each other.
 class StoredTranslator {
  public:
@@ -46,13 +53,13 @@ class StoredTranslator {
 
   const ModelConfig& config() const { return description_.config; }
   const Seq2Seq& model() const { return *model_; }
-  const Tokenizer& source() const { return *source_; }
-  const Tokenizer& target() const { return *target_; }
+  const Tokenizer& source() const { return *tokenizers_.source; }
+  const Tokenizer& target() const { return *tokenizers_.target; }
   int64_t parameters() const { return store_.elements(); }
 
  private:
   ModelDescription description_;
-  std::unique_ptr<Tokenizer> source_, target_;
+  TokenizerPair tokenizers_;
   ParameterStore store_;
   std::optional<Seq2Seq> model_;
 };

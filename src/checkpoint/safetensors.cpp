@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "checkpoint/checksum.h"
 #include "checkpoint/safetensors_header.h"
 #include "text/unicode.h"
 
 namespace heed {
 namespace {
+
+const std::string kChecksum = "heed_checksum";
 
 static_assert(std::endian::native == std::endian::little, "the format's bytes are used as they lie");
 
@@ -129,6 +132,30 @@ void write_safetensors(const std::filesystem::path& target, std::span<const Tens
     require(written == ends[i], where, "tensor '{}' gives {} bytes too few", shown(tensors[i].name), ends[i] - written);
   }
   file.commit();
+}
+
+void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
+                               Metadata metadata) {
+  Checksum checksum;
+  for (const TensorSource& tensor : tensors) {
+    tensor.bytes([&](std::span<const std::byte> bytes) { checksum.add(bytes); });
+  }
+  metadata[kChecksum] = checksum.text();
+  write_safetensors(target, tensors, metadata);
+}
+
+void verify_checksum(const SafeTensors& file) {
+  const auto written = file.metadata().find(kChecksum);
+  if (written == file.metadata().end()) {
+    return;
+  }
+  Checksum checksum;
+  for (const StoredTensor& tensor : file.tensors()) {
+    checksum.add(tensor.bytes);
+  }
+  require<FormatError>(checksum.text() == written->second, file.path().string(),
+                       "its tensors' checksum is {}, but {} is written: the file was damaged or edited",
+                       checksum.text(), shown(written->second));
 }
 
 }  // namespace heed

@@ -75,4 +75,10 @@ TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                        const Metadata& metadata);
 
+// Likewise for our own files, with a checksum of the tensors among the metadata. Asks for the bytes twice.
+void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
+                               Metadata metadata);
+// FormatError where a file has a checksum that its tensors do not have. Files of others have none.
+void verify_checksum(const SafeTensors& file);
+
 }  // namespace heed

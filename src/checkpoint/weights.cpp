@@ -47,7 +47,7 @@ void save_weights(const std::filesystem::path& path, const ParameterStore& param
     tensors.push_back(tensor_source(parameter->name(), StoredType::f32, extents_of(parameter->shape()),
                                     bytes_of(parameter->master())));
   }
-  write_safetensors(path, tensors, metadata);
+  write_checked_safetensors(path, tensors, metadata);
 }
 
 void check_weights(const std::filesystem::path& path, const ParameterStore& parameters) {
@@ -56,6 +56,7 @@ void check_weights(const std::filesystem::path& path, const ParameterStore& para
 
 void load_weights(const std::filesystem::path& path, Backend& backend, ParameterStore& parameters) {
   const SafeTensors file = fitting_weights(path, parameters);
+  verify_checksum(file);
   for (const auto& parameter : parameters.all()) {
     const StoredTensor& tensor = file.at(parameter->name());
     std::memcpy(host_address(parameter->master()), tensor.bytes.data(), tensor.bytes.size());

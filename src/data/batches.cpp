@@ -11,17 +11,6 @@ namespace {
 
 constexpr int64_t kLargestPool = int64_t{1} << 31;
 
-void check(const BatchRules& rules) {
-  require<ConfigError>(rules.target_tokens >= 0 && rules.total_tokens >= 0 && rules.sentences >= 0, "batches",
-                       "a limit of {} target tokens, {} tokens, {} sentences, expected 0 (none) or more",
-                       rules.target_tokens, rules.total_tokens, rules.sentences);
-  require<ConfigError>(rules.target_tokens > 0 || rules.total_tokens > 0 || rules.sentences > 0, "batches",
-                       "no limit on tokens or sentences");
-  require<ConfigError>(rules.pool > 0 && rules.pool <= kLargestPool && rules.sentences <= kLargestPool, "batches",
-                       "pools of {} sentences, batches of {}, expected at most {}", rules.pool, rules.sentences,
-                       kLargestPool);
-}
-
 bool over(int64_t value, int64_t limit) { return limit > 0 && value > limit; }
 
 uint64_t fingerprint(int64_t sentences, const BatchRules& rules, uint64_t seed, uint64_t data) {
@@ -35,10 +24,20 @@ uint64_t fingerprint(int64_t sentences, const BatchRules& rules, uint64_t seed, 
 
 }  // namespace
 
+void BatchRules::validate() const {
+  require<ConfigError>(target_tokens >= 0 && total_tokens >= 0 && sentences >= 0, "batches",
+                       "a limit of {} target tokens, {} tokens, {} sentences, expected 0 (none) or more", target_tokens,
+                       total_tokens, sentences);
+  require<ConfigError>(target_tokens > 0 || total_tokens > 0 || sentences > 0, "batches",
+                       "no limit on tokens or sentences");
+  require<ConfigError>(pool > 0 && pool <= kLargestPool && sentences <= kLargestPool, "batches",
+                       "pools of {} sentences, batches of {}, expected at most {}", pool, sentences, kLargestPool);
+}
+
 BatchStream::BatchStream(int64_t sentences, SentenceLengths lengths, const BatchRules& rules, uint64_t seed,
                          uint64_t data)
     : sentences_(sentences), lengths_(std::move(lengths)), rules_(rules), seed_(seed) {
-  check(rules);
+  rules.validate();
   require<ConfigError>(sentences > 0, "batches", "no sentences");
   const bool fixed = rules.sentences > 0 && rules.target_tokens == 0 && rules.total_tokens == 0;
   unit_ = fixed ? rules.sentences : 1;

@@ -28,6 +28,9 @@ struct BatchRules {
   // once it is near the whole corpus, the batches of one epoch and the next.
   int64_t pool = 10'000;
   PoolOrder order = PoolOrder::by_length;
+
+  // Throws ConfigError with what a person can act on.
+  void validate() const;
 };
 
 // A place in a stream of batches, to be kept with what was trained up to it.

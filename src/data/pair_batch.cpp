@@ -69,4 +69,12 @@ std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sent
   return fmt::format("{}{}", fmt::join(places, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
+std::string list_origins(const Corpus& corpus, std::span<const int64_t> sentences) {
+  std::string list;
+  for (const int64_t sentence : sentences) {
+    list += corpus.where(sentence) + "\n";
+  }
+  return list;
+}
+
 }  // namespace heed

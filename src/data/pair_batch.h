@@ -43,5 +43,6 @@ RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences,
 
 // Where a batch's sentences come from, for messages: "a.de:3 | a.en:3, a.de:7 | a.en:7 and 126 more".
 std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences);
+std::string list_origins(const Corpus& corpus, std::span<const int64_t> sentences);  // all, a sentence a line
 
 }  // namespace heed

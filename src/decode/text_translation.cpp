@@ -31,16 +31,23 @@ bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\f\
 
 using LineNames = std::function<std::string(size_t)>;
 
-// A line's tokens, which with an end must not be more than the model takes.
-std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, int64_t longest,
+// How many tokens of a line the model takes, its end included, and what becomes of the rest.
+struct Room {
+  int64_t longest;
+  Overlong overlong;
+};
+
+std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, const Room& room,
                                     const LineNames& where, size_t i) {
   if (const std::optional<size_t> invalid = find_invalid_utf8(line)) {
     fail<FormatError>(where(i), "byte {} of the line is not UTF-8", *invalid + 1);
   }
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
-  if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > longest) {
-    fail<FormatError>(where(i), "{} tokens with the end, but the model takes at most {}: shorten or split the line",
-                      tokens, longest);
+  if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.longest) {
+    require<FormatError>(room.overlong == Overlong::cut, where(i),
+                         "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
+                         room.longest);
+    ids.resize(static_cast<size_t>(room.longest) - 1);
   }
   return ids;
 }
@@ -119,13 +126,13 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines, SearchOptions options,
-                                                         const LineNames& where) {
+                                                         const LineNames& where, Overlong overlong) {
   options = with_special_tokens(std::move(options), translator.target);
-  const int64_t longest = translator.translation.config.longest;
+  const Room room{translator.translation.config.longest, overlong};
   std::vector<std::vector<int32_t>> sources(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
-      sources[i] = with_end(tokens_of_line(translator.source, lines[i], longest, where, i), translator.source);
+      sources[i] = with_end(tokens_of_line(translator.source, lines[i], room, where, i), translator.source);
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {TranslatedLine{}});
@@ -170,15 +177,14 @@ std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator&
 }
 
 std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets, const PairNames& names) {
+                                   std::span<const std::string> targets, const PairNames& names, Overlong overlong) {
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchOptions options = with_special_tokens({}, translator.target);
-  const int64_t longest = translator.translation.config.longest;
+  const Room room{translator.translation.config.longest, overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(
-        with_end(tokens_of_line(translator.source, sources[i], longest, names.source, i), translator.source));
-    outputs.push_back(tokens_of_line(translator.target, targets[i], longest, names.target, i));
+    inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, names.source, i), translator.source));
+    outputs.push_back(tokens_of_line(translator.target, targets[i], room, names.target, i));
   }
   std::vector<LineScore> scores(sources.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(inputs, 1);

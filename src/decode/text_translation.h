@@ -25,12 +25,16 @@ struct TranslatedLine {
 // The source's tokens as the model reads them, its end included.
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line);
 
+// What becomes of a line that the model is too short for: it is refused, or its last tokens are left out.
+enum class Overlong : uint8_t { refuse, cut };
+
 // Each line's hypotheses, best first. An empty line (white space alone) gives one empty hypothesis. Lines are batched by
 // length, which changes no result. `where(i)` names line i in messages: FormatError for one that is not UTF-8, or that the
 // model is too short for. bos and eos of `options` are the target tokenizer's.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines, SearchOptions options,
-                                                         const std::function<std::string(size_t)>& where);
+                                                         const std::function<std::string(size_t)>& where,
+                                                         Overlong overlong = Overlong::refuse);
 
 // For each line and each of its hypotheses, the source token that each target token looks at most; see align_pairs().
 std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator& translator,
@@ -49,6 +53,7 @@ struct LineScore {
 
 // The log-probability of each line's translation. FormatError as above, for either side.
 std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets, const PairNames& names);
+                                   std::span<const std::string> targets, const PairNames& names,
+                                   Overlong overlong = Overlong::refuse);
 
 }  // namespace heed

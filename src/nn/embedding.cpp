@@ -58,7 +58,6 @@ Embedding::Embedding(const Scope& scope, const Options& options)
   }
 }
 
-
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   require(positions_ == Positions::none || sequences.segments().longest() <= longest_, "embedding",
           "a sequence of {} tokens, but positions for {}", sequences.segments().longest(), longest_);

@@ -1,5 +1,7 @@
 #include "train/metrics_log.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -25,6 +27,10 @@ void MetricsLog::add(const std::string& json) {
       std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() && std::fflush(file_.get()) == 0;
   require<IoError>(written, path_.string(), "cannot write: {}", std::strerror(errno));
   bytes_ += static_cast<int64_t>(line.size());
+}
+
+void MetricsLog::sync() {
+  require<IoError>(::fdatasync(fileno(file_.get())) == 0, path_.string(), "cannot write: {}", std::strerror(errno));
 }
 
 }  // namespace heed

@@ -16,6 +16,7 @@ class MetricsLog {
 
   // Adds a line, and hands it to the system at once. IoError when that fails.
   void add(const std::string& json);
+  void sync();  // to the disk: before a state is written that counts its bytes
   int64_t bytes() const { return bytes_; }
 
  private:

@@ -4,6 +4,14 @@
 
 namespace heed {
 
+void OptimizerConfig::validate() const {
+  require<ConfigError>(beta1 >= 0.0 && beta1 < 1.0 && beta2 >= 0.0 && beta2 < 1.0, "optimizer",
+                       "beta1 is {} and beta2 {}, expected at least 0 and below 1", beta1, beta2);
+  require<ConfigError>(epsilon > 0.0, "optimizer", "epsilon is {}, expected above 0", epsilon);
+  require<ConfigError>(max_norm >= 0.0 && weight_decay >= 0.0, "optimizer",
+                       "clip is {} and weight_decay {}, expected at least 0", max_norm, weight_decay);
+}
+
 Optimizer::Optimizer(Backend& backend, ParameterStore& parameters, const OptimizerConfig& config)
     : parameters_(parameters),
       config_(config),
@@ -11,11 +19,7 @@ Optimizer::Optimizer(Backend& backend, ParameterStore& parameters, const Optimiz
       second_moments_({parameters.masters().elements()}, backend.master_type()),
       squared_norm_({1}, DType::f64),
       applied_({1}, DType::f64) {
-  require<ConfigError>(config.beta1 >= 0.0 && config.beta1 < 1.0 && config.beta2 >= 0.0 && config.beta2 < 1.0,
-                       "optimizer", "betas {} and {}, expected at least 0 and below 1", config.beta1, config.beta2);
-  require<ConfigError>(config.epsilon > 0.0, "optimizer", "epsilon is {}, expected above 0", config.epsilon);
-  require<ConfigError>(config.max_norm >= 0.0 && config.weight_decay >= 0.0, "optimizer",
-                       "max_norm {} and weight_decay {}, expected at least 0", config.max_norm, config.weight_decay);
+  config.validate();
 }
 
 void Optimizer::update(Backend& backend, double learning_rate) {

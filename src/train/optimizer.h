@@ -10,6 +10,9 @@ struct OptimizerConfig {
   WeightDecay decay_kind = WeightDecay::decoupled;
   double weight_decay = 0.01;
   double max_norm = 1.0;  // of all gradients together; 0: no clipping
+
+  // Throws ConfigError with what a person can act on.
+  void validate() const;
 };
 
 // Holds the moments. An update is one sweep: clip, Adam, refresh of the storage copies. It changes nothing at all when the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decode/search.h"
 #include "models/config_keys.h"
 #include "text/normalization.h"
 
@@ -96,6 +97,9 @@ SettingTable checkpoint_settings(CheckpointRecipe& checkpoints) {
                                  {"moving-average", FinalWeights::moving_average}})}};
 }
 
+constexpr int64_t kMostMegabytes = 1 << 24;
+constexpr int64_t kMostEpochs = 1'000'000'000;
+
 template <class... Args>
 void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
   require<ConfigError, Args...>(condition, "recipe", message, std::forward<Args>(args)...);
@@ -113,14 +117,19 @@ void check_data(const DataRecipe& data) {
         "data.validation_source names {} files, validation_target {}", data.validation_source.size(),
         data.validation_target.size());
   check_at_least("data.longest", data.longest, 1);
-  check_at_least("data.memory_megabytes", data.memory_megabytes, 1);
+  check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMostMegabytes,
+        "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMostMegabytes);
   check(data.batches.target_tokens > 0 || data.batches.total_tokens > 0 || data.batches.sentences > 0,
         "a batch needs a size: data.batch_target_tokens, batch_total_tokens or batch_sentences");
+  data.batches.validate();
+  check(data.rules.most_ratio == 0.0 || data.rules.most_ratio >= 1.0,
+        "data.most_ratio is {}, expected 0 (any) or at least 1", data.rules.most_ratio);
 }
 
 void check_run(const Recipe& recipe) {
   const TrainingRecipe& training = recipe.training;
-  check_at_least("training.epochs", training.epochs, 0);
+  check(training.epochs >= 0 && training.epochs <= kMostEpochs, "training.epochs is {}, expected 0 to {}",
+        training.epochs, kMostEpochs);
   check_at_least("training.updates", training.updates, 0);
   check(training.minutes >= 0.0, "training.minutes is {}, expected at least 0", training.minutes);
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
@@ -138,7 +147,7 @@ void check_validation(const Recipe& recipe) {
   check_at_least("validation.every", validation.every, 0);
   check_at_least("validation.patience", validation.patience, 0);
   check_at_least("validation.sentences", validation.sentences, 0);
-  check_at_least("validation.beam", validation.beam, 1);
+  SearchOptions{.beam = validation.beam, .length_penalty = validation.length_penalty, .never = {}}.validate();
   check(validation.patience == 0 || has_data, "validation.patience needs data.validation_source");
   check(!has_data || validation.best_by == BestBy::loss || validation.bleu,
         "validation.best_by is \"bleu\", but validation.bleu is false");
@@ -149,21 +158,35 @@ void check_validation(const Recipe& recipe) {
         "checkpoints.moving_average is {}, expected at least 0 and below 1", checkpoints.moving_average);
   check(checkpoints.final_weights != FinalWeights::moving_average || checkpoints.moving_average > 0.0,
         "checkpoints.final is \"moving-average\", but none is kept: set checkpoints.moving_average");
-  const bool needs_best =
-      checkpoints.final_weights == FinalWeights::best || checkpoints.final_weights == FinalWeights::average_of_best;
-  check(!needs_best || has_data, "checkpoints.final asks for the best, which needs data.validation_source");
+  const bool of_validated =
+      checkpoints.final_weights != FinalWeights::last && checkpoints.final_weights != FinalWeights::moving_average;
+  check(!of_validated || has_data,
+        "checkpoints.final chooses among validated weights, which needs data.validation_source; without, set it to "
+        "\"last\"");
+}
+
+// Vocabularies are known later, and are alike where that matters.
+void check_model(ModelConfig model) {
+  model.source_vocabulary = model.target_vocabulary = 1;
+  try {
+    model.validate();
+  } catch (const ConfigError& error) {
+    fail<ConfigError>("recipe", "{}", error.what());
+  }
 }
 
 }  // namespace
 
 void Recipe::validate() const {
   check(model.architecture == Architecture::seq2seq, "only seq2seq models can be trained from parallel text");
+  check_model(model);
   check_data(data);
   parse_normalization(tokenizer.normalization);
   check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
   check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
   check(model.tying != Tying::all || tokenizer.shared || !tokenizer.source.empty(),
         "model.tie is \"all\", which needs tokenizer.shared");
+  optimizer.validate();
   schedule.validate();
   check_run(*this);
   check_validation(*this);
@@ -187,6 +210,21 @@ Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vec
     override_setting(assignment, tables);
   }
   return recipe;
+}
+
+std::vector<RecipeDifference> differences(const Recipe& before, const Recipe& now) {
+  Recipe first = before, second = now;
+  const std::vector<SettingTable> left = recipe_settings(first), right = recipe_settings(second);
+  std::vector<RecipeDifference> found;
+  for (size_t table = 0; table < left.size(); ++table) {
+    for (size_t i = 0; i < left[table].settings.size(); ++i) {
+      const Setting &a = left[table].settings[i], &b = right[table].settings[i];
+      if (a.show() != b.show()) {
+        found.push_back({left[table].name + "." + a.name, a.show(), b.show()});
+      }
+    }
+  }
+  return found;
 }
 
 std::string show_recipe(const Recipe& recipe) {

@@ -90,4 +90,10 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe);
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides);
 std::string show_recipe(const Recipe& recipe);  // as TOML, every key
 
+// A key that two recipes answer differently.
+struct RecipeDifference {
+  std::string key, before, now;
+};
+std::vector<RecipeDifference> differences(const Recipe& before, const Recipe& now);
+
 }  // namespace heed

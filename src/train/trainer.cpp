@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "train/final_weights.h"
+#include "train/run_folder.h"
 
 namespace heed {
 namespace {
@@ -18,26 +19,6 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 PairBatch to_batch(RaggedPairs&& pairs) {
   return {Sequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
           Sequences(std::move(pairs.target.ids), std::move(pairs.target.segments)), Targets(std::move(pairs.expected))};
-}
-
-// What must not change when a run is resumed: all but when it ends and what is said about it.
-std::string without_limits(Recipe recipe) {
-  recipe.training.epochs = recipe.training.updates = 0;
-  recipe.training.minutes = 0.0;
-  recipe.training.log_every = 1;
-  recipe.validation.patience = 0;
-  recipe.checkpoints.keep = recipe.checkpoints.average = 1;
-  recipe.checkpoints.final_weights = FinalWeights::last;
-  return show_recipe(recipe);
-}
-
-void save_tokenizers(const ModelFolder& folder, const TokenizerPair& tokenizers, ModelDescription& description) {
-  if (tokenizers.source == tokenizers.target) {
-    description.source_tokenizer = description.target_tokenizer = "shared.tokenizer";
-  } else {
-    save_tokenizer(*tokenizers.target, folder.path / description.target_tokenizer);
-  }
-  save_tokenizer(*tokenizers.source, folder.path / description.source_tokenizer);
 }
 
 }  // namespace
@@ -102,45 +83,61 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
 }
 
 void Trainer::begin() {
-  const bool taken = std::filesystem::exists(folder_.recipe()) || std::filesystem::exists(folder_.weights());
-  require<ConfigError>(!taken, folder_.path.string(), "holds a run already: resume it, or choose another folder");
-  std::filesystem::create_directories(folder_.path);
+  for (const std::filesystem::path& taken : {folder_.recipe(), folder_.weights(), folder_.checkpoints()}) {
+    require<ConfigError>(!std::filesystem::exists(taken), folder_.path.string(),
+                         "holds a run already ({}): resume it, or choose another folder", taken.filename().string());
+  }
   tokenizers_ = make_tokenizers(recipe_);
   build_model();
-  ModelDescription description{recipe_.model};
-  save_tokenizers(folder_, tokenizers_, description);
-  save_description(folder_, description);
   store_.initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
   if (keeps_average()) {
     backend_.copy(store_.masters(), moving_average_.view());
   }
+  NewEntries entries(folder_.path);
+  ModelDescription description{recipe_.model};
+  save_tokenizers(folder_, tokenizers_, description);
+  save_description(folder_, description);
   metrics_.emplace(folder_.metrics(), 0);
   save();
   // Last: its presence says that there is something to resume.
   write_file(folder_.recipe(), show_recipe(recipe_));
+  entries.keep();
 }
 
 void Trainer::resume() {
   require<ConfigError>(std::filesystem::exists(folder_.recipe()), folder_.path.string(),
                        "holds no run to resume: there is no recipe.toml");
   const Recipe before = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
-  Recipe wanted = recipe_;
-  wanted.model.source_vocabulary = before.model.source_vocabulary;
-  wanted.model.target_vocabulary = before.model.target_vocabulary;
-  require<ConfigError>(without_limits(before) == without_limits(wanted), folder_.recipe().string(),
-                       "differs from the recipe given: only limits, patience and what is kept may change");
-  const std::optional<int64_t> latest = checkpoints_.latest();
-  require<FormatError>(latest.has_value(), folder_.checkpoints().string(), "holds no checkpoint to resume from");
-  tokenizers_ = load_tokenizers(folder_, load_description(folder_));
+  require_same_run(folder_, before, recipe_);
+  const std::optional<int64_t> newest = checkpoints_.newest_whole();
+  require<FormatError>(newest.has_value(), folder_.checkpoints().string(), "holds no checkpoint to resume from");
+  const ModelDescription description = load_description(folder_);
+  require_same_model(folder_, before, description);
+  tokenizers_ = load_tokenizers(folder_, description);
   build_model();
-  state_ = checkpoints_.load(*latest, tensors());
+  state_ = checkpoints_.load(*newest, tensors());
   store_.refresh(backend_);
+  require<ConfigError>(state_.position.stream == batches_->position().stream, "data.train_source",
+                       "the text is not the one that the run in {} began with", folder_.path.string());
   batches_->seek(state_.position);
+  // An unbroken run would not have validated there.
+  std::erase_if(state_.candidates, [](const Candidate& candidate) { return !candidate.on_schedule; });
+  saved_candidates_ = state_.candidates.size();
   metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
   saved_at_ = state_.update;
   validated_at_ = state_.candidates.empty() ? -1 : state_.candidates.back().update;
   epochs_at_validation_ = state_.sentences / corpus_->size();
+  write_file(folder_.recipe(), show_recipe(recipe_));
   observer_.on_message(fmt::format("resuming after update {}", state_.update));
+}
+
+// The run's own folder, or the nearest above that is there: where people have room.
+std::filesystem::path Trainer::spill_folder() const {
+  std::filesystem::path folder = std::filesystem::absolute(folder_.path);
+  while (!std::filesystem::exists(folder) && folder.has_relative_path()) {
+    folder = folder.parent_path();
+  }
+  return folder;
 }
 
 void Trainer::build_model() {
@@ -149,9 +146,11 @@ void Trainer::build_model() {
   recipe_.model.validate();
   require<ConfigError>(backend_.supports(storage_), "training.precision", "{} is not supported by the {} backend",
                        name_of(storage_), backend_.name());
-  corpus_.emplace(read_training_corpus(recipe_, tokenizers_, backend_.threads()));
+  corpus_.emplace(read_training_corpus(recipe_, tokenizers_, backend_.threads(), spill_folder()));
   observer_.on_message("training text: " + corpus_->report().text());
   validation_ = read_validation_text(recipe_);
+  require<ConfigError>(recipe_.data.validation_source.empty() || !validation_.source.empty(), "data.validation_source",
+                       "holds no lines");
   const SentenceMarks marks = marks_of(tokenizers_);
   batches_.emplace(corpus_->size(), pair_lengths(*corpus_, marks), recipe_.data.batches,
                    static_cast<uint64_t>(recipe_.training.seed), corpus_->fingerprint());
@@ -261,9 +260,13 @@ void Trainer::update() {
     loss += losses.total_smoothed();
     likelihood += losses.total_negative_log_likelihood();
   }
+  loss /= static_cast<double>(tokens);
+  if (!std::isfinite(loss)) {
+    stop_for_numbers(fmt::format("the loss is {}", loss), sentences);
+  }
   optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
-  if (!std::isfinite(loss) || !std::isfinite(optimizer_->gradient_norm())) {
-    stop_for_numbers(loss / static_cast<double>(tokens), sentences);
+  if (!std::isfinite(optimizer_->gradient_norm())) {
+    stop_for_numbers(fmt::format("the gradients' norm is {}", optimizer_->gradient_norm()), sentences);
   }
   if (keeps_average()) {
     // Young averages forget faster, so that they do not remember the initialization.
@@ -274,18 +277,20 @@ void Trainer::update() {
   ++state_.update;
   state_.sentences += static_cast<int64_t>(sentences.size());
   state_.position = batches_->position();
-  since_report_.loss += loss;
+  since_report_.loss += loss * static_cast<double>(tokens);
   since_report_.negative_log_likelihood += likelihood;
   since_report_.tokens += tokens;
   since_report_.seconds += now() - begin;
 }
 
-void Trainer::stop_for_numbers(double loss, std::span<const int64_t> sentences) {
-  // The optimizer left the weights as they were, and the state still names the batch to come.
+// The weights are still those from before the update, and the state still names the batch to come.
+void Trainer::stop_for_numbers(const std::string& what, std::span<const int64_t> sentences) {
   save();
+  const std::filesystem::path list = folder_.path / "failed-batch.txt";
+  write_file(list, list_origins(*corpus_, sentences));
   fail<NumericError>(fmt::format("update {}", state_.update + 1),
-                     "the loss is {} and the gradient's norm {}, with the lines {}; the state before it is in {}", loss,
-                     optimizer_->gradient_norm(), describe_origins(*corpus_, sentences),
+                     "{}; its lines are {} (all are in {}); the state before it is in {}", what,
+                     describe_origins(*corpus_, sentences), list.string(),
                      checkpoints_.weights(state_.update).parent_path().string());
 }
 
@@ -324,13 +329,17 @@ bool Trainer::validation_is_due() const {
 }
 
 void Trainer::validate_and_save() {
+  const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.sentences / corpus_->size();
   if (!validation_.source.empty()) {
     const ValidationScores scores = scores_of_validated_weights();
+    require<NumericError>(std::isfinite(scores.loss), fmt::format("validation after update {}", state_.update),
+                          "the loss is {}; what was saved before is in {}", scores.loss,
+                          folder_.checkpoints().string());
     const double value = recipe_.validation.best_by == BestBy::bleu ? *scores.bleu : -scores.loss;
     const bool best = std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < value; });
-    state_.candidates.push_back({state_.update, value});
+    state_.candidates.push_back({state_.update, value, on_schedule});
     json line{{"event", "validation"},
               {"update", state_.update},
               {"loss", scores.loss},
@@ -354,9 +363,10 @@ ValidationScores Trainer::scores_of_validated_weights() {
 }
 
 void Trainer::save() {
-  if (saved_at_ == state_.update && validated_at_ != state_.update) {
+  if (saved_at_ == state_.update && saved_candidates_ == state_.candidates.size()) {
     return;
   }
+  metrics_->sync();
   state_.seconds = started_ > 0.0 ? seconds() : 0.0;
   state_.metrics_bytes = metrics_->bytes();
   const TrainingTensors all = tensors();
@@ -364,6 +374,7 @@ void Trainer::save() {
   checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
                     store_);
   saved_at_ = state_.update;
+  saved_candidates_ = state_.candidates.size();
   const auto wanted = final_updates(recipe_.checkpoints, state_.candidates);
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }
@@ -373,7 +384,10 @@ TrainingTensors Trainer::tensors() const {
 }
 
 void Trainer::write_final_weights() {
-  std::vector<int64_t> updates = final_updates(recipe_.checkpoints, state_.candidates);
+  // A run that was resumed with another choice kept what it wanted before.
+  std::vector<Candidate> there = state_.candidates;
+  std::erase_if(there, [&](const Candidate& c) { return !std::filesystem::exists(checkpoints_.weights(c.update)); });
+  std::vector<int64_t> updates = final_updates(recipe_.checkpoints, there);
   if (updates.empty()) {
     updates = {state_.update};
   }

@@ -54,7 +54,7 @@ class Trainer {
   // Fresh: the folder must hold no run. Resume: it must hold one of the same recipe, except for its limits.
   Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, Start start, TrainingObserver& observer);
 
-  // Until a limit or the observer ends it. Leaves model.safetensors behind, unless stopped before the first checkpoint.
+  // Until a limit or the observer ends it. Leaves model.safetensors behind.
   EndReason run();
 
   int64_t parameters() const { return store_.elements(); }
@@ -69,11 +69,12 @@ class Trainer {
 
   void begin();
   void resume();
+  std::filesystem::path spill_folder() const;
   void build_model();
   void log_start();
   std::optional<EndReason> reason_to_end();
   void update();
-  [[noreturn]] void stop_for_numbers(double loss, std::span<const int64_t> sentences);
+  [[noreturn]] void stop_for_numbers(const std::string& what, std::span<const int64_t> sentences);
   void report_progress();
   bool validation_is_due() const;
   void validate_and_save();
@@ -107,6 +108,7 @@ class Trainer {
   std::optional<MetricsLog> metrics_;
   Totals since_report_;
   int64_t saved_at_ = -1;
+  size_t saved_candidates_ = 0;
   int64_t validated_at_ = -1;
   int64_t epochs_at_validation_ = 0;
   double started_ = 0.0;

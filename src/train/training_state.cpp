@@ -18,6 +18,8 @@ constexpr std::string_view kPrefix = "update-";
 constexpr const char* kStateFile = "state.json";
 constexpr const char* kTensorFile = "training.safetensors";
 constexpr const char* kWeightFile = "weights.safetensors";
+constexpr const char* kPartial = ".partial";
+constexpr std::string_view kFormat = "heed-training-state";
 constexpr int kVersion = 1;
 
 struct NamedView {
@@ -43,10 +45,10 @@ std::span<std::byte> bytes_of(const View& view) {
 json to_json(const TrainingState& state) {
   json candidates = json::array();
   for (const Candidate& candidate : state.candidates) {
-    candidates.push_back({candidate.update, candidate.value});
+    candidates.push_back({candidate.update, candidate.value, candidate.on_schedule});
   }
   const BatchPosition& p = state.position;
-  return {{"format", "heed-training-state"},
+  return {{"format", kFormat},
           {"version", kVersion},
           {"update", state.update},
           {"position", {{"stream", p.stream}, {"epoch", p.epoch}, {"pool", p.pool}, {"batch", p.batch}}},
@@ -58,6 +60,7 @@ json to_json(const TrainingState& state) {
 
 TrainingState from_json(const json& root, const std::string& where) {
   try {
+    require<FormatError>(root.at("format") == kFormat, where, "is no training state");
     require<FormatError>(root.at("version") == kVersion, where, "version {}, but this program reads {}",
                          root.at("version").dump(), kVersion);
     TrainingState state;
@@ -69,7 +72,8 @@ TrainingState from_json(const json& root, const std::string& where) {
     state.seconds = root.at("seconds").get<double>();
     state.metrics_bytes = root.at("metrics_bytes").get<int64_t>();
     for (const json& candidate : root.at("candidates")) {
-      state.candidates.push_back({candidate.at(0).get<int64_t>(), candidate.at(1).get<double>()});
+      state.candidates.push_back(
+          {candidate.at(0).get<int64_t>(), candidate.at(1).get<double>(), candidate.at(2).get<bool>()});
     }
     return state;
   } catch (const json::exception& error) {
@@ -84,19 +88,29 @@ fs::path Checkpoints::weights(int64_t update) const { return at(update) / kWeigh
 
 void Checkpoints::save(const TrainingState& state, const TrainingTensors& tensors,
                        const ParameterStore& validated) const {
-  const fs::path partial = folder_ / fmt::format("{}{:08}.partial", kPrefix, state.update);
+  const fs::path partial = at(state.update).concat(kPartial);
   fs::remove_all(partial);
-  fs::create_directories(partial);
-  save_weights(partial / kWeightFile, validated, {});
+  try {
+    write(partial, state, tensors, validated);
+    replace_folder(partial, at(state.update));
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+}
+
+void Checkpoints::write(const fs::path& folder, const TrainingState& state, const TrainingTensors& tensors,
+                        const ParameterStore& validated) const {
+  fs::create_directories(folder);
+  save_weights(folder / kWeightFile, validated, {});
   std::vector<TensorSource> sources;
   for (const NamedView& tensor : named(tensors)) {
     sources.push_back(
         tensor_source(tensor.name, stored_as(tensor.view.type()), {tensor.view.elements()}, bytes_of(tensor.view)));
   }
-  write_safetensors(partial / kTensorFile, sources, {});
-  write_file(partial / kStateFile, to_json(state).dump(2) + "\n");
-  fs::remove_all(at(state.update));
-  rename_synced(partial, at(state.update));
+  write_checked_safetensors(folder / kTensorFile, sources, {});
+  write_file(folder / kStateFile, to_json(state).dump(2) + "\n");
 }
 
 std::vector<int64_t> Checkpoints::updates() const {
@@ -116,9 +130,13 @@ std::vector<int64_t> Checkpoints::updates() const {
   return found;
 }
 
-std::optional<int64_t> Checkpoints::latest() const {
+bool Checkpoints::is_whole(int64_t update) const {
+  return fs::exists(at(update) / kStateFile) && fs::exists(at(update) / kTensorFile) && fs::exists(weights(update));
+}
+
+std::optional<int64_t> Checkpoints::newest_whole() const {
   std::vector<int64_t> whole = updates();
-  std::erase_if(whole, [&](int64_t update) { return !fs::exists(at(update) / kStateFile); });
+  std::erase_if(whole, [&](int64_t update) { return !is_whole(update); });
   return whole.empty() ? std::nullopt : std::optional(whole.back());
 }
 
@@ -128,6 +146,7 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
   require<FormatError>(root.is_object(), state_path.string(), "is not JSON");
   TrainingState state = from_json(root, state_path.string());
   const SafeTensors file(at(update) / kTensorFile);
+  verify_checksum(file);
   for (const NamedView& tensor : named(tensors)) {
     const StoredTensor& stored = file.at(tensor.name);
     const std::span<std::byte> to = bytes_of(tensor.view);
@@ -139,6 +158,11 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
 }
 
 void Checkpoints::prune(int64_t whole, const std::set<int64_t>& weights) const {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().extension() == kPartial) {
+      fs::remove_all(entry.path());
+    }
+  }
   const std::vector<int64_t> all = updates();
   for (size_t i = 0; i < all.size(); ++i) {
     if (static_cast<int64_t>(all.size() - i) <= whole) {
@@ -152,7 +176,5 @@ void Checkpoints::prune(int64_t whole, const std::set<int64_t>& weights) const {
     fs::remove(at(all[i]) / kTensorFile);
   }
 }
-
-void Checkpoints::remove_all() const { fs::remove_all(folder_); }
 
 }  // namespace heed

@@ -16,6 +16,7 @@ namespace heed {
 struct Candidate {
   int64_t update = 0;
   double value = 0.0;
+  bool on_schedule = true;  // false: validated only because the run ended there
 };
 
 struct TrainingState {
@@ -42,17 +43,20 @@ class Checkpoints {
 
   void save(const TrainingState& state, const TrainingTensors& tensors, const ParameterStore& validated) const;
   // The newest that can be resumed from.
-  std::optional<int64_t> latest() const;
+  std::optional<int64_t> newest_whole() const;
   // Fills the tensors. FormatError where they are not those of this model.
   TrainingState load(int64_t update, const TrainingTensors& tensors) const;
 
   std::filesystem::path weights(int64_t update) const;
-  // Of all others, the weights of `weights` are kept, and the whole of the newest `whole`.
+  // Of all others, the weights of `weights` are kept, and the whole of the newest `whole`. What a killed run left half
+  // written goes.
   void prune(int64_t whole, const std::set<int64_t>& weights) const;
-  void remove_all() const;
 
  private:
   std::filesystem::path at(int64_t update) const;
+  bool is_whole(int64_t update) const;
+  void write(const std::filesystem::path& folder, const TrainingState& state, const TrainingTensors& tensors,
+             const ParameterStore& validated) const;
   std::vector<int64_t> updates() const;  // in order
 
   std::filesystem::path folder_;

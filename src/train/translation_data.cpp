@@ -55,12 +55,6 @@ TokenizerPair make_tokenizers(const Recipe& recipe) {
   return {train_on(recipe, recipe.data.train_source), train_on(recipe, recipe.data.train_target)};
 }
 
-TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {
-  const std::shared_ptr<const Tokenizer> source = load_tokenizer(folder.path / description.source_tokenizer);
-  const bool shared = description.source_tokenizer == description.target_tokenizer;
-  return {source, shared ? source : load_tokenizer(folder.path / description.target_tokenizer)};
-}
-
 SentenceMarks marks_of(const TokenizerPair& tokenizers) {
   const SpecialTokens& target = tokenizers.target->special();
   require<ConfigError>(target.bos != kNoToken && target.eos != kNoToken && tokenizers.source->special().eos != kNoToken,
@@ -68,19 +62,23 @@ SentenceMarks marks_of(const TokenizerPair& tokenizers) {
   return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source->special().eos};
 }
 
-Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizers, int threads) {
+Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizers, int threads,
+                            const std::filesystem::path& folder) {
   const DataRecipe& data = recipe.data;
   ThreadPool pool(threads);
   return read_corpus({side_of(data.train_source, *tokenizers.source, data.longest),
                       side_of(data.train_target, *tokenizers.target, data.longest)},
-                     data.rules, pool, {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20});
+                     data.rules, pool,
+                     {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20, .folder = folder});
 }
 
 ValidationText read_validation_text(const Recipe& recipe) {
   ValidationText text{read_lines(paths_of(recipe.data.validation_source)),
                       read_lines(paths_of(recipe.data.validation_target))};
   require<FormatError>(text.source.size() == text.target.size(), "data.validation_source",
-                       "{} lines, but validation_target has {}", text.source.size(), text.target.size());
+                       "{} lines in {}, but {} in {}", text.source.size(),
+                       fmt::join(recipe.data.validation_source, ", "), text.target.size(),
+                       fmt::join(recipe.data.validation_target, ", "));
   return text;
 }
 

@@ -13,19 +13,16 @@
 
 namespace heed {
 
-struct TokenizerPair {
-  std::shared_ptr<const Tokenizer> source, target;  // one and the same where they are shared
-};
-
 // Loads the recipe's tokenizers, or trains them on its training files.
 TokenizerPair make_tokenizers(const Recipe& recipe);
-TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description);
 
 SentenceMarks marks_of(const TokenizerPair& tokenizers);
 
-Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizers, int threads);
+// What does not fit into memory goes into unnamed files in `folder`.
+Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizers, int threads,
+                            const std::filesystem::path& folder);
 
-// Lines of both sides, unfiltered, as they are scored against.
+// Lines of both sides as they are scored against: what the recipe says about training text does not apply.
 struct ValidationText {
   std::vector<std::string> source, target;
 };

@@ -1,22 +1,12 @@
 #include "train/validation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "eval/bleu.h"
 
 namespace heed {
 namespace {
-
-// The text up to as many tokens as the model takes, as text again.
-std::string cut_to_fit(const Tokenizer& tokenizer, const std::string& line, int64_t longest) {
-  std::vector<TokenId> tokens = tokenizer.encode(line);
-  if (static_cast<int64_t>(tokens.size()) < longest) {
-    return line;
-  }
-  // Decoding and encoding may give a few tokens more.
-  tokens.resize(static_cast<size_t>(std::max<int64_t>(1, longest * 3 / 4)));
-  return tokenizer.decode(tokens);
-}
 
 double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
   std::vector<std::string> sources, targets;
@@ -28,8 +18,8 @@ double loss_per_token(const TextTranslator& translator, const ValidationText& te
   }
   double sum = 0.0;
   int64_t tokens = 0;
-  const auto name = [](size_t) { return std::string("validation text"); };
-  for (const LineScore& score : score_lines(translator, sources, targets, {name, name})) {
+  const auto name = [](size_t i) { return fmt::format("validation pair {}", i + 1); };
+  for (const LineScore& score : score_lines(translator, sources, targets, {name, name}, Overlong::cut)) {
     sum -= score.log_probability;
     tokens += score.tokens;
   }
@@ -40,9 +30,9 @@ double bleu_of(const TextTranslator& translator, const ValidationText& text, con
   const size_t count =
       recipe.sentences == 0 ? text.source.size() : std::min(text.source.size(), static_cast<size_t>(recipe.sentences));
   const std::span<const std::string> sources(text.source.data(), count);
-  const auto found =
-      translate_lines(translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty},
-                      [](size_t i) { return fmt::format("validation line {}", i + 1); });
+  const auto found = translate_lines(
+      translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty},
+      [](size_t i) { return fmt::format("validation line {}", i + 1); }, Overlong::cut);
   std::vector<std::string> hypotheses;
   std::ranges::transform(found, std::back_inserter(hypotheses), [](const auto& best) { return best.front().text; });
   const std::vector<std::vector<std::string>> references{
@@ -54,19 +44,10 @@ double bleu_of(const TextTranslator& translator, const ValidationText& text, con
 
 ValidationScores validate(const TextTranslator& translator, const ValidationText& text,
                           const ValidationRecipe& recipe) {
-  const int64_t longest = translator.translation.config.longest;
-  ValidationText fitting = text;
-  for (size_t i = 0; i < text.source.size(); ++i) {
-    fitting.source[i] = cut_to_fit(translator.source, text.source[i], longest);
+  ValidationScores scores{.loss = loss_per_token(translator, text), .bleu = std::nullopt};
+  if (recipe.bleu && std::isfinite(scores.loss)) {
+    scores.bleu = bleu_of(translator, text, recipe);
   }
-  ValidationScores scores;
-  if (recipe.bleu) {
-    scores.bleu = bleu_of(translator, fitting, recipe);
-  }
-  for (std::string& target : fitting.target) {
-    target = cut_to_fit(translator.target, target, longest);
-  }
-  scores.loss = loss_per_token(translator, fitting);
   return scores;
 }
 

@@ -16,7 +16,8 @@ struct ValidationScores {
   std::optional<double> bleu;
 };
 
-// Sides longer than the model takes are cut. Pairs with an empty side count for BLEU alone.
+// Sides longer than the model takes are cut. Pairs with an empty side count for BLEU alone. Where the loss is no number,
+// nothing is translated.
 ValidationScores validate(const TextTranslator& translator, const ValidationText& text, const ValidationRecipe& recipe);
 
 }  // namespace heed

@@ -181,10 +181,10 @@ TEST_F(Optimizing, RefusesSettingsOutsideTheirRange) {
   const auto refuse = [&](const OptimizerConfig& config, const std::vector<std::string>& parts) {
     expect_error<ConfigError>([&] { Optimizer(*backend, store_, config); }, parts);
   };
-  refuse({.beta1 = 1.0}, {"optimizer: ", "betas 1 and 0.999", "below 1"});
-  refuse({.beta2 = -0.1}, {"betas 0.9 and -0.1"});
+  refuse({.beta1 = 1.0}, {"optimizer: ", "beta1 is 1 and beta2 0.999", "below 1"});
+  refuse({.beta2 = -0.1}, {"beta1 is 0.9 and beta2 -0.1"});
   refuse({.epsilon = 0.0}, {"epsilon is 0", "above 0"});
-  refuse({.max_norm = -1.0}, {"max_norm -1"});
+  refuse({.max_norm = -1.0}, {"clip is -1"});
   refuse({.weight_decay = -0.5}, {"weight_decay -0.5"});
   refuse({.epsilon = std::nan("")}, {"epsilon is nan"});
 }

@@ -88,16 +88,16 @@ TEST_F(CheckpointFolder, GivesBackWhatWasSaved) {
 }
 
 TEST_F(CheckpointFolder, TheLatestIsTheNewestThatIsWhole) {
-  EXPECT_EQ(checkpoints_.latest(), std::nullopt);
+  EXPECT_EQ(checkpoints_.newest_whole(), std::nullopt);
   save(9);
   save(10);
   save(100'000'000);  // more digits than names are padded to
-  EXPECT_EQ(checkpoints_.latest(), 100'000'000);
+  EXPECT_EQ(checkpoints_.newest_whole(), 100'000'000);
   fs::remove(state_of(100'000'000));
-  EXPECT_EQ(checkpoints_.latest(), 10);
+  EXPECT_EQ(checkpoints_.newest_whole(), 10);
   fs::create_directories(folder_ / "checkpoints" / "update-00000011.partial");
   fs::create_directories(folder_ / "checkpoints" / "update-notes");
-  EXPECT_EQ(checkpoints_.latest(), 10);
+  EXPECT_EQ(checkpoints_.newest_whole(), 10);
 }
 
 TEST_F(CheckpointFolder, PruningKeepsTheNewestAndTheWeightsAskedFor) {

@@ -1,0 +1,27 @@
+// A checksum of tensors' bytes, to notice files that were damaged or edited; fast enough to be taken at every load. It does
+// not withstand an attacker.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace heed {
+
+// docs/formats.md has the formula.
+class Checksum {
+ public:
+  void add(std::span<const std::byte> tensor);
+  std::string text() const;  // 16 hexadecimal digits
+
+ private:
+  static constexpr size_t kLanes = 8;
+  static constexpr size_t kBlock = kLanes * sizeof(uint64_t);
+  void add_block(const std::byte* block);
+
+  std::array<uint64_t, kLanes> lanes_{};
+};
+
+}  // namespace heed

@@ -1,0 +1,77 @@
+#include "train/run_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+namespace heed {
+namespace {
+
+// What may change when a run is resumed: when it ends, what is said about it, and what is kept.
+constexpr std::array kMayChange{
+    std::string_view("training.epochs"),     std::string_view("training.updates"),
+    std::string_view("training.minutes"),    std::string_view("training.log_every"),
+    std::string_view("validation.patience"), std::string_view("checkpoints.keep"),
+    std::string_view("checkpoints.average"), std::string_view("checkpoints.final"),
+};
+
+std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  std::error_code none;
+  std::set<std::filesystem::path> entries;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder, none)) {
+    entries.insert(entry.path());
+  }
+  return entries;
+}
+
+}  // namespace
+
+NewEntries::NewEntries(const std::filesystem::path& folder)
+    : folder_(folder), made_(std::filesystem::create_directories(folder)), before_(entries_of(folder)) {}
+
+NewEntries::~NewEntries() {
+  if (kept_) {
+    return;
+  }
+  std::error_code ignored;
+  for (const std::filesystem::path& entry : entries_of(folder_)) {
+    if (!before_.contains(entry)) {
+      std::filesystem::remove_all(entry, ignored);
+    }
+  }
+  if (made_) {
+    std::filesystem::remove(folder_, ignored);
+  }
+}
+
+void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now) {
+  now.model.source_vocabulary = before.model.source_vocabulary;
+  now.model.target_vocabulary = before.model.target_vocabulary;
+  for (const RecipeDifference& difference : differences(before, now)) {
+    require<ConfigError>(std::ranges::count(kMayChange, difference.key) > 0, folder.recipe().string(),
+                         "{} was {} and is {} now; a run that is resumed may change its limits, training.log_every, "
+                         "validation.patience and which checkpoints are kept",
+                         difference.key, difference.before, difference.now);
+  }
+}
+
+void require_same_model(const ModelFolder& folder, const Recipe& recipe, const ModelDescription& description) {
+  Recipe described = recipe;
+  described.model = description.config;
+  const std::vector<RecipeDifference> found = differences(recipe, described);
+  if (!found.empty()) {
+    fail<FormatError>(folder.config().string(), "{} is {}, but the run's recipe.toml says {}: put the right one back",
+                      found.front().key, found.front().now, found.front().before);
+  }
+}
+
+void save_tokenizers(const ModelFolder& folder, const TokenizerPair& tokenizers, ModelDescription& description) {
+  if (tokenizers.source == tokenizers.target) {
+    description.source_tokenizer = description.target_tokenizer = "shared.tokenizer";
+  } else {
+    save_tokenizer(*tokenizers.target, folder.path / description.target_tokenizer);
+  }
+  save_tokenizer(*tokenizers.source, folder.path / description.source_tokenizer);
+}
+
+}  // namespace heed

@@ -18,7 +18,8 @@ struct TokenizerTrainingOptions {
   int64_t vocabulary = 0;             // at most; 0: as many as there are (word, char and byte)
   std::string normalization = "nfc";  // none, nfc or nfkc, and " lowercase" behind it
   std::vector<std::string> user_symbols;
-  int64_t minimum_count = 0;  // 0: the kind's default, as for coverage
+  int64_t minimum_count = 0;         // 0: the kind's default, as for coverage
+  int64_t sample_lines = 5'000'000;  // that bpe and unigram learn from
   double coverage = 0.0;
   std::string pad = "<pad>", unk = "<unk>", bos = "<s>", eos = "</s>", sep = "<sep>";
 };

@@ -34,6 +34,7 @@ TokenizerSummary train_tokenizer(const TokenizerTrainingOptions& options, const 
       .special = {.pad = options.pad, .unk = options.unk, .bos = options.bos, .eos = options.eos, .sep = options.sep},
       .user_symbols = options.user_symbols,
       .minimum_count = options.minimum_count,
+      .sample_lines = options.sample_lines,
       .coverage = options.coverage,
   };
   LinesOfFiles lines({options.inputs.begin(), options.inputs.end()});

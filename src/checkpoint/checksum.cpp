@@ -10,7 +10,9 @@
 namespace heed {
 namespace {
 
-constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
+// Odd, with bits all over.
+constexpr uint64_t kOfWords = 0x9e3779b97f4a7c15ULL;
+constexpr uint64_t kOfSums = 0xc2b2ae3d27d4eb4fULL;
 
 }  // namespace
 
@@ -18,7 +20,7 @@ void Checksum::add_block(const std::byte* block) {
   for (size_t lane = 0; lane < kLanes; ++lane) {
     uint64_t word = 0;
     std::memcpy(&word, block + lane * sizeof word, sizeof word);
-    lanes_[lane] = std::rotl(lanes_[lane] ^ word, 29) * kMultiplier;
+    lanes_[lane] = std::rotl(lanes_[lane] + word * kOfWords, 31) * kOfSums;
   }
 }
 
@@ -31,7 +33,7 @@ void Checksum::add(std::span<const std::byte> tensor) {
   std::array<std::byte, kBlock> rest{};
   std::memcpy(rest.data(), tensor.data() + done, tensor.size() - done);
   add_block(rest.data());
-  lanes_[0] ^= mix_bits(tensor.size());
+  lanes_[0] ^= mix_bits(tensor.size() + 1);
 }
 
 std::string Checksum::text() const {

@@ -148,6 +148,16 @@ void add_checksum(json& tokenizers, const char* name, const std::filesystem::pat
   }
 }
 
+// Weights of the same shapes may belong to another model, of other heads, say.
+void require_mark(const std::filesystem::path& weights, const ModelFolder& folder, const ModelConfig& config) {
+  const SafeTensors file(weights);
+  for (const auto& [key, expected] : mark_of(config)) {
+    const auto found = file.metadata().find(key);
+    require<FormatError>(found == file.metadata().end() || found->second == expected, folder.config().string(),
+                         "its model is not the one whose weights {} holds: put the right one back", weights.string());
+  }
+}
+
 // A layer has more tensors than this. What the file cannot hold is refused before it is laid out.
 constexpr int64_t kLeastTensorsPerLayer = 4;
 
@@ -180,6 +190,11 @@ ModelDescription load_description(const ModelFolder& folder) {
   return parse_description(read_file(folder.config()), folder.config().string());
 }
 
+Metadata mark_of(const ModelConfig& config) {
+  ModelConfig copy = config;
+  return {{"model", checksum_of(to_json(model_settings(copy)).dump())}};
+}
+
 TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {
   const ModelConfig& config = description.config;
   const auto source = TokenizerOfModel{folder.path / description.source_tokenizer, "source", config.source_vocabulary,
@@ -203,6 +218,7 @@ StoredTranslator::StoredTranslator(const ModelFolder& folder, Backend& backend, 
   tokenizers_ = load_tokenizers(folder, description_);
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
   require_enough_tensors(file, config);
+  require_mark(file, folder, config);
   model_.emplace(Scope(store_), config);
   check_weights(file, store_);
   store_.allocate(backend, storage, ParameterStore::Gradients::none);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/safetensors.h"
 #include "models/config.h"
 #include "models/models.h"
 #include "text/tokenizer.h"
@@ -33,6 +34,9 @@ struct ModelFolder {
 void save_description(const ModelFolder& folder, const ModelDescription& description);
 // IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
+
+// Of what the model is, for its weights to be known by: {"model", checksum of its settings}.
+Metadata mark_of(const ModelConfig& config);
 
 struct TokenizerPair {
   std::shared_ptr<const Tokenizer> source, target;  // one and the same where they are shared

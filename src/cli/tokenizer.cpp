@@ -60,6 +60,8 @@ void add_training(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--min-count", training.minimum_count,
                       "of a word (2 if not given), a character (1) or a pair that wordpiece joins (2)");
+  command->add_option("--sample-lines", training.sample_lines, "lines that bpe and unigram learn from, drawn evenly")
+      ->capture_default_str();
   command->add_option("--coverage", training.coverage, "of characters by the vocabulary (0.9995; char: 1)");
   command->add_option("--pad", training.pad, "text of the token")->capture_default_str();
   command->add_option("--unk", training.unk, "text of the token")->capture_default_str();

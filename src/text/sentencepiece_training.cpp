@@ -2,7 +2,10 @@
 
 #include <sentencepiece_trainer.h>
 
+#include <random>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/errors.h"
 #include "text/sentencepiece_tokenizer.h"
@@ -14,19 +17,34 @@ namespace {
 constexpr int kThreads = 4;
 constexpr double kCoverage = 0.9995;
 
+// At most `most` lines, each with the same chance (Vitter's algorithm R); the same ones every time.
+std::vector<std::string> sample(const LineSource& source, size_t most) {
+  std::vector<std::string> lines;
+  std::mt19937_64 random(1);
+  size_t read = 0;
+  for (std::string line; source(line); ++read) {
+    if (lines.size() < most) {
+      lines.push_back(std::move(line));
+    } else if (const size_t place = random() % (read + 1); place < most) {
+      lines[place] = std::move(line);
+    }
+  }
+  return lines;
+}
+
+// Gives its lines away one by one: SentencePiece has a copy of each.
 class Lines final : public sentencepiece::SentenceIterator {
  public:
-  explicit Lines(const LineSource& source) : source_(source) { Lines::Next(); }
+  explicit Lines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
 
-  bool done() const override { return done_; }
-  void Next() override { done_ = !source_(line_); }
-  const std::string& value() const override { return line_; }
+  bool done() const override { return next_ == lines_.size(); }
+  void Next() override { lines_[next_++] = {}; }
+  const std::string& value() const override { return lines_[next_]; }
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
-  const LineSource& source_;
-  std::string line_;
-  bool done_ = false;
+  std::vector<std::string> lines_;
+  size_t next_ = 0;
 };
 
 // SentencePiece reads lists as comma-separated values in quotes.
@@ -90,7 +108,9 @@ std::string train_sentencepiece(const TokenizerTraining& training, const LineSou
                          "user symbol", "'{}' holds a space or tab, which {} keeps for itself", symbol,
                          name_of(training.kind));
   }
-  Lines source(lines);
+  require<ConfigError>(training.sample_lines >= 1, "tokenizer", "sample_lines is {}, expected at least 1",
+                       training.sample_lines);
+  Lines source(sample(lines, static_cast<size_t>(training.sample_lines)));
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options_of(training), &source, &model);
   require<ConfigError>(status.ok(), fmt::format("training of {}", name_of(training.kind)), "{}",

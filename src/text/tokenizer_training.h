@@ -27,7 +27,8 @@ struct TokenizerTraining {
   SpecialTexts special;
   std::vector<std::string> user_symbols;  // one token each, wherever they stand in the text
   int64_t minimum_count = 0;              // of a word (2 when it is 0), a character (1) or a wordpiece's pair (2)
-  double coverage = 0.0;  // of all characters by those in the vocabulary: 0.9995 when it is 0, of char 1
+  int64_t sample_lines = 5'000'000;  // of bpe and unigram, which hold them in memory: drawn evenly where there are more
+  double coverage = 0.0;             // of all characters by those in the vocabulary: 0.9995 when it is 0, of char 1
 };
 
 // Gives the next line, without its end, or returns false when there is none.

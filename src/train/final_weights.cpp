@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "checkpoint/model_directory.h"
 #include "checkpoint/weights.h"
 #include "models/models.h"
 
@@ -52,7 +53,9 @@ void write_average(Backend& backend, const ModelConfig& config, const Checkpoint
     made_of += fmt::format("{}{}", made_of.empty() ? "" : ",", updates[i]);
   }
   backend.copy(mean.view(), weights.masters());
-  save_weights(path, weights, {{"updates", made_of}});
+  Metadata metadata = mark_of(config);
+  metadata["updates"] = made_of;
+  save_weights(path, weights, metadata);
 }
 
 }  // namespace heed

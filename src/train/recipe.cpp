@@ -43,9 +43,10 @@ SettingTable tokenizer_settings(TokenizerRecipe& tokenizer) {
                                   {"char", TokenizerKind::character},
                                   {"byte", TokenizerKind::byte}}),
            setting("vocabulary", tokenizer.vocabulary), setting("normalization", tokenizer.normalization),
-           setting("shared", tokenizer.shared), setting("minimum_count", tokenizer.minimum_count),
-           setting("coverage", tokenizer.coverage), setting("user_symbols", tokenizer.user_symbols),
-           setting("source", tokenizer.source), setting("target", tokenizer.target)}};
+           setting("shared", tokenizer.shared), setting("sample_lines", tokenizer.sample_lines),
+           setting("minimum_count", tokenizer.minimum_count), setting("coverage", tokenizer.coverage),
+           setting("user_symbols", tokenizer.user_symbols), setting("source", tokenizer.source),
+           setting("target", tokenizer.target)}};
 }
 
 SettingTable optimizer_settings(OptimizerConfig& optimizer) {
@@ -183,6 +184,7 @@ void Recipe::validate() const {
   check_data(data);
   parse_normalization(tokenizer.normalization);
   check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
+  check_at_least("tokenizer.sample_lines", tokenizer.sample_lines, 1);
   check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
   check(model.tying != Tying::all || tokenizer.shared || !tokenizer.source.empty(),
         "model.tie is \"all\", which needs tokenizer.shared");

@@ -27,7 +27,8 @@ struct TokenizerRecipe {
   TokenizerKind kind = TokenizerKind::bpe;
   int64_t vocabulary = 8000;  // at most
   std::string normalization = "nfc";
-  bool shared = true;  // one for both languages
+  bool shared = true;                // one for both languages
+  int64_t sample_lines = 5'000'000;  // that bpe and unigram learn from
   int64_t minimum_count = 0;
   double coverage = 0.0;
   std::vector<std::string> user_symbols;

@@ -29,6 +29,7 @@ std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, const std::vecto
                           .special = {},
                           .user_symbols = tokenizer.user_symbols,
                           .minimum_count = tokenizer.minimum_count,
+                          .sample_lines = tokenizer.sample_lines,
                           .coverage = tokenizer.coverage},
                          [&](std::string& line) { return lines.next(line); });
 }

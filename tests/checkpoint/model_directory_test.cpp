@@ -44,7 +44,7 @@ class ModelDirectory : public testing::Test {
     const Seq2Seq model(Scope(store), description_.config);
     store.allocate(*backend_, DType::f32, ParameterStore::Gradients::none);
     store.initialize(*backend_, 1);
-    save_weights(folder_.weights(), store, {});
+    save_weights(folder_.weights(), store, mark_of(description_.config));
   }
 
   // Changes config.json and says how it is then refused.
@@ -133,6 +133,11 @@ TEST_F(ModelDirectory, AnEditedConfigIsRefusedWithItsKey) {
               HasSubstr("same folder"));
   EXPECT_THAT(refusal_after([](json& root) { root["version"] = 9; }), HasSubstr("version 9"));
   EXPECT_THAT(refusal_after(set("architecture", "causal-lm")), HasSubstr("seq2seq"));
+}
+
+TEST_F(ModelDirectory, AnotherModelOfTheSameShapesIsRefused) {
+  EXPECT_THAT(refusal_after([](json& root) { root["model"]["heads"] = 4; }),
+              AllOf(HasSubstr("config.json"), HasSubstr("is not the one whose weights")));
 }
 
 TEST_F(ModelDirectory, SizesThatNobodyMeantAreRefusedBeforeMemoryIsGivenOut) {

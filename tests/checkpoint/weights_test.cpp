@@ -95,6 +95,36 @@ TEST(Weights, WhatIsRefusedIsNotLoadedInPart) {
   EXPECT_EQ(model.values("weight"), before);
 }
 
+TEST(Weights, AnyChangedByteIsNoticed) {
+  const auto path = saved();
+  const std::string whole = read_file(path);
+  const size_t data = whole.size() - 18 * sizeof(float);
+  for (const size_t place : {data, data + 33, whole.size() - 1}) {
+    std::string edited = whole;
+    edited[place] = static_cast<char>(edited[place] ^ 1);
+    write_file(path, edited);
+    Model model;
+    try {
+      load_weights(path, *model.backend, model.store);
+      ADD_FAILURE() << "byte " << place << " went unnoticed";
+    } catch (const FormatError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("model.safetensors"), HasSubstr("was damaged or edited")));
+    }
+  }
+}
+
+TEST(Weights, FilesOfOthersHaveNoChecksum) {
+  Model model;
+  const auto path = folder() / "model.safetensors";
+  const std::vector<float> matrix(15, 2.0F), bias(3, 1.0F);
+  write_safetensors(path,
+                    std::vector{tensor_source("weight", StoredType::f32, {3, 5}, std::as_bytes(std::span(matrix))),
+                                tensor_source("bias", StoredType::f32, {3}, std::as_bytes(std::span(bias)))},
+                    {});
+  load_weights(path, *model.backend, model.store);
+  EXPECT_EQ(model.values("weight"), matrix);
+}
+
 TEST(Weights, OtherElementsAreRefused) {
   const std::vector<std::byte> bytes(15 * 2), bias(3 * 4);
   const std::vector<TensorSource> tensors{tensor_source("weight", StoredType::bf16, {3, 5}, bytes),

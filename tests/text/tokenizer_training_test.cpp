@@ -19,6 +19,18 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer) {
   return pieces;
 }
 
+TEST(SentencePieceSample, LearnsFromAsManyLinesAsItIsTold) {
+  std::vector<std::string> many(3000, "abababab");
+  many.resize(6000, "cdcdcdcd");
+  const auto pieces = [&](int64_t lines) {
+    return train_tokenizer({.kind = TokenizerKind::bpe, .vocabulary = 280, .sample_lines = lines}, lines_of(many));
+  };
+  // One line has either the letters a and b or c and d; two hundred have both.
+  EXPECT_NE(pieces(1)->find("ab").has_value(), pieces(1)->find("cd").has_value());
+  EXPECT_TRUE(pieces(200)->find("ab") && pieces(200)->find("cd"));
+  EXPECT_EQ(pieces(200)->serialize(), pieces(200)->serialize());
+}
+
 TEST(Normalization, IsWhatItsNameSays) {
   EXPECT_EQ(normalize("e\u0301 ﬁ É", {NormalForm::none}), "e\u0301 ﬁ É");
   EXPECT_EQ(normalize("e\u0301 ﬁ É", {NormalForm::nfc}), "é ﬁ É");

@@ -57,6 +57,7 @@ function(heed_folder folder)
   if(folder STREQUAL "api")
     # The API hides what it stands on: whoever links it sees include/ alone.
     target_include_directories(${target} PUBLIC ${public} PRIVATE "${internal}")
+    target_compile_features(${target} PUBLIC cxx_std_20)
     target_link_libraries(${target} PRIVATE ${links})
   else()
     target_include_directories(${target} PUBLIC "${internal}")

@@ -18,8 +18,7 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/include/heed")
   endforeach()
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/heed" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(EXPORT heed NAMESPACE heed:: FILE heedTargets.cmake DESTINATION "${package}")
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/heedConfig.cmake" "${PROJECT_BINARY_DIR}/heedConfig.cmake" COPYONLY)
   write_basic_package_version_file("${PROJECT_BINARY_DIR}/heedConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-  install(FILES "${PROJECT_BINARY_DIR}/heedConfig.cmake" "${PROJECT_BINARY_DIR}/heedConfigVersion.cmake"
-    DESTINATION "${package}")
+  install(FILES "${PROJECT_SOURCE_DIR}/cmake/heedConfig.cmake" "${PROJECT_SOURCE_DIR}/cmake/HeedDependencies.cmake"
+    "${PROJECT_BINARY_DIR}/heedConfigVersion.cmake" DESTINATION "${package}")
 endif()

@@ -44,7 +44,7 @@ function(heed_test_program folder target label timeout)
     PROPERTIES TIMEOUT ${timeout} LABELS "${label}")
 endfunction()
 
-# Include roots: src/, include/ and tests/ (for tests/support/); HEED_SOURCE_DIR is the repository's root.
+# Include roots: src/, include/ and tests/ (for helpers of another folder); HEED_SOURCE_DIR is the repository's root.
 function(heed_use_test_settings target)
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
@@ -56,8 +56,8 @@ endfunction()
 
 # heed_script_test(<name> <script> [LABEL <label>] [TIMEOUT <seconds>] [PROCESSORS <n>] [ARGS <argument>...])
 #
-# Runs a .py or .sh file. It finds the built programs through HEED_BINARY, HEED_MAKE_MODEL and HEED_PARITY_DRIVER, and the repository
-# through HEED_SOURCE_DIR; exit status 77 means skipped.
+# Runs a .py or .sh file. It finds the built programs through HEED_BINARY, HEED_MAKE_MODEL and HEED_PARITY_DRIVER, and
+# the repository through HEED_SOURCE_DIR; exit status 77 means skipped.
 function(heed_script_test name script)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "LABEL;TIMEOUT;PROCESSORS" "ARGS")
   if(script MATCHES "\\.py$")

@@ -1,7 +1,3 @@
-include(CMakeFindDependencyMacro)
-find_dependency(Threads)
-find_dependency(fmt)
-find_dependency(hwy)
-find_dependency(nlohmann_json)
-find_dependency(tomlplusplus)
+# find_package(heed): the target heed::api, its headers <heed/...>, and all that it links.
+include("${CMAKE_CURRENT_LIST_DIR}/HeedDependencies.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/heedTargets.cmake")

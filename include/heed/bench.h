@@ -9,7 +9,7 @@ namespace heed {
 
 struct TrainBenchOptions {
   std::string shape = "base";      // see train_bench_shapes()
-  std::string precision = "auto";  // f32, bf16, or what the machine runs fastest
+  std::string precision = "auto";  // f32, bf16 or auto: bf16, as in training
   int threads = 0;                 // 0: one per processor
   int warmup_steps = 2;
   int steps = 0;  // timed; 0: as many as fit in about ten seconds, at least five
@@ -30,8 +30,7 @@ struct TrainBenchReport {
   double step_seconds = 0.0;  // median
   double target_tokens_per_second = 0.0;
   double model_flops_per_second = 0.0;
-  double roofline_flops_per_second =
-      0.0;  // FLOP-weighted harmonic mean of the best product of each of the step's shapes
+  double roofline_flops_per_second = 0.0;  // harmonic mean, by FLOPs, of the best product of each of the step's shapes
   double peak_product_flops_per_second = 0.0;  // of the best of them
   double memory_bytes_per_second = 0.0;        // a large copy's
   double share = 0.0;                          // model / roofline

@@ -137,9 +137,9 @@ DType storage_of(const std::string& precision) {
   if (precision == "f32") {
     return DType::f32;
   }
-  // bf16 is at least as fast as f32 wherever it runs: at worst its products take the f32 rate, on half the bytes.
-  require<ConfigError>(precision == "bf16" || precision == "auto", "precision",
-                       "'{}' is not one of f32, bf16, auto (int8 and int4 are for inference)", precision);
+  // bf16 products are f32 ones, of widened operands, where the processor's own instruction for them is slower.
+  require<ConfigError>(precision == "bf16" || precision == "auto", "precision", "'{}' is not one of f32, bf16, auto",
+                       precision);
   return DType::bf16;
 }
 

@@ -79,8 +79,8 @@ function(heed_target_name result folder)
   endif()
 endfunction()
 
-# Every folder's library on a floor up to `floor`, for tests and benchmarks. Of the floor itself only `folder`, what lies
-# in it, and what it lies in.
+# Every folder's library on a floor up to `floor`, for tests and benchmarks. Of the floor itself only `folder`, what
+# lies in it, and what it lies in.
 function(heed_targets_up_to result floor folder)
   get_property(folders GLOBAL PROPERTY heed_folders)
   string(REGEX REPLACE "/.*" "" top "${folder}")

@@ -1,7 +1,7 @@
 # Functions that tests/CMakeLists.txt registers tests with.
 #
-# Labels: `slow` and `threads` come from a C++ test file's name (*_slow_test.cpp, *_threads_test.cpp); `cli`, `parity` and
-# `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no build.
+# Labels: `slow` and `threads` come from a C++ test file's name (*_slow_test.cpp, *_threads_test.cpp); `cli`, `parity`
+# and `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no build.
 
 include(GoogleTest)
 
@@ -51,7 +51,7 @@ function(heed_use_test_settings target)
   # A test's own code is short-lived: it is built in three quarters of the time that -O2 takes.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${target} PRIVATE "HEED_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
-  target_link_libraries(${target} PRIVATE $<TARGET_NAME_IF_EXISTS:heed_test_support> heed_flags)
+  target_link_libraries(${target} PRIVATE heed_flags)
 endfunction()
 
 # heed_script_test(<name> <script> [LABEL <label>] [TIMEOUT <seconds>] [PROCESSORS <n>] [ARGS <argument>...])

@@ -1,13 +1,68 @@
 #include <gtest/gtest.h>
 
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <regex>
+
 #include "base/files.h"
 #include "train/recipe.h"
 
 namespace heed {
 namespace {
 
+namespace fs = std::filesystem;
+
+const fs::path kRoot = HEED_SOURCE_DIR;
+
+std::vector<std::string> split(const std::string& text, const std::string& separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t at = text.find(separator); at != std::string::npos; at = text.find(separator, begin)) {
+    parts.push_back(text.substr(begin, at - begin));
+    begin = at + separator.size();
+  }
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::vector<std::string> matches(const std::string& text, const char* pattern) {
+  const std::regex regex(pattern);
+  std::vector<std::string> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it) {
+    found.push_back(it->str(1));
+  }
+  return found;
+}
+
+std::optional<double> as_number(const std::string& text) {
+  double number = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+// The default column of a page: a row of several keys has one value for all, or one for each.
+std::map<std::string, std::string> documented_defaults(const std::string& page) {
+  std::map<std::string, std::string> defaults;
+  for (const std::string& line : split(page, "\n")) {
+    const std::vector<std::string> cells = split(line, " | ");
+    const std::vector<std::string> keys = matches(cells[0], "`([a-z]+\\.[a-z0-9_]+)`");
+    if (!line.starts_with("| `") || keys.empty() || cells.size() < 2) {
+      continue;
+    }
+    const std::string value = cells[1].ends_with(" |") ? cells[1].substr(0, cells[1].size() - 2) : cells[1];
+    const std::vector<std::string> values = split(value, ", ");
+    for (size_t i = 0; i < keys.size(); ++i) {
+      defaults[keys[i]] = values.size() == keys.size() ? values[i] : value;
+    }
+  }
+  return defaults;
+}
+
 TEST(RecipeDocs, NameEveryKey) {
-  const std::string page = read_file(std::filesystem::path(HEED_SOURCE_DIR) / "docs" / "recipes.md");
+  const std::string page = read_file(kRoot / "docs" / "recipes.md");
   Recipe recipe;
   for (const SettingTable& table : recipe_settings(recipe)) {
     EXPECT_NE(page.find("## [" + table.name + "]"), std::string::npos) << table.name;
@@ -18,8 +73,45 @@ TEST(RecipeDocs, NameEveryKey) {
   }
 }
 
+TEST(RecipeDocs, GiveTheDefaultOfEveryKey) {
+  const auto documented = documented_defaults(read_file(kRoot / "docs" / "recipes.md"));
+  Recipe recipe;
+  size_t keys = 0;
+  for (const SettingTable& table : recipe_settings(recipe)) {
+    for (const Setting& setting : table.settings) {
+      const std::string key = table.name + "." + setting.name, value = setting.show();
+      SCOPED_TRACE(key);
+      ++keys;
+      ASSERT_TRUE(documented.contains(key));
+      const std::string& said = documented.at(key);
+      if (const auto number = as_number(value)) {
+        EXPECT_EQ(as_number(said), number) << said;  // 5e-4 is 0.0005
+      } else {
+        EXPECT_EQ(said, value);
+      }
+    }
+  }
+  EXPECT_EQ(documented.size(), keys) << "the page has rows of keys that no recipe has";
+}
+
+TEST(RecipeDocs, PagesThatRecipesAndSourcesNameExist) {
+  size_t named = 0;
+  for (const char* folder : {"recipes", "src", "include"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (!entry.is_regular_file()) {
+        continue;
+      }
+      for (const std::string& page : matches(read_file(entry.path()), "(docs/[a-z_]+\\.md)")) {
+        ++named;
+        EXPECT_TRUE(fs::exists(kRoot / page)) << entry.path() << " names " << page;
+      }
+    }
+  }
+  EXPECT_GT(named, 0U);
+}
+
 TEST(RecipeDocs, EveryRecipeOfTheProjectIsValid) {
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(HEED_SOURCE_DIR) / "recipes")) {
+  for (const auto& entry : fs::directory_iterator(kRoot / "recipes")) {
     SCOPED_TRACE(entry.path());
     const Recipe recipe = parse_recipe(read_file(entry.path()), entry.path().string(), {});
     if (!recipe.data.train_source.empty()) {

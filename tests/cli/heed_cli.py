@@ -11,9 +11,19 @@ SOURCE = pathlib.Path(os.environ["HEED_SOURCE_DIR"])
 RECIPE = SOURCE / "recipes" / "tutorial-2x2.toml"
 
 
-def heed(*arguments, timeout=60):
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
-                          stdin=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C"})
+def run(*arguments, text="", timeout=120, **options):
+    """The program, with text or bytes as its standard input; what it writes is bytes."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([BINARY, *map(str, arguments)], timeout=timeout, env={**os.environ, "LC_ALL": "C"},
+                          input=text if isinstance(text, bytes) else text.encode(), **streams)
+
+
+def heed(*arguments, **options):
+    """The same; what it writes is text."""
+    result = run(*arguments, **options)
+    for stream in ("stdout", "stderr"):
+        setattr(result, stream, getattr(result, stream).decode("utf-8", "surrogateescape"))
+    return result
 
 
 class CliTest(unittest.TestCase):
@@ -38,12 +48,13 @@ class CliTest(unittest.TestCase):
                 lines.append(f"{key} = {value}")
         return self.file("recipe.toml", "\n".join(lines) + "\n")
 
-    def assert_refused(self, *arguments, mentions=()):
-        """One line on stderr, nothing on stdout, status 2, and the line holds all of `mentions`."""
-        result = heed(*arguments)
+    def assert_refused(self, *arguments, mentions=(), text="", stdout=""):
+        """Status 2, and one line on stderr that holds all of `mentions`. Nothing on stdout: what a command may have
+        written before it came to the error is passed as `stdout`, None for anything."""
+        result = heed(*arguments, text=text)
         context = f"heed {' '.join(map(str, arguments))}: status {result.returncode}, {result.stderr!r}"
         self.assertEqual(result.returncode, 2, context)
-        self.assertEqual(result.stdout, "", context)
+        self.assertEqual(result.stdout, result.stdout if stdout is None else stdout, context)
         self.assertEqual(result.stderr.count("\n"), 1, context)
         self.assertTrue(result.stderr.startswith("heed: "), context)
         self.assertTrue(result.stderr.endswith("\n"), context)

@@ -13,18 +13,11 @@ import tempfile
 import unittest
 
 import heed_cli
-from heed_cli import BINARY
+from heed_cli import BINARY, run
 
 MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
 LINES = ["Ein Hund läuft.", "Zwei Frauen lesen ein altes Buch im Park.", "", "Das Haus ist rot.", "   ",
          "Kinder spielen.", "Der Mann sieht, dass die Katze schläft."]
-
-
-def run(*arguments, text=""):
-    """The program with bytes or text on its standard input."""
-    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, timeout=120,
-                          input=text if isinstance(text, bytes) else text.encode(),
-                          env={**os.environ, "LC_ALL": "C"})
 
 
 class ModelTest(heed_cli.CliTest):
@@ -41,28 +34,21 @@ class ModelTest(heed_cli.CliTest):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         return result.stdout.decode()
 
-    def refused(self, *arguments, text="", mentions=()):
-        """One line on stderr, nothing on stdout, status 2, and the line holds all of `mentions`."""
-        result = run(*arguments, text=text)
-        error = result.stderr.decode()
-        context = f"{arguments}: status {result.returncode}, {error!r}"
-        self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), context)
-        self.assertTrue(error.startswith("heed: ") and error.endswith("\n"), context)
-        for mention in mentions:
-            self.assertIn(str(mention), error)
-
     def copy_of_model(self):
         copy = self.path / "model"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.model, copy)
         return copy
 
-    def refused_model(self, model, *mentions):
-        """Every command that loads a model refuses this one alike."""
+    def refused_model(self, model, *mentions, report=True):
+        """Every command that loads a model refuses this one alike; `report` says whether that one too."""
         lines = self.file("lines.txt", "Ein Hund.\n")
-        self.refused("translate", "--model", model, text="Ein Hund.\n", mentions=mentions)
-        self.refused("score", "--model", model, "--source", lines, "--target", lines, mentions=mentions)
-        self.refused("evaluate", "--model", model, "--source", lines, "--reference", lines, mentions=mentions)
+        self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=mentions)
+        self.assert_refused("score", "--model", model, "--source", lines, "--target", lines, mentions=mentions)
+        self.assert_refused("evaluate", "--model", model, "--source", lines, "--reference", lines, mentions=mentions)
+        if report:
+            self.assert_refused("report", model, "--source", lines, mentions=mentions)
+            self.assertFalse((model / "report.html").exists())
 
 
 class Translate(ModelTest):
@@ -102,18 +88,22 @@ class Translate(ModelTest):
         source = self.file("source.txt", "\n".join(lines) + "\n")
         checked = 0
         for penalty in (0, 0.6, 1):
-            out = self.translate("--scores", "--beam", 3, "--length-penalty", penalty, text="\n".join(lines) + "\n")
-            pairs = [line.rsplit("\t", 1) for line in out.splitlines()]
-            target = self.file("target.txt", "".join(text + "\n" for text, _ in pairs))
+            out = self.translate("--scores", "--alignments", "--beam", 3, "--length-penalty", penalty,
+                                 text="\n".join(lines) + "\n")
+            found = [line.rsplit("\t", 2) for line in out.splitlines()]
+            target = self.file("target.txt", "".join(text + "\n" for text, _, _ in found))
             result = run("score", "--model", self.model, "--source", source, "--target", target)
             self.assertEqual((result.returncode, result.stderr), (0, b""))
             scored = [line.split("\t") for line in result.stdout.decode().splitlines()]
             self.assertEqual(len(scored), len(lines))
-            for (text, score), (log_probability, tokens) in zip(pairs, scored):
-                # Text that holds what the tokenizer spells otherwise than the model did has another score.
-                if "\u2047" not in text and " " not in text[:1] + text[-1:] and int(tokens) <= 12:
+            for (text, score, alignment), (log_probability, tokens) in zip(found, scored):
+                # The model may have spelled the text otherwise than the tokenizer does, with tokens that are unknown
+                # or that no text shows. Then it has another score.
+                if "\u2047" not in text and int(tokens) == len(alignment.split()) + 1:
                     expected = float(log_probability) / int(tokens) ** penalty
-                    checked += math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3)
+                    self.assertTrue(math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3),
+                                    f"{text!r}: {score}, but {log_probability} of {tokens} tokens, penalty {penalty}")
+                    checked += 1
         self.assertGreaterEqual(checked, len(lines))
 
     def test_n_best(self):
@@ -168,13 +158,6 @@ class Translate(ModelTest):
             process.wait()
             process.stdout.close()
 
-    def test_a_full_disk_is_reported(self):
-        with open("/dev/full", "wb") as full:
-            result = subprocess.run([BINARY, "translate", "--model", str(self.model)], input=b"Ein Hund.\n",
-                                    stdout=full, stderr=subprocess.PIPE, timeout=60)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn(b"stdout", result.stderr)
-
 
 class RefusedText(ModelTest):
     def test_a_standard_input_that_cannot_be_read(self):
@@ -188,11 +171,12 @@ class RefusedText(ModelTest):
         self.assertIn(b"stdin: cannot read", result.stderr)
 
     def test_text_that_is_not_utf8(self):
-        self.refused("translate", "--model", self.model, text=b"gut\nschl\xffecht\n", mentions=("stdin:2", "UTF-8"))
+        self.assert_refused("translate", "--model", self.model, text=b"gut\nschl\xffecht\n",
+                            mentions=("stdin:2", "UTF-8"))
 
     def test_a_line_longer_than_the_model_takes(self):
-        self.refused("translate", "--model", self.model, text="gut\n" * 3 + "zu lang " * 40 + "\n",
-                     mentions=("stdin:4", "at most 64", "split"))
+        self.assert_refused("translate", "--model", self.model, text="gut\n" * 3 + "zu lang " * 40 + "\n",
+                            mentions=("stdin:4", "at most 64", "split"))
 
     def test_a_line_number_counts_on_over_windows(self):
         text = "a\n" * 1500 + "\xff\n"
@@ -201,7 +185,8 @@ class RefusedText(ModelTest):
         self.assertIn(b"stdin:1501", result.stderr)
 
     def test_a_line_without_end(self):
-        self.refused("translate", "--model", self.model, text="a" * ((1 << 20) + 10), mentions=("stdin:1", "longer"))
+        self.assert_refused("translate", "--model", self.model, text="a" * ((1 << 20) + 10),
+                            mentions=("stdin:1", "longer"))
 
     def test_options_that_make_no_sense(self):
         for options, mentions in (
@@ -210,8 +195,8 @@ class RefusedText(ModelTest):
                 (("--length-penalty", "nan"), ("length penalty",)), (("--max-length", -1), ("max length is -1",)),
                 (("--precision", "int8"), ("'int8'", "f32", "bf16")), (("--threads", -1), ("-1",)),
                 (("--threads", 100000), ("100000",)), (("--beam", "many"), ("--beam",)), (("--best", 1), ("--best",))):
-            self.refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)
-        self.refused("translate", mentions=("--model",))
+            self.assert_refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)
+        self.assert_refused("translate", mentions=("--model",))
 
 
 class RefusedModels(ModelTest):
@@ -225,7 +210,7 @@ class RefusedModels(ModelTest):
         for name in ("config.json", "model.safetensors", "source.tokenizer", "target.tokenizer"):
             model = self.copy_of_model()
             (model / name).unlink()
-            self.refused_model(model, name)
+            self.refused_model(model, name, report=name != "model.safetensors")
 
     def edited(self, change):
         """A model whose config.json went through `change`."""
@@ -255,7 +240,8 @@ class RefusedModels(ModelTest):
         self.refused_model(self.edited(lambda c: [c]), "config.json")
         self.refused_model(self.edited(lambda c: c["tokenizers"].update(source="../source.tokenizer")), "config.json",
                            "same folder")
-        self.refused_model(self.edited(lambda c: c["model"].update(architecture="causal-lm")), "config.json", "seq2seq")
+        self.refused_model(self.edited(lambda c: c["model"].update(architecture="causal-lm")), "config.json", "seq2seq",
+                           report=False)
 
     def test_a_config_that_is_no_json(self):
         model = self.copy_of_model()
@@ -317,7 +303,7 @@ class RefusedModels(ModelTest):
 
     def test_weights_that_are_no_numbers(self):
         model = self.rewrite_header(lambda header, data: b"\xff" * len(data))
-        self.refused("translate", "--model", model, text="Ein Hund.\n", mentions=("weights",))
+        self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("weights",))
 
     def test_tokenizers_of_another_model(self):
         other = self.path / "other"
@@ -362,18 +348,18 @@ class ScoreAndEvaluate(ModelTest):
     def test_files_that_are_not_parallel(self):
         short = self.file("short.en", "A dog.\n")
         for command, option in (("score", "--target"), ("evaluate", "--reference")):
-            self.refused(command, "--model", self.model, "--source", self.source, option, short,
-                         mentions=("source.de: 3 lines", "short.en has 1"))
-            self.refused(command, "--model", self.model, "--source", self.path / "none", option, short,
-                         mentions=("none",))
+            self.assert_refused(command, "--model", self.model, "--source", self.source, option, short,
+                                mentions=("source.de: 3 lines", "short.en has 1"))
+            self.assert_refused(command, "--model", self.model, "--source", self.path / "none", option, short,
+                                mentions=("none",))
             bad = self.file("bad.de", b"Ein Hund.\nEin \xff.\nx\n")
-            self.refused(command, "--model", self.model, "--source", bad, option, self.target,
-                         mentions=("bad.de:2", "UTF-8"))
+            self.assert_refused(command, "--model", self.model, "--source", bad, option, self.target,
+                                mentions=("bad.de:2", "UTF-8"))
             long = self.file("long.de", "a\n" + "a" * 100 + "\nb\n")
-            self.refused(command, "--model", self.model, "--source", long, option, self.target,
-                         mentions=("long.de:2:", "at most 64"))
-        self.refused("score", "--model", self.model, "--source", self.target, "--target", long,
-                     mentions=("long.de:2:", "at most 64"))
+            self.assert_refused(command, "--model", self.model, "--source", long, option, self.target,
+                                mentions=("long.de:2:", "at most 64"))
+        self.assert_refused("score", "--model", self.model, "--source", self.target, "--target", long,
+                            mentions=("long.de:2:", "at most 64"))
 
     def test_evaluate_reports_what_bleu_says_of_its_output(self):
         output = self.path / "out.en"
@@ -401,13 +387,13 @@ class ScoreAndEvaluate(ModelTest):
 
     def test_what_evaluate_refuses_leaves_no_output(self):
         output = self.path / "out.en"
-        self.refused("evaluate", "--model", self.model, "--source", self.source, "--reference",
-                     self.file("short", "x\n"), "--output", output, mentions=("parallel",))
-        self.refused("evaluate", "--model", self.model, "--source", self.file("none.de", ""), "--reference",
-                     self.file("none.en", ""), "--output", output, mentions=("no lines",))
+        self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference",
+                            self.file("short", "x\n"), "--output", output, mentions=("parallel",))
+        self.assert_refused("evaluate", "--model", self.model, "--source", self.file("none.de", ""), "--reference",
+                            self.file("none.en", ""), "--output", output, mentions=("no lines",))
         self.assertFalse(output.exists())
-        self.refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
-                     "--output", self.path / "missing" / "out.en", mentions=("missing",))
+        self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
+                            "--output", self.path / "missing" / "out.en", mentions=("missing",))
 
 
 if __name__ == "__main__":

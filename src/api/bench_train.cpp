@@ -1,11 +1,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
+#include "api/backend_choice.h"
 #include "api/roofline.h"
+#include "base/clock.h"
 #include "heed/bench.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
@@ -143,10 +144,6 @@ DType storage_of(const std::string& precision) {
   return DType::bf16;
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 int64_t peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -218,8 +215,7 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
                        "{} steps after {} of warm-up, expected none or more of each", options.steps,
                        options.warmup_steps);
-  const std::unique_ptr<Backend> backend =
-      options.threads == 0 ? make_cpu_backend() : make_cpu_backend(options.threads);
+  const std::unique_ptr<Backend> backend = make_backend(options.threads);
 
   Profile profile;
   TrainBenchReport report;

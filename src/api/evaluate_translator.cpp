@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/errors.h"
 #include "base/files.h"
 #include "heed/lines.h"
@@ -13,10 +13,6 @@ namespace heed {
 namespace {
 
 constexpr size_t kWindow = 1000;  // lines translated at a time: enough to batch them by length
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Translates the lines; adds up time and tokens.
 std::vector<std::string> translate_all(const Translator& translator, const std::vector<std::string>& sources,

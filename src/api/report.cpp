@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
+#include "api/backend_choice.h"
 #include "api/report_page.h"
 #include "base/files.h"
 #include "checkpoint/model_directory.h"
-#include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
 #include "train/recipe.h"
 
@@ -21,8 +21,7 @@ void check(const ReportOptions& options) {
                        "{} samples, expected 0 to {}", options.samples, kMostSamples);
   require<ConfigError>(options.beam >= 0, "report", "a beam of {}, expected at least 1, or 0 for the recipe's",
                        options.beam);
-  require<ConfigError>(options.threads >= 0, "report", "{} threads, expected 1 or more, or 0 for all processors",
-                       options.threads);
+  check_threads(options.threads);
 }
 
 ConfigTable compare(const SettingTable& table, const SettingTable& defaults) {
@@ -131,7 +130,7 @@ class Report {
       note("No model.safetensors yet: there are no samples.");
       return;
     }
-    const auto backend = options_.threads > 0 ? make_cpu_backend(options_.threads) : make_cpu_backend();
+    const auto backend = make_backend(options_.threads);
     const StoredTranslator stored(folder_, *backend, DType::f32);
     content_.parameters = stored.parameters();
     const SampleFiles files = sample_files(options_, recipe_);

@@ -3,26 +3,25 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <thread>
 
+#include "base/clock.h"
+
 namespace heed {
 namespace {
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // The fastest of several runs, for about 30 ms: a roofline is what the machine can do when nobody disturbs it.
 template <class Run>
 double fastest(Run&& run) {
   run();
   double best = 1e30;
-  const double begin = seconds();
-  for (int i = 0; i < 3 || seconds() - begin < 0.03; ++i) {
-    const double start = seconds();
+  const double begin = seconds_now();
+  for (int i = 0; i < 3 || seconds_now() - begin < 0.03; ++i) {
+    const double start = seconds_now();
     run();
-    best = std::min(best, seconds() - start);
+    best = std::min(best, seconds_now() - start);
   }
   return best;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "api/backend_choice.h"
 #include "base/names.h"
 #include "checkpoint/model_directory.h"
 #include "decode/text_translation.h"
@@ -16,10 +17,6 @@ DType storage_of(const std::string& precision) {
   const DType fastest = cpu::fastest_bf16_products() == cpu::Bf16Products::pairs ? DType::bf16 : DType::f32;
   const std::array names{std::pair("auto", fastest), std::pair("f32", DType::f32), std::pair("bf16", DType::bf16)};
   return value_named("precision", precision, names);
-}
-
-std::unique_ptr<Backend> make_backend(int threads) {
-  return threads == 0 ? make_cpu_backend() : make_cpu_backend(threads);
 }
 
 std::string name_line(const LineName& name, size_t line) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 
 namespace heed::cli {
 namespace {
@@ -13,8 +14,7 @@ namespace {
 constexpr double kGiga = 1e9;
 
 void print_json(const TrainBenchReport& report) {
-  fmt::print(
-      "{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, "
+  put("{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, "
       "\"roofline_flops_per_second\": {:.6g}, \"peak_product_flops_per_second\": {:.6g}, \"share\": {:.4g}, "
       "\"peak_memory_bytes\": {}, \"parameters\": {}, \"step_seconds\": {:.6g}, \"precision\": \"{}\", "
       "\"threads\": {}}}\n",
@@ -24,27 +24,27 @@ void print_json(const TrainBenchReport& report) {
 }
 
 void print_text(const TrainBenchReport& report) {
-  fmt::print("{}\n", report.setup);
-  fmt::print("{} parameters, {}{}, {} thread{}\n\n", report.parameters, report.precision,
-             report.precision == "bf16" ? fmt::format(" (products: {})", report.bf16_products) : "", report.threads,
-             report.threads == 1 ? "" : "s");
-  fmt::print("target tokens/s     {:>10.0f}   ({:.1f} ms a step of {} target tokens)\n",
-             report.target_tokens_per_second, 1e3 * report.step_seconds, report.target_tokens);
-  fmt::print("model FLOP/s        {:>10.1f} G\n", report.model_flops_per_second / kGiga);
-  fmt::print("roofline            {:>10.1f} G  (oneDNN's best product of each of the step's shapes, harmonic mean)\n",
-             report.roofline_flops_per_second / kGiga);
-  fmt::print("highest product     {:>10.1f} G\n", report.peak_product_flops_per_second / kGiga);
-  fmt::print("share of roofline   {:>10.2f}\n", report.share);
-  fmt::print("memory copy         {:>10.1f} GB/s\n", report.memory_bytes_per_second / kGiga);
-  fmt::print("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
-  fmt::print("{:<24} {:>6} {:>9} {:>6} {:>10} {:>8}  {}\n", "op", "calls", "ms", "%", "GFLOP/s", "GB/s", "bound by");
+  put("{}\n", report.setup);
+  put("{} parameters, {}{}, {} thread{}\n\n", report.parameters, report.precision,
+      report.precision == "bf16" ? fmt::format(" (products: {})", report.bf16_products) : "", report.threads,
+      report.threads == 1 ? "" : "s");
+  put("target tokens/s     {:>10.0f}   ({:.1f} ms a step of {} target tokens)\n", report.target_tokens_per_second,
+      1e3 * report.step_seconds, report.target_tokens);
+  put("model FLOP/s        {:>10.1f} G\n", report.model_flops_per_second / kGiga);
+  put("roofline            {:>10.1f} G  (oneDNN's best product of each of the step's shapes, harmonic mean)\n",
+      report.roofline_flops_per_second / kGiga);
+  put("highest product     {:>10.1f} G\n", report.peak_product_flops_per_second / kGiga);
+  put("share of roofline   {:>10.2f}\n", report.share);
+  put("memory copy         {:>10.1f} GB/s\n", report.memory_bytes_per_second / kGiga);
+  put("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
+  put("{:<24} {:>6} {:>9} {:>6} {:>10} {:>8}  {}\n", "op", "calls", "ms", "%", "GFLOP/s", "GB/s", "bound by");
   double total = 0.0;
   for (const TrainBenchOp& op : report.ops) {
     total += op.seconds;
   }
   for (const TrainBenchOp& op : report.ops) {
-    fmt::print("{:<24} {:>6} {:>9.3f} {:>6.1f} {:>10.1f} {:>8.1f}  {}\n", op.name, op.calls, 1e3 * op.seconds,
-               100.0 * op.seconds / total, op.flops_per_second / kGiga, op.bytes_per_second / kGiga, op.bound);
+    put("{:<24} {:>6} {:>9.3f} {:>6.1f} {:>10.1f} {:>8.1f}  {}\n", op.name, op.calls, 1e3 * op.seconds,
+        100.0 * op.seconds / total, op.flops_per_second / kGiga, op.bytes_per_second / kGiga, op.bound);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "cli/translation_scores.h"
 #include "heed/lines.h"
 
@@ -17,16 +18,16 @@ std::string to_json(const SampledScore& score) {
 }
 
 void print_json(const TranslationScores& scores) {
-  fmt::print("{{{}", json_members(scores));
+  put("{{{}", json_members(scores));
   if (!scores.comparisons.empty()) {
     std::vector<std::string> comparisons;
     for (const PairedComparison& c : scores.comparisons) {
       comparisons.push_back(fmt::format("{{\"metric\": \"{}\", \"p_value\": {}, \"system\": {}, \"baseline\": {}}}",
                                         c.metric, c.p_value, to_json(c.system), to_json(c.baseline)));
     }
-    fmt::print(", \"paired_bootstrap\": [{}]", fmt::join(comparisons, ", "));
+    put(", \"paired_bootstrap\": [{}]", fmt::join(comparisons, ", "));
   }
-  fmt::print("}}\n");
+  put("}}\n");
 }
 
 std::string in_words(const SampledScore& score) {
@@ -37,8 +38,8 @@ std::string in_words(const SampledScore& score) {
 void print_text(const TranslationScores& scores) {
   print_scores(scores);
   for (const PairedComparison& c : scores.comparisons) {
-    fmt::print("{:<8} system    {}\n{:<8} baseline  {}\n{:<8} p = {:.4f}\n\n", c.metric, in_words(c.system), "",
-               in_words(c.baseline), "", c.p_value);
+    put("{:<8} system    {}\n{:<8} baseline  {}\n{:<8} p = {:.4f}\n\n", c.metric, in_words(c.system), "",
+        in_words(c.baseline), "", c.p_value);
   }
   print_signatures(scores);
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "cli/translation_scores.h"
 #include "cli/translator_options.h"
 
@@ -16,8 +17,7 @@ struct Options {
 };
 
 void print_json(const EvaluationReport& report) {
-  fmt::print(
-      "{{{}, \"seconds\": {:.6g}, \"sentences_per_second\": {:.6g}, \"target_tokens\": {}, "
+  put("{{{}, \"seconds\": {:.6g}, \"sentences_per_second\": {:.6g}, \"target_tokens\": {}, "
       "\"target_tokens_per_second\": {:.6g}, \"precision\": \"{}\", \"threads\": {}}}\n",
       json_members(report.scores), report.seconds, report.sentences_per_second(), report.target_tokens,
       report.target_tokens_per_second(), report.precision, report.threads);
@@ -25,9 +25,9 @@ void print_json(const EvaluationReport& report) {
 
 void print_text(const EvaluationReport& report) {
   print_scores(report.scores);
-  fmt::print("{} sentences in {:.2f} s: {:.1f} sentences/s, {:.0f} target tokens/s ({}, {} thread{})\n\n",
-             report.scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens_per_second(),
-             report.precision, report.threads, report.threads == 1 ? "" : "s");
+  put("{} sentences in {:.2f} s: {:.1f} sentences/s, {:.0f} target tokens/s ({}, {} thread{})\n\n",
+      report.scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens_per_second(),
+      report.precision, report.threads, report.threads == 1 ? "" : "s");
   print_signatures(report.scores);
 }
 

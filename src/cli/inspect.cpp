@@ -6,22 +6,22 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 
 namespace heed::cli {
 namespace {
 
 void print_summary(const ModelSummary& summary) {
-  fmt::print("{}\n", summary.architecture);
+  put("{}\n", summary.architecture);
   size_t name_width = 0, shape_width = 0;
   for (const ParameterInfo& parameter : summary.parameters) {
     name_width = std::max(name_width, parameter.name.size());
     shape_width = std::max(shape_width, parameter.shape.size());
   }
   for (const ParameterInfo& parameter : summary.parameters) {
-    fmt::print("{:<{}}  {:>{}}  {:>12}\n", parameter.name, name_width, parameter.shape, shape_width,
-               parameter.elements);
+    put("{:<{}}  {:>{}}  {:>12}\n", parameter.name, name_width, parameter.shape, shape_width, parameter.elements);
   }
-  fmt::print("{:<{}}  {:>{}}  {:>12}\n", "parameters", name_width, "", shape_width, summary.elements);
+  put("{:<{}}  {:>{}}  {:>12}\n", "parameters", name_width, "", shape_width, summary.elements);
 }
 
 }  // namespace

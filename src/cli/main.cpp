@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "heed/version.h"
 
 namespace {
@@ -54,6 +56,17 @@ void refuse_empty_numbers(CLI::App& app) {
   }
 }
 
+// The parser calls the command that it finds, and throws for what asks for help or the version.
+void parse_and_run(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    std::ostringstream text;
+    app.exit(success, text, text);
+    heed::cli::write_output(text.str());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -72,9 +85,8 @@ int main(int argc, char** argv) {
   heed::cli::add_translate(app);
   refuse_empty_numbers(app);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);
+    parse_and_run(app, argc, argv);
+    heed::cli::flush_output();
   } catch (const CLI::RequiredError& error) {
     return report_missing_command(app, error);
   } catch (const CLI::ParseError& error) {

@@ -6,15 +6,16 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 
 namespace heed::cli {
 namespace {
 
 void print_summary(const WrittenReport& report) {
-  fmt::print("{}  {:.0f} kB, {} sample{}\n", report.path, static_cast<double>(report.bytes) / 1e3, report.samples,
-             report.samples == 1 ? "" : "s");
+  put("{}  {:.0f} kB, {} sample{}\n", report.path, static_cast<double>(report.bytes) / 1e3, report.samples,
+      report.samples == 1 ? "" : "s");
   for (const std::string& note : report.notes) {
-    fmt::print("  {}\n", note);
+    put("  {}\n", note);
   }
 }
 

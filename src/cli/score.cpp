@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "cli/translator_options.h"
 #include "heed/lines.h"
 
@@ -42,10 +41,7 @@ void score(const Options& options) {
       text += fmt::format("{:.6f}\t{}\n", pair.log_probability, pair.tokens);
     }
   }
-  std::cout << text << std::flush;
-  if (!std::cout) {
-    throw std::runtime_error("stdout: cannot write");
-  }
+  write_output(text);
 }
 
 }  // namespace

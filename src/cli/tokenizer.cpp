@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "heed/lines.h"
 
 namespace heed::cli {
@@ -16,11 +17,11 @@ namespace {
 constexpr int64_t kShownPieces = 20;
 
 void print_summary(const TokenizerSummary& summary) {
-  fmt::print("kind           {}\n", summary.kind);
-  fmt::print("vocabulary     {}\n", summary.vocabulary);
-  fmt::print("normalization  {}\n", summary.normalization);
+  put("kind           {}\n", summary.kind);
+  put("vocabulary     {}\n", summary.vocabulary);
+  put("normalization  {}\n", summary.normalization);
   for (const TokenizerSummary::Special& special : summary.special) {
-    fmt::print("{:<13}  {}\n", special.role, special.id < 0 ? "none" : fmt::format("{} {}", special.id, special.text));
+    put("{:<13}  {}\n", special.role, special.id < 0 ? "none" : fmt::format("{} {}", special.id, special.text));
   }
 }
 
@@ -36,7 +37,7 @@ void print_pieces(const LoadedTokenizer& tokenizer) {
       ++shown;
     }
   }
-  fmt::print("{}\n", line);
+  put("{}\n", line);
 }
 
 struct TrainOptions {
@@ -105,7 +106,7 @@ void encode(const CodingOptions& options) {
   for_each_line("-", [&](const std::string& text, const std::string& where) {
     const auto tokens = tokenizer.encode(text, encoding, where);
     // A dropped line leaves an empty one, so that parallel files stay parallel.
-    std::cout << (tokens ? line_of(tokenizer, *tokens, options) : "\n");
+    write_output(tokens ? line_of(tokenizer, *tokens, options) : "\n");
     ++lines;
     dropped += tokens ? 0 : 1;
   });
@@ -150,7 +151,7 @@ void decode(const CodingOptions& options) {
       }
       begin = end + 1;
     }
-    std::cout << tokenizer.decode(tokens, where) << '\n';
+    write_output(tokenizer.decode(tokens, where) + "\n");
   });
 }
 

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
-#include <stdexcept>
 
 #include "cli/commands.h"
 #include "cli/standard_input.h"
+#include "cli/standard_output.h"
 #include "cli/translator_options.h"
 
 namespace heed::cli {
@@ -54,13 +53,6 @@ std::string n_best(const std::vector<Translation>& translations, int64_t number,
   return lines;
 }
 
-void write(const std::string& text) {
-  std::cout << text << std::flush;
-  if (!std::cout) {
-    throw std::runtime_error("stdout: cannot write");
-  }
-}
-
 void translate(Options options) {
   options.translation.alignments = options.alignments ? Alignments::pieces : Alignments::none;
   const Translator translator(options.model.directory, options.model.translator);
@@ -76,7 +68,8 @@ void translate(Options options) {
                                              : one_best(translations.front(), options);
       ++number;
     }
-    write(text);
+    write_output(text);
+    flush_output();
   }
 }
 

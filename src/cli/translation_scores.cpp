@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/standard_output.h"
+
 namespace heed::cli {
 
 std::string json_members(const TranslationScores& scores) {
@@ -15,15 +17,14 @@ std::string json_members(const TranslationScores& scores) {
 }
 
 void print_scores(const TranslationScores& scores) {
-  fmt::print("BLEU     {:6.2f}   {:.1f} (BP {:.3f}, {} words for {} of the reference)\n", scores.bleu.score,
-             fmt::join(scores.precisions, "/"), scores.brevity_penalty, scores.hypothesis_length,
-             scores.reference_length);
-  fmt::print("chrF2    {:6.2f}\nchrF2++  {:6.2f}\n\n", scores.chrf2.score, scores.chrf2pp.score);
+  put("BLEU     {:6.2f}   {:.1f} (BP {:.3f}, {} words for {} of the reference)\n", scores.bleu.score,
+      fmt::join(scores.precisions, "/"), scores.brevity_penalty, scores.hypothesis_length, scores.reference_length);
+  put("chrF2    {:6.2f}\nchrF2++  {:6.2f}\n\n", scores.chrf2.score, scores.chrf2pp.score);
 }
 
 void print_signatures(const TranslationScores& scores) {
-  fmt::print("BLEU     {}\nchrF2    {}\nchrF2++  {}\n", scores.bleu.signature, scores.chrf2.signature,
-             scores.chrf2pp.signature);
+  put("BLEU     {}\nchrF2    {}\nchrF2++  {}\n", scores.bleu.signature, scores.chrf2.signature,
+      scores.chrf2pp.signature);
 }
 
 }  // namespace heed::cli

@@ -25,7 +25,11 @@ void add_train(CLI::App& app) {
     options->start = *resume ? TrainStart::resume : TrainStart::fresh;
     TrainDisplay display;
     const TrainResult result = train(*options, display);
-    display.on_message(fmt::format("ended by {}; the model is in {}", result.reason, options->output));
+    display.on_message(
+        result.reason == "stopped"
+            ? fmt::format("stopped; the model so far is in {}, and the same command with --resume goes on",
+                          options->output)
+            : fmt::format("ended by {}; the model is in {}", result.reason, options->output));
   });
 }
 

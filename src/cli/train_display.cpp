@@ -1,11 +1,14 @@
 #include "cli/train_display.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <cstdio>
+
+#include "cli/standard_output.h"
 
 namespace heed::cli {
 namespace {
@@ -24,41 +27,68 @@ std::string duration(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-}  // namespace
+constexpr std::string_view kClearLine = "\r\033[K";
 
-TrainDisplay::TrainDisplay() : terminal_(isatty(STDOUT_FILENO) != 0) {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+size_t terminal_width() {
+  constexpr size_t kUsual = 80;
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
-void TrainDisplay::on_message(const std::string& message) { line(message); }
+// What matters most comes first: a narrow terminal cuts the end off.
+std::string progress_bar(const TrainStatus& s) {
+  if (s.fraction <= 0.0) {
+    return "";  // no limit tells how far the run is
+  }
+  constexpr size_t kBar = 20;
+  const size_t filled = std::min(kBar, static_cast<size_t>(s.fraction * kBar));
+  return fmt::format("[{}{}] {} left  ", std::string(filled, '#'), std::string(kBar - filled, '.'),
+                     duration(s.seconds * (1.0 - s.fraction) / s.fraction));
+}
+
+}  // namespace
+
+TrainDisplay::TrainDisplay()
+    : terminal_(isatty(STDOUT_FILENO) != 0),
+      interrupt_before_(std::signal(SIGINT, on_interrupt)),
+      terminate_before_(std::signal(SIGTERM, on_interrupt)) {}
+
+// What comes next, an error for one, starts on a line of its own.
+TrainDisplay::~TrainDisplay() {
+  if (in_progress_) {
+    show_output("\n");
+  }
+  std::signal(SIGINT, interrupt_before_);
+  std::signal(SIGTERM, terminate_before_);
+}
+
+void TrainDisplay::on_message(const std::string& message) { show_line(message); }
 
 void TrainDisplay::on_status(const TrainStatus& s) {
   const std::string numbers =
       fmt::format("update {}  epoch {:.2f}  loss {:.3f}  rate {:.2e}  norm {:.2f}  {:.0f} tokens/s  {}", s.update,
                   s.epoch, s.loss, s.learning_rate, s.gradient_norm, s.target_tokens_per_second, duration(s.seconds));
   if (!terminal_) {
-    line(numbers);
+    show_line(numbers);
     return;
   }
-  const double left = s.fraction > 0.0 ? s.seconds * (1.0 - s.fraction) / s.fraction : 0.0;
-  constexpr int kBar = 20;
-  const int filled = static_cast<int>(s.fraction * kBar);
-  fmt::print("\r\033[K[{}{}] {}, {} left", std::string(static_cast<size_t>(filled), '#'),
-             std::string(static_cast<size_t>(kBar - filled), '.'), numbers, duration(left));
-  std::fflush(stdout);
+  // A line that reached the last column would wrap on some terminals, and then be written over in part only.
+  const std::string line = (progress_bar(s) + numbers).substr(0, terminal_width() - 1);
+  show_output(fmt::format("{}{}", kClearLine, line));
+  in_progress_ = true;
 }
 
 void TrainDisplay::on_validation(const ValidationStatus& s) {
-  line(fmt::format("validation at update {}: loss {:.4f}{}{}  {}", s.update, s.loss,
-                   s.bleu ? fmt::format("  BLEU {:.2f}", *s.bleu) : "", s.best ? "  (best)" : "", duration(s.seconds)));
+  show_line(fmt::format("validation at update {}: loss {:.4f}{}{}  {}", s.update, s.loss,
+                        s.bleu ? fmt::format("  BLEU {:.2f}", *s.bleu) : "", s.best ? "  (best)" : "",
+                        duration(s.seconds)));
 }
 
 bool TrainDisplay::wants_to_stop() { return interrupted; }
 
-void TrainDisplay::line(const std::string& text) const {
-  fmt::print("{}{}\n", terminal_ ? "\r\033[K" : "", text);
-  std::fflush(stdout);
+void TrainDisplay::show_line(const std::string& text) {
+  show_output(fmt::format("{}{}\n", in_progress_ ? kClearLine : "", text));
+  in_progress_ = false;
 }
 
 }  // namespace heed::cli

@@ -5,11 +5,14 @@
 
 namespace heed::cli {
 
-// One line that is written over on a terminal, plain lines elsewhere. The first Ctrl-C ends the run in good order, a
-// second one the program.
+// On a terminal one line that is written over, no wider than the terminal; plain lines elsewhere. As long as it lives,
+// the first Ctrl-C (or SIGTERM) ends the run in good order, a second one the program.
 class TrainDisplay : public TrainListener {
  public:
   TrainDisplay();
+  ~TrainDisplay() override;
+  TrainDisplay(const TrainDisplay&) = delete;
+  TrainDisplay& operator=(const TrainDisplay&) = delete;
 
   void on_message(const std::string& message) override;
   void on_status(const TrainStatus& status) override;
@@ -17,9 +20,13 @@ class TrainDisplay : public TrainListener {
   bool wants_to_stop() override;
 
  private:
-  void line(const std::string& text) const;
+  using SignalHandler = void (*)(int);
+
+  void show_line(const std::string& text);
 
   bool terminal_;
+  bool in_progress_ = false;  // the terminal's last line is one to be written over
+  SignalHandler interrupt_before_, terminate_before_;
 };
 
 }  // namespace heed::cli

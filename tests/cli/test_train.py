@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -10,6 +11,7 @@ import unittest
 
 import heed_cli
 from heed_cli import BINARY, heed
+from terminal import PROGRESS, Terminal
 
 RECIPE = """
 [model]
@@ -56,7 +58,7 @@ PAIRS = [(f"{a} {b} {c}.", f"{x} {y} {z}.")
          for a, x in SUBJECTS.items() for b, y in VERBS.items() for c, z in OBJECTS.items()]
 
 
-class Train(heed_cli.CliTest):
+class TrainTest(heed_cli.CliTest):
     def setUp(self):
         super().setUp()
         self.write("train", PAIRS)
@@ -73,6 +75,8 @@ class Train(heed_cli.CliTest):
     def weights(self, name):
         return (self.path / name / "model.safetensors").read_bytes()
 
+
+class Train(TrainTest):
     def test_leaves_a_model_directory(self):
         result = self.train("run")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -119,7 +123,8 @@ class Train(heed_cli.CliTest):
         process.send_signal(signal.SIGINT)
         output = process.communicate(timeout=60)[0]
         self.assertEqual(process.returncode, 0)
-        self.assertIn("ended by stopped", output)
+        self.assertRegex(output, r"(?m)^stopped; .*run, and the same command with --resume goes on$")
+        self.assertNotIn("ended by", output)
         self.assertTrue((self.path / "run" / "model.safetensors").exists())
 
     def test_every_key_can_be_set(self):
@@ -133,18 +138,9 @@ class Train(heed_cli.CliTest):
         self.assertIn("other.de", (self.path / "run" / "recipe.toml").read_text())
 
     def refuse(self, *mentions, more=()):
-        message = self.assert_refused_with_messages("train", self.recipe, "--out", self.path / "refused", *more,
-                                                    mentions=mentions)
+        # Some come after messages about the text.
+        self.assert_refused("train", self.recipe, "--out", self.path / "refused", *more, mentions=mentions, stdout=None)
         self.assertFalse((self.path / "refused" / "model.safetensors").exists())
-        return message
-
-    def assert_refused_with_messages(self, *arguments, mentions):
-        result = heed(*arguments)
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        for mention in mentions:
-            self.assertIn(str(mention), result.stderr)
-        return result.stderr
 
     def test_refuses_what_makes_no_sense(self):
         self.refuse("peka", "peak", more=("--set", "schedule.peka=1"))
@@ -167,9 +163,62 @@ class Train(heed_cli.CliTest):
         self.refuse("train.en", "No such file")
 
     def test_refuses_a_folder_that_cannot_be_written(self):
-        self.assert_refused_with_messages("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc/nowhere",))
+        self.assert_refused("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc/nowhere",), stdout=None)
         self.file("taken", "a file")
-        self.assert_refused_with_messages("train", self.recipe, "--out", self.path / "taken", mentions=("taken",))
+        self.assert_refused("train", self.recipe, "--out", self.path / "taken", mentions=("taken",), stdout=None)
+
+
+class Display(TrainTest):
+    def on_terminal(self, *more, columns=80):
+        terminal = Terminal("train", self.recipe, "--out", self.path / "run", "--set", "training.log_every=1", *more,
+                            columns=columns)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_a_terminal_has_one_line_that_is_written_over(self):
+        for columns, width in ((80, 80), (50, 50), (300, 300), (0, 80)):
+            with self.subTest(columns=columns):
+                shutil.rmtree(self.path / "run", ignore_errors=True)
+                terminal = self.on_terminal(columns=columns)
+                text = terminal.read_all()
+                self.assertEqual(terminal.status(), 0, text)
+                lines = [line for line in PROGRESS.findall(text) if line.startswith("[")]
+                self.assertGreaterEqual(len(lines), 50)
+                for line in lines:
+                    self.assertRegex(line, r"^\[#*\.*\] \d+:\d\d left  update \d+")
+                    self.assertEqual(line.index("]"), 21)
+                    self.assertLess(len(line), width)
+                self.assertTrue(lines[5].startswith("[##..."), lines[5])
+                self.assertTrue(lines[-1].startswith("[####################] 0:00 left"), lines[-1])
+                if width == 300:
+                    self.assertRegex(lines[-1], r" tokens/s  \d+:\d\d$")
+                self.assertRegex(text, r"\r\x1b\[Kvalidation at update 20: [^\r\n]*\r\n")
+                self.assertRegex(text, r"\nended by updates; [^\r\n]*\r\n$")
+
+    def test_a_run_that_only_patience_ends_shows_no_time_left(self):
+        terminal = self.on_terminal("--set", "training.updates=0", "--set", "validation.patience=1", "--set",
+                                    "validation.every=5", "--set", "schedule.kind=constant")
+        text = terminal.read_all()
+        self.assertEqual(terminal.status(), 0, text)
+        self.assertRegex(text, r"\r\x1b\[Kupdate 1  epoch")
+        self.assertNotIn(" left", text)
+
+    def test_an_error_starts_on_a_line_of_its_own(self):
+        terminal = self.on_terminal("--set", "training.updates=1000000", "--set", "validation.every=1000000", "--set",
+                                    "checkpoints.every=1000")
+        terminal.read_until("update 1 ")
+        (self.path / "run").rename(self.path / "gone")
+        self.file("run", "a file")
+        text = terminal.read_all()
+        self.assertEqual(terminal.status(), 2, text)
+        self.assertRegex(text, r"update \d+ [^\r\n]*\r\nheed: [^\r\n]*\r\n$")
+
+    def test_elsewhere_lines_are_plain(self):
+        result = self.train("run")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^update 10  epoch \d+\.\d\d  loss .* tokens/s  0:\d\d$")
+        for word in ("\r", "\x1b", "[#", "[.", " left"):
+            self.assertNotIn(word, result.stdout)
 
 
 if __name__ == "__main__":

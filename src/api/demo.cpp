@@ -1,7 +1,9 @@
 #include "heed/demo.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "api/backend_choice.h"
 #include "base/files.h"
 #include "data/german_english.h"
 #include "train/recipe.h"
@@ -28,7 +30,8 @@ PairFiles write_pairs(const std::filesystem::path& folder, const std::string& na
   return files;
 }
 
-Recipe demo_recipe() {
+// Warm-up, validations and log lines come at the same parts of a shorter run.
+Recipe demo_recipe(int64_t updates) {
   Recipe recipe;
   recipe.model = {.model = 96,
                   .inner = 384,
@@ -41,21 +44,37 @@ Recipe demo_recipe() {
   recipe.data.batches = {.target_tokens = 2048};
   recipe.tokenizer.vocabulary = 1000;
   recipe.optimizer = {.beta2 = 0.98, .decay_kind = WeightDecay::coupled, .weight_decay = 0.0};
-  recipe.schedule = {.kind = ScheduleKind::cosine, .peak = 4e-3, .final = 1e-4, .warmup = 100, .length = 1200};
-  recipe.training.updates = 1200;
-  recipe.training.log_every = 50;
-  recipe.validation.every = 300;
+  recipe.schedule = {.kind = ScheduleKind::cosine,
+                     .peak = 4e-3,
+                     .final = 1e-4,
+                     .warmup = std::min<int64_t>(100, updates / 12),
+                     .length = updates};
+  recipe.training.updates = updates;
+  recipe.training.log_every = std::clamp<int64_t>(updates / 24, 1, 50);
+  recipe.validation.every = std::max<int64_t>(1, updates / 4);
   recipe.validation.sentences = 200;
   recipe.checkpoints.final_weights = FinalWeights::last;
   return recipe;
 }
 
+// What is there already may be another demo's model, or anything else that took somebody time.
+void make_empty_folder(const std::filesystem::path& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  require<IoError>(!problem, folder.string(), "cannot make the folder: {}", problem.message());
+  const bool empty = std::filesystem::is_empty(folder, problem);
+  require<IoError>(!problem, folder.string(), "cannot read the folder: {}", problem.message());
+  require<ConfigError>(empty, folder.string(), "the folder holds something already; expected a new one");
+}
+
 }  // namespace
 
-DemoFiles write_demo(const std::string& folder_name) {
-  const std::filesystem::path folder(folder_name);
-  std::filesystem::create_directories(folder);
-  Recipe recipe = demo_recipe();
+Demo write_demo(const DemoOptions& options) {
+  require<ConfigError>(options.updates >= 1, "demo", "{} updates, expected 1 or more", options.updates);
+  check_threads(options.threads);
+  const std::filesystem::path folder(options.folder);
+  make_empty_folder(folder);
+  Recipe recipe = demo_recipe(options.updates);
   const PairFiles train = write_pairs(folder, "train", Split::training, kTrainingPairs);
   const PairFiles validation = write_pairs(folder, "validation", Split::validation, kHeldOutPairs);
   const PairFiles test = write_pairs(folder, "test", Split::test, kHeldOutPairs);
@@ -65,7 +84,12 @@ DemoFiles write_demo(const std::string& folder_name) {
   recipe.data.validation_target = {validation.target};
   const std::filesystem::path path = folder / "demo.toml";
   write_file(path, "description = \"The built-in German-English corpus\"\n\n" + show_recipe(recipe));
-  return {path.string(), test.source, test.target};
+  return {.training = {.recipe = path.string(),
+                       .output = (folder / "model").string(),
+                       .overrides = {},
+                       .threads = options.threads},
+          .test_source = test.source,
+          .test_target = test.target};
 }
 
 }  // namespace heed

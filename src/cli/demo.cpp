@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "cli/train_display.h"
 #include "heed/lines.h"
 #include "heed/report.h"
@@ -18,9 +17,9 @@ namespace {
 
 constexpr int kShown = 8;
 
-void show_translations(const Translator& translator, const DemoFiles& files) {
+void show_translations(const Translator& translator, const Demo& demo) {
   std::vector<std::string> sources, references;
-  for_each_pair(files.test_source, files.test_target,
+  for_each_pair(demo.test_source, demo.test_target,
                 [&](const std::string& source, const std::string& target, int64_t number) {
                   if (number <= kShown) {
                     sources.push_back(source);
@@ -28,47 +27,63 @@ void show_translations(const Translator& translator, const DemoFiles& files) {
                   }
                 });
   const auto translations = translator.translate(sources, {.beam = 4});
-  fmt::print("\nSentences whose words were never together in training:\n");
+  put("\nSentences whose words were never together in training:\n");
   for (size_t i = 0; i < sources.size(); ++i) {
     const std::string& found = translations[i].front().text;
-    fmt::print("  {}\n    {}{}\n", sources[i], found,
-               found == references[i] ? "" : fmt::format("   (reference: {})", references[i]));
+    put("  {}\n    {}{}\n", sources[i], found,
+        found == references[i] ? "" : fmt::format("   (reference: {})", references[i]));
   }
 }
 
-void run_demo(const std::string& folder, int threads) {
-  fmt::print("A translator from German to English, trained on a corpus that a grammar makes.\n");
-  const DemoFiles files = write_demo(folder);
-  const std::string model = (std::filesystem::path(folder) / "model").string();
+TrainResult show_training(const TrainOptions& options) {
   TrainDisplay display;
-  const TrainResult result =
-      train({.recipe = files.recipe, .output = model, .overrides = {}, .threads = threads}, display);
-  const Translator translator(model, {.threads = threads});
-  show_translations(translator, files);
+  return train(options, display);
+}
+
+void show_next(const std::string& program, const TrainOptions& training) {
+  put("\nNext:\n");
+  put("  echo \"Morgen kauft die Frau einen neuen Tisch.\" | {} translate --model {} --beam 4\n", program,
+      training.output);
+  put("  {} train {} --out OTHER --set model.encoder_layers=4      other settings, the same text\n", program,
+      training.recipe);
+  put("  {} train {} --out OTHER --set data.train_source=YOURS.de --set data.train_target=YOURS.en ...\n", program,
+      training.recipe);
+}
+
+void run_demo(const DemoOptions& options, const std::string& program) {
+  const Demo demo = write_demo(options);
+  const std::string& model = demo.training.output;
+  put("A translator from German to English, trained on a corpus that a grammar makes.\n");
+  const TrainResult result = show_training(demo.training);
+  if (result.reason == "stopped") {
+    put("stopped; to go on: {} train {} --out {} --resume\n", program, demo.training.recipe, model);
+    return;
+  }
+  const Translator translator(model, {.threads = options.threads});
+  show_translations(translator, demo);
   const EvaluationReport report =
       evaluate(translator,
-               {.source = files.test_source, .reference = files.test_target, .output = "", .translation = {.beam = 4}});
-  fmt::print("\n{} test sentences: BLEU {:.1f}, chrF2 {:.1f}, {:.0f} sentences/s\n", report.scores.sentences,
-             report.scores.bleu.score, report.scores.chrf2.score, report.sentences_per_second());
-  const WrittenReport page = write_report({.directory = model, .output = "", .source = files.test_source});
-  fmt::print("{} parameters in {}\ncurves and attention: {}\n\nNext:\n", result.parameters, model, page.path);
-  fmt::print("  echo \"Morgen kauft die Frau einen neuen Tisch.\" | heed translate --model {} --beam 4\n", model);
-  fmt::print("  heed train {} --out OTHER --set model.encoder_layers=4      other settings, the same text\n",
-             files.recipe);
-  fmt::print("  heed train {} --out OTHER --set data.train_source=YOURS.de --set data.train_target=YOURS.en ...\n",
-             files.recipe);
+               {.source = demo.test_source, .reference = demo.test_target, .output = "", .translation = {.beam = 4}});
+  put("\n{} test sentences: BLEU {:.1f}, chrF2 {:.1f}, {:.0f} sentences/s\n", report.scores.sentences,
+      report.scores.bleu.score, report.scores.chrf2.score, report.sentences_per_second());
+  const WrittenReport page =
+      write_report({.directory = model, .output = "", .source = demo.test_source, .threads = options.threads});
+  put("{} parameters in {}\ncurves and attention: {}\n", result.parameters, model, page.path);
+  show_next(program, demo.training);
 }
 
 }  // namespace
 
-void add_demo(CLI::App& app) {
+void add_demo(CLI::App& app, const std::string& program) {
   CLI::App* const command =
       app.add_subcommand("demo", "train a translator on a built-in corpus, translate with it, and write a report");
-  const auto folder = std::make_shared<std::string>("heed-demo");
-  const auto threads = std::make_shared<int>(0);
-  command->add_option("--out", *folder, "a new folder")->capture_default_str();
-  command->add_option("--threads", *threads, "0: one per processor")->capture_default_str();
-  command->callback([folder, threads] { run_demo(*folder, *threads); });
+  const auto options = std::make_shared<DemoOptions>();
+  options->folder = "heed-demo";
+  command->add_option("--out", options->folder, "a new folder")->capture_default_str();
+  command->add_option("--updates", options->updates, "of training; a hundred give a quick look, at a poor translator")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "0: one per processor")->capture_default_str();
+  command->callback([options, program] { run_demo(*options, program); });
 }
 
 }  // namespace heed::cli

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   heed::cli::add_bench(app);
   heed::cli::add_bleu(app);
-  heed::cli::add_demo(app);
+  heed::cli::add_demo(app, argc > 0 ? argv[0] : "heed");
   heed::cli::add_evaluate(app);
   heed::cli::add_inspect(app);
   heed::cli::add_report(app);

@@ -10,6 +10,7 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
+COMMANDS = ("bench", "bleu", "demo", "evaluate", "inspect", "report", "score", "tokenizer", "train", "translate")
 
 
 def is_instrumented():
@@ -31,11 +32,25 @@ class Program(heed_cli.CliTest):
 
     def test_help_names_every_command(self):
         text = heed("--help").stdout
-        for command in ("bench", "inspect"):
-            self.assertIn(command, text)
+        self.assertEqual(re.findall(r"(?m)^  ([a-z]+) ", text.split("Subcommands:")[1]), list(COMMANDS))
+        for command in COMMANDS:
             result = heed(command, "--help")
             self.assertEqual((result.returncode, result.stderr), (0, ""))
-            self.assertIn(command, result.stdout)
+            self.assertIn(f"heed {command} [OPTIONS]", result.stdout)
+
+    def test_less_than_no_threads_are_refused_alike(self):
+        files = {option: self.file(option, "x\n") for option in ("source", "target", "reference")}
+        pair = ("--model", self.path / "model", "--source", files["source"])
+        given = {"bench": ("train", "--shape", "tiny"), "demo": ("--out", self.path / "demo"),
+                 "evaluate": (*pair, "--reference", files["reference"]), "report": (self.path / "model",),
+                 "score": (*pair, "--target", files["target"]),
+                 "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}
+        for command in COMMANDS:
+            inner = given.get(command, ())[:1] if command == "bench" else ()
+            self.assertEqual("--threads" in heed(command, *inner, "--help").stdout, command in given, command)
+        refusals = {self.assert_refused(command, *arguments, "--threads", -1) for command, arguments in given.items()}
+        self.assertEqual(refusals, {"heed: threads: expected 1 or more, or 0 for one per processor, found -1\n"})
+        self.assertEqual({path.name for path in self.path.iterdir()}, set(files))
 
     def test_version_is_one_line(self):
         result = heed("--version")

@@ -1,0 +1,80 @@
+"""heed demo: a short one from end to end, what it refuses, and how it is interrupted."""
+
+import re
+import signal
+import unittest
+
+import heed_cli
+from heed_cli import BINARY, heed
+from terminal import Terminal
+
+
+class Demo(heed_cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.path / "demo"
+        self.model = self.out / "model"
+
+    def on_terminal(self, *options):
+        terminal = Terminal("demo", "--out", self.out, *options, columns=100)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_a_short_one_shows_translations_a_score_and_a_report(self):
+        result = heed("demo", "--out", self.out, "--updates", 4)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("validation at update 4: ", result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^400 test sentences: BLEU \d+\.\d, chrF2 \d+\.\d, \d+ sentences/s$")
+        self.assertIn("</html>", (self.model / "report.html").read_text())
+        self.assertIn(f"curves and attention: {self.model}/report.html\n", result.stdout)
+        again = {path: path.stat().st_mtime_ns for path in self.out.rglob("*")}
+        self.assert_refused("demo", "--out", self.out, "--updates", 4, mentions=(self.out, "new"))
+        self.assertEqual({path: path.stat().st_mtime_ns for path in self.out.rglob("*")}, again)
+        self.check_what_comes_next(result.stdout)
+
+    def check_what_comes_next(self, shown):
+        """The commands it shows begin with the program as it was called, and work."""
+        commands = shown.split("Next:\n")[1]
+        self.assertNotRegex(commands, r"(?m)(^|\| ) *heed ")
+        self.assertEqual(commands.count(f"{BINARY} "), 3)
+        translate = re.search(r"translate (--model \S+ --beam 4)\n", commands)
+        recipe = re.search(r"train (\S+) ", commands)
+        translated = heed("translate", *translate[1].split(), text="Morgen kauft die Frau einen neuen Tisch.\n")
+        self.assertEqual((translated.returncode, translated.stdout.count("\n")), (0, 1), translated)
+        self.assertEqual(heed("inspect", recipe[1]).returncode, 0)
+
+    def test_help_says_how_many_updates(self):
+        self.assertRegex(heed("demo", "--help").stdout, r"--updates INT=1200 ")
+
+    def test_what_is_refused_leaves_nothing(self):
+        self.assert_refused("demo", "--out", "/proc/nowhere/demo", mentions=("/proc/nowhere/demo", "cannot make"))
+        self.assert_refused("demo", "--out", self.file("taken", "x"), mentions=("taken",))
+        self.assert_refused("demo", "--out", self.out, "--updates", 0, mentions=("0 updates", "1 or more"))
+        self.assert_refused("demo", "--out", self.out, "--updates", "few", mentions=("--updates",))
+        self.assertFalse(self.out.exists())
+
+    def test_an_interrupted_training_ends_it_and_can_go_on(self):
+        terminal = self.on_terminal("--updates", 100000)
+        terminal.read_until("update ")
+        terminal.process.send_signal(signal.SIGINT)
+        text = terminal.read_all()
+        self.assertEqual(terminal.status(), 0, text)
+        shown = re.search(r"stopped; to go on: (\S+) (train .* --resume)\r\n$", text)
+        self.assertIsNotNone(shown, text)
+        self.assertEqual(shown[1], BINARY)
+        self.assertNotIn("test sentences", text)
+        self.assertFalse((self.model / "report.html").exists())
+        result = heed(*shown[2].split(), "--set", "training.updates=1")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("resuming after update", result.stdout)
+
+    def test_an_interrupt_after_training_ends_it_at_once(self):
+        terminal = self.on_terminal("--updates", 1)
+        terminal.read_until("Sentences whose")
+        terminal.process.send_signal(signal.SIGINT)
+        text = terminal.read_all()
+        self.assertEqual(terminal.status(), -signal.SIGINT, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

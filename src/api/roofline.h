@@ -1,8 +1,6 @@
 // How fast this machine multiplies at this moment, by oneDNN.
 #pragma once
 
-#include <vector>
-
 #include "tensor/dtype.h"
 #include "train/profiled_backend.h"
 

@@ -1,7 +1,6 @@
 // Files: whole reads, and writes that leave the old content or the new, whatever happens in between.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>

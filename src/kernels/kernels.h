@@ -6,8 +6,8 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "kernels/dropout.h"

@@ -1,10 +1,8 @@
 #include "models/config.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "base/files.h"
 #include "models/config_keys.h"
 
 namespace heed {
@@ -81,18 +79,6 @@ void ModelConfig::validate() const {
   check(std::isfinite(rotary_base) && rotary_base > 0.0, "rotary_base is {}, expected above 0", rotary_base);
   check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0",
         init_deviation);
-}
-
-ModelConfig parse_model_config(std::string_view toml, std::string_view name) {
-  ModelConfig config;
-  const std::array tables{model_settings(config)};
-  require<ConfigError>(!read_settings(toml, name, tables).empty(), name, "there is no [model] table");
-  try {
-    config.validate();
-  } catch (const ConfigError& error) {
-    fail<ConfigError>(name, "{}", error.what());
-  }
-  return config;
 }
 
 std::string describe(const ModelConfig& config) {

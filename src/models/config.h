@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "nn/embedding.h"
 #include "nn/layers.h"
@@ -49,9 +48,6 @@ struct ModelConfig {
   // Throws ConfigError with what a person can act on: "heads 7 does not divide model 512".
   void validate() const;
 };
-
-// The [model] table of a recipe. An unknown key is an error that names the nearest valid one.
-ModelConfig parse_model_config(std::string_view toml, std::string_view name);
 
 // The keys of [model] with their values, one per line, as a recipe would give them.
 std::string describe(const ModelConfig& config);

@@ -1,7 +1,7 @@
 // The three architectures.
 #pragma once
 
-#include <memory>
+#include <vector>
 
 #include "models/stacks.h"
 #include "ops/loss.h"

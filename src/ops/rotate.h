@@ -1,7 +1,6 @@
 // Rotary positions: turns pairs of columns of each head by an angle proportional to the row's place.
 #pragma once
 
-#include <memory>
 #include <span>
 
 #include "ops/pass.h"

@@ -1,10 +1,19 @@
 #include "models/config.h"
 
+#include <array>
+
 #include "base/files.h"
+#include "models/config_keys.h"
 #include "models/model_testing.h"
 
 namespace heed::test {
 namespace {
+
+ModelConfig read_model(const std::string& toml, const std::string& name) {
+  ModelConfig config;
+  read_settings(toml, name, std::array{model_settings(config)});
+  return config;
+}
 
 void expect_invalid(const std::function<void(ModelConfig&)>& spoil, const std::vector<std::string>& parts) {
   ModelConfig config = small_config(Architecture::seq2seq);
@@ -41,10 +50,10 @@ TEST(ModelConfig, RefusesSizesThatMultiplyBeyondAnyMachine) {
 }
 
 TEST(ModelConfig, AnUnknownKeyIsNamedWithItsLineAndTheNearest) {
-  expect_error<ConfigError>([] { parse_model_config("[model]\nmodel = 8\n\nhedas = 2\n", "r.toml"); },
+  expect_error<ConfigError>([] { read_model("[model]\nmodel = 8\n\nhedas = 2\n", "r.toml"); },
                             {"r.toml:4: ", "'hedas'", "did you mean 'heads'?"});
   try {
-    parse_model_config("[model]\nxylophone_quartet = 2\n", "r.toml");
+    read_model("[model]\nxylophone_quartet = 2\n", "r.toml");
     ADD_FAILURE();
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), ::testing::Not(::testing::HasSubstr("did you mean")));
@@ -53,7 +62,7 @@ TEST(ModelConfig, AnUnknownKeyIsNamedWithItsLineAndTheNearest) {
 
 TEST(ModelConfig, AValueOfTheWrongTypeNamesItsKeyItsLineAndTheRightType) {
   const auto refuse = [](const std::string& line, const std::vector<std::string>& parts) {
-    expect_error<ConfigError>([&] { parse_model_config("[model]\n" + line + "\n", "r.toml"); }, parts);
+    expect_error<ConfigError>([&] { read_model("[model]\n" + line + "\n", "r.toml"); }, parts);
   };
   refuse("model = 8.5", {"r.toml:2: ", "model must be an integer"});
   refuse("epsilon = \"small\"", {"r.toml:2: ", "epsilon must be a number"});
@@ -61,17 +70,14 @@ TEST(ModelConfig, AValueOfTheWrongTypeNamesItsKeyItsLineAndTheRightType) {
   refuse("gated = 1", {"r.toml:2: ", "gated must be true or false"});
   refuse("activation = \"sigmoid\"",
          {"r.toml:2: ", "activation: 'sigmoid' is not one of", "relu, gelu, gelu-tanh, silu"});
-  expect_error<ConfigError>([] { parse_model_config("", "r.toml"); }, {"r.toml: ", "no [model] table"});
 }
 
 TEST(ModelConfig, InvalidTomlNamesTheLine) {
-  expect_error<FormatError>([] { parse_model_config("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
+  expect_error<FormatError>([] { read_model("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
 }
 
 TEST(ModelConfig, AWholeNumberWillDoWhereANumberIsWanted) {
-  EXPECT_EQ(parse_model_config("[model]\nsource_vocabulary = 5\ntarget_vocabulary = 5\nrotary_base = 500000\n", "r")
-                .rotary_base,
-            500000.0);
+  EXPECT_EQ(read_model("[model]\nrotary_base = 500000\n", "r").rotary_base, 500000.0);
 }
 
 TEST(ModelConfig, DescribesItselfAsARecipeForTheSame) {
@@ -86,7 +92,7 @@ TEST(ModelConfig, DescribesItselfAsARecipeForTheSame) {
   config.keep = Keep::layer_inputs;
   for (const ModelConfig& c : {config, small_config(Architecture::seq2seq), small_config(Architecture::encoder)}) {
     const std::string text = describe(c);
-    const ModelConfig again = parse_model_config("[model]\n" + text, "described");
+    const ModelConfig again = read_model("[model]\n" + text, "described");
     EXPECT_EQ(describe(again), text);
     EXPECT_EQ(again.branch_dropout, c.branch_dropout);
     EXPECT_EQ(again.epsilon, c.epsilon);
@@ -97,7 +103,7 @@ TEST(ModelConfig, DescribesItselfAsARecipeForTheSame) {
 TEST(ModelConfig, TheTutorialHasAsManyParametersAsCountedByHand) {
   const std::string recipe = std::string(HEED_SOURCE_DIR) + "/recipes/tutorial-2x2.toml";
   ParameterStore store;
-  Seq2Seq(Scope(store), parse_model_config(read_file(recipe), recipe));
+  Seq2Seq(Scope(store), read_model(read_file(recipe), recipe));
   EXPECT_EQ(store.elements(), 14866532);
 }
 

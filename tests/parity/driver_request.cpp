@@ -1,8 +1,10 @@
 #include "driver_request.h"
 
+#include <array>
 #include <fstream>
 
 #include "base/files.h"
+#include "models/config_keys.h"
 
 namespace heed::parity {
 namespace {
@@ -85,9 +87,12 @@ void set_master(const Parameter& parameter, const std::vector<float>& values) {
 }  // namespace
 
 Request read_request(const std::string& folder) {
+  ModelConfig config;
+  read_settings(read_file(folder + "/model.toml"), "model.toml", std::array{model_settings(config)});
+  config.validate();
   const json j = read_json(folder + "/request.json");
   Request request{
-      .config = parse_model_config(read_file(folder + "/model.toml"), "model.toml"),
+      .config = config,
       .precision = j.at("precision"),
       .loss_path = j.at("loss_path") == "fused" ? LossPath::fused : LossPath::of_logits,
       .smoothing = Smoothing(j.at("smoothing").get<float>()),

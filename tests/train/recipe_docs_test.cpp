@@ -110,6 +110,15 @@ TEST(RecipeDocs, PagesThatRecipesAndSourcesNameExist) {
   EXPECT_GT(named, 0U);
 }
 
+TEST(RecipeDocs, ATextWithoutAModelIsNoRecipe) {
+  try {
+    parse_recipe("[training]\nepochs = 1\n", "r.toml", {});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "r.toml: there is no [model] table");
+  }
+}
+
 TEST(RecipeDocs, EveryRecipeOfTheProjectIsValid) {
   for (const auto& entry : fs::directory_iterator(kRoot / "recipes")) {
     SCOPED_TRACE(entry.path());

@@ -7,7 +7,6 @@
 #define HEED_KERNELS_CPU_ATTENTION_PACK_INL_H_
 #endif
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 

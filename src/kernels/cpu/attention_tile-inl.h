@@ -8,7 +8,6 @@
 #define HEED_KERNELS_CPU_ATTENTION_TILE_INL_H_
 #endif
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/cpu/attention_plan.h"

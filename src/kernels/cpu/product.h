@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "kernels/cpu/context.h"
 #include "tensor/tensor.h"

@@ -11,7 +11,8 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kTrainingPairs = 40'000;
+constexpr int64_t kFewestPairs = 4'000, kTrainingPairs = 40'000;
+constexpr int64_t kPairsPerUpdate = 250;  // a batch holds a few less
 constexpr int64_t kHeldOutPairs = 400;
 
 struct PairFiles {
@@ -28,6 +29,11 @@ PairFiles write_pairs(const std::filesystem::path& folder, const std::string& na
   write_file(files.source, source);
   write_file(files.target, target);
   return files;
+}
+
+// A short run need not wait for text that it does not come to read.
+int64_t training_pairs(int64_t updates) {
+  return std::clamp(std::min(updates, kTrainingPairs) * kPairsPerUpdate, kFewestPairs, kTrainingPairs);
 }
 
 // Warm-up, validations and log lines come at the same parts of a shorter run.
@@ -75,7 +81,7 @@ Demo write_demo(const DemoOptions& options) {
   const std::filesystem::path folder(options.folder);
   make_empty_folder(folder);
   Recipe recipe = demo_recipe(options.updates);
-  const PairFiles train = write_pairs(folder, "train", Split::training, kTrainingPairs);
+  const PairFiles train = write_pairs(folder, "train", Split::training, training_pairs(options.updates));
   const PairFiles validation = write_pairs(folder, "validation", Split::validation, kHeldOutPairs);
   const PairFiles test = write_pairs(folder, "test", Split::test, kHeldOutPairs);
   recipe.data.train_source = {train.source};

@@ -205,7 +205,7 @@ class Display(TrainTest):
 
     def test_an_error_starts_on_a_line_of_its_own(self):
         terminal = self.on_terminal("--set", "training.updates=1000000", "--set", "validation.every=1000000", "--set",
-                                    "checkpoints.every=1000")
+                                    "checkpoints.every=200")
         terminal.read_until("update 1 ")
         (self.path / "run").rename(self.path / "gone")
         self.file("run", "a file")

@@ -146,7 +146,7 @@ void decode(const CodingOptions& options) {
     for (size_t begin = 0; begin < line.size();) {
       const size_t end = std::min(line.find(' ', begin), line.size());
       if (end > begin) {
-        const std::string_view word = line.substr(begin, end - begin);
+        const std::string_view word = std::string_view(line).substr(begin, end - begin);
         tokens.push_back(options.ids ? number_of(word, where) : tokenizer.token(word, where));
       }
       begin = end + 1;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "train/final_weights.h"
 #include "train/run_folder.h"
@@ -13,8 +14,6 @@ namespace heed {
 namespace {
 
 using nlohmann::json;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 PairBatch to_batch(RaggedPairs&& pairs) {
   return {Sequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
@@ -165,7 +164,7 @@ void Trainer::build_model() {
 }
 
 EndReason Trainer::run() {
-  started_ = now() - state_.seconds;
+  started_ = seconds_now() - state_.seconds;
   log_start();
   std::optional<EndReason> end;
   while (!(end = reason_to_end())) {
@@ -203,7 +202,7 @@ void Trainer::log_start() {
                     .dump());
 }
 
-double Trainer::seconds() const { return now() - started_; }
+double Trainer::seconds() const { return seconds_now() - started_; }
 double Trainer::epoch() const { return static_cast<double>(state_.sentences) / static_cast<double>(corpus_->size()); }
 
 double Trainer::fraction() const {
@@ -238,7 +237,7 @@ std::optional<EndReason> Trainer::reason_to_end() {
 
 // One optimizer step over one or several batches: the gradient of the mean loss over all their tokens.
 void Trainer::update() {
-  const double begin = now();
+  const double begin = seconds_now();
   std::vector<PairBatch> batches;
   std::vector<int64_t> sentences;
   int64_t tokens = 0;
@@ -280,7 +279,7 @@ void Trainer::update() {
   since_report_.loss += loss * static_cast<double>(tokens);
   since_report_.negative_log_likelihood += likelihood;
   since_report_.tokens += tokens;
-  since_report_.seconds += now() - begin;
+  since_report_.seconds += seconds_now() - begin;
 }
 
 // The weights are still those from before the update, and the state still names the batch to come.

@@ -1,7 +1,6 @@
 // A translation run from its recipe to its model directory.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 

@@ -5,14 +5,13 @@
 
 #include "data/line_reader.h"
 #include "ops/loss.h"
+#include "text/unicode.h"
 
 namespace heed {
 namespace {
 
 constexpr int64_t kMostMapTokens = 128;             // of a side
 constexpr size_t kMostSelfBytes = size_t{3} << 20;  // of all samples' self-attention
-
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\f\v") == std::string_view::npos; }
 
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
   std::vector<std::string> pieces;

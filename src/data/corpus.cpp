@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/random.h"
 #include "data/hash_set.h"
+#include "text/unicode.h"
 
 namespace heed {
 namespace {
@@ -23,8 +24,6 @@ struct Row {
   int64_t line = 0;
   std::optional<size_t> long_side;  // whose line was longer than the limit
 };
-
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
 
 }  // namespace
 

@@ -27,8 +27,6 @@ std::vector<TokenId> tokens_of(const std::vector<int32_t>& ids) {
   return tokens;
 }
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
-
 using LineNames = std::function<std::string(size_t)>;
 
 // How many tokens of a line the model takes, its end included, and what becomes of the rest.
@@ -98,6 +96,7 @@ void on_lanes(const TranslationModel& translation, size_t count, Body&& body) {
     return;
   }
   std::vector<std::unique_ptr<Backend>> backends;
+  backends.reserve(static_cast<size_t>(lanes));
   for (int lane = 0; lane < lanes; ++lane) {
     backends.push_back(translation.backend.make_lane());
   }

@@ -54,6 +54,8 @@ std::string to_utf8(std::u32string_view code_points) {
   return text;
 }
 
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\n\r\f\v") == std::string_view::npos; }
+
 std::string replace_invalid_utf8(std::string text) {
   if (!find_invalid_utf8(text)) {
     return text;

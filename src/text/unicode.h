@@ -15,6 +15,9 @@ std::optional<size_t> find_invalid_utf8(std::string_view text);
 std::u32string to_code_points(std::string_view text);
 std::string to_utf8(std::u32string_view code_points);
 
+// No character but ASCII's white space.
+bool is_blank(std::string_view text);
+
 // The text with each sequence that is not UTF-8 replaced by U+FFFD: for text that a model wrote, never for input.
 std::string replace_invalid_utf8(std::string text);
 

@@ -15,22 +15,29 @@ const ValueNames<Handling> kHandlings{{"skip", Handling::skip}, {"refuse", Handl
 SettingTable data_settings(DataRecipe& data) {
   CorpusRules& rules = data.rules;
   BatchRules& batches = data.batches;
-  return {
-      "data",
-      {setting("train_source", data.train_source), setting("train_target", data.train_target),
-       setting("validation_source", data.validation_source), setting("validation_target", data.validation_target),
-       setting("longest", data.longest),
-       choice<TooLong>("too_long", rules.too_long,
-                       {{"drop", TooLong::drop}, {"truncate", TooLong::truncate}, {"refuse", TooLong::refuse}}),
-       choice("empty_line", rules.empty_line, kHandlings), choice("over_long_line", rules.over_long_line, kHandlings),
-       choice("empty_file", rules.empty_file, kHandlings), choice("unequal_files", rules.unequal_files, kHandlings),
-       setting("most_ratio", rules.most_ratio),
-       flag("drop_duplicates", rules.duplicates, Duplicates::keep, Duplicates::drop),
-       setting("batch_target_tokens", batches.target_tokens), setting("batch_total_tokens", batches.total_tokens),
-       setting("batch_sentences", batches.sentences), setting("pool", batches.pool),
-       choice<PoolOrder>("pool_order", batches.order,
-                         {{"by-length", PoolOrder::by_length}, {"shuffled", PoolOrder::shuffled}}),
-       setting("memory_megabytes", data.memory_megabytes)}};
+  return {"data",
+          {setting("train_source", data.train_source),
+           setting("train_target", data.train_target),
+           setting("validation_source", data.validation_source),
+           setting("validation_target", data.validation_target),
+           setting("shortest", data.shortest),
+           setting("longest", data.longest),
+           choice<TooLong>("too_long", rules.too_long,
+                           {{"drop", TooLong::drop}, {"truncate", TooLong::truncate}, {"refuse", TooLong::refuse}}),
+           choice("too_short", rules.too_short, kHandlings),
+           choice("empty_line", rules.empty_line, kHandlings),
+           choice("over_long_line", rules.over_long_line, kHandlings),
+           choice("empty_file", rules.empty_file, kHandlings),
+           choice("unequal_files", rules.unequal_files, kHandlings),
+           setting("most_ratio", rules.most_ratio),
+           flag("drop_duplicates", rules.duplicates, Duplicates::keep, Duplicates::drop),
+           setting("batch_target_tokens", batches.target_tokens),
+           setting("batch_total_tokens", batches.total_tokens),
+           setting("batch_sentences", batches.sentences),
+           setting("pool", batches.pool),
+           choice<PoolOrder>("pool_order", batches.order,
+                             {{"by-length", PoolOrder::by_length}, {"shuffled", PoolOrder::shuffled}}),
+           setting("memory_megabytes", data.memory_megabytes)}};
 }
 
 SettingTable tokenizer_settings(TokenizerRecipe& tokenizer) {
@@ -117,7 +124,8 @@ void check_data(const DataRecipe& data) {
   check(data.validation_source.size() == data.validation_target.size(),
         "data.validation_source names {} files, validation_target {}", data.validation_source.size(),
         data.validation_target.size());
-  check_at_least("data.longest", data.longest, 1);
+  check_at_least("data.shortest", data.shortest, 1);
+  check_at_least("data.longest", data.longest, data.shortest);
   check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMostMegabytes,
         "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMostMegabytes);
   check(data.batches.target_tokens > 0 || data.batches.total_tokens > 0 || data.batches.sentences > 0,

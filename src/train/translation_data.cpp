@@ -34,11 +34,12 @@ std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, const std::vecto
                          [&](std::string& line) { return lines.next(line); });
 }
 
-CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& tokenizer, int64_t longest) {
+CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& tokenizer, const DataRecipe& data) {
   return {.files = paths_of(files),
           .encode = [&tokenizer](std::string_view text) { return tokenizer.encode(text); },
           .vocabulary = tokenizer.vocabulary_size(),
-          .most = longest};
+          .least = data.shortest,
+          .most = data.longest};
 }
 
 }  // namespace
@@ -67,10 +68,9 @@ Corpus read_training_corpus(const Recipe& recipe, const TokenizerPair& tokenizer
                             const std::filesystem::path& folder) {
   const DataRecipe& data = recipe.data;
   ThreadPool pool(threads);
-  return read_corpus({side_of(data.train_source, *tokenizers.source, data.longest),
-                      side_of(data.train_target, *tokenizers.target, data.longest)},
-                     data.rules, pool,
-                     {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20, .folder = folder});
+  return read_corpus(
+      {side_of(data.train_source, *tokenizers.source, data), side_of(data.train_target, *tokenizers.target, data)},
+      data.rules, pool, {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20, .folder = folder});
 }
 
 ValidationText read_validation_text(const Recipe& recipe) {

@@ -115,7 +115,7 @@ function(heed_source_flags sources_name)
     if(source MATCHES "/src/kernels/cpu/")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
     endif()
-    if(HEED_SANITIZE AND source MATCHES "/src/(kernels|text)/")
+    if(HEED_SANITIZE AND source MATCHES "/src/(kernels|text|data)/")
       # Where the time goes when sanitized tests run; elsewhere it goes into compiling, which -O0 halves.
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -O1)
     endif()

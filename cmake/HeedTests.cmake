@@ -1,7 +1,7 @@
 # Functions that tests/CMakeLists.txt registers tests with.
 #
-# Labels: `slow` and `threads` come from a C++ test file's name (*_slow_test.cpp, *_threads_test.cpp); `cli`, `parity`
-# and `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no build.
+# Labels: `slow` and `threads` come from a test file's name (*_slow_test.cpp, test_*_slow.py, *_threads_test.cpp); `cli`,
+# `parity` and `compile_fail` from the folder; `source` marks checks of the sources themselves, which need no build.
 
 include(GoogleTest)
 

@@ -34,8 +34,8 @@ struct TokenizerSummary {
   std::vector<Special> special;  // pad, unk, bos, eos, sep
 };
 
-// Learns a tokenizer and writes it to `output`. The same text gives the same file, to the byte. Errors name the file and
-// line of text that is not UTF-8.
+// Learns a tokenizer and writes it to `output`. The same text gives the same file, to the byte. Errors name the file
+// and line of text that is not UTF-8.
 TokenizerSummary train_tokenizer(const TokenizerTrainingOptions& options, const std::string& output);
 
 // What encode() puts around a text's tokens and what it does when they are too many.

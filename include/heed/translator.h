@@ -19,13 +19,12 @@ struct TranslatorOptions {
 
 enum class Alignments : uint8_t { none, pieces };
 
-//   score = (sum of log-probabilities) / length^length_penalty        length: tokens of the translation, its end included
+//   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
 struct TranslationOptions {
   int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
   double length_penalty = 1.0;
-  int64_t n_best = 1;  // translations of each line, best first; at most the beam
-  int64_t max_length =
-      0;  // tokens, the end included; 0: twice the source and 16 more. The model's own limit holds always
+  int64_t n_best = 1;      // translations of each line, best first; at most the beam
+  int64_t max_length = 0;  // tokens, the end included, within the model's own limit; 0: twice the source and 16 more
   Alignments alignments = Alignments::none;
 };
 

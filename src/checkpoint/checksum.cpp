@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -31,7 +32,7 @@ void Checksum::add(std::span<const std::byte> tensor) {
   }
   // What is left, filled up with zeros, and the length, so that zeros at the end count.
   std::array<std::byte, kBlock> rest{};
-  std::memcpy(rest.data(), tensor.data() + done, tensor.size() - done);
+  std::ranges::copy(tensor.subspan(done), rest.begin());
   add_block(rest.data());
   lanes_[0] ^= mix_bits(tensor.size() + 1);
 }

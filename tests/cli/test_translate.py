@@ -303,6 +303,14 @@ class RefusedModels(ModelTest):
 
     def test_weights_that_are_no_numbers(self):
         model = self.rewrite_header(lambda header, data: b"\xff" * len(data))
+        self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("damaged or edited",))
+
+    def test_weights_of_others_that_are_no_numbers(self):
+        def forget_checksum(header, data):
+            del header["__metadata__"]["heed_checksum"]
+            return b"\xff" * len(data)
+
+        model = self.rewrite_header(forget_checksum)
         self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("weights",))
 
     def test_tokenizers_of_another_model(self):

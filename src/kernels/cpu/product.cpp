@@ -22,11 +22,11 @@ constexpr int64_t kTasksPerThread = 5;
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
 
-bool use_pairs(const Operand& b, Bf16Products products) {
-  return products == Bf16Products::pairs && b.matrix.type() == DType::bf16;
+Element element_of(const Operand& b, Bf16Products products) {
+  return products == Bf16Products::pairs && b.matrix.type() == DType::bf16 ? Element::pair : Element::single;
 }
 
-int64_t steps_of(int64_t depth, bool pairs) { return pairs ? (depth + 1) / 2 : depth; }
+int64_t steps_of(int64_t depth, Element element) { return element == Element::pair ? (depth + 1) / 2 : depth; }
 
 // Task sizes: halved until there are enough tasks for the workers to share them evenly. Rows first: a narrow tile would
 // bring its part of A into cache for few columns.
@@ -53,10 +53,10 @@ struct Region {
 // first-level cache while panels stream past from the second. Sums of depth blocks before the last are kept in scratch.
 void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink) {
   const ProductKernels& kernels = product_kernels();
-  const TileProduct product = b.pairs ? multiply_pairs_avx512bf16 : kernels.multiply;
+  const TileProduct product = b.element == Element::pair ? multiply_pairs_avx512bf16 : kernels.multiply;
   const int64_t width = kernels.panel_columns;
-  const int64_t steps = steps_of(b.depth, b.pairs);
-  const int64_t block_steps = steps_of(kDepthBlock, b.pairs);
+  const int64_t steps = steps_of(b.depth, b.element);
+  const int64_t block_steps = steps_of(kDepthBlock, b.element);
   const bool one_block = steps <= block_steps;
   const int64_t stride = round_up(region.columns, width);
   const int64_t row_tiles = ceil_div(region.rows, kernels.tile_rows);
@@ -68,13 +68,13 @@ void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const 
 
   for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {
     const int64_t count = std::min(block_steps, steps - step);
-    LeftBlock block = kernels.bring_left(a, b.pairs, region.first_row, region.rows, step, count, left);
+    LeftBlock block = kernels.bring_left(a, b.element, region.first_row, region.rows, step, count, left);
     for (int64_t row = 0; row < region.rows; row += kernels.tile_rows) {
       const int64_t rows = std::min(kernels.tile_rows, region.rows - row);
       float* const tile = one_block ? sums : sums + row * stride;
       for (int64_t column = 0; column < region.columns; column += width) {
         const float* const panel = b.data + (region.first_column + column) * steps + step * width;
-        product(rows, count, block, panel, tile + column, stride, step > 0);
+        product(rows, count, block, panel, tile + column, stride, step > 0 ? Write::add : Write::overwrite);
       }
       if (step + block_steps >= steps) {
         sink.take(sink.context, {tile, stride, region.first_row + row, rows, region.first_column, region.columns});
@@ -110,23 +110,23 @@ Bf16Products fastest_bf16_products() {
 }
 
 int64_t panel_elements(const Operand& b, Bf16Products products) {
-  return round_up(b.columns(), product_kernels().panel_columns) * steps_of(b.rows(), use_pairs(b, products));
+  return round_up(b.columns(), product_kernels().panel_columns) * steps_of(b.rows(), element_of(b, products));
 }
 
 Panels pack_panels(Context& context, const Operand& b, Bf16Products products, float* to) {
   const ProductKernels& kernels = product_kernels();
-  const bool pairs = use_pairs(b, products);
-  const int64_t steps = steps_of(b.rows(), pairs);
+  const Element element = element_of(b, products);
+  const int64_t steps = steps_of(b.rows(), element);
   const int64_t panels = ceil_div(b.columns(), kernels.panel_columns);
   constexpr int64_t kStepsPerTask = 256;
   const int64_t pieces = ceil_div(steps, kStepsPerTask);
   context.pool.run(panels * pieces, [&](int64_t task, int) {
     const int64_t panel = task / pieces;
     const int64_t first = task % pieces * kStepsPerTask;
-    kernels.pack_panel(b, pairs, panel, first, std::min(kStepsPerTask, steps - first),
+    kernels.pack_panel(b, element, panel, first, std::min(kStepsPerTask, steps - first),
                        to + (panel * steps + first) * kernels.panel_columns);
   });
-  return {to, b.rows(), b.columns(), pairs};
+  return {to, b.rows(), b.columns(), element};
 }
 
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {

@@ -31,12 +31,15 @@ struct Operand {
   int64_t columns() const { return lie == Lie::straight ? matrix.columns() : matrix.rows(); }
 };
 
-// B rearranged: panels of `columns_per_panel` columns, each [depth][columns_per_panel], the last one filled up with
-// zeros. With Bf16Products::pairs an element is two bf16 of neighbouring k, otherwise one f32.
+// What one step along the depth multiplies: an f32, or two bf16 of neighbouring k.
+enum class Element : uint8_t { single, pair };
+
+// B rearranged: panels of `columns_per_panel` columns, each [steps][columns_per_panel], the last one filled up with
+// zeros.
 struct Panels {
   const float* data = nullptr;
   int64_t depth = 0, columns = 0;
-  bool pairs = false;
+  Element element = Element::single;
 };
 
 // A finished part of C: rows x columns values, row r at values + r * stride, readable to the next whole vector.

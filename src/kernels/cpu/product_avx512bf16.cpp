@@ -9,12 +9,12 @@ namespace {
 
 template <int Rows>
 inline void tile_product(int64_t steps, LeftBlock a, const float* __restrict panel, float* __restrict tile,
-                         int64_t stride, bool add) {
+                         int64_t stride, Write write) {
   __m512 sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-    sums0[r] = add ? _mm512_loadu_ps(tile + r * stride) : _mm512_setzero_ps();
-    sums1[r] = add ? _mm512_loadu_ps(tile + r * stride + 16) : _mm512_setzero_ps();
+    sums0[r] = write == Write::add ? _mm512_loadu_ps(tile + r * stride) : _mm512_setzero_ps();
+    sums1[r] = write == Write::add ? _mm512_loadu_ps(tile + r * stride + 16) : _mm512_setzero_ps();
   }
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
   for (int64_t step = 0; step < steps; ++step) {
@@ -40,7 +40,7 @@ inline void tile_product(int64_t steps, LeftBlock a, const float* __restrict pan
   }
 }
 
-using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, bool);
+using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, Write);
 
 constexpr Product kProducts[] = {
     tile_product<1>, tile_product<2>, tile_product<3>, tile_product<4>,  tile_product<5>,  tile_product<6>,
@@ -50,8 +50,8 @@ constexpr Product kProducts[] = {
 }  // namespace
 
 void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile,
-                               int64_t stride, bool add) {
-  kProducts[rows - 1](steps, a, panel, tile, stride, add);
+                               int64_t stride, Write write) {
+  kProducts[rows - 1](steps, a, panel, tile, stride, write);
 }
 
 }  // namespace heed::cpu

@@ -27,14 +27,14 @@ int64_t left_stride() { return (kRows + lanes() - 1) / lanes() * lanes(); }
 
 template <int Rows>
 void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile, int64_t stride,
-                  bool add) {
+                  Write write) {
   const Floats d;
   const int64_t n = lanes();
   Vec sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-    sums0[r] = add ? load(tile + r * stride) : hn::Zero(d);
-    sums1[r] = add ? load(tile + r * stride + n) : hn::Zero(d);
+    sums0[r] = write == Write::add ? load(tile + r * stride) : hn::Zero(d);
+    sums1[r] = write == Write::add ? load(tile + r * stride + n) : hn::Zero(d);
   }
   // Three base pointers and one stride reach all rows with the processor's own address arithmetic.
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
@@ -61,7 +61,7 @@ void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, f
   }
 }
 
-using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, bool);
+using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, Write);
 
 constexpr Product kProducts[] = {
     tile_product<1>, tile_product<2>, tile_product<3>, tile_product<4>,  tile_product<5>,  tile_product<6>,
@@ -70,8 +70,8 @@ constexpr Product kProducts[] = {
 #endif
 };
 
-void multiply(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride, bool add) {
-  kProducts[rows - 1](steps, a, panel, tile, stride, add);
+void multiply(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride, Write write) {
+  kProducts[rows - 1](steps, a, panel, tile, stride, write);
 }
 
 // ---- reading operands as 4-byte elements: f32, bf16 widened, or a pair of bf16 ----
@@ -202,10 +202,10 @@ void pack_panel_of_pairs(const Operand& b, int64_t first_column, int64_t columns
   }
 }
 
-void pack_panel(const Operand& b, bool pairs, int64_t panel, int64_t first, int64_t steps, float* to) {
+void pack_panel(const Operand& b, Element element, int64_t panel, int64_t first, int64_t steps, float* to) {
   const int64_t first_column = panel * panel_width();
   const int64_t columns = std::min(panel_width(), b.columns() - first_column);
-  if (pairs) {
+  if (element == Element::pair) {
     pack_panel_of_pairs(b, first_column, columns, first, steps, to);
   } else if (b.matrix.type() == DType::bf16) {
     pack_panel_of<bf16>(b, first_column, columns, first, steps, to);
@@ -239,11 +239,11 @@ void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int
   }
 }
 
-LeftBlock bring_left(const Operand& a, bool pairs, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
-                     float* scratch) {
+LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
+                     int64_t steps, float* scratch) {
   if (a.lie == Lie::transposed) {
     const ColumnBlock block{first_step, steps, first_row, rows, kRows, left_stride()};
-    if (pairs) {
+    if (element == Element::pair) {
       pair_columns(host<bf16>(a.matrix), block, scratch);
     } else if (a.matrix.type() == DType::bf16) {
       copy_columns(host<bf16>(a.matrix), block, scratch);
@@ -257,7 +257,7 @@ LeftBlock bring_left(const Operand& a, bool pairs, int64_t first_row, int64_t ro
     return {from.row(first_row) + first_step, from.stride, 1, kRows * from.stride};
   }
   const HostView<bf16> from = host<bf16>(a.matrix);
-  if (!pairs) {
+  if (element == Element::single) {
     widen_rows(from, first_row, rows, first_step, steps, scratch);
     return {scratch, steps, 1, kRows * steps};
   }

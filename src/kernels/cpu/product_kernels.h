@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/calls.h"
 #include "kernels/cpu/product.h"
 
 namespace heed::cpu {
@@ -16,17 +17,17 @@ struct LeftBlock {
   int64_t row_stride, step_stride, tile_stride;
 };
 
-// tile[rows, panel columns] (+)= A block x one panel, over `steps` steps.
+// tile[rows, panel columns] = or += A block x one panel, over `steps` steps.
 using TileProduct = void (*)(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride,
-                             bool add);
+                             Write write);
 
 struct ProductKernels {
   int64_t tile_rows, left_stride, panel_columns;  // left_stride >= tile_rows: of scratch for A, per row tile and step
   TileProduct multiply;
   // Panel number `panel` of B, steps [first, first + steps).
-  void (*pack_panel)(const Operand& b, bool pairs, int64_t panel, int64_t first, int64_t steps, float* to);
+  void (*pack_panel)(const Operand& b, Element element, int64_t panel, int64_t first, int64_t steps, float* to);
   // Rows [first_row, +rows), steps [first_step, +steps) of A, brought into `scratch` unless A can be read where it lies.
-  LeftBlock (*bring_left)(const Operand& a, bool pairs, int64_t first_row, int64_t rows, int64_t first_step,
+  LeftBlock (*bring_left)(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
                           int64_t steps, float* scratch);
 };
 
@@ -34,6 +35,6 @@ const ProductKernels& product_kernels();  // of the best instruction set here
 
 // vdpbf16ps on 12 rows x 2 vectors of 16 columns; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32.
 void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile,
-                               int64_t stride, bool add);
+                               int64_t stride, Write write);
 
 }  // namespace heed::cpu

@@ -1,0 +1,234 @@
+// What a backend is called with: for each fused op, forward and backward, its operands as one plain struct. Views borrow;
+// an empty view is an operand that is not there. Shapes are checked by the ops above, once; kernels trust them.
+//
+// Element types: `storage` (f32, bf16; f64 in the reference backend) for activations and matrices; parameters' masters,
+// biases, norm gains, gradients of parameters, statistics and losses in `master_type()` (f32; f64 in the reference).
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "kernels/dropout.h"
+#include "kernels/visibility.h"
+#include "tensor/segments.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
+enum class NormKind : uint8_t { layer, rms };
+enum class Write : uint8_t { overwrite, add };            // what becomes of a gradient's former contents
+enum class WeightDecay : uint8_t { coupled, decoupled };  // added to the gradient (Adam), or to the step (AdamW)
+enum class Turn : uint8_t { forward, backward };
+
+// A weight matrix in the form its backend multiplies fastest. Opaque; made by Backend::pack.
+class PackedWeight {
+ public:
+  virtual ~PackedWeight() = default;
+};
+
+struct WeightView {
+  View matrix;                           // [out, in], storage type
+  const PackedWeight* packed = nullptr;  // of the same matrix, when somebody packed it
+};
+
+// y = dropout(act(x W^T + b)). `before` keeps x W^T + b for backward where the activation needs it.
+struct LinearForward {
+  View x;
+  WeightView weight;
+  View bias;
+  Activation activation = Activation::none;
+  Dropout dropout;
+  View y, before;
+};
+
+// d_before = d_y * dropout * act'(before). ReLU reads `y` instead: y > 0 says both that it was kept and that it was
+// positive. May be in place (d_before = d_y).
+struct ActivationBackward {
+  Activation activation;
+  Dropout dropout;
+  View y, before, d_y, d_before;
+};
+
+// d_x (+)= scale * d_y W.
+struct LinearInputGradient {
+  View d_y;
+  WeightView weight;
+  View d_x;
+  Write write = Write::overwrite;
+  double scale = 1.0;
+};
+
+// d_weight (+)= scale * d_y^T x, d_bias (+)= scale * sum over rows of d_y.
+struct LinearWeightGradient {
+  View d_y, x, d_weight, d_bias;
+  Write write = Write::overwrite;
+  double scale = 1.0;
+};
+
+// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]]).
+struct EmbeddingForward {
+  View tokens;  // i32 [1, rows]
+  View table;   // master type [vocabulary, model]
+  double scale = 1.0;
+  View position_rows, positions;  // i32 [1, rows]; master type [longest, model]
+  Dropout dropout;
+  View y;
+};
+
+// Adds scale * d_y to the rows of d_table, d_y to those of d_positions, in the order of the batch's rows.
+struct EmbeddingBackward {
+  View tokens;
+  double scale = 1.0;
+  View position_rows;
+  Dropout dropout;
+  View d_y, d_table, d_positions;
+};
+
+// sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
+// What is normalized is the sum as stored, so that backward finds the same.
+//   layer: (s - mean) / sqrt(variance + epsilon)    rms: s / sqrt(mean of squares + epsilon)
+// Without a branch, sum is the residual itself and `sum` is empty; without `normed`, the sum alone is formed.
+// `statistics` holds mean (0 for rms) and 1/deviation.
+struct AddNormForward {
+  NormKind kind = NormKind::layer;
+  View residual, branch;
+  Dropout dropout;
+  View gain, bias;
+  double epsilon = 1e-5;
+  View sum, normed, statistics;
+};
+
+// d_residual = d_sum + norm'(d_normed), d_branch = d_residual * dropout. `sum` is what was normalized. Either upstream
+// gradient may be empty (zero). d_residual may be d_sum's memory. d_gain and d_bias are added to. After a sum alone,
+// d_normed, statistics, gain, d_gain and d_bias are empty.
+struct AddNormBackward {
+  NormKind kind = NormKind::layer;
+  View sum, statistics, gain;
+  Dropout dropout;
+  View d_normed, d_sum;
+  View d_residual;
+  Write write_residual = Write::overwrite;
+  View d_branch, d_gain, d_bias;
+};
+
+// y = dropout(act(x[:, :inner]) * x[:, inner:]).
+struct GateForward {
+  Activation activation = Activation::silu;
+  View x;
+  Dropout dropout;
+  View y;
+};
+
+struct GateBackward {
+  Activation activation = Activation::silu;
+  View x;
+  Dropout dropout;
+  View d_y, d_x;
+};
+
+// Turns pairs (c, c + dims / 2) of each head's first `dims` columns by position * base^(-2c / dims), in place.
+// Turn::backward is the inverse, which is also the gradient.
+struct Rotation {
+  View x;              // [rows, heads * head width]
+  View position_rows;  // i32 [1, rows]
+  int64_t heads = 1, dims = 0;
+  double base = 10000.0;
+  Turn turn = Turn::forward;
+};
+
+// Where the rows of a paged cache lie: token j of sequence s is row pages[s][j / page_tokens] * page_tokens + j %
+// page_tokens.
+struct PageTable {
+  int64_t page_tokens = 16;
+  std::vector<std::vector<int32_t>> pages;
+};
+
+// Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages.
+struct KeyValueView {
+  View keys, values;  // [rows, key-value heads * head width], storage type
+  const Segments* segments = nullptr;
+  const PageTable* pages = nullptr;
+
+  int64_t row(int64_t sequence, int64_t token) const {
+    if (pages == nullptr) {
+      return segments->begin(sequence) + token;
+    }
+    const auto& table = pages->pages[static_cast<size_t>(sequence)];
+    return table[static_cast<size_t>(token / pages->page_tokens)] * pages->page_tokens + token % pages->page_tokens;
+  }
+};
+
+// What attention is told besides its operands. Heads of queries share the key-value heads evenly, in order.
+struct AttentionSettings {
+  int64_t heads = 1, key_value_heads = 1;
+  Visibility visibility;
+  const AttentionMask* mask = nullptr;
+  double scale = 1.0;  // usually 1 / sqrt(head width)
+  // Draws from RowRandom(key, (first_row + query row) * heads + head), where the query row is counted in the matrix of
+  // queries; the column is the key's place in its sequence.
+  Dropout dropout;
+};
+
+// For each sequence and head: P = softmax(scale * Q K^T over what is visible), output = dropout(P) V. A query that sees
+// nothing gives zeros. No [queries, keys] matrix is held. log_sum_exp (master type [rows, heads]; -infinity where nothing
+// is seen) is what backward rebuilds P from. `weights`, on request: P before dropout, master type, one row: for each
+// sequence, for each head, [queries, keys], end to end.
+struct AttentionForward {
+  AttentionSettings settings;
+  View queries;
+  const Segments* segments = nullptr;  // of the queries
+  KeyValueView memory;
+  View output, log_sum_exp, weights;
+};
+
+// With D = rowsum(d_output * output) and S = scale * Q K^T:
+//   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T)   d_S = P * (d_P - D)
+//   d_queries = scale * d_S K          d_keys = scale * d_S^T Q
+// Keys and values lie end to end here (no pages). All three gradients are overwritten.
+struct AttentionBackward {
+  AttentionSettings settings;
+  View queries;
+  const Segments* segments = nullptr;
+  KeyValueView memory;
+  View output, log_sum_exp, d_output;
+  View d_queries, d_keys, d_values;
+};
+
+// Output projection and label-smoothed cross-entropy, block of rows by block of rows:
+//   z = x W^T + b    q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
+// A negative target is ignored: loss 0, gradient 0. losses, master type [rows, 2]: the loss above, and lse(z) - z[target].
+struct OutputLoss {
+  View x;
+  WeightView weight;
+  View bias;
+  View targets;  // i32 [1, rows]
+  double smoothing = 0.0;
+  View losses;
+  View d_logits;  // storage type [rows, vocabulary]; empty when no gradient is wanted
+};
+
+// The same loss of logits that are there already.
+struct CrossEntropy {
+  View logits, targets;
+  double smoothing = 0.0;
+  View losses, d_logits;
+};
+
+// One sweep over flat parameters: clip by the global norm, Adam with decay of either kind, refresh of the storage copy.
+//   g = gradient * min(1, max_norm / (norm + 1e-6))          coupled: g += decay * w
+//   m = b1 m + (1 - b1) g    v = b2 v + (1 - b2) g^2         decoupled: w -= rate * decay * w
+//   w -= rate * m / (1 - b1^n) / (sqrt(v / (1 - b2^n)) + epsilon)          n: updates applied, this one included
+// When the norm is not finite, nothing changes at all, and the update does not count.
+struct AdamSweep {
+  View weights, gradients, first_moments, second_moments;  // master type [1, n]
+  View copy;                                               // bf16 [1, n], or empty
+  View squared_norm;                                       // f64 [1, 1]: of all gradients, see squared_norm()
+  View applied;                                            // f64 [1, 1]: updates so far; counts this one
+  double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double max_norm = 0.0;  // 0: no clipping
+  WeightDecay decay_kind = WeightDecay::decoupled;
+  double weight_decay = 0.0;
+};
+
+}  // namespace heed

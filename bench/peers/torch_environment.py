@@ -4,8 +4,10 @@ own kernels and the allocator's habits. Each choice says why. Shared by the prog
 
 import argparse
 import ctypes
+import json
 import os
 import re
+import resource
 import sys
 
 LLVM_OPENMP = (
@@ -148,3 +150,44 @@ def warn_of_reference_blas(blas):
             "than it could; install libopenblas0-openmp for a fair figure",
             file=sys.stderr,
         )
+
+
+def prepare(torch, arguments):
+    """Readies PyTorch, and returns what a figure must name."""
+    # Left alone, PyTorch may count one core where there are two.
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    blas = blas_in_use()
+    warn_of_reference_blas(blas)
+    return {
+        "precision": arguments.precision,
+        "threads": arguments.threads,
+        "torch_version": torch.__version__,
+        "blas": blas,
+        "openmp": openmp_in_use(),
+    }
+
+
+def peak_memory_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def print_setup(result):
+    print(f"set-up      PyTorch {result['torch_version']}, {result['precision']}, {result['threads']} threads")
+    print(f"libraries   BLAS {result['blas']}; OpenMP {result['openmp']}")
+    print(f"parameters  {result['parameters']:,}")
+    print(f"memory      {result['peak_memory_bytes'] / 2**20:,.0f} MiB at its peak")
+
+
+def run(arguments, measure, print_report):
+    """Measures where PyTorch is at its best, and prints the result."""
+    settle_environment(arguments)
+    try:
+        result = measure(arguments)
+    except ModuleNotFoundError as missing:
+        fail(f"{missing} (package python3-torch, run with /usr/bin/python3)")
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        print_setup(result)
+        print_report(result)

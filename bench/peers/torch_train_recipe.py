@@ -6,25 +6,14 @@ with dropout of the same size at the same places, on padded batches of pairs of 
 as the recipe's. Speed counts real target tokens; padding is reported beside it.
 """
 
-import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import time
 import tomllib
 
-from torch_environment import (
-    OneLineParser,
-    add_options,
-    blas_in_use,
-    count,
-    fail,
-    openmp_in_use,
-    settle_environment,
-    warn_of_reference_blas,
-)
+from torch_environment import OneLineParser, add_options, count, fail, peak_memory_bytes, prepare, run
 from transformer_shape import Dropout, Shape
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -128,10 +117,7 @@ def measure(arguments):
     from torch_optimization import Optimization
     from torch_transformer import TranslationModel
 
-    torch.set_num_threads(arguments.threads)
-    torch.manual_seed(1)
-    blas = blas_in_use()
-    warn_of_reference_blas(blas)
+    setup = prepare(torch, arguments)
     recipe = read_recipe(arguments.run)
     shape = shape_of(recipe)
     ids = special_ids(arguments)
@@ -161,40 +147,18 @@ def measure(arguments):
             seconds += time.perf_counter() - begin
             tokens += real
             shares.append(share)
-    return {
-        "precision": arguments.precision,
-        "threads": arguments.threads,
-        "torch_version": torch.__version__,
-        "blas": blas,
-        "openmp": openmp_in_use(),
+    return setup | {
         "target_tokens_per_second": tokens / seconds,
         "padding_share": 1.0 - statistics.mean(shares),
         "parameters": optimization.count(),
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_memory_bytes": peak_memory_bytes(),
     }
 
 
 def print_report(result):
-    print(f"set-up      PyTorch {result['torch_version']}, {result['precision']}, {result['threads']} threads")
-    print(f"libraries   BLAS {result['blas']}; OpenMP {result['openmp']}")
-    print(f"parameters  {result['parameters']:,}")
     print(f"speed       {result['target_tokens_per_second']:,.0f} real target tokens/s")
     print(f"padding     {100 * result['padding_share']:.1f}% of all positions")
-    print(f"memory      {result['peak_memory_bytes'] / 2**20:,.0f} MiB at its peak")
-
-
-def main():
-    arguments = parse_arguments()
-    settle_environment(arguments)
-    try:
-        result = measure(arguments)
-    except ModuleNotFoundError as missing:
-        fail(f"{missing} (package python3-torch, run with /usr/bin/python3)")
-    if arguments.json:
-        print(json.dumps(result))
-    else:
-        print_report(result)
 
 
 if __name__ == "__main__":
-    main()
+    run(parse_arguments(), measure, print_report)

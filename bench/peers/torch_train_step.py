@@ -5,20 +5,9 @@ The peer of `heed bench train`: the same shapes, on random tokens, with everythi
 step does (forward, backward, gradient clipping, AdamW, dropout redrawn).
 """
 
-import json
-import resource
 import statistics
 
-from torch_environment import (
-    OneLineParser,
-    add_options,
-    blas_in_use,
-    count,
-    fail,
-    openmp_in_use,
-    settle_environment,
-    warn_of_reference_blas,
-)
+from torch_environment import OneLineParser, add_options, count, peak_memory_bytes, prepare, run
 from transformer_shape import Shape
 
 LEARNING_RATE = 3e-4
@@ -66,28 +55,19 @@ def build(shape, sequences, precision):
 def measure(arguments):
     import torch
 
-    # Left alone, PyTorch may count one core where there are two.
-    torch.set_num_threads(arguments.threads)
-    torch.manual_seed(1)
-    blas = blas_in_use()
-    warn_of_reference_blas(blas)
+    setup = prepare(torch, arguments)
     shape = SHAPES[arguments.shape]
     sequences = SEQUENCES[arguments.shape]
     optimization, step = build(shape, sequences, arguments.precision)
     for _ in range(arguments.warmup):
         step()
     seconds = statistics.median(step() for _ in range(arguments.steps))
-    return {
+    return setup | {
         "shape": arguments.shape,
-        "precision": arguments.precision,
-        "threads": arguments.threads,
-        "torch_version": torch.__version__,
-        "blas": blas,
-        "openmp": openmp_in_use(),
         "target_tokens_per_second": sequences * shape.time / seconds,
         "step_seconds_median": seconds,
         "parameters": optimization.count(),
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_memory_bytes": peak_memory_bytes(),
     }
 
 
@@ -105,26 +85,9 @@ def print_report(result):
     shape, sequences = SHAPES[result["shape"]], SEQUENCES[result["shape"]]
     tokens = "target tokens/s" if shape.encoder_layers else "tokens/s"
     print(f"shape       {result['shape']}: {describe(shape, sequences)}")
-    print(f"set-up      PyTorch {result['torch_version']}, {result['precision']}, {result['threads']} threads")
-    print(f"libraries   BLAS {result['blas']}; OpenMP {result['openmp']}")
-    print(f"parameters  {result['parameters']:,}")
     print(f"step        {result['step_seconds_median'] * 1e3:,.1f} ms (median)")
     print(f"speed       {result['target_tokens_per_second']:,.0f} {tokens}")
-    print(f"memory      {result['peak_memory_bytes'] / 2**20:,.0f} MiB at its peak")
-
-
-def main():
-    arguments = parse_arguments()
-    settle_environment(arguments)
-    try:
-        result = measure(arguments)
-    except ModuleNotFoundError as missing:
-        fail(f"{missing} (package python3-torch, run with /usr/bin/python3)")
-    if arguments.json:
-        print(json.dumps(result))
-    else:
-        print_report(result)
 
 
 if __name__ == "__main__":
-    main()
+    run(parse_arguments(), measure, print_report)

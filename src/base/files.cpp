@@ -140,9 +140,10 @@ void replace_folder(const std::filesystem::path& from, const std::filesystem::pa
     std::filesystem::remove_all(from);
     return;
   }
-  if (errno != ENOENT) {
-    // The file system cannot exchange names.
-    std::filesystem::remove_all(to);
+  if (errno == EINVAL || errno == ENOSYS) {
+    std::filesystem::remove_all(to);  // the file system cannot exchange names
+  } else if (errno != ENOENT) {
+    refuse(to, "write");
   }
   if (::rename(from.c_str(), to.c_str()) != 0) {
     refuse(to, "write");

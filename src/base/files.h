@@ -35,7 +35,8 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& target, std::string_view content);
 
-// Puts a folder where another may be, whose content is then gone. At no moment is there neither; synced.
+// Puts a folder where another may be, whose content is then gone. Synced. At no moment
+// is there neither, as long as the file system can exchange names.
 void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // A file's bytes, mapped for reading; pages come in as they are touched. An empty file maps to no bytes.

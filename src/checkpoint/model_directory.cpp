@@ -149,22 +149,22 @@ void add_checksum(json& tokenizers, const char* name, const std::filesystem::pat
 }
 
 // Weights of the same shapes may belong to another model, of other heads, say.
-void require_mark(const std::filesystem::path& weights, const ModelFolder& folder, const ModelConfig& config) {
-  const SafeTensors file(weights);
+void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
   for (const auto& [key, expected] : mark_of(config)) {
-    const auto found = file.metadata().find(key);
-    require<FormatError>(found == file.metadata().end() || found->second == expected, folder.config().string(),
-                         "its model is not the one whose weights {} holds: put the right one back", weights.string());
+    const auto found = weights.metadata().find(key);
+    require<FormatError>(found == weights.metadata().end() || found->second == expected, folder.config().string(),
+                         "its model is not the one whose weights {} holds: put the right one back",
+                         weights.path().string());
   }
 }
 
 // A layer has more tensors than this. What the file cannot hold is refused before it is laid out.
 constexpr int64_t kLeastTensorsPerLayer = 4;
 
-void require_enough_tensors(const std::filesystem::path& weights, const ModelConfig& config) {
-  const auto tensors = static_cast<int64_t>(SafeTensors(weights).tensors().size());
+void require_enough_tensors(const SafeTensors& weights, const ModelConfig& config) {
+  const auto tensors = static_cast<int64_t>(weights.tensors().size());
   const int64_t layers = config.encoder_layers + config.decoder_layers;
-  require<FormatError>(tensors >= kLeastTensorsPerLayer * layers, weights.string(),
+  require<FormatError>(tensors >= kLeastTensorsPerLayer * layers, weights.path().string(),
                        "{} tensors, but the model of {} layers has more: they do not belong together", tensors, layers);
 }
 
@@ -217,8 +217,9 @@ StoredTranslator::StoredTranslator(const ModelFolder& folder, Backend& backend, 
                        "holds no seq2seq model, which translation needs");
   tokenizers_ = load_tokenizers(folder, description_);
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
-  require_enough_tensors(file, config);
-  require_mark(file, folder, config);
+  const SafeTensors stored(file);
+  require_enough_tensors(stored, config);
+  require_mark(stored, folder, config);
   model_.emplace(Scope(store_), config);
   check_weights(file, store_);
   store_.allocate(backend, storage, ParameterStore::Gradients::none);

@@ -20,7 +20,7 @@ constexpr const char* kTensorFile = "training.safetensors";
 constexpr const char* kWeightFile = "weights.safetensors";
 constexpr const char* kPartial = ".partial";
 constexpr std::string_view kFormat = "heed-training-state";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 struct NamedView {
   const char* name;

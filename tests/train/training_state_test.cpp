@@ -124,8 +124,8 @@ TEST_F(CheckpointFolder, RefusesStatesThatAreNone) {
   EXPECT_THAT(message("[]"), HasSubstr("state.json: is not JSON"));
   EXPECT_THAT(message("{}"), HasSubstr("is no training state"));
   std::string other = state;
-  other.replace(other.find("\"version\": 1"), 12, "\"version\": 9");
-  EXPECT_THAT(message(other), HasSubstr("version 9, but this program reads 1"));
+  other.replace(other.find("\"version\": 2"), 12, "\"version\": 9");
+  EXPECT_THAT(message(other), HasSubstr("version 9, but this program reads 2"));
 }
 
 TEST_F(CheckpointFolder, RefusesTensorsOfAnotherModel) {

@@ -10,9 +10,9 @@
 namespace heed {
 namespace {
 
-// How often a waiting thread looks before it gives its processor away: about 7 us. Longer would starve a neighbour that
+// How often a waiting thread looks before it gives its processor away: about 35 us. Longer would starve a neighbour that
 // could use the processor; shorter would pay for a wake-up at nearly every op.
-constexpr int kSpins = 200;
+constexpr int kSpins = 1000;
 
 // The task that this thread is within, if any.
 thread_local const ThreadPool* current_pool = nullptr;
@@ -43,11 +43,11 @@ void relax() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) : busy_(static_cast<size_t>(std::clamp(threads, 0, 1024))) {
+ThreadPool::ThreadPool(int threads) : workers_(static_cast<size_t>(std::clamp(threads, 0, 1024))) {
   require<ConfigError>(threads >= 1 && threads <= 1024, "threads", "expected 1 to 1024 threads, found {}", threads);
   for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { work(worker); });
-    placement_.add(workers_.back().native_handle());
+    threads_.emplace_back([this, worker] { work(worker); });
+    placement_.add(threads_.back().native_handle());
   }
 }
 
@@ -55,14 +55,14 @@ ThreadPool::~ThreadPool() {
   stopping_ = true;
   round_.fetch_add(1);
   round_.notify_all();
-  for (std::thread& worker : workers_) {
-    worker.join();
+  for (std::thread& thread : threads_) {
+    thread.join();
   }
 }
 
 void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
   ensure(tasks >= 0 && tasks < (int64_t{1} << 31), "threads", "{} tasks in one call", tasks);
-  if (current_pool != nullptr || workers_.empty() || tasks <= 1) {
+  if (current_pool != nullptr || threads_.empty() || tasks <= 1) {
     run_serially(tasks, invoke, context, current_pool == this ? current_worker : 0);
     return;
   }
@@ -70,7 +70,13 @@ void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
   invoke_ = invoke;
   context_ = context;
   completed_.store(0, std::memory_order_relaxed);
-  ticket_.store(static_cast<uint64_t>(tasks) << 32, std::memory_order_release);
+  tasks_ = static_cast<uint32_t>(tasks);
+  for (int64_t worker = 0, begin = 0; worker < threads(); ++worker) {
+    const int64_t end = (worker + 1) * tasks / threads();
+    const uint64_t ticket = static_cast<uint64_t>(end) << 32 | static_cast<uint64_t>(begin);
+    workers_[static_cast<size_t>(worker)].ticket.store(ticket, std::memory_order_release);
+    begin = end;
+  }
   round_.fetch_add(1);
   if (sleepers_.load() > 0) {
     round_.notify_all();
@@ -84,18 +90,28 @@ void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
 }
 
 bool ThreadPool::claim_and_run(int worker) {
+  const size_t own = static_cast<size_t>(worker);
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    if (claim_and_run_of(workers_[(own + i) % workers_.size()], worker)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ThreadPool::claim_and_run_of(Worker& owner, int worker) {
   const auto open = [](uint64_t ticket) { return static_cast<uint32_t>(ticket) < static_cast<uint32_t>(ticket >> 32); };
-  if (!open(ticket_.load(std::memory_order_relaxed))) {
+  if (!open(owner.ticket.load(std::memory_order_relaxed))) {
     return false;
   }
-  std::atomic<bool>& busy = busy_[static_cast<size_t>(worker)].now;
+  std::atomic<bool>& busy = workers_[static_cast<size_t>(worker)].busy;
   busy.store(true);
-  const uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acquire);
+  const uint64_t ticket = owner.ticket.fetch_add(1, std::memory_order_acquire);
   if (!open(ticket)) {
     busy.store(false);
     return false;
   }
-  const uint32_t tasks = static_cast<uint32_t>(ticket >> 32);
+  const uint32_t tasks = tasks_;
   current_pool = this;
   current_worker = worker;
   try {
@@ -156,11 +172,12 @@ void ThreadPool::wait_for_others(uint32_t tasks) {
 }
 
 void ThreadPool::help_those_held_up(uint32_t tasks) {
-  for (size_t worker = 1; worker < busy_.size(); ++worker) {
-    if (busy_[worker].now.load() && placement_.stands_still(worker - 1) && busy_[worker].now.load()) {
+  for (size_t worker = 1; worker < workers_.size(); ++worker) {
+    const std::atomic<bool>& busy = workers_[worker].busy;
+    if (busy.load() && placement_.stands_still(worker - 1) && busy.load()) {
       placement_.bring_here(worker - 1);
       // Only while somebody is still to finish, and to say so: a worker that looks for a task is busy for a moment too.
-      for (uint32_t seen = completed_.load(); seen != tasks && busy_[worker].now.load(); seen = completed_.load()) {
+      for (uint32_t seen = completed_.load(); seen != tasks && busy.load(); seen = completed_.load()) {
         completed_.wait(seen);
       }
       placement_.send_away(worker - 1);

@@ -13,9 +13,11 @@
 
 namespace heed {
 
-// The calling thread is worker 0 and works too. Tasks are claimed one at a time from a shared counter, so a worker that
-// the system holds up delays at most the one task it has claimed; a worker that has not woken up yet delays nothing.
-// Results must not depend on who runs a task. A task that throws ends the call with its exception after the others ran.
+// The calling thread is worker 0 and works too. Each worker begins with its own share of the tasks, neighbours in their
+// order, and then helps with the others': rows that ops cut alike are met again by the core that has them in its cache.
+// Tasks are claimed one at a time, so a worker that the system holds up delays at most the one it has claimed; a worker
+// that has not woken up yet delays nothing. Results must not depend on who runs a task. A task that throws ends the call
+// with its exception after the others ran.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -23,7 +25,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return static_cast<int>(workers_.size()); }
 
   // Calls body(task, worker) for each task in [0, tasks). Returns when all are done. One caller at a time. A call from
   // within a task runs serially: as that task's worker, or, where the task is another pool's, as worker 0.
@@ -36,32 +38,34 @@ class ThreadPool {
   }
 
  private:
-  struct alignas(64) Busy {
-    std::atomic<bool> now{false};
+  struct alignas(64) Worker {
+    // Of its share: (end : 32, next : 32), so that a claim is judged by the same word it was made in. What a task needs
+    // (invoke_, context_, tasks_) can't change while a claimed task is unfinished.
+    std::atomic<uint64_t> ticket{0};
+    std::atomic<bool> busy{false};  // whether it holds a task, whosever
   };
   using Invoke = void (*)(void* context, int64_t task, int worker);
 
   void run_erased(int64_t tasks, Invoke invoke, void* context);
   void work(int worker);
   bool claim_and_run(int worker);
+  bool claim_and_run_of(Worker& owner, int worker);
   void help_those_held_up(uint32_t tasks);
   void wait_for_work(uint32_t seen_round);
   void wait_for_others(uint32_t tasks);
 
-  // The ticket holds (tasks : 32, next : 32), so that a claim is judged by the same word it was made in. What a task
-  // needs (invoke_, context_) can't change while a claimed task is unfinished.
-  std::atomic<uint64_t> ticket_{0};
   std::atomic<uint32_t> round_{0};      // bumped when work arrives; sleeping workers wait on it
   std::atomic<uint32_t> completed_{0};  // tasks of this round that have ended; the caller waits on it
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   Invoke invoke_ = nullptr;
   void* context_ = nullptr;
+  uint32_t tasks_ = 0;
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
-  std::vector<std::thread> workers_;
-  std::vector<Busy> busy_;  // of each worker: whether it holds a task
-  Placement placement_;     // of workers_, by the caller
+  std::vector<Worker> workers_;
+  std::vector<std::thread> threads_;  // of workers 1 and up
+  Placement placement_;               // of threads_, by the caller
 };
 
 // Processors this process may use.

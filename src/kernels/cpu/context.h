@@ -38,6 +38,7 @@ struct Context {
   ThreadPool pool;
   std::vector<Scratch> worker_scratch;
   Scratch shared_scratch;  // for what one phase of a kernel prepares and the next reads
+  Scratch bias_scratch;    // sums of parts of a bias gradient, beside what the product itself needs
   Scratch logits_scratch;  // a block of logits per worker, beside what the product itself needs
 };
 

@@ -6,8 +6,6 @@
 #define HEED_KERNELS_CPU_LINEAR_ONCE
 namespace heed::cpu {
 
-constexpr int64_t kBiasColumns = 64;  // of the output, in one task of the bias gradient
-
 struct GradientTarget {
   View to;
   Write write;
@@ -109,42 +107,27 @@ void write_gradient(const GradientTarget& target, const Tile& tile) {
   }
 }
 
-// Sums of columns [first, first + count) over all rows, in the order of the rows.
+// Sums of the columns over all rows, in the order of the rows.
 template <class T>
-void sum_columns(const View& view, int64_t first, int64_t count, float* sums) {
-  const HostView<T> x = host<T>(view);
+void sum_columns(const HostView<T>& x, float* sums) {
   const int64_t n = lanes();
   int64_t c = 0;
-  for (; c + 2 * n <= count; c += 2 * n) {
+  for (; c + 2 * n <= x.columns; c += 2 * n) {
     Vec sum0 = hn::Zero(Floats()), sum1 = sum0;
     for (int64_t r = 0; r < x.rows; ++r) {
-      const T* const row = x.row(r) + first + c;
+      const T* const row = x.row(r) + c;
       sum0 = hn::Add(sum0, load(row));
       sum1 = hn::Add(sum1, load(row + n));
     }
     store(sum0, sums + c);
     store(sum1, sums + c + n);
   }
-  for (; c < count; c += n) {
+  for (; c < x.columns; c += n) {
     Vec sum = hn::Zero(Floats());
     for (int64_t r = 0; r < x.rows; ++r) {
-      sum = hn::Add(sum, load_upto(x.row(r) + first + c, count - c));
+      sum = hn::Add(sum, load_upto(x.row(r) + c, x.columns - c));
     }
-    store_upto(sum, sums + c, count - c);
-  }
-}
-
-void bias_gradient(const LinearWeightGradient& call, int64_t first, int64_t count) {
-  float sums[kBiasColumns];
-  if (call.d_y.type() == DType::bf16) {
-    sum_columns<bf16>(call.d_y, first, count, sums);
-  } else {
-    sum_columns<float>(call.d_y, first, count, sums);
-  }
-  float* const d_bias = host<float>(call.d_bias).data + first;
-  for (int64_t c = 0; c < count; ++c) {
-    const float sum = static_cast<float>(call.scale) * sums[c];
-    d_bias[c] = call.write == Write::add ? d_bias[c] + sum : sum;
+    store_upto(sum, sums + c, x.columns - c);
   }
 }
 
@@ -162,8 +145,8 @@ void run_write_gradient(const GradientTarget& target, const Tile& tile) {
 void run_activation_backward(const ActivationBackward& call, int64_t begin, int64_t end) {
   activation_backward_rows(call, begin, end);
 }
-void run_bias_gradient(const LinearWeightGradient& call, int64_t first, int64_t count) {
-  bias_gradient(call, first, count);
+void run_sum_columns(const View& x, float* sums) {
+  x.type() == DType::bf16 ? sum_columns(host<bf16>(x), sums) : sum_columns(host<float>(x), sums);
 }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
@@ -175,7 +158,7 @@ namespace heed::cpu {
 HWY_EXPORT(run_finish_tile);
 HWY_EXPORT(run_write_gradient);
 HWY_EXPORT(run_activation_backward);
-HWY_EXPORT(run_bias_gradient);
+HWY_EXPORT(run_sum_columns);
 
 namespace {
 
@@ -192,6 +175,31 @@ void multiply_into(Context& context, const Operand& a, const Operand& b, Bf16Pro
   const Panels panels =
       pack_panels(context, b, products, context.shared_scratch.reserve<float>(panel_elements(b, products)));
   multiply(context, a, panels, {take_gradient, &target});
+}
+
+// The bias gradient is summed within parts of the rows and then over the parts: the cut is fixed by the sizes.
+struct BiasParts {
+  View d_y;
+  float* sums;  // of each part, a row of as many columns
+};
+
+void sum_bias_part(const void* context, const DepthPart& part) {
+  const BiasParts& bias = *static_cast<const BiasParts*>(context);
+  HWY_DYNAMIC_DISPATCH(run_sum_columns)
+  (bias.d_y.row_range(part.first, part.depth), bias.sums + part.number * bias.d_y.columns());
+}
+
+void add_bias_parts(const LinearWeightGradient& call, const BiasParts& bias, int64_t parts) {
+  const int64_t columns = bias.d_y.columns();
+  float* const d_bias = host<float>(call.d_bias).data;
+  for (int64_t c = 0; c < columns; ++c) {
+    float sum = 0.0F;
+    for (int64_t part = 0; part < parts; ++part) {
+      sum += bias.sums[part * columns + c];
+    }
+    sum *= static_cast<float>(call.scale);
+    d_bias[c] = call.write == Write::add ? d_bias[c] + sum : sum;
+  }
 }
 
 }  // namespace
@@ -227,13 +235,21 @@ void linear_input_gradient(Context& context, Bf16Products products, const Linear
 }
 
 void linear_weight_gradient(Context& context, Bf16Products products, const LinearWeightGradient& call) {
-  multiply_into(context, {call.d_y, Lie::transposed}, {call.x}, products, {call.d_weight, call.write, call.scale});
-  if (!call.d_bias.empty()) {
-    const int64_t columns = call.d_bias.columns();
-    context.pool.run((columns + kBiasColumns - 1) / kBiasColumns, [&](int64_t task, int) {
-      const int64_t first = task * kBiasColumns;
-      HWY_DYNAMIC_DISPATCH(run_bias_gradient)(call, first, std::min(kBiasColumns, columns - first));
-    });
+  const Operand d_y{call.d_y, Lie::transposed}, x{call.x};
+  const GradientTarget target{call.d_weight, call.write, call.scale};
+  const DepthParts parts(call.d_y.rows());
+  const bool with_bias = !call.d_bias.empty();
+  const BiasParts bias{call.d_y, with_bias ? context.bias_scratch.reserve<float>(parts.count() * call.d_y.columns()) : nullptr};
+  if (is_deep(d_y, x)) {
+    multiply_deep(context, d_y, x, products, {take_gradient, &target}, {with_bias ? sum_bias_part : nullptr, &bias});
+  } else {
+    multiply_into(context, d_y, x, products, target);
+    if (with_bias) {
+      context.pool.run(parts.count(), [&](int64_t part, int) { sum_bias_part(&bias, parts.at(part)); });
+    }
+  }
+  if (with_bias) {
+    add_bias_parts(call, bias, parts.count());
   }
 }
 

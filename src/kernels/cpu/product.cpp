@@ -19,6 +19,14 @@ constexpr int64_t kSmallestTileRows = 24;
 constexpr int64_t kSmallestTileColumns = 64;
 constexpr int64_t kTasksPerThread = 5;
 
+// How much of B one task packs. Rows of the matrix are read as long as they may be.
+constexpr int64_t kStraightPanels = 8, kStraightSteps = 64;
+constexpr int64_t kTransposedSteps = 256;
+
+constexpr int64_t kDepthParts = 8;
+constexpr int64_t kDeepPartAtLeast = 64;      // long: a part's sums are worth keeping
+constexpr int64_t kDeepElements = 128 * 256;  // small: as many elements of C are kept for every part
+
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
 
@@ -43,6 +51,27 @@ struct Tiling {
     }
   }
   int64_t tile_rows = kTileRows, tile_columns = kTileColumns;
+};
+
+// Which tile a task is. A worker's share of the tasks is a share of the rows, which the ops before and after share out
+// alike; within it, neighbours have the same columns, whose panels lie in the core's cache by then.
+struct TileOrder {
+  struct Place {
+    int64_t row_tile, column_tile;
+  };
+
+  TileOrder(int64_t rows, int64_t columns, int threads)
+      : row_tiles(rows), column_tiles(columns), share_rows(ceil_div(rows, threads)) {}
+
+  int64_t tasks() const { return row_tiles * column_tiles; }
+  Place at(int64_t task) const {
+    const int64_t first_row = task / (share_rows * column_tiles) * share_rows;
+    const int64_t rows = std::min(share_rows, row_tiles - first_row);
+    const int64_t place = task - first_row * column_tiles;
+    return {first_row + place % rows, place / rows};
+  }
+
+  int64_t row_tiles, column_tiles, share_rows;
 };
 
 struct Region {
@@ -84,6 +113,19 @@ void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const 
   }
 }
 
+// Where multiply_deep keeps one part's sums.
+struct PartialSums {
+  float* to;
+  int64_t stride;
+};
+
+void keep_sums(const void* context, const Tile& tile) {
+  const PartialSums& sums = *static_cast<const PartialSums*>(context);
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    std::copy_n(tile.values + r * tile.stride, tile.stride, sums.to + (tile.first_row + r) * sums.stride);
+  }
+}
+
 }  // namespace
 
 bool has_bf16_pairs() {
@@ -118,13 +160,15 @@ Panels pack_panels(Context& context, const Operand& b, Bf16Products products, fl
   const Element element = element_of(b, products);
   const int64_t steps = steps_of(b.rows(), element);
   const int64_t panels = ceil_div(b.columns(), kernels.panel_columns);
-  constexpr int64_t kStepsPerTask = 256;
-  const int64_t pieces = ceil_div(steps, kStepsPerTask);
-  context.pool.run(panels * pieces, [&](int64_t task, int) {
-    const int64_t panel = task / pieces;
-    const int64_t first = task % pieces * kStepsPerTask;
-    kernels.pack_panel(b, element, panel, first, std::min(kStepsPerTask, steps - first),
-                       to + (panel * steps + first) * kernels.panel_columns);
+  const int64_t panels_per_task = b.lie == Lie::straight ? kStraightPanels : 1;
+  const int64_t steps_per_task = b.lie == Lie::straight ? kStraightSteps : kTransposedSteps;
+  const int64_t pieces = ceil_div(steps, steps_per_task);
+  context.pool.run(ceil_div(panels, panels_per_task) * pieces, [&](int64_t task, int) {
+    const int64_t panel = task / pieces * panels_per_task;
+    const int64_t first = task % pieces * steps_per_task;
+    const PanelBlock block{panel, std::min(panels_per_task, panels - panel), first,
+                           std::min(steps_per_task, steps - first), steps * kernels.panel_columns};
+    kernels.pack_panels(b, element, block, to + (panel * steps + first) * kernels.panel_columns);
   });
   return {to, b.rows(), b.columns(), element};
 }
@@ -132,16 +176,66 @@ Panels pack_panels(Context& context, const Operand& b, Bf16Products products, fl
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
   ensure(a.columns() == b.depth, "product", "{} columns against {} rows", a.columns(), b.depth);
   const Tiling tiling(a.rows(), b.columns, context.pool.threads());
-  const int64_t row_tiles = ceil_div(a.rows(), tiling.tile_rows);
-  const int64_t column_tiles = ceil_div(b.columns, tiling.tile_columns);
-  context.pool.run(row_tiles * column_tiles, [&](int64_t task, int worker) {
-    // Neighbouring tasks share panels, which another worker may just have brought into the shared cache.
-    const int64_t row = task % row_tiles * tiling.tile_rows;
-    const int64_t column = task / row_tiles * tiling.tile_columns;
+  const TileOrder order(ceil_div(a.rows(), tiling.tile_rows), ceil_div(b.columns, tiling.tile_columns),
+                        context.pool.threads());
+  context.pool.run(order.tasks(), [&](int64_t task, int worker) {
+    const auto [row_tile, column_tile] = order.at(task);
+    const int64_t row = row_tile * tiling.tile_rows, column = column_tile * tiling.tile_columns;
     multiply_region(
         context.scratch(worker), a, b,
         {row, std::min(tiling.tile_rows, a.rows() - row), column, std::min(tiling.tile_columns, b.columns - column)},
         sink);
+  });
+}
+
+DepthParts::DepthParts(int64_t depth) : depth_(depth), part_(round_up(ceil_div(depth, kDepthParts), 2)) {}
+
+int64_t DepthParts::count() const { return ceil_div(depth_, std::max<int64_t>(1, part_)); }
+
+DepthPart DepthParts::at(int64_t number) const {
+  return {number, number * part_, std::min(part_, depth_ - number * part_)};
+}
+
+bool is_deep(const Operand& a, const Operand& b) {
+  return a.rows() * b.columns() <= kDeepElements && b.rows() >= kDepthParts * kDeepPartAtLeast;
+}
+
+void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
+                   PartVisitor visitor) {
+  ensure(a.lie == Lie::transposed && b.lie == Lie::straight, "product", "parts of the depth have to be rows");
+  const ProductKernels& kernels = product_kernels();
+  const Element element = element_of(b, products);
+  const DepthParts parts(b.rows());
+  const int64_t stride = round_up(b.columns(), kernels.panel_columns);
+  const int64_t packed = stride * parts.longest(), sums = a.rows() * stride;
+  const int threads = context.pool.threads();
+  float* const all_packed = context.shared_scratch.reserve<float>(threads * packed + parts.count() * sums);
+  float* const all_sums = all_packed + threads * packed;
+
+  context.pool.run(parts.count(), [&](int64_t number, int worker) {
+    const DepthPart part = parts.at(number);
+    const Operand a_part{a.matrix.row_range(part.first, part.depth), a.lie};
+    const Operand b_part{b.matrix.row_range(part.first, part.depth), b.lie};
+    const int64_t steps = steps_of(part.depth, element);
+    float* const panels = all_packed + worker * packed;
+    kernels.pack_panels(b_part, element, {0, stride / kernels.panel_columns, 0, steps, steps * kernels.panel_columns},
+                        panels);
+    const PartialSums target{all_sums + number * sums, stride};
+    multiply_region(context.scratch(worker), a_part, {panels, part.depth, b.columns(), element},
+                    {0, a.rows(), 0, b.columns()}, {keep_sums, &target});
+    if (visitor.visit != nullptr) {
+      visitor.visit(visitor.context, part);
+    }
+  });
+
+  const RowTasks tasks(a.rows(), parts.count() * stride, threads);
+  context.pool.run(tasks.count(), [&](int64_t task, int) {
+    const int64_t first = tasks.begin(task), rows = tasks.end(task) - first;
+    float* const total = all_sums + first * stride;
+    for (int64_t part = 1; part < parts.count(); ++part) {
+      kernels.add_up(total + part * sums, rows * stride, total);
+    }
+    sink.take(sink.context, {total, stride, first, rows, 0, b.columns()});
   });
 }
 

@@ -2,7 +2,7 @@
 //
 // Each element's sum runs over k in order, in blocks of kDepthBlock, and depends on nothing else: not on the other rows or
 // columns, the tiling, the thread, or whether B was packed before. Rows of a product are therefore the same bits in any
-// batch.
+// batch. multiply_deep is another order, which depends on the sizes alone.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,32 @@ Panels pack_panels(Context& context, const Operand& b, Bf16Products products, fl
 
 // All of A B, cut into tiles that the workers claim.
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink);
+// How multiply_deep cuts the depth: by its length alone, into whole pairs.
+struct DepthPart {
+  int64_t number, first, depth;
+};
+class DepthParts {
+ public:
+  explicit DepthParts(int64_t depth);
+  int64_t count() const;
+  DepthPart at(int64_t number) const;
+  int64_t longest() const { return part_; }
+
+ private:
+  int64_t depth_, part_;
+};
+
+// Called by the worker that has just multiplied a part, and so has its rows in cache; `visit` may be null.
+struct PartVisitor {
+  void (*visit)(const void* context, const DepthPart& part);
+  const void* context;
+};
+
+// All of A B where the depth is long and C small, A transposed and B straight: every worker takes whole parts of the
+// depth, which it reads once from end to end, and their products are added up in order.
+bool is_deep(const Operand& a, const Operand& b);  // so much so that multiply_deep is the faster one
+void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
+                   PartVisitor visitor);
 // Some rows of A B, by this worker alone.
 void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
 

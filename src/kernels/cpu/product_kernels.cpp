@@ -107,18 +107,32 @@ HWY_INLINE Vec pairs_of_rows(const bf16* even, const bf16* odd, int64_t count) {
 // ---- straight operands: steps are rows of the matrix ----
 
 // A block of columns of the matrix, to be cut into strips of `strip` columns, each [steps][stride], the stride a whole
-// number of vectors. A row of the matrix is read once from end to end, whatever the strips: rows may lie a page apart.
-// What stands between strip and stride, or beyond the block's columns, is the matrix's own next columns, or zero.
+// number of vectors, the next strip `distance` behind. A row of the matrix is read once from end to end, whatever the
+// strips: rows may lie a page apart. What stands between strip and stride, or beyond the block's columns, is the matrix's
+// own next columns, or zero.
 struct ColumnBlock {
-  int64_t first_step, steps, first_column, columns, strip, stride;
+  int64_t first_step, steps, first_column, columns, strip, stride, distance;
 };
+
+// Rows that are asked for before they are needed: the matrix often lies beyond the second-level cache, or in another
+// core's, and parts of rows do not follow each other in memory.
+constexpr int64_t kRowsAhead = 24;
+
+template <class T>
+HWY_INLINE void fetch(const T* row, int64_t count) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t c = 0; c < count; c += kLine) {
+    hwy::Prefetch(row + c);
+  }
+}
 
 template <class Read>
 HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, float* to, Read read) {
   const int64_t strips = (block.columns + block.strip - 1) / block.strip;
   for (int64_t step = 0; step < block.steps; ++step) {
+    read.ahead(block.first_step + std::min(step + kRowsAhead, block.steps - 1));
     for (int64_t s = 0; s < strips; ++s) {
-      float* const out = to + (s * block.steps + step) * block.stride;
+      float* const out = to + s * block.distance + step * block.stride;
       const int64_t column = block.first_column + s * block.strip;
       for (int64_t c = 0; c < block.stride; c += lanes()) {
         const int64_t count = matrix_columns - column - c;
@@ -129,16 +143,36 @@ HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, f
 }
 
 template <class T>
-void copy_columns(const HostView<T>& from, const ColumnBlock& block, float* to) {
-  write_strips(block, from.columns, to,
-               [&](int64_t k, int64_t column, int64_t count) { return along_row(from.row(k) + column, 0, count); });
-}
+struct ColumnReader {
+  HWY_INLINE Vec operator()(int64_t k, int64_t column, int64_t count) const {
+    return along_row(from.row(k) + column, 0, count);
+  }
+  HWY_INLINE void ahead(int64_t k) const { fetch(from.row(k) + first_column, columns); }
 
-void pair_columns(const HostView<bf16>& from, const ColumnBlock& block, float* to) {
-  write_strips(block, from.columns, to, [&](int64_t step, int64_t column, int64_t count) {
+  HostView<T> from;
+  int64_t first_column, columns;
+};
+
+struct PairReader {
+  HWY_INLINE Vec operator()(int64_t step, int64_t column, int64_t count) const {
     const int64_t k = 2 * step;
     return pairs_of_rows(from.row(k) + column, k + 1 < from.rows ? from.row(k + 1) + column : nullptr, count);
-  });
+  }
+  HWY_INLINE void ahead(int64_t step) const { fetch(from.row(2 * step) + first_column, columns); }
+
+  HostView<bf16> from;
+  int64_t first_column, columns;
+};
+
+void write_strips_of(const View& matrix, Element element, const ColumnBlock& block, float* to) {
+  if (element == Element::pair) {
+    write_strips(block, matrix.columns(), to, PairReader{host<bf16>(matrix), block.first_column, block.columns});
+  } else if (matrix.type() == DType::bf16) {
+    write_strips(block, matrix.columns(), to, ColumnReader<bf16>{host<bf16>(matrix), block.first_column, block.columns});
+  } else {
+    write_strips(block, matrix.columns(), to,
+                 ColumnReader<float>{host<float>(matrix), block.first_column, block.columns});
+  }
 }
 
 // ---- transposed operands: steps run along the rows of the matrix ----
@@ -177,40 +211,36 @@ HWY_INLINE void transpose_rows(int64_t columns, int64_t steps, int64_t width, fl
 
 // ---- packing ----
 
-template <class T>
-void pack_panel_of(const Operand& b, int64_t first_column, int64_t columns, int64_t first, int64_t steps, float* to) {
-  const HostView<T> from = host<T>(b.matrix);
-  if (b.lie == Lie::straight) {
-    copy_columns(from, {first, steps, first_column, columns, panel_width(), panel_width()}, to);
-  } else {
-    transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
-      return along_row(from.row(first_column + row) + first, step, steps - step);
-    });
-  }
-}
-
-void pack_panel_of_pairs(const Operand& b, int64_t first_column, int64_t columns, int64_t first, int64_t steps,
-                         float* to) {
-  const HostView<bf16> from = host<bf16>(b.matrix);
-  if (b.lie == Lie::straight) {
-    pair_columns(from, {first, steps, first_column, columns, panel_width(), panel_width()}, to);
-  } else {
+void transpose_panel(const Operand& b, Element element, int64_t first_column, int64_t columns, int64_t first,
+                     int64_t steps, float* to) {
+  if (element == Element::pair) {
+    const HostView<bf16> from = host<bf16>(b.matrix);
     const int64_t depth = std::min(2 * steps, from.columns - 2 * first);
     transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
       return pairs_along_row(from.row(first_column + row) + 2 * first, 2 * step, depth - 2 * step);
     });
+    return;
   }
+  const auto transpose = [&]<class T>(const HostView<T>& from) {
+    transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
+      return along_row(from.row(first_column + row) + first, step, steps - step);
+    });
+  };
+  b.matrix.type() == DType::bf16 ? transpose(host<bf16>(b.matrix)) : transpose(host<float>(b.matrix));
 }
 
-void pack_panel(const Operand& b, Element element, int64_t panel, int64_t first, int64_t steps, float* to) {
-  const int64_t first_column = panel * panel_width();
-  const int64_t columns = std::min(panel_width(), b.columns() - first_column);
-  if (element == Element::pair) {
-    pack_panel_of_pairs(b, first_column, columns, first, steps, to);
-  } else if (b.matrix.type() == DType::bf16) {
-    pack_panel_of<bf16>(b, first_column, columns, first, steps, to);
-  } else {
-    pack_panel_of<float>(b, first_column, columns, first, steps, to);
+void pack_panels(const Operand& b, Element element, const PanelBlock& block, float* to) {
+  const int64_t first_column = block.first_panel * panel_width();
+  const int64_t columns = std::min(block.panels * panel_width(), b.columns() - first_column);
+  if (b.lie == Lie::straight) {
+    write_strips_of(b.matrix, element,
+                    {block.first_step, block.steps, first_column, columns, panel_width(), panel_width(), block.distance},
+                    to);
+    return;
+  }
+  for (int64_t column = 0; column < columns; column += panel_width()) {
+    transpose_panel(b, element, first_column + column, std::min(panel_width(), columns - column), block.first_step,
+                    block.steps, to + column / panel_width() * block.distance);
   }
 }
 
@@ -242,15 +272,9 @@ void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int
 LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
                      int64_t steps, float* scratch) {
   if (a.lie == Lie::transposed) {
-    const ColumnBlock block{first_step, steps, first_row, rows, kRows, left_stride()};
-    if (element == Element::pair) {
-      pair_columns(host<bf16>(a.matrix), block, scratch);
-    } else if (a.matrix.type() == DType::bf16) {
-      copy_columns(host<bf16>(a.matrix), block, scratch);
-    } else {
-      copy_columns(host<float>(a.matrix), block, scratch);
-    }
-    return {scratch, 1, left_stride(), left_stride() * steps};
+    const int64_t tile_stride = left_stride() * steps;
+    write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, kRows, left_stride(), tile_stride}, scratch);
+    return {scratch, 1, left_stride(), tile_stride};
   }
   if (a.matrix.type() == DType::f32) {
     const HostView<float> from = host<float>(a.matrix);
@@ -271,10 +295,16 @@ LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64
   return {scratch, steps, 1, kRows * steps};
 }
 
+// to += from, rows of `count`.
+void add_up(const float* from, int64_t count, float* to) {
+  each_vector(count, [&](int64_t c, int64_t left)
+                         HWY_ATTR { store_upto(hn::Add(load_upto(to + c, left), load_upto(from + c, left)), to + c, left); });
+}
+
 }  // namespace
 
 const ProductKernels* make_product_kernels() {
-  static const ProductKernels kernels{kRows, left_stride(), panel_width(), multiply, pack_panel, bring_left};
+  static const ProductKernels kernels{kRows, left_stride(), panel_width(), multiply, pack_panels, bring_left, add_up};
   return &kernels;
 }
 

@@ -21,14 +21,19 @@ struct LeftBlock {
 using TileProduct = void (*)(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride,
                              Write write);
 
+// Panels [first_panel, +panels) of B, steps [first_step, +steps), each panel `distance` elements behind the one before.
+struct PanelBlock {
+  int64_t first_panel, panels, first_step, steps, distance;
+};
+
 struct ProductKernels {
   int64_t tile_rows, left_stride, panel_columns;  // left_stride >= tile_rows: of scratch for A, per row tile and step
   TileProduct multiply;
-  // Panel number `panel` of B, steps [first, first + steps).
-  void (*pack_panel)(const Operand& b, Element element, int64_t panel, int64_t first, int64_t steps, float* to);
+  void (*pack_panels)(const Operand& b, Element element, const PanelBlock& block, float* to);
   // Rows [first_row, +rows), steps [first_step, +steps) of A, brought into `scratch` unless A can be read where it lies.
   LeftBlock (*bring_left)(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
                           int64_t steps, float* scratch);
+  void (*add_up)(const float* from, int64_t count, float* to);  // to += from
 };
 
 const ProductKernels& product_kernels();  // of the best instruction set here

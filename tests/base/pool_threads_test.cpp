@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <memory>
 #include <numeric>
@@ -73,6 +74,45 @@ TEST_P(ThreadsPool, NoTwoTasksShareAWorkerAtOnce) {
     pool.run(50, [&](int64_t, int worker) { ++per_worker[static_cast<size_t>(worker)]; });
   }
   EXPECT_EQ(std::accumulate(per_worker.begin(), per_worker.end(), int64_t{0}), 200 * 50);
+}
+
+TEST_P(ThreadsPool, AWorkerBeginsWithItsOwnShare) {
+  // Every task waits for the others to begin, so each worker runs one. One that still looks for work of the round before
+  // may begin elsewhere: a pause between rounds makes that rare, not impossible.
+  constexpr int kRounds = 20;
+  ThreadPool pool(GetParam());
+  std::barrier together(GetParam());
+  int as_shared_out = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::atomic<int> own = 0;
+    pool.run(GetParam(), [&](int64_t task, int worker) {
+      together.arrive_and_wait();
+      own += task == worker ? 1 : 0;
+    });
+    as_shared_out += own == GetParam() ? 1 : 0;
+  }
+  EXPECT_GT(as_shared_out, kRounds / 2);
+}
+
+TEST_P(ThreadsPool, TheOthersHelpWhereAShareIsNotBegun) {
+  // The caller's first task ends when all others have ended, its own share's among them.
+  ThreadPool pool(GetParam());
+  if (GetParam() == 1) {
+    GTEST_SKIP() << "nobody else";
+  }
+  constexpr int kTasks = 40;
+  std::atomic<int> others = 0;
+  pool.run(kTasks, [&](int64_t task, int) {
+    if (task > 0) {
+      ++others;
+      return;
+    }
+    while (others < kTasks - 1) {
+      std::this_thread::yield();
+    }
+  });
+  EXPECT_EQ(others, kTasks - 1);
 }
 
 TEST_P(ThreadsPool, ACallFromWithinATaskRunsSeriallyAsThatWorker) {

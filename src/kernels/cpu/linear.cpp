@@ -239,7 +239,8 @@ void linear_weight_gradient(Context& context, Bf16Products products, const Linea
   const GradientTarget target{call.d_weight, call.write, call.scale};
   const DepthParts parts(call.d_y.rows());
   const bool with_bias = !call.d_bias.empty();
-  const BiasParts bias{call.d_y, with_bias ? context.bias_scratch.reserve<float>(parts.count() * call.d_y.columns()) : nullptr};
+  const BiasParts bias{call.d_y,
+                       with_bias ? context.bias_scratch.reserve<float>(parts.count() * call.d_y.columns()) : nullptr};
   if (is_deep(d_y, x)) {
     multiply_deep(context, d_y, x, products, {take_gradient, &target}, {with_bias ? sum_bias_part : nullptr, &bias});
   } else {

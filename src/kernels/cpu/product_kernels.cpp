@@ -114,23 +114,10 @@ struct ColumnBlock {
   int64_t first_step, steps, first_column, columns, strip, stride, distance;
 };
 
-// Rows that are asked for before they are needed: the matrix often lies beyond the second-level cache, or in another
-// core's, and parts of rows do not follow each other in memory.
-constexpr int64_t kRowsAhead = 24;
-
-template <class T>
-HWY_INLINE void fetch(const T* row, int64_t count) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  for (int64_t c = 0; c < count; c += kLine) {
-    hwy::Prefetch(row + c);
-  }
-}
-
 template <class Read>
 HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, float* to, Read read) {
   const int64_t strips = (block.columns + block.strip - 1) / block.strip;
   for (int64_t step = 0; step < block.steps; ++step) {
-    read.ahead(block.first_step + std::min(step + kRowsAhead, block.steps - 1));
     for (int64_t s = 0; s < strips; ++s) {
       float* const out = to + s * block.distance + step * block.stride;
       const int64_t column = block.first_column + s * block.strip;
@@ -142,36 +129,23 @@ HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, f
   }
 }
 
-template <class T>
-struct ColumnReader {
-  HWY_INLINE Vec operator()(int64_t k, int64_t column, int64_t count) const {
-    return along_row(from.row(k) + column, 0, count);
-  }
-  HWY_INLINE void ahead(int64_t k) const { fetch(from.row(k) + first_column, columns); }
-
-  HostView<T> from;
-  int64_t first_column, columns;
-};
-
-struct PairReader {
-  HWY_INLINE Vec operator()(int64_t step, int64_t column, int64_t count) const {
-    const int64_t k = 2 * step;
-    return pairs_of_rows(from.row(k) + column, k + 1 < from.rows ? from.row(k + 1) + column : nullptr, count);
-  }
-  HWY_INLINE void ahead(int64_t step) const { fetch(from.row(2 * step) + first_column, columns); }
-
-  HostView<bf16> from;
-  int64_t first_column, columns;
-};
-
+// The columns as 4-byte elements; a step is one row of the matrix, or two.
 void write_strips_of(const View& matrix, Element element, const ColumnBlock& block, float* to) {
+  const auto write_rows = [&]<class T>(const HostView<T>& from) {
+    write_strips(block, from.columns, to, [&](int64_t k, int64_t column, int64_t count) HWY_ATTR {
+      return along_row(from.row(k) + column, 0, count);
+    });
+  };
   if (element == Element::pair) {
-    write_strips(block, matrix.columns(), to, PairReader{host<bf16>(matrix), block.first_column, block.columns});
+    const HostView<bf16> from = host<bf16>(matrix);
+    write_strips(block, from.columns, to, [&](int64_t step, int64_t column, int64_t count) HWY_ATTR {
+      const int64_t k = 2 * step;
+      return pairs_of_rows(from.row(k) + column, k + 1 < from.rows ? from.row(k + 1) + column : nullptr, count);
+    });
   } else if (matrix.type() == DType::bf16) {
-    write_strips(block, matrix.columns(), to, ColumnReader<bf16>{host<bf16>(matrix), block.first_column, block.columns});
+    write_rows(host<bf16>(matrix));
   } else {
-    write_strips(block, matrix.columns(), to,
-                 ColumnReader<float>{host<float>(matrix), block.first_column, block.columns});
+    write_rows(host<float>(matrix));
   }
 }
 
@@ -233,9 +207,9 @@ void pack_panels(const Operand& b, Element element, const PanelBlock& block, flo
   const int64_t first_column = block.first_panel * panel_width();
   const int64_t columns = std::min(block.panels * panel_width(), b.columns() - first_column);
   if (b.lie == Lie::straight) {
-    write_strips_of(b.matrix, element,
-                    {block.first_step, block.steps, first_column, columns, panel_width(), panel_width(), block.distance},
-                    to);
+    write_strips_of(
+        b.matrix, element,
+        {block.first_step, block.steps, first_column, columns, panel_width(), panel_width(), block.distance}, to);
     return;
   }
   for (int64_t column = 0; column < columns; column += panel_width()) {
@@ -273,7 +247,8 @@ LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64
                      int64_t steps, float* scratch) {
   if (a.lie == Lie::transposed) {
     const int64_t tile_stride = left_stride() * steps;
-    write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, kRows, left_stride(), tile_stride}, scratch);
+    write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, kRows, left_stride(), tile_stride},
+                    scratch);
     return {scratch, 1, left_stride(), tile_stride};
   }
   if (a.matrix.type() == DType::f32) {
@@ -297,8 +272,9 @@ LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64
 
 // to += from, rows of `count`.
 void add_up(const float* from, int64_t count, float* to) {
-  each_vector(count, [&](int64_t c, int64_t left)
-                         HWY_ATTR { store_upto(hn::Add(load_upto(to + c, left), load_upto(from + c, left)), to + c, left); });
+  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
+    store_upto(hn::Add(load_upto(to + c, left), load_upto(from + c, left)), to + c, left);
+  });
 }
 
 }  // namespace

@@ -131,8 +131,7 @@ struct TokenizerOfModel {
     require<FormatError>(tokenizer->vocabulary_size() == vocabulary, path.string(),
                          "has {} tokens, but the model's {} vocabulary has {}: they do not belong together",
                          tokenizer->vocabulary_size(), side, vocabulary);
-    require<FormatError>(tokenizer->special().bos != kNoToken && tokenizer->special().eos != kNoToken, path.string(),
-                         "has no bos or no eos, which translation needs");
+    require_sentence_marks(*tokenizer, path);
     const std::string found = checksum_of(content);
     require<FormatError>(checksum.empty() || checksum == found, path.string(),
                          "its checksum is {}, but the model's {} tokenizer has {}: put that one back", found, side,
@@ -193,6 +192,11 @@ ModelDescription load_description(const ModelFolder& folder) {
 Metadata mark_of(const ModelConfig& config) {
   ModelConfig copy = config;
   return {{"model", checksum_of(to_json(model_settings(copy)).dump())}};
+}
+
+void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file) {
+  require<FormatError>(tokenizer.special().bos != kNoToken && tokenizer.special().eos != kNoToken, file.string(),
+                       "has no bos or no eos, which translation needs: learn the tokenizer with both");
 }
 
 TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description) {

@@ -42,6 +42,9 @@ struct TokenizerPair {
   std::shared_ptr<const Tokenizer> source, target;  // one and the same where they are shared
 };
 
+// FormatError, naming the file, where the tokenizer lacks the bos or eos that translation needs.
+void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file);
+
 // FormatError when they are not those that the description speaks of.
 TokenizerPair load_tokenizers(const ModelFolder& folder, const ModelDescription& description);
 

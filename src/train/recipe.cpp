@@ -194,8 +194,9 @@ void Recipe::validate() const {
   check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
   check_at_least("tokenizer.sample_lines", tokenizer.sample_lines, 1);
   check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
-  check(model.tying != Tying::all || tokenizer.shared || !tokenizer.source.empty(),
-        "model.tie is \"all\", which needs tokenizer.shared");
+  const bool one_for_both = tokenizer.source.empty() ? tokenizer.shared : tokenizer.source == tokenizer.target;
+  check(model.tying != Tying::all || one_for_both,
+        "model.tie is \"all\", which needs one tokenizer for both: tokenizer.shared, or source and target alike");
   optimizer.validate();
   schedule.validate();
   check_run(*this);

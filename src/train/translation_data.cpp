@@ -34,6 +34,12 @@ std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, const std::vecto
                          [&](std::string& line) { return lines.next(line); });
 }
 
+std::shared_ptr<const Tokenizer> load_for_translation(const std::filesystem::path& file) {
+  std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(file);
+  require_sentence_marks(*tokenizer, file);
+  return tokenizer;
+}
+
 CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& tokenizer, const DataRecipe& data) {
   return {.files = paths_of(files),
           .encode = [&tokenizer](std::string_view text) { return tokenizer.encode(text); },
@@ -47,8 +53,8 @@ CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& token
 TokenizerPair make_tokenizers(const Recipe& recipe) {
   const TokenizerRecipe& tokenizer = recipe.tokenizer;
   if (!tokenizer.source.empty()) {
-    const std::shared_ptr<const Tokenizer> source = load_tokenizer(tokenizer.source);
-    return {source, tokenizer.target == tokenizer.source ? source : load_tokenizer(tokenizer.target)};
+    const std::shared_ptr<const Tokenizer> source = load_for_translation(tokenizer.source);
+    return {source, tokenizer.target == tokenizer.source ? source : load_for_translation(tokenizer.target)};
   }
   if (tokenizer.shared) {
     const auto both = train_on(recipe, joined(recipe.data.train_source, recipe.data.train_target));
@@ -59,8 +65,6 @@ TokenizerPair make_tokenizers(const Recipe& recipe) {
 
 SentenceMarks marks_of(const TokenizerPair& tokenizers) {
   const SpecialTokens& target = tokenizers.target->special();
-  require<ConfigError>(target.bos != kNoToken && target.eos != kNoToken && tokenizers.source->special().eos != kNoToken,
-                       "tokenizer", "translation needs bos and eos, which this tokenizer does not have");
   return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source->special().eos};
 }
 

@@ -162,6 +162,46 @@ class Train(TrainTest):
         os.remove(self.path / "train.en")
         self.refuse("train.en", "No such file")
 
+    def kept(self, name, *more):
+        result = self.train(name, "--set", "training.updates=2", "--set", "validation.bleu=false", "--set",
+                            "validation.best_by=loss", *more)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout.splitlines()[0]
+
+    def test_a_pair_that_is_too_long_is_treated_as_the_recipe_says(self):
+        self.write("train", PAIRS + [("der Hund " * 40, "the dog")])
+        self.assertIn("65 lines, 64 kept, 1 dropped: 1 too long", self.kept("drop"))
+        self.assertIn("65 lines, 65 kept (1 truncated), 0 dropped", self.kept("cut", "--set", "data.too_long=truncate"))
+        self.refuse("train.de:65", "80 tokens", "40", more=("--set", "data.too_long=refuse"))
+
+    def test_a_line_without_end_is_treated_as_the_recipe_says(self):
+        self.write("train", PAIRS + [("x" * (1 << 20) + "y", "the dog")])
+        self.refuse("train.de:65", "1048576")
+        self.assertIn("65 lines, 64 kept, 1 dropped", self.kept("skip", "--set", "data.over_long_line=skip"))
+
+    def test_an_empty_line_or_file_is_treated_as_the_recipe_says(self):
+        self.write("train", PAIRS + [("", "the dog")])
+        self.assertIn("65 lines, 64 kept, 1 dropped: 1 empty", self.kept("skip"))
+        self.refuse("train.de:65", "empty", more=("--set", "data.empty_line=refuse"))
+        self.write("train", PAIRS)
+        self.write("nothing", [])
+        both = ("--set", f"data.train_source={self.path}/train.de,{self.path}/nothing.de", "--set",
+                f"data.train_target={self.path}/train.en,{self.path}/nothing.en")
+        self.refuse("nothing.de", "no lines", more=both)
+        self.assertIn("1 empty files skipped", self.kept("file", *both, "--set", "data.empty_file=skip"))
+
+    def test_numbers_that_are_none_stop_the_run(self):
+        self.refuse("update ", "train.de:", "failed-batch.txt", "checkpoints/update-",
+                    more=("--set", "schedule.peak=1e30", "--set", "schedule.kind=constant", "--set",
+                          "schedule.warmup=0"))
+        self.assertIn("train.de:", (self.path / "refused" / "failed-batch.txt").read_text())
+
+    def test_refuses_a_file_that_is_no_tokenizer(self):
+        both = lambda file: ("--set", f"tokenizer.source={file}", "--set", f"tokenizer.target={file}")
+        self.refuse("train.de", "tokenizer", more=both(self.path / "train.de"))
+        self.refuse("none.tok", "No such file", more=both(self.path / "none.tok"))
+        self.refuse("one tokenizer for both", more=("--set", "tokenizer.source=a", "--set", "tokenizer.target=b"))
+
     def test_refuses_a_folder_that_cannot_be_written(self):
         self.assert_refused("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc/nowhere",), stdout=None)
         self.file("taken", "a file")

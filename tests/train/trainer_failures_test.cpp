@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <sentencepiece_trainer.h>
 #include <sys/resource.h>
 
 #include <cmath>
@@ -165,6 +166,20 @@ TEST_F(TrainingFailure, AFullDiskLeavesTheLastCheckpoint) {
   EXPECT_EQ(weights("run"), weights("unbroken"));
 }
 
+TEST_F(TrainingFailure, ATokenizerWithoutMarksIsRefusedByItsFile) {
+  const auto status = sentencepiece::SentencePieceTrainer::Train({{"input", file("train.de")},
+                                                                  {"model_prefix", file("foreign")},
+                                                                  {"model_type", "bpe"},
+                                                                  {"bos_id", "-1"},
+                                                                  {"vocab_size", "120"},
+                                                                  {"minloglevel", "4"}});
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  Recipe recipe = small_recipe();
+  recipe.tokenizer.source = recipe.tokenizer.target = file("foreign.model");
+  EXPECT_THAT(message(recipe, "run"), HasSubstr("foreign.model: has no bos"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+}
+
 TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
   const auto refuse = [&](const std::function<void(Recipe&)>& change, std::string_view mention) {
     Recipe recipe = small_recipe();
@@ -185,6 +200,7 @@ TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
   refuse([](Recipe& r) { r.tokenizer.normalization = "nfx"; }, "nfx");
   refuse([](Recipe& r) { r.tokenizer.shared = false; }, "tokenizer.shared");
   refuse([](Recipe& r) { r.tokenizer.source = "x"; }, "come together");
+  refuse([](Recipe& r) { r.tokenizer.source = "x", r.tokenizer.target = "y"; }, "one tokenizer for both");
   refuse([](Recipe& r) { r.schedule.peak = -1.0; }, "peak");
   refuse([](Recipe& r) { r.data.longest = 64; }, "model.longest");
   refuse([](Recipe& r) { r.data.batches = {.target_tokens = 0}; }, "a batch needs a size");

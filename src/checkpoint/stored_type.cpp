@@ -82,13 +82,4 @@ StoredType stored_as(DType type) {
   fail<InternalError>("stored type", "element type {} is unknown", static_cast<int>(type));
 }
 
-std::optional<DType> dtype_for(StoredType type) {
-  for (const DType own : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i8}) {
-    if (stored_as(own) == type) {
-      return own;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace heed

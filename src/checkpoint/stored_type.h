@@ -36,6 +36,5 @@ std::optional<StoredType> find_stored_type(std::string_view name);
 std::string stored_type_names();  // all of them, for messages
 
 StoredType stored_as(DType type);
-std::optional<DType> dtype_for(StoredType type);  // none where heed has no such elements
 
 }  // namespace heed

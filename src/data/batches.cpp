@@ -154,12 +154,4 @@ void BatchStream::seek(const BatchPosition& position) {
   position_ = position;
 }
 
-int64_t BatchStream::count_batches(int64_t epoch) const {
-  int64_t count = 0;
-  for (int64_t index = 0; index < pools_; ++index) {
-    count += static_cast<int64_t>(plan(epoch, index).batches.size());
-  }
-  return count;
-}
-
 }  // namespace heed

@@ -57,8 +57,6 @@ class BatchStream {
   // ConfigError for a position of another stream, or one that is not in this.
   void seek(const BatchPosition& position);
 
-  // Of one epoch; plans all of it.
-  int64_t count_batches(int64_t epoch) const;
   int64_t pools() const { return pools_; }
 
  private:

@@ -10,8 +10,6 @@
 namespace heed {
 namespace {
 
-enum class Orders : uint8_t { all, reached };
-
 bool is_blank(std::string_view line) { return split_at_white_space(line).empty(); }
 
 std::vector<uint32_t> numbered_13a(std::string_view text, Case letters, std::vector<std::string>& texts,
@@ -23,36 +21,6 @@ std::vector<uint32_t> numbered_13a(std::string_view text, Case letters, std::vec
 int64_t closest_length(int64_t length, std::span<const int64_t> candidates) {
   return *std::ranges::min_element(
       candidates, {}, [length](int64_t candidate) { return std::pair(std::abs(candidate - length), candidate); });
-}
-
-BleuScore score_of(const BleuStatistics& statistics, Orders orders) {
-  BleuScore result;
-  const int64_t c = statistics.hypothesis_length, r = statistics.reference_length;
-  result.hypothesis_length = c;
-  result.reference_length = r;
-  if (c < r) {
-    result.brevity_penalty = c > 0 ? std::exp(1.0 - static_cast<double>(r) / static_cast<double>(c)) : 0.0;
-  }
-  if (std::ranges::all_of(statistics.matches, [](int64_t matches) { return matches == 0; })) {
-    return result;
-  }
-  double smoothing = 1.0, log_sum = 0.0;
-  size_t reached = 0;
-  for (; reached < kBleuOrder && statistics.totals[reached] > 0; ++reached) {
-    const double total = static_cast<double>(statistics.totals[reached]);
-    double& precision = result.precisions[reached];
-    if (statistics.matches[reached] > 0) {
-      precision = 100.0 * static_cast<double>(statistics.matches[reached]) / total;
-    } else {
-      smoothing *= 2.0;
-      precision = 100.0 / (smoothing * total);
-    }
-    log_sum += std::log(precision);
-  }
-  if (orders == Orders::reached || reached == kBleuOrder) {
-    result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(reached));
-  }
-  return result;
 }
 
 }  // namespace
@@ -129,12 +97,38 @@ std::vector<BleuStatistics> bleu_statistics(Lines hypotheses, References referen
   return statistics;
 }
 
-BleuScore bleu(const BleuStatistics& statistics) { return score_of(statistics, Orders::all); }
+BleuScore bleu(const BleuStatistics& statistics) {
+  BleuScore result;
+  const int64_t c = statistics.hypothesis_length, r = statistics.reference_length;
+  result.hypothesis_length = c;
+  result.reference_length = r;
+  if (c < r) {
+    result.brevity_penalty = c > 0 ? std::exp(1.0 - static_cast<double>(r) / static_cast<double>(c)) : 0.0;
+  }
+  if (std::ranges::all_of(statistics.matches, [](int64_t matches) { return matches == 0; })) {
+    return result;
+  }
+  double smoothing = 1.0, log_sum = 0.0;
+  size_t reached = 0;
+  for (; reached < kBleuOrder && statistics.totals[reached] > 0; ++reached) {
+    const double total = static_cast<double>(statistics.totals[reached]);
+    double& precision = result.precisions[reached];
+    if (statistics.matches[reached] > 0) {
+      precision = 100.0 * static_cast<double>(statistics.matches[reached]) / total;
+    } else {
+      smoothing *= 2.0;
+      precision = 100.0 / (smoothing * total);
+    }
+    log_sum += std::log(precision);
+  }
+  if (reached == kBleuOrder) {
+    result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(kBleuOrder));
+  }
+  return result;
+}
 
 BleuScore bleu(Lines hypotheses, References references, Case letters) {
   return bleu(sum_of(bleu_statistics(hypotheses, references, letters)));
 }
-
-BleuScore sentence_bleu(const BleuStatistics& statistics) { return score_of(statistics, Orders::reached); }
 
 }  // namespace heed

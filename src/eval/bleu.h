@@ -57,9 +57,6 @@ Statistics sum_of(const std::vector<Statistics>& sentences) {
 BleuScore bleu(const BleuStatistics& statistics);
 BleuScore bleu(Lines hypotheses, References references, Case letters);
 
-// A sentence's score, over the orders that the hypothesis is long enough for.
-BleuScore sentence_bleu(const BleuStatistics& statistics);
-
 // ShapeError as above.
 void require_same_lines(Lines hypotheses, References references, std::string_view where);
 

@@ -372,10 +372,8 @@ TEST_F(SafeTensorsFile, DamagedAnywhereIsReadWithinItsBoundsOrRefused) {
 
 TEST(StoredTypes, HaveNamesAndSizes) {
   for (const DType type : {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i8}) {
-    EXPECT_EQ(dtype_for(stored_as(type)), type);
     EXPECT_EQ(size_of(stored_as(type)), size_of(type));
   }
-  EXPECT_EQ(dtype_for(StoredType::f16), std::nullopt);
   for (const char* const name : {"F32", "BF16", "F16", "F64", "I64", "I32", "I16", "I8", "U8", "BOOL"}) {
     ASSERT_TRUE(find_stored_type(name).has_value()) << name;
     EXPECT_EQ(name_of(*find_stored_type(name)), name);

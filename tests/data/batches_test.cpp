@@ -130,7 +130,6 @@ TEST(Batches, AreFilled) {
 TEST(Batches, OfAFixedNumberAreWholeButForOne) {
   for (const PoolOrder order : {PoolOrder::by_length, PoolOrder::shuffled}) {
     BatchStream stream = stream_of(1003, {.sentences = 16, .pool = 100, .order = order});
-    EXPECT_EQ(stream.count_batches(0), 63);
     std::map<size_t, int> sizes;
     for (const Batch& batch : epoch_of(stream)) {
       ++sizes[batch.size()];
@@ -235,14 +234,6 @@ TEST(Batches, SeekPlansOnePoolAlone) {
   EXPECT_LE(asked, 1000);
 }
 
-TEST(Batches, CountAnEpoch) {
-  BatchStream stream = stream_of(1000, {.target_tokens = 100, .pool = 300});
-  for (int epoch = 0; epoch < 2; ++epoch) {
-    const int64_t counted = stream.count_batches(epoch);
-    EXPECT_EQ(static_cast<int64_t>(epoch_of(stream).size()), counted);
-  }
-}
-
 TEST(Batches, RefusePositionsOfAnotherStream) {
   const BatchRules rules{.target_tokens = 100, .pool = 100};
   const BatchPosition here = stream_of(1000, rules).position();
@@ -295,19 +286,17 @@ TEST(Batches, KeepTheirOrderFromVersionToVersion) {
 }
 
 TEST(Batches, OfAMillionSentencesArePlannedQuickly) {
-  const auto begin = std::chrono::steady_clock::now();
   std::vector<SentenceRows> lengths;
   for (int64_t i = 0; i < 1'000'000; ++i) {
     lengths.push_back(random_rows(i));
   }
-  const auto planned = std::chrono::steady_clock::now();
-  const BatchStream stream(
+  const auto begin = std::chrono::steady_clock::now();
+  BatchStream stream(
       1'000'000, [&](int64_t i) { return lengths[static_cast<size_t>(i)]; }, {.target_tokens = 4096}, 1, 99);
-  EXPECT_GT(stream.count_batches(0), 5'000);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - planned;
+  EXPECT_GT(epoch_of(stream).size(), 5'000U);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   RecordProperty("seconds", std::to_string(seconds.count()));
   EXPECT_LT(seconds.count(), 10.0);  // a fifth of a second on a quiet machine; sanitizers and neighbours take more
-  EXPECT_LT(begin, planned);
 }
 
 }  // namespace

@@ -53,15 +53,6 @@ HWY_INLINE WordVec load_pairs(const bf16* from) {
   return hn::BitCast(Words(), hn::LoadU(hn::Repartition<uint16_t, Words>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// The upper half of each lane becomes its bf16: to nearest, ties to even. NaN stays NaN: what sums and products of bf16
-// make of it is quiet, with lower bits that can't carry.
-HWY_INLINE WordVec round_upper_half(Vec x) {
-  const Words d;
-  const WordVec u = hn::BitCast(d, x);
-  const WordVec odd = hn::And(hn::ShiftRight<16>(u), hn::Set(d, 1U));
-  return hn::Add(u, hn::Add(odd, hn::Set(d, 0x7fffU)));
-}
-
 HWY_INLINE void store_pairs(Vec even, Vec odd, bf16* to) {
   const WordVec low = hn::ShiftRight<16>(round_upper_half(even));
   const WordVec both = hn::OrAnd(low, round_upper_half(odd), hn::Set(Words(), 0xffff0000U));

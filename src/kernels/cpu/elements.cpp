@@ -35,7 +35,8 @@ void run_widen(const bf16* from, float* to, int64_t count) {
 }
 
 void run_narrow(const float* from, bf16* to, int64_t count) {
-  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR { store_upto(load_upto(from + i, left), to + i, left); });
+  each_vector(count,
+              [&](int64_t i, int64_t left) HWY_ATTR { store_upto(quieted(load_upto(from + i, left)), to + i, left); });
 }
 
 template <class T>

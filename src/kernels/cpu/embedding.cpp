@@ -21,7 +21,7 @@ void embedding_row(const EmbeddingForward& call, int64_t r) {
       call.positions.empty() ? nullptr : host<float>(call.positions).row(host<int32_t>(call.position_rows).data[r]);
   T* const y = host<T>(call.y).row(r);
   const Vec scale = hn::Set(Floats(), static_cast<float>(call.scale));
-  const DropoutRow drop(call.dropout, r);
+  DropoutRow drop(call.dropout, r);
   each_vector(call.y.columns(), [&](int64_t c, int64_t left) HWY_ATTR {
     Vec x = hn::Mul(load_upto(row + c, left), scale);
     if (position != nullptr) {
@@ -36,7 +36,7 @@ template <class T>
 void scatter_row(const EmbeddingBackward& call, int64_t r, double factor, float* to) {
   const T* const d_y = host<T>(call.d_y).row(r);
   const Vec scale = hn::Set(Floats(), static_cast<float>(factor));
-  const DropoutRow drop(call.dropout, r);
+  DropoutRow drop(call.dropout, r);
   each_vector(call.d_y.columns(), [&](int64_t c, int64_t left) HWY_ATTR {
     const Vec x = drop.apply(hn::Mul(load_upto(d_y + c, left), scale), c);
     store_upto(hn::Add(load_upto(to + c, left), x), to + c, left);

@@ -16,7 +16,7 @@ void gate_row(const GateForward& call, int64_t r) {
   const T* const gated = host<T>(call.x).row(r);
   const T* const linear = gated + inner;
   T* const y = host<T>(call.y).row(r);
-  const DropoutRow drop(call.dropout, r);
+  DropoutRow drop(call.dropout, r);
   each_vector(inner, [&](int64_t c, int64_t left) HWY_ATTR {
     const Vec x = hn::Mul(activate<kind>(load_upto(gated + c, left)), load_upto(linear + c, left));
     store_upto(drop.apply(x, c), y + c, left);
@@ -31,7 +31,7 @@ void gate_backward_row(const GateBackward& call, int64_t r) {
   const T* const d_y = host<T>(call.d_y).row(r);
   T* const d_gated = host<T>(call.d_x).row(r);
   T* const d_linear = d_gated + inner;
-  const DropoutRow drop(call.dropout, r);
+  DropoutRow drop(call.dropout, r);
   each_vector(inner, [&](int64_t c, int64_t left) HWY_ATTR {
     const Vec d = drop.apply(load_upto(d_y + c, left), c);
     const Vec a = load_upto(gated + c, left);

@@ -36,7 +36,7 @@ void finish_rows(const LinearForward& call, const Tile& tile) {
     const float* const values = tile.values + r * tile.stride;
     T* const out = y.row(row) + tile.first_column;
     T* const before = call.before.empty() ? nullptr : host<T>(call.before).row(row) + tile.first_column;
-    const DropoutRow drop(call.dropout, row);
+    DropoutRow drop(call.dropout, row);
     each_vector(tile.columns, [&](int64_t c, int64_t left) HWY_ATTR {
       Vec x = load(values + c);  // tiles are whole vectors wide
       if (bias != nullptr) {
@@ -66,7 +66,7 @@ void activation_backward_row(const ActivationBackward& call, int64_t row) {
     });
   } else {
     const T* const before = kind == Activation::none ? nullptr : host<T>(call.before).row(row);
-    const DropoutRow drop(call.dropout, row);
+    DropoutRow drop(call.dropout, row);
     each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
       Vec d = drop.apply(load_upto(d_y + c, left), c);
       if constexpr (kind != Activation::none) {
@@ -107,27 +107,33 @@ void write_gradient(const GradientTarget& target, const Tile& tile) {
   }
 }
 
-// Sums of the columns over all rows, in the order of the rows.
+// Sums of the columns over all rows, in the order of the rows. Several vectors at a time, since each waits for its last
+// addition.
+template <int Vectors, class T>
+HWY_INLINE void sum_vectors(const HostView<T>& x, int64_t column, float* sums) {
+  Vec sum[Vectors];
+  for (int v = 0; v < Vectors; ++v) {
+    sum[v] = hn::Zero(Floats());
+  }
+  for (int64_t r = 0; r < x.rows; ++r) {
+    const T* const row = x.row(r) + column;
+    for (int v = 0; v < Vectors; ++v) {
+      sum[v] = hn::Add(sum[v], load_upto(row + v * lanes(), x.columns - column - v * lanes()));
+    }
+  }
+  for (int v = 0; v < Vectors; ++v) {
+    store_upto(sum[v], sums + column + v * lanes(), x.columns - column - v * lanes());
+  }
+}
+
 template <class T>
 void sum_columns(const HostView<T>& x, float* sums) {
-  const int64_t n = lanes();
   int64_t c = 0;
-  for (; c + 2 * n <= x.columns; c += 2 * n) {
-    Vec sum0 = hn::Zero(Floats()), sum1 = sum0;
-    for (int64_t r = 0; r < x.rows; ++r) {
-      const T* const row = x.row(r) + c;
-      sum0 = hn::Add(sum0, load(row));
-      sum1 = hn::Add(sum1, load(row + n));
-    }
-    store(sum0, sums + c);
-    store(sum1, sums + c + n);
+  for (; c + 4 * lanes() <= x.columns; c += 4 * lanes()) {
+    sum_vectors<4>(x, c, sums);
   }
-  for (; c < x.columns; c += n) {
-    Vec sum = hn::Zero(Floats());
-    for (int64_t r = 0; r < x.rows; ++r) {
-      sum = hn::Add(sum, load_upto(x.row(r) + c, x.columns - c));
-    }
-    store_upto(sum, sums + c, x.columns - c);
+  for (; c < x.columns; c += lanes()) {
+    sum_vectors<1>(x, c, sums);
   }
 }
 

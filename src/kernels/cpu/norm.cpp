@@ -26,7 +26,7 @@ HWY_INLINE void form_sum(const AddNormForward& call, int64_t r, float* row) {
   }
   const T* const branch = host<T>(call.branch).row(r);
   T* const sum = host<T>(call.sum).row(r);
-  const DropoutRow drop(call.dropout, r);
+  DropoutRow drop(call.dropout, r);
   each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
     const Vec x = hn::Add(load_upto(residual + c, left), drop.apply(load_upto(branch + c, left), c));
     store_upto(x, sum + c, left);
@@ -118,7 +118,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain
 
   T* const d_residual = host<T>(call.d_residual).row(r);
   T* const d_branch = call.d_branch.empty() ? nullptr : host<T>(call.d_branch).row(r);
-  const DropoutRow drop(call.dropout, r);
+  DropoutRow drop(call.dropout, r);
   each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
     Vec x = d_sum == nullptr ? hn::Zero(d) : load_upto(d_sum + c, left);
     if (d_normed != nullptr) {

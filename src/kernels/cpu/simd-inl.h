@@ -70,14 +70,23 @@ HWY_INLINE Vec load_part(const bf16* from, int64_t count) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
 
-// The 16 bits of each lane as bf16: to nearest, ties to even, NaN kept quiet.
-HWY_INLINE hn::Vec<HalfWords> round_to_bf16(Vec x) {
+// The upper half of each lane becomes its bf16: to nearest, ties to even. NaN stays NaN unless its payload is all ones:
+// what arithmetic makes is quiet and has no such bits. Values of unknown origin go through quieted() first.
+HWY_INLINE WordVec round_upper_half(Vec x) {
   const Words d;
   const WordVec u = hn::BitCast(d, x);
   const WordVec odd = hn::And(hn::ShiftRight<16>(u), hn::Set(d, 1U));
-  const WordVec rounded = hn::ShiftRight<16>(hn::Add(u, hn::Add(odd, hn::Set(d, 0x7fffU))));
-  const WordVec quiet = hn::Or(hn::ShiftRight<16>(u), hn::Set(d, 0x40U));
-  return hn::TruncateTo(HalfWords(), hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(x)), quiet, rounded));
+  return hn::Add(u, hn::Add(odd, hn::Set(d, 0x7fffU)));
+}
+HWY_INLINE hn::Vec<HalfWords> round_to_bf16(Vec x) {
+  return hn::TruncateTo(HalfWords(), hn::ShiftRight<16>(round_upper_half(x)));
+}
+
+// x, but with every NaN as bf16 knows it.
+HWY_INLINE Vec quieted(Vec x) {
+  const Words d;
+  const WordVec quiet = hn::Or(hn::And(hn::BitCast(d, x), hn::Set(d, 0xffff0000U)), hn::Set(d, 0x400000U));
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(Floats(), quiet), x);
 }
 
 // x as it reads after a store to T.
@@ -86,7 +95,7 @@ HWY_INLINE Vec as_stored(Vec x) {
   if constexpr (sizeof(T) == sizeof(float)) {
     return x;
   } else {
-    return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), round_to_bf16(x))));
+    return hn::BitCast(Floats(), hn::And(round_upper_half(x), hn::Set(Words(), 0xffff0000U)));
   }
 }
 
@@ -130,7 +139,8 @@ HWY_INLINE void each_vector(int64_t columns, Body&& body) {
 
 // ---- dropout ----
 
-// The factors of columns [column, column + lanes): 0 or scale, as Dropout::factor gives them one at a time.
+// The factors of columns [column, column + lanes): 0 or scale, as Dropout::factor gives them one at a time. A vector of
+// random words holds the draws of two vectors of columns: who goes through a row in order draws every other time.
 class DropoutRow {
  public:
   HWY_INLINE DropoutRow(const Dropout& dropout, const RowRandom& row)
@@ -138,30 +148,42 @@ class DropoutRow {
   HWY_INLINE DropoutRow(const Dropout& dropout, int64_t row)
       : DropoutRow(dropout, dropout.active() ? dropout.row(row) : RowRandom()) {}
 
-  HWY_INLINE Vec factors(int64_t column) const {
-    const Words d;
-    const WordVec columns = hn::Add(hn::Iota(d, 0U), hn::Set(d, static_cast<uint32_t>(column)));
-    WordVec x = hn::Xor(hn::ShiftRight<1>(columns), hn::Set(d, row_.first));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
-    x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
-    x = hn::Xor(x, hn::ShiftRight<15>(x));
-    x = hn::Add(x, hn::Set(d, row_.second));
-    x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
-    const auto odd = hn::TestBit(columns, hn::Set(d, 1U));
-    const WordVec draw = hn::IfThenElse(odd, hn::ShiftRight<16>(x), hn::And(x, hn::Set(d, 0xffffU)));
+  // `column` is a multiple of lanes.
+  HWY_INLINE Vec factors(int64_t column) {
+    const hn::Repartition<uint16_t, Floats> halves;
+    const int64_t first = column / (2 * lanes()) * (2 * lanes());
+    if (first != first_) {
+      first_ = first;
+      draws_ = hn::BitCast(halves, words(static_cast<uint32_t>(first / 2)));
+    }
+    const WordVec draw = hn::PromoteTo(
+        Words(), column == first ? hn::LowerHalf(HalfWords(), draws_) : hn::UpperHalf(HalfWords(), draws_));
     // Kept when draw >= threshold; both are small, so signed comparison serves.
     const auto kept = hn::Gt(hn::BitCast(Ints(), draw), hn::Set(Ints(), static_cast<int32_t>(threshold_) - 1));
     return hn::IfThenElseZero(hn::RebindMask(Floats(), kept), hn::Set(Floats(), scale_));
   }
 
   // x times its factors, which are 1 when nothing is dropped.
-  HWY_INLINE Vec apply(Vec x, int64_t column) const { return threshold_ == 0 ? x : hn::Mul(x, factors(column)); }
+  HWY_INLINE Vec apply(Vec x, int64_t column) { return threshold_ == 0 ? x : hn::Mul(x, factors(column)); }
 
  private:
+  // Words [first, first + lanes), as RowRandom gives them; columns 2 w and 2 w + 1 are the halves of word w.
+  HWY_INLINE WordVec words(uint32_t first) const {
+    const Words d;
+    WordVec x = hn::Xor(hn::Iota(d, first), hn::Set(d, row_.first));
+    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
+    x = hn::Xor(x, hn::ShiftRight<15>(x));
+    x = hn::Add(x, hn::Set(d, row_.second));
+    x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
+    return hn::Xor(x, hn::ShiftRight<16>(x));
+  }
+
   RowRandom row_;
   uint32_t threshold_;
   float scale_;
+  int64_t first_ = -1;  // column of the draws at hand
+  hn::Vec<hn::Repartition<uint16_t, Floats>> draws_ = hn::Zero(hn::Repartition<uint16_t, Floats>());
 };
 
 }  // namespace heed::cpu::HWY_NAMESPACE

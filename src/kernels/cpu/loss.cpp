@@ -72,12 +72,18 @@ RowSums scan(const float* logits, int64_t count) {
   const Floats d;
   Vec highest = hn::Set(d, logits[0]);
   Vec sum = hn::Zero(d);
-  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
-    const Vec z = load_upto(logits + c, left);
-    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
-    highest = hn::IfThenElse(real, hn::Max(highest, z), highest);
-    sum = hn::Add(sum, z);
-  });
+  for_columns(
+      count,
+      [&](int64_t c) HWY_ATTR {
+        const Vec z = load(logits + c);
+        highest = hn::Max(highest, z);
+        sum = hn::Add(sum, z);
+      },
+      [&](int64_t c, int64_t left) HWY_ATTR {
+        const Vec z = load_part(logits + c, left);
+        highest = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), hn::Max(highest, z), highest);
+        sum = hn::Add(sum, z);
+      });
   return {hn::GetLane(hn::MaxOfLanes(d, highest)), hn::GetLane(hn::SumOfLanes(d, sum))};
 }
 
@@ -85,14 +91,21 @@ RowSums scan(const float* logits, int64_t count) {
 template <class Take>
 HWY_INLINE float exponentiate(const float* logits, int64_t count, float maximum, Take&& take) {
   const Floats d;
-  const Vec shift = hn::Set(d, maximum);
+  const Vec shift = hn::Set(d, maximum), log2_e = hn::Set(d, kLog2E);
   Vec sum = hn::Zero(d);
-  each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
-    const auto real = hn::FirstN(d, static_cast<size_t>(std::min(left, lanes())));
-    const Vec e = hn::IfThenElseZero(real, hn::Exp(d, hn::Sub(load_upto(logits + c, left), shift)));
-    take(c, left, e);
-    sum = hn::Add(sum, e);
-  });
+  const auto power = [&](Vec z) HWY_ATTR { return exp2_of(hn::Mul(hn::Sub(z, shift), log2_e)); };
+  for_columns(
+      count,
+      [&](int64_t c) HWY_ATTR {
+        const Vec e = power(load(logits + c));
+        take(c, lanes(), e);
+        sum = hn::Add(sum, e);
+      },
+      [&](int64_t c, int64_t left) HWY_ATTR {
+        const Vec e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(left)), power(load_part(logits + c, left)));
+        take(c, left, e);
+        sum = hn::Add(sum, e);
+      });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <numbers>
 
 #include "kernels/dropout.h"
 #include "tensor/dtype.h"
@@ -135,6 +136,28 @@ HWY_INLINE void each_vector(int64_t columns, Body&& body) {
   for (int64_t c = 0; c < columns; c += lanes()) {
     body(c, columns - c);
   }
+}
+
+// ---- exponentials ----
+
+constexpr float kLog2E = std::numbers::log2e_v<float>;
+
+// 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that no later step meets
+// denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1 + f q(f), whose q is
+// the minimax polynomial on [-1/2, 1/2] for relative error (9e-8); 2^n has the exponent n + 127 and no other bits.
+HWY_INLINE Vec exp2_of(Vec x) {
+  const Floats d;
+  const Vec rounder = hn::Set(d, 0x1.8p23F + 127.0F);  // a sum with it has n + 127 in its lowest bits
+  x = hn::Max(hn::Set(d, -125.0F), x);                 // in this order NaN wins
+  const Vec shifted = hn::Add(x, rounder);
+  const Vec f = hn::Sub(x, hn::Sub(shifted, rounder));
+  Vec q = hn::Set(d, 0x1.5bba14p-10F);
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.3cea88p-7F));
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.c6b752p-5F));
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.ebf9bcp-3F));
+  q = hn::MulAdd(q, f, hn::Set(d, 0x1.62e42ap-1F));
+  q = hn::MulAdd(q, f, hn::Set(d, 1.0F));
+  return hn::Mul(q, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(Words(), shifted))));
 }
 
 // ---- dropout ----

@@ -41,6 +41,7 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_message(const std::string& message) = 0;
+  virtual void on_start() = 0;  // the text is read and the model made: from here on there is something to keep
   virtual void on_status(const TrainStatus& status) = 0;
   virtual void on_validation(const ValidationStatus& status) = 0;
   virtual bool wants_to_stop() = 0;  // asked after each update; the run then saves its state and ends

@@ -42,6 +42,7 @@ TrainResult train(const TrainOptions& options, TrainListener& listener) {
                   options.start == TrainStart::resume ? Start::resume : Start::fresh, observer);
   listener.on_message(fmt::format("{} parameters, {}, {} threads", trainer.parameters(),
                                   name_of(storage_of(recipe.training.precision)), backend->threads()));
+  listener.on_start();
   const EndReason reason = trainer.run();
   return {std::string(name_of(reason)), trainer.parameters()};
 }

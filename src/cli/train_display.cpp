@@ -48,18 +48,23 @@ std::string progress_bar(const TrainStatus& s) {
 
 }  // namespace
 
-TrainDisplay::TrainDisplay()
-    : terminal_(isatty(STDOUT_FILENO) != 0),
-      interrupt_before_(std::signal(SIGINT, on_interrupt)),
-      terminate_before_(std::signal(SIGTERM, on_interrupt)) {}
+TrainDisplay::TrainDisplay() : terminal_(isatty(STDOUT_FILENO) != 0) {}
+
+void TrainDisplay::on_start() {
+  watching_ = true;
+  interrupt_before_ = std::signal(SIGINT, on_interrupt);
+  terminate_before_ = std::signal(SIGTERM, on_interrupt);
+}
 
 // What comes next, an error for one, starts on a line of its own.
 TrainDisplay::~TrainDisplay() {
   if (in_progress_) {
     show_output("\n");
   }
-  std::signal(SIGINT, interrupt_before_);
-  std::signal(SIGTERM, terminate_before_);
+  if (watching_) {
+    std::signal(SIGINT, interrupt_before_);
+    std::signal(SIGTERM, terminate_before_);
+  }
 }
 
 void TrainDisplay::on_message(const std::string& message) { show_line(message); }

@@ -5,8 +5,8 @@
 
 namespace heed::cli {
 
-// On a terminal one line that is written over, no wider than the terminal; plain lines elsewhere. As long as it lives,
-// the first Ctrl-C (or SIGTERM) ends the run in good order, a second one the program.
+// On a terminal one line that is written over, no wider than the terminal; plain lines elsewhere. From the
+// run's start, the first Ctrl-C (or SIGTERM) ends it in good order, a second one the program.
 class TrainDisplay : public TrainListener {
  public:
   TrainDisplay();
@@ -15,6 +15,7 @@ class TrainDisplay : public TrainListener {
   TrainDisplay& operator=(const TrainDisplay&) = delete;
 
   void on_message(const std::string& message) override;
+  void on_start() override;
   void on_status(const TrainStatus& status) override;
   void on_validation(const ValidationStatus& status) override;
   bool wants_to_stop() override;
@@ -26,7 +27,8 @@ class TrainDisplay : public TrainListener {
 
   bool terminal_;
   bool in_progress_ = false;  // the terminal's last line is one to be written over
-  SignalHandler interrupt_before_, terminate_before_;
+  bool watching_ = false;
+  SignalHandler interrupt_before_ = nullptr, terminate_before_ = nullptr;
 };
 
 }  // namespace heed::cli

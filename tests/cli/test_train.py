@@ -127,6 +127,16 @@ class Train(TrainTest):
         self.assertNotIn("ended by", output)
         self.assertTrue((self.path / "run" / "model.safetensors").exists())
 
+    def test_an_interrupt_while_the_text_is_read_ends_it_at_once(self):
+        os.remove(self.path / "train.de")
+        os.mkfifo(self.path / "train.de")
+        process = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run")],
+                                   stdout=subprocess.DEVNULL)
+        with open(self.path / "train.de", "w"):  # opens as soon as heed reads
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+        self.assertFalse((self.path / "run").exists())
+
     def test_every_key_can_be_set(self):
         self.write("other", PAIRS[:32])
         result = self.train("run", "--set", f"data.train_source={self.path}/other.de,{self.path}/train.de", "--set",

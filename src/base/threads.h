@@ -28,7 +28,7 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()); }
 
   // Calls body(task, worker) for each task in [0, tasks). Returns when all are done. One caller at a time. A call from
-  // within a task runs serially: as that task's worker, or, where the task is another pool's, as worker 0.
+  // within one of several tasks runs serially: as that task's worker, or, where the task is another pool's, as worker 0.
   template <class Body>
   void run(int64_t tasks, Body&& body) {
     using Plain = std::remove_reference_t<Body>;

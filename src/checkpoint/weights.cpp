@@ -1,5 +1,7 @@
 #include "checkpoint/weights.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <string_view>
@@ -60,6 +62,10 @@ void load_weights(const std::filesystem::path& path, Backend& backend, Parameter
   for (const auto& parameter : parameters.all()) {
     const StoredTensor& tensor = file.at(parameter->name());
     std::memcpy(host_address(parameter->master()), tensor.bytes.data(), tensor.bytes.size());
+    const std::span<const float> values(static_cast<const float*>(host_address(parameter->master())),
+                                        tensor.bytes.size() / sizeof(float));
+    require<FormatError>(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }), path.string(),
+                         "the weights of '{}' hold values that are no finite numbers", parameter->name());
   }
   parameters.refresh(backend);
 }

@@ -15,7 +15,7 @@ void save_weights(const std::filesystem::path& path, const ParameterStore& param
 // sizes that nobody meant do not get that far.
 void check_weights(const std::filesystem::path& path, const ParameterStore& parameters);
 
-// Checks likewise. Refreshes the copies.
+// Checks likewise, and that all are finite numbers. Refreshes the copies.
 void load_weights(const std::filesystem::path& path, Backend& backend, ParameterStore& parameters);
 
 }  // namespace heed

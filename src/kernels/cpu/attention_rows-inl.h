@@ -125,24 +125,14 @@ inline void draw_rows(const AttentionSettings& settings, const PieceRows& rows, 
 
 // The keys of a block that dropout keeps for one row: one bit each, the first `keys` of them. first_key is even.
 HWY_INLINE uint64_t kept_bits(const RowRandom& row, uint32_t threshold, int64_t first_key, int64_t keys) {
-  // One 32-bit hash is the draws of two neighbouring columns, the lower half first: as 16-bit lanes they lie in the order
-  // of the columns.
-  const Words d;
-  const hn::Repartition<uint16_t, Words> halves;
+  const hn::Repartition<uint16_t, Words> halves;  // in the order of the columns
   const auto limit = hn::Set(halves, static_cast<uint16_t>(threshold - 1));
   constexpr int64_t kDraws = 2 * kLanes;
   uint64_t kept = 0;
   for (int64_t j = 0; j < keys; j += kDraws) {
-    WordVec x = hn::Add(hn::Iota(d, 0U), hn::Set(d, static_cast<uint32_t>((first_key + j) / 2)));
-    x = hn::Xor(x, hn::Set(d, row.first));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
-    x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
-    x = hn::Xor(x, hn::ShiftRight<15>(x));
-    x = hn::Add(x, hn::Set(d, row.second));
-    x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    const WordVec words = draw_words(row, static_cast<uint32_t>((first_key + j) / 2));
     uint8_t bytes[8];
-    hn::StoreMaskBits(halves, hn::Gt(hn::BitCast(halves, x), limit), bytes);
+    hn::StoreMaskBits(halves, hn::Gt(hn::BitCast(halves, words), limit), bytes);
     uint64_t bits = 0;
     std::memcpy(&bits, bytes, kDraws / 8);
     kept |= bits << j;

@@ -53,25 +53,23 @@ struct Tiling {
   int64_t tile_rows = kTileRows, tile_columns = kTileColumns;
 };
 
-// Which tile a task is. A worker's share of the tasks is a share of the rows, which the ops before and after share out
-// alike; within it, neighbours have the same columns, whose panels lie in the core's cache by then.
+// Which tile a task is. A worker's share of the tasks is about its share of the rows, which the ops before and after share
+// out alike; within it, neighbours have the same columns, whose panels lie in the core's cache by then.
 struct TileOrder {
   struct Place {
     int64_t row_tile, column_tile;
   };
 
-  TileOrder(int64_t rows, int64_t columns, int threads)
-      : row_tiles(rows), column_tiles(columns), share_rows(ceil_div(rows, threads)) {}
-
   int64_t tasks() const { return row_tiles * column_tiles; }
   Place at(int64_t task) const {
-    const int64_t first_row = task / (share_rows * column_tiles) * share_rows;
-    const int64_t rows = std::min(share_rows, row_tiles - first_row);
+    const int64_t share = ((task / column_tiles + 1) * threads - 1) / row_tiles;  // whose rows begin at or before it
+    const int64_t first_row = share * row_tiles / threads;
+    const int64_t rows = (share + 1) * row_tiles / threads - first_row;
     const int64_t place = task - first_row * column_tiles;
     return {first_row + place % rows, place / rows};
   }
 
-  int64_t row_tiles, column_tiles, share_rows;
+  int64_t row_tiles, column_tiles, threads;
 };
 
 struct Region {
@@ -176,8 +174,8 @@ Panels pack_panels(Context& context, const Operand& b, Bf16Products products, fl
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
   ensure(a.columns() == b.depth, "product", "{} columns against {} rows", a.columns(), b.depth);
   const Tiling tiling(a.rows(), b.columns, context.pool.threads());
-  const TileOrder order(ceil_div(a.rows(), tiling.tile_rows), ceil_div(b.columns, tiling.tile_columns),
-                        context.pool.threads());
+  const TileOrder order{ceil_div(a.rows(), tiling.tile_rows), ceil_div(b.columns, tiling.tile_columns),
+                        context.pool.threads()};
   context.pool.run(order.tasks(), [&](int64_t task, int worker) {
     const auto [row_tile, column_tile] = order.at(task);
     const int64_t row = row_tile * tiling.tile_rows, column = column_tile * tiling.tile_columns;
@@ -203,6 +201,7 @@ bool is_deep(const Operand& a, const Operand& b) {
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
                    PartVisitor visitor) {
   ensure(a.lie == Lie::transposed && b.lie == Lie::straight, "product", "parts of the depth have to be rows");
+  ensure(a.columns() == b.rows(), "product", "{} columns against {} rows", a.columns(), b.rows());
   const ProductKernels& kernels = product_kernels();
   const Element element = element_of(b, products);
   const DepthParts parts(b.rows());

@@ -34,7 +34,7 @@ struct Operand {
 // What one step along the depth multiplies: an f32, or two bf16 of neighbouring k.
 enum class Element : uint8_t { single, pair };
 
-// B rearranged: panels of `columns_per_panel` columns, each [steps][columns_per_panel], the last one filled up with
+// B rearranged: panels of ProductKernels::panel_columns columns, each [steps][panel_columns], the last one filled up with
 // zeros.
 struct Panels {
   const float* data = nullptr;
@@ -61,7 +61,11 @@ Panels pack_panels(Context& context, const Operand& b, Bf16Products products, fl
 
 // All of A B, cut into tiles that the workers claim.
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink);
-// How multiply_deep cuts the depth: by its length alone, into whole pairs.
+// Some rows of A B, by this worker alone.
+void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
+
+// How a long sum is cut, over the depth of multiply_deep or down the columns of a bias gradient: by its length alone,
+// into whole pairs.
 struct DepthPart {
   int64_t number, first, depth;
 };
@@ -87,7 +91,5 @@ struct PartVisitor {
 bool is_deep(const Operand& a, const Operand& b);  // so much so that multiply_deep is the faster one
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
                    PartVisitor visitor);
-// Some rows of A B, by this worker alone.
-void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
 
 }  // namespace heed::cpu

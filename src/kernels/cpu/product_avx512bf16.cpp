@@ -60,7 +60,7 @@ void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const f
 
 namespace heed::cpu {
 
-void multiply_pairs_avx512bf16(int64_t, int64_t, LeftBlock, const float*, float*, int64_t, bool) {}
+void multiply_pairs_avx512bf16(int64_t, int64_t, LeftBlock, const float*, float*, int64_t, Write) {}
 
 }  // namespace heed::cpu
 

@@ -270,7 +270,7 @@ LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64
   return {scratch, steps, 1, kRows * steps};
 }
 
-// to += from, rows of `count`.
+// to += from
 void add_up(const float* from, int64_t count, float* to) {
   each_vector(count, [&](int64_t c, int64_t left) HWY_ATTR {
     store_upto(hn::Add(load_upto(to + c, left), load_upto(from + c, left)), to + c, left);

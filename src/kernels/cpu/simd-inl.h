@@ -71,8 +71,9 @@ HWY_INLINE Vec load_part(const bf16* from, int64_t count) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
 
-// The upper half of each lane becomes its bf16: to nearest, ties to even. NaN stays NaN unless its payload is all ones:
-// what arithmetic makes is quiet and has no such bits. Values of unknown origin go through quieted() first.
+// The upper half of each lane becomes its bf16: to nearest, ties to even. A NaN whose bits are nearly all ones would be
+// carried over into zero: arithmetic makes none but from such operands, bf16 holds none, and parameters are numbers, since
+// files that hold others are refused. Values of unknown origin go through quieted() first.
 HWY_INLINE WordVec round_upper_half(Vec x) {
   const Words d;
   const WordVec u = hn::BitCast(d, x);
@@ -107,7 +108,7 @@ HWY_INLINE void store_part(Vec x, bf16* to, int64_t count) {
   store_first(HalfWords(), round_to_bf16(x), reinterpret_cast<uint16_t*>(to), count);
 }
 
-// Calls body(column, count) over [0, columns): count is a whole vector but perhaps for the last call.
+// Calls whole(column) for each whole vector of [0, columns), then part(column, count) for what is left, if any.
 template <class Whole, class Part>
 HWY_INLINE void for_columns(int64_t columns, Whole&& whole, Part&& part) {
   const int64_t n = lanes();
@@ -135,15 +136,15 @@ HWY_INLINE void store_upto(Vec x, T* to, int64_t count) {
 template <class Body>
 HWY_INLINE void each_vector(int64_t columns, Body&& body) {
   for_columns(
-      columns, [&](int64_t c) { body(c, lanes()); }, [&](int64_t c, int64_t left) { body(c, left); });
+      columns, [&](int64_t c) HWY_ATTR { body(c, lanes()); }, [&](int64_t c, int64_t left) HWY_ATTR { body(c, left); });
 }
 
 // ---- exponentials ----
 
 constexpr float kLog2E = std::numbers::log2e_v<float>;
 
-// 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that no later step meets
-// denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1 + f q(f), whose q is
+// 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that no step of attention
+// meets denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1 + f q(f), whose q is
 // the minimax polynomial on [-1/2, 1/2] for relative error (9e-8); 2^n has the exponent n + 127 and no other bits.
 HWY_INLINE Vec exp2_of(Vec x) {
   const Floats d;
@@ -162,6 +163,18 @@ HWY_INLINE Vec exp2_of(Vec x) {
 
 // ---- dropout ----
 
+// Words [first, first + lanes) of a row, as RowRandom gives them; columns 2 w and 2 w + 1 are the halves of word w.
+HWY_INLINE WordVec draw_words(const RowRandom& row, uint32_t first) {
+  const Words d;
+  WordVec x = hn::Xor(hn::Iota(d, first), hn::Set(d, row.first));
+  x = hn::Xor(x, hn::ShiftRight<16>(x));
+  x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
+  x = hn::Xor(x, hn::ShiftRight<15>(x));
+  x = hn::Add(x, hn::Set(d, row.second));
+  x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
+  return hn::Xor(x, hn::ShiftRight<16>(x));
+}
+
 // The factors of columns [column, column + lanes): 0 or scale, as Dropout::factor gives them one at a time. A vector of
 // random words holds the draws of two vectors of columns: who goes through a row in order draws every other time.
 class DropoutRow {
@@ -177,7 +190,7 @@ class DropoutRow {
     const int64_t first = column / (2 * lanes()) * (2 * lanes());
     if (first != first_) {
       first_ = first;
-      draws_ = hn::BitCast(halves, words(static_cast<uint32_t>(first / 2)));
+      draws_ = hn::BitCast(halves, draw_words(row_, static_cast<uint32_t>(first / 2)));
     }
     const WordVec draw = hn::PromoteTo(
         Words(), column == first ? hn::LowerHalf(HalfWords(), draws_) : hn::UpperHalf(HalfWords(), draws_));
@@ -190,18 +203,6 @@ class DropoutRow {
   HWY_INLINE Vec apply(Vec x, int64_t column) { return threshold_ == 0 ? x : hn::Mul(x, factors(column)); }
 
  private:
-  // Words [first, first + lanes), as RowRandom gives them; columns 2 w and 2 w + 1 are the halves of word w.
-  HWY_INLINE WordVec words(uint32_t first) const {
-    const Words d;
-    WordVec x = hn::Xor(hn::Iota(d, first), hn::Set(d, row_.first));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
-    x = hn::Mul(x, hn::Set(d, 0x7feb352dU));
-    x = hn::Xor(x, hn::ShiftRight<15>(x));
-    x = hn::Add(x, hn::Set(d, row_.second));
-    x = hn::Mul(x, hn::Set(d, 0x846ca68bU));
-    return hn::Xor(x, hn::ShiftRight<16>(x));
-  }
-
   RowRandom row_;
   uint32_t threshold_;
   float scale_;

@@ -131,12 +131,12 @@ HWY_INLINE void store_upto(Vec x, T* to, int64_t count) {
   HWY_LIKELY(count >= lanes()) ? store(x, to) : store_part(x, to, count);
 }
 
-// Calls body(column, left) at every vector's first column; `left` columns are still to come, or a whole vector's, as a
-// constant that the body's own questions about it are compiled away with.
+// Calls body(column, left) at every vector's first column; `left` columns are still to come.
 template <class Body>
 HWY_INLINE void each_vector(int64_t columns, Body&& body) {
-  for_columns(
-      columns, [&](int64_t c) HWY_ATTR { body(c, lanes()); }, [&](int64_t c, int64_t left) HWY_ATTR { body(c, left); });
+  for (int64_t c = 0; c < columns; c += lanes()) {
+    body(c, columns - c);
+  }
 }
 
 // ---- exponentials ----

@@ -5,8 +5,8 @@
 
 namespace heed::cli {
 
-// On a terminal one line that is written over, no wider than the terminal; plain lines elsewhere. From the
-// run's start, the first Ctrl-C (or SIGTERM) ends it in good order, a second one the program.
+// On a terminal one line that is written over, no wider than the terminal; plain lines elsewhere. From the run's
+// start, the first Ctrl-C (or SIGTERM) ends it in good order, a second one the program.
 class TrainDisplay : public TrainListener {
  public:
   TrainDisplay();

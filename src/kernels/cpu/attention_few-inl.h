@@ -41,10 +41,6 @@ struct AddColumn {
 // further before going on keeps several chains under way.
 template <int kRows, class T>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores) {
-  const T* row[kKeyBlock];
-  for (int64_t first = 0; first < keys.rows; first += kLanes) {
-    point_at(keys, first, row + first);
-  }
   for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
     for (int64_t first = 0; first < keys.rows; first += kLanes) {
       Vec sums[kRows];
@@ -52,7 +48,7 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
       for (int r = 0; r < kRows; ++r) {
         sums[r] = c == 0 ? hn::Zero(Floats()) : hn::Load(Floats(), scores + r * kKeyBlock + first);
       }
-      columns = visit_columns(row + first, keys.width, c, AddColumn<kRows>{queries, panel_rows, sums});
+      columns = visit_columns(RowBlock<T>{keys, first}, c, AddColumn<kRows>{queries, panel_rows, sums});
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
         hn::Store(sums[r], Floats(), scores + r * kKeyBlock + first);

@@ -32,7 +32,7 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   int64_t weights = 0;
   for (int64_t s = 0; s < queries.count(); ++s) {
     const int64_t length = queries.length(s), parts = pieces_of(length, most_queries);
-    for (int64_t part = 0; part < parts; ++part) {
+    for (int64_t part = parts - 1; part >= 0; --part) {
       const int64_t first = part * most_queries;
       *next++ = {s, first, most_queries == 0 ? length : std::min(most_queries, length - first), weights};
     }

@@ -40,13 +40,13 @@ class Shares {
 
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
-  // Calls body(share) for each share of a task. The last pieces come first: under a causal mask they are the longest, and
+  // Calls body(share) for each share of a task. Sequences come in order, so that a worker's share of the tasks has about the
+  // rows that it has in other ops. Of a sequence the last pieces come first: under a causal mask they are the longest, and
   // the short ones then even out the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
-    const int64_t pieces = count_ / key_value_heads_;
     for (int64_t i = task * per_task_; i < std::min(count_, (task + 1) * per_task_); ++i) {
-      body(Share{pieces_[pieces - 1 - i / key_value_heads_], i % key_value_heads_});
+      body(Share{pieces_[i / key_value_heads_], i % key_value_heads_});
     }
   }
 

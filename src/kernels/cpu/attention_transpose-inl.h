@@ -38,14 +38,23 @@ HWY_INLINE void transpose(V (&x)[kLanes]) {
   }
 }
 
-// Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of kLanes rows in parts: a pair of bf16 moves as
-// one 32-bit element.
+// The rows [first, first + kLanes), the last one again behind the end.
+template <class T>
+struct RowBlock {
+  HWY_INLINE const T* row(int64_t r) const { return from.row(std::min(first + r, from.rows - 1)); }
+
+  const HeadRows<T>& from;
+  int64_t first;
+};
+
+// Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of a block in parts: a pair of bf16 moves as one
+// 32-bit element.
 template <class Visit>
-HWY_INLINE void visit_parts(const bf16* const* row, int64_t c, const Visit& visit) {
+HWY_INLINE void visit_parts(const RowBlock<bf16>& rows, int64_t c, const Visit& visit) {
   WordVec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
-    x[r] = load_pairs(row[r] + c);
+    x[r] = load_pairs(rows.row(r) + c);
   }
   transpose(x);
 #pragma GCC unroll 16
@@ -59,11 +68,11 @@ HWY_INLINE void visit_parts(const bf16* const* row, int64_t c, const Visit& visi
 }
 
 template <class T, class Visit>
-HWY_INLINE void visit_lanes(const T* const* row, int64_t c, const Visit& visit) {
+HWY_INLINE void visit_lanes(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
   Vec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
-    x[r] = load(row[r] + c);
+    x[r] = load(rows.row(r) + c);
   }
   transpose(x);
 #pragma GCC unroll 16
@@ -72,34 +81,27 @@ HWY_INLINE void visit_lanes(const T* const* row, int64_t c, const Visit& visit) 
   }
 }
 
-// Calls visit(c, i, vector) for the panel columns c + i, i < n, of kLanes rows, in order: lane r of the vector is row r's.
+// Calls visit(c, i, vector) for the panel columns c + i, i < n, of a block, in order: lane r of the vector is row r's.
 // Returns n. There is no end of a panel within these columns.
 template <class T, class Visit>
-HWY_INLINE int64_t visit_columns(const T* const* row, int64_t width, int64_t c, const Visit& visit) {
+HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
+  const int64_t width = rows.from.width;
   if constexpr (std::is_same_v<T, bf16>) {
     if (parted<T>(width)) {
-      visit_parts(row, c, visit);
+      visit_parts(rows, c, visit);
       return 2 * kLanes;
     }
   }
   if (c + kLanes <= width) {
-    visit_lanes(row, c, visit);
+    visit_lanes(rows, c, visit);
     return kLanes;
   }
   alignas(64) float column[kLanes];
   for (int64_t r = 0; r < kLanes; ++r) {
-    column[r] = static_cast<float>(row[r][c]);
+    column[r] = static_cast<float>(rows.row(r)[c]);
   }
   visit(c, 0, hn::Load(Floats(), column));
   return 1;
-}
-
-// The rows [first, first + kLanes), the last one again behind the end.
-template <class T>
-HWY_INLINE void point_at(const HeadRows<T>& from, int64_t first, const T** row) {
-  for (int64_t r = 0; r < kLanes; ++r) {
-    row[r] = from.row(std::min(first + r, from.rows - 1));
-  }
 }
 
 struct StoreColumn {
@@ -113,10 +115,9 @@ struct StoreColumn {
 template <class T>
 void pack_columns(const HeadRows<T>& from, float* panel) {
   for (int64_t first = 0; first < from.rows; first += kLanes) {
-    const T* row[kLanes];
-    point_at(from, first, row);
+    const RowBlock<T> block{from, first};
     for (int64_t c = 0; c < from.width;) {
-      c += visit_columns(row, from.width, c, StoreColumn{panel + first});
+      c += visit_columns(block, c, StoreColumn{panel + first});
     }
   }
 }

@@ -109,31 +109,42 @@ void write_gradient(const GradientTarget& target, const Tile& tile) {
 
 // Sums of the columns over all rows, in the order of the rows. Several vectors at a time, since each waits for its last
 // addition.
-template <int Vectors, class T>
-HWY_INLINE void sum_vectors(const HostView<T>& x, int64_t column, float* sums) {
-  Vec sum[Vectors];
-  for (int v = 0; v < Vectors; ++v) {
-    sum[v] = hn::Zero(Floats());
+constexpr int kTogether = 4;
+
+template <class T>
+HWY_INLINE void sum_together(const HostView<T>& x, int64_t column, float* sums) {
+  Vec sum[kTogether];
+  for (Vec& s : sum) {
+    s = hn::Zero(Floats());
   }
   for (int64_t r = 0; r < x.rows; ++r) {
     const T* const row = x.row(r) + column;
-    for (int v = 0; v < Vectors; ++v) {
-      sum[v] = hn::Add(sum[v], load_upto(row + v * lanes(), x.columns - column - v * lanes()));
+    for (int v = 0; v < kTogether; ++v) {
+      sum[v] = hn::Add(sum[v], load(row + v * lanes()));
     }
   }
-  for (int v = 0; v < Vectors; ++v) {
-    store_upto(sum[v], sums + column + v * lanes(), x.columns - column - v * lanes());
+  for (int v = 0; v < kTogether; ++v) {
+    store(sum[v], sums + column + v * lanes());
   }
+}
+
+template <class T>
+HWY_INLINE void sum_vector(const HostView<T>& x, int64_t column, float* sums) {
+  Vec sum = hn::Zero(Floats());
+  for (int64_t r = 0; r < x.rows; ++r) {
+    sum = hn::Add(sum, load_upto(x.row(r) + column, x.columns - column));
+  }
+  store_upto(sum, sums + column, x.columns - column);
 }
 
 template <class T>
 void sum_columns(const HostView<T>& x, float* sums) {
   int64_t c = 0;
-  for (; c + 4 * lanes() <= x.columns; c += 4 * lanes()) {
-    sum_vectors<4>(x, c, sums);
+  for (; c + kTogether * lanes() <= x.columns; c += kTogether * lanes()) {
+    sum_together(x, c, sums);
   }
   for (; c < x.columns; c += lanes()) {
-    sum_vectors<1>(x, c, sums);
+    sum_vector(x, c, sums);
   }
 }
 

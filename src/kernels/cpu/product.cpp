@@ -36,91 +36,94 @@ Element element_of(const Operand& b, Bf16Products products) {
 
 int64_t steps_of(int64_t depth, Element element) { return element == Element::pair ? (depth + 1) / 2 : depth; }
 
-// Task sizes: halved until there are enough tasks for the workers to share them evenly. Rows first: a narrow tile would
-// bring its part of A into cache for few columns.
-struct Tiling {
-  Tiling(int64_t rows, int64_t columns, int threads) {
-    const auto too_few = [&] {
-      return ceil_div(rows, tile_rows) * ceil_div(columns, tile_columns) < kTasksPerThread * threads;
-    };
-    while (threads > 1 && too_few() && tile_rows > kSmallestTileRows) {
-      tile_rows = std::max(kSmallestTileRows, tile_rows / 2);
-    }
-    while (threads > 1 && too_few() && tile_columns > kSmallestTileColumns) {
-      tile_columns /= 2;
-    }
-  }
-  int64_t tile_rows = kTileRows, tile_columns = kTileColumns;
-};
-
-// Which tile a task is. A worker's share of the tasks is about its share of the rows, which the ops before and after share
-// out alike; within it, neighbours have the same columns, whose panels lie in the core's cache by then.
-struct TileOrder {
-  struct Place {
-    int64_t row_tile, column_tile;
-  };
-
-  int64_t tasks() const { return row_tiles * column_tiles; }
-  Place at(int64_t task) const {
-    const int64_t share = ((task / column_tiles + 1) * threads - 1) / row_tiles;  // whose rows begin at or before it
-    const int64_t first_row = share * row_tiles / threads;
-    const int64_t rows = (share + 1) * row_tiles / threads - first_row;
-    const int64_t place = task - first_row * column_tiles;
-    return {first_row + place % rows, place / rows};
-  }
-
-  int64_t row_tiles, column_tiles, threads;
-};
-
 struct Region {
   int64_t first_row, rows, first_column, columns;
 };
 
+// What of C each task makes. Every worker has an equal share of the rows, cut between the register tiles, and as many tasks:
+// about the rows that it has in the ops before and after. Within a share, neighbouring tasks have the same columns, whose
+// panels lie in the core's cache by then.
+class TileOrder {
+ public:
+  TileOrder(int64_t rows, int64_t columns, int threads)
+      : rows_(rows),
+        columns_(columns),
+        unit_(product_kernels().tile_rows),
+        units_(ceil_div(rows, unit_)),
+        shares_(std::clamp<int64_t>(units_, 1, threads)) {
+    const int64_t units_of_share = std::max<int64_t>(1, units_ / shares_);
+    row_tiles_ = std::min(units_of_share, ceil_div(ceil_div(units_, shares_), kTileRows / unit_));
+    // Until there are enough tasks for the workers to even out. Rows first: a narrow tile would bring its part of A into
+    // cache for few columns.
+    const auto too_few = [&] { return threads > 1 && tasks() < kTasksPerThread * threads; };
+    while (too_few() && 2 * row_tiles_ * kSmallestTileRows <= units_of_share * unit_) {
+      row_tiles_ *= 2;
+    }
+    while (too_few() && tile_columns_ > kSmallestTileColumns) {
+      tile_columns_ /= 2;
+    }
+  }
+
+  int64_t tasks() const { return shares_ * row_tiles_ * ceil_div(columns_, tile_columns_); }
+
+  Region at(int64_t task) const {
+    const int64_t tasks_of_share = tasks() / shares_, place = task % tasks_of_share;
+    const Range share = part_of({0, units_}, task / tasks_of_share, shares_);
+    const Range tile = part_of(share, place % row_tiles_, row_tiles_);
+    const int64_t column = place / row_tiles_ * tile_columns_;
+    const int64_t first_row = tile.begin * unit_;
+    return {first_row, std::min(tile.end * unit_, rows_) - first_row, column,
+            std::min(tile_columns_, columns_ - column)};
+  }
+
+ private:
+  struct Range {
+    int64_t begin, end;
+  };
+  static Range part_of(Range whole, int64_t part, int64_t parts) {
+    const int64_t length = whole.end - whole.begin;
+    return {whole.begin + part * length / parts, whole.begin + (part + 1) * length / parts};
+  }
+
+  int64_t rows_, columns_;
+  int64_t unit_, units_;  // rows are cut between units
+  int64_t shares_, row_tiles_, tile_columns_ = kTileColumns;
+};
+
 // One region of C by one worker, a row tile at a time across the region's panels: the tile's part of A stays in the
 // first-level cache while panels stream past from the second. Sums of depth blocks before the last are kept in scratch.
-void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink) {
+// Where `kept` is given, all sums stay there, rows one whole number of panels apart, and there is no sink.
+void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink,
+                     float* kept = nullptr) {
   const ProductKernels& kernels = product_kernels();
   const TileProduct product = b.element == Element::pair ? multiply_pairs_avx512bf16 : kernels.multiply;
   const int64_t width = kernels.panel_columns;
   const int64_t steps = steps_of(b.depth, b.element);
   const int64_t block_steps = steps_of(kDepthBlock, b.element);
-  const bool one_block = steps <= block_steps;
+  const bool tile_by_tile = kept == nullptr && steps <= block_steps;
   const int64_t stride = round_up(region.columns, width);
   const int64_t row_tiles = ceil_div(region.rows, kernels.tile_rows);
 
-  const int64_t left_elements = row_tiles * kernels.left_stride * std::min(steps, block_steps);
-  const int64_t sum_tiles = one_block ? 1 : row_tiles;
+  const int64_t left_elements = left_stride(region.rows) * std::min(steps, block_steps);
+  const int64_t sum_tiles = kept != nullptr ? 0 : tile_by_tile ? 1 : row_tiles;
   float* const left = scratch.reserve<float>(left_elements + sum_tiles * kernels.tile_rows * stride);
-  float* const sums = left + left_elements;
+  float* const sums = kept != nullptr ? kept : left + left_elements;
 
   for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {
     const int64_t count = std::min(block_steps, steps - step);
     LeftBlock block = kernels.bring_left(a, b.element, region.first_row, region.rows, step, count, left);
     for (int64_t row = 0; row < region.rows; row += kernels.tile_rows) {
       const int64_t rows = std::min(kernels.tile_rows, region.rows - row);
-      float* const tile = one_block ? sums : sums + row * stride;
+      float* const tile = tile_by_tile ? sums : sums + row * stride;
       for (int64_t column = 0; column < region.columns; column += width) {
         const float* const panel = b.data + (region.first_column + column) * steps + step * width;
         product(rows, count, block, panel, tile + column, stride, step > 0 ? Write::add : Write::overwrite);
       }
-      if (step + block_steps >= steps) {
+      if (kept == nullptr && step + block_steps >= steps) {
         sink.take(sink.context, {tile, stride, region.first_row + row, rows, region.first_column, region.columns});
       }
       block.data += block.tile_stride;
     }
-  }
-}
-
-// Where multiply_deep keeps one part's sums.
-struct PartialSums {
-  float* to;
-  int64_t stride;
-};
-
-void keep_sums(const void* context, const Tile& tile) {
-  const PartialSums& sums = *static_cast<const PartialSums*>(context);
-  for (int64_t r = 0; r < tile.rows; ++r) {
-    std::copy_n(tile.values + r * tile.stride, tile.stride, sums.to + (tile.first_row + r) * sums.stride);
   }
 }
 
@@ -173,16 +176,9 @@ Panels pack_panels(Context& context, const Operand& b, Bf16Products products, fl
 
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
   ensure(a.columns() == b.depth, "product", "{} columns against {} rows", a.columns(), b.depth);
-  const Tiling tiling(a.rows(), b.columns, context.pool.threads());
-  const TileOrder order{ceil_div(a.rows(), tiling.tile_rows), ceil_div(b.columns, tiling.tile_columns),
-                        context.pool.threads()};
+  const TileOrder order(a.rows(), b.columns, context.pool.threads());
   context.pool.run(order.tasks(), [&](int64_t task, int worker) {
-    const auto [row_tile, column_tile] = order.at(task);
-    const int64_t row = row_tile * tiling.tile_rows, column = column_tile * tiling.tile_columns;
-    multiply_region(
-        context.scratch(worker), a, b,
-        {row, std::min(tiling.tile_rows, a.rows() - row), column, std::min(tiling.tile_columns, b.columns - column)},
-        sink);
+    multiply_region(context.scratch(worker), a, b, order.at(task), sink);
   });
 }
 
@@ -219,9 +215,8 @@ void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Pro
     float* const panels = all_packed + worker * packed;
     kernels.pack_panels(b_part, element, {0, stride / kernels.panel_columns, 0, steps, steps * kernels.panel_columns},
                         panels);
-    const PartialSums target{all_sums + number * sums, stride};
     multiply_region(context.scratch(worker), a_part, {panels, part.depth, b.columns(), element},
-                    {0, a.rows(), 0, b.columns()}, {keep_sums, &target});
+                    {0, a.rows(), 0, b.columns()}, {}, all_sums + number * sums);
     if (visitor.visit != nullptr) {
       visitor.visit(visitor.context, part);
     }

@@ -4,11 +4,13 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+
 namespace heed::cpu {
 namespace {
 
 template <int Rows>
-inline void tile_product(int64_t steps, LeftBlock a, const float* __restrict panel, float* __restrict tile,
+inline void tile_product(int64_t steps, const LeftBlock& a, const float* __restrict panel, float* __restrict tile,
                          int64_t stride, Write write) {
   __m512 sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
@@ -40,16 +42,56 @@ inline void tile_product(int64_t steps, LeftBlock a, const float* __restrict pan
   }
 }
 
-using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, Write);
+using Product = void (*)(int64_t, const LeftBlock&, const float*, float*, int64_t, Write);
 
 constexpr Product kProducts[] = {
     tile_product<1>, tile_product<2>, tile_product<3>, tile_product<4>,  tile_product<5>,  tile_product<6>,
     tile_product<7>, tile_product<8>, tile_product<9>, tile_product<10>, tile_product<11>, tile_product<12>,
 };
 
+// ---- strips of pairs ----
+
+// Activations kept from the forward pass come from memory: their rows are fetched this far ahead.
+constexpr int64_t kRowsAhead = 32;
+
+// 32 columns of a row, of which `count` exist; zeros behind them.
+inline __m512i load_columns(const bf16* from, int64_t count) {
+  return count >= 32 ? _mm512_loadu_si512(from)
+                     : _mm512_maskz_loadu_epi16((1U << std::max<int64_t>(count, 0)) - 1, from);
+}
+
+// The pairs that two rows form, column by column.
+inline void store_pairs(__m512i even, __m512i odd, float* to) {
+  alignas(64) static constexpr uint16_t kFirstHalf[] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                                        8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+  const __m512i first_half = _mm512_load_si512(kFirstHalf);
+  const __m512i second_half = _mm512_add_epi16(first_half, _mm512_set1_epi16(16));
+  _mm512_storeu_si512(to, _mm512_permutex2var_epi16(even, first_half, odd));
+  _mm512_storeu_si512(to + 16, _mm512_permutex2var_epi16(even, second_half, odd));
+}
+
 }  // namespace
 
-void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile,
+void write_pair_strips_avx512bf16(const HostView<bf16>& from, const ColumnBlock& block, float* to) {
+  for (int64_t step = 0; step < block.steps; ++step) {
+    const int64_t k = 2 * (block.first_step + step);
+    const bool odd_exists = k + 1 < from.rows;
+    const bf16* const even = from.row(k);
+    const bf16* const odd = odd_exists ? from.row(k + 1) : even;
+    const bf16* const ahead = from.row(std::min(k + kRowsAhead, from.rows - 1));
+    float* out = to + step * block.stride;
+    for (int64_t c = 0; c < block.columns; c += block.strip, out += block.distance) {
+      for (int64_t i = 0; i < block.strip; i += 32) {
+        const int64_t column = block.first_column + c + i, count = from.columns - column;
+        _mm_prefetch(ahead + column, _MM_HINT_T0);
+        _mm_prefetch(ahead + from.stride + column, _MM_HINT_T0);
+        store_pairs(load_columns(even + column, count), load_columns(odd + column, odd_exists ? count : 0), out + i);
+      }
+    }
+  }
+}
+
+void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile,
                                int64_t stride, Write write) {
   kProducts[rows - 1](steps, a, panel, tile, stride, write);
 }
@@ -60,7 +102,8 @@ void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const f
 
 namespace heed::cpu {
 
-void multiply_pairs_avx512bf16(int64_t, int64_t, LeftBlock, const float*, float*, int64_t, Write) {}
+void multiply_pairs_avx512bf16(int64_t, int64_t, const LeftBlock&, const float*, float*, int64_t, Write) {}
+void write_pair_strips_avx512bf16(const HostView<bf16>&, const ColumnBlock&, float*) {}
 
 }  // namespace heed::cpu
 

@@ -21,12 +21,11 @@ constexpr int kRows = 6;
 constexpr int kVectors = 2;
 
 int64_t panel_width() { return kVectors * lanes(); }
-int64_t left_stride() { return (kRows + lanes() - 1) / lanes() * lanes(); }
 
 // ---- tile product ----
 
 template <int Rows>
-void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile, int64_t stride,
+void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile, int64_t stride,
                   Write write) {
   const Floats d;
   const int64_t n = lanes();
@@ -61,7 +60,7 @@ void tile_product(int64_t steps, LeftBlock a, const float* HWY_RESTRICT panel, f
   }
 }
 
-using Product = void (*)(int64_t, LeftBlock, const float*, float*, int64_t, Write);
+using Product = void (*)(int64_t, const LeftBlock&, const float*, float*, int64_t, Write);
 
 constexpr Product kProducts[] = {
     tile_product<1>, tile_product<2>, tile_product<3>, tile_product<4>,  tile_product<5>,  tile_product<6>,
@@ -70,7 +69,7 @@ constexpr Product kProducts[] = {
 #endif
 };
 
-void multiply(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride, Write write) {
+void multiply(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile, int64_t stride, Write write) {
   kProducts[rows - 1](steps, a, panel, tile, stride, write);
 }
 
@@ -93,27 +92,9 @@ HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
   return hn::BitCast(Floats(), both);
 }
 
-// The pairs that two rows form, column by column.
-HWY_INLINE Vec pairs_of_rows(const bf16* even, const bf16* odd, int64_t count) {
-  const Words d;
-  const HalfWords h;
-  const auto part = [&](const bf16* from) {
-    return hn::PromoteTo(d, count >= lanes() ? hn::LoadU(h, halves(from)) : load_first(h, halves(from), count));
-  };
-  const WordVec low = part(even);
-  return hn::BitCast(Floats(), odd == nullptr ? low : hn::Or(low, hn::ShiftLeft<16>(part(odd))));
-}
-
 // ---- straight operands: steps are rows of the matrix ----
 
-// A block of columns of the matrix, to be cut into strips of `strip` columns, each [steps][stride], the stride a whole
-// number of vectors, the next strip `distance` behind. A row of the matrix is read once from end to end, whatever the
-// strips: rows may lie a page apart. What stands between strip and stride, or beyond the block's columns, is the matrix's
-// own next columns, or zero.
-struct ColumnBlock {
-  int64_t first_step, steps, first_column, columns, strip, stride, distance;
-};
-
+// A row of the matrix is read once from end to end, whatever the strips: rows may lie a page apart.
 template <class Read>
 HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, float* to, Read read) {
   const int64_t strips = (block.columns + block.strip - 1) / block.strip;
@@ -121,7 +102,7 @@ HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, f
     for (int64_t s = 0; s < strips; ++s) {
       float* const out = to + s * block.distance + step * block.stride;
       const int64_t column = block.first_column + s * block.strip;
-      for (int64_t c = 0; c < block.stride; c += lanes()) {
+      for (int64_t c = 0; c < block.strip; c += lanes()) {
         const int64_t count = matrix_columns - column - c;
         store(count > 0 ? read(block.first_step + step, column + c, count) : hn::Zero(Floats()), out + c);
       }
@@ -137,11 +118,7 @@ void write_strips_of(const View& matrix, Element element, const ColumnBlock& blo
     });
   };
   if (element == Element::pair) {
-    const HostView<bf16> from = host<bf16>(matrix);
-    write_strips(block, from.columns, to, [&](int64_t step, int64_t column, int64_t count) HWY_ATTR {
-      const int64_t k = 2 * step;
-      return pairs_of_rows(from.row(k) + column, k + 1 < from.rows ? from.row(k + 1) + column : nullptr, count);
-    });
+    write_pair_strips_avx512bf16(host<bf16>(matrix), block, to);
   } else if (matrix.type() == DType::bf16) {
     write_rows(host<bf16>(matrix));
   } else {
@@ -246,10 +223,9 @@ void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int
 LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
                      int64_t steps, float* scratch) {
   if (a.lie == Lie::transposed) {
-    const int64_t tile_stride = left_stride() * steps;
-    write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, kRows, left_stride(), tile_stride},
-                    scratch);
-    return {scratch, 1, left_stride(), tile_stride};
+    const int64_t stride = left_stride(rows), strip = (rows + panel_width() - 1) / panel_width() * panel_width();
+    write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, strip, stride, 0}, scratch);
+    return {scratch, 1, stride, kRows};
   }
   if (a.matrix.type() == DType::f32) {
     const HostView<float> from = host<float>(a.matrix);
@@ -280,7 +256,7 @@ void add_up(const float* from, int64_t count, float* to) {
 }  // namespace
 
 const ProductKernels* make_product_kernels() {
-  static const ProductKernels kernels{kRows, left_stride(), panel_width(), multiply, pack_panels, bring_left, add_up};
+  static const ProductKernels kernels{kRows, panel_width(), multiply, pack_panels, bring_left, add_up};
   return &kernels;
 }
 

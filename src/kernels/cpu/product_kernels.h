@@ -18,7 +18,7 @@ struct LeftBlock {
 };
 
 // tile[rows, panel columns] = or += A block x one panel, over `steps` steps.
-using TileProduct = void (*)(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile, int64_t stride,
+using TileProduct = void (*)(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile, int64_t stride,
                              Write write);
 
 // Panels [first_panel, +panels) of B, steps [first_step, +steps), each panel `distance` elements behind the one before.
@@ -26,11 +26,22 @@ struct PanelBlock {
   int64_t first_panel, panels, first_step, steps, distance;
 };
 
+// A block of a matrix's columns, to be cut into strips of `strip` columns, a whole number of panel rows, each [steps][stride],
+// the next strip `distance` behind. Beyond the block's columns there are the matrix's own next ones, or zeros.
+struct ColumnBlock {
+  int64_t first_step, steps, first_column, columns, strip, stride, distance;
+};
+
+// From one step to the next of a transposed A that was brought into scratch: an odd number of cache lines, so that a tile's
+// steps do not all fall on a few sets of the cache.
+constexpr int64_t left_stride(int64_t rows) { return (rows + 31) / 32 * 32 + 16; }
+
 struct ProductKernels {
-  int64_t tile_rows, left_stride, panel_columns;  // left_stride >= tile_rows: of scratch for A, per row tile and step
+  int64_t tile_rows, panel_columns;
   TileProduct multiply;
   void (*pack_panels)(const Operand& b, Element element, const PanelBlock& block, float* to);
-  // Rows [first_row, +rows), steps [first_step, +steps) of A, brought into `scratch` unless A can be read where it lies.
+  // Rows [first_row, +rows), steps [first_step, +steps) of A, brought into `scratch`, which has room for left_stride(rows) by
+  // steps, unless A can be read where it lies.
   LeftBlock (*bring_left)(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
                           int64_t steps, float* scratch);
   void (*add_up)(const float* from, int64_t count, float* to);  // to += from
@@ -38,8 +49,11 @@ struct ProductKernels {
 
 const ProductKernels& product_kernels();  // of the best instruction set here
 
-// vdpbf16ps on 12 rows x 2 vectors of 16 columns; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32.
-void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, LeftBlock a, const float* panel, float* tile,
+// What Highway cannot say; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32. vdpbf16ps on 12 rows x 2
+// vectors of 16 columns:
+void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile,
                                int64_t stride, Write write);
+// The strips of a block, whose step is the pairs that two rows form, column by column.
+void write_pair_strips_avx512bf16(const HostView<bf16>& from, const ColumnBlock& block, float* to);
 
 }  // namespace heed::cpu

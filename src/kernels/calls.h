@@ -32,7 +32,8 @@ struct WeightView {
   const PackedWeight* packed = nullptr;  // of the same matrix, when somebody packed it
 };
 
-// y = dropout(act(x W^T + b)). `before` keeps x W^T + b for backward where the activation needs it.
+// y = dropout(act(x W^T + b)), in the storage or the master type. `before` keeps x W^T + b for backward where the activation
+// needs it.
 struct LinearForward {
   View x;
   WeightView weight;

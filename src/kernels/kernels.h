@@ -56,7 +56,7 @@ class Backend {
 
   virtual void output_loss(const OutputLoss& call) = 0;
   virtual void cross_entropy(const CrossEntropy& call) = 0;
-  virtual void log_softmax(View logits, View log_probs) = 0;  // storage type to master type
+  virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
 
   virtual void squared_norm(View x, View result) = 0;  // result: f64 [1, 1]
   virtual void adam(const AdamSweep& call) = 0;

@@ -24,7 +24,7 @@ Hidden Seq2Seq::decode_next(Pass& pass, const Sequences& target, const std::vect
   return decoder_(pass, target_(pass, target), target, memory, call);
 }
 
-Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return Logits(linear(pass, hidden.var(), output_)); }
+Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return output_logits(pass, hidden, output_); }
 
 TokenLosses Seq2Seq::loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call) const {
   const Memory memory = encode(pass, batch.source, call.encoder);

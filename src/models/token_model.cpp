@@ -13,9 +13,7 @@ Hidden TokenModel::hidden(Pass& pass, const Sequences& tokens, const StackCall& 
   return stack_(pass, embedding_(pass, tokens), tokens, call);
 }
 
-Logits TokenModel::logits(Pass& pass, const Hidden& hidden) const {
-  return Logits(linear(pass, hidden.var(), output_));
-}
+Logits TokenModel::logits(Pass& pass, const Hidden& hidden) const { return output_logits(pass, hidden, output_); }
 
 TokenLosses TokenModel::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {
   return output_loss(pass, hidden(pass, batch.tokens, call), output_, batch.expected, smoothing);

@@ -21,11 +21,13 @@ void require_fits(const Var& x, const LinearWeights& weights, std::string_view o
 
 Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options) {
   require_fits(x, weights, "linear");
+  ensure(!options.in_master_type || !pass.recording(), "linear", "a result in the master type has no gradient");
   const Shape& shape = weights.weight->shape();
-  Var y(pass.allocate({x.rows(), shape[0]}), x.first_row());
+  const Shape result{x.rows(), shape[0]};
+  Var y(options.in_master_type ? pass.allocate_master(result) : pass.allocate(result), x.first_row());
   Var before;
   if (pass.recording() && needs_before(options.activation)) {
-    before = Var(pass.allocate({x.rows(), shape[0]}), x.first_row());
+    before = Var(pass.allocate(result), x.first_row());
   }
   const Dropout dropout = pass.dropout(options.dropout, x.first_row());
   pass.backend().linear({

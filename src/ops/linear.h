@@ -14,6 +14,7 @@ struct LinearWeights {
 struct LinearOptions {
   Activation activation = Activation::none;
   DropoutSite dropout;
+  bool in_master_type = false;  // y, which then has no gradient
 };
 
 Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options = {});

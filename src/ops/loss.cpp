@@ -96,6 +96,10 @@ TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targe
   return {std::move(losses), targets.counted(), z.columns(), smoothing};
 }
 
+Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output) {
+  return Logits(linear(pass, x.var(), output, {.in_master_type = !pass.recording()}));
+}
+
 LogProbs log_softmax(Pass& pass, const Logits& logits) {
   ensure(!pass.recording(), "log_softmax", "log-probabilities have no gradient here; train on cross_entropy");
   const Var& z = logits.var();

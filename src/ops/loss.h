@@ -41,6 +41,10 @@ double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing);
 TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing);
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
+// z = x W^T + b. Where nothing is recorded it stays in the master type: rounded to bf16, logits of 10 would blur each
+// log-probability by 0.02.
+Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output);
+
 // log p, for decoding; has no gradient.
 LogProbs log_softmax(Pass& pass, const Logits& logits);
 

@@ -87,12 +87,13 @@ class Translate(ModelTest):
         lines = [line for line in LINES if line.strip()]
         source = self.file("source.txt", "\n".join(lines) + "\n")
         checked = 0
-        for penalty in (0, 0.6, 1):
+        for penalty, precision in ((0, "f32"), (0.6, "f32"), (1, "f32"), (0, "bf16"), (1, "bf16")):
             out = self.translate("--scores", "--alignments", "--beam", 3, "--length-penalty", penalty,
-                                 text="\n".join(lines) + "\n")
+                                 "--precision", precision, text="\n".join(lines) + "\n")
             found = [line.rsplit("\t", 2) for line in out.splitlines()]
             target = self.file("target.txt", "".join(text + "\n" for text, _, _ in found))
-            result = run("score", "--model", self.model, "--source", source, "--target", target)
+            result = run("score", "--model", self.model, "--source", source, "--target", target,
+                         "--precision", precision)
             self.assertEqual((result.returncode, result.stderr), (0, b""))
             scored = [line.split("\t") for line in result.stdout.decode().splitlines()]
             self.assertEqual(len(scored), len(lines))
@@ -102,7 +103,7 @@ class Translate(ModelTest):
                 if "\u2047" not in text and int(tokens) == len(alignment.split()) + 1:
                     expected = float(log_probability) / int(tokens) ** penalty
                     self.assertTrue(math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3),
-                                    f"{text!r}: {score}, but {log_probability} of {tokens} tokens, penalty {penalty}")
+                                    f"{text!r}: {score}, but {log_probability} of {tokens} tokens, penalty {penalty}, {precision}")
                     checked += 1
         self.assertGreaterEqual(checked, len(lines))
 

@@ -105,8 +105,8 @@ void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const 
   const int64_t row_tiles = ceil_div(region.rows, kernels.tile_rows);
 
   const int64_t left_elements = left_stride(region.rows) * std::min(steps, block_steps);
-  const int64_t sum_tiles = kept != nullptr ? 0 : tile_by_tile ? 1 : row_tiles;
-  float* const left = scratch.reserve<float>(left_elements + sum_tiles * kernels.tile_rows * stride);
+  const int64_t own_sums = (tile_by_tile ? 1 : row_tiles) * kernels.tile_rows * stride;
+  float* const left = scratch.reserve<float>(left_elements + own_sums);
   float* const sums = kept != nullptr ? kept : left + left_elements;
 
   for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {

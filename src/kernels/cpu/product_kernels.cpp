@@ -25,8 +25,8 @@ int64_t panel_width() { return kVectors * lanes(); }
 // ---- tile product ----
 
 template <int Rows>
-void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile, int64_t stride,
-                  Write write) {
+void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile,
+                  int64_t stride, Write write) {
   const Floats d;
   const int64_t n = lanes();
   Vec sums0[Rows], sums1[Rows];
@@ -69,7 +69,8 @@ constexpr Product kProducts[] = {
 #endif
 };
 
-void multiply(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile, int64_t stride, Write write) {
+void multiply(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile, int64_t stride,
+              Write write) {
   kProducts[rows - 1](steps, a, panel, tile, stride, write);
 }
 

@@ -18,8 +18,8 @@ struct LeftBlock {
 };
 
 // tile[rows, panel columns] = or += A block x one panel, over `steps` steps.
-using TileProduct = void (*)(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile, int64_t stride,
-                             Write write);
+using TileProduct = void (*)(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile,
+                             int64_t stride, Write write);
 
 // Panels [first_panel, +panels) of B, steps [first_step, +steps), each panel `distance` elements behind the one before.
 struct PanelBlock {

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "data/german_english.h"
 #include "train/recipe.h"
+#include "train/run_folder.h"
 
 namespace heed {
 namespace {
@@ -64,13 +65,12 @@ Recipe demo_recipe(int64_t updates) {
 }
 
 // What is there already may be another demo's model, or anything else that took somebody time.
-void make_empty_folder(const std::filesystem::path& folder) {
+void require_empty(const std::filesystem::path& folder) {
   std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  require<IoError>(!problem, folder.string(), "cannot make the folder: {}", problem.message());
   const bool empty = std::filesystem::is_empty(folder, problem);
   require<IoError>(!problem, folder.string(), "cannot read the folder: {}", problem.message());
-  require<ConfigError>(empty, folder.string(), "the folder holds something already; expected a new one");
+  require<ConfigError>(empty, folder.string(),
+                       "the folder holds something already: remove it, or name another with --out");
 }
 
 }  // namespace
@@ -79,7 +79,9 @@ Demo write_demo(const DemoOptions& options) {
   require<ConfigError>(options.updates >= 1, "demo", "{} updates, expected 1 or more", options.updates);
   check_threads(options.threads);
   const std::filesystem::path folder(options.folder);
-  make_empty_folder(folder);
+  const bool made = make_folder(folder);
+  require_empty(folder);
+  NewEntries entries(folder, made);
   Recipe recipe = demo_recipe(options.updates);
   const PairFiles train = write_pairs(folder, "train", Split::training, training_pairs(options.updates));
   const PairFiles validation = write_pairs(folder, "validation", Split::validation, kHeldOutPairs);
@@ -90,6 +92,7 @@ Demo write_demo(const DemoOptions& options) {
   recipe.data.validation_target = {validation.target};
   const std::filesystem::path path = folder / "demo.toml";
   write_file(path, "description = \"The built-in German-English corpus\"\n\n" + show_recipe(recipe));
+  entries.keep();
   return {.training = {.recipe = path.string(),
                        .output = (folder / "model").string(),
                        .overrides = {},

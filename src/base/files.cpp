@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,11 +73,24 @@ std::string read_file(const std::filesystem::path& path) {
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
   static std::atomic<uint64_t> counter{0};
-  temporary_ = target_;
-  temporary_ += fmt::format(".{}.{}.partial", ::getpid(), counter++);
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  std::error_code none;
+  if (std::filesystem::is_symlink(target_, none) && std::filesystem::exists(target_, none)) {
+    target_ = std::filesystem::canonical(target_);
+  }
+  struct stat before {};
+  const bool was_there = ::stat(target_.c_str(), &before) == 0;
+  if (was_there && !S_ISREG(before.st_mode)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    temporary_ = target_;
+    temporary_ += fmt::format(".{}.{}.partial", ::getpid(), counter++);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
   if (descriptor_ < 0) {
     fail_with_reason("create");
+  }
+  if (was_there && !in_place()) {
+    ::fchmod(descriptor_, before.st_mode & 07777);
   }
   buffer_.reserve(kBufferBytes);
 }
@@ -84,7 +98,9 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) {
     ::close(descriptor_);
-    ::unlink(temporary_.c_str());
+    if (!in_place()) {
+      ::unlink(temporary_.c_str());
+    }
   }
 }
 
@@ -114,6 +130,12 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
+  if (in_place()) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) {
+      fail_with_reason("write");
+    }
+    return;
+  }
   if (::fsync(descriptor_) != 0) {
     fail_with_reason("write");
   }
@@ -149,6 +171,35 @@ void replace_folder(const std::filesystem::path& from, const std::filesystem::pa
     refuse(to, "write");
   }
   sync_folder(to);
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder, std::string_view busy)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) {
+    refuse(folder, "open");
+  }
+  // A file system without locks fails otherwise, and then there is nothing to be known.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor_);
+    fail<IoError>(folder.string(), "{}", busy);
+  }
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
+
+void require_writable(const std::filesystem::path& folder) {
+  std::filesystem::path nearest = std::filesystem::absolute(folder).lexically_normal();
+  while (::access(nearest.c_str(), F_OK) != 0 && errno == ENOENT && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+  }
+  std::error_code none;
+  if (!std::filesystem::is_directory(nearest, none)) {
+    errno = ENOTDIR;
+    refuse(nearest, "write there");
+  }
+  if (::access(nearest.c_str(), W_OK | X_OK) != 0) {
+    refuse(nearest, "write there");
+  }
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {

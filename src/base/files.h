@@ -11,8 +11,10 @@ namespace heed {
 // The content of a file. IoError names the path and the system's reason.
 std::string read_file(const std::filesystem::path& path);
 
-// A file that is written beside its target and takes its place in commit(): synced, then renamed. Destroyed without
-// commit(), it leaves no trace. Every failure (a full disk, an unwritable folder) throws IoError with the target's path.
+// A file that is written beside its target and takes its place in commit(): synced, then renamed, with the permissions of
+// what was there; of a link, what it leads to. Destroyed without commit(), it leaves no trace. Devices and pipes, which
+// nothing can take the place of, are written to as they are. Every failure (a full disk, an unwritable folder) throws
+// IoError with the target's path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);
@@ -25,6 +27,7 @@ class AtomicFile {
   void commit();
 
  private:
+  bool in_place() const { return temporary_.empty(); }
   void flush();
   [[noreturn]] void fail_with_reason(std::string_view action) const;
 
@@ -38,6 +41,23 @@ void write_file(const std::filesystem::path& target, std::string_view content);
 // Puts a folder where another may be, whose content is then gone. Synced. At no moment
 // is there neither, as long as the file system can exchange names.
 void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// A folder that one process at a time works in. IoError, with `busy`, while another has it; the system lets go of it when
+// the process ends, however it does.
+class FolderLock {
+ public:
+  FolderLock(const std::filesystem::path& folder, std::string_view busy);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+// That files can be made in a folder, or the folder itself, before anything is spent on what they shall hold. IoError with
+// the reason.
+void require_writable(const std::filesystem::path& folder);
 
 // A file's bytes, mapped for reading; pages come in as they are touched. An empty file maps to no bytes.
 class MappedFile {

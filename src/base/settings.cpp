@@ -11,6 +11,7 @@ namespace heed {
 namespace {
 
 constexpr std::string_view kDescription = "description";
+constexpr size_t kFew = 10;  // names are listed where none is near
 
 template <class Value>
 Setting plain(std::string name, SettingType type, Value& value, std::function<std::string()> show) {
@@ -76,11 +77,15 @@ std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
   return texts;
 }
 
+std::string_view in_words(SettingType type) {
+  constexpr std::array<std::string_view, 5> kNames{"an integer", "a number", "true or false", "a string",
+                                                   "a list of strings"};
+  return kNames[static_cast<size_t>(type)];
+}
+
 void set_value(const Setting& setting, const toml::node& node, const std::string& where) {
-  constexpr std::array kTypeNames{"an integer", "a number", "true or false", "a string", "a list of strings"};
   const std::optional<SettingValue> value = value_of(node, setting.type);
-  require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name,
-                       kTypeNames[static_cast<size_t>(setting.type)]);
+  require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, in_words(setting.type));
   setting.set(where, *value);
 }
 
@@ -90,7 +95,11 @@ const Named& named(std::span<const Named> all, std::string_view name, const std:
   if (it == all.end()) {
     std::vector<std::string_view> names;
     std::ranges::transform(all, std::back_inserter(names), [](const Named& one) { return std::string_view(one.name); });
-    fail<ConfigError>(where, "unknown {} '{}'{}", what, name, suggest_name(name, names));
+    std::string hint = suggest_name(name, names);
+    if (hint.empty() && names.size() <= kFew) {
+      hint = fmt::format(", expected one of {}", fmt::join(names, ", "));
+    }
+    fail<ConfigError>(where, "unknown {} '{}'{}", what, name, hint);
   }
   return *it;
 }
@@ -124,7 +133,9 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
   if (table && (!may_be_plain || value_of(*table->get("value"), setting.type))) {
     return set_value(setting, *table->get("value"), where);
   }
-  require<ConfigError>(may_be_plain, where, "{} is '{}', which is no value", setting.name, text);
+  require<ConfigError>(may_be_plain, where, "{} is '{}', but must be {}", setting.name, text, in_words(setting.type));
+  require<ConfigError>(setting.type == SettingType::text || !text.starts_with('['), where,
+                       "{} is '{}', which is no list: [\"a\", \"b\"], or a,b", setting.name, text);
   if (setting.type == SettingType::list) {
     setting.set(where, split_at_commas(text));
   } else {

@@ -186,7 +186,12 @@ ModelDescription load_description(const ModelFolder& folder) {
   require<IoError>(std::filesystem::exists(folder.path), path, "there is no such model directory");
   require<IoError>(std::filesystem::is_directory(folder.path), path, "is a file, expected a model directory");
   require<IoError>(std::filesystem::exists(folder.config()), path, "is no model directory: it has no config.json");
-  return parse_description(read_file(folder.config()), folder.config().string());
+  ModelDescription description = parse_description(read_file(folder.config()), folder.config().string());
+  for (const std::string& name : {description.source_tokenizer, description.target_tokenizer}) {
+    require<IoError>(std::filesystem::exists(folder.path / name), (folder.path / name).string(),
+                     "is missing: the model directory is incomplete, copy it again");
+  }
+  return description;
 }
 
 Metadata mark_of(const ModelConfig& config) {

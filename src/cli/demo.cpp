@@ -46,8 +46,9 @@ void show_next(const std::string& program, const TrainOptions& training) {
       training.output);
   put("  {} train {} --out OTHER --set model.encoder_layers=4      other settings, the same text\n", program,
       training.recipe);
-  put("  {} train {} --out OTHER --set data.train_source=YOURS.de --set data.train_target=YOURS.en ...\n", program,
-      training.recipe);
+  put("  {} train {} --out OTHER --set tokenizer.vocabulary=8000 --set data.train_source=YOURS.de "
+      "--set data.train_target=YOURS.en --set data.validation_source=VALID.de --set data.validation_target=VALID.en\n",
+      program, training.recipe);
 }
 
 void run_demo(const DemoOptions& options, const std::string& program) {

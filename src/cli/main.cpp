@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "heed/version.h"
@@ -24,22 +26,49 @@ int report(const std::exception& error) {
   return kUserError;
 }
 
-// The parser says only that a command is missing; the word that stands where one was expected is what helps.
-int report_missing_command(const CLI::App& app, const CLI::RequiredError& error) {
+// The command that the words before the mistake have led to.
+const CLI::App& innermost_of(const CLI::App& app) {
   const CLI::App* innermost = &app;
   while (!innermost->get_subcommands().empty()) {
     innermost = innermost->get_subcommands().front();
   }
+  return *innermost;
+}
+
+int report_unknown_option(const CLI::App& command, const std::string& word) {
   std::vector<std::string> names;
-  for (const CLI::App* command : innermost->get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    names.push_back(option->get_name());
+  }
+  return report(std::runtime_error(
+      fmt::format("{}: there is no option '{}'{}", command.get_name(), word,
+                  heed::suggest_name(word, std::vector<std::string_view>(names.begin(), names.end())))));
+}
+
+// The parser says only that something is missing; the word that stands where that was expected is what helps.
+int report_missing(const CLI::App& app, const CLI::RequiredError& error) {
+  const CLI::App& innermost = innermost_of(app);
+  std::vector<std::string> names;
+  for (const CLI::App* command : innermost.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
   }
-  const std::vector<std::string> words = innermost->remaining();
+  const std::vector<std::string> words = innermost.remaining();
+  if (!words.empty() && words.front().starts_with('-')) {
+    return report_unknown_option(innermost, words.front());
+  }
   if (words.empty() || names.empty()) {
     return report(error);
   }
-  return report(std::runtime_error(fmt::format("{}: there is no command '{}'; expected one of {}",
-                                               innermost->get_name(), words.front(), fmt::join(names, ", "))));
+  return report(std::runtime_error(fmt::format("{}: there is no command '{}'; expected one of {}", innermost.get_name(),
+                                               words.front(), fmt::join(names, ", "))));
+}
+
+// What is left over when all that is required is there.
+int report_extra(const CLI::App& app, const CLI::ExtrasError& error) {
+  const CLI::App& innermost = innermost_of(app);
+  const std::vector<std::string> words = innermost.remaining();
+  const auto option = std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
+  return option == words.end() ? report(error) : report_unknown_option(innermost, *option);
 }
 
 // An empty number would read as zero.
@@ -88,7 +117,9 @@ int main(int argc, char** argv) {
     parse_and_run(app, argc, argv);
     heed::cli::flush_output();
   } catch (const CLI::RequiredError& error) {
-    return report_missing_command(app, error);
+    return report_missing(app, error);
+  } catch (const CLI::ExtrasError& error) {
+    return report_extra(app, error);
   } catch (const CLI::ParseError& error) {
     return report(error);
   } catch (const std::exception& error) {

@@ -122,7 +122,7 @@ void add_encode(CLI::App& app) {
   command->add_option("--model", options->model, "the tokenizer")->required();
   command->add_flag("--ids", options->ids, "numbers instead of pieces");
   command->add_option("--max-length", options->longest, "tokens a line at most, bos and eos among them")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::PositiveNumber);
   command->add_option("--too-long", options->too_long, "what then: drop (leaves the line empty), truncate or refuse")
       ->capture_default_str();
   command->add_flag("--bos", options->bos, "begin each line with bos");

@@ -256,8 +256,10 @@ void SearchOptions::validate() const {
   require<ConfigError>(beam >= 1 && beam <= 1024, "search", "beam is {}, expected 1 to 1024", beam);
   require<ConfigError>(n_best >= 1 && n_best <= beam, "search", "n-best is {}, expected 1 to the beam of {}", n_best,
                        beam);
-  require<ConfigError>(std::isfinite(length_penalty), "search", "length penalty is {}", length_penalty);
-  require<ConfigError>(max_length >= 0, "search", "max length is {}, expected at least 1", max_length);
+  require<ConfigError>(length_penalty >= 0.0 && length_penalty <= 10.0, "search",
+                       "length penalty is {}, expected 0 to 10", length_penalty);
+  require<ConfigError>(max_length >= 0, "search",
+                       "max length is {}, expected at least 1, or 0 for twice the source and 16 more", max_length);
 }
 
 std::vector<std::vector<Hypothesis>> search(const TranslationModel& translation,

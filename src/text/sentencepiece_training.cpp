@@ -2,6 +2,8 @@
 
 #include <sentencepiece_trainer.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <random>
 #include <unordered_map>
 #include <utility>
@@ -92,6 +94,9 @@ std::unordered_map<std::string, std::string> options_of(const TokenizerTraining&
   };
 }
 
+// How SentencePiece says that not even the single characters fit.
+constexpr const char* kTooSmall = "Vocabulary size is smaller than required_chars. %" SCNd64 " vs %" SCNd64;
+
 // "Internal: ./src/trainer_interface.cc(580) [condition] What is wrong." -> "What is wrong."
 std::string reason_of(const std::string& message) {
   const size_t end = message.rfind("] ");
@@ -113,8 +118,16 @@ std::string train_sentencepiece(const TokenizerTraining& training, const LineSou
   Lines source(sample(lines, static_cast<size_t>(training.sample_lines)));
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options_of(training), &source, &model);
-  require<ConfigError>(status.ok(), fmt::format("training of {}", name_of(training.kind)), "{}",
-                       reason_of(status.error_message()));
+  const std::string what = fmt::format("training of {}", name_of(training.kind));
+  const std::string reason = reason_of(status.error_message());
+  int64_t wanted = 0, least = 0;
+  if (std::sscanf(reason.c_str(), kTooSmall, &wanted, &least) == 2) {
+    fail<ConfigError>(what,
+                      "{} tokens are too few: the text's characters, bytes and special tokens are {}. Raise the "
+                      "vocabulary, or lower the coverage",
+                      wanted, least);
+  }
+  require<ConfigError>(status.ok(), what, "{}", reason);
   return model;
 }
 

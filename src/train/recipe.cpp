@@ -52,8 +52,10 @@ SettingTable tokenizer_settings(TokenizerRecipe& tokenizer) {
            setting("vocabulary", tokenizer.vocabulary), setting("normalization", tokenizer.normalization),
            setting("shared", tokenizer.shared), setting("sample_lines", tokenizer.sample_lines),
            setting("minimum_count", tokenizer.minimum_count), setting("coverage", tokenizer.coverage),
-           setting("user_symbols", tokenizer.user_symbols), setting("source", tokenizer.source),
-           setting("target", tokenizer.target)}};
+           setting("user_symbols", tokenizer.user_symbols), setting("pad", tokenizer.special.pad),
+           setting("unk", tokenizer.special.unk), setting("bos", tokenizer.special.bos),
+           setting("eos", tokenizer.special.eos), setting("sep", tokenizer.special.sep),
+           setting("source", tokenizer.source), setting("target", tokenizer.target)}};
 }
 
 SettingTable optimizer_settings(OptimizerConfig& optimizer) {

@@ -10,6 +10,7 @@
 #include "data/corpus_rules.h"
 #include "models/config.h"
 #include "text/tokenizer.h"
+#include "text/vocabulary.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -32,6 +33,7 @@ struct TokenizerRecipe {
   int64_t minimum_count = 0;
   double coverage = 0.0;
   std::vector<std::string> user_symbols;
+  SpecialTexts special;
   std::string source, target;  // files of tokenizers that are there already
 };
 

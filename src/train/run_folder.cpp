@@ -26,8 +26,15 @@ std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) 
 
 }  // namespace
 
-NewEntries::NewEntries(const std::filesystem::path& folder)
-    : folder_(folder), made_(std::filesystem::create_directories(folder)), before_(entries_of(folder)) {}
+bool make_folder(const std::filesystem::path& folder) {
+  std::error_code problem;
+  const bool made = std::filesystem::create_directories(folder, problem);
+  require<IoError>(!problem, folder.string(), "cannot make the folder: {}", problem.message());
+  return made;
+}
+
+NewEntries::NewEntries(const std::filesystem::path& folder, bool made)
+    : folder_(folder), made_(made), before_(entries_of(folder)) {}
 
 NewEntries::~NewEntries() {
   if (kept_) {
@@ -41,6 +48,21 @@ NewEntries::~NewEntries() {
   }
   if (made_) {
     std::filesystem::remove(folder_, ignored);
+  }
+}
+
+void require_no_run(const ModelFolder& folder) {
+  for (const std::filesystem::path& taken : {folder.recipe(), folder.weights(), folder.checkpoints()}) {
+    require<ConfigError>(!std::filesystem::exists(taken), folder.path.string(),
+                         "holds a run already ({}): resume it, or choose another folder", taken.filename().string());
+  }
+}
+
+void remove_partial_files(const std::filesystem::path& folder) {
+  for (const std::filesystem::path& entry : entries_of(folder)) {
+    if (entry.extension() == ".partial") {
+      std::filesystem::remove(entry);
+    }
   }
 }
 

@@ -10,10 +10,13 @@
 
 namespace heed {
 
-// Makes the folder where there is none. What came into it since goes again, unless it is to be kept.
+// Whether there was none yet. IoError when it cannot be made.
+bool make_folder(const std::filesystem::path& folder);
+
+// What came into the folder since goes again, unless it is to be kept; so does the folder, if it was `made` for that.
 class NewEntries {
  public:
-  explicit NewEntries(const std::filesystem::path& folder);
+  NewEntries(const std::filesystem::path& folder, bool made);
   ~NewEntries();
   NewEntries(const NewEntries&) = delete;
   NewEntries& operator=(const NewEntries&) = delete;
@@ -29,6 +32,11 @@ class NewEntries {
 
 // Notes their names in the description.
 void save_tokenizers(const ModelFolder& folder, const TokenizerPair& tokenizers, ModelDescription& description);
+
+// ConfigError when the folder holds a run.
+void require_no_run(const ModelFolder& folder);
+// What a process that was killed had begun to write beside its place.
+void remove_partial_files(const std::filesystem::path& folder);
 
 // ConfigError, with the key, when more changed than a resumed run may change: when it ends, what is said about it, and
 // what is kept.

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/files.h"
 #include "train/final_weights.h"
 #include "train/run_folder.h"
 
@@ -14,6 +13,8 @@ namespace heed {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::string_view kBusy = "another process trains in this folder: wait for it, or choose another folder";
 
 PairBatch to_batch(RaggedPairs&& pairs) {
   return {Sequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
@@ -82,17 +83,19 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
 }
 
 void Trainer::begin() {
-  for (const std::filesystem::path& taken : {folder_.recipe(), folder_.weights(), folder_.checkpoints()}) {
-    require<ConfigError>(!std::filesystem::exists(taken), folder_.path.string(),
-                         "holds a run already ({}): resume it, or choose another folder", taken.filename().string());
-  }
+  // Before time is spent on reading the text.
+  require_no_run(folder_);
+  require_writable(folder_.path);
   tokenizers_ = make_tokenizers(recipe_);
   build_model();
   store_.initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
   if (keeps_average()) {
     backend_.copy(store_.masters(), moving_average_.view());
   }
-  NewEntries entries(folder_.path);
+  const bool made = make_folder(folder_.path);
+  lock_.emplace(folder_.path, kBusy);
+  require_no_run(folder_);
+  NewEntries entries(folder_.path, made);
   ModelDescription description{recipe_.model};
   save_tokenizers(folder_, tokenizers_, description);
   save_description(folder_, description);
@@ -106,15 +109,16 @@ void Trainer::begin() {
 void Trainer::resume() {
   require<ConfigError>(std::filesystem::exists(folder_.recipe()), folder_.path.string(),
                        "holds no run to resume: there is no recipe.toml");
+  lock_.emplace(folder_.path, kBusy);
+  remove_partial_files(folder_.path);
   const Recipe before = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
   require_same_run(folder_, before, recipe_);
-  const std::optional<int64_t> newest = checkpoints_.newest_whole();
-  require<FormatError>(newest.has_value(), folder_.checkpoints().string(), "holds no checkpoint to resume from");
   const ModelDescription description = load_description(folder_);
   require_same_model(folder_, before, description);
   tokenizers_ = load_tokenizers(folder_, description);
   build_model();
-  state_ = checkpoints_.load(*newest, tensors());
+  state_ = newest_state();
+  checkpoints_.verify_weights(final_updates(recipe_.checkpoints, state_.candidates));
   store_.refresh(backend_);
   require<ConfigError>(state_.position.stream == batches_->position().stream, "data.train_source",
                        "the text is not the one that the run in {} began with", folder_.path.string());
@@ -128,6 +132,22 @@ void Trainer::resume() {
   epochs_at_validation_ = state_.sentences / corpus_->size();
   write_file(folder_.recipe(), show_recipe(recipe_));
   observer_.on_message(fmt::format("resuming after update {}", state_.update));
+}
+
+// Fills the tensors too.
+TrainingState Trainer::newest_state() {
+  const std::vector<int64_t> whole = checkpoints_.whole();
+  require<FormatError>(!whole.empty(), folder_.checkpoints().string(),
+                       "holds no whole checkpoint to resume from: begin again in another folder");
+  try {
+    return checkpoints_.load(whole.back(), tensors());
+  } catch (const FormatError& error) {
+    if (whole.size() == 1) {
+      throw;
+    }
+    throw FormatError(fmt::format("{}; without {} the run goes on from update {}", error.what(),
+                                  checkpoints_.weights(whole.back()).parent_path().string(), whole[whole.size() - 2]));
+  }
 }
 
 // The run's own folder, or the nearest above that is there: where people have room.
@@ -288,8 +308,9 @@ void Trainer::stop_for_numbers(const std::string& what, std::span<const int64_t>
   const std::filesystem::path list = folder_.path / "failed-batch.txt";
   write_file(list, list_origins(*corpus_, sentences));
   fail<NumericError>(fmt::format("update {}", state_.update + 1),
-                     "{}; its lines are {} (all are in {}); the state before it is in {}", what,
-                     describe_origins(*corpus_, sentences), list.string(),
+                     "{}; its lines are {} (all are in {}); the state before it is in {}. A run in another folder with "
+                     "a lower schedule.peak or optimizer.clip, or without these lines, may get further",
+                     what, describe_origins(*corpus_, sentences), list.string(),
                      checkpoints_.weights(state_.update).parent_path().string());
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "checkpoint/model_directory.h"
 #include "ops/tape.h"
 #include "train/metrics_log.h"
@@ -68,6 +69,7 @@ class Trainer {
 
   void begin();
   void resume();
+  TrainingState newest_state();
   std::filesystem::path spill_folder() const;
   void build_model();
   void log_start();
@@ -90,6 +92,7 @@ class Trainer {
   Recipe recipe_;
   ModelFolder folder_;
   TrainingObserver& observer_;
+  std::optional<FolderLock> lock_;
   Checkpoints checkpoints_;
   DType storage_;
 

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "checkpoint/weights.h"
+#include "text/vocabulary.h"
 
 namespace heed {
 namespace {
@@ -19,8 +20,9 @@ constexpr const char* kStateFile = "state.json";
 constexpr const char* kTensorFile = "training.safetensors";
 constexpr const char* kWeightFile = "weights.safetensors";
 constexpr const char* kPartial = ".partial";
+constexpr const char* kChecksum = "checksum";
 constexpr std::string_view kFormat = "heed-training-state";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 struct NamedView {
   const char* name;
@@ -42,20 +44,28 @@ std::span<std::byte> bytes_of(const View& view) {
   return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
 }
 
+// Of all other keys, as they are written.
+std::string checksum_without(json root) {
+  root.erase(kChecksum);
+  return checksum_of(root.dump(2));
+}
+
 json to_json(const TrainingState& state) {
   json candidates = json::array();
   for (const Candidate& candidate : state.candidates) {
     candidates.push_back({candidate.update, candidate.value, candidate.on_schedule});
   }
   const BatchPosition& p = state.position;
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"update", state.update},
-          {"position", {{"stream", p.stream}, {"epoch", p.epoch}, {"pool", p.pool}, {"batch", p.batch}}},
-          {"sentences", state.sentences},
-          {"seconds", state.seconds},
-          {"metrics_bytes", state.metrics_bytes},
-          {"candidates", candidates}};
+  json root{{"format", kFormat},
+            {"version", kVersion},
+            {"update", state.update},
+            {"position", {{"stream", p.stream}, {"epoch", p.epoch}, {"pool", p.pool}, {"batch", p.batch}}},
+            {"sentences", state.sentences},
+            {"seconds", state.seconds},
+            {"metrics_bytes", state.metrics_bytes},
+            {"candidates", candidates}};
+  root[kChecksum] = checksum_without(root);
+  return root;
 }
 
 TrainingState from_json(const json& root, const std::string& where) {
@@ -63,6 +73,8 @@ TrainingState from_json(const json& root, const std::string& where) {
     require<FormatError>(root.at("format") == kFormat, where, "is no training state");
     require<FormatError>(root.at("version") == kVersion, where, "version {}, but this program reads {}",
                          root.at("version").dump(), kVersion);
+    require<FormatError>(root.at(kChecksum) == checksum_without(root), where,
+                         "its checksum is another: it was damaged or edited");
     TrainingState state;
     state.update = root.at("update").get<int64_t>();
     const json& p = root.at("position");
@@ -134,17 +146,27 @@ bool Checkpoints::is_whole(int64_t update) const {
   return fs::exists(at(update) / kStateFile) && fs::exists(at(update) / kTensorFile) && fs::exists(weights(update));
 }
 
-std::optional<int64_t> Checkpoints::newest_whole() const {
+std::vector<int64_t> Checkpoints::whole() const {
   std::vector<int64_t> whole = updates();
   std::erase_if(whole, [&](int64_t update) { return !is_whole(update); });
-  return whole.empty() ? std::nullopt : std::optional(whole.back());
+  return whole;
+}
+
+void Checkpoints::verify_weights(std::span<const int64_t> updates) const {
+  for (const int64_t update : updates) {
+    if (fs::exists(weights(update))) {
+      verify_checksum(SafeTensors(weights(update)));
+    }
+  }
 }
 
 TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) const {
   const fs::path state_path = at(update) / kStateFile;
   const json root = json::parse(read_file(state_path), nullptr, false);
   require<FormatError>(root.is_object(), state_path.string(), "is not JSON");
-  TrainingState state = from_json(root, state_path.string());
+  const TrainingState state = from_json(root, state_path.string());
+  require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs into another folder",
+                       state.update);
   const SafeTensors file(at(update) / kTensorFile);
   verify_checksum(file);
   for (const NamedView& tensor : named(tensors)) {

@@ -42,10 +42,12 @@ class Checkpoints {
   explicit Checkpoints(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   void save(const TrainingState& state, const TrainingTensors& tensors, const ParameterStore& validated) const;
-  // The newest that can be resumed from.
-  std::optional<int64_t> newest_whole() const;
+  // Those that can be resumed from, in order.
+  std::vector<int64_t> whole() const;
   // Fills the tensors. FormatError where they are not those of this model.
   TrainingState load(int64_t update, const TrainingTensors& tensors) const;
+  // FormatError when weights that are there were damaged or edited.
+  void verify_weights(std::span<const int64_t> updates) const;
 
   std::filesystem::path weights(int64_t update) const;
   // Of all others, the weights of `weights` are kept, and the whole of the newest `whole`. What a killed run left half

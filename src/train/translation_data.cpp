@@ -26,7 +26,7 @@ std::shared_ptr<const Tokenizer> train_on(const Recipe& recipe, const std::vecto
   return train_tokenizer({.kind = tokenizer.kind,
                           .vocabulary = tokenizer.vocabulary,
                           .normalization = parse_normalization(tokenizer.normalization),
-                          .special = {},
+                          .special = tokenizer.special,
                           .user_symbols = tokenizer.user_symbols,
                           .minimum_count = tokenizer.minimum_count,
                           .sample_lines = tokenizer.sample_lines,

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
+#include <thread>
 
 #include "base/errors.h"
 
@@ -67,6 +69,57 @@ TEST_F(Files, ThatCannotBeWrittenSayWhy) {
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, (folder_ / "a").string() + ": cannot write: File too large");
   EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Files, KeepTheirPermissions) {
+  write_file(folder_ / "a", "old");
+  std::filesystem::permissions(folder_ / "a", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  write_file(folder_ / "a", "new");
+  EXPECT_EQ(std::filesystem::status(folder_ / "a").permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(Files, BehindALinkAreWritten) {
+  write_file(folder_ / "a", "old");
+  std::filesystem::create_symlink("a", folder_ / "link");
+  write_file(folder_ / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_EQ(read_file(folder_ / "a"), "new");
+}
+
+TEST_F(Files, ThatAreDevicesOrPipesStayWhatTheyAre) {
+  write_file("/dev/null", "gone");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::string received;
+  std::thread reader([&] { received = read_file(pipe); });
+  write_file(pipe, "through");
+  reader.join();
+  EXPECT_EQ(received, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Files, AreMadeOnlyWhereThatIsPossible) {
+  require_writable(folder_);
+  require_writable(folder_ / "new" / "newer");
+  write_file(folder_ / "a", "");
+  EXPECT_THROW(require_writable(folder_ / "a"), IoError);
+  EXPECT_THROW(require_writable(folder_ / "a" / "below"), IoError);
+}
+
+TEST_F(Files, AFolderIsLockedByOneAtATime) {
+  {
+    const FolderLock lock(folder_, "is in use");
+    try {
+      const FolderLock another(folder_, "is in use");
+      FAIL() << "locked twice";
+    } catch (const IoError& error) {
+      EXPECT_EQ(std::string(error.what()), folder_.string() + ": is in use");
+    }
+  }
+  const FolderLock again(folder_, "is in use");
 }
 
 TEST_F(Files, ThatAreNotThereSaySo) {

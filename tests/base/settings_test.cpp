@@ -101,11 +101,11 @@ TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
   };
   EXPECT_EQ(assign("sample.cuont=1"), "--set sample.cuont=1: unknown key 'cuont', did you mean 'count'?");
   EXPECT_EQ(assign("count=1"), "--set count=1: expected table.key=value");
-  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', which is no value");
-  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', which is no value");
+  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be an integer");
+  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be an integer");
   EXPECT_EQ(assign("sample.loud=1"), "--set sample.loud=1: loud must be true or false");
   EXPECT_EQ(assign("sample.count=1\nrate = 2"),
-            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', which is no value");
+            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be an integer");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class Demo(heed_cli.CliTest):
         self.assertIn("</html>", (self.model / "report.html").read_text())
         self.assertIn(f"curves and attention: {self.model}/report.html\n", result.stdout)
         again = {path: path.stat().st_mtime_ns for path in self.out.rglob("*")}
-        self.assert_refused("demo", "--out", self.out, "--updates", 4, mentions=(self.out, "new"))
+        self.assert_refused("demo", "--out", self.out, "--updates", 4, mentions=(self.out, "--out"))
         self.assertEqual({path: path.stat().st_mtime_ns for path in self.out.rglob("*")}, again)
         self.check_what_comes_next(result.stdout)
 

@@ -218,6 +218,35 @@ class Train(TrainTest):
         self.assert_refused("train", self.recipe, "--out", self.path / "taken", mentions=("taken",), stdout=None)
 
 
+    def test_one_run_at_a_time_works_in_a_folder(self):
+        running = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run"), "--set",
+                                    "training.updates=100000"], stdout=subprocess.DEVNULL)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        while not (self.path / "run" / "recipe.toml").exists():
+            time.sleep(0.02)
+        self.assert_refused("train", self.recipe, "--out", self.path / "run", "--resume",
+                            mentions=("run", "another process trains in this folder"), stdout=None)
+        running.kill()
+        running.wait()
+        result = self.train("run", "--resume", "--set", "training.updates=1")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_what_a_kill_left_behind_goes_when_the_run_goes_on(self):
+        self.train("run", "--set", "training.updates=5")
+        left = self.path / "run" / "model.safetensors.77.0.partial"
+        left.write_bytes(b"half")
+        self.train("run", "--resume")
+        self.assertFalse(left.exists())
+
+    def test_a_damaged_checkpoint_says_how_to_go_on(self):
+        self.train("run", "--set", "training.updates=10", "--set", "checkpoints.keep=2")
+        state = self.path / "run" / "checkpoints" / "update-00000010" / "state.json"
+        state.write_text(state.read_text().replace('"update": 10', '"update": -7'))
+        self.assert_refused("train", self.recipe, "--out", self.path / "run", "--resume",
+                            mentions=(state, "edited", "update-00000010 the run goes on from update 5"), stdout=None)
+
+
 class Display(TrainTest):
     def on_terminal(self, *more, columns=80):
         terminal = Terminal("train", self.recipe, "--out", self.path / "run", "--set", "training.log_every=1", *more,

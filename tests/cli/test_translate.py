@@ -103,7 +103,8 @@ class Translate(ModelTest):
                 if "\u2047" not in text and int(tokens) == len(alignment.split()) + 1:
                     expected = float(log_probability) / int(tokens) ** penalty
                     self.assertTrue(math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3),
-                                    f"{text!r}: {score}, but {log_probability} of {tokens} tokens, penalty {penalty}, {precision}")
+                                    f"{text!r}: {score}, but {log_probability} of {tokens} tokens, penalty {penalty}, "
+                                    f"{precision}")
                     checked += 1
         self.assertGreaterEqual(checked, len(lines))
 
@@ -193,7 +194,9 @@ class RefusedText(ModelTest):
         for options, mentions in (
                 (("--beam", 0), ("beam is 0",)), (("--beam", 5000), ("beam is 5000",)),
                 (("--beam", 2, "--n-best", 3), ("n-best is 3", "beam of 2")), (("--n-best", 0), ("n-best is 0",)),
-                (("--length-penalty", "nan"), ("length penalty",)), (("--max-length", -1), ("max length is -1",)),
+                (("--length-penalty", "nan"), ("length penalty",)),
+                (("--length-penalty", -1), ("length penalty is -1", "0 to 10")),
+                (("--max-length", -1), ("max length is -1",)),
                 (("--precision", "int8"), ("'int8'", "f32", "bf16")), (("--threads", -1), ("-1",)),
                 (("--threads", 100000), ("100000",)), (("--beam", "many"), ("--beam",)), (("--best", 1), ("--best",))):
             self.assert_refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)

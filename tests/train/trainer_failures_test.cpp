@@ -61,7 +61,7 @@ TEST_F(TrainingFailure, StopsAtNumbersThatAreNone) {
   EXPECT_THAT(read_file(folder_ / "run" / "failed-batch.txt"), HasSubstr("train.de:"));
   // What was saved goes on where the rate, say, is mended in another run: its numbers are numbers.
   const Checkpoints checkpoints(folder_ / "run" / "checkpoints");
-  const SafeTensors saved(checkpoints.weights(*checkpoints.newest_whole()));
+  const SafeTensors saved(checkpoints.weights(checkpoints.whole().back()));
   for (const StoredTensor& tensor : saved.tensors()) {
     for (size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
       float value = 0.0F;
@@ -81,7 +81,7 @@ TEST_F(TrainingFailure, StopsWhereValidationGivesNoNumbers) {
     recipe.validation.best_by = bleu ? BestBy::bleu : BestBy::loss;
     EXPECT_THROW(train(recipe, bleu ? "with" : "without"), NumericError);
     const Checkpoints checkpoints(folder_ / (bleu ? "with" : "without") / "checkpoints");
-    EXPECT_EQ(checkpoints.newest_whole(), 0);
+    EXPECT_EQ(checkpoints.whole(), std::vector<int64_t>{0});
   }
 }
 

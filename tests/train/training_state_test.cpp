@@ -87,17 +87,17 @@ TEST_F(CheckpointFolder, GivesBackWhatWasSaved) {
   EXPECT_THAT(weights(), testing::Each(2.5F));
 }
 
-TEST_F(CheckpointFolder, TheLatestIsTheNewestThatIsWhole) {
-  EXPECT_EQ(checkpoints_.newest_whole(), std::nullopt);
+TEST_F(CheckpointFolder, FindsThoseThatAreWhole) {
+  EXPECT_THAT(checkpoints_.whole(), testing::IsEmpty());
   save(9);
   save(10);
   save(100'000'000);  // more digits than names are padded to
-  EXPECT_EQ(checkpoints_.newest_whole(), 100'000'000);
+  EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10, 100'000'000));
   fs::remove(state_of(100'000'000));
-  EXPECT_EQ(checkpoints_.newest_whole(), 10);
+  EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10));
   fs::create_directories(folder_ / "checkpoints" / "update-00000011.partial");
   fs::create_directories(folder_ / "checkpoints" / "update-notes");
-  EXPECT_EQ(checkpoints_.newest_whole(), 10);
+  EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10));
 }
 
 TEST_F(CheckpointFolder, PruningKeepsTheNewestAndTheWeightsAskedFor) {
@@ -124,8 +124,24 @@ TEST_F(CheckpointFolder, RefusesStatesThatAreNone) {
   EXPECT_THAT(message("[]"), HasSubstr("state.json: is not JSON"));
   EXPECT_THAT(message("{}"), HasSubstr("is no training state"));
   std::string other = state;
-  other.replace(other.find("\"version\": 2"), 12, "\"version\": 9");
-  EXPECT_THAT(message(other), HasSubstr("version 9, but this program reads 2"));
+  other.replace(other.find("\"version\": 3"), 12, "\"version\": 9");
+  EXPECT_THAT(message(other), HasSubstr("version 9, but this program reads 3"));
+  std::string edited = state;
+  edited.replace(edited.find("\"update\": 1"), 11, "\"update\": 7");
+  EXPECT_THAT(message(edited), HasSubstr("state.json: its checksum is another: it was damaged or edited"));
+  save(2);
+  EXPECT_THAT(message(read_file(state_of(2))), HasSubstr("is of update 2: it belongs into another folder"));
+}
+
+TEST_F(CheckpointFolder, NoticesWeightsThatWereDamaged) {
+  save(1);
+  save(2);
+  const std::vector<int64_t> updates{1, 2, 3};  // of 3 nothing was kept
+  checkpoints_.verify_weights(updates);
+  std::string bytes = read_file(checkpoints_.weights(1));
+  bytes.back() ^= 1;
+  write_file(checkpoints_.weights(1), bytes);
+  EXPECT_THAT(message_of<FormatError>([&] { checkpoints_.verify_weights(updates); }), HasSubstr("damaged or edited"));
 }
 
 TEST_F(CheckpointFolder, RefusesTensorsOfAnotherModel) {

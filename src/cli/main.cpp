@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "heed/version.h"
@@ -40,9 +39,8 @@ int report_unknown_option(const CLI::App& command, const std::string& word) {
   for (const CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
     names.push_back(option->get_name());
   }
-  return report(std::runtime_error(
-      fmt::format("{}: there is no option '{}'{}", command.get_name(), word,
-                  heed::suggest_name(word, std::vector<std::string_view>(names.begin(), names.end())))));
+  return report(std::runtime_error(fmt::format("{}: there is no option '{}'; expected one of {}", command.get_name(),
+                                               word, fmt::join(names, ", "))));
 }
 
 // The parser says only that something is missing; the word that stands where that was expected is what helps.

@@ -62,9 +62,9 @@ class Program(heed_cli.CliTest):
         self.assert_refused("bench", mentions=("subcommand",))
         self.assert_refused("inspect", mentions=("RECIPE",))
 
-    def test_an_unknown_option_is_named_with_the_nearest(self):
-        self.assert_refused("translate", "--modle", "m", mentions=("'--modle'", "'--model'"))
-        self.assert_refused("translate", "--model", "m", "--bem", 3, mentions=("'--bem'", "'--beam'"))
+    def test_an_unknown_option_is_named_beside_those_that_there_are(self):
+        self.assert_refused("translate", "--modle", "m", mentions=("'--modle'", " --model"))
+        self.assert_refused("translate", "--model", "m", "--bem", 3, mentions=("'--bem'", " --beam"))
 
     def test_an_unknown_command_is_refused(self):
         self.assert_refused("nonsense", mentions=("nonsense", "inspect"))

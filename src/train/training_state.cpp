@@ -164,7 +164,7 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
   const fs::path state_path = at(update) / kStateFile;
   const json root = json::parse(read_file(state_path), nullptr, false);
   require<FormatError>(root.is_object(), state_path.string(), "is not JSON");
-  const TrainingState state = from_json(root, state_path.string());
+  TrainingState state = from_json(root, state_path.string());
   require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs into another folder",
                        state.update);
   const SafeTensors file(at(update) / kTensorFile);

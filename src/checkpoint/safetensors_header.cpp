@@ -162,10 +162,10 @@ void check_size(const HeaderEntry& entry, uint64_t data_bytes, const std::string
   const auto size = bytes_of(tensor.type, tensor.shape);
   require<FormatError>(size.has_value(), where, "tensor '{}': {}[{}] is more than any file holds", shown(tensor.name),
                        name_of(tensor.type), fmt::join(tensor.shape, ", "));
-  require<FormatError>(
-      entry.begin <= entry.end && entry.end <= data_bytes, where,
-      "tensor '{}': its bytes [{}, {}) are not within the {} bytes of data: the file was cut off, copy it again",
-      shown(tensor.name), entry.begin, entry.end, data_bytes);
+  require<FormatError>(entry.begin <= entry.end && entry.end <= data_bytes, where,
+                       "tensor '{}': its bytes [{}, {}) are not within the {} bytes of data{}", shown(tensor.name),
+                       entry.begin, entry.end, data_bytes,
+                       entry.begin <= entry.end ? ": the file was cut off, copy it again" : "");
   require<FormatError>(entry.end - entry.begin == *size, where, "tensor '{}': {}[{}] takes {} bytes, found {}",
                        shown(tensor.name), name_of(tensor.type), fmt::join(tensor.shape, ", "), *size,
                        entry.end - entry.begin);

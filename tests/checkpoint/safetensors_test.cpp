@@ -266,11 +266,9 @@ TEST_F(SafeTensorsFile, WhoseTensorsDoNotFitItsBytesIsRefused) {
   EXPECT_EQ(of({entry("a", "F32", "1", "0,4"), entry("z", "F32", "0", "4,4"), entry("b", "F32", "1", "4,8")}), "");
   EXPECT_EQ(of({entry("a", "F32", "3", "0,12")}),
             "tensor 'a': its bytes [0, 12) are not within the 8 bytes of data: the file was cut off, copy it again");
-  EXPECT_EQ(of({entry("a", "F32", "2", "8,0")}),
-            "tensor 'a': its bytes [8, 0) are not within the 8 bytes of data: the file was cut off, copy it again");
+  EXPECT_EQ(of({entry("a", "F32", "2", "8,0")}), "tensor 'a': its bytes [8, 0) are not within the 8 bytes of data");
   EXPECT_EQ(of({entry("a", "F32", "2", "18446744073709551608,0")}),
-            "tensor 'a': its bytes [18446744073709551608, 0) are not within the 8 bytes of data: the file was cut off, "
-            "copy it again");
+            "tensor 'a': its bytes [18446744073709551608, 0) are not within the 8 bytes of data");
   EXPECT_EQ(of({entry("a", "F32", "1", "0,8")}), "tensor 'a': F32[1] takes 4 bytes, found 8");
   EXPECT_EQ(of({entry("a", "BF16", "2,3", "0,8")}), "tensor 'a': BF16[2, 3] takes 12 bytes, found 8");
   EXPECT_EQ(of({entry("a", "F32", "4611686018427387906", "0,8")}),

@@ -217,7 +217,6 @@ class Train(TrainTest):
         self.file("taken", "a file")
         self.assert_refused("train", self.recipe, "--out", self.path / "taken", mentions=("taken",), stdout=None)
 
-
     def test_one_run_at_a_time_works_in_a_folder(self):
         running = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run"), "--set",
                                     "training.updates=100000"], stdout=subprocess.DEVNULL)

@@ -3,7 +3,7 @@
 option(HEED_BUILD_TESTS "Build the tests" ON)
 option(HEED_BUILD_BENCH "Build the benchmarks (release builds only)" ON)
 option(HEED_WARNINGS_AS_ERRORS "Stop at the first warning" OFF)
-set(HEED_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+set(HEED_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread; with fuzzer-no-link the fuzzers too (Clang)")
 set(HEED_PYTHON "/usr/bin/python3" CACHE FILEPATH "The Python that runs scripts and, with PyTorch, the parity tests")
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -54,8 +54,8 @@ if(HEED_SANITIZE)
   # Applied to everything, since a sanitizer's runtime must be linked wherever its code is.
   add_compile_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${HEED_SANITIZE} -fno-sanitize-recover=all)
-  # Instrumented code defeats the flow analysis behind this warning.
-  target_compile_options(heed_flags INTERFACE -Wno-maybe-uninitialized)
+  # Instrumented code defeats the flow analysis behind this warning of GCC's.
+  target_compile_options(heed_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 endif()
 
 find_program(HEED_CCACHE ccache)

@@ -54,6 +54,24 @@ function(heed_use_test_settings target)
   target_link_libraries(${target} PRIVATE heed_flags)
 endfunction()
 
+# heed_fuzzer(<name> SEEDS <file>...)
+#
+# tests/fuzz/<name>_fuzzer.cpp with libFuzzer, which comes with Clang. The test ends after as many inputs or seconds as
+# CI has time for; by hand, without those limits, the program goes on until something breaks.
+function(heed_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SEEDS")
+  set(target heed_${name}_fuzzer)
+  add_executable(${target} fuzz/${name}_fuzzer.cpp)
+  heed_use_test_settings(${target})
+  target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  heed_targets_up_to(libraries 10 "")
+  target_link_libraries(${target} PRIVATE ${libraries} nlohmann_json::nlohmann_json)
+  list(JOIN arg_SEEDS "," seeds)
+  add_test(NAME fuzz.${name} COMMAND ${target} -seed=1 -runs=20000 -max_total_time=20 -max_len=50000 -timeout=20 -rss_limit_mb=2048
+    "-seed_inputs=${seeds}")
+  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
+endfunction()
+
 # heed_script_test(<name> <script> [LABEL <label>] [TIMEOUT <seconds>] [PROCESSORS <n>] [ARGS <argument>...])
 #
 # Runs a .py or .sh file. It finds the built programs through HEED_BINARY, HEED_MAKE_MODEL and HEED_PARITY_DRIVER, and

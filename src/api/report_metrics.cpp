@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/excerpt.h"
+#include "base/json_depth.h"
 
 namespace heed {
 namespace {
@@ -22,7 +24,7 @@ class Line {
   double number(const char* key) const {
     const json value = object_.value(key, json());
     require<FormatError>(value.is_null() || value.is_number(), where_, "\"{}\" is {}, expected a number", key,
-                         value.dump(-1, ' ', false, json::error_handler_t::replace));
+                         shown(value.dump()));
     return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
   }
   int64_t count(const char* key) const {
@@ -41,13 +43,12 @@ class Line {
   std::string text(const char* key) const {
     const json value = object_.value(key, json());
     require<FormatError>(value.is_null() || value.is_string(), where_, "\"{}\" is {}, expected a text", key,
-                         value.dump(-1, ' ', false, json::error_handler_t::replace));
+                         shown(value.dump()));
     return value.is_null() ? "" : value.get<std::string>();
   }
   bool flag(const char* key) const {
     const json value = object_.value(key, json(false));
-    require<FormatError>(value.is_boolean(), where_, "\"{}\" is {}, expected true or false", key,
-                         value.dump(-1, ' ', false, json::error_handler_t::replace));
+    require<FormatError>(value.is_boolean(), where_, "\"{}\" is {}, expected true or false", key, shown(value.dump()));
     return value.get<bool>();
   }
 
@@ -154,6 +155,7 @@ RunMetrics parse_metrics(std::string_view text, std::string_view name) {
       continue;
     }
     const std::string where = fmt::format("{}:{}", name, number);
+    require_shallow_json(content, where);
     const json object = json::parse(content, nullptr, false);
     if (object.is_discarded() && !ended) {
       metrics.truncated = true;

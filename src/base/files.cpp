@@ -49,6 +49,23 @@ void sync_folder(const std::filesystem::path& file) {
   }
 }
 
+// Where a file is written until it is whole: "name.PROCESS.COUNT.partial".
+std::filesystem::path beside(const std::filesystem::path& target) {
+  static std::atomic<uint64_t> counter{0};
+  std::filesystem::path temporary = target;
+  temporary += fmt::format(".{}.{}.partial", ::getpid(), counter++);
+  return temporary;
+}
+
+bool is_beside(const std::filesystem::path& file) {
+  const auto ends_in_number = [](const std::filesystem::path& name) {
+    const std::string number = name.extension().string();
+    return number.size() > 1 && number.find_first_not_of("0123456789", 1) == std::string::npos;
+  };
+  const std::filesystem::path counted = file.stem();
+  return file.extension() == ".partial" && ends_in_number(counted) && ends_in_number(counted.stem());
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -72,7 +89,6 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
-  static std::atomic<uint64_t> counter{0};
   std::error_code none;
   if (std::filesystem::is_symlink(target_, none) && std::filesystem::exists(target_, none)) {
     target_ = std::filesystem::canonical(target_);
@@ -82,8 +98,7 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
   if (was_there && !S_ISREG(before.st_mode)) {
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    temporary_ = target_;
-    temporary_ += fmt::format(".{}.{}.partial", ::getpid(), counter++);
+    temporary_ = beside(target_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   if (descriptor_ < 0) {
@@ -154,6 +169,15 @@ void write_file(const std::filesystem::path& target, std::string_view content) {
   AtomicFile file(target);
   file.write(content);
   file.commit();
+}
+
+void remove_unfinished_files(const std::filesystem::path& folder) {
+  std::error_code problem;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder, problem)) {
+    if (entry.is_regular_file(problem) && is_beside(entry.path())) {
+      std::filesystem::remove(entry.path(), problem);
+    }
+  }
 }
 
 void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to) {

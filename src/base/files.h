@@ -38,6 +38,9 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& target, std::string_view content);
 
+// Removes from a folder what processes that were killed had begun to write as AtomicFiles. None may be at it now.
+void remove_unfinished_files(const std::filesystem::path& folder);
+
 // Puts a folder where another may be, whose content is then gone. Synced. At no moment
 // is there neither, as long as the file system can exchange names.
 void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);

@@ -77,12 +77,6 @@ std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
   return texts;
 }
 
-std::string_view in_words(SettingType type) {
-  constexpr std::array<std::string_view, 5> kNames{"an integer", "a number", "true or false", "a string",
-                                                   "a list of strings"};
-  return kNames[static_cast<size_t>(type)];
-}
-
 void set_value(const Setting& setting, const toml::node& node, const std::string& where) {
   const std::optional<SettingValue> value = value_of(node, setting.type);
   require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, in_words(setting.type));
@@ -116,12 +110,34 @@ std::vector<std::string> split_at_commas(std::string_view text) {
   return parts;
 }
 
+// a.b.c makes tables within tables, and toml++, which limits their depth elsewhere, takes them apart by calling itself.
+void require_shallow_keys(std::string_view toml, std::string_view file) {
+  constexpr int kMostDots = 1000;
+  int64_t line = 1;
+  int dots = 0;
+  for (const char c : toml) {
+    line += c == '\n' ? 1 : 0;
+    dots = std::string_view("\n=,[]{}").find(c) != std::string_view::npos ? 0 : dots + (c == '.' ? 1 : 0);
+    require<FormatError>(dots <= kMostDots, fmt::format("{}:{}", file, line), "more than {} dots in one name or value",
+                         kMostDots);
+  }
+}
+
+toml::table parse_toml(std::string_view text, std::string_view file) {
+  require_shallow_keys(text, file);
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    fail<FormatError>(fmt::format("{}:{}", file, error.source().begin.line), "{}", error.description());
+  }
+}
+
 // One value in TOML, or nothing.
 std::optional<toml::table> parse_value(const std::string& text) {
   try {
-    toml::table table = toml::parse(fmt::format("value = {}", text));
+    toml::table table = parse_toml(fmt::format("value = {}", text), "");
     return table.size() == 1 ? std::optional(std::move(table)) : std::nullopt;
-  } catch (const toml::parse_error&) {
+  } catch (const FormatError&) {
     return std::nullopt;
   }
 }
@@ -145,6 +161,12 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
 
 }  // namespace
 
+std::string_view in_words(SettingType type) {
+  constexpr std::array<std::string_view, 5> kWords{"a whole number", "a number", "true or false", "a text",
+                                                   "a list of texts"};
+  return kWords[static_cast<size_t>(type)];
+}
+
 Setting setting(std::string name, int64_t& value) {
   return plain(std::move(name), SettingType::integer, value, [&value] { return fmt::format("{}", value); });
 }
@@ -164,12 +186,7 @@ Setting setting(std::string name, std::vector<std::string>& value) {
 std::vector<std::string> read_settings(std::string_view text, std::string_view file,
                                        std::span<const SettingTable> tables) {
   std::vector<std::string> present;
-  toml::table root;
-  try {
-    root = toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    fail<FormatError>(fmt::format("{}:{}", file, error.source().begin.line), "{}", error.description());
-  }
+  const toml::table root = parse_toml(text, file);
   const auto where = [&](const toml::node& node) { return fmt::format("{}:{}", file, node.source().begin.line); };
   for (const auto& [table_name, node] : root) {
     if (table_name.str() == kDescription) {

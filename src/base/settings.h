@@ -16,6 +16,8 @@ namespace heed {
 
 using SettingValue = std::variant<int64_t, double, bool, std::string, std::vector<std::string>>;
 enum class SettingType : uint8_t { integer, number, flag, text, list };  // list: of texts
+// For messages: what a value must be.
+std::string_view in_words(SettingType type);
 
 // One value of a configuration that outlives it.
 struct Setting {

@@ -4,7 +4,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/excerpt.h"
 #include "base/files.h"
+#include "base/json_depth.h"
 #include "checkpoint/weights.h"
 #include "models/config_keys.h"
 #include "text/vocabulary.h"
@@ -26,25 +28,13 @@ json to_json(const SettingTable& table) {
   return object;
 }
 
-std::string_view in_words(SettingType type) {
-  switch (type) {
-    case SettingType::integer:
-      return "a whole number";
-    case SettingType::number:
-      return "a number";
-    case SettingType::flag:
-      return "true or false";
-    default:
-      return "a text";
-  }
-}
-
 SettingValue value_of(const json& value, const Setting& setting, const std::string& where) {
   const bool fits = (setting.type == SettingType::integer && value.is_number_integer()) ||
                     (setting.type == SettingType::number && value.is_number()) ||
                     (setting.type == SettingType::flag && value.is_boolean()) ||
                     (setting.type == SettingType::text && value.is_string());
-  require<FormatError>(fits, where, "model.{} is {}, expected {}", setting.name, value.dump(), in_words(setting.type));
+  require<FormatError>(fits, where, "model.{} is {}, expected {}", setting.name, shown(value.dump()),
+                       in_words(setting.type));
   switch (setting.type) {
     case SettingType::integer:
       return value.get<int64_t>();
@@ -96,11 +86,12 @@ std::string optional_text(const json& object, const char* name, const std::strin
 }
 
 ModelDescription parse_description(const std::string& text, const std::string& where) {
+  require_shallow_json(text, where);
   const json root = json::parse(text, nullptr, false);
   require<FormatError>(root.is_object(), where, "is not JSON, or no object: it was cut off or edited");
   require<FormatError>(root.value("format", json()) == kFormat, where, "expected \"format\": \"{}\"", kFormat);
   require<FormatError>(root.value("version", json()) == kVersion, where, "version {}, but this program reads {}",
-                       root.value("version", json()).dump(), kVersion);
+                       shown(root.value("version", json()).dump()), kVersion);
   ModelDescription description;
   from_json(member(root, "model", json::value_t::object, where), model_settings(description.config), where);
   const json& tokenizers = member(root, "tokenizers", json::value_t::object, where);

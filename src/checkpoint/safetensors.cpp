@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/excerpt.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/safetensors_header.h"
 #include "text/unicode.h"

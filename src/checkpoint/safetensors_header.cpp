@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/excerpt.h"
 
 namespace heed {
 namespace {
@@ -206,20 +207,6 @@ std::optional<uint64_t> bytes_of(StoredType type, const std::vector<int64_t>& sh
     }
   }
   return bytes;
-}
-
-std::string shown(std::string_view name) {
-  constexpr size_t kMost = 80;
-  std::string text(name.substr(0, kMost));
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  if (name.size() > kMost) {
-    while (!text.empty() && (static_cast<unsigned char>(name[text.size()]) & 0xc0U) == 0x80U) {
-      text.pop_back();  // not in the middle of a character
-    }
-    text += "...";
-  }
-  return text;
 }
 
 }  // namespace heed

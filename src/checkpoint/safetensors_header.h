@@ -31,7 +31,4 @@ SafeTensorsHeader parse_safetensors_header(std::string_view json, uint64_t data_
 // The bytes of a tensor, or none when they are more than a file can hold.
 std::optional<uint64_t> bytes_of(StoredType type, const std::vector<int64_t>& shape);
 
-// A name as messages show it: short, and without control characters.
-std::string shown(std::string_view name);
-
 }  // namespace heed

@@ -18,10 +18,12 @@ namespace {
 
 constexpr int kUserError = 2;
 
-// The first line alone: whoever reads it on a terminal has the command above it.
+// In one line, whatever the words hold that it quotes.
 int report(const std::exception& error) {
-  const std::string_view message = error.what();
-  std::cerr << "heed: " << message.substr(0, message.find('\n')) << '\n';
+  std::string message = error.what();
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+  std::ranges::replace_if(message, is_control, ' ');
+  std::cerr << "heed: " << message << '\n';
   return kUserError;
 }
 

@@ -4,6 +4,8 @@
 #include <unordered_set>
 
 #include "base/errors.h"
+#include "base/excerpt.h"
+#include "base/json_depth.h"
 #include "text/unicode.h"
 
 namespace heed {
@@ -42,6 +44,7 @@ std::vector<std::string> texts_of(const Json& values, std::string_view name, std
 }
 
 Json parse_object(std::string_view content, std::string_view where) {
+  require_shallow_json(content, where);
   Json file;
   try {
     file = Json::parse(content);
@@ -60,7 +63,7 @@ void check_header(const Json& file, std::string_view where) {
                        "this is not a tokenizer: the key 'format' is not '{}'", kFormat);
   const Json& version = member(file, "version", where);
   require<FormatError>(version.is_number_integer() && version == kVersion, where, "version is {}, expected {}",
-                       version.dump(-1, ' ', true, Json::error_handler_t::replace), kVersion);
+                       shown(version.dump()), kVersion);
 }
 
 void check_checksum(std::string_view content, std::string_view where) {

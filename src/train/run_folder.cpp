@@ -58,14 +58,6 @@ void require_no_run(const ModelFolder& folder) {
   }
 }
 
-void remove_partial_files(const std::filesystem::path& folder) {
-  for (const std::filesystem::path& entry : entries_of(folder)) {
-    if (entry.extension() == ".partial") {
-      std::filesystem::remove(entry);
-    }
-  }
-}
-
 void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now) {
   now.model.source_vocabulary = before.model.source_vocabulary;
   now.model.target_vocabulary = before.model.target_vocabulary;

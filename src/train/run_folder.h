@@ -35,8 +35,6 @@ void save_tokenizers(const ModelFolder& folder, const TokenizerPair& tokenizers,
 
 // ConfigError when the folder holds a run.
 void require_no_run(const ModelFolder& folder);
-// What a process that was killed had begun to write beside its place.
-void remove_partial_files(const std::filesystem::path& folder);
 
 // ConfigError, with the key, when more changed than a resumed run may change: when it ends, what is said about it, and
 // what is kept.

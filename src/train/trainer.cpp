@@ -1,9 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "train/final_weights.h"
@@ -11,8 +9,6 @@
 
 namespace heed {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kBusy = "another process trains in this folder: wait for it, or choose another folder";
 
@@ -47,22 +43,6 @@ class Trainer::WeightsInPlace {
 
   Trainer& trainer_;
 };
-
-std::string_view name_of(EndReason reason) {
-  switch (reason) {
-    case EndReason::epochs:
-      return "epochs";
-    case EndReason::updates:
-      return "updates";
-    case EndReason::minutes:
-      return "minutes";
-    case EndReason::patience:
-      return "patience";
-    case EndReason::stopped:
-      return "stopped";
-  }
-  return "";
-}
 
 DType storage_of(RunPrecision precision) { return precision == RunPrecision::f32 ? DType::f32 : DType::bf16; }
 
@@ -110,7 +90,7 @@ void Trainer::resume() {
   require<ConfigError>(std::filesystem::exists(folder_.recipe()), folder_.path.string(),
                        "holds no run to resume: there is no recipe.toml");
   lock_.emplace(folder_.path, kBusy);
-  remove_partial_files(folder_.path);
+  remove_unfinished_files(folder_.path);
   const Recipe before = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
   require_same_run(folder_, before, recipe_);
   const ModelDescription description = load_description(folder_);
@@ -185,7 +165,12 @@ void Trainer::build_model() {
 
 EndReason Trainer::run() {
   started_ = seconds_now() - state_.seconds;
-  log_start();
+  metrics_->add(to_json(TrainingStart{.update = state_.update,
+                                      .parameters = parameters(),
+                                      .precision = name_of(storage_),
+                                      .threads = backend_.threads(),
+                                      .train_sentences = corpus_->size(),
+                                      .validation_sentences = static_cast<int64_t>(validation_.source.size())}));
   std::optional<EndReason> end;
   while (!(end = reason_to_end())) {
     update();
@@ -204,22 +189,8 @@ EndReason Trainer::run() {
     validate_and_save();
   }
   write_final_weights();
-  metrics_->add(
-      json({{"event", "end"}, {"update", state_.update}, {"reason", name_of(*end)}, {"seconds", seconds()}}).dump());
+  metrics_->add(to_json(TrainingEnd{state_.update, *end, seconds()}));
   return *end;
-}
-
-void Trainer::log_start() {
-  const auto time = std::chrono::system_clock::now().time_since_epoch();
-  metrics_->add(json({{"event", "start"},
-                      {"update", state_.update},
-                      {"time", std::chrono::duration_cast<std::chrono::seconds>(time).count()},
-                      {"parameters", store_.elements()},
-                      {"precision", name_of(storage_)},
-                      {"threads", backend_.threads()},
-                      {"train_sentences", corpus_->size()},
-                      {"validation_sentences", validation_.source.size()}})
-                    .dump());
 }
 
 double Trainer::seconds() const { return seconds_now() - started_; }
@@ -267,39 +238,48 @@ void Trainer::update() {
     batches.push_back(to_batch(make_pairs(*corpus_, chosen, marks_of(tokenizers_))));
     tokens += batches.back().expected.size();
   }
-  const RandomKey key = RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
-      static_cast<uint64_t>(state_.update));
-  double loss = 0.0, likelihood = 0.0;
-  for (size_t i = 0; i < batches.size(); ++i) {
-    Tape tape;
-    Pass pass = Pass::train(backend_, storage_, tape, key.derive(i));
-    const TokenLosses losses =
-        model_->loss(pass, batches[i], Smoothing(static_cast<float>(recipe_.training.smoothing)));
-    tape.backward(backend_, 1.0 / static_cast<double>(tokens));
-    loss += losses.total_smoothed();
-    likelihood += losses.total_negative_log_likelihood();
-  }
-  loss /= static_cast<double>(tokens);
-  if (!std::isfinite(loss)) {
-    stop_for_numbers(fmt::format("the loss is {}", loss), sentences);
+  const Totals found = differentiate(batches, tokens);
+  if (!std::isfinite(found.loss)) {
+    stop_for_numbers(fmt::format("the loss is {}", found.loss / static_cast<double>(tokens)), sentences);
   }
   optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
   if (!std::isfinite(optimizer_->gradient_norm())) {
     stop_for_numbers(fmt::format("the gradients' norm is {}", optimizer_->gradient_norm()), sentences);
   }
-  if (keeps_average()) {
-    // Young averages forget faster, so that they do not remember the initialization.
-    const double n = static_cast<double>(state_.update + 1);
-    const double decay = std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n));
-    backend_.blend(store_.masters(), moving_average_.view(), 1.0 - decay);
-  }
   ++state_.update;
+  if (keeps_average()) {
+    follow_weights();
+  }
   state_.sentences += static_cast<int64_t>(sentences.size());
   state_.position = batches_->position();
-  since_report_.loss += loss * static_cast<double>(tokens);
-  since_report_.negative_log_likelihood += likelihood;
+  since_report_.loss += found.loss;
+  since_report_.negative_log_likelihood += found.negative_log_likelihood;
   since_report_.tokens += tokens;
   since_report_.seconds += seconds_now() - begin;
+}
+
+// Sums over the tokens of all batches; the gradient is of their mean.
+Trainer::Totals Trainer::differentiate(std::span<const PairBatch> batches, int64_t tokens) {
+  const RandomKey key = RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
+      static_cast<uint64_t>(state_.update));
+  const Smoothing smoothing(static_cast<float>(recipe_.training.smoothing));
+  Totals totals;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    Tape tape;
+    Pass pass = Pass::train(backend_, storage_, tape, key.derive(i));
+    const TokenLosses losses = model_->loss(pass, batches[i], smoothing);
+    tape.backward(backend_, 1.0 / static_cast<double>(tokens));
+    totals.loss += losses.total_smoothed();
+    totals.negative_log_likelihood += losses.total_negative_log_likelihood();
+  }
+  return totals;
+}
+
+// Young averages forget faster, so that they do not remember the initialization.
+void Trainer::follow_weights() {
+  const double n = static_cast<double>(state_.update);
+  const double decay = std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n));
+  backend_.blend(store_.masters(), moving_average_.view(), 1.0 - decay);
 }
 
 // The weights are still those from before the update, and the state still names the batch to come.
@@ -328,16 +308,7 @@ void Trainer::report_progress() {
       .fraction = fraction(),
   };
   since_report_ = {};
-  metrics_->add(json({{"event", "train"},
-                      {"update", progress.update},
-                      {"epoch", progress.epoch},
-                      {"loss", progress.loss},
-                      {"nll", progress.negative_log_likelihood},
-                      {"learning_rate", progress.learning_rate},
-                      {"gradient_norm", progress.gradient_norm},
-                      {"target_tokens_per_second", progress.target_tokens_per_second},
-                      {"seconds", progress.seconds}})
-                    .dump());
+  metrics_->add(to_json(progress));
   observer_.on_progress(progress);
 }
 
@@ -360,16 +331,9 @@ void Trainer::validate_and_save() {
     const double value = recipe_.validation.best_by == BestBy::bleu ? *scores.bleu : -scores.loss;
     const bool best = std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < value; });
     state_.candidates.push_back({state_.update, value, on_schedule});
-    json line{{"event", "validation"},
-              {"update", state_.update},
-              {"loss", scores.loss},
-              {"seconds", seconds()},
-              {"best", best}};
-    if (scores.bleu) {
-      line["bleu"] = *scores.bleu;
-    }
-    metrics_->add(line.dump());
-    observer_.on_validation({state_.update, scores, seconds(), best});
+    const ValidationProgress progress{state_.update, scores, seconds(), best};
+    metrics_->add(to_json(progress));
+    observer_.on_validation(progress);
   }
   save();
 }

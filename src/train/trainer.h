@@ -9,43 +9,13 @@
 #include "ops/tape.h"
 #include "train/metrics_log.h"
 #include "train/recipe.h"
+#include "train/run_events.h"
 #include "train/training_state.h"
 #include "train/translation_data.h"
-#include "train/validation.h"
 
 namespace heed {
 
-struct TrainingProgress {
-  int64_t update = 0;
-  double epoch = 0.0;
-  double loss = 0.0;  // label-smoothed, per token, mean since the last report
-  double negative_log_likelihood = 0.0;
-  double learning_rate = 0.0, gradient_norm = 0.0;
-  double target_tokens_per_second = 0.0;
-  double seconds = 0.0;   // of the run so far
-  double fraction = 0.0;  // of the run, as far as its limits tell
-};
-
-struct ValidationProgress {
-  int64_t update = 0;
-  ValidationScores scores;
-  double seconds = 0.0;
-  bool best = false;
-};
-
-// Told what happens; asked whether to go on.
-class TrainingObserver {
- public:
-  virtual ~TrainingObserver() = default;
-  virtual void on_message(const std::string& message) = 0;
-  virtual void on_progress(const TrainingProgress& progress) = 0;
-  virtual void on_validation(const ValidationProgress& progress) = 0;
-  virtual bool wants_to_stop() = 0;
-};
-
 enum class Start : uint8_t { fresh, resume };
-enum class EndReason : uint8_t { epochs, updates, minutes, patience, stopped };
-std::string_view name_of(EndReason reason);
 
 // Holds everything of the run. The same recipe, text and build give the same bits, whatever was interrupted, as long as
 // the limits do not depend on time.
@@ -72,9 +42,10 @@ class Trainer {
   TrainingState newest_state();
   std::filesystem::path spill_folder() const;
   void build_model();
-  void log_start();
   std::optional<EndReason> reason_to_end();
   void update();
+  Totals differentiate(std::span<const PairBatch> batches, int64_t tokens);
+  void follow_weights();
   [[noreturn]] void stop_for_numbers(const std::string& what, std::span<const int64_t> sentences);
   void report_progress();
   bool validation_is_due() const;

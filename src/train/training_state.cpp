@@ -5,7 +5,9 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/excerpt.h"
 #include "base/files.h"
+#include "base/json_depth.h"
 #include "checkpoint/weights.h"
 #include "text/vocabulary.h"
 
@@ -72,7 +74,7 @@ TrainingState from_json(const json& root, const std::string& where) {
   try {
     require<FormatError>(root.at("format") == kFormat, where, "is no training state");
     require<FormatError>(root.at("version") == kVersion, where, "version {}, but this program reads {}",
-                         root.at("version").dump(), kVersion);
+                         shown(root.at("version").dump()), kVersion);
     require<FormatError>(root.at(kChecksum) == checksum_without(root), where,
                          "its checksum is another: it was damaged or edited");
     TrainingState state;
@@ -162,7 +164,9 @@ void Checkpoints::verify_weights(std::span<const int64_t> updates) const {
 
 TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) const {
   const fs::path state_path = at(update) / kStateFile;
-  const json root = json::parse(read_file(state_path), nullptr, false);
+  const std::string text = read_file(state_path);
+  require_shallow_json(text, state_path.string());
+  const json root = json::parse(text, nullptr, false);
   require<FormatError>(root.is_object(), state_path.string(), "is not JSON");
   TrainingState state = from_json(root, state_path.string());
   require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs into another folder",

@@ -139,6 +139,8 @@ TEST(ReportMetrics, ALastLineCutOffIsLeftOutAndSaid) {
 TEST(ReportMetrics, OtherwiseMalformedLinesAreNamed) {
   EXPECT_THAT(message_of(std::string(kStart) + "{\"event\":\n"), StartsWith("metrics.jsonl:2: is not a JSON object"));
   EXPECT_THAT(message_of("[1]\n"), HasSubstr("metrics.jsonl:1: is not a JSON object"));
+  EXPECT_THAT(message_of("{\"event\":" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}\n"),
+              HasSubstr("metrics.jsonl:1: byte 72: nested deeper than 64 levels"));
   EXPECT_THAT(message_of("\n{\"update\":1}\n"), StartsWith("metrics.jsonl:2: has no \"event\""));
   EXPECT_THAT(message_of("{\"event\":7}\n"), HasSubstr("\"event\" is 7, expected a text"));
   EXPECT_THAT(message_of("{\"event\":\"train\"}\n"), HasSubstr("has no \"update\""));

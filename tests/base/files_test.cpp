@@ -71,6 +71,21 @@ TEST_F(Files, ThatCannotBeWrittenSayWhy) {
   EXPECT_EQ(entries(), 0U);
 }
 
+TEST_F(Files, ThatAKillLeftUnfinishedAreRemovedAndNothingElse) {
+  const std::filesystem::path unfinished = folder_ / "model.77.0.partial";
+  const std::vector<std::filesystem::path> others{folder_ / "notes.partial", folder_ / "model.77.0.partial.txt"};
+  write_file(unfinished, "half");
+  for (const std::filesystem::path& other : others) {
+    write_file(other, "whole");
+  }
+  remove_unfinished_files(folder_);
+  EXPECT_FALSE(std::filesystem::exists(unfinished));
+  for (const std::filesystem::path& other : others) {
+    EXPECT_TRUE(std::filesystem::exists(other)) << other;
+  }
+  remove_unfinished_files(folder_ / "nowhere");
+}
+
 TEST_F(Files, KeepTheirPermissions) {
   write_file(folder_ / "a", "old");
   std::filesystem::permissions(folder_ / "a", std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);

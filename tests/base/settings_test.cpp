@@ -91,21 +91,33 @@ TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
   };
   EXPECT_EQ(read("[sample]\ncuont = 1"), "r.toml:2: unknown key 'cuont', did you mean 'count'?");
   EXPECT_EQ(read("\n[sampel]\n"), "r.toml:2: unknown key 'sampel', did you mean 'sample'?");
+  EXPECT_EQ(read("[zzz]\n"), "r.toml:1: unknown key 'zzz', expected one of sample");
   EXPECT_EQ(read("sample = 3"), "r.toml:1: sample must be a table, [sample]");
-  EXPECT_EQ(read("[sample]\ncount = 1.5"), "r.toml:2: count must be an integer");
-  EXPECT_EQ(read("[sample]\nfiles = ['a', 1]"), "r.toml:2: files must be a list of strings");
+  EXPECT_EQ(read("[sample]\ncount = 1.5"), "r.toml:2: count must be a whole number");
+  EXPECT_EQ(read("[sample]\nfiles = ['a', 1]"), "r.toml:2: files must be a list of texts");
   EXPECT_EQ(read("[sample]\ncolour = 'blue'"), "r.toml:2: colour: 'blue' is not one of red, green");
   EXPECT_THAT(read("[sample\n"), HasSubstr("r.toml:1: "));
+  std::string dotted = "a";
+  for (int i = 0; i < 200'000; ++i) {
+    dotted += ".a";
+  }
+  EXPECT_EQ(read("\n" + dotted + " = 1"), "r.toml:2: more than 1000 dots in one name or value");
+  EXPECT_THAT(read("[" + dotted + "]"), HasSubstr("more than 1000 dots"));
+  EXPECT_THAT(read("[sample]\nname = {" + dotted + " = 1}"), HasSubstr("more than 1000 dots"));
   const auto assign = [&](std::string_view text) {
     return message_of([&] { override_setting(text, sample.tables()); });
   };
   EXPECT_EQ(assign("sample.cuont=1"), "--set sample.cuont=1: unknown key 'cuont', did you mean 'count'?");
   EXPECT_EQ(assign("count=1"), "--set count=1: expected table.key=value");
-  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be an integer");
-  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be an integer");
+  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be a whole number");
+  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be a whole number");
+  EXPECT_EQ(assign("sample.files=['a', 1]"),
+            "--set sample.files=['a', 1]: files is '['a', 1]', which is no list: [\"a\", \"b\"], or a,b");
+  EXPECT_EQ(assign("sample.files=['a'"),
+            "--set sample.files=['a': files is '['a'', which is no list: [\"a\", \"b\"], or a,b");
   EXPECT_EQ(assign("sample.loud=1"), "--set sample.loud=1: loud must be true or false");
   EXPECT_EQ(assign("sample.count=1\nrate = 2"),
-            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be an integer");
+            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be a whole number");
 }
 
 }  // namespace

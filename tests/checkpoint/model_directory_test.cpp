@@ -115,6 +115,13 @@ TEST_F(ModelDirectory, WhatIsMissingIsNamed) {
   std::filesystem::remove(folder_.path);
 }
 
+// Whoever prints such a value, or takes it apart, calls himself for every level of it.
+TEST_F(ModelDirectory, AConfigOfAMillionLevelsIsRefused) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  write_file(folder_.config(), "{\"format\": \"heed-model\", \"version\": " + deep + "}");
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("config.json"), HasSubstr("nested deeper than 64 levels")));
+}
+
 TEST_F(ModelDirectory, AnEditedConfigIsRefusedWithItsKey) {
   const auto set = [](const char* key, json value) { return [key, value](json& root) { root["model"][key] = value; }; };
   EXPECT_THAT(refusal_after(set("heads", "2")),

@@ -286,8 +286,6 @@ TEST_F(SafeTensorsFile, WhoseTensorsDoNotFitItsBytesIsRefused) {
 TEST_F(SafeTensorsFile, ShowsLongNamesShort) {
   const std::string message = refusal_of("{\"" + std::string(1 << 20, 'x') + "\x1f\":1}", 0);
   EXPECT_LT(message.size(), 200U);
-  EXPECT_EQ(shown(std::string(79, 'x') + "\xc3\xbc"), std::string(79, 'x') + "...");
-  EXPECT_EQ(shown("a\x1b[2J"), "a?[2J");
 }
 
 TEST_F(SafeTensorsFile, ThatCouldNotBeReadIsNotWritten) {

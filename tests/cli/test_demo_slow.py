@@ -1,6 +1,7 @@
 """heed demo: a short one from end to end, what it refuses, and how it is interrupted."""
 
 import re
+import resource
 import signal
 import unittest
 
@@ -51,6 +52,16 @@ class Demo(heed_cli.CliTest):
         self.assert_refused("demo", "--out", self.file("taken", "x"), mentions=("taken",))
         self.assert_refused("demo", "--out", self.out, "--updates", 0, mentions=("0 updates", "1 or more"))
         self.assert_refused("demo", "--out", self.out, "--updates", "few", mentions=("--updates",))
+        self.assertFalse(self.out.exists())
+
+    def test_a_full_disk_leaves_nothing(self):
+        def little_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+        result = heed("demo", "--out", self.out, preexec_fn=little_room)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1), result)
+        self.assertIn("cannot write", result.stderr)
         self.assertFalse(self.out.exists())
 
     def test_an_interrupted_training_ends_it_and_can_go_on(self):

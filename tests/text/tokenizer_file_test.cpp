@@ -99,8 +99,8 @@ TEST(TokenizerFile, OfAnotherKindIsNamedAsSuch) {
   expect_refused("[model]\nmodel = 512\n", {"SentencePiece model"});
   expect_refused(std::string("\x7f\x45\x4c\x46\x02\x01\x01\0\0", 9), {"SentencePiece model"});
   expect_refused(std::string(1000, '\0'), {"SentencePiece model"});
-  expect_refused(std::string(100'000, '{'), {"is not JSON"});
-  expect_refused("{\"a\":" + std::string(100'000, '['), {"is not JSON"});
+  expect_refused(std::string(100'000, '{'), {"nested deeper than 64 levels"});
+  expect_refused("{\"version\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}", {"nested deeper"});
   expect_error<IoError>([] { load_tokenizer("/nowhere/x.tok"); }, {"/nowhere/x.tok", "No such file"});
 }
 

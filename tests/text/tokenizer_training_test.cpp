@@ -128,7 +128,7 @@ TEST_P(EachTraining, RefusesWhatIsImpossible) {
   }
   if (GetParam() == Kind::bpe || GetParam() == Kind::unigram) {
     refuse([](auto& t) { t.user_symbols = {"a b"}; }, {"user symbol", "space"});
-    refuse([](auto& t) { t.vocabulary = 200; }, {"training of", "200"});
+    refuse([](auto& t) { t.vocabulary = 200; }, {"training of", "200 tokens are too few", "Raise the vocabulary"});
   }
 }
 

@@ -1,0 +1,18 @@
+#include "base/files.h"
+#include "checkpoint/model_directory.h"
+#include "fuzz/fuzz.h"
+
+using namespace heed;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static const fuzz::ScratchFolder scratch;
+  const ModelFolder folder{scratch.path()};
+  write_file(folder.config(), fuzz::text_of(bytes, size));
+  fuzz::allow_refusal([&folder] {
+    const ModelDescription description = load_description(folder);
+    description.config.validate();
+    save_description(folder, description);
+    ensure(mark_of(load_description(folder).config) == mark_of(description.config), "fuzz", "is written as another");
+  });
+  return 0;
+}

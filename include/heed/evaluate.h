@@ -48,4 +48,12 @@ struct TranslationScores {
 // line) or do not have as many lines as there are hypotheses.
 TranslationScores score_translations(std::vector<std::string> hypotheses, const TranslationScoreOptions& options);
 
+// Likewise, of what has been read already; the options' files are left aside.
+struct TranslationTexts {
+  std::vector<std::string> hypotheses;
+  std::vector<std::vector<std::string>> references;  // all sentences of each
+  std::vector<std::string> baseline;                 // none when empty
+};
+TranslationScores score_translations(const TranslationTexts& texts, const TranslationScoreOptions& options);
+
 }  // namespace heed

@@ -35,19 +35,14 @@ std::string reference_count(const std::vector<std::vector<std::string>>& referen
   return std::to_string(first);
 }
 
-struct Systems {
-  std::vector<std::string> hypotheses, baseline;
-  std::vector<std::vector<std::string>> references;
-};
-
 // Scores with one metric: `statistics_of` some lines, `score` of their sum.
 template <class StatisticsOf, class Score>
-auto score_with(std::string_view metric, const Systems& systems, const TranslationScoreOptions& options,
+auto score_with(std::string_view metric, const TranslationTexts& texts, const TranslationScoreOptions& options,
                 std::vector<PairedComparison>& comparisons, StatisticsOf statistics_of, Score score) {
-  const auto statistics = statistics_of(systems.hypotheses);
+  const auto statistics = statistics_of(texts.hypotheses);
   using Statistics = typename decltype(statistics)::value_type;
-  if (!options.baseline.empty()) {
-    const std::vector<Statistics> baseline = statistics_of(systems.baseline);
+  if (!texts.baseline.empty()) {
+    const std::vector<Statistics> baseline = statistics_of(texts.baseline);
     const BootstrapSamples samples{statistics.size(), options.samples, options.seed};
     const PairedScores paired = paired_bootstrap<Statistics>(statistics, baseline, samples, score);
     const Interval of_system = interval_of(paired.samples_a), of_baseline = interval_of(paired.samples_b);
@@ -66,30 +61,32 @@ std::string signature(const std::string& head, std::string_view metric) {
 }  // namespace
 
 TranslationScores score_translations(std::vector<std::string> hypotheses, const TranslationScoreOptions& options) {
-  require<ConfigError>(!options.references.empty(), "bleu", "no references");
+  const size_t sentences = hypotheses.size();
+  TranslationTexts texts{.hypotheses = std::move(hypotheses), .references = {}, .baseline = {}};
+  for (const std::string& path : options.references) {
+    texts.references.push_back(read_as_many(path, sentences));
+  }
+  if (!options.baseline.empty()) {
+    texts.baseline = read_as_many(options.baseline, sentences);
+  }
+  return score_translations(texts, options);
+}
+
+TranslationScores score_translations(const TranslationTexts& texts, const TranslationScoreOptions& options) {
+  require<ConfigError>(!texts.references.empty(), "bleu", "no references");
   require<ConfigError>(options.samples >= 1 && options.samples <= kMostSamples, "bleu", "{} samples, expected 1 to {}",
                        options.samples, kMostSamples);
-  Systems systems;
-  systems.hypotheses = std::move(hypotheses);
-  const size_t sentences = systems.hypotheses.size();
-  for (const std::string& path : options.references) {
-    systems.references.push_back(read_as_many(path, sentences));
-  }
-  const bool paired = !options.baseline.empty();
-  if (paired) {
-    systems.baseline = read_as_many(options.baseline, sentences);
-  }
-  require<FormatError>(sentences > 0, kHypotheses, "no lines");
+  require<FormatError>(!texts.hypotheses.empty(), kHypotheses, "no lines");
 
   const Case letters = options.letters == Letters::lower_case ? Case::lower : Case::mixed;
   TranslationScores scores;
-  scores.sentences = static_cast<int64_t>(sentences);
-  const auto bleu_of = [&](Lines lines) { return bleu_statistics(lines, systems.references, letters); };
-  const BleuScore of_bleu = bleu(score_with("BLEU", systems, options, scores.comparisons, bleu_of,
+  scores.sentences = static_cast<int64_t>(texts.hypotheses.size());
+  const auto bleu_of = [&](Lines lines) { return bleu_statistics(lines, texts.references, letters); };
+  const BleuScore of_bleu = bleu(score_with("BLEU", texts, options, scores.comparisons, bleu_of,
                                             [](const BleuStatistics& s) { return bleu(s).score; }));
   const auto score_chrf = [&](std::string_view name, WordOrder words) {
-    const auto statistics_of = [&](Lines lines) { return chrf_statistics(lines, systems.references, words, letters); };
-    return chrf(score_with(name, systems, options, scores.comparisons, statistics_of,
+    const auto statistics_of = [&](Lines lines) { return chrf_statistics(lines, texts.references, words, letters); };
+    return chrf(score_with(name, texts, options, scores.comparisons, statistics_of,
                            [](const ChrfStatistics& s) { return chrf(s); }));
   };
   scores.precisions = of_bleu.precisions;
@@ -97,9 +94,10 @@ TranslationScores score_translations(std::vector<std::string> hypotheses, const 
   scores.hypothesis_length = of_bleu.hypothesis_length;
   scores.reference_length = of_bleu.reference_length;
 
-  const std::string head = fmt::format("nrefs:{}{}|case:{}", reference_count(systems.references),
-                                       paired ? fmt::format("|bs:{}|seed:{}", options.samples, options.seed) : "",
-                                       letters == Case::lower ? "lc" : "mixed");
+  const std::string head =
+      fmt::format("nrefs:{}{}|case:{}", reference_count(texts.references),
+                  texts.baseline.empty() ? "" : fmt::format("|bs:{}|seed:{}", options.samples, options.seed),
+                  letters == Case::lower ? "lc" : "mixed");
   scores.bleu = {of_bleu.score, signature(head, "eff:no|tok:13a|smooth:exp")};
   scores.chrf2 = {score_chrf("chrF2", WordOrder::none), signature(head, "eff:yes|nc:6|nw:0|space:no")};
   scores.chrf2pp = {score_chrf("chrF2++", WordOrder::two), signature(head, "eff:yes|nc:6|nw:2|space:no")};

@@ -37,16 +37,19 @@ std::vector<std::string> translate_all(const Translator& translator, const std::
 
 EvaluationReport evaluate(const Translator& translator, const EvaluationOptions& options) {
   EvaluationReport report{.scores = {}, .precision = translator.precision(), .threads = translator.threads()};
-  std::vector<std::string> sources;
+  std::vector<std::string> sources, references;
   for_each_pair(options.source, options.reference,
-                [&](const std::string& source, const std::string&, int64_t) { sources.push_back(source); });
+                [&](const std::string& source, const std::string& reference, int64_t) {
+                  sources.push_back(source);
+                  references.push_back(reference);
+                });
   require<FormatError>(!sources.empty(), options.source, "no lines, so there is nothing to evaluate");
   std::vector<std::string> translations = translate_all(translator, sources, options, report);
   if (!options.output.empty()) {
     write_file(options.output, fmt::format("{}\n", fmt::join(translations, "\n")));
   }
-  report.scores = score_translations(std::move(translations),
-                                     {.references = {options.reference}, .letters = options.letters, .baseline = {}});
+  report.scores = score_translations({std::move(translations), {std::move(references)}, {}},
+                                     {.references = {}, .letters = options.letters, .baseline = {}});
   return report;
 }
 

@@ -16,6 +16,7 @@ void for_each_line(const std::string& path,
 void for_each_pair(
     const std::string& source, const std::string& target,
     const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use) {
+  require<ConfigError>(source != "-" || target != "-", "standard input", "is named for both sides, but read once");
   LineReader sources(source), targets(target);
   const auto count_rest = [](LineReader& reader) {
     std::string line;

@@ -12,6 +12,7 @@ class Forward : public TrainingObserver {
   explicit Forward(TrainListener& listener) : listener_(listener) {}
 
   void on_message(const std::string& message) override { listener_.on_message(message); }
+  void on_start() override { listener_.on_start(); }
   void on_progress(const TrainingProgress& p) override {
     listener_.on_status({.update = p.update,
                          .epoch = p.epoch,
@@ -42,7 +43,6 @@ TrainResult train(const TrainOptions& options, TrainListener& listener) {
                   options.start == TrainStart::resume ? Start::resume : Start::fresh, observer);
   listener.on_message(fmt::format("{} parameters, {}, {} threads", trainer.parameters(),
                                   name_of(storage_of(recipe.training.precision)), backend->threads()));
-  listener.on_start();
   const EndReason reason = trainer.run();
   return {std::string(name_of(reason)), trainer.parameters()};
 }

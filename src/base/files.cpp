@@ -17,6 +17,7 @@ namespace heed {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 20;
+constexpr int kMostLinks = 40;  // that lead from one to the next, as the system itself has it
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view action) {
   fail<IoError>(path.string(), "cannot {}: {}", action, std::strerror(errno));
@@ -90,8 +91,12 @@ std::string read_file(const std::filesystem::path& path) {
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
   std::error_code none;
-  if (std::filesystem::is_symlink(target_, none) && std::filesystem::exists(target_, none)) {
-    target_ = std::filesystem::canonical(target_);
+  for (int links = 0; std::filesystem::is_symlink(target_, none); ++links) {
+    if (links == kMostLinks) {
+      errno = ELOOP;
+      fail_with_reason("create");
+    }
+    target_ = target_.parent_path() / std::filesystem::read_symlink(target_);
   }
   struct stat before {};
   const bool was_there = ::stat(target_.c_str(), &before) == 0;

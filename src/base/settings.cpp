@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <optional>
 
@@ -80,6 +81,9 @@ std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
 void set_value(const Setting& setting, const toml::node& node, const std::string& where) {
   const std::optional<SettingValue> value = value_of(node, setting.type);
   require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, in_words(setting.type));
+  const double* const number = std::get_if<double>(&*value);
+  require<ConfigError>(number == nullptr || std::isfinite(*number), where, "{} is {}, expected a finite number",
+                       setting.name, number == nullptr ? 0.0 : *number);
   setting.set(where, *value);
 }
 
@@ -208,6 +212,7 @@ void override_setting(std::string_view assignment, std::span<const SettingTable>
   const size_t dot = assignment.substr(0, equals).find('.');
   require<ConfigError>(equals != std::string_view::npos && dot != std::string_view::npos, where,
                        "expected table.key=value");
+  require<ConfigError>(parse_value(quoted(std::string(assignment))).has_value(), where, "is not UTF-8");
   const SettingTable& table = named(tables, assignment.substr(0, dot), where, "table");
   const std::span<const Setting> settings(table.settings);
   set_from_text(named(settings, assignment.substr(dot + 1, equals - dot - 1), where, "key"),

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/commands.h"
@@ -66,6 +68,9 @@ void add_bleu(CLI::App& app) {
       "  heed bleu --reference test.en < translated.en");
   command->callback([options, json, lowercase] {
     options->letters = *lowercase ? Letters::lower_case : Letters::as_they_are;
+    if (options->baseline == "-" || std::ranges::count(options->references, "-") > 0) {
+      throw std::invalid_argument("bleu: standard input holds the translations: name files for the others");
+    }
     std::vector<std::string> hypotheses;
     for_each_line("-", [&](const std::string& line, const std::string&) { hypotheses.push_back(line); });
     const TranslationScores scores = score_translations(std::move(hypotheses), *options);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -71,17 +72,33 @@ int report_extra(const CLI::App& app, const CLI::ExtrasError& error) {
   return option == words.end() ? report(error) : report_unknown_option(innermost, *option);
 }
 
-// An empty number would read as zero.
-void refuse_empty_numbers(CLI::App& app) {
-  const CLI::Validator not_empty([](const std::string& text) { return text.empty() ? "expected a number" : ""; }, "");
+// The parser reads an empty number as zero, 010 as eight, and too large a one as the largest.
+std::string why_no_whole_number(const std::string& text, bool may_be_negative) {
+  const bool negative = may_be_negative && text.starts_with('-');
+  const std::string_view digits = std::string_view(text).substr(negative ? 1 : 0);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return fmt::format("'{}' is no {}", text, may_be_negative ? "whole number" : "whole number of 0 or more");
+  }
+  if (digits.size() > 1 && digits.starts_with('0')) {
+    return fmt::format("'{}' begins with a zero", text);
+  }
+  return digits.size() > 18 ? fmt::format("'{}' is too large", text) : "";
+}
+
+void check_numbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
     const std::string type = option->get_type_name();
-    if (type == "INT" || type == "UINT" || type == "FLOAT") {
-      option->check(not_empty);
+    if (type == "INT" || type == "UINT") {
+      const bool may_be_negative = type == "INT";
+      option->check(CLI::Validator(
+          [may_be_negative](const std::string& text) { return why_no_whole_number(text, may_be_negative); }, ""));
+    } else if (type == "FLOAT") {
+      option->check(
+          CLI::Validator([](const std::string& text) { return text.empty() ? "expected a number" : ""; }, ""));
     }
   }
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    refuse_empty_numbers(*command);
+    check_numbers(*command);
   }
 }
 
@@ -112,7 +129,7 @@ int main(int argc, char** argv) {
   heed::cli::add_tokenizer(app);
   heed::cli::add_train(app);
   heed::cli::add_translate(app);
-  refuse_empty_numbers(app);
+  check_numbers(app);
   try {
     parse_and_run(app, argc, argv);
     heed::cli::flush_output();
@@ -122,6 +139,8 @@ int main(int argc, char** argv) {
     return report_extra(app, error);
   } catch (const CLI::ParseError& error) {
     return report(error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(std::runtime_error(fmt::format("{}: {}", error.path1().string(), error.code().message())));
   } catch (const std::exception& error) {
     return report(error);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -122,7 +123,8 @@ void add_encode(CLI::App& app) {
   command->add_option("--model", options->model, "the tokenizer")->required();
   command->add_flag("--ids", options->ids, "numbers instead of pieces");
   command->add_option("--max-length", options->longest, "tokens a line at most, bos and eos among them")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator([](const std::string& text) { return text.starts_with('-') ? "expected 0 or more" : ""; },
+                             ""));
   command->add_option("--too-long", options->too_long, "what then: drop (leaves the line empty), truncate or refuse")
       ->capture_default_str();
   command->add_flag("--bos", options->bos, "begin each line with bos");
@@ -151,7 +153,11 @@ void decode(const CodingOptions& options) {
       }
       begin = end + 1;
     }
-    write_output(tokenizer.decode(tokens, where) + "\n");
+    // Characters and bytes know the line break too; a line stays a line.
+    std::string text = tokenizer.decode(tokens, where);
+    std::ranges::replace_if(
+        text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    write_output(text + "\n");
   });
 }
 

@@ -30,8 +30,10 @@ void BatchRules::validate() const {
                        total_tokens, sentences);
   require<ConfigError>(target_tokens > 0 || total_tokens > 0 || sentences > 0, "batches",
                        "no limit on tokens or sentences");
-  require<ConfigError>(pool > 0 && pool <= kLargestPool && sentences <= kLargestPool, "batches",
-                       "pools of {} sentences, batches of {}, expected at most {}", pool, sentences, kLargestPool);
+  require<ConfigError>(pool > 0 && pool <= kLargestPool, "batches", "pools of {} sentences, expected 1 to {}", pool,
+                       kLargestPool);
+  require<ConfigError>(sentences <= kLargestPool, "batches", "of {} sentences, expected at most {}", sentences,
+                       kLargestPool);
 }
 
 BatchStream::BatchStream(int64_t sentences, SentenceLengths lengths, const BatchRules& rules, uint64_t seed,

@@ -21,7 +21,8 @@ LineReader::LineReader(const std::filesystem::path& path, LineRules rules)
 
 std::string LineReader::where() const { return fmt::format("{}:{}", name(), line_number_); }
 
-// Collects up to the next \n. Of a line that is too long, only as much is kept as shows that it is.
+// Collects up to the next \n. Of a line that is too long, only as much is kept as shows that it is; one to be
+// refused is not read further.
 LineReader::End LineReader::gather(std::string& line) {
   const size_t most = rules_.longest + kByteOrderMark.size() + 1;  // 1 for a \r
   line.clear();
@@ -38,7 +39,8 @@ LineReader::End LineReader::gather(std::string& line) {
     const size_t size = newline == nullptr ? end_ - begin_ : static_cast<size_t>(newline - from);
     line.append(from, std::min(size, most + 1 - line.size()));
     begin_ += size + (newline == nullptr ? 0 : 1);
-    if (newline != nullptr) {
+    const bool refused = line.size() > most && rules_.long_lines == LongLines::refuse;
+    if (newline != nullptr || refused) {
       return End::newline;
     }
   }
@@ -62,16 +64,8 @@ bool LineReader::next(std::string& line) {
                          rules_.longest);
     line.clear();
   }
-  check(line);
+  require_text(line, where());
   return true;
-}
-
-void LineReader::check(const std::string& line) const {
-  const auto invalid = find_invalid_utf8(line);
-  require<FormatError>(!invalid, where(), "byte {} of the line is not UTF-8", invalid.value_or(0) + 1);
-  const size_t nul = line.find('\0');
-  require<FormatError>(nul == std::string::npos, where(), "byte {} of the line is NUL; is the file UTF-16, or no text?",
-                       nul + 1);
 }
 
 LinesOfFiles::LinesOfFiles(std::vector<std::filesystem::path> files, LineRules rules)

@@ -38,7 +38,6 @@ class LineReader {
  private:
   enum class End : uint8_t { newline, file };
   End gather(std::string& line);
-  void check(const std::string& line) const;
 
   ByteStream bytes_;
   LineRules rules_;

@@ -37,9 +37,7 @@ struct Room {
 
 std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, const Room& room,
                                     const LineNames& where, size_t i) {
-  if (const std::optional<size_t> invalid = find_invalid_utf8(line)) {
-    fail<FormatError>(where(i), "byte {} of the line is not UTF-8", *invalid + 1);
-  }
+  require_text(line, where(i));
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
   if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.longest) {
     require<FormatError>(room.overlong == Overlong::cut, where(i),

@@ -113,8 +113,6 @@ std::string train_sentencepiece(const TokenizerTraining& training, const LineSou
                          "user symbol", "'{}' holds a space or tab, which {} keeps for itself", symbol,
                          name_of(training.kind));
   }
-  require<ConfigError>(training.sample_lines >= 1, "tokenizer", "sample_lines is {}, expected at least 1",
-                       training.sample_lines);
   Lines source(sample(lines, static_cast<size_t>(training.sample_lines)));
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options_of(training), &source, &model);

@@ -15,6 +15,7 @@
 namespace heed {
 namespace {
 
+constexpr double kLeastCoverage = 0.98;  // that SentencePiece takes
 constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
 constexpr size_t kSpecials = 5;
 constexpr size_t kBytes = 256;
@@ -37,7 +38,12 @@ void check(const TokenizerTraining& training) {
   require<ConfigError>(training.minimum_count == 0 || (!is_sentencepiece(training.kind) && training.kind != Kind::byte),
                        "minimum count", "a {} tokenizer has none", kind);
   require<ConfigError>(training.coverage >= 0.0 && training.coverage <= 1.0, "coverage",
-                       "{}, expected more than 0 and at most 1", training.coverage);
+                       "{}, expected 0 (as the kind has it) to 1", training.coverage);
+  require<ConfigError>(
+      training.coverage == 0.0 || training.coverage >= kLeastCoverage || !is_sentencepiece(training.kind), "coverage",
+      "{} for {}, expected {} to 1", training.coverage, kind, kLeastCoverage);
+  require<ConfigError>(training.sample_lines >= 1, "tokenizer", "sample_lines is {}, expected at least 1",
+                       training.sample_lines);
   require<ConfigError>(training.coverage == 0.0 || (training.kind != Kind::word && training.kind != Kind::byte),
                        "coverage", "a {} tokenizer has none", kind);
   check_symbols(training.special, training.user_symbols, training.normalization);
@@ -161,9 +167,11 @@ std::unique_ptr<Tokenizer> train_vocabulary(const TokenizerTraining& training, c
     const auto size = static_cast<int64_t>(kSpecials + training.user_symbols.size() + kBytes);
     require<ConfigError>(training.vocabulary == 0 || training.vocabulary == size, "vocabulary",
                          "{} for byte, which has {}", training.vocabulary, size);
+    for (std::string line; lines(line);) {  // there is nothing to learn, but it must be text
+    }
   }
   require<ConfigError>(training.kind == Kind::byte || !vocabulary.pieces.empty(), "training",
-                       "there is no text to learn a vocabulary from");
+                       "there is no text to learn a vocabulary from, or nothing in it is frequent enough");
   return make_vocabulary_tokenizer(std::move(vocabulary));
 }
 

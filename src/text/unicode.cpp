@@ -28,6 +28,14 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) {
   return std::nullopt;
 }
 
+void require_text(std::string_view line, std::string_view where) {
+  const std::optional<size_t> invalid = find_invalid_utf8(line);
+  require<FormatError>(!invalid, where, "byte {} of the line is not UTF-8", invalid.value_or(0) + 1);
+  const size_t nul = line.find('\0');
+  require<FormatError>(nul == std::string_view::npos, where,
+                       "byte {} of the line is NUL; is the file UTF-16, or no text?", nul + 1);
+}
+
 std::u32string to_code_points(std::string_view text) {
   std::u32string code_points;
   code_points.reserve(text.size());

@@ -11,6 +11,10 @@ namespace heed {
 // not), or none.
 std::optional<size_t> find_invalid_utf8(std::string_view text);
 
+// FormatError names `where`, a line's, and the byte: of text that is not UTF-8, or has NUL, which only files of another
+// encoding have.
+void require_text(std::string_view line, std::string_view where);
+
 // The code points of well-formed UTF-8, and back. FormatError on anything else.
 std::u32string to_code_points(std::string_view text);
 std::string to_utf8(std::u32string_view code_points);

@@ -126,10 +126,19 @@ void check_data(const DataRecipe& data) {
   check(data.validation_source.size() == data.validation_target.size(),
         "data.validation_source names {} files, validation_target {}", data.validation_source.size(),
         data.validation_target.size());
+  int64_t standard_inputs = 0;
+  for (const auto* files : {&data.train_source, &data.train_target, &data.validation_source, &data.validation_target}) {
+    standard_inputs += std::ranges::count(*files, "-");
+  }
+  check(standard_inputs <= 1, "data names the standard input (-) {} times, but it is read once", standard_inputs);
   check_at_least("data.shortest", data.shortest, 1);
   check_at_least("data.longest", data.longest, data.shortest);
   check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMostMegabytes,
         "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMostMegabytes);
+  check_at_least("data.batch_target_tokens", data.batches.target_tokens, 0);
+  check_at_least("data.batch_total_tokens", data.batches.total_tokens, 0);
+  check_at_least("data.batch_sentences", data.batches.sentences, 0);
+  check_at_least("data.pool", data.batches.pool, 1);
   check(data.batches.target_tokens > 0 || data.batches.total_tokens > 0 || data.batches.sentences > 0,
         "a batch needs a size: data.batch_target_tokens, batch_total_tokens or batch_sentences");
   data.batches.validate();

@@ -55,6 +55,7 @@ class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
   virtual void on_message(const std::string& message) = 0;
+  virtual void on_start() = 0;  // from here on there is something to keep: nothing has been written yet
   virtual void on_progress(const TrainingProgress& progress) = 0;
   virtual void on_validation(const ValidationProgress& progress) = 0;
   virtual bool wants_to_stop() = 0;

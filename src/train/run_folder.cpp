@@ -52,9 +52,13 @@ NewEntries::~NewEntries() {
 }
 
 void require_no_run(const ModelFolder& folder) {
-  for (const std::filesystem::path& taken : {folder.recipe(), folder.weights(), folder.checkpoints()}) {
-    require<ConfigError>(!std::filesystem::exists(taken), folder.path.string(),
-                         "holds a run already ({}): resume it, or choose another folder", taken.filename().string());
+  std::set<std::filesystem::path> taken{folder.recipe(), folder.weights()};
+  taken.merge(entries_of(folder.checkpoints()));
+  for (const std::filesystem::path& path : taken) {
+    // A run that was killed while it began may have left its first state, which nothing can be resumed from.
+    const bool first_state = path.filename().string().starts_with("update-00000000");
+    require<ConfigError>(first_state || !std::filesystem::exists(path), folder.path.string(),
+                         "holds a run already ({}): resume it, or choose another folder", path.filename().string());
   }
 }
 

@@ -33,7 +33,7 @@ class NewEntries {
 // Notes their names in the description.
 void save_tokenizers(const ModelFolder& folder, const TokenizerPair& tokenizers, ModelDescription& description);
 
-// ConfigError when the folder holds a run.
+// ConfigError when the folder holds a run, or checkpoints of one.
 void require_no_run(const ModelFolder& folder);
 
 // ConfigError, with the key, when more changed than a resumed run may change: when it ends, what is said about it, and

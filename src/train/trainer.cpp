@@ -72,9 +72,11 @@ void Trainer::begin() {
   if (keeps_average()) {
     backend_.copy(store_.masters(), moving_average_.view());
   }
+  observer_.on_start();
   const bool made = make_folder(folder_.path);
   lock_.emplace(folder_.path, kBusy);
   require_no_run(folder_);
+  remove_unfinished_files(folder_.path);
   NewEntries entries(folder_.path, made);
   ModelDescription description{recipe_.model};
   save_tokenizers(folder_, tokenizers_, description);
@@ -110,6 +112,7 @@ void Trainer::resume() {
   saved_at_ = state_.update;
   validated_at_ = state_.candidates.empty() ? -1 : state_.candidates.back().update;
   epochs_at_validation_ = state_.sentences / corpus_->size();
+  observer_.on_start();
   write_file(folder_.recipe(), show_recipe(recipe_));
   observer_.on_message(fmt::format("resuming after update {}", state_.update));
 }
@@ -148,8 +151,6 @@ void Trainer::build_model() {
   corpus_.emplace(read_training_corpus(recipe_, tokenizers_, backend_.threads(), spill_folder()));
   observer_.on_message("training text: " + corpus_->report().text());
   validation_ = read_validation_text(recipe_);
-  require<ConfigError>(recipe_.data.validation_source.empty() || !validation_.source.empty(), "data.validation_source",
-                       "holds no lines");
   const SentenceMarks marks = marks_of(tokenizers_);
   batches_.emplace(corpus_->size(), pair_lengths(*corpus_, marks), recipe_.data.batches,
                    static_cast<uint64_t>(recipe_.training.seed), corpus_->fingerprint());

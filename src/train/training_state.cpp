@@ -90,8 +90,8 @@ TrainingState from_json(const json& root, const std::string& where) {
           {candidate.at(0).get<int64_t>(), candidate.at(1).get<double>(), candidate.at(2).get<bool>()});
     }
     return state;
-  } catch (const json::exception& error) {
-    fail<FormatError>(where, "is no training state: {}", error.what());
+  } catch (const json::exception&) {
+    fail<FormatError>(where, "is no training state: something is missing or of another kind");
   }
 }
 

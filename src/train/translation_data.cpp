@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "text/normalization.h"
 #include "text/tokenizer_training.h"
+#include "text/unicode.h"
 
 namespace heed {
 namespace {
@@ -84,6 +85,11 @@ ValidationText read_validation_text(const Recipe& recipe) {
                        "{} lines in {}, but {} in {}", text.source.size(),
                        fmt::join(recipe.data.validation_source, ", "), text.target.size(),
                        fmt::join(recipe.data.validation_target, ", "));
+  bool has_pair = recipe.data.validation_source.empty();
+  for (size_t i = 0; i < text.source.size() && !has_pair; ++i) {
+    has_pair = !is_blank(text.source[i]) && !is_blank(text.target[i]);
+  }
+  require<FormatError>(has_pair, "data.validation_source", "holds no lines with text on both sides");
   return text;
 }
 

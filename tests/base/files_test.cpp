@@ -100,6 +100,12 @@ TEST_F(Files, BehindALinkAreWritten) {
   write_file(folder_ / "link", "new");
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
   EXPECT_EQ(read_file(folder_ / "a"), "new");
+  std::filesystem::create_symlink("b", folder_ / "dangling");
+  write_file(folder_ / "dangling", "made");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "dangling"));
+  EXPECT_EQ(read_file(folder_ / "b"), "made");
+  std::filesystem::create_symlink("circle", folder_ / "circle");
+  EXPECT_THROW(write_file(folder_ / "circle", "x"), IoError);
 }
 
 TEST_F(Files, ThatAreDevicesOrPipesStayWhatTheyAre) {

@@ -47,6 +47,8 @@ class ModelDirectory : public testing::Test {
     save_weights(folder_.weights(), store, mark_of(description_.config));
   }
 
+  void TearDown() override { std::filesystem::remove_all(folder_.path); }
+
   // Changes config.json and says how it is then refused.
   std::string refusal_after(const std::function<void(json&)>& change) {
     save_description(folder_, description_);

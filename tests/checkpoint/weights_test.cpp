@@ -18,6 +18,11 @@ std::filesystem::path folder() {
   return path;
 }
 
+class Weights : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove_all(folder()); }
+};
+
 struct Model {
   explicit Model(Shape matrix = {3, 5}, const std::string& last = "bias", DType storage = DType::f32) {
     store.add("weight", matrix, Initialization::xavier_uniform());
@@ -51,7 +56,7 @@ std::string refusal(const std::filesystem::path& path, const Model& model) {
   return "nothing was thrown";
 }
 
-TEST(Weights, ComeBackAsTheyWere) {
+TEST_F(Weights, ComeBackAsTheyWere) {
   Model written, read;
   written.store.initialize(*written.backend, 3);
   const auto path = folder() / "model.safetensors";
@@ -63,7 +68,7 @@ TEST(Weights, ComeBackAsTheyWere) {
   }
 }
 
-TEST(Weights, LoadingRefreshesTheCopiesThatProductsRead) {
+TEST_F(Weights, LoadingRefreshesTheCopiesThatProductsRead) {
   const auto path = saved(3);
   Model half({3, 5}, "bias", DType::bf16);
   load_weights(path, *half.backend, half.store);
@@ -74,7 +79,7 @@ TEST(Weights, LoadingRefreshesTheCopiesThatProductsRead) {
   }
 }
 
-TEST(Weights, WhatDiffersIsNamedOnBothSides) {
+TEST_F(Weights, WhatDiffersIsNamedOnBothSides) {
   const auto path = saved();
   EXPECT_THAT(refusal(path, Model({5, 3})),
               AllOf(HasSubstr(path.string()), HasSubstr("weight F32[3, 5]"), HasSubstr("[5, 3]")));
@@ -86,7 +91,7 @@ TEST(Weights, WhatDiffersIsNamedOnBothSides) {
   EXPECT_EQ(refusal(path, smaller), "nothing was thrown");
 }
 
-TEST(Weights, WhatIsRefusedIsNotLoadedInPart) {
+TEST_F(Weights, WhatIsRefusedIsNotLoadedInPart) {
   const auto path = saved(1);
   Model model({3, 5}, "gain");
   model.store.initialize(*model.backend, 9);
@@ -95,7 +100,7 @@ TEST(Weights, WhatIsRefusedIsNotLoadedInPart) {
   EXPECT_EQ(model.values("weight"), before);
 }
 
-TEST(Weights, AnyChangedByteIsNoticed) {
+TEST_F(Weights, AnyChangedByteIsNoticed) {
   const auto path = saved();
   const std::string whole = read_file(path);
   const size_t data = whole.size() - 18 * sizeof(float);
@@ -113,7 +118,7 @@ TEST(Weights, AnyChangedByteIsNoticed) {
   }
 }
 
-TEST(Weights, FilesOfOthersHaveNoChecksum) {
+TEST_F(Weights, FilesOfOthersHaveNoChecksum) {
   Model model;
   const auto path = folder() / "model.safetensors";
   const std::vector<float> matrix(15, 2.0F), bias(3, 1.0F);
@@ -125,7 +130,7 @@ TEST(Weights, FilesOfOthersHaveNoChecksum) {
   EXPECT_EQ(model.values("weight"), matrix);
 }
 
-TEST(Weights, OtherElementsAreRefused) {
+TEST_F(Weights, OtherElementsAreRefused) {
   const std::vector<std::byte> bytes(15 * 2), bias(3 * 4);
   const std::vector<TensorSource> tensors{tensor_source("weight", StoredType::bf16, {3, 5}, bytes),
                                           tensor_source("bias", StoredType::f32, {3}, bias)};
@@ -134,7 +139,7 @@ TEST(Weights, OtherElementsAreRefused) {
   EXPECT_THAT(refusal(path, Model()), HasSubstr("BF16[3, 5]"));
 }
 
-TEST(Weights, MissingAndCutFilesAreRefused) {
+TEST_F(Weights, MissingAndCutFilesAreRefused) {
   Model model;
   EXPECT_THROW(load_weights(folder() / "none", *model.backend, model.store), IoError);
   const auto path = saved();

@@ -73,6 +73,16 @@ class Program(heed_cli.CliTest):
     def test_an_empty_number_is_refused(self):
         self.assert_refused("bench", "train", "--shape", "tiny", "--steps", "", mentions=("--steps", "number"))
 
+    def test_numbers_are_read_as_people_write_them(self):
+        for option, number, words in (("--steps", "010", "begins with a zero"), ("--steps", "0x10", "no whole number"),
+                                      ("--steps", "9" * 20, "too large"), ("--steps", "1.5", "no whole number")):
+            self.assert_refused("bench", "train", "--shape", "tiny", option, number, mentions=(option, number, words))
+        self.assert_refused("bleu", "--reference", self.file("r", "x\n"), "--seed", "-1", text="x\n",
+                            mentions=("--seed", "0 or more"))
+
+    def test_a_path_that_is_too_long_is_named(self):
+        self.assert_refused("translate", "--model", "m" * 5000, mentions=("mmm: ", "too long"))
+
     def test_a_name_with_a_line_break_is_still_one_line(self):
         self.assert_refused("inspect", self.path / "a\nb.toml")
 

@@ -156,6 +156,24 @@ class Refusals(TokenizerTest):
         self.assert_refused("tokenizer", "train", "--kind", "bpe", "--input", text, "--out", out, "--vocabulary", "99",
                             mentions=("bpe", "99"))
 
+    def test_every_kind_reads_its_input(self):
+        self.assert_refused("tokenizer", "train", "--kind", "byte", "--input", self.path / "absent", "--out",
+                            self.path / "o", mentions=("absent", "No such file"))
+        self.assertFalse((self.path / "o").exists())
+
+    def test_what_the_kinds_can_learn_from_is_said(self):
+        text, out = self.file("t", TEXT), self.path / "o"
+        self.assert_refused("tokenizer", "train", "--kind", "bpe", "--input", text, "--out", out, "--vocabulary", "300",
+                            "--coverage", "0.9", mentions=("coverage", "0.9 for bpe", "0.98 to 1"))
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", text, "--out", out, "--min-count", "999",
+                            mentions=("frequent enough",))
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", text, "--out", out, "--sample-lines",
+                            "0", mentions=("sample_lines is 0",))
+
+    def test_a_line_of_tokens_is_a_line_of_text(self):
+        decoded = heed("tokenizer", "decode", "--model", self.train("byte"), text="<0x61> <0x0A> <0x62> <0x0D>\n<0x63>\n")
+        self.assertEqual(decoded.stdout, "a b \nc\n", decoded.stderr)
+
     def test_tokens_that_are_not_in_the_vocabulary_are_named_with_their_line(self):
         model = self.train("word")
         size = heed("tokenizer", "inspect", model).stdout.split()[3]

@@ -231,6 +231,23 @@ class Train(TrainTest):
         result = self.train("run", "--resume", "--set", "training.updates=1")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_a_run_that_was_killed_while_it_began_can_begin_again(self):
+        partial = self.path / "run" / "checkpoints" / "update-00000000.partial"
+        partial.mkdir(parents=True)
+        (partial / "weights.safetensors").write_bytes(b"half")
+        for name in ("metrics.jsonl", "config.json", "shared.tokenizer", "config.json.77.0.partial"):
+            (self.path / "run" / name).write_text("half")
+        result = self.train("run", "--set", "training.updates=1")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual([path for path in (self.path / "run").rglob("*.partial")], [])
+
+    def test_checkpoints_without_a_recipe_are_not_written_over(self):
+        self.train("run", "--set", "training.updates=5")
+        for name in ("recipe.toml", "model.safetensors"):
+            (self.path / "run" / name).unlink()
+        self.assert_refused("train", self.recipe, "--out", self.path / "run", stdout=None,
+                            mentions=("holds a run already (update-00000005)",))
+
     def test_what_a_kill_left_behind_goes_when_the_run_goes_on(self):
         self.train("run", "--set", "training.updates=5")
         left = self.path / "run" / "model.safetensors.77.0.partial"
@@ -244,6 +261,19 @@ class Train(TrainTest):
         state.write_text(state.read_text().replace('"update": 10', '"update": -7'))
         self.assert_refused("train", self.recipe, "--out", self.path / "run", "--resume",
                             mentions=(state, "edited", "update-00000010 the run goes on from update 5"), stdout=None)
+
+
+    def test_values_that_no_run_could_use(self):
+        blank = self.file("blank", "\n" * 9)
+        for setting, words in (("optimizer.weight_decay=inf", "finite"), ("training.minutes=nan", "finite"),
+                               ("data.batch_target_tokens=-1", "batch_target_tokens is -1"),
+                               ("data.train_source=t\udcff.de", "not UTF-8")):
+            self.assert_refused("train", self.recipe, "--out", self.path / "run", "--set", setting, mentions=(words,))
+        self.assert_refused("train", self.recipe, "--out", self.path / "run", "--set", f"data.validation_source={blank}",
+                            stdout=None, mentions=("data.validation_source", "no lines with text"))
+        self.assert_refused("train", self.recipe, "--out", self.path / "run", "--set", "data.train_source=-", "--set",
+                            "data.train_target=-", mentions=("standard input (-) 2 times",))
+        self.assertFalse((self.path / "run").exists())
 
 
 class Display(TrainTest):

@@ -176,6 +176,10 @@ class RefusedText(ModelTest):
         self.assert_refused("translate", "--model", self.model, text=b"gut\nschl\xffecht\n",
                             mentions=("stdin:2", "UTF-8"))
 
+    def test_text_of_another_encoding(self):
+        self.assert_refused("translate", "--model", self.model, text="gut\n".encode("utf-16-le"),
+                            mentions=("stdin:1", "byte 2", "NUL"))
+
     def test_a_line_longer_than_the_model_takes(self):
         self.assert_refused("translate", "--model", self.model, text="gut\n" * 3 + "zu lang " * 40 + "\n",
                             mentions=("stdin:4", "at most 64", "split"))
@@ -391,6 +395,16 @@ class ScoreAndEvaluate(ModelTest):
         lower = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target, "--json",
                     "--lowercase").stdout
         self.assertIn("case:lc", json.loads(lower)["signature"])
+
+    def test_what_comes_through_a_pipe_is_read_once(self):
+        arguments = ("evaluate", "--model", self.model, "--source", self.source, "--json")
+        piped = run(*arguments, "--reference", "-", text=self.target.read_bytes())
+        self.assertEqual((piped.returncode, piped.stderr), (0, b""))
+        named = run(*arguments, "--reference", self.target)
+        self.assertEqual(json.loads(piped.stdout)["bleu"], json.loads(named.stdout)["bleu"])
+        self.assert_refused("score", "--model", self.model, "--source", "-", "--target", "-", text="x\n",
+                            mentions=("standard input", "read once"))
+        self.assert_refused("bleu", "--reference", "-", text="x\n", mentions=("standard input",))
 
     def test_evaluate_in_words(self):
         text = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target).stdout

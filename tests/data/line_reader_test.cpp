@@ -169,6 +169,12 @@ TEST_F(Lines, LongerThanTheLimitTakeNoMemory) {
   EXPECT_EQ(line, "end");
 }
 
+TEST_F(Lines, WithoutEndAreRefusedAtOnce) {
+  LineReader reader("/dev/zero");
+  std::string line;
+  EXPECT_THROW(reader.next(line), FormatError);
+}
+
 TEST_F(Lines, OfFilesThatCannotBeReadSayWhy) {
   EXPECT_EQ(message_of<IoError>([&] { LineReader{folder_ / "none"}; }),
             (folder_ / "none").string() + ": cannot open: No such file or directory");

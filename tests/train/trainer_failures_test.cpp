@@ -217,7 +217,7 @@ TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
   refuse([](Recipe& r) { r.validation.length_penalty = std::nan(""); }, "length penalty");
   refuse([](Recipe& r) { r.model.heads = 5; }, "heads 5 does not divide");
   refuse([](Recipe& r) { r.optimizer.beta1 = 1.0; }, "beta1 is 1");
-  refuse([](Recipe& r) { r.data.batches.pool = 0; }, "pools of 0");
+  refuse([](Recipe& r) { r.data.batches.pool = 0; }, "data.pool is 0");
   refuse([](Recipe& r) { r.data.memory_megabytes = int64_t{1} << 50; }, "memory_megabytes");
   refuse([](Recipe& r) { r.training.epochs = int64_t{1} << 60; }, "epochs");
 }

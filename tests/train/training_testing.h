@@ -17,6 +17,7 @@ namespace heed::test {
 class Listening : public TrainingObserver {
  public:
   void on_message(const std::string& message) override { messages.push_back(message); }
+  void on_start() override {}
   void on_progress(const TrainingProgress& p) override { progress.push_back(p); }
   void on_validation(const ValidationProgress& v) override { validations.push_back(v); }
   bool wants_to_stop() override { return stop_after == asked++; }

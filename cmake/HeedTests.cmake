@@ -67,8 +67,8 @@ function(heed_fuzzer name)
   heed_targets_up_to(libraries 10 "")
   target_link_libraries(${target} PRIVATE ${libraries} nlohmann_json::nlohmann_json)
   list(JOIN arg_SEEDS "," seeds)
-  add_test(NAME fuzz.${name} COMMAND ${target} -seed=1 -runs=20000 -max_total_time=20 -max_len=50000 -timeout=20 -rss_limit_mb=2048
-    "-seed_inputs=${seeds}")
+  add_test(NAME fuzz.${name} COMMAND ${target} -seed=1 -runs=20000 -max_total_time=20 -max_len=50000 -timeout=20
+    -rss_limit_mb=2048 "-seed_inputs=${seeds}")
   set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()
 

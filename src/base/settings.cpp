@@ -122,8 +122,9 @@ void require_shallow_keys(std::string_view toml, std::string_view file) {
   for (const char c : toml) {
     line += c == '\n' ? 1 : 0;
     dots = std::string_view("\n=,[]{}").find(c) != std::string_view::npos ? 0 : dots + (c == '.' ? 1 : 0);
-    require<FormatError>(dots <= kMostDots, fmt::format("{}:{}", file, line), "more than {} dots in one name or value",
-                         kMostDots);
+    if (dots > kMostDots) {
+      fail<FormatError>(fmt::format("{}:{}", file, line), "more than {} dots in one name or value", kMostDots);
+    }
   }
 }
 
@@ -212,6 +213,8 @@ void override_setting(std::string_view assignment, std::span<const SettingTable>
   const size_t dot = assignment.substr(0, equals).find('.');
   require<ConfigError>(equals != std::string_view::npos && dot != std::string_view::npos, where,
                        "expected table.key=value");
+  // What is set is written to a run's recipe, which has to be read again.
+  require_shallow_keys(assignment, "--set");
   require<ConfigError>(parse_value(quoted(std::string(assignment))).has_value(), where, "is not UTF-8");
   const SettingTable& table = named(tables, assignment.substr(0, dot), where, "table");
   const std::span<const Setting> settings(table.settings);

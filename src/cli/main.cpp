@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -82,7 +84,10 @@ std::string why_no_whole_number(const std::string& text, bool may_be_negative) {
   if (digits.size() > 1 && digits.starts_with('0')) {
     return fmt::format("'{}' begins with a zero", text);
   }
-  return digits.size() > 18 ? fmt::format("'{}' is too large", text) : "";
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const bool fits = error == std::errc() && (!may_be_negative || value <= std::numeric_limits<int64_t>::max());
+  return fits ? "" : fmt::format("'{}' is too large", text);
 }
 
 void check_numbers(CLI::App& app) {

@@ -123,8 +123,9 @@ void add_encode(CLI::App& app) {
   command->add_option("--model", options->model, "the tokenizer")->required();
   command->add_flag("--ids", options->ids, "numbers instead of pieces");
   command->add_option("--max-length", options->longest, "tokens a line at most, bos and eos among them")
-      ->check(CLI::Validator([](const std::string& text) { return text.starts_with('-') ? "expected 0 or more" : ""; },
-                             ""));
+      ->check(CLI::Validator(
+          [](const std::string& text) { return text == "0" || text.starts_with('-') ? "expected 1 or more" : ""; },
+          ""));
   command->add_option("--too-long", options->too_long, "what then: drop (leaves the line empty), truncate or refuse")
       ->capture_default_str();
   command->add_flag("--bos", options->bos, "begin each line with bos");

@@ -115,6 +115,9 @@ TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
             "--set sample.files=['a', 1]: files is '['a', 1]', which is no list: [\"a\", \"b\"], or a,b");
   EXPECT_EQ(assign("sample.files=['a'"),
             "--set sample.files=['a': files is '['a'', which is no list: [\"a\", \"b\"], or a,b");
+  EXPECT_THAT(assign("sample.name=" + std::string(1001, '.')), HasSubstr("more than 1000 dots"));
+  EXPECT_THAT(assign("sample.name=\xff"), HasSubstr("is not UTF-8"));
+  EXPECT_EQ(assign("sample.rate=inf"), "--set sample.rate=inf: rate is inf, expected a finite number");
   EXPECT_EQ(assign("sample.loud=1"), "--set sample.loud=1: loud must be true or false");
   EXPECT_EQ(assign("sample.count=1\nrate = 2"),
             "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be a whole number");

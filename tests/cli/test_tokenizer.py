@@ -190,7 +190,9 @@ class Refusals(TokenizerTest):
                          mentions=("at most 1", "expected 2"))
         self.refuse_text("encode", "--model", model, "--too-long", "cut", text="x y\n",
                          mentions=("'cut'", "drop, truncate, refuse"))
-        self.refuse_text("encode", "--model", model, "--max-length", "-1", text="x\n", mentions=("--max-length",))
+        for number in ("0", "-1"):
+            self.refuse_text("encode", "--model", model, "--max-length", number, text="x\n",
+                             mentions=("--max-length", "expected 1 or more"))
 
     def test_no_subcommand_is_refused(self):
         self.assert_refused("tokenizer", mentions=("subcommand",))

@@ -23,6 +23,19 @@ void check(const Corpus& corpus, const SentenceMarks& special) {
   }
 }
 
+std::vector<int32_t> tokens_of(const TokenStore& side, int64_t sentence, const TokenChange& change) {
+  std::vector<int32_t> tokens;
+  side.read(sentence, tokens);
+  if (change) {
+    change(sentence, tokens);
+  }
+  return tokens;
+}
+
+void append(const std::vector<int32_t>& tokens, std::vector<int32_t>& all) {
+  all.insert(all.end(), tokens.begin(), tokens.end());
+}
+
 }  // namespace
 
 std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
@@ -37,22 +50,25 @@ SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special)
   };
 }
 
-RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special) {
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
+                       const PairChanges& changes) {
   check(corpus, special);
   RaggedPairs pairs;
   std::vector<int64_t> source_lengths, target_lengths;
   for (const int64_t sentence : sentences) {
-    corpus.source().read(sentence, pairs.source.ids);
+    std::vector<int32_t> source = tokens_of(corpus.source(), sentence, changes.source);
     if (special.source_end) {
-      pairs.source.ids.push_back(special.source_end->value);
+      source.push_back(special.source_end->value);
     }
-    source_lengths.push_back(corpus.source().length(sentence) + (special.source_end ? 1 : 0));
+    append(source, pairs.source.ids);
+    source_lengths.push_back(static_cast<int64_t>(source.size()));
 
+    const std::vector<int32_t> target = tokens_of(corpus.target(), sentence, changes.target);
     pairs.target.ids.push_back(special.begin.value);
-    corpus.target().read(sentence, pairs.target.ids);
-    corpus.target().read(sentence, pairs.expected);
+    append(target, pairs.target.ids);
+    append(target, pairs.expected);
     pairs.expected.push_back(special.end.value);
-    target_lengths.push_back(corpus.target().length(sentence) + 1);
+    target_lengths.push_back(static_cast<int64_t>(target.size()) + 1);
     pairs.origins.push_back(corpus.origin(sentence));
   }
   pairs.source.segments = Segments(source_lengths);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,8 +39,15 @@ struct RaggedPairs {
 SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special);
 SentenceLengths pair_lengths(Corpus&& corpus, const SentenceMarks& special) = delete;
 
+// What becomes of a sentence's tokens on their way into a batch. None leaves them as they are.
+using TokenChange = std::function<void(int64_t sentence, std::vector<int32_t>& tokens)>;
+struct PairChanges {
+  TokenChange source, target;
+};
+
 // ShapeError for a special token outside its vocabulary, or a corpus of other than two sides.
-RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special);
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
+                       const PairChanges& changes = {});
 
 // Where a batch's sentences come from, for messages: "a.de:3 | a.en:3, a.de:7 | a.en:7 and 126 more".
 std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences);

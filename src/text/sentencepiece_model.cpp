@@ -33,8 +33,8 @@ Piece read_piece(ProtobufReader reader, size_t index, std::string_view where) {
         piece.text = field->as_bytes(where);
         break;
       case 2:
-        require<FormatError>(std::isfinite(std::bit_cast<float>(field->as_fixed32(where))), where,
-                             "the score of piece {} is not a number", index);
+        piece.score = std::bit_cast<float>(field->as_fixed32(where));
+        require<FormatError>(std::isfinite(piece.score), where, "the score of piece {} is not a number", index);
         break;
       case 3: {
         const uint64_t type = field->as_number(where);

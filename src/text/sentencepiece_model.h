@@ -16,6 +16,7 @@ struct SentencePieceModel {
 
   struct Piece {
     std::string text;
+    float score = 0.0F;
     PieceType type = PieceType::normal;
   };
 

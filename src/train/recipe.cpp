@@ -55,7 +55,8 @@ SettingTable tokenizer_settings(TokenizerRecipe& tokenizer) {
            setting("user_symbols", tokenizer.user_symbols), setting("pad", tokenizer.special.pad),
            setting("unk", tokenizer.special.unk), setting("bos", tokenizer.special.bos),
            setting("eos", tokenizer.special.eos), setting("sep", tokenizer.special.sep),
-           setting("source", tokenizer.source), setting("target", tokenizer.target)}};
+           setting("dropout", tokenizer.dropout), setting("source", tokenizer.source),
+           setting("target", tokenizer.target)}};
 }
 
 SettingTable optimizer_settings(OptimizerConfig& optimizer) {
@@ -146,6 +147,17 @@ void check_data(const DataRecipe& data) {
         "data.most_ratio is {}, expected 0 (any) or at least 1", data.rules.most_ratio);
 }
 
+void check_tokenizer(const TokenizerRecipe& tokenizer) {
+  parse_normalization(tokenizer.normalization);
+  check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
+  check_at_least("tokenizer.sample_lines", tokenizer.sample_lines, 1);
+  check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
+  check(tokenizer.dropout >= 0.0 && tokenizer.dropout < 1.0, "tokenizer.dropout is {}, expected at least 0 and below 1",
+        tokenizer.dropout);
+  check(tokenizer.dropout == 0.0 || !tokenizer.source.empty() || tokenizer.kind == TokenizerKind::bpe,
+        "tokenizer.dropout leaves out merges of bpe, but tokenizer.kind is \"{}\"", name_of(tokenizer.kind));
+}
+
 void check_run(const Recipe& recipe) {
   const TrainingRecipe& training = recipe.training;
   check(training.epochs >= 0 && training.epochs <= kMostEpochs, "training.epochs is {}, expected 0 to {}",
@@ -201,10 +213,7 @@ void Recipe::validate() const {
   check(model.architecture == Architecture::seq2seq, "only seq2seq models can be trained from parallel text");
   check_model(model);
   check_data(data);
-  parse_normalization(tokenizer.normalization);
-  check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
-  check_at_least("tokenizer.sample_lines", tokenizer.sample_lines, 1);
-  check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
+  check_tokenizer(tokenizer);
   const bool one_for_both = tokenizer.source.empty() ? tokenizer.shared : tokenizer.source == tokenizer.target;
   check(model.tying != Tying::all || one_for_both,
         "model.tie is \"all\", which needs one tokenizer for both: tokenizer.shared, or source and target alike");

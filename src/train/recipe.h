@@ -34,6 +34,7 @@ struct TokenizerRecipe {
   double coverage = 0.0;
   std::vector<std::string> user_symbols;
   SpecialTexts special;
+  double dropout = 0.0;        // of merges, when a training line is cut
   std::string source, target;  // files of tokenizers that are there already
 };
 

@@ -10,6 +10,7 @@
 #include "train/metrics_log.h"
 #include "train/recipe.h"
 #include "train/run_events.h"
+#include "train/subword_sampling.h"
 #include "train/training_state.h"
 #include "train/translation_data.h"
 
@@ -68,6 +69,7 @@ class Trainer {
   DType storage_;
 
   TokenizerPair tokenizers_;
+  std::optional<SubwordSampling> subwords_;
   std::optional<Corpus> corpus_;
   ValidationText validation_;
   std::optional<BatchStream> batches_;

@@ -41,6 +41,17 @@ TEST_F(Pairs, MayEndTheirSources) {
   EXPECT_THAT(pairs.source.sequence(1), ElementsAre(10, 11, 12, 3));
 }
 
+TEST_F(Pairs, MayBeChangedOnTheirWay) {
+  const PairChanges changes{.source = {}, .target = [](int64_t sentence, std::vector<int32_t>& tokens) {
+                              tokens.push_back(static_cast<int32_t>(50 + sentence));
+                            }};
+  const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kSpecial, changes);
+  EXPECT_THAT(pairs.source.ids, ElementsAre(13, 10, 11, 12));
+  EXPECT_THAT(pairs.target.ids, ElementsAre(1, 21, 22, 23, 51, 1, 20, 50));
+  EXPECT_THAT(pairs.expected, ElementsAre(21, 22, 23, 51, 2, 20, 50, 2));
+  EXPECT_EQ(pairs.target.segments.length(0), 5);
+}
+
 // In each row, what is expected is what the next row is fed: the shift by one, for any batch.
 TEST_F(Pairs, ExpectWhatIsFedNext) {
   const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{0, 1, 2}, kSpecial);

@@ -67,6 +67,51 @@ TEST_F(Training, AStoppedRunGoesOnToTheSameBits) {
   }
 }
 
+// What is drawn for an update is drawn again where a run goes on.
+TEST_F(Training, CutsItsLinesAnewEachTimeAndGoesOnToTheSameBits) {
+  Recipe recipe = small_recipe();
+  recipe.tokenizer.kind = TokenizerKind::bpe;
+  recipe.tokenizer.vocabulary = 330;
+  recipe.training.accumulate = 2;
+  train(recipe, "cut-once");
+  recipe.tokenizer.dropout = 0.3;
+  train(recipe, "unbroken");
+  EXPECT_NE(weights("unbroken"), weights("cut-once"));
+  listening_.asked = 0;
+  listening_.stop_after = 11;
+  EXPECT_EQ(train(recipe, "stopped"), EndReason::stopped);
+  listening_.stop_after = -1;
+  train(recipe, "stopped", Start::resume);
+  EXPECT_EQ(weights("stopped"), weights("unbroken"));
+}
+
+TEST_F(Training, ALineThatWouldGetTooLongIsCutAsEver) {
+  Recipe recipe = small_recipe();
+  recipe.tokenizer.kind = TokenizerKind::bpe;
+  recipe.tokenizer.vocabulary = 330;
+  recipe.tokenizer.dropout = 0.5;
+  const TokenizerPair tokenizers = make_tokenizers(recipe);
+  std::vector<int32_t> tokens;
+  for (const TokenId token : tokenizers.source->encode("die alten Frauen sehen den Hund im Garten")) {
+    tokens.push_back(token.value);
+  }
+  const std::vector<int32_t> before = tokens;
+  recipe.data.longest = static_cast<int64_t>(before.size());
+  SubwordSampling(recipe, tokenizers).at(3).source(7, tokens);
+  EXPECT_EQ(tokens, before);
+  recipe.data.longest = 60;
+  const SubwordSampling sampling(recipe, tokenizers);
+  sampling.at(3).source(7, tokens);
+  EXPECT_GT(tokens.size(), before.size());
+  std::vector<int32_t> later = before, elsewhere = before, on_the_other_side = before;
+  sampling.at(4).source(7, later);
+  sampling.at(3).source(8, elsewhere);
+  sampling.at(3).target(7, on_the_other_side);
+  EXPECT_NE(later, tokens);
+  EXPECT_NE(elsewhere, tokens);
+  EXPECT_NE(on_the_other_side, tokens);
+}
+
 TEST_F(Training, ALimitMayBeRaisedLater) {
   Recipe recipe = small_recipe();
   train(recipe, "unbroken");

@@ -1,0 +1,165 @@
+#include "text/subword_dropout.h"
+
+#include <queue>
+#include <string>
+
+#include "base/errors.h"
+#include "text/sentencepiece_model.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+constexpr int32_t kNone = -1;
+
+// Two neighbours that may become one. It is out of date when either of them has changed.
+struct Merge {
+  float score;
+  int32_t place, left, right, merged;
+
+  // The last in this order comes first: the best score, then the leftmost.
+  bool operator<(const Merge& other) const { return score != other.score ? score < other.score : place > other.place; }
+};
+
+// Tokens of which neighbours become one, which then stands at the left one's place.
+class Chain {
+ public:
+  void append(int32_t token) {
+    const auto place = static_cast<int32_t>(links_.size());
+    if (place > 0) {
+      links_.back().after = place;
+    }
+    links_.push_back({token, place - 1, kNone});
+  }
+
+  int32_t size() const { return static_cast<int32_t>(links_.size()); }
+  int32_t token(int32_t place) const { return place == kNone ? kNone : link(place).token; }
+  int32_t before(int32_t place) const { return link(place).before; }
+  int32_t token_after(int32_t place) const { return token(link(place).after); }
+
+  bool still_has(const Merge& merge) const {
+    return token(merge.place) == merge.left && token_after(merge.place) == merge.right;
+  }
+  void apply(const Merge& merge) {
+    Link& left = link(merge.place);
+    Link& right = link(left.after);
+    left.token = merge.merged;
+    left.after = right.after;
+    right.token = kNone;
+    if (left.after != kNone) {
+      link(left.after).before = merge.place;
+    }
+  }
+
+  std::vector<int32_t> tokens() const {
+    std::vector<int32_t> tokens;
+    for (int32_t place = links_.empty() ? kNone : 0; place != kNone; place = link(place).after) {
+      tokens.push_back(link(place).token);
+    }
+    return tokens;
+  }
+
+ private:
+  struct Link {
+    int32_t token, before, after;
+  };
+  Link& link(int32_t place) { return links_[static_cast<size_t>(place)]; }
+  const Link& link(int32_t place) const { return links_[static_cast<size_t>(place)]; }
+
+  std::vector<Link> links_;
+};
+
+bool is_character_begin(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
+
+}  // namespace
+
+SubwordDropout::SubwordDropout(const Tokenizer& tokenizer) {
+  require<ConfigError>(tokenizer.kind() == TokenizerKind::bpe, "tokenizer.dropout",
+                       "leaves out merges of bpe, but this tokenizer is {}", name_of(tokenizer.kind()));
+  const std::string bytes = tokenizer.serialize();
+  const SentencePieceModel model = read_sentencepiece_model(bytes, "tokenizer");
+  std::unordered_map<std::string_view, int32_t> ids;
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    scores_.push_back(model.pieces[i].score);
+    if (model.pieces[i].type == SentencePieceModel::PieceType::normal) {
+      ids.emplace(model.pieces[i].text, static_cast<int32_t>(i));
+    }
+  }
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const auto token = static_cast<int32_t>(i);
+    const auto& piece = model.pieces[i];
+    const bool is_subword = piece.type == SentencePieceModel::PieceType::normal;
+    take_apart(token, is_subword ? std::string_view(piece.text) : std::string_view(), ids);
+    if (is_subword) {
+      add_merges(token, piece.text, ids);
+    }
+  }
+}
+
+// Into characters, where all of them are tokens; otherwise, or without text, the token is its only part.
+void SubwordDropout::take_apart(int32_t token, std::string_view text,
+                                const std::unordered_map<std::string_view, int32_t>& ids) {
+  const auto begin = static_cast<int32_t>(characters_.size());
+  bool whole = text.empty();
+  for (size_t at = 0, end = 0; at < text.size() && !whole; at = end) {
+    for (end = at + 1; end < text.size() && !is_character_begin(text[end]); ++end) {
+    }
+    const auto character = ids.find(text.substr(at, end - at));
+    whole = character == ids.end();
+    if (!whole) {
+      characters_.push_back(character->second);
+    }
+  }
+  if (whole) {
+    characters_.resize(static_cast<size_t>(begin));
+    characters_.push_back(token);
+  }
+  parts_.push_back({begin, static_cast<int32_t>(characters_.size())});
+}
+
+// Every way to put the token together from two.
+void SubwordDropout::add_merges(int32_t token, std::string_view text,
+                                const std::unordered_map<std::string_view, int32_t>& ids) {
+  for (size_t at = 1; at < text.size(); ++at) {
+    if (!is_character_begin(text[at])) {
+      continue;
+    }
+    const auto left = ids.find(text.substr(0, at)), right = ids.find(text.substr(at));
+    if (left != ids.end() && right != ids.end()) {
+      merges_.emplace(pair_of(left->second, right->second), token);
+    }
+  }
+}
+
+std::vector<int32_t> SubwordDropout::recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const {
+  Chain chain;
+  for (const int32_t token : tokens) {
+    const Characters part = parts_.at(static_cast<size_t>(token));
+    for (int32_t i = part.begin; i < part.end; ++i) {
+      chain.append(characters_[static_cast<size_t>(i)]);
+    }
+  }
+  std::priority_queue<Merge> queue;
+  const auto consider = [&](int32_t place) {
+    const int32_t left = chain.token(place), right = left == kNone ? kNone : chain.token_after(place);
+    if (const auto merge = merges_.find(pair_of(left, right)); merge != merges_.end()) {
+      queue.push({scores_[static_cast<size_t>(merge->second)], place, left, right, merge->second});
+    }
+  };
+  for (int32_t place = 0; place < chain.size(); ++place) {
+    consider(place);
+  }
+  for (uint64_t draws = 0; !queue.empty();) {
+    const Merge merge = queue.top();
+    queue.pop();
+    if (!chain.still_has(merge) || uniform_draw(key, draws++) < static_cast<double>(left_out.value)) {
+      continue;
+    }
+    chain.apply(merge);
+    consider(chain.before(merge.place));
+    consider(merge.place);
+  }
+  return chain.tokens();
+}
+
+}  // namespace heed

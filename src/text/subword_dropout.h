@@ -1,0 +1,44 @@
+// BPE-dropout: the same text in other subwords, so that a model learns what they are made of.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/random.h"
+#include "base/strong.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+// Immutable, and safe to use from several threads at once.
+class SubwordDropout {
+ public:
+  // ConfigError for another kind than bpe.
+  explicit SubwordDropout(const Tokenizer& tokenizer);
+
+  // The tokens taken apart into characters and merged again, best merge first; each is left out with the probability
+  // when its turn comes. With a probability of 0 these are the tokens that encode() gives. Tokens that are no subwords
+  // (bytes, user symbols, unknown and special tokens) stay as they are.
+  std::vector<int32_t> recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const;
+
+ private:
+  struct Characters {
+    int32_t begin = 0, end = 0;  // in characters_
+  };
+
+  static uint64_t pair_of(int32_t left, int32_t right) {
+    return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
+  }
+  void take_apart(int32_t token, std::string_view text, const std::unordered_map<std::string_view, int32_t>& ids);
+  void add_merges(int32_t token, std::string_view text, const std::unordered_map<std::string_view, int32_t>& ids);
+
+  std::vector<float> scores_;                     // of each token: the higher, the earlier it is merged
+  std::vector<Characters> parts_;                 // of each token
+  std::vector<int32_t> characters_;               // as tokens
+  std::unordered_map<uint64_t, int32_t> merges_;  // two neighbours and what they become
+};
+
+}  // namespace heed

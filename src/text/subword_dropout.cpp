@@ -74,7 +74,7 @@ bool is_character_begin(char byte) { return (static_cast<unsigned char>(byte) & 
 }  // namespace
 
 SubwordDropout::SubwordDropout(const Tokenizer& tokenizer) {
-  require<ConfigError>(tokenizer.kind() == TokenizerKind::bpe, "tokenizer.dropout",
+  require<ConfigError>(tokenizer.kind() == TokenizerKind::bpe, "subword dropout",
                        "leaves out merges of bpe, but this tokenizer is {}", name_of(tokenizer.kind()));
   const std::string bytes = tokenizer.serialize();
   const SentencePieceModel model = read_sentencepiece_model(bytes, "tokenizer");

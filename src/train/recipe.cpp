@@ -55,8 +55,8 @@ SettingTable tokenizer_settings(TokenizerRecipe& tokenizer) {
            setting("user_symbols", tokenizer.user_symbols), setting("pad", tokenizer.special.pad),
            setting("unk", tokenizer.special.unk), setting("bos", tokenizer.special.bos),
            setting("eos", tokenizer.special.eos), setting("sep", tokenizer.special.sep),
-           setting("dropout", tokenizer.dropout), setting("source", tokenizer.source),
-           setting("target", tokenizer.target)}};
+           setting("source_dropout", tokenizer.source_dropout), setting("target_dropout", tokenizer.target_dropout),
+           setting("source", tokenizer.source), setting("target", tokenizer.target)}};
 }
 
 SettingTable optimizer_settings(OptimizerConfig& optimizer) {
@@ -152,10 +152,13 @@ void check_tokenizer(const TokenizerRecipe& tokenizer) {
   check_at_least("tokenizer.vocabulary", tokenizer.vocabulary, 0);
   check_at_least("tokenizer.sample_lines", tokenizer.sample_lines, 1);
   check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
-  check(tokenizer.dropout >= 0.0 && tokenizer.dropout < 1.0, "tokenizer.dropout is {}, expected at least 0 and below 1",
-        tokenizer.dropout);
-  check(tokenizer.dropout == 0.0 || !tokenizer.source.empty() || tokenizer.kind == TokenizerKind::bpe,
-        "tokenizer.dropout leaves out merges of bpe, but tokenizer.kind is \"{}\"", name_of(tokenizer.kind));
+  const bool may_have_merges = !tokenizer.source.empty() || tokenizer.kind == TokenizerKind::bpe;
+  for (const auto& [name, dropout] :
+       {std::pair{"source_dropout", tokenizer.source_dropout}, std::pair{"target_dropout", tokenizer.target_dropout}}) {
+    check(dropout >= 0.0 && dropout < 1.0, "tokenizer.{} is {}, expected at least 0 and below 1", name, dropout);
+    check(dropout == 0.0 || may_have_merges, "tokenizer.{} leaves out merges of bpe, but tokenizer.kind is \"{}\"",
+          name, name_of(tokenizer.kind));
+  }
 }
 
 void check_run(const Recipe& recipe) {

@@ -34,8 +34,8 @@ struct TokenizerRecipe {
   double coverage = 0.0;
   std::vector<std::string> user_symbols;
   SpecialTexts special;
-  double dropout = 0.0;        // of merges, when a training line is cut
-  std::string source, target;  // files of tokenizers that are there already
+  double source_dropout = 0.0, target_dropout = 0.0;  // of merges, when a training line is cut
+  std::string source, target;                         // files of tokenizers that are there already
 };
 
 enum class RunPrecision : uint8_t { automatic, f32, bf16 };

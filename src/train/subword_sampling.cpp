@@ -5,21 +5,31 @@
 namespace heed {
 
 SubwordSampling::SubwordSampling(const Recipe& recipe, const TokenizerPair& tokenizers)
-    : left_out_(static_cast<float>(recipe.tokenizer.dropout)),
-      longest_(static_cast<size_t>(recipe.data.longest)),
+    : longest_(static_cast<size_t>(recipe.data.longest)),
       key_(RandomKey{static_cast<uint64_t>(recipe.training.seed)}.derive("subwords")),
-      source_(*tokenizers.source),
-      target_(*tokenizers.target) {}
+      source_(side_of(*tokenizers.source, recipe.tokenizer.source_dropout)),
+      target_(side_of(*tokenizers.target, recipe.tokenizer.target_dropout)) {}
+
+std::optional<SubwordSampling::Side> SubwordSampling::side_of(const Tokenizer& tokenizer, double left_out) {
+  if (left_out == 0.0) {
+    return std::nullopt;
+  }
+  return Side{SubwordDropout(tokenizer), Probability(static_cast<float>(left_out))};
+}
 
 PairChanges SubwordSampling::at(int64_t update) const {
   const RandomKey key = key_.derive(static_cast<uint64_t>(update));
   return {change(source_, key.derive("source")), change(target_, key.derive("target"))};
 }
 
-TokenChange SubwordSampling::change(const SubwordDropout& dropout, RandomKey key) const {
-  return [this, &dropout, key](int64_t sentence, std::vector<int32_t>& tokens) {
-    std::vector<int32_t> cut = dropout.recut(tokens, left_out_, key.derive(static_cast<uint64_t>(sentence)));
-    if (cut.size() <= longest_) {
+TokenChange SubwordSampling::change(const std::optional<Side>& side, RandomKey key) const {
+  if (!side) {
+    return {};
+  }
+  return [longest = longest_, &side = *side, key](int64_t sentence, std::vector<int32_t>& tokens) {
+    const RandomKey own = key.derive(static_cast<uint64_t>(sentence));
+    std::vector<int32_t> cut = side.dropout.recut(tokens, side.left_out, own);
+    if (cut.size() <= longest) {
       tokens = std::move(cut);
     }
   };

@@ -1,6 +1,8 @@
 // Training lines cut into other subwords each time they come.
 #pragma once
 
+#include <optional>
+
 #include "checkpoint/model_directory.h"
 #include "data/pair_batch.h"
 #include "text/subword_dropout.h"
@@ -10,7 +12,7 @@ namespace heed {
 
 class SubwordSampling {
  public:
-  // The recipe's tokenizer.dropout of these tokenizers. ConfigError for one that is not bpe.
+  // The recipe's dropout of these tokenizers' merges. ConfigError where there is some for one that is not bpe.
   SubwordSampling(const Recipe& recipe, const TokenizerPair& tokenizers);
 
   // The cuts of an update, which are the same whenever it is made. Must not outlive this. A sentence of which more than
@@ -18,12 +20,16 @@ class SubwordSampling {
   PairChanges at(int64_t update) const;
 
  private:
-  TokenChange change(const SubwordDropout& dropout, RandomKey key) const;
+  struct Side {
+    SubwordDropout dropout;
+    Probability left_out;
+  };
+  static std::optional<Side> side_of(const Tokenizer& tokenizer, double left_out);
+  TokenChange change(const std::optional<Side>& side, RandomKey key) const;
 
-  Probability left_out_;
   size_t longest_;
   RandomKey key_;
-  SubwordDropout source_, target_;
+  std::optional<Side> source_, target_;
 };
 
 }  // namespace heed

@@ -148,9 +148,7 @@ void Trainer::build_model() {
   recipe_.model.validate();
   require<ConfigError>(backend_.supports(storage_), "training.precision", "{} is not supported by the {} backend",
                        name_of(storage_), backend_.name());
-  if (recipe_.tokenizer.dropout > 0.0) {
-    subwords_.emplace(recipe_, tokenizers_);
-  }
+  subwords_.emplace(recipe_, tokenizers_);
   corpus_.emplace(read_training_corpus(recipe_, tokenizers_, backend_.threads(), spill_folder()));
   observer_.on_message("training text: " + corpus_->report().text());
   validation_ = read_validation_text(recipe_);
@@ -236,7 +234,7 @@ void Trainer::update() {
   std::vector<PairBatch> batches;
   std::vector<int64_t> sentences;
   int64_t tokens = 0;
-  const PairChanges changes = subwords_ ? subwords_->at(state_.update) : PairChanges();
+  const PairChanges changes = subwords_->at(state_.update);
   for (int64_t i = 0; i < recipe_.training.accumulate; ++i) {
     const std::span<const int64_t> chosen = batches_->next();
     sentences.insert(sentences.end(), chosen.begin(), chosen.end());

@@ -184,9 +184,9 @@ TEST_F(TrainingFailure, MergesOfAnotherKindOfTokenizerCannotBeLeftOut) {
   Recipe recipe = small_recipe();
   save_tokenizer(*make_tokenizers(recipe).source, folder_ / "words");
   recipe.tokenizer.source = recipe.tokenizer.target = file("words");
-  recipe.tokenizer.dropout = 0.1;
+  recipe.tokenizer.target_dropout = 0.1;
   EXPECT_THAT(message(recipe, "run"),
-              HasSubstr("tokenizer.dropout: leaves out merges of bpe, but this tokenizer is word"));
+              HasSubstr("subword dropout: leaves out merges of bpe, but this tokenizer is word"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
@@ -209,8 +209,9 @@ TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
   refuse([](Recipe& r) { r.training.smoothing = 1.0; }, "smoothing");
   refuse([](Recipe& r) { r.tokenizer.normalization = "nfx"; }, "nfx");
   refuse([](Recipe& r) { r.tokenizer.shared = false; }, "tokenizer.shared");
-  refuse([](Recipe& r) { r.tokenizer.dropout = 0.1; }, "but tokenizer.kind is \"word\"");
-  refuse([](Recipe& r) { r.tokenizer.kind = TokenizerKind::bpe, r.tokenizer.dropout = 1.0; }, "tokenizer.dropout is 1");
+  refuse([](Recipe& r) { r.tokenizer.target_dropout = 0.1; }, "but tokenizer.kind is \"word\"");
+  refuse([](Recipe& r) { r.tokenizer.kind = TokenizerKind::bpe, r.tokenizer.source_dropout = 1.0; },
+         "tokenizer.source_dropout is 1");
   refuse([](Recipe& r) { r.tokenizer.source = "x"; }, "come together");
   refuse([](Recipe& r) { r.tokenizer.source = "x", r.tokenizer.target = "y"; }, "one tokenizer for both");
   refuse([](Recipe& r) { r.schedule.peak = -1.0; }, "peak");

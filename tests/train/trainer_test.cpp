@@ -74,7 +74,7 @@ TEST_F(Training, CutsItsLinesAnewEachTimeAndGoesOnToTheSameBits) {
   recipe.tokenizer.vocabulary = 330;
   recipe.training.accumulate = 2;
   train(recipe, "cut-once");
-  recipe.tokenizer.dropout = 0.3;
+  recipe.tokenizer.source_dropout = recipe.tokenizer.target_dropout = 0.3;
   train(recipe, "unbroken");
   EXPECT_NE(weights("unbroken"), weights("cut-once"));
   listening_.asked = 0;
@@ -89,7 +89,7 @@ TEST_F(Training, ALineThatWouldGetTooLongIsCutAsEver) {
   Recipe recipe = small_recipe();
   recipe.tokenizer.kind = TokenizerKind::bpe;
   recipe.tokenizer.vocabulary = 330;
-  recipe.tokenizer.dropout = 0.5;
+  recipe.tokenizer.source_dropout = recipe.tokenizer.target_dropout = 0.5;
   const TokenizerPair tokenizers = make_tokenizers(recipe);
   std::vector<int32_t> tokens;
   for (const TokenId token : tokenizers.source->encode("die alten Frauen sehen den Hund im Garten")) {
@@ -110,6 +110,8 @@ TEST_F(Training, ALineThatWouldGetTooLongIsCutAsEver) {
   EXPECT_NE(later, tokens);
   EXPECT_NE(elsewhere, tokens);
   EXPECT_NE(on_the_other_side, tokens);
+  recipe.tokenizer.source_dropout = 0.0;
+  EXPECT_FALSE(SubwordSampling(recipe, tokenizers).at(3).source) << "nothing to change";
 }
 
 TEST_F(Training, ALimitMayBeRaisedLater) {

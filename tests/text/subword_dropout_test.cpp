@@ -41,6 +41,16 @@ TEST_F(SubwordDropoutTest, WithoutItTextIsCutAsEver) {
   }
 }
 
+// Of equal merges the leftmost comes first: aaa is aa and a.
+TEST(SubwordDropout, BeginsAtTheLeft) {
+  TokenizerTraining training = test::training_of(TokenizerKind::bpe);
+  training.vocabulary = 5 + 256 + 2 + 1;  // special tokens, bytes, two characters, one merge
+  const auto tokenizer = train_tokenizer(training, test::lines_of(std::vector<std::string>(50, "aaa aaa")));
+  const std::vector<int32_t> ids = ids_of(*tokenizer, "aaa aaaaa");
+  ASSERT_THAT(ids, testing::Contains(tokenizer->find("aa")->value));
+  EXPECT_THAT(SubwordDropout(*tokenizer).recut(ids, Probability(0.0F), RandomKey{1}), ElementsAreArray(ids));
+}
+
 TEST_F(SubwordDropoutTest, KeepsTheText) {
   for (const float share : {0.1F, 0.5F, 0.9F}) {
     for (size_t i = 0; i < lines_.size(); ++i) {

@@ -13,6 +13,7 @@ void ScheduleConfig::validate() const {
   require<ConfigError>(final >= 0.0 && final <= peak, "schedule", "final is {}, expected 0 to the peak of {}", final,
                        peak);
   require<ConfigError>(warmup >= 0, "schedule", "warmup is {}, expected at least 0", warmup);
+  require<ConfigError>(length >= 0, "schedule", "length is {}, expected at least 0", length);
   require<ConfigError>(kind != ScheduleKind::cosine || length > warmup, "schedule",
                        "a cosine of length {} does not outlast its warmup of {}", length, warmup);
 }

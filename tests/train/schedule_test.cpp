@@ -44,6 +44,7 @@ TEST(Schedule, RefusesWhatMakesNoSense) {
   refuse({.peak = std::nan("")});
   refuse({.peak = 1.0, .final = 2.0});
   refuse({.warmup = -1});
+  refuse({.length = -1});
   refuse({.kind = ScheduleKind::cosine, .warmup = 10, .length = 10});
 }
 

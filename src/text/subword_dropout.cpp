@@ -5,7 +5,6 @@
 
 #include "base/errors.h"
 #include "text/sentencepiece_model.h"
-#include "text/unicode.h"
 
 namespace heed {
 namespace {

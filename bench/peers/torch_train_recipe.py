@@ -52,7 +52,7 @@ def shape_of(recipe):
         model["encoder_layers"],
         model["decoder_layers"],
         model["target_vocabulary"],
-        model["longest"],
+        model["max_length"],
         tied=True,
         dropout=Dropout(*(model[f"{name}_dropout"] for name in names)),
     )
@@ -121,9 +121,9 @@ def measure(arguments):
     recipe = read_recipe(arguments.run)
     shape = shape_of(recipe)
     ids = special_ids(arguments)
-    longest = recipe["data"]["longest"]
+    max_length = recipe["data"]["max_length"]
     sides = [encode(arguments, recipe["data"][f"train_{side}"]) for side in ("source", "target")]
-    pairs = [pair for pair in zip(*sides) if pair[0] and pair[1] and max(map(len, pair)) <= longest]
+    pairs = [pair for pair in zip(*sides) if pair[0] and pair[1] and max(map(len, pair)) <= max_length]
     order = batches(pairs, recipe["data"]["batch_target_tokens"])
     random.Random(1).shuffle(order)
     order = (order * (1 + (arguments.warmup + arguments.steps) // len(order)))[: arguments.warmup + arguments.steps]

@@ -63,7 +63,7 @@ class Translator {
   Precision precision() const;  // what it computes in: f32 or bf16
   int threads() const;
   int64_t parameters() const;
-  int64_t longest() const;  // line that the model takes, in tokens, its end included
+  int64_t max_length() const;  // line that the model takes, in tokens, its end included
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
   // anything is translated when a line is not UTF-8 or longer than the model takes.

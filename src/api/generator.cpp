@@ -23,11 +23,11 @@ ModelFolder folder_of_language_model(const std::string& directory) {
   return folder;
 }
 
-Windows windows_of(const PerplexityOptions& options, int64_t longest) {
-  const int64_t context = options.context == 0 ? longest : options.context;
+Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
+  const int64_t context = options.context == 0 ? max_length : options.context;
   require<ConfigError>(context >= 1, "perplexity", "the context is {}, expected at least 1", context);
-  require<ConfigError>(context <= longest, "perplexity", "the context is {}, but the model takes at most {} tokens",
-                       context, longest);
+  require<ConfigError>(context <= max_length, "perplexity", "the context is {}, but the model takes at most {} tokens",
+                       context, max_length);
   const int64_t stride = options.stride == 0 ? (context + 1) / 2 : options.stride;
   require<ConfigError>(stride >= 1 && stride <= context, "perplexity",
                        "the stride is {}, expected 1 to the context of {}", stride, context);
@@ -57,7 +57,7 @@ Generator& Generator::operator=(Generator&& other) noexcept = default;
 Precision Generator::precision() const { return precision_of(state_->storage); }
 int Generator::threads() const { return state_->backend->threads(); }
 int64_t Generator::parameters() const { return state_->stored.parameters(); }
-int64_t Generator::max_length() const { return state_->stored.config().longest; }
+int64_t Generator::max_length() const { return state_->stored.config().max_length; }
 
 std::vector<std::vector<Completion>> Generator::generate(std::span<const std::string> prompts,
                                                          const GenerationOptions& options, GenerationListener* listener,

@@ -63,8 +63,8 @@ std::optional<std::vector<int32_t>> LoadedTokenizer::encode(std::string_view tex
     const auto edges = static_cast<int64_t>(begin.size() + end.size());
     require<ConfigError>(*options.max_length >= edges, "length", "at most {} tokens, expected {} or more",
                          *options.max_length, edges);
-    tokens =
-        limit_length(std::move(*tokens), {.longest = *options.max_length - edges, .policy = options.too_long}, where);
+    tokens = limit_length(std::move(*tokens), {.max_length = *options.max_length - edges, .policy = options.too_long},
+                          where);
   }
   if (!tokens) {
     return std::nullopt;

@@ -46,7 +46,7 @@ Translator& Translator::operator=(Translator&& other) noexcept = default;
 Precision Translator::precision() const { return precision_of(state_->storage); }
 int Translator::threads() const { return state_->backend->threads(); }
 int64_t Translator::parameters() const { return state_->stored.parameters(); }
-int64_t Translator::longest() const { return state_->stored.config().longest; }
+int64_t Translator::max_length() const { return state_->stored.config().max_length; }
 
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines,
                                                             const TranslationOptions& options,

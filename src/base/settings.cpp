@@ -188,7 +188,7 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
   }
   require<ConfigError>(may_be_plain, where, "{} is '{}', but must be {}", setting.name, text, in_words(setting.type));
   require<ConfigError>(setting.type == SettingType::text || !text.starts_with('['), where,
-                       "{} is '{}', which is no list: [\"a\", \"b\"], or a,b", setting.name, text);
+                       "{} is '{}', which is not a list: [\"a\", \"b\"], or a,b", setting.name, text);
   if (setting.type == SettingType::list) {
     setting.set(where, split_at_commas(text));
   } else {

@@ -32,7 +32,7 @@ ModelConfig gpt(int64_t model, int64_t layers, int64_t heads, int64_t vocabulary
           .encoder_layers = 0,
           .decoder_layers = layers,
           .target_vocabulary = vocabulary,
-          .longest = context,
+          .max_length = context,
           .activation = Activation::gelu,
           .positions = Positions::learned,
           .output_bias = Bias::none,
@@ -73,7 +73,7 @@ std::string describe_setup(const GenerateShape& shape) {
   const ModelConfig& c = shape.config;
   return fmt::format(
       "{}: decoder-only, model {}, inner {}, heads {}, layers {}, vocabulary {}, context {}, {}", shape.name, c.model,
-      c.inner, c.heads, c.decoder_layers, c.target_vocabulary, c.longest,
+      c.inner, c.heads, c.decoder_layers, c.target_vocabulary, c.max_length,
       c.gating == Gating::gated ? "rotary positions, SwiGLU, RMSNorm, untied" : "learned positions, GELU, tied");
 }
 
@@ -248,10 +248,10 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
   }
   require<ConfigError>(options.prompt >= 1 && options.tokens >= 1, "bench",
                        "{} tokens of prompt and {} more, expected at least 1 of each", options.prompt, options.tokens);
-  const int64_t prompt_tokens = std::min(options.prompt, shape.config.longest / 2);
-  require<ConfigError>(prompt_tokens + kWarmupSteps + options.tokens <= shape.config.longest, "bench",
+  const int64_t prompt_tokens = std::min(options.prompt, shape.config.max_length / 2);
+  require<ConfigError>(prompt_tokens + kWarmupSteps + options.tokens <= shape.config.max_length, "bench",
                        "{} tokens after a prompt of {}, but the context is {}", options.tokens, prompt_tokens,
-                       shape.config.longest);
+                       shape.config.max_length);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
   const RandomModel model(*backend, shape.config, storage);
   GenerateBenchReport report{.setup = describe_setup(shape),

@@ -62,7 +62,7 @@ ModelConfig config_of(const BenchShape& shape) {
       .decoder_layers = shape.layers,
       .source_vocabulary = pairs ? shape.vocabulary : 0,
       .target_vocabulary = shape.vocabulary,
-      .longest = shape.length,
+      .max_length = shape.length,
       .activation = pairs ? Activation::relu : Activation::gelu,
       .positions = pairs ? Positions::sinusoidal : Positions::learned,
       .embedding_scale = pairs ? EmbeddingScale::sqrt_model : EmbeddingScale::none,

@@ -215,7 +215,7 @@ ModelDescription load_description(const ModelFolder& folder) {
   const std::string path = folder.path.string();
   require<IoError>(std::filesystem::exists(folder.path), path, "there is no such model directory");
   require<IoError>(std::filesystem::is_directory(folder.path), path, "is a file, expected a model directory");
-  require<IoError>(std::filesystem::exists(folder.config()), path, "is no model directory: it has no config.json");
+  require<IoError>(std::filesystem::exists(folder.config()), path, "is not a model directory: it has no config.json");
   ModelDescription description = parse_description(read_file(folder.config()), folder.config().string());
   for (const TokenizerFile& file : description.tokenizers) {
     require<IoError>(std::filesystem::exists(folder.path / file.name), (folder.path / file.name).string(),

@@ -31,7 +31,7 @@ std::vector<uint64_t> lay_out(std::span<const TensorSource> tensors, const std::
     require<FormatError>(tensor.shape.size() <= kMostAxes, where, "tensor '{}' has {} axes, expected up to {}",
                          shown(tensor.name), tensor.shape.size(), kMostAxes);
     const auto size = bytes_of(tensor.type, tensor.shape);
-    require<FormatError>(size.has_value() && *size <= INT64_MAX - end, where, "tensor '{}': {}[{}] is no size",
+    require<FormatError>(size.has_value() && *size <= INT64_MAX - end, where, "tensor '{}': {}[{}] is not a size",
                          shown(tensor.name), name_of(tensor.type), fmt::join(tensor.shape, ", "));
     ends.push_back(end += *size);
   }
@@ -79,7 +79,7 @@ std::string StoredTensor::text() const {
 
 SafeTensors::SafeTensors(const std::filesystem::path& path) : path_(path), file_(path) {
   const std::string where = path.string();
-  require<FormatError>(file_.size() >= kLengthBytes, where, "{} bytes are no safetensors file", file_.size());
+  require<FormatError>(file_.size() >= kLengthBytes, where, "{} bytes are not a safetensors file", file_.size());
   uint64_t length = 0;
   std::memcpy(&length, file_.data(), kLengthBytes);
   require<FormatError>(length <= kLongestHeader, where, "the header's length at byte 0 is {}, expected up to {}",

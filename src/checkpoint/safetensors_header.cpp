@@ -24,7 +24,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool null() override { unexpected("null"); }
   bool boolean(bool) override { unexpected("a boolean"); }
   bool number_integer(number_integer_t) override { unexpected("a negative number"); }
-  bool number_float(number_float_t, const string_t&) override { unexpected("a number that is no 63-bit integer"); }
+  bool number_float(number_float_t, const string_t&) override { unexpected("a number that is not a 63-bit integer"); }
   bool binary(binary_t&) override { unexpected("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {

@@ -38,14 +38,14 @@ SafeTensors fitting_weights(const std::filesystem::path& path, const Weights& we
     names.insert(weight.name());
   }
   for (const StoredTensor& tensor : file.tensors()) {
-    require<FormatError>(names.contains(tensor.name), path.string(), "{} is no weight of the model", tensor.text());
+    require<FormatError>(names.contains(tensor.name), path.string(), "{} is not a weight of the model", tensor.text());
   }
   return file;
 }
 
 void require_finite(std::span<const float> values, const SafeTensors& file, const StoredTensor& tensor) {
   require<FormatError>(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }), file.path().string(),
-                       "the weights of '{}' hold values that are no finite numbers", tensor.name);
+                       "the weights of '{}' hold values that are not finite numbers", tensor.name);
 }
 
 // The rows of a tensor, checked as they are read. Those read before go out of memory.

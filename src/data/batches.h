@@ -18,7 +18,7 @@ using SentenceLengths = std::function<SentenceRows(int64_t sentence)>;
 
 enum class PoolOrder : uint8_t { by_length, shuffled };
 
-// A batch is full where one more sentence would pass a limit; 0 is no limit, and one must be given. A sentence that
+// A batch is full where one more sentence would pass a limit; 0 means no limit, and one must be given. A sentence that
 // passes one alone is a batch of its own. Batches are ragged, so only real tokens count.
 struct BatchRules {
   int64_t target_tokens = 0;

@@ -58,20 +58,20 @@ class CorpusBuilder {
 
   void check_rules() const {
     require<ConfigError>(!sides_.empty() && !sides_[0].files.empty(), "corpus", "no files");
-    require<ConfigError>(rules_.most_ratio == 0.0 || rules_.most_ratio >= 1.0, "corpus",
-                         "a ratio of lengths of {}, expected 1 or more, or 0 for no limit", rules_.most_ratio);
+    require<ConfigError>(rules_.max_ratio == 0.0 || rules_.max_ratio >= 1.0, "corpus",
+                         "a ratio of lengths of {}, expected 1 or more, or 0 for no limit", rules_.max_ratio);
     for (const CorpusSide& side : sides_) {
       require<ConfigError>(side.files.size() == sides_[0].files.size(), "corpus", "{} files beside {}",
                            side.files.size(), sides_[0].files.size());
       require<ConfigError>(side.least >= 0 && side.most >= 1 && side.least <= side.most, "corpus",
-                           "from {} to {} tokens is no range", side.least, side.most);
+                           "from {} to {} tokens is not a range", side.least, side.most);
     }
   }
 
   // One file of each side.
   void read_files() {
     std::vector<LineReader> readers;
-    const LineRules lines{rules_.longest_line,
+    const LineRules lines{rules_.max_line_bytes,
                           rules_.over_long_line == Handling::skip ? LongLines::mark : LongLines::refuse};
     for (const CorpusSide& side : sides_) {
       readers.emplace_back(side.files[file_], lines);
@@ -203,8 +203,8 @@ class CorpusBuilder {
 
   bool lengths_agree(const Row& row) {
     const auto [least, most] = std::ranges::minmax_element(row.tokens, {}, &std::vector<TokenId>::size);
-    const bool agree = rules_.most_ratio == 0.0 ||
-                       static_cast<double>(most->size()) <= rules_.most_ratio * static_cast<double>(least->size());
+    const bool agree = rules_.max_ratio == 0.0 ||
+                       static_cast<double>(most->size()) <= rules_.max_ratio * static_cast<double>(least->size());
     if (!agree) {
       count(DropReason::ratio, place(0, row.line));
     }

@@ -23,9 +23,9 @@ struct CorpusRules {
   Handling over_long_line = Handling::refuse;
   Handling empty_file = Handling::refuse;
   Handling unequal_files = Handling::refuse;  // skip: what is beyond the shorter file's end
-  size_t longest_line = size_t{1} << 20;      // in bytes
+  size_t max_line_bytes = size_t{1} << 20;    // in bytes
   // The most by which one side may exceed another, before truncation; 0 for no limit.
-  double most_ratio = 0.0;
+  double max_ratio = 0.0;
   // Of lines whose text is the same on every side, the first is kept. Takes 16 to 32 bytes of memory for each.
   Duplicates duplicates = Duplicates::keep;
 };

@@ -16,7 +16,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 LineReader::LineReader(const std::filesystem::path& path, LineRules rules)
     : bytes_(path), rules_(rules), buffer_(kReadBytes) {
-  require<ConfigError>(rules_.longest > 0, "lines", "the longest line is 0 bytes, expected at least 1");
+  require<ConfigError>(rules_.max_bytes > 0, "lines", "the longest line is 0 bytes, expected at least 1");
 }
 
 std::string LineReader::where() const { return fmt::format("{}:{}", name(), line_number_); }
@@ -24,7 +24,7 @@ std::string LineReader::where() const { return fmt::format("{}:{}", name(), line
 // Collects up to the next \n. Of a line that is too long, only as much is kept as shows that it is; one to be
 // refused is not read further.
 LineReader::End LineReader::gather(std::string& line) {
-  const size_t most = rules_.longest + kByteOrderMark.size() + 1;  // 1 for a \r
+  const size_t most = rules_.max_bytes + kByteOrderMark.size() + 1;  // 1 for a \r
   line.clear();
   while (true) {
     if (begin_ == end_) {
@@ -59,10 +59,10 @@ bool LineReader::next(std::string& line) {
   if (rules_.carriage_returns == CarriageReturns::drop && line.ends_with('\r')) {
     line.pop_back();
   }
-  marked_ = line.size() > rules_.longest;
+  marked_ = line.size() > rules_.max_bytes;
   if (marked_) {
     require<FormatError>(rules_.long_lines == LongLines::mark, where(), "the line is longer than {} bytes",
-                         rules_.longest);
+                         rules_.max_bytes);
     line.clear();
   }
   require_text(line, where());

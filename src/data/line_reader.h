@@ -18,7 +18,7 @@ enum class LongLines : uint8_t { refuse, mark };
 enum class CarriageReturns : uint8_t { drop, keep };
 
 struct LineRules {
-  size_t longest = size_t{1} << 20;  // in bytes
+  size_t max_bytes = size_t{1} << 20;  // in bytes
   LongLines long_lines = LongLines::refuse;
   CarriageReturns carriage_returns = CarriageReturns::drop;
 };

@@ -141,11 +141,11 @@ std::vector<RowRange> TextBatches::windows() const {
   const RandomKey key = key_.derive("windows")
                             .derive(static_cast<uint64_t>(position_.epoch))
                             .derive(static_cast<uint64_t>(position_.batch));
-  const int64_t places = rows_ - rules_.context + 1;
+  const int64_t starts = rows_ - rules_.context + 1;
   std::vector<RowRange> batch;
   for (int64_t i = 0; i < rules_.sequences; ++i) {
     const double draw = uniform_draw(key, static_cast<uint64_t>(i));
-    const auto begin = static_cast<int64_t>(draw * static_cast<double>(places));
+    const auto begin = static_cast<int64_t>(draw * static_cast<double>(starts));
     batch.push_back({begin, begin + rules_.context});
   }
   return batch;

@@ -46,7 +46,7 @@ bool TextSource::read(RawLine& raw) {
       return false;
     }
     reader_.emplace(rules_.files[opened_++],
-                    LineRules{.longest = rules_.max_line, .carriage_returns = CarriageReturns::keep});
+                    LineRules{.max_bytes = rules_.max_line_bytes, .carriage_returns = CarriageReturns::keep});
   }
 }
 
@@ -69,8 +69,9 @@ bool TextSource::read_stream(TextLine& line) {
       raw.text += ahead_->text;
       raw.broken = ahead_->broken;
       ahead_.reset();
-      require<FormatError>(raw.text.size() <= rules_.max_line, rules_.files[static_cast<size_t>(raw.file)].string(),
-                           "its last line, which goes on in the next file, is longer than {} bytes", rules_.max_line);
+      require<FormatError>(
+          raw.text.size() <= rules_.max_line_bytes, rules_.files[static_cast<size_t>(raw.file)].string(),
+          "its last line, which goes on in the next file, is longer than {} bytes", rules_.max_line_bytes);
     }
     const int64_t begin = std::exchange(at_, at_ + raw.characters());
     if (at_ <= rules_.range.begin) {

@@ -21,7 +21,7 @@ struct CharacterRange {
 struct TextRules {
   std::vector<std::filesystem::path> files;
   Documents documents = Documents::none;
-  size_t max_line = size_t{1} << 20;  // in bytes
+  size_t max_line_bytes = size_t{1} << 20;  // in bytes
   // What begins in the range is read: characters of a stream, whole documents of others.
   CharacterRange range = {};
 };

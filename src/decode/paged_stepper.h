@@ -10,7 +10,7 @@ class PagedStepper : public Stepper {
   PagedStepper(const Inference& inference, const StepperOptions& options);
 
   int64_t vocabulary() const override { return config_.target_vocabulary; }
-  int64_t max_length() const override { return config_.longest; }
+  int64_t max_length() const override { return config_.max_length; }
   SequenceId fork(SequenceId sequence) override { return cache_.fork(sequence); }
   void roll_back(SequenceId sequence, int64_t length) override { cache_.roll_back(sequence, length); }
   void remove(SequenceId sequence) override { cache_.remove(sequence); }

@@ -26,7 +26,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   require_text(prompt, where);
   std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
   const bool has_mark = generator.documents != Documents::none;
-  const auto most = static_cast<size_t>(generator.model.config().longest) - (has_mark ? 1 : 0);
+  const auto most = static_cast<size_t>(generator.model.config().max_length) - (has_mark ? 1 : 0);
   if (tokens.size() > most) {
     require<FormatError>(options.long_prompts == LongPrompts::cut_left, where,
                          "{} tokens, but the model takes at most {}: shorten the prompt, or have it cut from the left",

@@ -31,7 +31,7 @@ void validate(const GenerationOptions& options);
 
 // For each prompt its texts; with beam search the best first. An empty prompt of a model that knows no marks stands
 // for a text behind a line break, where the tokenizer has one. `where(i)` names prompt i in messages.
-// FormatError for one that is no text or too long, ConfigError for options that make no sense, before anything is
+// FormatError for one that is not text or too long, ConfigError for options that make no sense, before anything is
 // written.
 std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,
                                                     std::span<const std::string> prompts,

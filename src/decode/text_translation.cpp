@@ -19,7 +19,7 @@ using LineNames = std::function<std::string(size_t)>;
 
 // How many tokens of a line the model takes, its end included, and what becomes of the rest.
 struct Room {
-  int64_t longest;
+  int64_t max_length;
   Overlong overlong;
 };
 
@@ -27,11 +27,11 @@ std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::strin
                                     const LineNames& where, size_t i) {
   require_text(line, where(i));
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
-  if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.longest) {
+  if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.max_length) {
     require<FormatError>(room.overlong == Overlong::cut, where(i),
                          "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
-                         room.longest);
-    ids.resize(static_cast<size_t>(room.longest) - 1);
+                         room.max_length);
+    ids.resize(static_cast<size_t>(room.max_length) - 1);
   }
   return ids;
 }
@@ -91,7 +91,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          std::span<const std::string> lines, SearchOptions options,
                                                          const LineNames& where, Overlong overlong) {
   options = with_special_tokens(std::move(options), translator.target);
-  const Room room{translator.inference.model.config().longest, overlong};
+  const Room room{translator.inference.model.config().max_length, overlong};
   std::vector<std::vector<int32_t>> sources(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
@@ -123,14 +123,14 @@ std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator&
                                                            std::span<const std::vector<TranslatedLine>> translated) {
   std::vector<std::vector<int32_t>> sources, targets;
   std::vector<std::vector<std::vector<int64_t>>> results;
-  std::vector<std::pair<size_t, size_t>> places;  // of what goes through the model: line and hypothesis
+  std::vector<std::pair<size_t, size_t>> origins;  // of what goes through the model: line and hypothesis
   for (size_t i = 0; i < lines.size(); ++i) {
     results.emplace_back(translated[i].size());
     const std::vector<int32_t> source = source_tokens(translator, lines[i]);
     for (size_t h = 0; source.size() > 1 && h < translated[i].size(); ++h) {
       sources.push_back(source);
       targets.push_back(translated[i][h].hypothesis.tokens);
-      places.emplace_back(i, h);
+      origins.emplace_back(i, h);
     }
   }
   std::vector<std::vector<int64_t>> aligned;
@@ -138,8 +138,8 @@ std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator&
     const Inference inference{translator.inference.model, backend, translator.inference.storage};
     aligned = align_pairs(inference, sources, targets, with_special_tokens({}, translator.target));
   });
-  for (size_t k = 0; k < places.size(); ++k) {
-    results[places[k].first][places[k].second] = std::move(aligned[k]);
+  for (size_t k = 0; k < origins.size(); ++k) {
+    results[origins[k].first][origins[k].second] = std::move(aligned[k]);
   }
   return results;
 }
@@ -148,7 +148,7 @@ std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<c
                                    std::span<const std::string> targets, const PairNames& names, Overlong overlong) {
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchOptions options = with_special_tokens({}, translator.target);
-  const Room room{translator.inference.model.config().longest, overlong};
+  const Room room{translator.inference.model.config().max_length, overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, names.source, i), translator.source));

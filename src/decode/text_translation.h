@@ -32,7 +32,7 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 enum class Overlong : uint8_t { refuse, cut };
 
 // Each line's hypotheses, best first. An empty line (white space alone) gives one empty hypothesis. Lines are batched by
-// length, which changes no result. `where(i)` names line i in messages: FormatError for one that is no text, or that the
+// length, which changes no result. `where(i)` names line i in messages: FormatError for one that is not text, or that the
 // model is too short for. bos and eos of `options` are the target tokenizer's.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines, SearchOptions options,

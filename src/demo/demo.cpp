@@ -47,9 +47,9 @@ Recipe demo_recipe(int64_t updates) {
                   .heads = 4,
                   .encoder_layers = 2,
                   .decoder_layers = 2,
-                  .longest = 128,
+                  .max_length = 128,
                   .tying = Tying::all};
-  translation.data.longest = 60;
+  translation.data.max_length = 60;
   translation.data.batches = {.target_tokens = 2048};
   translation.tokenizer.learned.vocabulary = 1000;
   recipe.optimizer = {.kind = OptimizerKind::adam, .beta2 = 0.98, .weight_decay = 0.0};

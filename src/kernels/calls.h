@@ -90,7 +90,7 @@ struct EmbeddingForward {
   View tokens;       // i32 [1, rows]
   WeightView table;  // [vocabulary, model]
   double scale = 1.0;
-  View position_rows, positions;  // i32 [1, rows]; storage or master type [longest, model]
+  View position_rows, positions;  // i32 [1, rows]; storage or master type [max_length, model]
   Dropout dropout;
   View y;
 };
@@ -207,7 +207,7 @@ struct AttentionSettings {
   const AttentionMask* mask = nullptr;
   double scale = 1.0;  // usually 1 / sqrt(head width)
   // Draws from RowRandom(key, (first_row + query row) * heads + head), where the query row is counted in the matrix of
-  // queries; the column is the key's place in its sequence.
+  // queries; the column is the key's position in its sequence.
   Dropout dropout;
 };
 

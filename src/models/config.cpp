@@ -30,7 +30,7 @@ double estimated_elements(const ModelConfig& config) {
       model * number(config.width_of_head()) * 2.0 * (number(config.heads) + number(config.heads_of_keys()));
   const double feed_forward = model * number(config.inner) * (config.gating == Gating::gated ? 3.0 : 2.0);
   const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
-                                 (config.positions == Positions::none ? 0.0 : 2.0 * number(config.longest)));
+                                 (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length)));
   return number(config.encoder_layers) * (attention + feed_forward) +
          number(config.decoder_layers) * (2.0 * attention + feed_forward) + tables;
 }
@@ -49,7 +49,7 @@ void ModelConfig::validate() const {
   check_extent("head_width", head_width, 0);
   check_extent("encoder_layers", encoder_layers, 0, kDeepest);
   check_extent("decoder_layers", decoder_layers, 0, kDeepest);
-  check_extent("longest", longest, 1);
+  check_extent("max_length", max_length, 1);
   check_extent("window", window, 0);
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);

@@ -20,7 +20,7 @@ struct ModelConfig {
   int64_t head_width = 0;       // 0: model / heads
   int64_t encoder_layers = 6, decoder_layers = 6;
   int64_t source_vocabulary = 0, target_vocabulary = 0;  // an encoder alone has a source, a causal-lm a target
-  int64_t longest = 1024;                                // sequence that the model takes
+  int64_t max_length = 1024;                             // sequence that the model takes
 
   Activation activation = Activation::relu;
   Gating gating = Gating::plain;

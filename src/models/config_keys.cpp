@@ -27,7 +27,7 @@ SettingTable model_settings(ModelConfig& c) {
               setting("decoder_layers", c.decoder_layers),
               setting("source_vocabulary", c.source_vocabulary),
               setting("target_vocabulary", c.target_vocabulary),
-              setting("longest", c.longest),
+              formerly("longest", setting("max_length", c.max_length)),
               choice<Activation>("activation", c.activation,
                                  {{"relu", Activation::relu},
                                   {"gelu", Activation::gelu},
@@ -57,7 +57,7 @@ SettingTable model_settings(ModelConfig& c) {
               probability("attention_dropout", c.attention_dropout),
               probability("inner_dropout", c.inner_dropout),
               probability("branch_dropout", c.branch_dropout),
-              flag("checkpoint_layers", c.keep, Keep::activations, Keep::layer_inputs),
+              formerly("checkpoint_layers", flag("recompute_layers", c.keep, Keep::activations, Keep::layer_inputs)),
           }};
 }
 

@@ -58,7 +58,7 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .vocabulary = vocabulary,
       .model = config.model,
       .positions = config.positions,
-      .longest = config.longest,
+      .max_length = config.max_length,
       .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
       .initialization = embedding_initialization(config),
       .dropout = config.embedding_dropout,

@@ -49,8 +49,8 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
       .key_segments = &sequences.segments(),
   };
   if (shape_.rotary.dims > 0) {
-    rotate(pass, inputs.queries, sequences.places(), Heads(shape_.heads), shape_.rotary);
-    rotate(pass, inputs.keys, sequences.places(), Heads(shape_.key_value_heads), shape_.rotary);
+    rotate(pass, inputs.queries, sequences.positions(), Heads(shape_.heads), shape_.rotary);
+    rotate(pass, inputs.keys, sequences.positions(), Heads(shape_.key_value_heads), shape_.rotary);
   }
   const AttentionOptions options = options_of(shape_, dropout_, call);
   if (call.cache == nullptr) {

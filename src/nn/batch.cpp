@@ -7,9 +7,9 @@ Sequences::Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_
   std::vector<int64_t> lengths;
   for (const std::vector<int32_t>& sequence : sequences) {
     lengths.push_back(static_cast<int64_t>(sequence.size()));
-    for (size_t place = 0; place < sequence.size(); ++place) {
-      ids.push_back(sequence[place]);
-      places_.push_back(static_cast<int32_t>(place));
+    for (size_t position = 0; position < sequence.size(); ++position) {
+      ids.push_back(sequence[position]);
+      positions_.push_back(static_cast<int32_t>(position));
     }
   }
   tokens_ = Tokens(std::move(ids));
@@ -21,8 +21,8 @@ Sequences::Sequences(std::vector<int32_t> ids, Segments segments)
   require(tokens_.size() == segments_.rows(), "sequences", "{} tokens in segments of {}", tokens_.size(),
           segments_.rows());
   for (int64_t s = 0; s < segments_.count(); ++s) {
-    for (int64_t place = 0; place < segments_.length(s); ++place) {
-      places_.push_back(static_cast<int32_t>(place));
+    for (int64_t position = 0; position < segments_.length(s); ++position) {
+      positions_.push_back(static_cast<int32_t>(position));
     }
   }
 }
@@ -35,7 +35,7 @@ Sequences Sequences::continuing(std::span<const Continuation> continuations) {
     ids.insert(ids.end(), tokens.begin(), tokens.end());
     lengths.push_back(static_cast<int64_t>(tokens.size()));
     for (size_t i = 0; i < tokens.size(); ++i) {
-      sequences.places_.push_back(static_cast<int32_t>(before + static_cast<int64_t>(i)));
+      sequences.positions_.push_back(static_cast<int32_t>(before + static_cast<int64_t>(i)));
     }
   }
   sequences.tokens_ = Tokens(std::move(ids));

@@ -16,7 +16,7 @@ struct Continuation {
   int64_t before = 0;
 };
 
-// The tokens of several sequences, where each begins, and each token's place in its sequence.
+// The tokens of several sequences, where each begins, and each token's position in its sequence.
 class Sequences {
  public:
   Sequences() = default;
@@ -24,7 +24,7 @@ class Sequences {
   explicit Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_t first_row = 0);
   // Tokens laid end to end already.
   Sequences(std::vector<int32_t> ids, Segments segments);
-  // New tokens of sequences of which some went through the model earlier: their places count on from there.
+  // New tokens of sequences of which some went through the model earlier: their positions count on from there.
   static Sequences continuing(std::span<const Continuation> continuations);
   // Rows of a rectangular batch of which only the first lengths[s] tokens are real: the padding is left out.
   static Sequences without_padding(const std::vector<int32_t>& padded, int64_t row_length,
@@ -32,13 +32,13 @@ class Sequences {
 
   const Tokens& tokens() const { return tokens_; }
   const Segments& segments() const { return segments_; }
-  const std::vector<int32_t>& places() const { return places_; }
+  const std::vector<int32_t>& positions() const { return positions_; }
   int64_t rows() const { return tokens_.size(); }
 
  private:
   Tokens tokens_;
   Segments segments_;
-  std::vector<int32_t> places_;
+  std::vector<int32_t> positions_;
 };
 
 }  // namespace heed

@@ -11,15 +11,15 @@ constexpr int64_t kFirstPositions = 64;
 
 }  // namespace
 
-Tensor sinusoidal_positions(int64_t longest, Width width, DType type) {
+Tensor sinusoidal_positions(int64_t max_length, Width width, DType type) {
   const int64_t model = width.value;
-  Tensor table({longest, model}, type);
+  Tensor table({max_length, model}, type);
   std::vector<double> frequencies;
   for (int64_t c = 0; c < model; ++c) {
     const int64_t pair_begin = c / 2 * 2;
     frequencies.push_back(std::pow(10000.0, -static_cast<double>(pair_begin) / static_cast<double>(model)));
   }
-  for (int64_t p = 0; p < longest; ++p) {
+  for (int64_t p = 0; p < max_length; ++p) {
     for (int64_t c = 0; c < model; ++c) {
       const double angle = static_cast<double>(p) * frequencies[static_cast<size_t>(c)];
       const double value = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
@@ -33,11 +33,11 @@ Tensor sinusoidal_positions(int64_t longest, Width width, DType type) {
   return table;
 }
 
-std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t places, DType type) {
+std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, DType type) {
   const std::lock_guard lock(mutex_);
   const int64_t there = table_ == nullptr ? 0 : table_->shape()[0];
-  if (places > there) {
-    const int64_t rows = std::max(places, std::min(longest_, std::max(kFirstPositions, 2 * places)));
+  if (count > there) {
+    const int64_t rows = std::max(count, std::min(max_length_, std::max(kFirstPositions, 2 * count)));
     table_ = std::make_shared<const Tensor>(sinusoidal_positions(rows, model_, type));
   }
   return table_;
@@ -45,28 +45,28 @@ std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t places, DTyp
 
 Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
-      longest_(options.longest),
+      max_length_(options.max_length),
       op_{options.scale, {scope.site("dropout"), options.dropout}} {
   table_ = options.shared != nullptr
                ? options.shared
                : &scope.add("tokens", {options.vocabulary, options.model}, options.use, options.initialization);
   if (positions_ == Positions::sinusoidal) {
-    sinusoidal_ = std::make_unique<SinusoidalPositions>(longest_, Width(options.model));
+    sinusoidal_ = std::make_unique<SinusoidalPositions>(max_length_, Width(options.model));
   }
   if (positions_ == Positions::learned) {
     learned_positions_ =
-        &scope.add("positions", {options.longest, options.model}, WeightUse::table, options.initialization);
+        &scope.add("positions", {options.max_length, options.model}, WeightUse::table, options.initialization);
   }
 }
 
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
-  require(positions_ == Positions::none || sequences.segments().longest() <= longest_, "embedding",
-          "a sequence of {} tokens, but positions for {}", sequences.segments().longest(), longest_);
+  require(positions_ == Positions::none || sequences.segments().max_length() <= max_length_, "embedding",
+          "a sequence of {} tokens, but positions for {}", sequences.segments().max_length(), max_length_);
   std::shared_ptr<const Tensor> sinusoids;
   if (sinusoidal_ != nullptr && sequences.rows() > 0) {
-    sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.places()) + 1, pass.backend().master_type());
+    sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.positions()) + 1, pass.backend().master_type());
   }
-  return embedding(pass, sequences.tokens(), sequences.places(), sequences.segments().first_row(), *table_,
+  return embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
                    {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_);
 }
 

@@ -12,19 +12,19 @@ namespace heed {
 
 enum class Positions : uint8_t { none, sinusoidal, learned, rotary };
 
-// sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, longest). Computed in double.
-Tensor sinusoidal_positions(int64_t longest, Width model, DType type);
+// sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, max_length). Computed in double.
+Tensor sinusoidal_positions(int64_t max_length, Width model, DType type);
 
 // The same table, as long as was needed so far. Several threads may ask at once.
 class SinusoidalPositions {
  public:
-  SinusoidalPositions(int64_t longest, Width model) : longest_(longest), model_(model) {}
+  SinusoidalPositions(int64_t max_length, Width model) : max_length_(max_length), model_(model) {}
 
-  // At least `places` rows.
-  std::shared_ptr<const Tensor> reaching(int64_t places, DType type);
+  // At least `count` rows.
+  std::shared_ptr<const Tensor> reaching(int64_t count, DType type);
 
  private:
-  int64_t longest_;
+  int64_t max_length_;
   Width model_;
   std::mutex mutex_;
   std::shared_ptr<const Tensor> table_;
@@ -35,7 +35,7 @@ class Embedding {
   struct Options {
     int64_t vocabulary, model;
     Positions positions = Positions::sinusoidal;
-    int64_t longest = 1024;  // sequence that positions exist for
+    int64_t max_length = 1024;  // sequence that positions exist for
     double scale = 1.0;
     Initialization initialization;
     Probability dropout{0.0F};
@@ -52,7 +52,7 @@ class Embedding {
   const Weight* table_;
   const Weight* learned_positions_ = nullptr;
   Positions positions_;
-  int64_t longest_;
+  int64_t max_length_;
   EmbeddingOptions op_;
   std::unique_ptr<SinusoidalPositions> sinusoidal_;
 };

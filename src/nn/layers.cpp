@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "ops/checkpoint.h"
+#include "ops/recompute.h"
 
 namespace heed {
 namespace {
@@ -48,7 +48,7 @@ Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> m
     return out.residual.same_as(out.normed) ? std::vector<Var>{out.residual}
                                             : std::vector<Var>{out.residual, out.normed};
   };
-  const std::vector<Var> outputs = checkpoint(pass, std::move(inputs), body);
+  const std::vector<Var> outputs = recomputed(pass, std::move(inputs), body);
   return {outputs.front(), outputs.back()};
 }
 

@@ -11,7 +11,10 @@
 namespace heed {
 
 enum class FinalNorm : uint8_t { none, present };
-enum class Keep : uint8_t { activations, layer_inputs };  // layer_inputs: gradient checkpointing
+enum class Keep : uint8_t {
+  activations,
+  layer_inputs
+};  // layer_inputs: what is between them is recomputed in backward
 
 struct StackShape {
   int64_t layers;

@@ -15,31 +15,32 @@ void require_in_table(std::span<const int32_t> indices, int64_t rows, std::strin
 
 }  // namespace
 
-Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> places, uint64_t first_row,
-              const Weight& table, const PositionTable& positions, const EmbeddingOptions& options) {
+Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positions, uint64_t first_row,
+              const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options) {
   const int64_t rows = tokens.size();
-  require(static_cast<int64_t>(places.size()) == rows, "embedding", "{} tokens at {} places", rows, places.size());
+  require(static_cast<int64_t>(positions.size()) == rows, "embedding", "{} tokens at {} positions", rows,
+          positions.size());
   require_in_table(tokens.ids(), table.shape()[0], "token", table.name());
-  if (!positions.empty()) {
-    require(positions.table().columns() == table.shape()[1], "embedding", "positions {} beside {} {}",
-            positions.table(), table.name(), table.shape());
-    require_in_table(places, positions.table().rows(), "position", "the position table");
+  if (!position_table.empty()) {
+    require(position_table.table().columns() == table.shape()[1], "embedding", "positions {} beside {} {}",
+            position_table.table(), table.name(), table.shape());
+    require_in_table(positions, position_table.table().rows(), "position", "the position table");
   }
 
   Var y(pass.allocate({rows, table.shape()[1]}), first_row);
   EmbeddingOp op{y,
                  pass.indices(tokens.ids()),
-                 pass.indices(places),
+                 pass.indices(positions),
                  &table,
-                 positions.learned,
+                 position_table.learned,
                  options.scale,
                  pass.dropout(options.dropout, first_row)};
   pass.backend().embedding({
       .tokens = op.tokens.view(),
       .table = table.value(),
       .scale = options.scale,
-      .position_rows = op.places.view(),
-      .positions = positions.empty() ? View() : positions.table(),
+      .position_rows = op.positions.view(),
+      .positions = position_table.empty() ? View() : position_table.table(),
       .dropout = op.dropout,
       .y = y.value(),
   });
@@ -57,7 +58,7 @@ void EmbeddingOp::backward(Backend& backend) {
   backend.embedding_backward({
       .tokens = tokens.view(),
       .scale = scale,
-      .position_rows = places.view(),
+      .position_rows = positions.view(),
       .dropout = dropout,
       .d_y = d_y,
       .d_table = table->trainable().gradient_to_add_to(backend),

@@ -1,4 +1,4 @@
-// y[r] = dropout(scale * table[token r] + positions[place of r]).
+// y[r] = dropout(scale * table[token r] + position_table[position of r]).
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@ namespace heed {
 
 // Where a row's position vector comes from: nowhere, a fixed table, or a learned one.
 struct PositionTable {
-  View fixed;                       // master type [longest, model]
-  const Weight* learned = nullptr;  // [longest, model]
+  View fixed;                       // master type [max_length, model]
+  const Weight* learned = nullptr;  // [max_length, model]
 
   bool empty() const { return fixed.empty() && learned == nullptr; }
   View table() const { return learned != nullptr ? learned->value().matrix : fixed; }
@@ -23,14 +23,14 @@ struct EmbeddingOptions {
   DropoutSite dropout;
 };
 
-// `places` holds each row's position in its sequence. Tokens and places are checked against the tables.
-Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> places, uint64_t first_row,
-              const Weight& table, const PositionTable& positions, const EmbeddingOptions& options);
+// `positions` holds each row's position in its sequence. Tokens and positions are checked against the tables.
+Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positions, uint64_t first_row,
+              const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options);
 
-// Saves the indices.   d_table[token r] += scale * dropout * d_y[r]   d_positions[place of r] += dropout * d_y[r]
+// Saves the indices.   d_table[token r] += scale * dropout * d_y[r]   d_position_table[position of r] += dropout * d_y[r]
 struct EmbeddingOp {
   Var y;
-  Tensor tokens, places;
+  Tensor tokens, positions;
   const Weight* table;
   const Weight* learned_positions;
   double scale;

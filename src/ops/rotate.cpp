@@ -8,7 +8,7 @@ namespace {
 void turn(Backend& backend, const RotateOp& op, View x, Turn direction) {
   backend.rotate({
       .x = x,
-      .position_rows = op.places.view(),
+      .position_rows = op.positions.view(),
       .heads = op.heads,
       .dims = op.rotary.dims,
       .base = op.rotary.base,
@@ -18,12 +18,13 @@ void turn(Backend& backend, const RotateOp& op, View x, Turn direction) {
 
 }  // namespace
 
-void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, Heads head_count, const Rotary& rotary) {
+void rotate(Pass& pass, const Columns& x, std::span<const int32_t> positions, Heads head_count, const Rotary& rotary) {
   const int64_t heads = head_count.value;
-  require(static_cast<int64_t>(places.size()) == x.var.rows(), "rotate", "{} places for {}", places.size(), x.value());
+  require(static_cast<int64_t>(positions.size()) == x.var.rows(), "rotate", "{} positions for {}", positions.size(),
+          x.value());
   require(heads > 0 && x.count % heads == 0 && rotary.dims % 2 == 0 && rotary.dims <= x.count / heads, "rotate",
           "{} turning columns in each of {} heads of {}", rotary.dims, heads, x.value());
-  RotateOp op{x, pass.indices(places), heads, rotary};
+  RotateOp op{x, pass.indices(positions), heads, rotary};
   turn(pass.backend(), op, x.value(), Turn::forward);
   if (pass.recording()) {
     pass.tape().record(std::move(op));

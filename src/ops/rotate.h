@@ -1,4 +1,4 @@
-// Rotary positions: turns pairs of columns of each head by an angle proportional to the row's place.
+// Rotary positions: turns pairs of columns of each head by an angle proportional to the row's position.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@ struct Rotary {
   double base = 10000.0;
 };
 
-// In place: nothing else may have read x. The gradient is turned back.
-void rotate(Pass& pass, const Columns& x, std::span<const int32_t> places, Heads heads, const Rotary& rotary);
+// In position: nothing else may have read x. The gradient is turned back.
+void rotate(Pass& pass, const Columns& x, std::span<const int32_t> positions, Heads heads, const Rotary& rotary);
 
 struct RotateOp {
   Columns x;
-  Tensor places;
+  Tensor positions;
   int64_t heads;
   Rotary rotary;
 

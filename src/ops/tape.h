@@ -6,11 +6,11 @@
 
 #include "ops/add_norm.h"
 #include "ops/attention.h"
-#include "ops/checkpoint.h"
 #include "ops/embedding.h"
 #include "ops/gate.h"
 #include "ops/linear.h"
 #include "ops/loss.h"
+#include "ops/recompute.h"
 #include "ops/rotate.h"
 #include "ops/select_rows.h"
 
@@ -18,7 +18,7 @@ namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
 using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, AddNormOp, GateOp, RotateOp, AttentionOp, OutputLossOp,
-                        CrossEntropyOp, CheckpointOp>;
+                        CrossEntropyOp, RecomputeOp>;
 
 class Tape {
  public:

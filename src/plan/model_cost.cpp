@@ -106,7 +106,7 @@ class Tracer {
   Value embedding(const Rows& rows, int64_t vocabulary, Table table) {
     PlanPart& embeddings = part(Part::embeddings);
     embeddings.parameters += table == Table::own ? vocabulary * config_.model : 0;
-    embeddings.parameters += config_.positions == Positions::learned ? config_.longest * config_.model : 0;
+    embeddings.parameters += config_.positions == Positions::learned ? config_.max_length * config_.model : 0;
     const Value y = make(rows.count(), config_.model);
     record({}, {y.index}, 2 * block_bytes(rows.count(), DType::i32));  // tokens and positions
     return y;

@@ -58,7 +58,7 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
   memory.activations = config.keep == Keep::activations ? memory.activations_kept : memory.activations_recomputed;
   if (config.architecture != Architecture::encoder) {
     memory.cache_per_token = cache_bytes_per_token(config, storage);
-    memory.cache_full = memory.cache_per_token * config.longest;
+    memory.cache_full = memory.cache_per_token * config.max_length;
   }
   return memory;
 }
@@ -70,9 +70,9 @@ ModelPlan plan_model(const PlanOptions& options) {
   const ModelConfig config = sized_model(recipe, options.recipe);
   const PlanBatch batch = batch_of(recipe, options.length);
   const int64_t length = std::max(batch.source_length, batch.target_length);
-  require<ConfigError>(options.length >= 0 && length <= config.longest, options.recipe,
+  require<ConfigError>(options.length >= 0 && length <= config.max_length, options.recipe,
                        "sequences of {} tokens, expected 1 to {}, the most that the model takes",
-                       options.length < 0 ? options.length : length, config.longest);
+                       options.length < 0 ? options.length : length, config.max_length);
   const DType storage = storage_of(recipe.training.precision);
   ModelCost cost = cost_of(config, batch, storage);
   ModelPlan plan{

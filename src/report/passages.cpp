@@ -54,7 +54,7 @@ Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, c
   const TextCorpus corpus = read_text_corpus(text, tokenizer, pool);
   const TextRows rows(corpus, DocumentBorders::kept);
   Passages passages;
-  const int64_t length = std::min(rules.max_tokens, inference.model.config().longest);
+  const int64_t length = std::min(rules.max_tokens, inference.model.config().max_length);
   const int64_t count = std::clamp<int64_t>(rows.size() / length, 1, rules.count);
   size_t bytes = 0;
   for (int64_t i = 0; i < count && rows.size() > 0; ++i) {

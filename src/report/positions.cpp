@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMostPositions = 64;
+constexpr int64_t kMaxPositions = 64;
 constexpr int64_t kMostColumns = 128;
 
 using Value = std::function<double(int64_t position, int64_t column)>;
@@ -49,7 +49,7 @@ PositionMap tabulate(std::string kind, int64_t positions, std::vector<int64_t> c
 }
 
 PositionMap sinusoidal(const ModelConfig& config) {
-  const int64_t positions = std::min(kMostPositions, config.longest);
+  const int64_t positions = std::min(kMaxPositions, config.max_length);
   const Tensor table = sinusoidal_positions(positions, Width(config.model), DType::f64);
   const auto values = host<double>(table.view());
   PositionMap result = tabulate("sinusoidal", positions, chosen_columns(config.model),
@@ -63,7 +63,7 @@ PositionMap rotary(const ModelConfig& config) {
   for (int64_t c = 0; c < std::min(dims / 2, kMostColumns); ++c) {
     pairs.push_back(c);
   }
-  return tabulate("rotary", std::min(kMostPositions, config.longest), std::move(pairs), [&](int64_t p, int64_t c) {
+  return tabulate("rotary", std::min(kMaxPositions, config.max_length), std::move(pairs), [&](int64_t p, int64_t c) {
     const double exponent = 2.0 * static_cast<double>(c) / static_cast<double>(dims);
     return std::cos(static_cast<double>(p) * std::pow(config.rotary_base, -exponent));
   });
@@ -81,7 +81,7 @@ std::optional<PositionMap> learned(const std::filesystem::path& weights) {
     return std::nullopt;
   }
   const int64_t width = found->shape[1];
-  return tabulate("learned", std::min(kMostPositions, found->shape[0]), chosen_columns(width),
+  return tabulate("learned", std::min(kMaxPositions, found->shape[0]), chosen_columns(width),
                   [&](int64_t p, int64_t c) {
                     float value = 0.0F;
                     const auto offset = static_cast<size_t>(p * width + c) * sizeof(value);

@@ -1,4 +1,4 @@
-// What a model tells its tokens about their places, as a table to look at.
+// What a model tells its tokens about their positions, as a table to look at.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ void limit_size(Samples& samples) {
 }
 
 // The end takes a place too.
-bool fits(size_t tokens, const ModelConfig& config) { return static_cast<int64_t>(tokens) <= config.longest; }
+bool fits(size_t tokens, const ModelConfig& config) { return static_cast<int64_t>(tokens) <= config.max_length; }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::pat
   std::vector<SampleLine> lines;
   const auto wanted = [&] { return static_cast<int64_t>(lines.size()) < most; };
   for (size_t file = 0; file < sources.size() && wanted(); ++file) {
-    const LineRules rules{.longest = size_t{1} << 14, .long_lines = LongLines::mark};
+    const LineRules rules{.max_bytes = size_t{1} << 14, .long_lines = LongLines::mark};
     LineReader reader(sources[file], rules);
     std::optional<LineReader> reference;
     if (file < references.size()) {

@@ -11,7 +11,7 @@ Segments::Segments(std::span<const int64_t> lengths, uint64_t first_row) : offse
   for (const int64_t length : lengths) {
     require(length >= 0, "segments", "a sequence of {} tokens", length);
     offsets_.push_back(offsets_.back() + length);
-    longest_ = std::max(longest_, length);
+    max_length_ = std::max(max_length_, length);
   }
 }
 

@@ -19,7 +19,7 @@ class Segments {
   int64_t begin(int64_t s) const { return offsets_[static_cast<size_t>(s)]; }
   int64_t end(int64_t s) const { return offsets_[static_cast<size_t>(s) + 1]; }
   int64_t length(int64_t s) const { return end(s) - begin(s); }
-  int64_t longest() const { return longest_; }
+  int64_t max_length() const { return max_length_; }
 
   // Index of row 0 in the whole batch, when this is one shard of it: random draws are numbered by it.
   uint64_t first_row() const { return first_row_; }
@@ -27,7 +27,7 @@ class Segments {
 
  private:
   std::vector<int64_t> offsets_;
-  int64_t longest_ = 0;
+  int64_t max_length_ = 0;
   uint64_t first_row_ = 0;
 };
 

@@ -33,7 +33,7 @@ std::string_view ProtobufField::as_bytes(std::string_view where) const {
 }
 
 void ProtobufReader::refuse() const {
-  fail<FormatError>(where_, "expected a tokenizer; at byte {} this is no SentencePiece model, or it is cut off",
+  fail<FormatError>(where_, "expected a tokenizer; at byte {} this is not a SentencePiece model, or it is cut off",
                     bytes_.data() + at_ - origin_);
 }
 

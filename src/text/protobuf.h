@@ -30,7 +30,7 @@ class ProtobufReader {
   // For one of the fields of bytes; errors count from the outermost beginning.
   ProtobufReader inside(std::string_view bytes) const { return {bytes, where_, origin_}; }
 
-  // The next field, or nothing at the end. FormatError when the bytes are no such thing.
+  // The next field, or nothing at the end. FormatError when the bytes are not a field.
   std::optional<ProtobufField> next();
 
  private:

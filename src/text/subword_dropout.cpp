@@ -14,46 +14,46 @@ constexpr int32_t kNone = -1;
 // Two neighbours that may become one. It is out of date when either of them has changed.
 struct Merge {
   float score;
-  int32_t place, left, right, merged;
+  int32_t index, left, right, merged;
 
   // The last in this order comes first: the best score, then the leftmost.
-  bool operator<(const Merge& other) const { return score != other.score ? score < other.score : place > other.place; }
+  bool operator<(const Merge& other) const { return score != other.score ? score < other.score : index > other.index; }
 };
 
-// Tokens of which neighbours become one, which then stands at the left one's place.
+// Tokens of which neighbours become one, which then stands at the left one's index.
 class Chain {
  public:
   void append(int32_t token) {
-    const auto place = static_cast<int32_t>(links_.size());
-    if (place > 0) {
-      links_.back().after = place;
+    const auto index = static_cast<int32_t>(links_.size());
+    if (index > 0) {
+      links_.back().after = index;
     }
-    links_.push_back({token, place - 1, kNone});
+    links_.push_back({token, index - 1, kNone});
   }
 
   int32_t size() const { return static_cast<int32_t>(links_.size()); }
-  int32_t token(int32_t place) const { return place == kNone ? kNone : link(place).token; }
-  int32_t before(int32_t place) const { return link(place).before; }
-  int32_t token_after(int32_t place) const { return token(link(place).after); }
+  int32_t token(int32_t index) const { return index == kNone ? kNone : link(index).token; }
+  int32_t before(int32_t index) const { return link(index).before; }
+  int32_t token_after(int32_t index) const { return token(link(index).after); }
 
   bool still_has(const Merge& merge) const {
-    return token(merge.place) == merge.left && token_after(merge.place) == merge.right;
+    return token(merge.index) == merge.left && token_after(merge.index) == merge.right;
   }
   void apply(const Merge& merge) {
-    Link& left = link(merge.place);
+    Link& left = link(merge.index);
     Link& right = link(left.after);
     left.token = merge.merged;
     left.after = right.after;
     right.token = kNone;
     if (left.after != kNone) {
-      link(left.after).before = merge.place;
+      link(left.after).before = merge.index;
     }
   }
 
   std::vector<int32_t> tokens() const {
     std::vector<int32_t> tokens;
-    for (int32_t place = links_.empty() ? kNone : 0; place != kNone; place = link(place).after) {
-      tokens.push_back(link(place).token);
+    for (int32_t index = links_.empty() ? kNone : 0; index != kNone; index = link(index).after) {
+      tokens.push_back(link(index).token);
     }
     return tokens;
   }
@@ -62,8 +62,8 @@ class Chain {
   struct Link {
     int32_t token, before, after;
   };
-  Link& link(int32_t place) { return links_[static_cast<size_t>(place)]; }
-  const Link& link(int32_t place) const { return links_[static_cast<size_t>(place)]; }
+  Link& link(int32_t index) { return links_[static_cast<size_t>(index)]; }
+  const Link& link(int32_t index) const { return links_[static_cast<size_t>(index)]; }
 
   std::vector<Link> links_;
 };
@@ -139,14 +139,14 @@ std::vector<int32_t> SubwordDropout::recut(std::span<const int32_t> tokens, Prob
     }
   }
   std::priority_queue<Merge> queue;
-  const auto consider = [&](int32_t place) {
-    const int32_t left = chain.token(place), right = left == kNone ? kNone : chain.token_after(place);
+  const auto consider = [&](int32_t index) {
+    const int32_t left = chain.token(index), right = left == kNone ? kNone : chain.token_after(index);
     if (const auto merge = merges_.find(pair_of(left, right)); merge != merges_.end()) {
-      queue.push({scores_[static_cast<size_t>(merge->second)], place, left, right, merge->second});
+      queue.push({scores_[static_cast<size_t>(merge->second)], index, left, right, merge->second});
     }
   };
-  for (int32_t place = 0; place < chain.size(); ++place) {
-    consider(place);
+  for (int32_t index = 0; index < chain.size(); ++index) {
+    consider(index);
   }
   for (uint64_t draws = 0; !queue.empty();) {
     const Merge merge = queue.top();
@@ -155,8 +155,8 @@ std::vector<int32_t> SubwordDropout::recut(std::span<const int32_t> tokens, Prob
       continue;
     }
     chain.apply(merge);
-    consider(chain.before(merge.place));
-    consider(merge.place);
+    consider(chain.before(merge.index));
+    consider(merge.index);
   }
   return chain.tokens();
 }

@@ -20,7 +20,7 @@ class SubwordDropout {
   explicit SubwordDropout(const Tokenizer& tokenizer);
 
   // The tokens taken apart into characters and merged again, best merge first; each is left out with the probability
-  // when its turn comes. With a probability of 0 these are the tokens that encode() gives. Tokens that are no subwords
+  // when its turn comes. With a probability of 0 these are the tokens that encode() gives. Tokens that are not subwords
   // (bytes, user symbols, unknown and special tokens) stay as they are.
   std::vector<int32_t> recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const;
 

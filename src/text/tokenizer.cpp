@@ -74,17 +74,17 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& pat
 
 std::optional<std::vector<TokenId>> limit_length(std::vector<TokenId> tokens, const LengthLimit& limit,
                                                  std::string_view where) {
-  require<ConfigError>(limit.longest >= 0, "length", "at most {} tokens, expected none or more", limit.longest);
-  const auto longest = static_cast<size_t>(limit.longest);
-  if (tokens.size() <= longest) {
+  require<ConfigError>(limit.max_length >= 0, "length", "at most {} tokens, expected none or more", limit.max_length);
+  const auto max_length = static_cast<size_t>(limit.max_length);
+  if (tokens.size() <= max_length) {
     return tokens;
   }
   require<FormatError>(limit.policy != TooLong::refuse, where, "{} tokens, at most {} are allowed", tokens.size(),
-                       longest);
+                       max_length);
   if (limit.policy == TooLong::drop) {
     return std::nullopt;
   }
-  tokens.resize(longest);
+  tokens.resize(max_length);
   return tokens;
 }
 

@@ -87,7 +87,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& pat
 std::string show_piece(std::string_view text);
 
 struct LengthLimit {
-  int64_t longest = 0;  // tokens
+  int64_t max_length = 0;  // tokens
   TooLong policy = TooLong::refuse;
 };
 

@@ -176,7 +176,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
       const bool continues = is_continuation(piece);
       const std::string_view text = continues ? piece.substr(kContinuation.size()) : piece;
       (continues ? inner_ : first_).emplace(text, piece_id(i));
-      longest_ = std::max(longest_, text.size());
+      max_length_ = std::max(max_length_, text.size());
     }
   }
 
@@ -200,7 +200,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
   bool append_pieces(std::string_view word, std::vector<TokenId>& tokens) const {
     for (size_t at = 0; at < word.size();) {
       const Ids& ids = at == 0 ? first_ : inner_;
-      size_t size = std::min(word.size() - at, longest_);
+      size_t size = std::min(word.size() - at, max_length_);
       auto it = ids.end();
       for (; size > 0; --size) {
         const bool whole = at + size == word.size() || !U8_IS_TRAIL(word[at + size]);
@@ -227,7 +227,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
   }
 
   Ids first_, inner_;
-  size_t longest_ = 0;  // bytes of a piece
+  size_t max_length_ = 0;  // bytes of a piece
 };
 
 class CharacterTokenizer final : public VocabularyTokenizer {
@@ -289,7 +289,7 @@ std::unique_ptr<Tokenizer> make_vocabulary_tokenizer(Vocabulary vocabulary) {
     case TokenizerKind::byte:
       return std::make_unique<ByteTokenizer>(std::move(vocabulary));
     default:
-      fail<InternalError>("text", "{} is no vocabulary", name_of(vocabulary.kind));
+      fail<InternalError>("text", "{} is not a vocabulary", name_of(vocabulary.kind));
   }
 }
 

@@ -72,8 +72,8 @@ void LanguageModelRecipe::validate(const Recipe& recipe) const {
   check_standard_input(data, tokenizer);
   check(samples.tokens >= 0, "validation.sample_tokens is {}, expected at least 0", samples.tokens);
   check(samples.temperature >= 0.0, "validation.temperature is {}, expected at least 0", samples.temperature);
-  check(data.batches.context <= recipe.model.longest, "data.context is {} tokens, but model.longest is {}",
-        data.batches.context, recipe.model.longest);
+  check(data.batches.context <= recipe.model.max_length, "data.context is {} tokens, but model.max_length is {}",
+        data.batches.context, recipe.model.max_length);
 }
 
 BatchSize LanguageModelRecipe::batch_size(int64_t length) const {

@@ -5,7 +5,7 @@
 namespace heed {
 
 SubwordSampling::SubwordSampling(const TranslationRecipe& recipe, uint64_t seed, const TokenizerPair& tokenizers)
-    : longest_(static_cast<size_t>(recipe.data.longest)),
+    : max_length_(static_cast<size_t>(recipe.data.max_length)),
       key_(RandomKey{seed}.derive("subwords")),
       source_(side_of(*tokenizers.source, recipe.tokenizer.source_dropout)),
       target_(side_of(*tokenizers.target, recipe.tokenizer.target_dropout)) {}
@@ -26,10 +26,10 @@ TokenChange SubwordSampling::change(const std::optional<Side>& side, RandomKey k
   if (!side) {
     return {};
   }
-  return [longest = longest_, &side = *side, key](int64_t sentence, std::vector<int32_t>& tokens) {
+  return [max_length = max_length_, &side = *side, key](int64_t sentence, std::vector<int32_t>& tokens) {
     const RandomKey own = key.derive(static_cast<uint64_t>(sentence));
     std::vector<int32_t> cut = side.dropout.recut(tokens, side.left_out, own);
-    if (cut.size() <= longest) {
+    if (cut.size() <= max_length) {
       tokens = std::move(cut);
     }
   };

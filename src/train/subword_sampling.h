@@ -15,7 +15,7 @@ class SubwordSampling {
   SubwordSampling(const TranslationRecipe& recipe, uint64_t seed, const TokenizerPair& tokenizers);
 
   // The cuts of an update, which are the same whenever it is made. Must not outlive this. A sentence of which more than
-  // data.longest tokens would come stays as it was.
+  // data.max_length tokens would come stays as it was.
   PairChanges at(int64_t update) const;
 
  private:
@@ -26,7 +26,7 @@ class SubwordSampling {
   static std::optional<Side> side_of(const Tokenizer& tokenizer, double left_out);
   TokenChange change(const std::optional<Side>& side, RandomKey key) const;
 
-  size_t longest_;
+  size_t max_length_;
   RandomKey key_;
   std::optional<Side> source_, target_;
 };

@@ -72,7 +72,7 @@ json to_json(const TrainingState& state) {
 
 TrainingState from_json(const json& root, const std::string& where) {
   try {
-    require<FormatError>(root.at("format") == kFormat, where, "is no training state");
+    require<FormatError>(root.at("format") == kFormat, where, "is not a training state");
     require<FormatError>(root.at("version") == kVersion, where, "version {}, but this program reads {}",
                          shown(root.at("version").dump()), kVersion);
     require<FormatError>(root.at(kChecksum) == checksum_without(root), where,
@@ -91,7 +91,7 @@ TrainingState from_json(const json& root, const std::string& where) {
     }
     return state;
   } catch (const json::exception&) {
-    fail<FormatError>(where, "is no training state: something is missing or of another kind");
+    fail<FormatError>(where, "is not a training state: something is missing or of another kind");
   }
 }
 

@@ -23,7 +23,7 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
 
 std::shared_ptr<const Tokenizer> learn_from(const TranslationRecipe& recipe, const std::vector<std::string>& files) {
   const bool skips = recipe.data.rules.over_long_line == Handling::skip;
-  LinesOfFiles lines(paths_of(files), {.longest = recipe.data.rules.longest_line,
+  LinesOfFiles lines(paths_of(files), {.max_bytes = recipe.data.rules.max_line_bytes,
                                        .long_lines = skips ? LongLines::mark : LongLines::refuse});
   return train_tokenizer(recipe.tokenizer.learned, [&](std::string& line) { return lines.next(line); });
 }
@@ -38,8 +38,8 @@ CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& token
   return {.files = paths_of(files),
           .encode = [&tokenizer](std::string_view text) { return tokenizer.encode(text); },
           .vocabulary = tokenizer.vocabulary_size(),
-          .least = data.shortest,
-          .most = data.longest};
+          .least = data.min_length,
+          .most = data.max_length};
 }
 
 }  // namespace

@@ -20,15 +20,15 @@ SettingTable data_settings(PairDataRecipe& data) {
            setting("train_target", data.train_target),
            setting("validation_source", data.validation_source),
            setting("validation_target", data.validation_target),
-           setting("shortest", data.shortest),
-           setting("longest", data.longest),
+           formerly("shortest", setting("min_length", data.min_length)),
+           formerly("longest", setting("max_length", data.max_length)),
            choice("too_long", rules.too_long, kTooLongNames),
            choice("too_short", rules.too_short, kHandlings),
            choice("empty_line", rules.empty_line, kHandlings),
            choice("over_long_line", rules.over_long_line, kHandlings),
            choice("empty_file", rules.empty_file, kHandlings),
            choice("unequal_files", rules.unequal_files, kHandlings),
-           setting("most_ratio", rules.most_ratio),
+           formerly("most_ratio", setting("max_ratio", rules.max_ratio)),
            flag("drop_duplicates", rules.duplicates, Duplicates::keep, Duplicates::drop),
            setting("batch_target_tokens", batches.target_tokens),
            setting("batch_total_tokens", batches.total_tokens),
@@ -72,8 +72,8 @@ void check_data(const PairDataRecipe& data) {
     standard_inputs += std::ranges::count(*files, "-");
   }
   check(standard_inputs <= 1, "data names the standard input (-) {} times, but it is read once", standard_inputs);
-  check_at_least("data.shortest", data.shortest, 1);
-  check_at_least("data.longest", data.longest, data.shortest);
+  check_at_least("data.min_length", data.min_length, 1);
+  check_at_least("data.max_length", data.max_length, data.min_length);
   check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMostMegabytes,
         "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMostMegabytes);
   check_at_least("data.batch_target_tokens", data.batches.target_tokens, 0);
@@ -83,8 +83,8 @@ void check_data(const PairDataRecipe& data) {
   check(data.batches.target_tokens > 0 || data.batches.total_tokens > 0 || data.batches.sentences > 0,
         "a batch needs a size: data.batch_target_tokens, batch_total_tokens or batch_sentences");
   data.batches.validate();
-  check(data.rules.most_ratio == 0.0 || data.rules.most_ratio >= 1.0,
-        "data.most_ratio is {}, expected 0 (any) or at least 1", data.rules.most_ratio);
+  check(data.rules.max_ratio == 0.0 || data.rules.max_ratio >= 1.0,
+        "data.max_ratio is {}, expected 0 (any) or at least 1", data.rules.max_ratio);
 }
 
 void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
@@ -120,8 +120,9 @@ void TranslationRecipe::validate(const Recipe& recipe) const {
   check(recipe.model.tying != Tying::all || one_for_both,
         "model.tie is \"all\", which needs one tokenizer for both: tokenizer.shared, or source and target alike");
   check_validation(*this);
-  check(data.longest < recipe.model.longest, "data.longest is {} tokens and an end, but model.longest is {}",
-        data.longest, recipe.model.longest);
+  check(data.max_length < recipe.model.max_length,
+        "data.max_length is {} tokens and an end, but model.max_length is {}", data.max_length,
+        recipe.model.max_length);
 }
 
 BatchSize TranslationRecipe::batch_size(int64_t length) const {

@@ -10,7 +10,7 @@ namespace heed {
 
 struct PairDataRecipe {
   std::vector<std::string> train_source, train_target, validation_source, validation_target;
-  int64_t shortest = 1, longest = 100;  // tokens of a side
+  int64_t min_length = 1, max_length = 100;  // tokens of a side
   CorpusRules rules;
   BatchRules batches{.target_tokens = 4096};
   int64_t memory_megabytes = 1024;  // of tokens, before they move to disk

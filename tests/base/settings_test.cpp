@@ -112,9 +112,9 @@ TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
   EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be a whole number");
   EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be a whole number");
   EXPECT_EQ(assign("sample.files=['a', 1]"),
-            "--set sample.files=['a', 1]: files is '['a', 1]', which is no list: [\"a\", \"b\"], or a,b");
+            "--set sample.files=['a', 1]: files is '['a', 1]', which is not a list: [\"a\", \"b\"], or a,b");
   EXPECT_EQ(assign("sample.files=['a'"),
-            "--set sample.files=['a': files is '['a'', which is no list: [\"a\", \"b\"], or a,b");
+            "--set sample.files=['a': files is '['a'', which is not a list: [\"a\", \"b\"], or a,b");
   EXPECT_THAT(assign("sample.name=" + std::string(1001, '.')), HasSubstr("more than 1000 dots"));
   EXPECT_THAT(assign("sample.name=\xff"), HasSubstr("is not UTF-8"));
   EXPECT_EQ(assign("sample.rate=inf"), "--set sample.rate=inf: rate is inf, expected a finite number");

@@ -37,7 +37,7 @@ class ModelDirectory : public testing::Test {
                .decoder_layers = 2,
                .source_vocabulary = source->vocabulary_size(),
                .target_vocabulary = target->vocabulary_size(),
-               .longest = 16};
+               .max_length = 16};
     save_description(folder_, config_, tokenizers_);
     Weights weights;
     const AnyModel model(Scope(weights), config_);

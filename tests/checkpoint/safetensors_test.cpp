@@ -196,9 +196,9 @@ TEST_F(SafeTensorsFile, ReadsWhatTheSpecificationAllows) {
 
 TEST_F(SafeTensorsFile, ThatIsTooShortIsRefused) {
   put_raw("");
-  EXPECT_EQ(refusal(), "0 bytes are no safetensors file");
+  EXPECT_EQ(refusal(), "0 bytes are not a safetensors file");
   put_raw("1234567");
-  EXPECT_EQ(refusal(), "7 bytes are no safetensors file");
+  EXPECT_EQ(refusal(), "7 bytes are not a safetensors file");
   put_raw(with_length("{}").substr(0, 9));
   EXPECT_EQ(refusal(), "the header's length at byte 0 is 2, but only 1 bytes follow");
   put_raw(std::string(20, '\xff'));
@@ -237,7 +237,7 @@ TEST_F(SafeTensorsFile, WithABrokenEntryIsRefused) {
   EXPECT_EQ(of(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"),
             "tensor 'a': shape holds a negative number, expected an array of extents");
   EXPECT_EQ(of(R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"),
-            "tensor 'a': shape holds a number that is no 63-bit integer, expected an array of extents");
+            "tensor 'a': shape holds a number that is not a 63-bit integer, expected an array of extents");
   EXPECT_EQ(of(R"("dtype":"F32","shape":[null],"data_offsets":[0,4])"),
             "tensor 'a': shape holds null, expected an array of extents");
   EXPECT_EQ(of(R"("dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,4])"),
@@ -304,7 +304,7 @@ TEST_F(SafeTensorsFile, ThatCouldNotBeReadIsNotWritten) {
   EXPECT_EQ(write({source("a", {6}), source("a", {6})}), "two tensors named 'a'");
   EXPECT_EQ(write({source("__metadata__", {6})}), "a tensor can't be named '__metadata__'");
   EXPECT_EQ(write({source("a", {6}), source("\xff", {6})}), "the name of tensor 1 is not UTF-8");
-  EXPECT_EQ(write({source("a", {-6})}), "tensor 'a': F32[-6] is no size");
+  EXPECT_EQ(write({source("a", {-6})}), "tensor 'a': F32[-6] is not a size");
   EXPECT_EQ(write({source("a", std::vector<int64_t>(65, 1))}), "tensor 'a' has 65 axes, expected up to 64");
   EXPECT_EQ(write({source("a", {5})}), "tensor 'a' gives more bytes than its shape holds");
   EXPECT_EQ(write({source("a", {7})}), "tensor 'a' gives 4 bytes too few");

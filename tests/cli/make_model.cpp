@@ -1,7 +1,7 @@
 // Writes a model with random weights, for tests of the program and measurements:
 //   heed_make_model DIRECTORY [name=value]...
 //     architecture                             seq2seq (translation) or causal-lm (a language model)
-//     width layers heads inner longest seed    of the model
+//     width layers heads inner max_length seed    of the model
 //     kind vocabulary                          of the tokenizers
 //     source target                            files to learn them from; heed's own German and English without;
 //                                              a language model has the target's
@@ -71,7 +71,7 @@ void make_model(const ModelFolder& folder, const Arguments& arguments) {
                            .decoder_layers = layers,
                            .source_vocabulary = translates ? tokenizers.front()->vocabulary_size() : 0,
                            .target_vocabulary = tokenizers.back()->vocabulary_size(),
-                           .longest = number(arguments, "longest", 64)};
+                           .max_length = number(arguments, "max_length", 64)};
   config.validate();
   save_description(folder, config, tokenizers);
 

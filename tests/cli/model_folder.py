@@ -44,7 +44,7 @@ def make_model(folder, seed=1, tokenizer_options=(), sharpness=1.0, end_bias=0.0
         make_tokenizer(folder / f"{side}.tokenizer", *tokenizer_options)
         (folder / f"{side}.text").unlink()
     keys = {"architecture": "seq2seq", "model": 16, "inner": 32, "heads": 2, "encoder_layers": 2, "decoder_layers": 3,
-            "longest": 64, **changes, "source_vocabulary": vocabulary_of(folder / "source.tokenizer"),
+            "max_length": 64, **changes, "source_vocabulary": vocabulary_of(folder / "source.tokenizer"),
             "target_vocabulary": vocabulary_of(folder / "target.tokenizer")}
     recipe = folder / "shape.toml"
     recipe.write_text("[model]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items()))

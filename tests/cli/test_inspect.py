@@ -138,13 +138,13 @@ class HugeSizes(heed_cli.CliTest):
     """Refused at once: a size that is a slip must not be tried first."""
 
     def test_one_extent(self):
-        for key in ("model", "inner", "heads", "source_vocabulary", "target_vocabulary", "longest"):
+        for key in ("model", "inner", "heads", "source_vocabulary", "target_vocabulary", "max_length"):
             with self.subTest(key):
                 self.assert_refused("inspect", self.recipe_with(**{key: 10000000000}), mentions=("10000000000",))
 
     def test_a_product_of_extents(self):
         for changes in ({"model": 16777216, "inner": 16777216}, {"model": 16777216, "source_vocabulary": 16777216},
-                        {"model": 16777216, "longest": 16777216}, {"heads": 16777216, "head_width": 16777216}):
+                        {"model": 16777216, "max_length": 16777216}, {"heads": 16777216, "head_width": 16777216}):
             with self.subTest(changes):
                 self.assert_refused("inspect", self.recipe_with(**changes), mentions=("parameters",))
 
@@ -155,7 +155,7 @@ class HugeSizes(heed_cli.CliTest):
 
     def test_less_than_nothing(self):
         for key in ("model", "inner", "heads", "key_value_heads", "head_width", "encoder_layers", "window",
-                    "source_vocabulary", "longest"):
+                    "source_vocabulary", "max_length"):
             with self.subTest(key):
                 self.assert_refused("inspect", self.recipe_with(**{key: -1}), mentions=("-1",))
 

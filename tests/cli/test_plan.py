@@ -113,7 +113,7 @@ model = 8
 inner = 8
 heads = 2
 decoder_layers = 1
-longest = 16
+max_length = 16
 tie = "output"
 [data]
 train = ["{text}"]
@@ -142,8 +142,8 @@ updates = 10
         self.assertAlmostEqual(plan["training_flops_per_token"] / (6 * plan["parameters"]), 1, 1)
 
     def test_recomputing_layers_is_planned_with_less_memory_and_more_operations(self):
-        kept = self.plan(RECIPE, "--no-run", "--set", "model.checkpoint_layers=false")
-        recomputed = self.plan(RECIPE, "--no-run", "--set", "model.checkpoint_layers=true")
+        kept = self.plan(RECIPE, "--no-run", "--set", "model.recompute_layers=false")
+        recomputed = self.plan(RECIPE, "--no-run", "--set", "model.recompute_layers=true")
         self.assertLess(recomputed["memory"]["activations"], kept["memory"]["activations"])
         self.assertEqual(recomputed["memory"]["activations"], kept["memory"]["activations_recomputed"])
         self.assertGreater(recomputed["training_flops_per_token"], 1.2 * kept["training_flops_per_token"])

@@ -202,7 +202,7 @@ model = 16
 inner = 32
 heads = 2
 decoder_layers = 3
-longest = 48
+max_length = 48
 [data]
 train = ["{text}"]
 validation_share = 0.2
@@ -346,7 +346,7 @@ class Refusals(ReportTest):
         self.assert_refused("report", self.path / "absent", mentions=("absent", "no such model directory"))
         self.assert_refused("report", self.file("file", ""), mentions=("expected a model directory",))
         (self.path / "empty").mkdir()
-        self.assert_refused("report", self.path / "empty", mentions=("config.json", "is no model directory"))
+        self.assert_refused("report", self.path / "empty", mentions=("config.json", "is not a model directory"))
         self.assertEqual(list((self.path / "empty").iterdir()), [])
 
     def test_malformed_metrics_are_named_with_their_line(self):

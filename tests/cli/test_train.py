@@ -20,7 +20,7 @@ inner = 64
 heads = 2
 encoder_layers = 1
 decoder_layers = 1
-longest = 64
+max_length = 64
 tie = "all"
 
 [data]
@@ -28,7 +28,7 @@ train_source = ["{folder}/train.de"]
 train_target = ["{folder}/train.en"]
 validation_source = ["{folder}/valid.de"]
 validation_target = ["{folder}/valid.en"]
-longest = 40
+max_length = 40
 batch_target_tokens = 200
 
 [tokenizer]

@@ -18,7 +18,7 @@ model = 32
 inner = 64
 heads = 2
 decoder_layers = 2
-longest = 32
+max_length = 32
 positions = "learned"
 tie = "output"
 
@@ -146,7 +146,7 @@ class TrainLanguageModel(heed_cli.CliTest):
         self.refused(f"data.train={blank}", "data.documents=line", "tokenizer.kind=byte", mentions=["blank", "holds no text"])
         self.refused("data.train=", mentions=["data.train names no file"])
         self.refused(f"data.train={self.path / 'none'}", mentions=["none", "cannot open"])
-        self.refused("data.context=33", mentions=["data.context is 33 tokens", "model.longest is 32"])
+        self.refused("data.context=33", mentions=["data.context is 33 tokens", "model.max_length is 32"])
         self.refused("data.train=-", mentions=["standard input"])
         self.refused("data.documents=verse", mentions=["documents", "verse"])
 

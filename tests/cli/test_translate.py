@@ -232,7 +232,7 @@ class RefusedModels(ModelTest):
     def test_an_edited_config(self):
         absurd = [("model", 1 << 24), ("inner", 1 << 40), ("encoder_layers", 1024), ("decoder_layers", 10 ** 9),
                   ("heads", 5), ("model", 0), ("inner", -4), ("model", 2 ** 63), ("heads", 2 ** 64 - 1)]
-        for key, value in absurd + [("longest", 0), ("target_vocabulary", 1 << 23)]:
+        for key, value in absurd + [("max_length", 0), ("target_vocabulary", 1 << 23)]:
             self.refused_model(self.edited(lambda c: c["model"].update({key: value})), self.path / "model")
         for key, value, words in (("heads", "4", "whole number"), ("heads", 4.5, "whole number"),
                                   ("bias", 1, "true or false"), ("epsilon", "x", "a number"),

@@ -92,7 +92,7 @@ TEST_F(CorpusOf, AFileOfWhichNothingIsKeptKnowsThePlacesAfterIt) {
 
 TEST_F(CorpusOf, FiltersCountsWhatItDropsAndWhy) {
   CorpusRules rules;
-  rules.most_ratio = 2.0;
+  rules.max_ratio = 2.0;
   rules.duplicates = Duplicates::drop;
   const Corpus corpus = read({side({put("s", "1 2\n \t\n1 2 3 4 5\n1\n1 2 3\n1 2\n1 2\n9 9\n")}, 2),
                               side({put("t", "1 2\n1\n1 2\n1\n1\n1 2\n1 3\n9 9\n")})},
@@ -137,7 +137,7 @@ TEST_F(CorpusOf, LongSentencesAreDroppedCutOrRefused) {
 TEST_F(CorpusOf, TheRatioIsThatBeforeTruncation) {
   CorpusRules rules;
   rules.too_long = TooLong::truncate;
-  rules.most_ratio = 4.0;
+  rules.max_ratio = 4.0;
   EXPECT_EQ(read_pair("1\n1\n", "1 2 3 4\n1 2 3 4 5\n", rules).report().drop(DropReason::ratio).count, 1);
 }
 
@@ -158,7 +158,7 @@ TEST_F(CorpusOf, EmptySidesMayBeWanted) {
 
 TEST_F(CorpusOf, OverLongLinesAreRefusedOrSkipped) {
   CorpusRules rules;
-  rules.longest_line = 5;
+  rules.max_line_bytes = 5;
   EXPECT_EQ(refusal_of_pair("1\n2\n", "1\n1 2 3 4\n", rules), "t:2: the line is longer than 5 bytes");
   rules.over_long_line = Handling::skip;
   const Corpus corpus = read_pair("1\n2\n3\n", "1\n1 2 3 4\n3\n", rules);
@@ -205,7 +205,7 @@ TEST_F(CorpusOf, ImpossibleRulesIsRefused) {
   EXPECT_THROW(read({side({path}, 3, 2)}), ConfigError);
   EXPECT_THROW(read({side({path}, 0, 0)}), ConfigError);
   CorpusRules rules;
-  rules.most_ratio = 0.5;
+  rules.max_ratio = 0.5;
   EXPECT_THROW(read({side({path})}, rules), ConfigError);
 }
 

@@ -125,7 +125,7 @@ TEST_F(Lines, OfFilesDamagedAnywhereNeverCrash) {
   for (uint64_t round = 0; round < 500; ++round) {
     std::string content = packed;
     content[key.derive(2 * round).bits % content.size()] = static_cast<char>(key.derive(2 * round + 1).bits);
-    refused += refusal(put("a", content), {.longest = 5000}).empty() ? 0 : 1;
+    refused += refusal(put("a", content), {.max_bytes = 5000}).empty() ? 0 : 1;
   }
   EXPECT_GT(refused, 250);
 }
@@ -143,18 +143,18 @@ TEST_F(Lines, WithNulAreRefusedWithTheirPlace) {
 }
 
 TEST_F(Lines, LongerThanTheLimitAreRefusedOrMarked) {
-  EXPECT_THAT(lines_of(put("a", "12345\r\n\xef\xbb\xbf\n12345"), {.longest = 5}),
+  EXPECT_THAT(lines_of(put("a", "12345\r\n\xef\xbb\xbf\n12345"), {.max_bytes = 5}),
               ElementsAre("12345", "\xef\xbb\xbf", "12345"));
   EXPECT_THAT(lines_of(put("a",
                            "\xef\xbb\xbf"
                            "12345\r\n"),
-                       {.longest = 5}),
+                       {.max_bytes = 5}),
               ElementsAre("12345"));
-  EXPECT_EQ(refusal(put("a", "1\n123456\n"), {.longest = 5}), "a:2: the line is longer than 5 bytes");
+  EXPECT_EQ(refusal(put("a", "1\n123456\n"), {.max_bytes = 5}), "a:2: the line is longer than 5 bytes");
   EXPECT_EQ(refusal(put("a", std::string(1 << 21, 'x'))), "a:1: the line is longer than 1048576 bytes");
 
   LineReader reader(put("a", "1\n123456\n" + std::string(300'000, '\r') + "\n2\n"),
-                    {.longest = 5, .long_lines = LongLines::mark});
+                    {.max_bytes = 5, .long_lines = LongLines::mark});
   std::string line;
   std::vector<std::string> lines;
   std::vector<int64_t> marked;
@@ -174,7 +174,7 @@ TEST_F(Lines, LongerThanTheLimitTakeNoMemory) {
   for (int i = 0; i < 5; ++i) {
     packed += member;
   }
-  LineReader reader(put("a", packed + gzip("\nend")), {.longest = 1000, .long_lines = LongLines::mark});
+  LineReader reader(put("a", packed + gzip("\nend")), {.max_bytes = 1000, .long_lines = LongLines::mark});
   std::string line;
   ASSERT_TRUE(reader.next(line));
   EXPECT_TRUE(reader.marked());
@@ -193,7 +193,7 @@ TEST_F(Lines, OfFilesThatCannotBeReadSayWhy) {
   EXPECT_EQ(message_of<IoError>([&] { LineReader{folder_ / "none"}; }),
             (folder_ / "none").string() + ": cannot open: No such file or directory");
   EXPECT_EQ(message_of<IoError>([&] { LineReader{folder_}; }), folder_.string() + ": cannot read: Is a directory");
-  EXPECT_THROW(LineReader(put("a", ""), {.longest = 0}), ConfigError);
+  EXPECT_THROW(LineReader(put("a", ""), {.max_bytes = 0}), ConfigError);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST_F(Pairs, AreShiftedAgainstWhatIsExpected) {
   EXPECT_EQ(pairs.target.segments.count(), 3);
   EXPECT_THAT(pairs.target.sequence(0), ElementsAre(1));
   EXPECT_THAT(pairs.target.sequence(1), ElementsAre(1, 20));
-  EXPECT_EQ(pairs.target.segments.longest(), 4);
+  EXPECT_EQ(pairs.target.segments.max_length(), 4);
   EXPECT_THAT(pairs.origins, ElementsAre(LineOrigin{0, 3}, LineOrigin{0, 1}, LineOrigin{0, 2}));
 }
 

@@ -135,9 +135,9 @@ TEST_F(Text, ThatCannotBeReadIsRefusedWithItsPlace) {
   EXPECT_THAT(refusal({.files = {put("a", " \n\n")}, .documents = Documents::blank_lines}),
               HasSubstr("/a: holds no text"));
   EXPECT_THAT(refusal({.files = {put("a", "good\nb\xff\n")}}), HasSubstr("/a:2: byte 2 of the line is not UTF-8"));
-  EXPECT_THAT(refusal({.files = {put("a", "good\n12345678\n")}, .max_line = 5}),
+  EXPECT_THAT(refusal({.files = {put("a", "good\n12345678\n")}, .max_line_bytes = 5}),
               HasSubstr("/a:2: the line is longer than 5 bytes"));
-  EXPECT_THAT(refusal({.files = {put("a", "good\n12345"), put("b", "678")}, .max_line = 5}),
+  EXPECT_THAT(refusal({.files = {put("a", "good\n12345"), put("b", "678")}, .max_line_bytes = 5}),
               HasSubstr("/a: its last line, which goes on in the next file, is longer than 5 bytes"));
   EXPECT_THAT(refusal({.files = {folder_ / "none"}}), HasSubstr("none: cannot open"));
 }

@@ -22,7 +22,7 @@ struct RandomLanguageModel {
                                               .decoder_layers = 2,
                                               .source_vocabulary = 0,
                                               .target_vocabulary = tokenizer->vocabulary_size(),
-                                              .longest = 40,
+                                              .max_length = 40,
                                               .positions = Positions::learned});
     trainables.emplace(*backend, weights, DType::f32, Trainables::Gradients::none);
     trainables->initialize(*backend, 5);

@@ -30,7 +30,7 @@ ModelConfig small_config(int64_t vocabulary) {
           .decoder_layers = 2,
           .source_vocabulary = 23,
           .target_vocabulary = vocabulary,
-          .longest = 64};
+          .max_length = 64};
 }
 
 // A model whose weights are random, and large enough that its choices differ.

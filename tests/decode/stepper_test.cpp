@@ -30,7 +30,7 @@ struct RandomLanguageModel {
                                .decoder_layers = 2,
                                .source_vocabulary = 0,
                                .target_vocabulary = kVocabulary,
-                               .longest = 3000,
+                               .max_length = 3000,
                                .positions = positions,
                                .window = window}),
         inference{model, *backend, storage} {

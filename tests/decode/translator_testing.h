@@ -35,7 +35,7 @@ struct RandomTranslator {
               .decoder_layers = 2,
               .source_vocabulary = vocabulary,
               .target_vocabulary = vocabulary,
-              .longest = 40};
+              .max_length = 40};
     model.emplace(Scope(weights), config);
     trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
     trainables->initialize(*backend, 5);

@@ -134,9 +134,9 @@ SPACES = [" "] * 12 + ["  ", "\t", "\u00a0", "\u2003", "\u3000", "\u200b", "\x1f
                       "\u1680", "\u180e", "\u202f"]
 
 
-def nasty_line(draw, longest=14):
+def nasty_line(draw, max_length=14):
     line = ""
-    for _ in range(draw.randrange(longest)):
+    for _ in range(draw.randrange(max_length)):
         line += draw.choice(PIECES) + draw.choice(SPACES)
     return line
 

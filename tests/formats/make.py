@@ -32,7 +32,7 @@ inner = 16
 heads = 2
 encoder_layers = 1
 decoder_layers = 1
-longest = 64
+max_length = 64
 tie = "all"
 
 [data]
@@ -40,7 +40,7 @@ train_source = ["text.de"]
 train_target = ["text.en"]
 validation_source = ["text.de"]
 validation_target = ["text.en"]
-longest = 60
+max_length = 60
 batch_target_tokens = 300
 
 [tokenizer]

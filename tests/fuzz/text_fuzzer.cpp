@@ -10,7 +10,7 @@ using namespace heed;
 namespace {
 
 std::vector<std::string> lines_of(const std::filesystem::path& file) {
-  LineReader reader(file, {.longest = 200, .long_lines = LongLines::mark});
+  LineReader reader(file, {.max_bytes = 200, .long_lines = LongLines::mark});
   std::vector<std::string> lines;
   for (std::string line; lines.size() < 100 && reader.next(line);) {
     lines.push_back(line);

@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const fuzz::MemoryFile second(fuzz::text_of(bytes + 1 + size / 2, size - 1 - size / 2));
   for (const auto& [name, documents] : kDocumentNames) {
     fuzz::allow_refusal([&, &form = documents] {
-      TextRules rules{.files = {first.path(), second.path()}, .documents = form, .max_line = 200};
+      TextRules rules{.files = {first.path(), second.path()}, .documents = form, .max_line_bytes = 200};
       const Reading whole = read(rules);
       rules.range.end = cut;
       const Reading before = read(rules);

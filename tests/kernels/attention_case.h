@@ -145,7 +145,7 @@ struct ShuffledPages {
     }
     // 7 steps at a time around a circle whose length is no multiple of 7.
     const int64_t held = (pages + 3) % 7 == 0 ? pages + 4 : pages + 3;
-    numbers = Guarded(DType::i32, segments.count(), (segments.longest() + page_tokens - 1) / page_tokens);
+    numbers = Guarded(DType::i32, segments.count(), (segments.max_length() + page_tokens - 1) / page_tokens);
     int64_t next = 0;
     for (int64_t s = 0; s < segments.count(); ++s) {
       for (int64_t page = 0; page * page_tokens < segments.length(s); ++page) {

@@ -19,7 +19,7 @@ inline ModelConfig small_config(Architecture architecture) {
           .decoder_layers = 2,
           .source_vocabulary = 11,
           .target_vocabulary = 13,
-          .longest = 16};
+          .max_length = 16};
 }
 
 using TokenLists = std::vector<std::vector<int32_t>>;

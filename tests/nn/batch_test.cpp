@@ -19,7 +19,7 @@ std::vector<int64_t> sizes_of(const Segments& segments) {
 
 TEST(SequencesTest, CountPlacesInEachSequence) {
   const Sequences sequences({{7, 8, 9}, {}, {5}});
-  EXPECT_THAT(sequences.places(), ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(sequences.positions(), ElementsAre(0, 1, 2, 0));
   EXPECT_THAT(sizes_of(sequences.segments()), ElementsAre(3, 0, 1));
   EXPECT_EQ(sequences.rows(), 4);
 }
@@ -27,7 +27,7 @@ TEST(SequencesTest, CountPlacesInEachSequence) {
 TEST(SequencesTest, TokensLaidEndToEndAreTheSame) {
   const Sequences nested({{7, 8, 9}, {5}});
   const Sequences laid({7, 8, 9, 5}, nested.segments());
-  EXPECT_EQ(laid.places(), nested.places());
+  EXPECT_EQ(laid.positions(), nested.positions());
   EXPECT_EQ(laid.rows(), nested.rows());
   EXPECT_THROW(Sequences({7, 8, 9}, nested.segments()), Error) << "a token is missing";
 }
@@ -38,14 +38,14 @@ TEST(SequencesTest, ContinuingCountsOn) {
   const std::vector<Continuation> continuations{{all.first(1), 5}, {all.subspan(1, 2), 0}, {all.last(1), 2}};
   const Sequences fresh = Sequences::continuing(continuations);
   EXPECT_THAT(fresh.tokens().ids(), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(fresh.places(), ElementsAre(5, 0, 1, 2));
+  EXPECT_THAT(fresh.positions(), ElementsAre(5, 0, 1, 2));
   EXPECT_THAT(sizes_of(fresh.segments()), ElementsAre(1, 2, 1));
 }
 
 TEST(SequencesTest, PaddingIsLeftOut) {
   const Sequences sequences = Sequences::without_padding({1, 2, 0, 3, 0, 0}, 3, {2, 1});
   const Sequences real({{1, 2}, {3}});
-  EXPECT_EQ(sequences.places(), real.places());
+  EXPECT_EQ(sequences.positions(), real.positions());
   EXPECT_EQ(sizes_of(sequences.segments()), sizes_of(real.segments()));
 }
 

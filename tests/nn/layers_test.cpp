@@ -220,9 +220,9 @@ TEST_F(Layers, RaggedAndPaddedAgreeOnEveryRealRow) {
 TEST(Sequences, WithoutPaddingKeepsTheRealTokensAndTheirPlaces) {
   const Sequences s = Sequences::without_padding({7, 8, 0, 9, 0, 0, 1, 2, 3}, 3, {2, 1, 3});
   EXPECT_THAT(s.tokens().ids(), ::testing::ElementsAre(7, 8, 9, 1, 2, 3));
-  EXPECT_THAT(s.places(), ::testing::ElementsAre(0, 1, 0, 0, 1, 2));
+  EXPECT_THAT(s.positions(), ::testing::ElementsAre(0, 1, 0, 0, 1, 2));
   EXPECT_EQ(s.segments().count(), 3);
-  EXPECT_EQ(s.segments().longest(), 3);
+  EXPECT_EQ(s.segments().max_length(), 3);
   EXPECT_EQ(Sequences::without_padding({}, 3, {}).rows(), 0);
 }
 
@@ -244,9 +244,9 @@ TEST(Embedding, ASequenceLongerThanItsPositionsNamesBoth) {
   const auto backend = make_reference_backend();
   Weights weights;
   const Embedding embedding(Scope(weights),
-                            {.vocabulary = 5, .model = 4, .positions = Positions::learned, .longest = 2});
+                            {.vocabulary = 5, .model = 4, .positions = Positions::learned, .max_length = 2});
   const Embedding unlimited(Scope(weights) / "u",
-                            {.vocabulary = 5, .model = 4, .positions = Positions::none, .longest = 2});
+                            {.vocabulary = 5, .model = 4, .positions = Positions::none, .max_length = 2});
   Trainables trainables(*backend, weights, DType::f64, Trainables::Gradients::none);
   trainables.initialize(*backend, 1);
   Pass pass = Pass::infer(*backend, DType::f64);

@@ -76,8 +76,9 @@ TEST(Embedding, ErrorsNameTheTokenItsRowAndTheTable) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const TestParameter table("source.tokens", {5, 4}, 1), positions("positions", {2, 4}, 2), narrow("narrow", {9, 3}, 3);
-  const auto run = [&](std::vector<int32_t> ids, const std::vector<int32_t>& places, const PositionTable& where) {
-    embedding(pass, Tokens(std::move(ids)), places, 0, *table, where, {});
+  const auto run = [&](std::vector<int32_t> ids, const std::vector<int32_t>& row_positions,
+                       const PositionTable& where) {
+    embedding(pass, Tokens(std::move(ids)), row_positions, 0, *table, where, {});
   };
   const PositionTable none, learned{View(), positions.get()}, too_narrow{View(), narrow.get()};
   expect_error<ShapeError>(
@@ -92,7 +93,7 @@ TEST(Embedding, ErrorsNameTheTokenItsRowAndTheTable) {
       },
       {"embedding: ", "position 2 in row 2", "2 rows"});
   expect_error<ShapeError>([&] { run({1, 2}, {0, -1}, learned); }, {"embedding: ", "position -1 in row 1"});
-  expect_error<ShapeError>([&] { run({1, 2}, {0}, none); }, {"embedding: ", "2 tokens at 1 places"});
+  expect_error<ShapeError>([&] { run({1, 2}, {0}, none); }, {"embedding: ", "2 tokens at 1 positions"});
   expect_error<ShapeError>(
       [&] {
         run({1, 2}, {0, 1}, too_narrow);
@@ -105,13 +106,13 @@ TEST(Embedding, ErrorsNameTheTokenItsRowAndTheTable) {
 // A linear layer stands before it: what is turned in place must be nobody else's.
 TEST(Rotate, GradientAgreesWithDifferencesWhereSomeColumnsTurn) {
   TestParameter weight("weight", {10, 3}, 2);
-  const std::vector<int32_t> places{0, 1, 5, 900};
+  const std::vector<int32_t> positions{0, 1, 5, 900};
   for (const int64_t dims : {int64_t{4}, int64_t{2}}) {
     const Differentiable function{.inputs = inputs(random_tensor({4, 3}, 1)),
                                   .parameters = {&weight},
                                   .run = [&](Pass& pass, const std::vector<Var>& x) {
                                     const Var y = linear(pass, x[0], {weight, nullptr});
-                                    rotate(pass, {y, 1, 8}, places, Heads(2), {dims, 100.0});
+                                    rotate(pass, {y, 1, 8}, positions, Heads(2), {dims, 100.0});
                                     return Outcome{{y}};
                                   }};
     EXPECT_TRUE(gradients_are_right(function)) << dims;
@@ -123,8 +124,8 @@ TEST(Rotate, TurnsNothingAtPlaceZeroAndKeepsEveryLength) {
   Pass pass = Pass::infer(*backend, DType::f64);
   const Tensor values = random_tensor({2, 4}, 1);
   const Var x = make_var(*backend, values.view());
-  const std::array<int32_t, 2> places{0, 3};
-  rotate(pass, Columns::all(x), places, Heads(1), {4, 10000.0});
+  const std::array<int32_t, 2> positions{0, 3};
+  rotate(pass, Columns::all(x), positions, Heads(1), {4, 10000.0});
   for (int64_t c = 0; c < 4; ++c) {
     EXPECT_DOUBLE_EQ(get(x.value(), 0, c), get(values.view(), 0, c));
   }
@@ -145,7 +146,7 @@ TEST(Rotate, ErrorsShowPlacesColumnsAndHeads) {
       [&] {
         rotate(pass, Columns::all(x), three, Heads(2), {4, 1e4});
       },
-      {"rotate: ", "3 places", "f64[2, 8]"});
+      {"rotate: ", "3 positions", "f64[2, 8]"});
   expect_error<ShapeError>(
       [&] {
         rotate(pass, Columns::all(x), two, Heads(2), {3, 1e4});

@@ -9,14 +9,14 @@ struct Small {
   TestParameter table{"table", {7, 6}, 1}, inner{"inner", {8, 6}, 2}, bias{"bias", {8}, 3}, outer{"outer", {6, 4}, 4},
       fused{"fused", {18, 6}, 5}, gain{"gain", {6}, 6, 1.0};
   Segments segments{std::array<int64_t, 2>{3, 2}};
-  std::vector<int32_t> ids{1, 2, 3, 4, 5}, places{0, 1, 2, 0, 1};
+  std::vector<int32_t> ids{1, 2, 3, 4, 5}, positions{0, 1, 2, 0, 1};
   Targets expected{{2, 3, 4, Targets::kIgnored, 6}};
 
   TokenLosses operator()(Pass& pass) const {
-    const Var x = embedding(pass, Tokens(ids), places, 0, *table, {}, {1.0, dropout_at("embedding", 0.2F)});
+    const Var x = embedding(pass, Tokens(ids), positions, 0, *table, {}, {1.0, dropout_at("embedding", 0.2F)});
     const NormWeights weights{NormKind::rms, gain, nullptr, 1e-5};
     const Var qkv = linear(pass, norm(pass, x, weights), {fused, nullptr});
-    rotate(pass, {qkv, 0, 6}, places, Heads(1), {6, 1e4});
+    rotate(pass, {qkv, 0, 6}, positions, Heads(1), {6, 1e4});
     const AttentionInputs inputs{{qkv, 0, 6}, &segments, {qkv, 6, 6}, {qkv, 12, 6}, &segments};
     const Var y = attention(pass, inputs, {.dropout = dropout_at("weights", 0.2F)});
     const Stream s = add_norm(pass, x, y, weights, dropout_at("branch", 0.2F));

@@ -11,7 +11,7 @@ DROPOUT_FREE = {f"{site}_dropout": 0.0 for site in ("embedding", "attention", "i
 SEQ2SEQ_PRE = {
     **DROPOUT_FREE,
     "architecture": "seq2seq", "model": 32, "inner": 64, "heads": 4, "encoder_layers": 2, "decoder_layers": 2,
-    "source_vocabulary": 47, "target_vocabulary": 53, "longest": 16, "activation": "relu", "positions": "sinusoidal",
+    "source_vocabulary": 47, "target_vocabulary": 53, "max_length": 16, "activation": "relu", "positions": "sinusoidal",
     "norm_placement": "pre", "final_norm": True, "tie": "none", "output_bias": True, "embedding_scale": "sqrt-model",
 }
 SEQ2SEQ_POST = {**SEQ2SEQ_PRE, "norm_placement": "post", "final_norm": False}
@@ -24,26 +24,26 @@ SEQ2SEQ_WIDE = {**SEQ2SEQ_PRE, "model": 96, "inner": 1100, "target_vocabulary": 
 GPT = {
     **DROPOUT_FREE,
     "architecture": "causal-lm", "model": 48, "inner": 192, "heads": 3, "decoder_layers": 2, "target_vocabulary": 53,
-    "longest": 20, "activation": "gelu", "positions": "learned", "norm_placement": "pre", "final_norm": True,
+    "max_length": 20, "activation": "gelu", "positions": "learned", "norm_placement": "pre", "final_norm": True,
     "tie": "output", "output_bias": False, "embedding_scale": "none",
 }
-GPT_LONG = {**GPT, "model": 96, "heads": 2, "inner": 1100, "longest": 150}
+GPT_LONG = {**GPT, "model": 96, "heads": 2, "inner": 1100, "max_length": 150}
 GPT_WINDOW = {**GPT, "window": 3, "activation": "gelu-tanh", "tie": "none", "output_bias": True}
 LLAMA = {
     **DROPOUT_FREE,
     "architecture": "causal-lm", "model": 64, "inner": 172, "heads": 4, "key_value_heads": 2, "head_width": 24,
-    "decoder_layers": 2, "target_vocabulary": 53, "longest": 20, "activation": "silu", "gated": True,
+    "decoder_layers": 2, "target_vocabulary": 53, "max_length": 20, "activation": "silu", "gated": True,
     "positions": "rotary", "rotary_base": 10000.0, "norm": "rms", "epsilon": 1e-6, "norm_placement": "pre",
     "final_norm": True, "bias": False, "tie": "none", "output_bias": False, "embedding_scale": "none",
 }
-LLAMA_LONG = {**LLAMA, "model": 96, "inner": 1100, "heads": 6, "key_value_heads": 1, "head_width": 32, "longest": 150}
+LLAMA_LONG = {**LLAMA, "model": 96, "inner": 1100, "heads": 6, "key_value_heads": 1, "head_width": 32, "max_length": 150}
 ENCODER = {
     **DROPOUT_FREE,
     "architecture": "encoder", "model": 32, "inner": 128, "heads": 4, "encoder_layers": 2, "source_vocabulary": 53,
-    "longest": 16, "activation": "gelu", "positions": "learned", "norm_placement": "post", "final_norm": False,
+    "max_length": 16, "activation": "gelu", "positions": "learned", "norm_placement": "post", "final_norm": False,
     "tie": "output", "output_bias": True, "embedding_scale": "none", "epsilon": 1e-12,
 }
-ENCODER_LONG = {**ENCODER, "model": 96, "inner": 1100, "longest": 150}
+ENCODER_LONG = {**ENCODER, "model": 96, "inner": 1100, "max_length": 150}
 
 SHORT = [[7, 1, 12, 3, 5], [4, 12, 1, 6, 9]]
 LONG = [[70, 1, 130, 33], [130, 2, 64, 65]]
@@ -58,7 +58,7 @@ def oracle_of(config):
 def batch_of(config, seed=3, lengths=None):
     """Five ragged sequences; of an encoder's tokens most are not to be predicted, of others' a few."""
     if lengths is None:
-        lengths = LONG if config["longest"] >= 130 else SHORT
+        lengths = LONG if config["max_length"] >= 130 else SHORT
     source = lengths[1] if config["architecture"] == "seq2seq" else None
     return Batch(config, seed, lengths[0], source, ignored=0.6 if config["architecture"] == "encoder" else 0.1)
 
@@ -142,7 +142,7 @@ def replay_agrees(title, config, precision="f32", replay_seed=1):
 
     dropout = {site: 0.2 for site in DROPOUT_FREE}
     kept, undropped = run(1, **dropout), run(1)
-    replayed = run(replay_seed, **dropout, checkpoint_layers=True)
+    replayed = run(replay_seed, **dropout, recompute_layers=True)
     comparison = Comparison(title)
     tensors = [key for key, value in kept.items() if hasattr(value, "shape")]
     for key in tensors:

@@ -109,7 +109,7 @@ class Oracle(nn.Module):
         embedding = nn.Embedding(vocabulary, self.config["model"])
         self.add(name + ".tokens", embedding.weight)
         if self.config["positions"] == "learned":
-            embedding.positions = nn.Parameter(torch.empty(self.config["longest"], self.config["model"]))
+            embedding.positions = nn.Parameter(torch.empty(self.config["max_length"], self.config["model"]))
             self.add(name + ".positions", embedding.positions)
         return embedding
 

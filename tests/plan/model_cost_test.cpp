@@ -22,7 +22,7 @@ ModelConfig small(Architecture architecture) {
   config.decoder_layers = 3;
   config.source_vocabulary = 70;
   config.target_vocabulary = 90;
-  config.longest = 64;
+  config.max_length = 64;
   return config;
 }
 

@@ -34,7 +34,7 @@ class PassagesTest : public testing::Test {
                                                 .encoder_layers = 0,
                                                 .decoder_layers = 2,
                                                 .target_vocabulary = vocabulary,
-                                                .longest = 16});
+                                                .max_length = 16});
     trainables_.emplace(*backend_, weights_, DType::f32, Trainables::Gradients::none);
     trainables_->initialize(*backend_, 7);
   }

@@ -31,7 +31,7 @@ std::unique_ptr<Tokenizer> letters() {
 
 // Its weights are random, and large enough that heads look at different places.
 struct RandomTranslator {
-  explicit RandomTranslator(int64_t longest = 64, uint64_t seed = 7) : tokenizer(letters()) {
+  explicit RandomTranslator(int64_t max_length = 64, uint64_t seed = 7) : tokenizer(letters()) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
               .inner = 48,
@@ -41,7 +41,7 @@ struct RandomTranslator {
               .decoder_layers = 3,
               .source_vocabulary = vocabulary,
               .target_vocabulary = vocabulary,
-              .longest = longest};
+              .max_length = max_length};
     model.emplace(Scope(weights), config);
     trainables.emplace(*backend, weights, DType::f32, Trainables::Gradients::none);
     trainables->initialize(*backend, seed);
@@ -221,7 +221,7 @@ TEST(ReportPositions, SinesAndCosinesStayTogether) {
 }
 
 TEST(ReportPositions, AreNoMoreThanTheModelHas) {
-  const auto map = position_map({.model = 7, .longest = 5, .positions = Positions::sinusoidal}, "absent");
+  const auto map = position_map({.model = 7, .max_length = 5, .positions = Positions::sinusoidal}, "absent");
   EXPECT_EQ(map->positions, 5);
   EXPECT_THAT(map->columns, ElementsAre(0, 1, 2, 3, 4, 5, 6));
   EXPECT_EQ(map->values.size(), 35U);

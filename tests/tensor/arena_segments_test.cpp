@@ -154,7 +154,7 @@ TEST(Segments, LieEndToEnd) {
   const Segments segments(std::vector<int64_t>{3, 0, 5, 2}, 17);
   EXPECT_EQ(segments.count(), 4);
   EXPECT_EQ(segments.rows(), 10);
-  EXPECT_EQ(segments.longest(), 5);
+  EXPECT_EQ(segments.max_length(), 5);
   EXPECT_EQ(segments.first_row(), 17U);
   EXPECT_EQ(segments.begin(0), 0);
   EXPECT_EQ(segments.end(0), 3);
@@ -169,7 +169,7 @@ TEST(Segments, EmptyEqualAndRefused) {
   const Segments equal = Segments::equal(4, 6);
   EXPECT_EQ(equal.count(), 4);
   EXPECT_EQ(equal.begin(3), 18);
-  EXPECT_EQ(equal.longest(), 6);
+  EXPECT_EQ(equal.max_length(), 6);
   EXPECT_THROW(Segments(std::vector<int64_t>{2, -1}), ShapeError);
 }
 

@@ -211,12 +211,13 @@ TEST(Tokenizer, KindsGoByTheirNames) {
 
 TEST(Tokenizer, TooLongASequenceIsDroppedCutOrRefused) {
   const std::vector<TokenId> tokens{TokenId(7), TokenId(8), TokenId(9)};
-  EXPECT_EQ(limit_length(tokens, {.longest = 3}, "f:1"), tokens);
-  EXPECT_EQ(limit_length(tokens, {.longest = 2, .policy = TooLong::drop}, "f:1"), std::nullopt);
-  EXPECT_EQ(limit_length(tokens, {.longest = 2, .policy = TooLong::truncate}, "f:1"),
+  EXPECT_EQ(limit_length(tokens, {.max_length = 3}, "f:1"), tokens);
+  EXPECT_EQ(limit_length(tokens, {.max_length = 2, .policy = TooLong::drop}, "f:1"), std::nullopt);
+  EXPECT_EQ(limit_length(tokens, {.max_length = 2, .policy = TooLong::truncate}, "f:1"),
             (std::vector<TokenId>{TokenId(7), TokenId(8)}));
-  expect_error<FormatError>([&] { limit_length(tokens, {.longest = 2}, "f:1"); }, {"f:1: ", "3 tokens", "at most 2"});
-  expect_error<ConfigError>([&] { limit_length(tokens, {.longest = -1}, "f:1"); }, {"-1"});
+  expect_error<FormatError>([&] { limit_length(tokens, {.max_length = 2}, "f:1"); },
+                            {"f:1: ", "3 tokens", "at most 2"});
+  expect_error<ConfigError>([&] { limit_length(tokens, {.max_length = -1}, "f:1"); }, {"-1"});
 }
 
 TEST(Words, AreCutAtUnicodesBoundaries) {

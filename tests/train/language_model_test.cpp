@@ -255,7 +255,7 @@ TEST_F(LanguageModelTraining, RefusesRecipesThatDoNotDo) {
   using Data = TextDataRecipe;
   EXPECT_THAT(with([](Recipe&, Data& d) { d.train = {}; }), HasSubstr("data.train names no file"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.batches.context = 33; }),
-              HasSubstr("data.context is 33 tokens, but model.longest is 32"));
+              HasSubstr("data.context is 33 tokens, but model.max_length is 32"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.batches.context = 0; }), HasSubstr("data.context is 0"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.batches.sequences = 0; }), HasSubstr("data.batch_sequences is 0"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.validation_share = 0.5; }), HasSubstr("choose one"));

@@ -38,7 +38,7 @@ class TextTrainingTest : public TrainingTest {
     recipe.model.inner = 64;
     recipe.model.heads = 2;
     recipe.model.decoder_layers = 2;
-    recipe.model.longest = 32;
+    recipe.model.max_length = 32;
     recipe.model.positions = Positions::learned;
     text(recipe).data.train = {file("train.txt")};
     text(recipe).data.validation = {file("valid.txt")};

@@ -214,7 +214,7 @@ TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
   refuse([](Recipe& r) { task(r).tokenizer.source = "x"; }, "come together");
   refuse([](Recipe& r) { task(r).tokenizer.source = "x", task(r).tokenizer.target = "y"; }, "one tokenizer for both");
   refuse([](Recipe& r) { r.schedule.peak = -1.0; }, "peak");
-  refuse([](Recipe& r) { task(r).data.longest = 64; }, "model.longest");
+  refuse([](Recipe& r) { task(r).data.max_length = 64; }, "model.max_length");
   refuse([](Recipe& r) { task(r).data.batches = {.target_tokens = 0}; }, "a batch needs a size");
   refuse([](Recipe& r) { r.checkpoints.final_weights = FinalWeights::moving_average; }, "none is kept");
   refuse([](Recipe& r) { task(r).validation.bleu = false; }, "best_by");

@@ -132,10 +132,10 @@ TEST_F(Training, ALineThatWouldGetTooLongIsCutAsEver) {
     tokens.push_back(token.value);
   }
   const std::vector<int32_t> before = tokens;
-  task(recipe).data.longest = static_cast<int64_t>(before.size());
+  task(recipe).data.max_length = static_cast<int64_t>(before.size());
   SubwordSampling(task(recipe), 1, tokenizers).at(3).source(7, tokens);
   EXPECT_EQ(tokens, before);
-  task(recipe).data.longest = 60;
+  task(recipe).data.max_length = 60;
   const SubwordSampling sampling(task(recipe), 1, tokenizers);
   sampling.at(3).source(7, tokens);
   EXPECT_GT(tokens.size(), before.size());
@@ -309,8 +309,8 @@ TEST_F(Training, TextBeyondMemoryGivesTheSameBits) {
   Recipe recipe = small_recipe();
   write_pairs("train", 30'000);
   task(recipe).tokenizer.learned.kind = TokenizerKind::byte;
-  task(recipe).data.longest = 120;
-  recipe.model.longest = 128;
+  task(recipe).data.max_length = 120;
+  recipe.model.max_length = 128;
   recipe.training.updates = 2;
   task(recipe).validation.bleu = false;
   task(recipe).validation.best_by = BestBy::loss;

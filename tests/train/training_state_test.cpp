@@ -123,7 +123,7 @@ TEST_F(CheckpointFolder, RefusesStatesThatAreNone) {
   };
   EXPECT_THAT(message(state.substr(0, state.size() / 2)), HasSubstr("state.json: is not JSON"));
   EXPECT_THAT(message("[]"), HasSubstr("state.json: is not JSON"));
-  EXPECT_THAT(message("{}"), HasSubstr("is no training state"));
+  EXPECT_THAT(message("{}"), HasSubstr("is not a training state"));
   EXPECT_THAT(message(std::string(1'000'000, '[') + std::string(1'000'000, ']')), HasSubstr("nested deeper"));
   std::string other = state;
   other.replace(other.find("\"version\": 3"), 12, "\"version\": 9");

@@ -62,13 +62,13 @@ class TrainingTest : public testing::Test {
                     .heads = 2,
                     .encoder_layers = 1,
                     .decoder_layers = 1,
-                    .longest = 64,
+                    .max_length = 64,
                     .tying = Tying::all};
     task(recipe).data.train_source = {file("train.de")};
     task(recipe).data.train_target = {file("train.en")};
     task(recipe).data.validation_source = {file("valid.de")};
     task(recipe).data.validation_target = {file("valid.en")};
-    task(recipe).data.longest = 40;
+    task(recipe).data.max_length = 40;
     task(recipe).data.batches = {.target_tokens = 300, .pool = 100};
     task(recipe).tokenizer.learned.kind = TokenizerKind::word;
     task(recipe).tokenizer.learned.vocabulary = 0;

@@ -85,7 +85,7 @@ class Backward {
         panels_(panels_for(width_)),
         most_queries_(most_queries),
         most_rows_(most_queries * heads_),
-        most_keys_(call.memory.segments->longest()),
+        most_keys_(call.memory.segments->max_length()),
         buffers_(carve<Buffers>(scratch, most_queries, heads_, most_keys_, width_)) {}
 
   void run(const Share& share) {
@@ -94,8 +94,8 @@ class Backward {
     first_key_row_ = call_.memory.segments->begin(share.piece.sequence);
     key_column_ = share.key_value_head * width_;
     first_head_ = share.key_value_head * heads_;
-    one_meeting_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
-    if (!one_meeting_) {
+    one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
+    if (!one_tile_) {
       clear(buffers_.d_keys, most_keys_, key_count_);
       clear(buffers_.d_values, most_keys_, key_count_);
     }
@@ -127,23 +127,23 @@ class Backward {
     if (!(piece == piece_)) {
       piece_ = piece;
       chunk_.list(settings_, *call_.segments, *call_.memory.segments, piece);
-      only_meeting_.reset();
+      only_tile_.reset();
     }
     draw_rows(settings_, chunk_, first_head_, buffers_.random);
     bring_rows();
     sum_rows();
-    if (one_meeting_) {
+    if (one_tile_) {
       bring_keys(0);
-      if (!only_meeting_) {
-        only_meeting_.emplace(chunk_, 0, 0, block_keys_);
+      if (!only_tile_) {
+        only_tile_.emplace(chunk_, 0, 0, block_keys_);
       }
-      meet(*only_meeting_);
+      backpropagate(*only_tile_);
     } else {
       clear(buffers_.d_queries, most_rows_, chunk_.rows());
       for (int64_t key = chunk_.seen().begin / kKeyBlock * kKeyBlock; key < chunk_.seen().end; key += kKeyBlock) {
         bring_keys(key);
         for (int64_t first = 0; first < chunk_.rows(); first += kRowGroup) {
-          meet(Meeting(chunk_, first, key, block_keys_));
+          backpropagate(ScoreTile(chunk_, first, key, block_keys_));
         }
       }
     }
@@ -196,33 +196,33 @@ class Backward {
 
   // ---- one group of rows, one block of keys ----
 
-  void meet(const Meeting& meeting) {
-    if (meeting.seen_by_any == 0 && !one_meeting_) {
+  void backpropagate(const ScoreTile& tile) {
+    if (tile.seen_by_any == 0 && !one_tile_) {
       return;
     }
-    multiply_meeting(meeting, width_, most_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
-    multiply_meeting(meeting, width_, most_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
-    differentiate(meeting);
-    add_to_queries(meeting);
-    add_to_keys(meeting, buffers_.scores, buffers_.d_output, buffers_.d_values);
-    add_to_keys(meeting, buffers_.d_scores, buffers_.queries, buffers_.d_keys);
+    multiply_tile(tile, width_, most_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
+    multiply_tile(tile, width_, most_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
+    differentiate(tile);
+    add_to_queries(tile);
+    add_to_keys(tile, buffers_.scores, buffers_.d_output, buffers_.d_values);
+    add_to_keys(tile, buffers_.d_scores, buffers_.queries, buffers_.d_keys);
   }
 
   // s and d_p become dropout(p), but for its scale, and d_s; zeros where nothing is seen.
-  void differentiate(const Meeting& meeting) {
+  void differentiate(const ScoreTile& tile) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
     const Vec scale = hn::Set(d, threshold == 0 ? 1.0F : settings_.dropout.scale());
-    for (int64_t r = 0; r < meeting.rows; ++r) {
-      const int64_t row = meeting.first_row + r;
-      const uint64_t seen = meeting.seen[r];
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      const int64_t row = tile.first_row + r;
+      const uint64_t seen = tile.seen[r];
       uint64_t kept = kAllKeys;
       if (threshold > 0) {
-        kept = kept_bits(buffers_.random[row], threshold, meeting.first_key, meeting.keys);
+        kept = kept_bits(buffers_.random[row], threshold, tile.first_key, tile.keys);
       }
       const Vec exponent = hn::Set(d, buffers_.exponents[row]);
       const Vec row_sum = hn::Set(d, buffers_.row_sums[row]);
-      for (int64_t v = 0; v < vectors_for(meeting.keys); ++v) {
+      for (int64_t v = 0; v < vectors_for(tile.keys); ++v) {
         float* const score = panel_at(buffers_.scores, r, v);
         float* const d_score = panel_at(buffers_.d_scores, r, v);
         const auto seen_lanes = mask_of(seen, v);
@@ -235,27 +235,27 @@ class Backward {
     }
   }
 
-  Sums::Start start() const { return one_meeting_ ? Sums::Start::zero : Sums::Start::former; }
+  Sums::Start start() const { return one_tile_ ? Sums::Start::zero : Sums::Start::former; }
 
   // d_q += d_s K
-  void add_to_queries(const Meeting& meeting) {
+  void add_to_queries(const ScoreTile& tile) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
       product(
-          meeting.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.d_scores},
+          tile.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.d_scores},
           buffers_.keys + panel * kKeyBlock * kPanel,
-          [&meeting](int64_t r, int64_t count) { return meeting.keys_of(r, count); },
-          Sums{buffers_.d_queries + (panel * most_rows_ + meeting.first_row) * kPanel, start()});
+          [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); },
+          Sums{buffers_.d_queries + (panel * most_rows_ + tile.first_row) * kPanel, start()});
     }
   }
 
   // d_keys += d_s^T Q, d_values += dropout(p)^T d_o: the factors of each row by key, and panels of the rows.
-  void add_to_keys(const Meeting& meeting, const float* factors, const float* rows, float* d_keys) {
+  void add_to_keys(const ScoreTile& tile, const float* factors, const float* rows, float* d_keys) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
       product(
-          meeting.keys, 0, vectors_for(panel_columns(width_, panel)), LeftColumns{factors},
-          rows + (panel * most_rows_ + meeting.first_row) * kPanel,
-          [&meeting](int64_t key, int64_t count) { return meeting.rows_of(key, count); },
-          Sums{d_keys + (panel * most_keys_ + meeting.first_key) * kPanel, start()});
+          tile.keys, 0, vectors_for(panel_columns(width_, panel)), LeftColumns{factors},
+          rows + (panel * most_rows_ + tile.first_row) * kPanel,
+          [&tile](int64_t key, int64_t count) { return tile.rows_of(key, count); },
+          Sums{d_keys + (panel * most_keys_ + tile.first_key) * kPanel, start()});
     }
   }
 
@@ -272,8 +272,8 @@ class Backward {
   PieceRows& chunk_ = buffers_.chunk;
 
   Piece piece_{-1, 0, 0, 0};
-  bool one_meeting_ = false;             // all rows fit in one group and all keys in one block: sums begin at zero
-  std::optional<Meeting> only_meeting_;  // of the chunk, when there is just one
+  bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums begin at zero
+  std::optional<ScoreTile> only_tile_;  // of the chunk, when there is just one
   int64_t first_head_ = 0, key_column_ = 0;
   int64_t key_count_ = 0, block_keys_ = 0, first_key_row_ = 0;
 };
@@ -284,7 +284,7 @@ void backward(Context& context, const AttentionBackward& call) {
   const int64_t heads = settings.heads / settings.key_value_heads;
   const int64_t width = call.queries.columns() / settings.heads;
   const Shares shares(context, settings, *call.segments, *call.memory.segments, width, 0);
-  const int64_t most_queries = std::min(call.segments->longest(), std::max<int64_t>(1, kChunkRows / heads));
+  const int64_t most_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kChunkRows / heads));
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Backward<T> work(call, operands, context.scratch(worker), most_queries);

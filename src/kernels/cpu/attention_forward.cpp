@@ -118,7 +118,7 @@ class Forward {
     one_block_ = end_block_ == first_block_ + 1;
     few_rows_ = rows_.rows() <= kFewRows;
     listed_key_ = -1;
-    only_meeting_.reset();
+    only_tile_.reset();
   }
 
   void begin_share(int64_t key_value_head) {
@@ -164,42 +164,42 @@ class Forward {
 
   void attend(int64_t first_row, int64_t first_key) {
     if (one_block_ && rows_.rows() <= kRowGroup) {
-      if (!only_meeting_) {
-        only_meeting_.emplace(rows_, first_row, first_key, block_keys_);
+      if (!only_tile_) {
+        only_tile_.emplace(rows_, first_row, first_key, block_keys_);
       }
-      attend(*only_meeting_);
+      attend(*only_tile_);
     } else {
-      attend(Meeting(rows_, first_row, first_key, block_keys_));
+      attend(ScoreTile(rows_, first_row, first_key, block_keys_));
     }
   }
 
-  void attend(const Meeting& meeting) {
-    if (meeting.seen_by_any == 0 && !one_block_) {
+  void attend(const ScoreTile& tile) {
+    if (tile.seen_by_any == 0 && !one_block_) {
       return;
     }
-    score(meeting);
-    raise_maxima(meeting);
-    exponentiate(meeting);
-    weigh(meeting);
+    score(tile);
+    raise_maxima(tile);
+    exponentiate(tile);
+    weigh(tile);
   }
 
-  void score(const Meeting& meeting) {
+  void score(const ScoreTile& tile) {
     if (few_rows_) {
-      return with_few_rows(meeting.rows, [this](auto rows) {
+      return with_few_rows(tile.rows, [this](auto rows) {
         score_few<rows>(buffers_.queries, most_rows_, key_rows(operands_.keys), buffers_.scores);
       });
     }
-    multiply_meeting(meeting, width_, most_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+    multiply_tile(tile, width_, most_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
   }
 
   // m' = max(m, max s), and the decay 2^(m - m') of what was summed before.
-  void raise_maxima(const Meeting& meeting) {
-    for (int64_t r = 0; r < meeting.rows; ++r) {
-      const Vec largest = largest_score(panel_at(buffers_.scores, r, 0), meeting.seen[r], meeting.vectors[r]);
+  void raise_maxima(const ScoreTile& tile) {
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      const Vec largest = largest_score(panel_at(buffers_.scores, r, 0), tile.seen[r], tile.vectors[r]);
       store(largest, buffers_.lane_maxima + r * kLanes);
     }
-    float* const maxima = buffers_.maxima + meeting.first_row;
-    for (int64_t r = 0; r < meeting.rows; r += kLanes) {
+    float* const maxima = buffers_.maxima + tile.first_row;
+    for (int64_t r = 0; r < tile.rows; r += kLanes) {
       const Vec before = load(maxima + r);
       const Vec block = reduce_rows(buffers_.lane_maxima + r * kLanes, [](Vec a, Vec b) { return hn::Max(a, b); });
       const Vec after = hn::Max(before, block);
@@ -209,41 +209,41 @@ class Forward {
   }
 
   // p = 2^(s - m'), l = l 2^(m - m') + sum p; what stays in `scores` is dropout(p) but for its scale.
-  void exponentiate(const Meeting& meeting) {
+  void exponentiate(const ScoreTile& tile) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
-    const float* const maxima = buffers_.maxima + meeting.first_row;
-    float* sums = buffers_.sums + meeting.first_row * kLanes;
-    for (int64_t r = 0; r < meeting.rows; ++r, sums += kLanes) {
+    const float* const maxima = buffers_.maxima + tile.first_row;
+    float* sums = buffers_.sums + tile.first_row * kLanes;
+    for (int64_t r = 0; r < tile.rows; ++r, sums += kLanes) {
       float* const scores = panel_at(buffers_.scores, r, 0);
       const Vec maximum = hn::Set(d, maxima[r]);
       uint64_t kept = kAllKeys;
       if (threshold > 0) {
-        kept = kept_bits(buffers_.random[meeting.first_row + r], threshold, meeting.first_key, meeting.keys);
+        kept = kept_bits(buffers_.random[tile.first_row + r], threshold, tile.first_key, tile.keys);
       }
-      const Vec sum = exponentials(scores, maximum, meeting.keys, meeting.seen[r], meeting.vectors[r], kept);
+      const Vec sum = exponentials(scores, maximum, tile.keys, tile.seen[r], tile.vectors[r], kept);
       store(one_block_ ? sum : hn::MulAdd(load(sums), hn::Set(d, buffers_.decay[r]), sum), sums);
     }
   }
 
   // o = o 2^(m - m') + dropout(p) V. With one block of keys, what would be multiplied by the decay is zero.
-  void weigh(const Meeting& meeting) {
+  void weigh(const ScoreTile& tile) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
-      Sums sums{buffers_.output + (panel * most_rows_ + meeting.first_row) * kPanel};
+      Sums sums{buffers_.output + (panel * most_rows_ + tile.first_row) * kPanel};
       if (!one_block_) {
         sums.start = Sums::Start::former;
         sums.decay = buffers_.decay;
       }
       if (few_rows_) {
-        with_few_rows(meeting.rows, [&](auto rows) {
-          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, meeting.keys_of(0, rows), sums);
+        with_few_rows(tile.rows, [&](auto rows) {
+          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, tile.keys_of(0, rows), sums);
         });
         continue;
       }
       product(
-          meeting.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.scores},
+          tile.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.scores},
           buffers_.values + panel * kKeyBlock * kPanel,
-          [&meeting](int64_t r, int64_t count) { return meeting.keys_of(r, count); }, sums);
+          [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); }, sums);
     }
   }
 
@@ -297,30 +297,30 @@ class Forward {
     for (int64_t first_key = 0; first_key < rows_.keys(); first_key += kKeyBlock) {
       bring_keys(first_key);
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
-        const Meeting meeting(rows_, first, first_key, block_keys_);
-        score(meeting);
-        for (int64_t r = first; r < first + meeting.rows; ++r) {
+        const ScoreTile tile(rows_, first, first_key, block_keys_);
+        score(tile);
+        for (int64_t r = first; r < first + tile.rows; ++r) {
           const int64_t head = first_head_ + r / rows_.queries();
           const int64_t query = piece_.first_query + r % rows_.queries();
-          write_weights_of_row(meeting, r - first, 1.0F / scale * buffers_.inverses[r],
+          write_weights_of_row(tile, r - first, 1.0F / scale * buffers_.inverses[r],
                                weights + (head * all_queries + query) * rows_.keys() + first_key);
         }
       }
     }
   }
 
-  void write_weights_of_row(const Meeting& meeting, int64_t r, float inverse, float* to) const {
+  void write_weights_of_row(const ScoreTile& tile, int64_t r, float inverse, float* to) const {
     const Floats d;
-    const Span vectors = meeting.vectors[r];
-    const Vec maximum = hn::Set(d, buffers_.maxima[meeting.first_row + r]);
-    for (int64_t j = 0; j < meeting.keys; j += kLanes) {
+    const Span vectors = tile.vectors[r];
+    const Vec maximum = hn::Set(d, buffers_.maxima[tile.first_row + r]);
+    for (int64_t j = 0; j < tile.keys; j += kLanes) {
       const int64_t v = j / kLanes;
       Vec p = hn::Zero(d);
       if (v >= vectors.begin && v < vectors.end) {
         p = hn::Mul(exp2_of(hn::Sub(load(panel_at(buffers_.scores, r, v)), maximum)), hn::Set(d, inverse));
-        p = hn::IfThenElseZero(mask_of(meeting.seen[r], v), p);
+        p = hn::IfThenElseZero(mask_of(tile.seen[r], v), p);
       }
-      store_part(p, to + j, std::min(kLanes, meeting.keys - j));
+      store_part(p, to + j, std::min(kLanes, tile.keys - j));
     }
   }
 
@@ -334,7 +334,7 @@ class Forward {
   Piece piece_{-1, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see
   bool one_block_ = false, few_rows_ = false;
-  std::optional<Meeting> only_meeting_;  // of a piece small enough to have just one
+  std::optional<ScoreTile> only_tile_;  // of a piece small enough to have just one
   int64_t first_head_ = 0, key_column_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
 };
@@ -343,7 +343,7 @@ template <class T>
 void forward(Context& context, const AttentionForward& call) {
   const AttentionSettings& settings = call.settings;
   const int64_t heads = settings.heads / settings.key_value_heads;
-  const int64_t most_queries = std::min(call.segments->longest(), std::max<int64_t>(1, kShareRows / heads));
+  const int64_t most_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kShareRows / heads));
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
                       most_queries);
   const Operands<T> operands(call);

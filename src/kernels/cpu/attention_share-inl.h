@@ -18,8 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
 // Which of the keys the rows see, and hence which vectors of scores there are.
-struct Meeting {
-  Meeting(const PieceRows& piece, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
+struct ScoreTile {
+  ScoreTile(const PieceRows& piece, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
       : first_row(first_of_rows),
         rows(std::min(kRowGroup, piece.rows() - first_of_rows)),
         first_key(first_of_keys),
@@ -83,16 +83,16 @@ struct Meeting {
 
 // to[r][j] = sum over columns of left[r][column] * right[column][j]: rows of queries against keys as columns. Only the
 // vectors that the rows need are written.
-inline void multiply_meeting(const Meeting& meeting, int64_t width, int64_t left_panel_rows, const float* left,
-                             const float* right, float* to) {
-  for (int64_t first = 0, end = 0; first < meeting.rows; first = end) {
-    const Span vectors = meeting.vectors[first];
-    for (end = first + 1; end < meeting.rows && meeting.vectors[end] == vectors; ++end) {
+inline void multiply_tile(const ScoreTile& tile, int64_t width, int64_t left_panel_rows, const float* left,
+                          const float* right, float* to) {
+  for (int64_t first = 0, end = 0; first < tile.rows; first = end) {
+    const Span vectors = tile.vectors[first];
+    for (end = first + 1; end < tile.rows && tile.vectors[end] == vectors; ++end) {
     }
     for (int64_t panel = 0; panel < panels_for(width); ++panel) {
       product(
           end - first, vectors.begin, vectors.end - vectors.begin,
-          LeftRows{left + (panel * left_panel_rows + meeting.first_row + first) * kPanel},
+          LeftRows{left + (panel * left_panel_rows + tile.first_row + first) * kPanel},
           right + panel * kPanel * kKeyBlock,
           [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
           Sums{to + first * kKeyBlock, panel == 0 ? Sums::Start::zero : Sums::Start::former});

@@ -227,7 +227,7 @@ Panels panels_of_weight(Context& context, const WeightView& weight, Bf16Products
   if (weight.packed != nullptr) {
     return static_cast<const PackedPanels*>(weight.packed)->panels();
   }
-  const Operand operand{weight.matrix, Lie::transposed};
+  const Operand operand{weight.matrix, Layout::transposed};
   return pack_panels(context, operand, products,
                      context.shared_scratch.reserve<float>(panel_elements(operand, products)));
 }
@@ -248,7 +248,7 @@ void linear_input_gradient(Context& context, Bf16Products products, const Linear
 }
 
 void linear_weight_gradient(Context& context, Bf16Products products, const LinearWeightGradient& call) {
-  const Operand d_y{call.d_y, Lie::transposed}, x{call.x};
+  const Operand d_y{call.d_y, Layout::transposed}, x{call.x};
   const GradientTarget target{call.d_weight, call.write, call.scale};
   const DepthParts parts(call.d_y.rows());
   const bool with_bias = !call.d_bias.empty();

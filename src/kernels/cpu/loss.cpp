@@ -199,7 +199,7 @@ void project_by_columns(Context& context, Bf16Products products, const OutputLos
   const int64_t row_bytes = call.weight.matrix.columns() * static_cast<int64_t>(sizeof(float));
   const int64_t most = std::max<int64_t>(256, kPanelBytes / row_bytes / 256 * 256);
   for (int64_t first = 0; first < vocabulary; first += most) {
-    const Operand part{call.weight.matrix.row_range(first, std::min(most, vocabulary - first)), Lie::transposed};
+    const Operand part{call.weight.matrix.row_range(first, std::min(most, vocabulary - first)), Layout::transposed};
     const Panels panels =
         pack_panels(context, part, products, context.shared_scratch.reserve<float>(panel_elements(part, products)));
     const LogitsBlock block{all.bias == nullptr ? nullptr : all.bias + first, all.logits + first, all.stride, 0};
@@ -227,7 +227,7 @@ void output_loss_by_columns(Context& context, Bf16Products products, const Outpu
 }  // namespace
 
 void output_loss(Context& context, Bf16Products products, const OutputLoss& call) {
-  const int64_t panels_of_all = panel_elements({call.weight.matrix, Lie::transposed}, products);
+  const int64_t panels_of_all = panel_elements({call.weight.matrix, Layout::transposed}, products);
   if (call.weight.packed == nullptr && panels_of_all * static_cast<int64_t>(sizeof(float)) > kPanelBytes) {
     return output_loss_by_columns(context, products, call);
   }

@@ -55,13 +55,14 @@ PackedPanels::PackedPanels(Context& context, const Shape& shape, DType format, c
     }
     float* const to = memory_.data<float>() + panel_words(depth, first, element);
     if (element != Element::half) {
-      pack_panels(context, {block, Lie::transposed}, element, to);
+      pack_panels(context, {block, Layout::transposed}, element, to);
       continue;
     }
     if (widened.empty()) {
       widened = Tensor({panel_words(depth, at_once, Element::single)}, DType::f32);
     }
-    halve_panels(context, pack_panels(context, {block, Lie::transposed}, Element::single, widened.data<float>()), to);
+    halve_panels(context, pack_panels(context, {block, Layout::transposed}, Element::single, widened.data<float>()),
+                 to);
   }
 }
 

@@ -41,7 +41,7 @@ int64_t steps_of(int64_t depth, Element element) { return element == Element::pa
 
 int64_t depth_block(const Operand& a) {
   const DepthBlocks& blocks = product_kernels().depth_blocks;
-  return a.lie == Lie::transposed ? blocks.transposed : blocks.straight;
+  return a.layout == Layout::transposed ? blocks.transposed : blocks.straight;
 }
 
 int64_t second_level_cache() {
@@ -102,10 +102,10 @@ class TileOrder {
   int64_t tasks() const { return shares_ * row_tiles_ * ceil_div(columns_, tile_columns_); }
 
   Region at(int64_t task) const {
-    const int64_t tasks_of_share = tasks() / shares_, place = task % tasks_of_share;
+    const int64_t tasks_of_share = tasks() / shares_, task_in_share = task % tasks_of_share;
     const Range share = part_of({0, units_}, task / tasks_of_share, shares_);
-    const Range tile = part_of(share, place % row_tiles_, row_tiles_);
-    const int64_t column = place / row_tiles_ * tile_columns_;
+    const Range tile = part_of(share, task_in_share % row_tiles_, row_tiles_);
+    const int64_t column = task_in_share / row_tiles_ * tile_columns_;
     const int64_t first_row = tile.begin * unit_;
     return {first_row, std::min(tile.end * unit_, rows_) - first_row, column,
             std::min(tile_columns_, columns_ - column)};
@@ -147,7 +147,7 @@ void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const 
 
   for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {
     const int64_t count = std::min(block_steps, steps - step);
-    LeftBlock block = kernels.bring_left(a, b.element, region.first_row, region.rows, step, count, left);
+    LeftBlock block = kernels.pack_left(a, b.element, region.first_row, region.rows, step, count, left);
     for (int64_t row = 0; row < region.rows; row += kernels.tile_rows) {
       const int64_t rows = std::min(kernels.tile_rows, region.rows - row);
       float* const tile = tile_by_tile ? sums : sums + row * stride;
@@ -207,8 +207,8 @@ Panels pack_panels(Context& context, const Operand& b, Element element, float* t
   const ProductKernels& kernels = product_kernels();
   const int64_t steps = steps_of(b.rows(), element);
   const int64_t panels = ceil_div(b.columns(), kernels.panel_columns);
-  const int64_t panels_per_task = b.lie == Lie::straight ? kStraightPanels : 1;
-  const int64_t steps_per_task = b.lie == Lie::straight ? kStraightSteps : kTransposedSteps;
+  const int64_t panels_per_task = b.layout == Layout::plain ? kStraightPanels : 1;
+  const int64_t steps_per_task = b.layout == Layout::plain ? kStraightSteps : kTransposedSteps;
   const int64_t pieces = ceil_div(steps, steps_per_task);
   context.pool.run(ceil_div(panels, panels_per_task) * pieces, [&](int64_t task, int) {
     const int64_t panel = task / pieces * panels_per_task;
@@ -242,21 +242,21 @@ bool is_deep(const Operand& a, const Operand& b) {
 
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
                    PartVisitor visitor) {
-  ensure(a.lie == Lie::transposed && b.lie == Lie::straight, "product", "parts of the depth have to be rows");
+  ensure(a.layout == Layout::transposed && b.layout == Layout::plain, "product", "parts of the depth have to be rows");
   ensure(a.columns() == b.rows(), "product", "{} columns against {} rows", a.columns(), b.rows());
   const ProductKernels& kernels = product_kernels();
   const Element element = element_of(b, products);
   const DepthParts parts(b.rows());
   const int64_t stride = round_up(b.columns(), kernels.panel_columns);
-  const int64_t packed = stride * parts.longest(), sums = a.rows() * stride;
+  const int64_t packed = stride * parts.max_length(), sums = a.rows() * stride;
   const int threads = context.pool.threads();
   float* const all_packed = context.shared_scratch.reserve<float>(threads * packed + parts.count() * sums);
   float* const all_sums = all_packed + threads * packed;
 
   context.pool.run(parts.count(), [&](int64_t number, int worker) {
     const DepthPart part = parts.at(number);
-    const Operand a_part{a.matrix.row_range(part.first, part.depth), a.lie};
-    const Operand b_part{b.matrix.row_range(part.first, part.depth), b.lie};
+    const Operand a_part{a.matrix.row_range(part.first, part.depth), a.layout};
+    const Operand b_part{b.matrix.row_range(part.first, part.depth), b.layout};
     const int64_t steps = steps_of(part.depth, element);
     float* const panels = all_packed + worker * packed;
     kernels.pack_panels(b_part, element, {0, stride / kernels.panel_columns, 0, steps, steps * kernels.panel_columns},

@@ -21,14 +21,14 @@ enum class Bf16Products : uint8_t {
 bool has_bf16_pairs();                 // the processor knows the instruction
 Bf16Products fastest_bf16_products();  // on this processor, by its kind: a timing would make results depend on the load
 
-enum class Lie : uint8_t { straight, transposed };  // the operand is the matrix as it lies in memory, or its transpose
+enum class Layout : uint8_t { plain, transposed };  // the operand is the matrix as it is stored, or its transpose
 
 struct Operand {
   View matrix;
-  Lie lie = Lie::straight;
+  Layout layout = Layout::plain;
 
-  int64_t rows() const { return lie == Lie::straight ? matrix.rows() : matrix.columns(); }
-  int64_t columns() const { return lie == Lie::straight ? matrix.columns() : matrix.rows(); }
+  int64_t rows() const { return layout == Layout::plain ? matrix.rows() : matrix.columns(); }
+  int64_t columns() const { return layout == Layout::plain ? matrix.columns() : matrix.rows(); }
 };
 
 // What one step along the depth multiplies: an f32, two bf16 of neighbouring k, or a bf16 that is widened on its way into
@@ -77,7 +77,7 @@ class DepthParts {
   explicit DepthParts(int64_t depth);
   int64_t count() const;
   DepthPart at(int64_t number) const;
-  int64_t longest() const { return part_; }
+  int64_t max_length() const { return part_; }
 
  private:
   int64_t depth_, part_;

@@ -207,7 +207,7 @@ void transpose_panel(const Operand& b, Element element, int64_t first_column, in
 void pack_panels(const Operand& b, Element element, const PanelBlock& block, float* to) {
   const int64_t first_column = block.first_panel * panel_width();
   const int64_t columns = std::min(block.panels * panel_width(), b.columns() - first_column);
-  if (b.lie == Lie::straight) {
+  if (b.layout == Layout::plain) {
     write_strips_of(
         b.matrix, element,
         {block.first_step, block.steps, first_column, columns, panel_width(), panel_width(), block.distance}, to);
@@ -244,9 +244,9 @@ void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int
   }
 }
 
-LeftBlock bring_left(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
-                     int64_t steps, float* scratch) {
-  if (a.lie == Lie::transposed) {
+LeftBlock pack_left(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
+                    int64_t steps, float* scratch) {
+  if (a.layout == Layout::transposed) {
     const int64_t stride = left_stride(rows), strip = (rows + panel_width() - 1) / panel_width() * panel_width();
     write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, strip, stride, 0}, scratch);
     return {scratch, 1, stride, kRows};
@@ -292,8 +292,8 @@ void halve(const float* from, int64_t steps, float* to) {
 
 const ProductKernels* make_product_kernels() {
   static const ProductKernels kernels{
-      kRows,      panel_width(), kDepthBlocks, multiply<Element::single>, multiply<Element::half>, pack_panels,
-      bring_left, add_up,        halve};
+      kRows,     panel_width(), kDepthBlocks, multiply<Element::single>, multiply<Element::half>, pack_panels,
+      pack_left, add_up,        halve};
   return &kernels;
 }
 

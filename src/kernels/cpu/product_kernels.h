@@ -47,8 +47,8 @@ struct ProductKernels {
   void (*pack_panels)(const Operand& b, Element element, const PanelBlock& block, float* to);
   // Rows [first_row, +rows), steps [first_step, +steps) of A, brought into `scratch`, which has room for left_stride(rows) by
   // steps, unless A can be read where it lies.
-  LeftBlock (*bring_left)(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
-                          int64_t steps, float* scratch);
+  LeftBlock (*pack_left)(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
+                         int64_t steps, float* scratch);
   void (*add_up)(const float* from, int64_t count, float* to);  // to += from
   // A panel of f32 that hold bf16, to halves.
   void (*halve)(const float* from, int64_t steps, float* to);

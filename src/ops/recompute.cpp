@@ -1,26 +1,26 @@
-#include "ops/checkpoint.h"
+#include "ops/recompute.h"
 
 #include "ops/tape.h"
 
 namespace heed {
 
-std::vector<Var> checkpoint(Pass& pass, std::vector<Var> inputs, CheckpointBody body) {
+std::vector<Var> recomputed(Pass& pass, std::vector<Var> inputs, RecomputeBody body) {
   if (!pass.recording()) {
     return body(pass, inputs);
   }
   Pass unrecorded = pass.unrecorded();
   std::vector<Var> outputs = body(unrecorded, inputs);
-  pass.tape().record(CheckpointOp{std::move(inputs), outputs, std::move(body), pass});
+  pass.tape().record(RecomputeOp{std::move(inputs), outputs, std::move(body), pass});
   pass.continue_after(unrecorded);
   return outputs;
 }
 
-void CheckpointOp::backward(Backend& backend) {
+void RecomputeOp::backward(Backend& backend) {
   Tape inner(start.tape().loss_scale());
   Pass replay = start.recorded_on(inner);
   {
     std::vector<Var> again = body(replay, inputs);
-    ensure(again.size() == outputs.size(), "checkpoint", "{} outputs, then {}", outputs.size(), again.size());
+    ensure(again.size() == outputs.size(), "recompute", "{} outputs, then {}", outputs.size(), again.size());
     for (size_t i = 0; i < again.size(); ++i) {
       again[i].take_gradient_of(outputs[i]);
     }

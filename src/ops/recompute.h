@@ -8,16 +8,16 @@
 
 namespace heed {
 
-using CheckpointBody = std::function<std::vector<Var>(Pass& pass, const std::vector<Var>& inputs)>;
+using RecomputeBody = std::function<std::vector<Var>(Pass& pass, const std::vector<Var>& inputs)>;
 
 // body(pass, inputs), keeping only the inputs. Random numbers are counters, so the replay draws the same dropout. What
 // the body captures must outlive the tape, and it must reach Vars through `inputs` alone.
-std::vector<Var> checkpoint(Pass& pass, std::vector<Var> inputs, CheckpointBody body);
+std::vector<Var> recomputed(Pass& pass, std::vector<Var> inputs, RecomputeBody body);
 
 // Saves the inputs and the point of the random stream.
-struct CheckpointOp {
+struct RecomputeOp {
   std::vector<Var> inputs, outputs;
-  CheckpointBody body;
+  RecomputeBody body;
   Pass start;  // as the pass stood before the body
 
   void backward(Backend& backend);

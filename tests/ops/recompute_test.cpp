@@ -33,14 +33,14 @@ using Vars = std::vector<Var>;
 
 Vars plainly(Pass& pass, const Vars& x, const Block& block) { return block(pass, x); }
 
-Vars checkpointed(Pass& pass, const Vars& x, const Block& block) {
-  return checkpoint(pass, x, [&block](Pass& p, const Vars& vars) { return block(p, vars); });
+Vars with_recomputation(Pass& pass, const Vars& x, const Block& block) {
+  return recomputed(pass, x, [&block](Pass& p, const Vars& vars) { return block(p, vars); });
 }
 
 Vars nested(Pass& pass, const Vars& x, const Block& block) {
-  return checkpoint(pass, x, [&block](Pass& p, const Vars& vars) {
-    const Vars once = block(p, checkpointed(p, vars, block));
-    return checkpointed(p, once, block);
+  return recomputed(pass, x, [&block](Pass& p, const Vars& vars) {
+    const Vars once = block(p, with_recomputation(p, vars, block));
+    return with_recomputation(p, once, block);
   });
 }
 
@@ -59,23 +59,23 @@ void expect_same_bits(const Differentiable& a, const Differentiable& b) {
   }
 }
 
-TEST(Checkpoint, GivesTheSameBitsAsTheRunThatKeepsEverything) {
+TEST(Recompute, GivesTheSameBitsAsTheRunThatKeepsEverything) {
   Block block;
-  expect_same_bits(two_blocks(block, plainly), two_blocks(block, checkpointed));
+  expect_same_bits(two_blocks(block, plainly), two_blocks(block, with_recomputation));
 }
 
-TEST(Checkpoint, NestedGivesTheSameBitsToo) {
+TEST(Recompute, NestedGivesTheSameBitsToo) {
   Block block;
   expect_same_bits(two_blocks(block, three_plainly), two_blocks(block, nested));
 }
 
-TEST(Checkpoint, GradientAgreesWithDifferences) {
+TEST(Recompute, GradientAgreesWithDifferences) {
   Block block;
-  EXPECT_TRUE(gradients_are_right(two_blocks(block, checkpointed)));
+  EXPECT_TRUE(gradients_are_right(two_blocks(block, with_recomputation)));
   EXPECT_TRUE(gradients_are_right(two_blocks(block, nested)));
 }
 
-TEST(Checkpoint, KeepsLessWhileItWaits) {
+TEST(Recompute, KeepsLessWhileItWaits) {
   Block block;
   const auto held = [&](const auto& how) {
     const auto backend = make_reference_backend();
@@ -87,41 +87,41 @@ TEST(Checkpoint, KeepsLessWhileItWaits) {
     }
     return backend->arena().bytes_in_use();
   };
-  EXPECT_LT(held(checkpointed), held(plainly));
+  EXPECT_LT(held(with_recomputation), held(plainly));
 }
 
-TEST(Checkpoint, AnOutputThatNobodyReadsHasNoGradientToGiveBack) {
+TEST(Recompute, AnOutputThatNobodyReadsHasNoGradientToGiveBack) {
   Block block;
-  Differentiable kept = two_blocks(block, plainly), replayed = two_blocks(block, checkpointed);
+  Differentiable kept = two_blocks(block, plainly), replayed = two_blocks(block, with_recomputation);
   for (Differentiable* function : {&kept, &replayed}) {
     function->run = [run = function->run](Pass& pass, const Vars& x) { return Outcome{{run(pass, x).outputs[1]}}; };
   }
   expect_same_bits(kept, replayed);
 }
 
-TEST(Checkpoint, WhenInferringIsTheBodyItself) {
+TEST(Recompute, WhenInferringIsTheBodyItself) {
   Block block;
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Vars x{make_var(*backend, random_tensor({5, 4}, 1).view()),
                make_var(*backend, random_tensor({5, 4}, 6).view())};
-  const Vars plain = block(pass, x), again = checkpointed(pass, x, block);
+  const Vars plain = block(pass, x), again = with_recomputation(pass, x, block);
   EXPECT_TRUE(same_bits(values_of(plain[1].value()), values_of(again[1].value())));
 }
 
-TEST(Checkpoint, ABodyThatReturnsSomethingElseTheSecondTimeIsOurOwnMistake) {
+TEST(Recompute, ABodyThatReturnsSomethingElseTheSecondTimeIsOurOwnMistake) {
   const auto backend = make_reference_backend();
   TestParameter weight("weight", {4, 4}, 2);
   Tape tape;
   Pass pass = Pass::train(*backend, DType::f64, tape, RandomKey{1});
   int calls = 0;
   const Vars outputs =
-      checkpoint(pass, {make_var(*backend, random_tensor({5, 4}, 1).view())}, [&](Pass& p, const Vars& x) {
+      recomputed(pass, {make_var(*backend, random_tensor({5, 4}, 1).view())}, [&](Pass& p, const Vars& x) {
         const Var y = linear(p, x[0], {weight, nullptr});
         return ++calls == 1 ? Vars{y} : Vars{y, y};
       });
   EXPECT_EQ(outputs.size(), 1U);
-  expect_error<InternalError>([&] { tape.backward(*backend); }, {"checkpoint: ", "1 outputs, then 2"});
+  expect_error<InternalError>([&] { tape.backward(*backend); }, {"recompute: ", "1 outputs, then 2"});
 }
 
 }  // namespace

@@ -319,7 +319,7 @@ class RefusedModels(ModelTest):
             return b"\xff" * len(data)
 
         model = self.rewrite_header(forget_checksum)
-        self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("model.safetensors", "no finite numbers"))
+        self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("model.safetensors", "not finite numbers"))
 
     def test_tokenizers_of_another_model(self):
         other = self.path / "other"

@@ -4,7 +4,6 @@ import time
 
 import torch
 
-LABEL_SMOOTHING = 0.1
 MAX_GRADIENT_NORM = 1.0
 PADDING = -100  # a target that is none
 
@@ -19,10 +18,11 @@ def clip_gradients(parameters):
 class Optimization:
     """`optimizer` is a class of torch.optim, `settings` its arguments."""
 
-    def __init__(self, model, vocab, precision, optimizer, **settings):
+    def __init__(self, model, vocab, precision, smoothing, optimizer, **settings):
         self.model = model
         self.vocab = vocab
         self.bf16 = precision == "bf16"
+        self.smoothing = smoothing
         self.parameters = list(model.parameters())
         # foreach sweeps all parameters once per arithmetic operation, so they leave the cache between
         # operations: a quarter slower than one parameter at a time, for tiny and base alike.
@@ -38,7 +38,7 @@ class Optimization:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bf16):
             logits = self.model(*inputs).view(-1, self.vocab)
             loss = torch.nn.functional.cross_entropy(
-                logits, targets.reshape(-1), label_smoothing=LABEL_SMOOTHING, ignore_index=PADDING
+                logits, targets.reshape(-1), label_smoothing=self.smoothing, ignore_index=PADDING
             )
         loss.backward()
         clip_gradients(self.parameters)

@@ -2,8 +2,9 @@
 """Times a recipe's training in eager PyTorch on the CPU, on the recipe's own text.
 
 The peer of `heed train`: takes a run that `heed train` began (its model, tokenizers and text), and trains the same model
-with dropout of the same size at the same places, on padded batches of pairs of like length, each of as many target tokens
-as the recipe's. Speed counts real target tokens; padding is reported beside it.
+with dropout of the same size in the same places. Translation goes through padded batches of pairs of like length, each of
+as many target tokens as the recipe's; a language model of characters through windows drawn from its text. Speed counts
+real target tokens; padding is reported beside it.
 """
 
 import os
@@ -17,6 +18,19 @@ from torch_environment import OneLineParser, add_options, count, fail, peak_memo
 from transformer_shape import Dropout, Shape
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+# What the models of torch_transformer.py are, by architecture; what a recipe leaves to this peer.
+PEER_HAS = {
+    "seq2seq": {
+        "model": {"activation": "relu", "positions": "sinusoidal", "norm": "layer", "norm_placement": "pre", "tie": "all"},
+        "tokenizer": {"shared": True},
+    },
+    "causal-lm": {
+        "model": {"activation": "gelu", "positions": "learned", "norm": "layer", "norm_placement": "pre", "tie": "output"},
+        "tokenizer": {"kind": "char"},
+        "data": {"order": "windows"},
+    },
+}
 
 
 def parse_arguments():
@@ -32,13 +46,10 @@ def parse_arguments():
 def read_recipe(run):
     with open(os.path.join(run, "recipe.toml"), "rb") as file:
         recipe = tomllib.load(file)
-    model = recipe["model"]
-    peer_has = {"activation": "relu", "positions": "sinusoidal", "norm": "layer", "norm_placement": "pre"}
-    for key, value in peer_has.items():
-        if model[key] != value:
-            fail(f"{run}/recipe.toml: model.{key} is {model[key]}, but this peer knows {value} alone")
-    if model["tie"] != "all" or not recipe["tokenizer"]["shared"]:
-        fail(f"{run}/recipe.toml: this peer shares one matrix among all embeddings and the output")
+    for table, settings in PEER_HAS[recipe["model"]["architecture"]].items():
+        for key, value in settings.items():
+            if recipe[table][key] != value:
+                fail(f"{run}/recipe.toml: {table}.{key} is {recipe[table][key]}, but this peer only knows {value}")
     return recipe
 
 
@@ -54,29 +65,59 @@ def shape_of(recipe):
         model["target_vocabulary"],
         model["max_length"],
         tied=True,
+        bias=model["bias"],
         dropout=Dropout(*(model[f"{name}_dropout"] for name in names)),
     )
 
 
-def encode(arguments, files):
-    tokenizer = os.path.join(arguments.run, "shared.tokenizer")
-    command = [arguments.heed, "tokenizer", "encode", "--model", tokenizer, "--ids"]
-    sentences = []
-    for path in files:
-        with open(path, "rb") as text:
-            done = subprocess.run(command, stdin=text, stdout=subprocess.PIPE, text=True, check=True)
-        sentences += [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
-    return sentences
+class Pairs:
+    """Pairs of sentences, padded to the longest of their batch."""
+
+    def __init__(self, arguments, recipe):
+        self.heads = recipe["model"]["heads"]
+        self.tokenizer = [arguments.heed, "tokenizer"], os.path.join(arguments.run, "shared.tokenizer")
+        self.special = self.special_ids()
+        data = recipe["data"]
+        sides = [self.encode(data[f"train_{side}"]) for side in ("source", "target")]
+        pairs = [pair for pair in zip(*sides) if pair[0] and pair[1] and max(map(len, pair)) <= data["max_length"]]
+        self.batches = batches_of(pairs, data["batch_target_tokens"])
+        random.Random(1).shuffle(self.batches)
+
+    def encode(self, files):
+        heed, tokenizer = self.tokenizer
+        sentences = []
+        for path in files:
+            with open(path, "rb") as text:
+                command = [*heed, "encode", "--model", tokenizer, "--ids"]
+                done = subprocess.run(command, stdin=text, stdout=subprocess.PIPE, text=True, check=True)
+            sentences += [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+        return sentences
+
+    def special_ids(self):
+        heed, tokenizer = self.tokenizer
+        shown = subprocess.run([*heed, "inspect", tokenizer], stdout=subprocess.PIPE, text=True, check=True)
+        rows = [line.split() for line in shown.stdout.splitlines()]
+        return {row[0]: int(row[1]) for row in rows if row and row[0] in ("bos", "eos")}
+
+    def step(self, torch, index):
+        """Inputs and targets of a step, how many of the targets are real, and which share of all positions."""
+        from torch_optimization import PADDING
+
+        batch = self.batches[index % len(self.batches)]
+        bos, eos = self.special["bos"], self.special["eos"]
+        sources = [source + [eos] for source, _ in batch]
+        source = padded(torch, sources, eos)
+        fed = padded(torch, [[bos] + target for _, target in batch], bos)
+        expected = padded(torch, [target + [eos] for _, target in batch], PADDING)
+        lengths = torch.tensor([len(sequence) for sequence in sources])
+        beyond = torch.arange(source.shape[0]).unsqueeze(0) >= lengths.unsqueeze(1)
+        mask = torch.zeros(beyond.shape).masked_fill_(beyond, float("-inf")).repeat_interleave(self.heads, 0).unsqueeze(1)
+        real = int((expected != PADDING).sum())
+        share = (real + int(lengths.sum())) / (expected.numel() + source.numel())
+        return (source, fed, mask), expected, real, share
 
 
-def special_ids(arguments):
-    tokenizer = os.path.join(arguments.run, "shared.tokenizer")
-    shown = subprocess.run([arguments.heed, "tokenizer", "inspect", tokenizer], stdout=subprocess.PIPE, text=True, check=True)
-    rows = [line.split() for line in shown.stdout.splitlines()]
-    return {row[0]: int(row[1]) for row in rows if row and row[0] in ("bos", "eos")}
-
-
-def batches(pairs, target_tokens):
+def batches_of(pairs, target_tokens):
     """Lists of pairs sorted by length, each of as many target tokens (the end included) as fit."""
     result, tokens = [[]], 0
     for pair in sorted(pairs, key=lambda pair: (len(pair[1]), len(pair[0]))):
@@ -95,53 +136,53 @@ def padded(torch, sequences, filler):
     return torch.tensor([sequence + [filler] * (time_steps - len(sequence)) for sequence in sequences]).t().contiguous()
 
 
-def tensors(torch, batch, ids, heads):
-    """Inputs and targets of a step, and how many of the targets, and of all positions, are real."""
-    from torch_optimization import PADDING
+class Windows:
+    """Windows of a text by characters, drawn evenly."""
 
-    bos, eos = ids["bos"], ids["eos"]
-    sources = [source + [eos] for source, _ in batch]
-    source = padded(torch, sources, eos)
-    fed = padded(torch, [[bos] + target for _, target in batch], bos)
-    expected = padded(torch, [target + [eos] for _, target in batch], PADDING)
-    lengths = torch.tensor([len(sequence) for sequence in sources])
-    beyond = torch.arange(source.shape[0]).unsqueeze(0) >= lengths.unsqueeze(1)
-    mask = torch.zeros(beyond.shape).masked_fill_(beyond, float("-inf")).repeat_interleave(heads, 0).unsqueeze(1)
-    real = int((expected != PADDING).sum())
-    share = (real + int(lengths.sum())) / (expected.numel() + source.numel())
-    return (source, fed, mask), expected, real, share
+    def __init__(self, _, recipe):
+        data = recipe["data"]
+        self.context, self.sequences = data["context"], data["batch_sequences"]
+        text = ""
+        for path in data["train"]:
+            with open(path, encoding="utf-8") as file:
+                text += file.read()
+        ids = {character: index for index, character in enumerate(sorted(set(text)))}
+        self.tokens = [ids[character] for character in text[: round(len(text) * (1.0 - data["validation_share"]))]]
+        self.on_tensor = None
+
+    def step(self, torch, _):
+        if self.on_tensor is None:
+            self.on_tensor = torch.tensor(self.tokens)
+        starts = torch.randint(len(self.tokens) - self.context, (self.sequences,))
+        rows = starts.unsqueeze(0) + torch.arange(self.context).unsqueeze(1)
+        return (self.on_tensor[rows],), self.on_tensor[rows + 1], rows.numel(), 1.0
 
 
 def measure(arguments):
     import torch
     from torch_optimization import Optimization
-    from torch_transformer import TranslationModel
+    from torch_transformer import LanguageModel, TranslationModel
 
     setup = prepare(torch, arguments)
     recipe = read_recipe(arguments.run)
     shape = shape_of(recipe)
-    ids = special_ids(arguments)
-    max_length = recipe["data"]["max_length"]
-    sides = [encode(arguments, recipe["data"][f"train_{side}"]) for side in ("source", "target")]
-    pairs = [pair for pair in zip(*sides) if pair[0] and pair[1] and max(map(len, pair)) <= max_length]
-    order = batches(pairs, recipe["data"]["batch_target_tokens"])
-    random.Random(1).shuffle(order)
-    order = (order * (1 + (arguments.warmup + arguments.steps) // len(order)))[: arguments.warmup + arguments.steps]
-
+    translates = recipe["model"]["architecture"] == "seq2seq"
+    text = (Pairs if translates else Windows)(arguments, recipe)
     optimizer = recipe["optimizer"]
     optimization = Optimization(
-        TranslationModel(shape),
+        (TranslationModel if translates else LanguageModel)(shape),
         shape.vocab,
         arguments.precision,
+        recipe["training"]["smoothing"],
         torch.optim.AdamW if optimizer["kind"] == "adamw" else torch.optim.Adam,
         lr=1e-4,
         betas=(optimizer["beta1"], optimizer["beta2"]),
         weight_decay=optimizer["weight_decay"],
     )
     seconds, tokens, shares = 0.0, 0, []
-    for index, batch in enumerate(order):
+    for index in range(arguments.warmup + arguments.steps):
         begin = time.perf_counter()
-        inputs, targets, real, share = tensors(torch, batch, ids, shape.heads)
+        inputs, targets, real, share = text.step(torch, index)
         optimization.step(inputs, targets)
         if index >= arguments.warmup:
             seconds += time.perf_counter() - begin

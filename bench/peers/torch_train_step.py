@@ -11,6 +11,7 @@ from torch_environment import OneLineParser, add_options, count, peak_memory_byt
 from transformer_shape import Shape
 
 LEARNING_RATE = 3e-4
+LABEL_SMOOTHING = 0.1
 
 SHAPES = {
     "tiny": Shape(128, 256, 4, 4, 4, 8000, 16),
@@ -40,7 +41,7 @@ def build(shape, sequences, precision):
 
     translates = shape.encoder_layers > 0
     model = TranslationModel(shape) if translates else LanguageModel(shape)
-    optimization = Optimization(model, shape.vocab, precision, torch.optim.AdamW, lr=LEARNING_RATE)
+    optimization = Optimization(model, shape.vocab, precision, LABEL_SMOOTHING, torch.optim.AdamW, lr=LEARNING_RATE)
 
     def tokens():
         return torch.randint(shape.vocab, (shape.time, sequences))

@@ -31,12 +31,21 @@ def attend(query, key, value, mask, probability):
     return torch.bmm(dropout(torch.softmax(scores, dim=-1), probability), value)
 
 
+class Norm(nn.LayerNorm):
+    """PyTorch 1.13 has no layer norm without a bias."""
+
+    def __init__(self, shape):
+        super().__init__(shape.model)
+        if not shape.bias:
+            self.register_parameter("bias", None)
+
+
 class Attention(nn.Module):
     def __init__(self, shape):
         super().__init__()
         self.heads = shape.heads
         self.dropout = shape.dropout.attention
-        self.output = nn.Linear(shape.model, shape.model)
+        self.output = nn.Linear(shape.model, shape.model, bias=shape.bias)
 
     def split_heads(self, projected, parts):
         """[time, batch, parts * model] to `parts` views [batch * heads, time, model / heads]."""
@@ -51,7 +60,7 @@ class Attention(nn.Module):
 class SelfAttention(Attention):
     def __init__(self, shape):
         super().__init__(shape)
-        self.query_key_value = nn.Linear(shape.model, 3 * shape.model)
+        self.query_key_value = nn.Linear(shape.model, 3 * shape.model, bias=shape.bias)
 
     def forward(self, x, mask):
         query, key, value = self.split_heads(self.query_key_value(x), 3)
@@ -61,8 +70,8 @@ class SelfAttention(Attention):
 class CrossAttention(Attention):
     def __init__(self, shape):
         super().__init__(shape)
-        self.query = nn.Linear(shape.model, shape.model)
-        self.key_value = nn.Linear(shape.model, 2 * shape.model)
+        self.query = nn.Linear(shape.model, shape.model, bias=shape.bias)
+        self.key_value = nn.Linear(shape.model, 2 * shape.model, bias=shape.bias)
 
     def forward(self, x, memory, mask):
         (query,) = self.split_heads(self.query(x), 1)
@@ -73,8 +82,8 @@ class CrossAttention(Attention):
 class FeedForward(nn.Module):
     def __init__(self, shape, activation):
         super().__init__()
-        self.up = nn.Linear(shape.model, shape.inner)
-        self.down = nn.Linear(shape.inner, shape.model)
+        self.up = nn.Linear(shape.model, shape.inner, bias=shape.bias)
+        self.down = nn.Linear(shape.inner, shape.model, bias=shape.bias)
         self.activation = activation
         self.dropout = shape.dropout.inner
 
@@ -87,9 +96,9 @@ class Layer(nn.Module):
 
     def __init__(self, shape, activation):
         super().__init__()
-        self.attention_norm = nn.LayerNorm(shape.model)
+        self.attention_norm = Norm(shape)
         self.attention = SelfAttention(shape)
-        self.feed_forward_norm = nn.LayerNorm(shape.model)
+        self.feed_forward_norm = Norm(shape)
         self.feed_forward = FeedForward(shape, activation)
         self.dropout = shape.dropout.branch
 
@@ -103,7 +112,7 @@ class CrossLayer(Layer):
 
     def __init__(self, shape, activation):
         super().__init__(shape, activation)
-        self.cross_norm = nn.LayerNorm(shape.model)
+        self.cross_norm = Norm(shape)
         self.cross = CrossAttention(shape)
 
     def forward(self, x, mask, memory, memory_mask):
@@ -137,9 +146,9 @@ class TranslationModel(nn.Module):
         self.source_embedding = scaled_embedding(shape.vocab, shape.model)
         self.target_embedding = scaled_embedding(shape.vocab, shape.model)
         self.encoder = nn.ModuleList(Layer(shape, functional.relu) for _ in range(shape.encoder_layers))
-        self.encoder_norm = nn.LayerNorm(shape.model)
+        self.encoder_norm = Norm(shape)
         self.decoder = nn.ModuleList(CrossLayer(shape, functional.relu) for _ in range(shape.decoder_layers))
-        self.decoder_norm = nn.LayerNorm(shape.model)
+        self.decoder_norm = Norm(shape)
         self.output = nn.Linear(shape.model, shape.vocab)
         if shape.tied:
             self.source_embedding.weight = self.output.weight = self.target_embedding.weight
@@ -170,7 +179,7 @@ class TranslationModel(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """Decoder-only: learned positions, GELU."""
+    """Decoder-only: learned positions, GELU. One matrix is embedding and output where shape.tied."""
 
     def __init__(self, shape):
         super().__init__()
@@ -179,8 +188,10 @@ class LanguageModel(nn.Module):
         nn.init.normal_(self.embedding.weight, std=0.02)
         nn.init.normal_(self.positions, std=0.02)
         self.decoder = nn.ModuleList(Layer(shape, functional.gelu) for _ in range(shape.decoder_layers))
-        self.decoder_norm = nn.LayerNorm(shape.model)
-        self.output = nn.Linear(shape.model, shape.vocab)
+        self.decoder_norm = Norm(shape)
+        self.output = nn.Linear(shape.model, shape.vocab, bias=shape.bias)
+        if shape.tied:
+            self.output.weight = self.embedding.weight
         self.dropout = shape.dropout.embedding
         self.register_buffer("causal", causal_mask(shape.time))
 

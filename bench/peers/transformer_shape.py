@@ -22,5 +22,6 @@ class Shape:
     decoder_layers: int
     vocab: int
     time: int  # the longest sequence
-    tied: bool = False  # one matrix for all embeddings and the output
+    tied: bool = False  # one matrix serves all embeddings and the output
+    bias: bool = True  # in linear layers and norms
     dropout: Dropout = Dropout()

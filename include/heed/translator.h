@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,45 +9,11 @@
 
 #include "heed/evaluation_types.h"
 #include "heed/inference.h"
+#include "heed/translation.h"
 
 namespace heed {
 
 using TranslatorOptions = InferenceOptions;
-
-enum class Alignments : uint8_t { none, pieces };
-
-//   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
-struct TranslationOptions {
-  int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
-  double length_penalty = 1.0;
-  int64_t n_best = 1;      // translations of each line, best first; at most the beam
-  int64_t max_length = 0;  // tokens, the end included, within the model's own limit; 0: twice the source and 16 more
-  Alignments alignments = Alignments::none;
-};
-
-// Token `target` of the translation looks most at token `source` of the line; both count from 0.
-struct AlignedPair {
-  int64_t source = 0, target = 0;
-};
-
-struct Translation {
-  std::string text;  // without line breaks
-  double score = 0.0, log_probability = 0.0;
-  int64_t tokens = 0;  // the end included
-  std::vector<AlignedPair> alignment;
-};
-
-struct PairScore {
-  double log_probability = 0.0;  // of the target, its end included, given the source; natural logarithm
-  int64_t tokens = 0;            // of the target, its end included
-};
-
-// Names a line in errors, by its place in what was given, from 0.
-using LineName = std::function<std::string(size_t line)>;
-
-struct LinePairName {
-  LineName source, target;
-};
 
 // A translation model from its directory. Safe to call from several threads at once, which share its weights. What a line
 // becomes does not depend on which others are given with it, nor on the number of threads.

@@ -4,13 +4,13 @@
 #include <numbers>
 #include <utility>
 
-#include "api/precision.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
 #include "decode/perplexity.h"
 #include "decode/text_generation.h"
 #include "decode/token_ids.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/precision.h"
 #include "text/multiline.h"
 #include "text/unicode.h"
 

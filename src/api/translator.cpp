@@ -2,18 +2,14 @@
 
 #include <utility>
 
-#include "api/precision.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
 #include "decode/text_translation.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/precision.h"
 
 namespace heed {
 namespace {
-
-std::string name_line(const LineName& name, size_t line) {
-  return name ? name(line) : fmt::format("line {}", line + 1);
-}
 
 ModelFolder folder_of_translator(const std::string& directory) {
   ModelFolder folder{directory};
@@ -51,35 +47,13 @@ int64_t Translator::max_length() const { return state_->stored.config().max_leng
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines,
                                                             const TranslationOptions& options,
                                                             const LineName& name) const {
-  const SearchOptions search{.beam = options.beam,
-                             .n_best = options.n_best,
-                             .length_penalty = options.length_penalty,
-                             .max_length = options.max_length,
-                             .never = {}};
-  search.validate();
-  const TextTranslator text = state_->text();
-  const auto found = translate_lines(text, lines, search, [&](size_t line) { return name_line(name, line); });
+  validate(options);
   std::vector<std::vector<Translation>> results;
   results.reserve(lines.size());
-  for (const std::vector<TranslatedLine>& line : found) {
+  for (std::vector<TranslatedLine>& line : translate_lines(state_->text(), lines, options, name)) {
     std::vector<Translation>& result = results.emplace_back();
-    for (const auto& [words, hypothesis] : line) {
-      result.push_back({.text = words,
-                        .score = hypothesis.score,
-                        .log_probability = hypothesis.log_probability,
-                        .tokens = static_cast<int64_t>(hypothesis.tokens.size()) + 1,
-                        .alignment = {}});
-    }
-  }
-  if (options.alignments == Alignments::pieces) {
-    const auto aligned = align_lines(text, lines, found);
-    for (size_t i = 0; i < aligned.size(); ++i) {
-      for (size_t h = 0; h < aligned[i].size(); ++h) {
-        for (const int64_t source : aligned[i][h]) {
-          auto& pairs = results[i][h].alignment;
-          pairs.push_back({source, static_cast<int64_t>(pairs.size())});
-        }
-      }
+    for (TranslatedLine& translated : line) {
+      result.push_back(std::move(translated.translation));
     }
   }
   return results;
@@ -87,13 +61,7 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                          const LinePairName& name) const {
-  const PairNames names{[&](size_t line) { return name_line(name.source, line); },
-                        [&](size_t line) { return name_line(name.target, line); }};
-  std::vector<PairScore> scores;
-  for (const LineScore& score : score_lines(state_->text(), sources, targets, names)) {
-    scores.push_back({score.log_probability, score.tokens});
-  }
-  return scores;
+  return score_lines(state_->text(), sources, targets, name);
 }
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 #include "bench/roofline.h"
 #include "decode/stepper.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/precision.h"
 #include "train/profiled_backend.h"
 
 namespace heed {
@@ -240,7 +241,7 @@ std::vector<std::string> generate_bench_shapes() {
 
 GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
   const GenerateShape& shape = generate_shape_named(options.shape);
-  const DType storage = decoding_type(options.precision);
+  const DType storage = inference_type(options.precision);
   std::vector<int64_t> streams;
   std::ranges::transform(options.streams, std::back_inserter(streams), parse_streams);
   if (streams.empty()) {

@@ -8,9 +8,8 @@
 
 namespace heed {
 
-// The type that a precision asks for, automatic being what training or decoding takes here.
+// The type that a precision asks for in training.
 DType training_type(Precision precision);
-DType decoding_type(Precision precision);
 
 double median(std::vector<double> values);
 

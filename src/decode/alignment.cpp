@@ -52,7 +52,7 @@ void align_batch(const Inference& inference, const TokenLists& sources, const To
 }  // namespace
 
 std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const TokenLists& sources,
-                                              const TokenLists& targets, const SearchOptions& options) {
+                                              const TokenLists& targets, const SearchRules& rules) {
   require(sources.size() == targets.size(), "align", "{} sources for {} targets", sources.size(), targets.size());
   std::vector<std::vector<int64_t>> aligned;
   for (size_t begin = 0; begin < sources.size(); begin += kBatchPairs) {
@@ -60,7 +60,7 @@ std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const 
     for (size_t i = begin; i < std::min(begin + kBatchPairs, sources.size()); ++i) {
       require(sources[i].size() >= 2, "align", "source {} has no tokens but its end", i);
       batch_sources.push_back(sources[i]);
-      batch_inputs.push_back({options.bos});
+      batch_inputs.push_back({rules.bos});
       batch_inputs.back().insert(batch_inputs.back().end(), targets[i].begin(), targets[i].end());
     }
     align_batch(inference, batch_sources, batch_inputs, aligned);

@@ -14,6 +14,6 @@ namespace heed {
 std::vector<std::vector<int64_t>> align_pairs(const Inference& inference,
                                               const std::vector<std::vector<int32_t>>& sources,
                                               const std::vector<std::vector<int32_t>>& targets,
-                                              const SearchOptions& options);
+                                              const SearchRules& rules = {});
 
 }  // namespace heed

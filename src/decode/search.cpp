@@ -66,7 +66,8 @@ struct Partial {
 // The search from one start.
 class SentenceSearch {
  public:
-  SentenceSearch(const SearchOptions& options, int64_t max_length) : options_(&options), max_length_(max_length) {
+  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, int64_t max_length)
+      : options_(&options), rules_(&rules), max_length_(max_length) {
     active_.push_back({});
   }
 
@@ -78,7 +79,7 @@ class SentenceSearch {
   // Takes one row of log-probabilities for each hypothesis that goes on. Returns the parents of those that go on now.
   std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row) {
     const bool at_the_end = static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_;
-    const bool forced_to_end = at_the_end && options_->at_max_length == AtMaxLength::end;
+    const bool forced_to_end = at_the_end && rules_->at_max_length == AtMaxLength::end;
     const Best best = forced_to_end ? best_ends(log_probs, first_row) : best_continuations(log_probs, first_row);
     require<FormatError>(!best.list().empty(), "search",
                          "the model's log-probabilities are not numbers: its weights are damaged");
@@ -88,7 +89,7 @@ class SentenceSearch {
     for (size_t rank = 0; rank < best.list().size() && next.size() < beam; ++rank) {
       const NextToken& c = best.list()[rank];
       const Partial& parent = active_[static_cast<size_t>(c.parent)];
-      if (c.token != options_->eos) {
+      if (c.token != rules_->eos) {
         next.push_back({parent.tokens, c.log_probability});
         next.back().tokens.push_back(c.token);
         parents.push_back(c.parent);
@@ -144,7 +145,7 @@ class SentenceSearch {
       }
       for (int64_t token = first; token < last; ++token) {
         const double sum = so_far + static_cast<double>(row[token]);
-        if (sum >= best.threshold() && !std::ranges::count(options_->never, static_cast<int32_t>(token))) {
+        if (sum >= best.threshold() && !std::ranges::count(rules_->never, static_cast<int32_t>(token))) {
           best.offer({hypothesis, static_cast<int32_t>(token), sum});
         }
       }
@@ -154,15 +155,16 @@ class SentenceSearch {
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const {
     Best best(static_cast<size_t>(options_->beam));
     for (int64_t h = 0; h < active(); ++h) {
-      const auto end = static_cast<double>(log_probs.row(first_row + h)[options_->eos]);
+      const auto end = static_cast<double>(log_probs.row(first_row + h)[rules_->eos]);
       if (!std::isnan(end)) {
-        best.offer({h, options_->eos, active_[static_cast<size_t>(h)].log_probability + end});
+        best.offer({h, rules_->eos, active_[static_cast<size_t>(h)].log_probability + end});
       }
     }
     return best;
   }
 
-  const SearchOptions* options_;
+  const TranslationOptions* options_;
+  const SearchRules* rules_;
   int64_t max_length_;
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;
@@ -171,10 +173,11 @@ class SentenceSearch {
 // Everything of one batch's search. Hypotheses of one start stand side by side, in the order of their ranks.
 class BatchSearch {
  public:
-  BatchSearch(Stepper& stepper, std::span<const SearchStart> starts, const SearchOptions& options)
+  BatchSearch(Stepper& stepper, std::span<const SearchStart> starts, const TranslationOptions& options,
+              const SearchRules& rules)
       : stepper_(stepper), starts_(starts) {
     for (const SearchStart& start : starts) {
-      searches_.emplace_back(options, start.max_length);
+      searches_.emplace_back(options, rules, start.max_length);
       sequences_.push_back(start.sequence);
     }
   }
@@ -247,20 +250,22 @@ class BatchSearch {
 
 }  // namespace
 
-void SearchOptions::validate() const {
+void validate(const TranslationOptions& options) {
+  const int64_t beam = options.beam;
   require<ConfigError>(beam >= 1 && beam <= 1024, "search", "beam is {}, expected 1 to 1024", beam);
-  require<ConfigError>(n_best >= 1 && n_best <= beam, "search", "n-best is {}, expected 1 to the beam of {}", n_best,
-                       beam);
-  require<ConfigError>(length_penalty >= 0.0 && length_penalty <= 10.0, "search",
-                       "length penalty is {}, expected 0 to 10", length_penalty);
-  require<ConfigError>(max_length >= 0, "search",
-                       "max length is {}, expected at least 1, or 0 for twice the source and 16 more", max_length);
+  require<ConfigError>(options.n_best >= 1 && options.n_best <= beam, "search",
+                       "n-best is {}, expected 1 to the beam of {}", options.n_best, beam);
+  require<ConfigError>(options.length_penalty >= 0.0 && options.length_penalty <= 10.0, "search",
+                       "length penalty is {}, expected 0 to 10", options.length_penalty);
+  require<ConfigError>(options.max_length >= 0, "search",
+                       "max length is {}, expected at least 1, or 0 for twice the source and 16 more",
+                       options.max_length);
 }
 
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchStart> starts,
-                                            const SearchOptions& options) {
-  options.validate();
-  return BatchSearch(stepper, starts, options).run();
+                                            const TranslationOptions& options, const SearchRules& rules) {
+  validate(options);
+  return BatchSearch(stepper, starts, options, rules).run();
 }
 
 }  // namespace heed

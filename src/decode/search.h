@@ -7,23 +7,21 @@
 #include <vector>
 
 #include "decode/stepper.h"
+#include "heed/translation.h"
 
 namespace heed {
 
 // What happens to a hypothesis that reaches its maximum length: it is ended there, whatever that costs, or stays cut off.
 enum class AtMaxLength : uint8_t { end, cut };
 
-struct SearchOptions {
-  int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
-  int64_t n_best = 1;
-  double length_penalty = 1.0;
-  int64_t max_length = 0;  // tokens, the end included; 0: twice the source and 16 more
+// Throws ConfigError with what a person can act on.
+void validate(const TranslationOptions& options);
+
+// What a search knows of the model's tokens.
+struct SearchRules {
   AtMaxLength at_max_length = AtMaxLength::end;
   int32_t bos = 2, eos = 3;
   std::vector<int32_t> never;  // tokens that no hypothesis may hold, such as padding
-
-  // Throws ConfigError with what a person can act on.
-  void validate() const;
 };
 
 struct Hypothesis {
@@ -47,6 +45,6 @@ struct SearchStart {
 // hypotheses have ended; its sequences then leave the batch. What reaches the maximum length is ended there, whatever
 // that costs.
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchStart> starts,
-                                            const SearchOptions& options);
+                                            const TranslationOptions& options, const SearchRules& rules = {});
 
 }  // namespace heed

@@ -166,11 +166,10 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
 
 Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      GenerationListener* listener) {
-  const SearchOptions search_options{.beam = options.beam,
-                                     .n_best = options.samples,
-                                     .at_max_length = AtMaxLength::cut,
-                                     .eos = generator.tokenizer.special().eos.value,
-                                     .never = tokens_never_written(generator.tokenizer)};
+  const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
+  const SearchRules rules{.at_max_length = AtMaxLength::cut,
+                          .eos = generator.tokenizer.special().eos.value,
+                          .never = tokens_never_written(generator.tokenizer)};
   Results results(prompts.size());
   std::mutex mutex;  // of the listener
   const size_t batches = (prompts.size() + kBeamPrompts - 1) / kBeamPrompts;
@@ -187,7 +186,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
       const int64_t room = stepper->max_length() - static_cast<int64_t>(ids[i].size()) + 1;
       starts.push_back({sequences[i], ids[i], std::min(options.max_tokens, room)});
     }
-    const auto found = search(*stepper, starts, search_options);
+    const auto found = search(*stepper, starts, wanted, rules);
     for (size_t i = begin; i < end; ++i) {
       for (const Hypothesis& hypothesis : found[i - begin]) {
         results[i].push_back(completion_of(generator, prompts[i], hypothesis, options));

@@ -15,7 +15,9 @@ namespace {
 constexpr int64_t kBatchTokens = 2048;  // of sources, times the beam
 constexpr int64_t kBatchSentences = 64;
 
-using LineNames = std::function<std::string(size_t)>;
+std::string name_line(const LineName& name, size_t line) {
+  return name ? name(line) : fmt::format("line {}", line + 1);
+}
 
 // How many tokens of a line the model takes, its end included, and what becomes of the rest.
 struct Room {
@@ -24,11 +26,11 @@ struct Room {
 };
 
 std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, const Room& room,
-                                    const LineNames& where, size_t i) {
-  require_text(line, where(i));
+                                    const LineName& name, size_t i) {
+  require_text(line, name_line(name, i));
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
   if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.max_length) {
-    require<FormatError>(room.overlong == Overlong::cut, where(i),
+    require<FormatError>(room.overlong == Overlong::cut, name_line(name, i),
                          "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
                          room.max_length);
     ids.resize(static_cast<size_t>(room.max_length) - 1);
@@ -70,15 +72,51 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector
   return batches;
 }
 
-SearchOptions with_special_tokens(SearchOptions options, const Tokenizer& target) {
-  options.bos = target.special().bos.value;
-  options.eos = target.special().eos.value;
+SearchRules rules_of(const Tokenizer& target) {
+  SearchRules rules{.bos = target.special().bos.value, .eos = target.special().eos.value, .never = {}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
-      options.never.push_back(token.value);
+      rules.never.push_back(token.value);
     }
   }
-  return options;
+  return rules;
+}
+
+TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis) {
+  return {.translation = {.text = without_line_breaks(target.decode(tokens_of(hypothesis.tokens))),
+                          .score = hypothesis.score,
+                          .log_probability = hypothesis.log_probability,
+                          .tokens = static_cast<int64_t>(hypothesis.tokens.size()) + 1,
+                          .alignment = {}},
+          .ids = std::move(hypothesis.tokens)};
+}
+
+TranslatedLine empty_line() { return {.translation = {.text = "", .tokens = 1, .alignment = {}}, .ids = {}}; }
+
+// Sources are tokens with their end; a blank line's are none.
+void align_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
+                 std::vector<std::vector<TranslatedLine>>& translated) {
+  std::vector<std::vector<int32_t>> inputs, outputs;
+  std::vector<Translation*> translations;  // of what goes through the model
+  for (size_t i = 0; i < sources.size(); ++i) {
+    for (TranslatedLine& line : translated[i]) {
+      if (sources[i].size() > 1) {
+        inputs.push_back(sources[i]);
+        outputs.push_back(line.ids);
+        translations.push_back(&line.translation);
+      }
+    }
+  }
+  std::vector<std::vector<int64_t>> aligned;
+  translator.lanes.run(1, [&](size_t, Backend& backend) {
+    const Inference inference{translator.inference.model, backend, translator.inference.storage};
+    aligned = align_pairs(inference, inputs, outputs, rules_of(translator.target));
+  });
+  for (size_t k = 0; k < aligned.size(); ++k) {
+    for (const int64_t source : aligned[k]) {
+      translations[k]->alignment.push_back({source, static_cast<int64_t>(translations[k]->alignment.size())});
+    }
+  }
 }
 
 }  // namespace
@@ -88,73 +126,50 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 }
 
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
-                                                         std::span<const std::string> lines, SearchOptions options,
-                                                         const LineNames& where, Overlong overlong) {
-  options = with_special_tokens(std::move(options), translator.target);
+                                                         std::span<const std::string> lines,
+                                                         const TranslationOptions& options, const LineName& name,
+                                                         Overlong overlong) {
+  const SearchRules rules = rules_of(translator.target);
   const Room room{translator.inference.model.config().max_length, overlong};
   std::vector<std::vector<int32_t>> sources(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
-      sources[i] = with_end(tokens_of_line(translator.source, lines[i], room, where, i), translator.source);
+      sources[i] = with_end(tokens_of_line(translator.source, lines[i], room, name, i), translator.source);
     }
   }
-  std::vector<std::vector<TranslatedLine>> results(lines.size(), {TranslatedLine{}});
+  std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
   const std::vector<std::vector<size_t>> batches = batches_by_length(sources, options.beam);
   translator.lanes.run(batches.size(), [&](size_t b, Backend& backend) {
     const Inference inference{translator.inference.model, backend, translator.inference.storage};
     const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> inputs;
     std::ranges::transform(batch, std::back_inserter(inputs), [&](size_t i) { return sources[i]; });
-    const auto found = translate_tokens(inference, inputs, options);
+    auto found = translate_tokens(inference, inputs, options, rules);
     for (size_t k = 0; k < batch.size(); ++k) {
       std::vector<TranslatedLine>& result = results[batch[k]];
       result.clear();
-      for (const Hypothesis& hypothesis : found[k]) {
-        std::string text = without_line_breaks(translator.target.decode(tokens_of(hypothesis.tokens)));
-        result.push_back({std::move(text), hypothesis});
+      for (Hypothesis& hypothesis : found[k]) {
+        result.push_back(line_of(translator.target, std::move(hypothesis)));
       }
     }
   });
-  return results;
-}
-
-std::vector<std::vector<std::vector<int64_t>>> align_lines(const TextTranslator& translator,
-                                                           std::span<const std::string> lines,
-                                                           std::span<const std::vector<TranslatedLine>> translated) {
-  std::vector<std::vector<int32_t>> sources, targets;
-  std::vector<std::vector<std::vector<int64_t>>> results;
-  std::vector<std::pair<size_t, size_t>> origins;  // of what goes through the model: line and hypothesis
-  for (size_t i = 0; i < lines.size(); ++i) {
-    results.emplace_back(translated[i].size());
-    const std::vector<int32_t> source = source_tokens(translator, lines[i]);
-    for (size_t h = 0; source.size() > 1 && h < translated[i].size(); ++h) {
-      sources.push_back(source);
-      targets.push_back(translated[i][h].hypothesis.tokens);
-      origins.emplace_back(i, h);
-    }
-  }
-  std::vector<std::vector<int64_t>> aligned;
-  translator.lanes.run(1, [&](size_t, Backend& backend) {
-    const Inference inference{translator.inference.model, backend, translator.inference.storage};
-    aligned = align_pairs(inference, sources, targets, with_special_tokens({}, translator.target));
-  });
-  for (size_t k = 0; k < origins.size(); ++k) {
-    results[origins[k].first][origins[k].second] = std::move(aligned[k]);
+  if (options.alignments == Alignments::pieces) {
+    align_lines(translator, sources, results);
   }
   return results;
 }
 
-std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets, const PairNames& names, Overlong overlong) {
+std::vector<PairScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
+                                   std::span<const std::string> targets, const LinePairName& name, Overlong overlong) {
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
-  const SearchOptions options = with_special_tokens({}, translator.target);
+  const SearchRules rules = rules_of(translator.target);
   const Room room{translator.inference.model.config().max_length, overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, names.source, i), translator.source));
-    outputs.push_back(tokens_of_line(translator.target, targets[i], room, names.target, i));
+    inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, name.source, i), translator.source));
+    outputs.push_back(tokens_of_line(translator.target, targets[i], room, name.target, i));
   }
-  std::vector<LineScore> scores(sources.size());
+  std::vector<PairScore> scores(sources.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(inputs, 1);
   translator.lanes.run(batches.size(), [&](size_t b, Backend& backend) {
     const Inference inference{translator.inference.model, backend, translator.inference.storage};
@@ -164,7 +179,7 @@ std::vector<LineScore> score_lines(const TextTranslator& translator, std::span<c
       batch_sources.push_back(inputs[i]);
       batch_targets.push_back(outputs[i]);
     }
-    const std::vector<double> found = score_pairs(inference, batch_sources, batch_targets, options);
+    const std::vector<double> found = score_pairs(inference, batch_sources, batch_targets, rules);
     for (size_t k = 0; k < batch.size(); ++k) {
       scores[batch[k]] = {found[k], static_cast<int64_t>(batch_targets[k].size()) + 1};
     }

@@ -8,8 +8,8 @@ namespace heed {
 
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const SearchOptions& options) {
-  options.validate();
+                                                      const TranslationOptions& options, const SearchRules& rules) {
+  validate(options);
   if (sources.empty()) {
     return {};
   }
@@ -19,21 +19,21 @@ std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference
   for (size_t i = 0; i < sources.size(); ++i) {
     const int64_t twice = 2 * static_cast<int64_t>(sources[i].size()) + 16;
     const int64_t max_length = options.max_length > 0 ? options.max_length : twice;
-    starts.push_back({sequences[i], {&options.bos, 1}, std::min(max_length, stepper->max_length())});
+    starts.push_back({sequences[i], {&rules.bos, 1}, std::min(max_length, stepper->max_length())});
   }
-  return search(*stepper, starts, options);
+  return search(*stepper, starts, options, rules);
 }
 
 std::vector<double> score_pairs(const Inference& inference, const std::vector<std::vector<int32_t>>& sources,
-                                const std::vector<std::vector<int32_t>>& targets, const SearchOptions& options) {
+                                const std::vector<std::vector<int32_t>>& targets, const SearchRules& rules) {
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   std::vector<std::vector<int32_t>> inputs;
   std::vector<int32_t> expected;
   for (const std::vector<int32_t>& target : targets) {
-    inputs.push_back({options.bos});
+    inputs.push_back({rules.bos});
     inputs.back().insert(inputs.back().end(), target.begin(), target.end());
     expected.insert(expected.end(), target.begin(), target.end());
-    expected.push_back(options.eos);
+    expected.push_back(rules.eos);
   }
   const PairBatch batch{Sequences(sources), Sequences(inputs), Targets(std::move(expected))};
   Pass pass = Pass::infer(inference.backend, inference.storage);

@@ -9,10 +9,10 @@ namespace heed {
 // does not depend on the others of the batch.
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const SearchOptions& options);
+                                                      const TranslationOptions& options, const SearchRules& rules = {});
 
 // The log-probability of each given target (without bos and eos), its end included.
 std::vector<double> score_pairs(const Inference& inference, const std::vector<std::vector<int32_t>>& sources,
-                                const std::vector<std::vector<int32_t>>& targets, const SearchOptions& options);
+                                const std::vector<std::vector<int32_t>>& targets, const SearchRules& rules = {});
 
 }  // namespace heed

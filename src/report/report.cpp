@@ -186,7 +186,7 @@ class Report {
     content_.notes.insert(content_.notes.end(), samples.notes.begin(), samples.notes.end());
   }
 
-  SearchOptions search() const {
+  TranslationOptions search() const {
     const TranslationRecipe* const translation = recipe_ ? recipe_->find<TranslationRecipe>() : nullptr;
     const TranslationValidationRecipe validation =
         translation != nullptr ? translation->validation : TranslationValidationRecipe{};

@@ -86,7 +86,7 @@ std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::pat
 }
 
 Samples translate_samples(const TextTranslator& translator, const std::vector<SampleLine>& lines,
-                          const SearchOptions& options) {
+                          const TranslationOptions& options) {
   Samples samples;
   std::vector<std::vector<int32_t>> ids;
   std::vector<std::string> texts;
@@ -105,8 +105,8 @@ Samples translate_samples(const TextTranslator& translator, const std::vector<Sa
       translate_lines(translator, texts, options, [](size_t i) { return fmt::format("sample {}", i + 1); });
   for (size_t i = 0; i < found.size(); ++i) {
     TranslatedSample& sample = samples.translated[i];
-    sample.translation = found[i].front().text;
-    trace(translator, ids[i], found[i].front().hypothesis.tokens, sample);
+    sample.translation = found[i].front().translation.text;
+    trace(translator, ids[i], found[i].front().ids, sample);
   }
   if (too_long > 0) {
     samples.notes.push_back(fmt::format("{} of the sample sentences {} longer than the model takes, and left out.",

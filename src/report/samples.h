@@ -40,6 +40,6 @@ struct Samples {
 
 // Of sentences that are too long for the model nothing is shown, of those too long for a page no maps.
 Samples translate_samples(const TextTranslator& translator, const std::vector<SampleLine>& lines,
-                          const SearchOptions& options);
+                          const TranslationOptions& options);
 
 }  // namespace heed

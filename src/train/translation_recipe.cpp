@@ -102,7 +102,7 @@ void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
 void check_validation(const TranslationRecipe& recipe) {
   const TranslationValidationRecipe& validation = recipe.validation;
   check_at_least("validation.sentences", validation.sentences, 0);
-  SearchOptions{.beam = validation.beam, .length_penalty = validation.length_penalty, .never = {}}.validate();
+  validate(TranslationOptions{.beam = validation.beam, .length_penalty = validation.length_penalty});
   check(!recipe.has_validation_text() || validation.best_by == BestBy::loss || validation.bleu,
         "validation.best_by is \"bleu\", but validation.bleu is false");
 }

@@ -44,7 +44,7 @@ double loss_per_token(const TextTranslator& translator, const ValidationText& te
   double sum = 0.0;
   int64_t tokens = 0;
   const auto name = [](size_t i) { return fmt::format("validation pair {}", i + 1); };
-  for (const LineScore& score : score_lines(translator, sources, targets, {name, name}, Overlong::cut)) {
+  for (const PairScore& score : score_lines(translator, sources, targets, {name, name}, Overlong::cut)) {
     sum -= score.log_probability;
     tokens += score.tokens;
   }
@@ -60,7 +60,8 @@ double bleu_of(const TextTranslator& translator, const ValidationText& text,
       translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty},
       [](size_t i) { return fmt::format("validation line {}", i + 1); }, Overlong::cut);
   std::vector<std::string> hypotheses;
-  std::ranges::transform(found, std::back_inserter(hypotheses), [](const auto& best) { return best.front().text; });
+  std::ranges::transform(found, std::back_inserter(hypotheses),
+                         [](const auto& best) { return best.front().translation.text; });
   const std::vector<std::vector<std::string>> references{
       {text.target.begin(), text.target.begin() + static_cast<int64_t>(count)}};
   return bleu(hypotheses, references, recipe.lowercase ? LetterCase::lower : LetterCase::kept).score;

@@ -17,11 +17,11 @@ TEST(Lanes, TranslateAndScoreSideBySide) {
     lines.push_back(corpus()[i % 2].substr(0, 1 + i % 13));
   }
   const auto name = [](size_t i) { return std::to_string(i); };
-  const auto all = translate_lines(*t.translator, lines, {.max_length = 5, .never = {}}, name);
+  const auto all = translate_lines(*t.translator, lines, {.max_length = 5}, name);
   const auto scores = score_lines(*t.translator, lines, lines, {name, name});
   for (size_t i = 0; i < lines.size(); i += 41) {
-    const auto alone = translate_lines(*t.translator, {{lines[i]}}, {.max_length = 5, .never = {}}, name);
-    EXPECT_EQ(all[i][0].text, alone[0][0].text);
+    const auto alone = translate_lines(*t.translator, {{lines[i]}}, {.max_length = 5}, name);
+    EXPECT_EQ(all[i][0].translation.text, alone[0][0].translation.text);
     EXPECT_EQ(scores[i].log_probability,
               score_lines(*t.translator, {{lines[i]}}, {{lines[i]}}, {name, name})[0].log_probability);
   }
@@ -34,7 +34,7 @@ TEST(Lanes, SeveralThreadsTranslateAtOnce) {
     for (size_t i = 0; i < (thread == 0 ? 1U : 70U); ++i) {
       lines.push_back(corpus()[(i + thread) % 2].substr(0, 1 + (i + thread) % 13));
     }
-    return t.translate(lines, {.max_length = 5, .never = {}});
+    return t.translate(lines, {.max_length = 5});
   };
   std::vector<std::vector<std::vector<TranslatedLine>>> together(4);
   std::vector<std::thread> threads;
@@ -47,7 +47,7 @@ TEST(Lanes, SeveralThreadsTranslateAtOnce) {
   for (size_t thread = 0; thread < 4; ++thread) {
     const auto alone = translate(thread);
     for (size_t i = 0; i < alone.size(); ++i) {
-      EXPECT_EQ(together[thread][i][0].text, alone[i][0].text);
+      EXPECT_EQ(together[thread][i][0].translation.text, alone[i][0].translation.text);
     }
   }
 }

@@ -131,7 +131,7 @@ TEST_P(Search, ASentenceIsTranslatedAloneAsInAnyBatch) {
   const RandomModel m(GetParam());
   const std::vector<Ids> sources = random_sources(13);
   for (const int64_t beam : {1, 4}) {
-    const SearchOptions options{.beam = beam, .n_best = beam};
+    const TranslationOptions options{.beam = beam, .n_best = beam};
     const auto together = translate_tokens(*m.inference, sources, options);
     std::vector<Ids> reversed(sources.rbegin(), sources.rend());
     const auto backwards = translate_tokens(*m.inference, reversed, options);
@@ -151,13 +151,13 @@ TEST_P(Search, ASentenceIsTranslatedAloneAsInAnyBatch) {
 TEST_P(Search, ScoresAreThoseOfThePairs) {
   const RandomModel m(GetParam());
   const std::vector<Ids> sources = random_sources(6);
-  const SearchOptions options{.beam = 3, .length_penalty = 0.6};
+  const TranslationOptions options{.beam = 3, .length_penalty = 0.6};
   const auto found = translate_tokens(*m.inference, sources, options);
   std::vector<Ids> targets;
   for (const auto& hypotheses : found) {
     targets.push_back(hypotheses[0].tokens);
   }
-  const std::vector<double> scores = score_pairs(*m.inference, sources, targets, options);
+  const std::vector<double> scores = score_pairs(*m.inference, sources, targets);
   for (size_t s = 0; s < sources.size(); ++s) {
     const Hypothesis& best = found[s][0];
     const double tolerance = GetParam() == DType::bf16 ? 0.3 : 1e-3;
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Types, Search, testing::Values(DType::f32, DType::bf16)
 TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
   // Vocabulary 6, at most 4 tokens: every sequence can be scored.
   const RandomModel m(DType::f32, 6);
-  const SearchOptions options{.beam = 600, .n_best = 5, .length_penalty = 0.0, .max_length = 4};
+  const TranslationOptions options{.beam = 600, .length_penalty = 0.0, .n_best = 5, .max_length = 4};
   const Ids source = random_sources(1)[0];
   std::vector<Ids> all{{}};
   for (size_t begin = 0, length = 0; length < 3; ++length) {
@@ -185,7 +185,7 @@ TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
       }
     }
   }
-  const std::vector<double> scores = score_pairs(*m.inference, std::vector<Ids>(all.size(), source), all, options);
+  const std::vector<double> scores = score_pairs(*m.inference, std::vector<Ids>(all.size(), source), all);
   std::multimap<double, Ids, std::greater<>> ranked;
   for (size_t i = 0; i < all.size(); ++i) {
     ranked.emplace(scores[i], all[i]);
@@ -202,8 +202,9 @@ TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
 
 TEST(SearchBeam, ForbiddenTokensDoNotAppearAndLengthsHold) {
   const RandomModel m;
-  const SearchOptions options{.beam = 2, .max_length = 5, .never = {0, 1, 2}};
-  for (const auto& hypotheses : translate_tokens(*m.inference, random_sources(10), options)) {
+  const TranslationOptions options{.beam = 2, .max_length = 5};
+  const SearchRules rules{.never = {0, 1, 2}};
+  for (const auto& hypotheses : translate_tokens(*m.inference, random_sources(10), options, rules)) {
     EXPECT_LE(hypotheses[0].tokens.size(), 4U);
     for (const int32_t token : hypotheses[0].tokens) {
       EXPECT_GT(token, 3);
@@ -240,7 +241,7 @@ TEST(SearchBeam, LargeVocabulariesAreSearchedWhole) {
     }
     std::ranges::sort(ranked);
     const auto found =
-        translate_tokens(*m.inference, {source}, {.beam = 5, .n_best = 5, .length_penalty = 0.0, .max_length = 2});
+        translate_tokens(*m.inference, {source}, {.beam = 5, .length_penalty = 0.0, .n_best = 5, .max_length = 2});
     std::set<int32_t> firsts, expected;
     for (const Hypothesis& hypothesis : found[0]) {
       if (!hypothesis.tokens.empty()) {

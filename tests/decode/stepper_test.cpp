@@ -201,14 +201,15 @@ TEST_P(StepperOfALanguageModel, RefusesWhatItCannotContinue) {
 TEST_P(StepperOfALanguageModel, BeamSearchKnowsNoArchitecture) {
   const RandomLanguageModel m(GetParam());
   const Ids prompt = random_tokens(9, 10), another = random_tokens(4, 11);
-  const SearchOptions options{.beam = 3, .n_best = 3, .length_penalty = 0.0, .at_max_length = AtMaxLength::cut};
+  const TranslationOptions options{.beam = 3, .length_penalty = 0.0, .n_best = 3};
+  const SearchRules rules{.at_max_length = AtMaxLength::cut, .never = {}};
   const auto found_with = [&](const std::vector<Ids>& prompts) {
     const auto stepper = make_stepper(m.inference);
     std::vector<SearchStart> starts;
     for (const Ids& tokens : prompts) {
       starts.push_back({begin(*stepper), tokens, 6});
     }
-    return search(*stepper, starts, options);
+    return search(*stepper, starts, options, rules);
   };
   const auto alone = found_with({prompt}).front(), beside = found_with({another, prompt}).back();
   ASSERT_EQ(alone.size(), 3U);

@@ -28,15 +28,15 @@ TEST(TextTranslation, LinesKeepTheirOrderAndDoNotDependOnEachOther) {
     lines.push_back(corpus()[static_cast<size_t>(i) % 2].substr(0, 1 + static_cast<size_t>(i) % 13));
   }
   for (const int64_t beam : {1, 3}) {
-    const SearchOptions options{.beam = beam, .n_best = beam, .max_length = 8, .never = {}};
+    const TranslationOptions options{.beam = beam, .n_best = beam, .max_length = 8};
     const auto together = t.translate(lines, options);
     ASSERT_EQ(together.size(), lines.size());
     for (size_t i = 0; i < lines.size(); i += 7) {
       const auto alone = t.translate({lines[i]}, options)[0];
       ASSERT_EQ(together[i].size(), alone.size());
       for (size_t h = 0; h < alone.size(); ++h) {
-        EXPECT_EQ(together[i][h].text, alone[h].text);
-        EXPECT_EQ(together[i][h].hypothesis.score, alone[h].hypothesis.score);
+        EXPECT_EQ(together[i][h].translation.text, alone[h].translation.text);
+        EXPECT_EQ(together[i][h].translation.score, alone[h].translation.score);
       }
     }
   }
@@ -44,10 +44,10 @@ TEST(TextTranslation, LinesKeepTheirOrderAndDoNotDependOnEachOther) {
 
 TEST(TextTranslation, AnEmptyLineBecomesAnEmptyLine) {
   const RandomTranslator t;
-  for (const auto& hypotheses : t.translate({"", "  \t", "\r"}, {.beam = 3, .n_best = 3, .never = {}})) {
+  for (const auto& hypotheses : t.translate({"", "  \t", "\r"}, {.beam = 3, .n_best = 3})) {
     ASSERT_EQ(hypotheses.size(), 1U);
-    EXPECT_EQ(hypotheses[0].text, "");
-    EXPECT_TRUE(hypotheses[0].hypothesis.tokens.empty());
+    EXPECT_EQ(hypotheses[0].translation.text, "");
+    EXPECT_TRUE(hypotheses[0].ids.empty());
   }
   EXPECT_TRUE(t.translate({}).empty());
 }
@@ -59,20 +59,20 @@ TEST(TextTranslation, NeitherLineBreaksNorSpecialTokensComeOut) {
   // The model is made to prefer the line break to all else.
   const View bias = t.trainables->find("output.bias").master();
   host<float>(bias).data[newline] = 1e4F;
-  const auto result = t.translate({"two dogs"}, {.max_length = 4, .never = {}})[0][0];
-  EXPECT_EQ(result.hypothesis.tokens, std::vector<int32_t>(3, newline));
-  EXPECT_EQ(result.text, "   ");
+  const auto result = t.translate({"two dogs"}, {.max_length = 4})[0][0];
+  EXPECT_EQ(result.ids, std::vector<int32_t>(3, newline));
+  EXPECT_EQ(result.translation.text, "   ");
   const SpecialTokens& special = t.tokenizer->special();
   for (const TokenId token : {special.pad, special.bos}) {
     host<float>(bias).data[token.value] = 2e4F;
-    EXPECT_EQ(t.translate({"two dogs"}, {.max_length = 4, .never = {}})[0][0].text, "   ");
+    EXPECT_EQ(t.translate({"two dogs"}, {.max_length = 4})[0][0].translation.text, "   ");
   }
 }
 
 TEST(TextTranslation, ALineThatDoesNotFitIsNamed) {
   const RandomTranslator t;
   const std::string longest(39, 'a'), longer(40, 'a');
-  EXPECT_EQ(t.translate({longest}, {.max_length = 2, .never = {}}).size(), 1U);
+  EXPECT_EQ(t.translate({longest}, {.max_length = 2}).size(), 1U);
   EXPECT_THAT(message_of([&] {
                 t.translate({"a", longest, longer});
               }),
@@ -86,8 +86,8 @@ TEST(TextTranslation, ALineThatDoesNotFitIsNamed) {
 TEST(TextTranslation, PairsAreScoredAsTheyAreAlone) {
   const RandomTranslator t;
   const std::vector<std::string> sources{"two dogs", "ein Hund", "", "a man"}, targets{"dogs", "", "man", "the park"};
-  const PairNames where{[](size_t i) { return fmt::format("source:{}", i + 1); },
-                        [](size_t i) { return fmt::format("target:{}", i + 1); }};
+  const LinePairName where{[](size_t i) { return fmt::format("source:{}", i + 1); },
+                           [](size_t i) { return fmt::format("target:{}", i + 1); }};
   const auto scores = score_lines(*t.translator, sources, targets, where);
   ASSERT_EQ(scores.size(), 4U);
   for (size_t i = 0; i < 4; ++i) {
@@ -129,15 +129,19 @@ std::vector<int64_t> plain_alignment(const RandomTranslator& t, const std::vecto
 TEST(TextTranslation, EachTokenAlignsWithTheOneItLooksAtMost) {
   const RandomTranslator t;
   const std::vector<std::string> lines{"two dogs", "", "ein Hund läuft", "a"};
-  const auto translated = t.translate(lines, {.beam = 2, .n_best = 2, .max_length = 9, .never = {}});
-  const auto aligned = align_lines(*t.translator, lines, translated);
-  ASSERT_EQ(aligned.size(), 4U);
-  EXPECT_EQ(aligned[1], std::vector<std::vector<int64_t>>(1));
+  const auto translated =
+      t.translate(lines, {.beam = 2, .n_best = 2, .max_length = 9, .alignments = Alignments::pieces});
+  ASSERT_EQ(translated.size(), 4U);
+  ASSERT_EQ(translated[1].size(), 1U);
+  EXPECT_TRUE(translated[1][0].translation.alignment.empty());
   for (const size_t i : {size_t{0}, size_t{2}, size_t{3}}) {
-    ASSERT_EQ(aligned[i].size(), translated[i].size());
-    for (size_t h = 0; h < aligned[i].size(); ++h) {
-      const std::vector<int32_t>& tokens = translated[i][h].hypothesis.tokens;
-      EXPECT_EQ(aligned[i][h], plain_alignment(t, source_tokens(*t.translator, lines[i]), tokens));
+    for (const TranslatedLine& line : translated[i]) {
+      std::vector<int64_t> aligned;
+      for (const AlignedPair& pair : line.translation.alignment) {
+        EXPECT_EQ(pair.target, static_cast<int64_t>(aligned.size()));
+        aligned.push_back(pair.source);
+      }
+      EXPECT_EQ(aligned, plain_alignment(t, source_tokens(*t.translator, lines[i]), line.ids));
     }
   }
 }
@@ -150,14 +154,14 @@ TEST(TextTranslation, AlignmentsOfManyPairsAreThoseOfEach) {
     targets.push_back(std::vector<int32_t>(static_cast<size_t>(i % 6), 5 + i % 11));
   }
   const Inference& model = t.translator->inference;
-  const auto all = align_pairs(model, sources, targets, {.never = {}});
+  const auto all = align_pairs(model, sources, targets);
   ASSERT_EQ(all.size(), 70U);
   for (size_t i = 0; i < 70; i += 9) {
-    EXPECT_EQ(all[i], align_pairs(model, {sources[i]}, {targets[i]}, {.never = {}})[0]);
+    EXPECT_EQ(all[i], align_pairs(model, {sources[i]}, {targets[i]})[0]);
     EXPECT_EQ(all[i].size(), targets[i].size());
   }
-  EXPECT_THROW(align_pairs(model, {{3}}, {{5}}, {.never = {}}), ShapeError);
-  EXPECT_THROW(align_pairs(model, sources, {}, {.never = {}}), ShapeError);
+  EXPECT_THROW(align_pairs(model, {{3}}, {{5}}), ShapeError);
+  EXPECT_THROW(align_pairs(model, sources, {}), ShapeError);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct RandomTranslator {
   }
 
   std::vector<std::vector<TranslatedLine>> translate(const std::vector<std::string>& lines,
-                                                     const SearchOptions& options = {}) const {
+                                                     const TranslationOptions& options = {}) const {
     return translate_lines(*translator, lines, options, [](size_t i) { return fmt::format("text:{}", i + 1); });
   }
 

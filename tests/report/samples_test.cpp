@@ -134,15 +134,15 @@ TEST(ReportSamples, TheSecondPassAgreesWithTheSearch) {
   const RandomTranslator random;
   const TextTranslator translator = random.translator();
   const std::vector<std::string> texts{"a dog runs", "hello there"};
-  const SearchOptions options{.beam = 3};
+  const TranslationOptions options{.beam = 3};
   const auto found = translate_lines(translator, texts, options, [](size_t) { return "line"; });
   const Samples samples = translate_samples(translator, {{texts[0], ""}, {texts[1], ""}}, options);
   for (size_t i = 0; i < texts.size(); ++i) {
     const TranslatedSample& s = samples.translated[i];
-    EXPECT_EQ(s.translation, found[i].front().text);
-    EXPECT_EQ(s.target_tokens.size(), found[i].front().hypothesis.tokens.size() + 1);
+    EXPECT_EQ(s.translation, found[i].front().translation.text);
+    EXPECT_EQ(s.target_tokens.size(), found[i].front().ids.size() + 1);
     EXPECT_NEAR(std::accumulate(s.log_probabilities.begin(), s.log_probabilities.end(), 0.0),
-                found[i].front().hypothesis.log_probability, 1e-3);
+                found[i].front().translation.log_probability, 1e-3);
   }
 }
 

@@ -33,8 +33,8 @@ TEST_F(TrainingWell, LearnsAndLeavesAModelBehind) {
   const TextTranslator translator{{stored.model(), *backend, DType::f32}, stored.source(), stored.target(), lanes};
   const std::vector<std::string> lines{reversed_sentences("test", 1).front().source, ""};
   const auto found = translate_lines(translator, lines, {}, [](size_t) { return "line"; });
-  EXPECT_FALSE(found[0][0].text.empty());
-  EXPECT_EQ(found[1][0].text, "");
+  EXPECT_FALSE(found[0][0].translation.text.empty());
+  EXPECT_EQ(found[1][0].translation.text, "");
 }
 
 }  // namespace

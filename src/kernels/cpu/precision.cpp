@@ -1,6 +1,6 @@
-#include "api/precision.h"
+#include "kernels/cpu/precision.h"
 
-#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/product.h"
 
 namespace heed {
 

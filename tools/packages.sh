@@ -21,7 +21,7 @@ packages_lint=(clang-tidy nodejs clang libclang-rt-dev)
 need_packages() {
   local package missing=() as_root=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "heed: this is no Debian system; the equivalents of these packages are needed: $*" >&2
+    echo "heed: this is not a Debian system; it must have the equivalents of these packages: $*" >&2
     return 0
   fi
   for package in "$@"; do
@@ -31,7 +31,7 @@ need_packages() {
 
   if ((EUID != 0)); then
     if ! command -v sudo >/dev/null; then
-      echo "heed: not root, and sudo is not there. Please install: apt-get install ${missing[*]}" >&2
+      echo "heed: packages are missing, and this user is not root and has no sudo; as root: apt-get install ${missing[*]}" >&2
       return 1
     fi
     as_root=(sudo)

@@ -1,7 +1,7 @@
 # Readable output for scripts with several steps. Sourced.
 
-# step TITLE COMMAND...: one headline, and the seconds it took. What the command printed is shown only if it fails, except
-# for the lines that sum it up.
+# step TITLE COMMAND...: prints a headline and the seconds that the command took. What the command printed is shown only
+# if it fails, except for the lines that sum it up.
 step() {
   local title=$1 log status=0 start=$SECONDS
   shift

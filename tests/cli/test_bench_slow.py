@@ -43,15 +43,15 @@ class BenchTrain(heed_cli.CliTest):
         self.assertIn(f"{report['instruction_set']} kernels", text)
         self.assertIn(report["yardstick"], text)
 
-    def test_instruction_sets_that_there_are_not(self):
+    def test_an_unknown_instruction_set_is_refused(self):
         for value in ("avx1024", "AVX2", ""):
             self.assert_refused("bench", "train", "--shape", "tiny", mentions=("HEED_CPU", f"'{value}'", "sse4", "avx512"),
                                 environment={"HEED_CPU": value})
 
-    def test_an_unknown_shape_lists_those_there_are(self):
+    def test_an_unknown_shape_lists_the_known_ones(self):
         self.assert_refused("bench", "train", "--shape", "nonsense", mentions=("'nonsense'", "tiny", "gpt-long"))
 
-    def test_a_slip_in_a_shapes_name_gets_the_nearest_one(self):
+    def test_a_misspelled_shape_suggests_the_nearest(self):
         self.assert_refused("bench", "train", "--shape", "smal", mentions=("'smal'", "'small'"))
 
     def test_a_precision_that_cannot_train_names_those_that_can(self):
@@ -59,15 +59,15 @@ class BenchTrain(heed_cli.CliTest):
             self.assert_refused("bench", "train", "--shape", "tiny", "--precision", precision,
                                 mentions=(f"'{precision}'", "f32", "bf16"))
 
-    def test_an_absurd_number_of_threads(self):
+    def test_an_absurd_number_of_threads_is_refused(self):
         for threads in (-1, 100000):
             self.assert_refused("bench", "train", "--shape", "tiny", "--threads", threads, mentions=(threads,))
 
-    def test_less_than_no_steps(self):
+    def test_a_negative_number_of_steps_is_refused(self):
         self.assert_refused("bench", "train", "--shape", "tiny", "--steps", "-3", mentions=("-3 steps", "expected"))
         self.assert_refused("bench", "train", "--shape", "tiny", "--warmup", "-1", mentions=("-1", "expected"))
 
-    def test_what_is_no_number(self):
+    def test_a_value_that_is_not_a_number_is_refused(self):
         for value in ("many", "1.5", "99999999999999999999"):
             self.assert_refused("bench", "train", "--shape", "tiny", "--steps", value, mentions=("--steps",))
 
@@ -94,7 +94,7 @@ class BenchGenerate(heed_cli.CliTest):
                     "read_bytes_per_second", "weight_bytes", "peak_memory_bytes", "parameters"):
             self.assertTrue(math.isfinite(report[key]) and report[key] > 0, f"{key} is {report[key]}")
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_options_that_make_no_sense_are_refused(self):
         shape = ("bench", "generate", "--shape", "gpt-char")
         self.assert_refused("bench", "generate", "--shape", "gpt3", mentions=("'gpt3'", "gpt2"))
         self.assert_refused(*shape, "--streams", "0", mentions=("'0' streams", "1 to 4096"))

@@ -47,7 +47,7 @@ class BleuTest(heed_cli.CliTest):
 
 
 class Agreement(BleuTest):
-    def test_with_the_definition_on_nasty_corpora(self):
+    def test_scores_of_nasty_corpora_are_those_of_the_definition(self):
         lines = 0
         for seed in range(300):
             hypotheses, references = oracle.nasty_corpus(seed)
@@ -61,14 +61,14 @@ class Agreement(BleuTest):
                 self.assertAlmostEqual(a, b, delta=1e-9, msg=f"precisions, seed {seed}")
         self.assertGreater(lines, 2000)
 
-    def test_with_published_figures(self):
+    def test_scores_are_the_published_figures(self):
         # sacreBLEU's README and test/test_bleu.py.
         found = self.scores(HYPOTHESES, REFERENCES)
         self.assertAlmostEqual(found["bleu"], 48.530827, delta=1e-6)
         self.assertEqual(found["signature"].rsplit("|", 1)[0], "nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp")
         self.assertEqual(self.scores(["", "", ""], REFERENCES)["bleu"], 0.0)
 
-    def test_with_real_text(self):
+    def test_scores_of_real_text_are_those_of_the_definition(self):
         folder = pathlib.Path(os.environ.get("HEED_DATA", heed_cli.SOURCE.parent / "shared" / "data")) / "multi30k"
         if not (folder / "test2016.en").exists():
             self.skipTest(f"no {folder}")
@@ -99,7 +99,7 @@ class Report(BleuTest):
         some_blank = [["", "a b"], ["a b", "a b"]]
         self.assertIn("nrefs:var|", self.scores(["a b", "a b"], some_blank)["signature"])
 
-    def test_for_people(self):
+    def test_without_json_it_prints_a_table(self):
         result = self.run_bleu(HYPOTHESES, REFERENCES)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertRegex(result.stdout.decode(), r"(?m)^BLEU +48\.53 .*\(BP 0\.943, 17 words for 18")
@@ -127,7 +127,7 @@ class PairedBootstrap(BleuTest):
                             self.file("baseline", text(baseline)), *options)
         return found, {c["metric"]: c for c in found["paired_bootstrap"]}
 
-    def test_tells_a_difference_from_chance(self):
+    def test_a_real_difference_is_told_from_chance(self):
         found, comparisons = self.compare(self.worse, self.worst)
         self.assertEqual(list(comparisons), ["BLEU", "chrF2", "chrF2++"])
         for comparison in comparisons.values():
@@ -142,18 +142,18 @@ class PairedBootstrap(BleuTest):
         _, comparisons = self.compare(self.worse, self.same_size)
         self.assertGreater(comparisons["BLEU"]["p_value"], 0.05)
 
-    def test_is_repeatable_and_follows_the_seed(self):
+    def test_samples_are_repeatable_and_follow_the_seed(self):
         first = self.compare(self.worse, self.worst)
         self.assertEqual(first, self.compare(self.worse, self.worst))
         self.assertNotEqual(first[1], self.compare(self.worse, self.worst, "--seed", 7)[1])
 
-    def test_finds_no_difference_between_a_system_and_itself(self):
+    def test_a_system_does_not_differ_from_itself(self):
         _, comparisons = self.compare(self.worse, self.worse, "--samples", 99)
         for comparison in comparisons.values():
             self.assertEqual(comparison["system"], comparison["baseline"])
             self.assertEqual(comparison["p_value"], 1.0)
 
-    def test_for_people(self):
+    def test_without_json_it_prints_a_table(self):
         baseline = self.file("baseline", text(self.worst))
         result = self.run_bleu(self.worse, [self.reference], "--paired-bootstrap", baseline)
         self.assertRegex(result.stdout.decode(), r"(?m)^chrF2\+\+ +system +\d+\.\d\d +mean .*95% within")
@@ -167,11 +167,11 @@ class Refusals(BleuTest):
         self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--paired-bootstrap", self.file("b", "one\n")),
                      "/b: 1 lines, but 3 lines")
 
-    def test_what_is_not_utf8_names_file_and_line(self):
+    def test_text_that_is_not_utf8_is_named_with_file_and_line(self):
         self.refused(self.run_bleu(b"a\nb\nc \xff d\n", REFERENCES), "stdin:3: byte 3 of the line is not UTF-8")
         self.refused(self.run_bleu(HYPOTHESES, [b"a\n\xc3\nb\n"]), "reference0:2: byte 1 of the line is not UTF-8")
 
-    def test_no_text_at_all(self):
+    def test_input_without_lines_is_refused(self):
         self.refused(self.run_bleu(b"", [b""]), "no lines")
 
     def test_missing_files_are_named(self):
@@ -182,7 +182,7 @@ class Refusals(BleuTest):
     def test_a_missing_reference_is_asked_for(self):
         self.refused(self.run_bleu(HYPOTHESES, []), "--reference")
 
-    def test_numbers_that_make_no_sense(self):
+    def test_numbers_that_make_no_sense_are_refused(self):
         self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--samples", "0", "--paired-bootstrap",
                                    self.file("b", text(HYPOTHESES))), "0 samples, expected 1 to 1000000")
         self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--samples", "9999999999"), "9999999999 samples")

@@ -21,7 +21,7 @@ class Demo(heed_cli.CliTest):
         self.addCleanup(terminal.close)
         return terminal
 
-    def test_a_short_one_shows_translations_a_score_and_a_report(self):
+    def test_a_short_run_shows_translations_a_score_and_a_report(self):
         result = heed("demo", "--out", self.out, "--updates", 4, timeout=240)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("validation at update 4: ", result.stdout)
@@ -47,14 +47,14 @@ class Demo(heed_cli.CliTest):
     def test_help_says_how_many_updates(self):
         self.assertRegex(heed("demo", "--help").stdout, r"--updates N .*\[1200\]")
 
-    def test_what_is_refused_leaves_nothing(self):
+    def test_a_refused_run_leaves_nothing_behind(self):
         self.assert_refused("demo", "--out", "/proc/nowhere/demo", mentions=("/proc/nowhere/demo", "cannot make"))
         self.assert_refused("demo", "--out", self.file("taken", "x"), mentions=("taken",))
         self.assert_refused("demo", "--out", self.out, "--updates", 0, mentions=("0 updates", "1 or more"))
         self.assert_refused("demo", "--out", self.out, "--updates", "few", mentions=("--updates",))
         self.assertFalse(self.out.exists())
 
-    def test_a_full_disk_leaves_nothing(self):
+    def test_a_full_disk_leaves_nothing_behind(self):
         def little_room():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -64,7 +64,7 @@ class Demo(heed_cli.CliTest):
         self.assertIn("cannot write", result.stderr)
         self.assertFalse(self.out.exists())
 
-    def test_an_interrupted_training_ends_it_and_can_go_on(self):
+    def test_interrupted_in_training_it_ends_and_can_be_resumed(self):
         terminal = self.on_terminal("--updates", 100000)
         terminal.read_until("update ")
         terminal.process.send_signal(signal.SIGINT)
@@ -79,7 +79,7 @@ class Demo(heed_cli.CliTest):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("resuming after update", result.stdout)
 
-    def test_an_interrupt_after_training_ends_it_at_once(self):
+    def test_interrupted_after_training_it_ends_at_once(self):
         # It may come too late, when all is done. Not five times.
         for attempt in range(5):
             self.out = self.path / f"demo-{attempt}"

@@ -42,7 +42,7 @@ class LanguageModelTest(heed_cli.CliTest):
 
 
 class Generate(LanguageModelTest):
-    def test_an_object_a_prompt_whatever_is_beside_it(self):
+    def test_a_prompt_gives_the_same_object_whatever_is_beside_it(self):
         prompts = self.file("prompts.txt", "\n".join(PROMPTS) + "\n")
         together = self.objects("--prompts", prompts, "--max-tokens", 15, "--top-p", 0.9, "--seed", 3)
         self.assertEqual([found["prompt"] for found in together], PROMPTS)
@@ -56,7 +56,7 @@ class Generate(LanguageModelTest):
             self.assertIn(found["reason"], ["end", "length"])
             self.assertLess(found["log_probability"], 0.0)
 
-    def test_text_is_what_json_has(self):
+    def test_plain_text_is_the_text_of_the_objects(self):
         options = ["--prompt", "A man", "--max-tokens", 20]
         self.assertEqual(self.generate(*options), self.objects(*options)[0]["text"] + "\n")
 
@@ -110,7 +110,7 @@ class Refused(LanguageModelTest):
     def refused(self, *options, mentions, text=""):
         self.assert_refused("generate", "--model", self.model, *options, mentions=mentions, text=text)
 
-    def test_options_that_make_no_sense(self):
+    def test_options_that_make_no_sense_are_refused(self):
         for option, value, mention in [
                 ("--temperature", "-1", "temperature is -1"), ("--top-p", "0", "top-p is 0"),
                 ("--top-p", "1.5", "top-p is 1.5"), ("--top-k", "-2", "top-k is -2"), ("--min-p", "2", "min-p is 2"),
@@ -122,7 +122,7 @@ class Refused(LanguageModelTest):
         self.refused("--prompt", "A", "--prompts", "file", mentions=["--prompt", "--prompts"])
         self.refused("--prompt", "A", "--beam", "3", "--top-k", "4", mentions=["beam"])
 
-    def test_prompts_that_are_no_text_or_too_long(self):
+    def test_prompts_that_are_not_text_or_too_long_are_refused(self):
         self.refused("--prompt", "a" * 65, mentions=["--prompt", "65 tokens", "at most 64"])
         lines = self.file("prompts.txt", b"good\n" + b"a" * 65 + b"\n")
         self.refused("--prompts", lines, mentions=[f"{lines}:2", "65 tokens"])
@@ -131,14 +131,14 @@ class Refused(LanguageModelTest):
         self.assertEqual(self.objects("--prompt", "b" * 9 + "a" * 64, "--cut-prompt", "--max-tokens", 3)[0]["text"],
                          self.objects("--prompt", "a" * 64, "--max-tokens", 3)[0]["text"])
 
-    def test_models_of_another_kind(self):
+    def test_models_of_another_kind_are_refused(self):
         for command in ("generate", "perplexity"):
             self.assert_refused(command, "--model", self.translator, text="A man",
                                 mentions=["encoder-decoder", "heed translate"])
         self.assert_refused("translate", "--model", self.model, text="A man\n",
                             mentions=["language model", "heed generate"])
 
-    def test_texts_that_nothing_predicts(self):
+    def test_texts_without_a_token_to_predict_are_refused(self):
         for text, mention in [("", "0 tokens"), ("a", "1 tokens"), (b"ab\xff", "UTF-8")]:
             self.assert_refused("perplexity", "--model", self.model, text=text, mentions=[mention])
         self.assert_refused("perplexity", "--model", self.model, "--context", "65", text="a man",
@@ -160,7 +160,7 @@ class PerplexityOfText(LanguageModelTest):
                                found["nats_per_token"] / math.log(2) * found["tokens"] / found["bytes"], places=5)
         self.assertIn(f"perplexity {found['perplexity']:.4f}", self.perplexity(self.TEXT))
 
-    def test_each_token_has_its_own(self):
+    def test_each_token_has_a_figure_of_its_own(self):
         found = json.loads(self.perplexity(self.TEXT, "--json", "--tokens"))
         nats = [token["nats"] for token in found["each"]]
         self.assertEqual(len(nats), found["tokens"] - 1)
@@ -168,7 +168,7 @@ class PerplexityOfText(LanguageModelTest):
         lines = self.perplexity(self.TEXT, "--tokens").splitlines()
         self.assertEqual([line.split("\t")[0] for line in lines[:5]], [token["token"] for token in found["each"][:5]])
 
-    def test_a_smaller_stride_shows_each_token_more(self):
+    def test_a_smaller_stride_shows_the_model_more_before_each_token(self):
         exact = json.loads(self.perplexity(self.TEXT, "--json", "--context", 16, "--stride", 1))
         coarse = json.loads(self.perplexity(self.TEXT, "--json", "--context", 16, "--stride", 16))
         self.assertEqual(exact["tokens"], coarse["tokens"])

@@ -26,7 +26,7 @@ class Inspect(heed_cli.CliTest):
         self.assertEqual(total, 14866532)
         self.assertEqual(len({name for name, _, _ in rows}), len(rows))
 
-    def test_a_vocabulary_that_the_tokenizer_decides_is_shown_as_large_as_it_may_become(self):
+    def test_a_vocabulary_left_to_the_tokenizer_is_shown_at_its_largest(self):
         recipe = heed_cli.SOURCE / "recipes" / "multi30k-de-en.toml"
         self.assertIn("source_vocabulary = 4000\n", heed("inspect", recipe).stdout)
         changed = heed("inspect", recipe, "--set", "tokenizer.vocabulary=300", "--set", "model.inner=96").stdout
@@ -57,13 +57,13 @@ vocabulary = 0
 
 
 class Settings(heed_cli.CliTest):
-    def test_what_is_set_counts_instead_of_what_the_recipe_says(self):
+    def test_set_replaces_what_the_recipe_says(self):
         changed = heed("inspect", RECIPE, "--set", "model.inner=1024", "--set", "model.heads=4")
         self.assertEqual((changed.returncode, changed.stderr), (0, ""))
         self.assertEqual(changed.stdout, heed("inspect", self.recipe_with(inner=1024, heads=4)).stdout)
         self.assert_refused("inspect", RECIPE, "--set", "model.iner=3", mentions=("'iner'", "'inner'"))
 
-    def test_a_vocabulary_that_only_the_text_tells_is_named(self):
+    def test_a_vocabulary_that_only_the_text_decides_is_shown_by_name(self):
         path = self.file("char.toml", "[model]\narchitecture = \"causal-lm\"\nmodel = 64\ninner = 128\nheads = 4\n"
                          "decoder_layers = 1\n[data]\ntrain = \"text\"\n[tokenizer]\nkind = \"char\"\nvocabulary = 0\n")
         result = heed("inspect", path)
@@ -74,7 +74,7 @@ class Settings(heed_cli.CliTest):
         given = heed("inspect", path, "--set", "model.target_vocabulary=100")
         self.assertRegex(given.stdout, rf"(?m)^parameters +{known + 100 * a_token}$")
 
-    def test_two_vocabularies_are_told_apart_and_a_shared_one_is_one(self):
+    def test_two_vocabularies_have_two_names_and_a_shared_one_has_one(self):
         recipe = self.recipe_with(source_vocabulary=0, target_vocabulary=0)
         absent = ("--set", "tokenizer.kind=word", "--set", "tokenizer.vocabulary=0",
                   "--set", "data.train_source=absent.de", "--set", "data.train_target=absent.en")
@@ -101,7 +101,7 @@ class WrongRecipes(heed_cli.CliTest):
     def test_a_value_of_the_wrong_type_names_key_type_and_line(self):
         self.refuse(self.file("type.toml", "[model]\nmodel = \"wide\"\n"), "type.toml:2:", "model must be a whole number")
 
-    def test_a_name_that_is_not_one_of_a_few_lists_them(self):
+    def test_an_unknown_choice_lists_the_known_ones(self):
         self.refuse(self.recipe_with(activation='"sigmoid"'), "sigmoid", "relu, gelu, gelu-tanh, silu")
 
     def test_a_missing_file_is_named(self):
@@ -118,7 +118,7 @@ class WrongRecipes(heed_cli.CliTest):
         self.refuse(self.file("twice.toml", "[model]\nmodel = 1\nmodel = 2\n"), "twice.toml:3:")
         self.refuse(self.file("open.toml", "[model\n"), "open.toml:1:")
 
-    def test_bytes_that_are_no_text_at_all(self):
+    def test_bytes_that_are_not_text_are_refused(self):
         self.refuse(self.file("random.toml", bytes((i * 197 + 31) % 256 for i in range(4096))))
         self.refuse(self.file("zeros.toml", bytes(4096)))
         self.refuse(self.file("program.toml", pathlib.Path(heed_cli.BINARY).read_bytes()[:65536]))
@@ -126,7 +126,7 @@ class WrongRecipes(heed_cli.CliTest):
     def test_deep_nesting_does_not_overflow_the_stack(self):
         self.refuse(self.file("deep.toml", "[model]\nmodel = " + "[" * 100000 + "]" * 100000 + "\n"))
 
-    def test_numbers_that_no_machine_holds(self):
+    def test_numbers_out_of_range_are_refused(self):
         self.refuse(self.recipe_with(model="99999999999999999999999"))
         self.refuse(self.recipe_with(epsilon="nan"), "epsilon")
         self.refuse(self.recipe_with(epsilon="inf"), "epsilon")
@@ -137,23 +137,23 @@ class WrongRecipes(heed_cli.CliTest):
 class HugeSizes(heed_cli.CliTest):
     """Refused at once: a size that is a slip must not be tried first."""
 
-    def test_one_extent(self):
+    def test_one_huge_size_is_refused(self):
         for key in ("model", "inner", "heads", "source_vocabulary", "target_vocabulary", "max_length"):
             with self.subTest(key):
                 self.assert_refused("inspect", self.recipe_with(**{key: 10000000000}), mentions=("10000000000",))
 
-    def test_a_product_of_extents(self):
+    def test_a_huge_product_of_sizes_is_refused(self):
         for changes in ({"model": 16777216, "inner": 16777216}, {"model": 16777216, "source_vocabulary": 16777216},
                         {"model": 16777216, "max_length": 16777216}, {"heads": 16777216, "head_width": 16777216}):
             with self.subTest(changes):
                 self.assert_refused("inspect", self.recipe_with(**changes), mentions=("parameters",))
 
-    def test_a_stack_of_millions_of_layers(self):
+    def test_millions_of_layers_are_refused(self):
         for key in ("encoder_layers", "decoder_layers"):
             with self.subTest(key):
                 self.assert_refused("inspect", self.recipe_with(**{key: 16777216}), mentions=(key, "16777216"))
 
-    def test_less_than_nothing(self):
+    def test_negative_sizes_are_refused(self):
         for key in ("model", "inner", "heads", "key_value_heads", "head_width", "encoder_layers", "window",
                     "source_vocabulary", "max_length"):
             with self.subTest(key):

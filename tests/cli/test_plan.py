@@ -28,7 +28,7 @@ class Budget(heed_cli.CliTest):
             spent = 6 * optimum["parameters"] * optimum["tokens"]
             self.assertAlmostEqual(spent / float(GOPHER), 1, 6, optimum["law"])
 
-    def test_the_budget_of_the_paper_s_own_model_gives_about_its_sizes(self):
+    def test_the_budget_of_the_papers_own_model_gives_about_its_sizes(self):
         by_law = {optimum["law"]: optimum for optimum in self.optima(GOPHER)["optima"]}
         self.assertAlmostEqual(by_law["minima over training curves"]["parameters"] / 67e9, 1, 1)
         self.assertAlmostEqual(by_law["20 tokens a parameter"]["parameters"] / 69.3e9, 1, 2)
@@ -38,7 +38,7 @@ class Budget(heed_cli.CliTest):
         self.assertIn("extrapolated", heed("plan", "--flops", "1e15").stdout)
         self.assertNotIn("extrapolated", heed("plan", "--flops", "1e20").stdout)
 
-    def test_the_drawing_has_a_line_and_a_point_for_each_law_in_each_of_its_panels(self):
+    def test_each_panel_of_the_drawing_has_a_line_and_a_point_for_each_law(self):
         drawing = self.path / "laws.svg"
         self.assertEqual(heed("plan", "--flops", "1e21", "--svg", drawing).returncode, 0)
         root = xml.etree.ElementTree.parse(drawing).getroot()
@@ -81,7 +81,7 @@ class OfARecipe(heed_cli.CliTest):
         self.assertEqual(sum(part["parameters"] for part in plan["parts"].values()), 14866532)
         self.assertNotIn("timing", plan)
 
-    def test_a_vocabulary_of_words_is_counted_in_the_recipe_s_text(self):
+    def test_a_vocabulary_of_words_is_counted_in_the_recipes_text(self):
         source = self.file("text.de", "eins zwei drei\neins zwei drei\n")
         target = self.file("text.en", "one two three four\none two three four\n")
         recipe = self.file("words.toml", f"""
@@ -156,7 +156,7 @@ updates = 10
         rate = plan["flops_per_update"] / plan["timing"]["update_seconds"]
         self.assertAlmostEqual(rate / plan["timing"]["flops_per_second"], 1, 4)
 
-    def test_the_text_shows_every_part_and_what_the_recipe_s_updates_come_to(self):
+    def test_the_table_shows_every_part_and_the_recipes_updates_in_total(self):
         text = heed("plan", SOURCE / "recipes" / "multi30k-de-en.toml", "--no-run").stdout
         for part in ("embeddings", "attention", "feed-forward", "norms", "output", "keys and values", "10800 updates"):
             self.assertIn(part, text)

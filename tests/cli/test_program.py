@@ -39,7 +39,7 @@ class Program(heed_cli.CliTest):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertIn(f"Usage: heed {command} ", result.stdout)
 
-    def test_less_than_no_threads_are_refused_alike(self):
+    def test_every_command_refuses_a_negative_number_of_threads(self):
         files = {option: self.file(option, "x\n") for option in ("source", "target", "reference")}
         pair = ("--model", self.path / "model", "--source", files["source"])
         given = {"bench": ("train", "--shape", "tiny"), "demo": ("--out", self.path / "demo"),
@@ -59,23 +59,23 @@ class Program(heed_cli.CliTest):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"\A\d+\.\d+\.\d+\n\Z")
 
-    def test_a_command_of_commands_alone_shows_its_help(self):
+    def test_a_command_of_commands_without_one_shows_its_help(self):
         for words in ((), ("bench",), ("tokenizer",)):
             result = heed(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertEqual(result.stdout, heed(*words, "--help").stdout)
             self.assertIn(" ".join(("Usage: heed", *words, "COMMAND")), result.stdout)
 
-    def test_what_is_missing_is_named_with_the_usage(self):
+    def test_a_missing_argument_is_named_with_the_usage(self):
         self.assert_refused("inspect", mentions=("inspect: RECIPE is missing", "heed inspect RECIPE [OPTIONS]"))
         self.assert_refused("evaluate", "--model", "m", mentions=("--source and --reference are missing",))
 
-    def test_an_unknown_option_is_named_beside_the_nearest_and_all(self):
+    def test_an_unknown_option_is_named_with_the_nearest_and_all_others(self):
         self.assert_refused("translate", "--modle", "m", mentions=("'--modle', did you mean '--model'?", "--n-best"))
         self.assert_refused("translate", "--model", "m", "--bem=3", mentions=("'--bem', did you mean '--beam'?",))
         self.assert_refused("--verion", mentions=("'--verion', did you mean '--version'?",))
 
-    def test_an_unknown_command_is_named_beside_the_nearest_and_all(self):
+    def test_an_unknown_command_is_named_with_the_nearest_and_all_others(self):
         self.assert_refused("trian", mentions=("'trian', did you mean 'train'?", "inspect"))
         self.assert_refused("bench", "trian", mentions=("bench: ", "'trian'", "(commands: train"))
 
@@ -84,14 +84,14 @@ class Program(heed_cli.CliTest):
         self.assert_refused("translate", "--model=a", "--scores", "--scores", mentions=("--scores is given twice",))
         self.assert_refused("tokenizer", "train", "--input", "a", "b", "--input", "c", mentions=("--input is given twice",))
 
-    def test_a_value_does_not_come_from_the_next_option(self):
+    def test_the_next_option_is_not_taken_for_a_value(self):
         reference = self.file("r", "x\n")
         self.assert_refused("bleu", "--reference", reference, "--seed=", "--paired-bootstrap", reference, text="x\n",
                             mentions=("--seed: '' is not a whole number",))
         self.assert_refused("bleu", "--reference", reference, "--seed", "--json", text="x\n",
                             mentions=("--seed: expected N, found the option '--json'",))
 
-    def test_a_word_too_many_is_refused(self):
+    def test_an_extra_word_is_refused(self):
         self.assert_refused("inspect", heed_cli.RECIPE, "more", mentions=("'more'", "heed inspect RECIPE"))
 
     def test_an_empty_number_is_refused(self):
@@ -107,7 +107,7 @@ class Program(heed_cli.CliTest):
     def test_a_path_that_is_too_long_is_named(self):
         self.assert_refused("translate", "--model", "m" * 5000, mentions=("mmm: ", "too long"))
 
-    def test_a_name_with_a_line_break_is_still_one_line(self):
+    def test_an_error_about_a_name_with_a_line_break_is_still_one_line(self):
         self.assert_refused("inspect", self.path / "a\nb.toml")
 
 

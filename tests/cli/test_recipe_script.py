@@ -46,7 +46,7 @@ class RecipeScript(unittest.TestCase):
         done = subprocess.run(["sh", SCRIPT, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True)
         return done.returncode
 
-    def test_takes_its_steps_in_order(self):
+    def test_it_takes_its_steps_in_order(self):
         self.assertEqual(self.run_script("out"), 0)
         self.assertEqual(
             self.read("calls").splitlines(),
@@ -60,7 +60,7 @@ class RecipeScript(unittest.TestCase):
         self.assertEqual(self.read("made/multi30k.en"), "translated de\n")
         self.assertEqual(self.read("made/multi30k.de"), "translated en\n")
 
-    def test_goes_on_where_it_was_stopped(self):
+    def test_it_goes_on_where_it_was_stopped(self):
         self.write("fail-at", "translate")
         self.assertEqual(self.run_script("out"), 2)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "made", "multi30k.en")))
@@ -71,7 +71,7 @@ class RecipeScript(unittest.TestCase):
         self.assertEqual(calls[0], "train recipes/multi30k-both-ways.toml --out out/both-ways --resume")
         self.assertEqual(len(calls), 4)
 
-    def test_wants_a_folder(self):
+    def test_it_asks_for_a_folder(self):
         self.assertNotEqual(self.run_script(), 0)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "calls")))
 

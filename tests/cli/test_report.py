@@ -108,7 +108,7 @@ class WholeReport(ReportTest):
         self.folder = self.whole()
         self.page = self.report(self.folder)
 
-    def test_refers_to_nothing_outside_itself(self):
+    def test_the_page_refers_to_nothing_outside_itself(self):
         self.assertNotRegex(self.page.source, r"(?i)https?://|url\(|@import|\bfetch\(|XMLHttpRequest|import\(")
         for tag, attributes in self.page.elements:
             self.assertNotIn(tag, ("link", "img", "iframe", "object", "embed", "base", "form"))
@@ -125,14 +125,14 @@ class WholeReport(ReportTest):
             if "href" in attributes:
                 self.assertIn(attributes["href"][1:], ids)
 
-    def test_text_of_others_stays_text(self):
+    def test_text_from_outside_stays_text(self):
         self.assertEqual(self.page.texts["h1"], ["a<b>&c"])
         self.assertEqual(sum(tag == "script" for tag, _ in self.page.elements), 2)
         self.assertFalse([tag for tag, _ in self.page.elements if tag == "b"])
         self.assertIn(SAMPLES[2], self.page.text())
         self.assertIn("the <b>cat</b>", self.page.text())
 
-    def test_curves_hold_the_metrics_values(self):
+    def test_curves_hold_the_values_of_the_metrics(self):
         train, validation = self.page.data["curves"]["train"], self.page.data["curves"]["validation"]
         wanted = [event for event in METRICS if event["event"] == "train"]
         for key, values in train.items():
@@ -149,7 +149,7 @@ class WholeReport(ReportTest):
         self.assertIn(f"{self.parameters:,}", text)
         self.assertIn("2.5000", self.page.texts["td"])
 
-    def test_the_configuration_is_all_there_and_choices_stand_out(self):
+    def test_the_configuration_is_complete_and_choices_stand_out(self):
         source = self.page.source
         self.assertIn('<tr class="chosen"><th scope="row">epochs</th><td>3</td></tr>', source)
         self.assertIn('<tr><th scope="row">log_every</th><td>50</td></tr>', source)
@@ -173,7 +173,7 @@ class WholeReport(ReportTest):
                 for first in range(0, len(values), columns):
                     self.assertAlmostEqual(sum(values[first:first + columns]), 255, delta=columns / 2)
 
-    def test_positions_are_a_table_of_their_columns(self):
+    def test_positions_are_a_table_with_named_columns(self):
         positions = self.page.data["positions"]
         self.assertEqual((positions["kind"], positions["positions"]), ("sinusoidal", 64))
         self.assertEqual(positions["columns"], list(range(16)))
@@ -182,7 +182,7 @@ class WholeReport(ReportTest):
     def test_the_same_files_give_the_same_page(self):
         self.assertEqual(self.report(self.folder).source, self.page.source)
 
-    def test_says_where_the_page_is(self):
+    def test_the_command_says_where_the_page_is(self):
         self.assertRegex(self.printed, r"^\S*report\.html  \d+ kB, 3 samples\n$")
         self.assertEqual({path.name for path in self.folder.iterdir()},
                          {"config.json", "model.safetensors", "source.tokenizer", "target.tokenizer", "recipe.toml",
@@ -220,7 +220,7 @@ every = 3
         self.assertEqual((result.returncode, result.stderr), (0, ""), result)
         return folder
 
-    def test_has_curves_surprisal_and_maps_of_every_layer_and_head(self):
+    def test_the_page_has_curves_surprisal_and_maps_of_every_layer_and_head(self):
         folder = self.trained()
         metrics = (folder / "metrics.jsonl").read_text().splitlines()
         written = [json.loads(line) for line in metrics]
@@ -256,7 +256,7 @@ every = 3
         for found, value in zip(surprisals, wanted):
             self.assertAlmostEqual(found, value, delta=0.006)
 
-    def test_reads_another_text_and_says_when_there_is_none(self):
+    def test_another_text_is_read_and_a_missing_one_is_pointed_out(self):
         folder = self.trained()
         page = self.report(folder, "--source", self.file("other.txt", "of words, and more of them\n"))
         self.assertEqual(len(page.data["samples"]), 1)
@@ -265,7 +265,7 @@ every = 3
 
 
 class Options(ReportTest):
-    def test_another_file_of_sentences_and_another_output(self):
+    def test_sentences_and_output_can_be_other_files(self):
         folder = self.whole()
         output = self.path / "elsewhere.html"
         result = heed("report", folder, "--source", self.file("s.txt", "eine katze\nein ball\nein mann\n"),
@@ -276,7 +276,7 @@ class Options(ReportTest):
         self.assertEqual([sample["source"] for sample in page.data["samples"]], ["eine katze", "ein ball"])
         self.assertNotIn("Reference", page.texts["dt"])
 
-    def test_no_samples_when_none_are_wanted(self):
+    def test_there_are_no_samples_when_none_are_wanted(self):
         page = self.report(self.whole(), "--samples", 0)
         self.assertEqual(page.data["samples"], [])
 
@@ -299,7 +299,7 @@ class MissingParts(ReportTest):
         self.assertEqual(page.texts["caption"], ["model"])
         self.assertIsNone(page.data["curves"])
 
-    def test_without_weights_there_are_curves_alone(self):
+    def test_without_weights_there_are_only_curves(self):
         folder = self.whole()
         (folder / "model.safetensors").unlink()
         page = self.report(folder)
@@ -307,12 +307,12 @@ class MissingParts(ReportTest):
         self.assertEqual(len(page.data["curves"]["train"]["update"]), 4)
         self.assertIn("77", page.texts["dd"])
 
-    def test_a_validation_text_that_is_gone_is_said(self):
+    def test_a_missing_validation_text_is_pointed_out(self):
         folder = self.whole()
         (self.path / "val.de").unlink()
         self.assertIn("name a file of sentences with --source", self.report(folder).text())
 
-    def test_a_last_line_cut_off_is_said(self):
+    def test_a_last_line_that_was_cut_off_is_pointed_out(self):
         folder = self.whole()
         (folder / "metrics.jsonl").write_text(lines(METRICS[:3]) + '{"event":"train","upd')
         page = self.report(folder)
@@ -330,7 +330,7 @@ class MissingParts(ReportTest):
         self.assertEqual(page.data["curves"]["resumes"], [100])
         self.assertIn("Resumed after update 100.", page.text())
 
-    def test_learned_positions_are_the_models(self):
+    def test_learned_positions_are_those_of_the_model(self):
         page = self.report(self.model(positions="learned"))
         self.assertEqual(page.data["positions"]["kind"], "learned")
         self.assertEqual(page.data["positions"]["positions"], 64)
@@ -342,7 +342,7 @@ class MissingParts(ReportTest):
 
 
 class Refusals(ReportTest):
-    def test_what_is_no_model_directory(self):
+    def test_a_folder_that_is_not_a_model_directory_is_refused(self):
         self.assert_refused("report", self.path / "absent", mentions=("absent", "no such model directory"))
         self.assert_refused("report", self.file("file", ""), mentions=("expected a model directory",))
         (self.path / "empty").mkdir()

@@ -28,17 +28,17 @@ class FullDisk(heed_cli.CliTest):
             result = run(*arguments, text=text, stdout=full)
             self.assertEqual((result.returncode, result.stderr), (2, ERROR))
 
-    def test_fails_what_only_prints(self):
+    def test_it_fails_commands_that_only_print(self):
         for arguments in (("--help",), ("--version",), ("inspect", RECIPE), ("tokenizer", "inspect", "--model", self.tokenizer),
                           self.learn, ("bleu", "--reference", self.text), ("bleu", "--reference", self.text, "--json")):
             self.assert_told(*arguments, text=self.text.read_bytes())
 
-    def test_fails_text_to_tokens_and_back(self):
+    def test_it_fails_encoding_and_decoding(self):
         self.assert_told("tokenizer", "encode", "--model", self.tokenizer)
         self.assert_told("tokenizer", "encode", "--model", self.tokenizer, text=b"Ein Hund.\n" * 10000)
         self.assert_told("tokenizer", "decode", "--model", self.tokenizer, "--ids", text=b"5 6 7\n")
 
-    def test_fails_what_runs_a_model(self):
+    def test_it_fails_commands_that_run_a_model(self):
         model, text = ("--model", self.model), ("--source", self.text)
         self.assert_told("translate", *model)
         self.assert_told("score", *model, *text, "--target", self.text)
@@ -46,7 +46,7 @@ class FullDisk(heed_cli.CliTest):
             self.assert_told("evaluate", *model, *text, "--reference", self.text, *more)
         self.assert_told("report", self.model)
 
-    def test_fails_training_but_not_what_it_leaves(self):
+    def test_it_fails_training_but_the_model_is_kept(self):
         """Hours of work must not end for a line that cannot be shown."""
         out = self.path / "demo"
         self.assert_told("demo", "--out", out, "--updates", 2)
@@ -55,10 +55,10 @@ class FullDisk(heed_cli.CliTest):
         self.assertTrue((again / "model.safetensors").exists())
         self.assertIn('"event":"end"', (again / "metrics.jsonl").read_text())
 
-    def test_fails_a_measurement(self):
+    def test_it_fails_a_measurement(self):
         self.assert_told("bench", "train", "--shape", "tiny", "--steps", 1, "--warmup", 0)
 
-    def test_ends_a_command_whose_input_goes_on(self):
+    def test_it_ends_a_command_whose_input_goes_on(self):
         with FULL.open("wb") as full:
             process = subprocess.Popen([BINARY, "tokenizer", "encode", "--model", str(self.tokenizer)],
                                        stdin=subprocess.PIPE, stdout=full, stderr=subprocess.PIPE)
@@ -80,7 +80,7 @@ class FullDisk(heed_cli.CliTest):
             except BrokenPipeError:
                 pass
 
-    def test_an_error_of_another_kind_is_told_first(self):
+    def test_another_error_is_reported_first(self):
         with FULL.open("wb") as full:
             result = run("inspect", self.path / "absent.toml", stdout=full)
         self.assertEqual(result.returncode, 2)

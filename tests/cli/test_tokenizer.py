@@ -35,7 +35,7 @@ class TokenizerTest(heed_cli.CliTest):
 
 
 class RoundTrip(TokenizerTest):
-    def test_what_is_encoded_is_decoded_line_by_line(self):
+    def test_decoding_gives_back_each_line_that_was_encoded(self):
         for kind in KINDS:
             with self.subTest(kind):
                 model = self.train(kind)
@@ -45,7 +45,7 @@ class RoundTrip(TokenizerTest):
                     self.assertEqual(encoded.split("\n")[1], "")
                     self.assertEqual(self.run_well("decode", "--model", model, *form, text=encoded), LINES)
 
-    def test_bos_and_eos_are_added_where_asked_for_and_skipped_again(self):
+    def test_bos_and_eos_are_added_on_request_and_skipped_in_decoding(self):
         model = self.train("bpe")
         encoded = self.run_well("encode", "--model", model, "--ids", "--bos", "--eos", text=LINES)
         for line in encoded.splitlines():
@@ -58,7 +58,7 @@ class RoundTrip(TokenizerTest):
         self.assertEqual(self.run_well("encode", "--model", model, text="The man (3) flies.\n"),
                          "The man ( 3 ) <unk> .\n")
 
-    def test_an_end_of_line_of_other_systems_and_a_missing_last_one(self):
+    def test_other_ends_of_lines_and_a_missing_last_one_are_read(self):
         model = self.train("word")
         self.assertEqual(self.run_well("encode", "--model", model, text="The man\r\nThe dog"), "The man\nThe dog\n")
 
@@ -76,7 +76,7 @@ class RoundTrip(TokenizerTest):
 
 
 class Options(TokenizerTest):
-    def test_too_long_a_line_is_refused_truncated_or_left_empty(self):
+    def test_a_line_that_is_too_long_is_refused_truncated_or_left_empty(self):
         model = self.train("word")
         text = "The dog\nThe man is walking in the park.\nA man\n"
         limit = ("encode", "--model", model, "--max-length", "4")
@@ -95,7 +95,7 @@ class Options(TokenizerTest):
         self.assertEqual(self.run_well("encode", "--model", model, text="THE Ｄog\n"), "the dog\n")
         self.assertIn("normalization  nfkc lowercase\n", heed("tokenizer", "inspect", "--model", model).stdout)
 
-    def test_user_symbols_special_texts_and_minimum_count(self):
+    def test_user_symbols_special_tokens_and_minimum_count_take_effect(self):
         model = self.train("word", "--user-symbol", "<2de>", "--user-symbol", "<2fr>", "--unk", "[UNK]", "--min-count",
                            "28")
         self.assertEqual(self.run_well("encode", "--model", model, text="<2fr>A man is walking\n"),
@@ -104,7 +104,7 @@ class Options(TokenizerTest):
         self.assertIn("unk            1 [UNK]\n", shown)
         self.assertIn("<2de> <2fr>", shown)
 
-    def test_inspect_says_what_it_is(self):
+    def test_inspect_says_what_a_tokenizer_is(self):
         for kind in KINDS:
             shown = heed("tokenizer", "inspect", "--model", self.train(kind)).stdout
             self.assertRegex(shown, rf"\Akind           {kind}\nvocabulary     \d+\nnormalization  nfc\n")
@@ -112,7 +112,7 @@ class Options(TokenizerTest):
 
 
 class Refusals(TokenizerTest):
-    def test_an_unknown_kind_gets_the_nearest(self):
+    def test_an_unknown_kind_suggests_the_nearest(self):
         text = self.file("t", TEXT)
         self.assert_refused("tokenizer", "train", "--kind", "bpee", "--input", text, "--out", self.path / "o",
                             "--vocabulary", "300", mentions=("'bpee'", "did you mean 'bpe'?"))
@@ -126,7 +126,7 @@ class Refusals(TokenizerTest):
         self.refuse_text("encode", "--model", self.train("byte"), text=b"fine\n\xc3\n",
                          mentions=("stdin:2: ", "not UTF-8"))
 
-    def test_files_that_are_not_there(self):
+    def test_missing_files_are_named(self):
         absent = self.path / "absent"
         self.assert_refused("tokenizer", "inspect", "--model", absent, mentions=(absent, "No such file"))
         self.assert_refused("tokenizer", "encode", "--model", absent, mentions=(absent,))
@@ -137,7 +137,7 @@ class Refusals(TokenizerTest):
         self.assert_refused("tokenizer", "train", "--kind", "word", "--input", self.file("t", TEXT), "--out",
                             absent / "o", mentions=(absent / "o", "cannot create"))
 
-    def test_files_that_are_no_tokenizers_are_named(self):
+    def test_files_that_are_not_tokenizers_are_named(self):
         for kind in KINDS:
             whole = self.train(kind).read_bytes()
             self.assert_refused("tokenizer", "inspect", "--model", self.file("cut.tok", whole[:-5]), mentions=("cut.tok: ",))
@@ -148,7 +148,7 @@ class Refusals(TokenizerTest):
         self.assert_refused("tokenizer", "inspect", "--model", heed_cli.RECIPE, mentions=(heed_cli.RECIPE, "SentencePiece"))
         self.assert_refused("tokenizer", "inspect", "--model", self.file("empty", ""), mentions=("empty",))
 
-    def test_a_vocabulary_that_is_too_small_or_not_given(self):
+    def test_a_vocabulary_that_is_too_small_or_missing_is_refused(self):
         text, out = self.file("t", TEXT), self.path / "o"
         for kind in ("bpe", "unigram", "wordpiece"):
             self.assert_refused("tokenizer", "train", "--kind", kind, "--input", text, "--out", out,
@@ -156,12 +156,12 @@ class Refusals(TokenizerTest):
         self.assert_refused("tokenizer", "train", "--kind", "bpe", "--input", text, "--out", out, "--vocabulary", "99",
                             mentions=("bpe", "99"))
 
-    def test_every_kind_reads_its_input(self):
+    def test_even_byte_reads_its_input(self):
         self.assert_refused("tokenizer", "train", "--kind", "byte", "--input", self.path / "absent", "--out",
                             self.path / "o", mentions=("absent", "No such file"))
         self.assertFalse((self.path / "o").exists())
 
-    def test_what_the_kinds_can_learn_from_is_said(self):
+    def test_options_that_a_kind_cannot_train_with_are_named(self):
         text, out = self.file("t", TEXT), self.path / "o"
         self.assert_refused("tokenizer", "train", "--kind", "bpe", "--input", text, "--out", out, "--vocabulary", "300",
                             "--coverage", "0.9", mentions=("coverage", "0.9 for bpe", "0.98 to 1"))
@@ -184,7 +184,7 @@ class Refusals(TokenizerTest):
         self.refuse_text("decode", "--model", model, "--ids", text="99999999999\n", mentions=("'99999999999'",))
         self.refuse_text("decode", "--model", model, text="nonsense\n", mentions=("stdin:1: ", "'nonsense'"))
 
-    def test_what_comes_before_a_bad_line_is_written(self):
+    def test_the_lines_before_a_bad_one_are_written(self):
         model = self.train("word")
         size = 40_000  # more than a chunk of lines
         good = "The dog\n" * size
@@ -212,7 +212,7 @@ class Refusals(TokenizerTest):
         self.assertEqual(self.run_well("decode", "--model", model, "--threads", "3", text=encoded.encode()), text)
         self.assert_refused("tokenizer", "decode", "--model", model, "--threads", -1, mentions=("threads: expected 1",))
 
-    def test_lengths_that_make_no_sense(self):
+    def test_lengths_that_make_no_sense_are_refused(self):
         model = self.train("word")
         self.assert_refused("tokenizer", "encode", "--model", model, "--too-long", "cut", mentions=("'cut'",))
         self.refuse_text("encode", "--model", model, "--max-length", "1", "--bos", "--eos", text="x\n",
@@ -223,7 +223,7 @@ class Refusals(TokenizerTest):
             self.refuse_text("encode", "--model", model, "--max-length", number, text="x\n",
                              mentions=("--max-length", "expected 1 or more"))
 
-    def test_a_file_is_named_as_for_the_other_commands(self):
+    def test_inspect_takes_its_file_as_the_other_commands_do(self):
         self.assert_refused("tokenizer", "inspect", self.train("word"),
                             mentions=("one word too many", "heed tokenizer inspect --model FILE"))
 

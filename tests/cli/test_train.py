@@ -77,7 +77,7 @@ class TrainTest(heed_cli.CliTest):
 
 
 class Train(TrainTest):
-    def test_leaves_a_model_directory(self):
+    def test_it_leaves_a_model_directory(self):
         result = self.train("run")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("64 lines, 64 kept, 0 dropped", result.stdout)
@@ -92,7 +92,7 @@ class Train(TrainTest):
         self.assertEqual((events[0]["event"], events[-1]["event"], events[-1]["reason"]), ("start", "end", "updates"))
         self.assertLess(events[-2]["loss"], events[2]["loss"])
 
-    def test_killed_at_any_moment_it_goes_on_to_the_same_bits(self):
+    def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
         longer = ["--set", "training.updates=300"]
         begin = time.perf_counter()
         self.train("unbroken", *longer)
@@ -115,7 +115,7 @@ class Train(TrainTest):
         self.assertGreater(kills, 0)
         self.assertEqual(self.weights("killed"), self.weights("unbroken"))
 
-    def test_an_interrupt_saves_and_stops(self):
+    def test_an_interrupt_saves_a_checkpoint_and_stops(self):
         process = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run"), "--set",
                                     "training.updates=100000"], stdout=subprocess.PIPE, text=True)
         while not list((self.path / "run" / "checkpoints").glob("update-*[1-9]*")):
@@ -152,7 +152,7 @@ class Train(TrainTest):
         self.assert_refused("train", self.recipe, "--out", self.path / "refused", *more, mentions=mentions, stdout=None)
         self.assertFalse((self.path / "refused" / "model.safetensors").exists())
 
-    def test_refuses_what_makes_no_sense(self):
+    def test_it_refuses_options_that_make_no_sense(self):
         self.refuse("peka", "peak", more=("--set", "schedule.peka=1"))
         self.refuse("schedul", "schedule", more=("--set", "schedul.peak=1"))
         self.refuse("must be a number", more=("--set", "schedule.peak=true"))
@@ -162,7 +162,7 @@ class Train(TrainTest):
         self.assert_refused("train", self.path / "none.toml", "--out", self.path / "x", mentions=("none.toml",))
         self.assert_refused("train", self.recipe, mentions=("--out",))
 
-    def test_refuses_text_that_does_not_fit(self):
+    def test_it_refuses_text_that_does_not_fit(self):
         self.file("train.en", "one line\n")
         self.refuse("train.en", "64", "1")
         self.file("train.en", "")
@@ -184,7 +184,7 @@ class Train(TrainTest):
         self.assertIn("65 lines, 65 kept (1 truncated), 0 dropped", self.kept("cut", "--set", "data.too_long=truncate"))
         self.refuse("train.de:65", "80 tokens", "40", more=("--set", "data.too_long=refuse"))
 
-    def test_a_line_without_end_is_treated_as_the_recipe_says(self):
+    def test_a_line_of_more_than_1_mib_is_treated_as_the_recipe_says(self):
         self.write("train", PAIRS + [("x" * (1 << 20) + "y", "the dog")])
         self.refuse("train.de:65", "1048576")
         self.assertIn("65 lines, 64 kept, 1 dropped", self.kept("skip", "--set", "data.over_long_line=skip"))
@@ -200,24 +200,24 @@ class Train(TrainTest):
         self.refuse("nothing.de", "no lines", more=both)
         self.assertIn("1 empty files skipped", self.kept("file", *both, "--set", "data.empty_file=skip"))
 
-    def test_numbers_that_are_none_stop_the_run(self):
+    def test_losses_that_are_not_numbers_stop_the_run(self):
         self.refuse("update ", "train.de:", "failed-batch.txt", "checkpoints/update-",
                     more=("--set", "schedule.peak=1e30", "--set", "schedule.kind=constant", "--set",
                           "schedule.warmup=0"))
         self.assertIn("train.de:", (self.path / "refused" / "failed-batch.txt").read_text())
 
-    def test_refuses_a_file_that_is_no_tokenizer(self):
+    def test_it_refuses_a_file_that_is_not_a_tokenizer(self):
         both = lambda file: ("--set", f"tokenizer.source={file}", "--set", f"tokenizer.target={file}")
         self.refuse("train.de", "tokenizer", more=both(self.path / "train.de"))
         self.refuse("none.tok", "No such file", more=both(self.path / "none.tok"))
         self.refuse("one tokenizer for both", more=("--set", "tokenizer.source=a", "--set", "tokenizer.target=b"))
 
-    def test_refuses_a_folder_that_cannot_be_written(self):
+    def test_it_refuses_a_folder_that_cannot_be_written(self):
         self.assert_refused("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc/nowhere",), stdout=None)
         self.file("taken", "a file")
         self.assert_refused("train", self.recipe, "--out", self.path / "taken", mentions=("taken",), stdout=None)
 
-    def test_one_run_at_a_time_works_in_a_folder(self):
+    def test_only_one_run_at_a_time_works_in_a_folder(self):
         running = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run"), "--set",
                                     "training.updates=100000"], stdout=subprocess.DEVNULL)
         self.addCleanup(running.wait)
@@ -231,7 +231,7 @@ class Train(TrainTest):
         result = self.train("run", "--resume", "--set", "training.updates=1")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
-    def test_a_run_that_was_killed_while_it_began_can_begin_again(self):
+    def test_a_run_that_was_killed_at_its_start_can_start_again(self):
         partial = self.path / "run" / "checkpoints" / "update-00000000.partial"
         partial.mkdir(parents=True)
         (partial / "weights.safetensors").write_bytes(b"half")
@@ -241,21 +241,21 @@ class Train(TrainTest):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual([path for path in (self.path / "run").rglob("*.partial")], [])
 
-    def test_checkpoints_without_a_recipe_are_not_written_over(self):
+    def test_checkpoints_without_a_recipe_are_not_overwritten(self):
         self.train("run", "--set", "training.updates=5")
         for name in ("recipe.toml", "model.safetensors"):
             (self.path / "run" / name).unlink()
         self.assert_refused("train", self.recipe, "--out", self.path / "run", stdout=None,
                             mentions=("holds a run already (update-00000005)",))
 
-    def test_what_a_kill_left_behind_goes_when_the_run_goes_on(self):
+    def test_resuming_removes_what_a_kill_left_behind(self):
         self.train("run", "--set", "training.updates=5")
         left = self.path / "run" / "model.safetensors.77.0.partial"
         left.write_bytes(b"half")
         self.train("run", "--resume")
         self.assertFalse(left.exists())
 
-    def test_a_damaged_checkpoint_says_how_to_go_on(self):
+    def test_an_error_about_a_damaged_checkpoint_says_how_to_go_on(self):
         self.train("run", "--set", "training.updates=10", "--set", "checkpoints.keep=2")
         state = self.path / "run" / "checkpoints" / "update-00000010" / "state.json"
         state.write_text(state.read_text().replace('"update": 10', '"update": -7'))
@@ -263,7 +263,7 @@ class Train(TrainTest):
                             mentions=(state, "edited", "update-00000010 the run goes on from update 5"), stdout=None)
 
 
-    def test_values_that_no_run_could_use(self):
+    def test_values_that_no_run_can_use_are_refused(self):
         blank = self.file("blank", "\n" * 9)
         for setting, words in (("optimizer.weight_decay=inf", "finite"), ("training.minutes=nan", "finite"),
                                ("data.batch_target_tokens=-1", "batch_target_tokens is -1"),
@@ -283,7 +283,7 @@ class Display(TrainTest):
         self.addCleanup(terminal.close)
         return terminal
 
-    def test_a_terminal_has_one_line_that_is_written_over(self):
+    def test_on_a_terminal_one_line_is_overwritten(self):
         for columns, width in ((80, 80), (50, 50), (300, 300), (0, 80)):
             with self.subTest(columns=columns):
                 shutil.rmtree(self.path / "run", ignore_errors=True)
@@ -311,7 +311,7 @@ class Display(TrainTest):
         self.assertRegex(text, r"\r\x1b\[Kupdate 1  epoch")
         self.assertNotIn(" left", text)
 
-    def test_an_error_starts_on_a_line_of_its_own(self):
+    def test_an_error_begins_on_a_new_line(self):
         terminal = self.on_terminal("--set", "training.updates=1000000", "--set", "validation.every=1000000", "--set",
                                     "checkpoints.every=200")
         terminal.read_until("update 1 ")

@@ -71,7 +71,7 @@ class TrainLanguageModel(heed_cli.CliTest):
     def events(self, name):
         return [json.loads(line) for line in (self.path / name / "metrics.jsonl").read_text().splitlines()]
 
-    def test_leaves_a_model_directory(self):
+    def test_it_leaves_a_model_directory(self):
         result = self.train("run")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("5400 tokens of 5400 bytes; validation: 600 tokens of 600 bytes", result.stdout)
@@ -86,7 +86,7 @@ class TrainLanguageModel(heed_cli.CliTest):
         # By characters of one byte each, the two scores are one, in other units.
         self.assertAlmostEqual(end["bits_per_byte"], end["loss"] * 1.4426950408889634, places=6)
 
-    def test_killed_at_any_moment_it_goes_on_to_the_same_bits(self):
+    def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
         longer = ["--set", "training.updates=300", "--set", "data.order=windows"]
         begin = time.perf_counter()
         self.train("unbroken", *longer)
@@ -109,21 +109,21 @@ class TrainLanguageModel(heed_cli.CliTest):
         self.assertGreater(kills, 0)
         self.assertEqual(self.weights("killed"), self.weights("unbroken"))
 
-    def test_reads_gzip_and_several_files_as_one_text(self):
+    def test_gzip_and_several_files_are_read_as_one_text(self):
         self.assertEqual(self.train("one").returncode, 0)
         content = self.text.read_bytes()
         first, second = self.file("first", content[:1234]), self.file("second", gzip.compress(content[1234:]))
         self.assertEqual(self.train("two", "--set", f"data.train={first},{second}").returncode, 0)
         self.assertEqual(self.weights("one"), self.weights("two"))
 
-    def test_every_tokenizer_learns_and_trains(self):
+    def test_a_model_trains_with_every_kind_of_tokenizer(self):
         for kind, vocabulary in [("bpe", 300), ("unigram", 300), ("wordpiece", 60), ("word", 0), ("byte", 0)]:
             with self.subTest(kind=kind):
                 result = self.train(kind, "--set", f"tokenizer.kind={kind}", "--set",
                                     f"tokenizer.vocabulary={vocabulary}", "--set", "training.updates=2")
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
 
-    def test_a_tokenizer_that_is_there_reads_the_standard_input(self):
+    def test_with_an_existing_tokenizer_text_may_come_from_standard_input(self):
         self.assertEqual(self.train("learned", "--set", "data.validation_share=0", "--set", "checkpoints.final=last")
                          .returncode, 0)
         result = self.train("piped", "--set", "data.validation_share=0", "--set", "checkpoints.final=last", "--set",
@@ -137,7 +137,7 @@ class TrainLanguageModel(heed_cli.CliTest):
         self.assert_refused("train", self.recipe, "--out", self.path / "run", *settings, mentions=mentions)
         self.assertFalse((self.path / "run").exists())
 
-    def test_refuses_what_it_cannot_train_on(self):
+    def test_it_refuses_text_that_it_cannot_train_on(self):
         empty, short = self.file("empty", ""), self.file("short", "a few words\n")
         latin, blank = self.file("latin", "gut\nsch\xf6n\n".encode("latin-1")), self.file("blank", "\n \n")
         self.refused(f"data.train={empty}", mentions=["empty: the file is empty"])
@@ -150,7 +150,7 @@ class TrainLanguageModel(heed_cli.CliTest):
         self.refused("data.train=-", mentions=["standard input"])
         self.refused("data.documents=verse", mentions=["documents", "verse"])
 
-    def test_refuses_keys_of_another_task(self):
+    def test_it_refuses_keys_of_another_task(self):
         self.refused("data.train_source=x", mentions=["train_source"])
         self.refused("validation.beam=4", mentions=["beam"])
 

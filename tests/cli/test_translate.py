@@ -59,30 +59,30 @@ class Translate(ModelTest):
             self.assertEqual(self.translate(text=line + "\n"), translated + "\n")
             self.assertEqual(translated == "", line.strip() == "")
 
-    def test_many_lines_are_those_that_they_are_alone(self):
+    def test_a_line_gives_the_same_translation_alone_and_among_many(self):
         many = [LINES[i % len(LINES)] + str(i) for i in range(1203)]
         out = self.translate(text="\n".join(many) + "\n", max_length=4).splitlines()
         self.assertEqual(len(out), len(many))
         for i in (0, 999, 1000, 1202):
             self.assertEqual(out[i], self.translate(text=many[i], max_length=4).rstrip("\n"))
 
-    def test_threads_and_beam_one_change_nothing(self):
+    def test_threads_and_a_beam_of_one_change_nothing(self):
         self.assertEqual(self.translate("--threads", 1), self.translate("--threads", 2))
         self.assertEqual(self.translate("--beam", 1), self.translate())
 
-    def test_ends_of_lines_and_a_byte_order_mark(self):
+    def test_ends_of_lines_and_a_byte_order_mark_are_dropped(self):
         plain = self.translate(text="Ein Hund.\nEin Haus.\n")
         self.assertEqual(self.translate(text=b"\xef\xbb\xbfEin Hund.\r\nEin Haus."), plain)
         self.assertEqual(self.translate(text=""), "")
         self.assertEqual(self.translate(text="\n"), "\n")
 
-    def test_scores(self):
+    def test_scores_are_a_second_column(self):
         for line, scored in zip(self.translate().splitlines(), self.translate("--scores").splitlines()):
             text, score = scored.split("\t")
             self.assertEqual(text, line)
             self.assertLessEqual(float(score), 0.0)
 
-    def test_the_score_is_what_score_says(self):
+    def test_scores_agree_with_heed_score(self):
         """score = log-probability / length^A; heed score gives both parts."""
         lines = [line for line in LINES if line.strip()]
         source = self.file("source.txt", "\n".join(lines) + "\n")
@@ -108,7 +108,7 @@ class Translate(ModelTest):
                     checked += 1
         self.assertGreaterEqual(checked, len(lines))
 
-    def test_n_best(self):
+    def test_n_best_lists_have_the_usual_form(self):
         out = self.translate("--beam", 4, "--n-best", 3).splitlines()
         best = self.translate("--beam", 4).splitlines()
         groups = {}
@@ -137,7 +137,7 @@ class Translate(ModelTest):
         n_best = self.translate("--alignments", "--beam", 2, "--n-best", 2, text=text).splitlines()
         self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
 
-    def test_precisions(self):
+    def test_every_precision_translates(self):
         self.assertEqual(self.translate("--precision", "bf16").count("\n"), len(LINES))
         self.assertIn(self.translate("--precision", "auto"),
                       (self.translate("--precision", "f32"), self.translate("--precision", "bf16")))
@@ -162,7 +162,7 @@ class Translate(ModelTest):
 
 
 class RefusedText(ModelTest):
-    def test_a_standard_input_that_cannot_be_read(self):
+    def test_a_standard_input_that_cannot_be_read_is_an_error(self):
         folder = os.open(self.path, os.O_RDONLY)
         try:
             result = subprocess.run([BINARY, "translate", "--model", self.model], stdin=folder, capture_output=True,
@@ -172,29 +172,29 @@ class RefusedText(ModelTest):
         self.assertEqual((result.returncode, result.stdout), (2, b""))
         self.assertIn(b"stdin: cannot read", result.stderr)
 
-    def test_text_that_is_not_utf8(self):
+    def test_text_that_is_not_utf8_is_named_with_its_line(self):
         self.assert_refused("translate", "--model", self.model, text=b"gut\nschl\xffecht\n",
                             mentions=("stdin:2", "UTF-8"))
 
-    def test_text_of_another_encoding(self):
+    def test_text_in_another_encoding_is_refused(self):
         self.assert_refused("translate", "--model", self.model, text="gut\n".encode("utf-16-le"),
                             mentions=("stdin:1", "byte 2", "NUL"))
 
-    def test_a_line_longer_than_the_model_takes(self):
+    def test_a_line_longer_than_the_model_takes_is_refused(self):
         self.assert_refused("translate", "--model", self.model, text="gut\n" * 3 + "zu lang " * 40 + "\n",
                             mentions=("stdin:4", "at most 64", "split"))
 
-    def test_a_line_number_counts_on_over_windows(self):
+    def test_line_numbers_count_on_from_window_to_window(self):
         text = "a\n" * 1500 + "\xff\n"
         result = run("translate", "--model", self.model, "--max-length", 1, text=text.encode("latin-1"))
         self.assertEqual((result.returncode, result.stdout.count(b"\n")), (2, 1000))
         self.assertIn(b"stdin:1501", result.stderr)
 
-    def test_a_line_without_end(self):
+    def test_a_line_of_more_than_1_mib_is_refused(self):
         self.assert_refused("translate", "--model", self.model, text="a" * ((1 << 20) + 10),
                             mentions=("stdin:1", "longer"))
 
-    def test_options_that_make_no_sense(self):
+    def test_options_that_make_no_sense_are_refused(self):
         for options, mentions in (
                 (("--beam", 0), ("beam is 0",)), (("--beam", 5000), ("beam is 5000",)),
                 (("--beam", 2, "--n-best", 3), ("n-best is 3", "beam of 2")), (("--n-best", 0), ("n-best is 0",)),
@@ -208,13 +208,13 @@ class RefusedText(ModelTest):
 
 
 class RefusedModels(ModelTest):
-    def test_a_directory_that_is_none(self):
+    def test_a_path_that_is_not_a_model_directory_is_refused(self):
         self.refused_model(self.path / "nowhere", "nowhere", "no such model directory")
         self.refused_model(self.file("a-file", "text"), "a-file", "expected a model directory")
         (self.path / "empty").mkdir()
         self.refused_model(self.path / "empty", "empty", "config.json")
 
-    def test_a_file_that_is_missing(self):
+    def test_a_missing_file_is_named(self):
         for name in ("config.json", "model.safetensors", "source.tokenizer", "target.tokenizer"):
             model = self.copy_of_model()
             (model / name).unlink()
@@ -229,7 +229,7 @@ class RefusedModels(ModelTest):
         (model / "config.json").write_text(json.dumps(config))
         return model
 
-    def test_an_edited_config(self):
+    def test_an_edited_config_is_refused(self):
         absurd = [("model", 1 << 24), ("inner", 1 << 40), ("encoder_layers", 1024), ("decoder_layers", 10 ** 9),
                   ("heads", 5), ("model", 0), ("inner", -4), ("model", 2 ** 63), ("heads", 2 ** 64 - 1)]
         for key, value in absurd + [("max_length", 0), ("target_vocabulary", 1 << 23)]:
@@ -251,14 +251,14 @@ class RefusedModels(ModelTest):
         self.refused_model(self.edited(lambda c: c["model"].update(architecture="causal-lm")), "config.json",
                            '"text" tokenizer', "decoder-only", report=False)
 
-    def test_a_config_that_is_no_json(self):
+    def test_a_config_that_is_not_json_is_refused(self):
         model = self.copy_of_model()
         text = (model / "config.json").read_text()
         for broken in ("", text[:40], "[" * 100000, "\x00", text + "}"):
             (model / "config.json").write_text(broken)
             self.refused_model(model, "config.json")
 
-    def test_truncated_weights(self):
+    def test_truncated_weights_are_refused(self):
         model = self.copy_of_model()
         whole = (model / "model.safetensors").read_bytes()
         for size in (0, 4, 8, 100, 2000, len(whole) // 2, len(whole) - 1):
@@ -277,7 +277,7 @@ class RefusedModels(ModelTest):
         (model / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
         return model
 
-    def test_an_edited_header(self):
+    def test_an_edited_header_is_refused(self):
         name = "output.weight"
 
         def renamed(header, data):
@@ -309,11 +309,11 @@ class RefusedModels(ModelTest):
         model = self.rewrite_header(lambda header, data: data)
         self.assertEqual(self.translate(model=model), self.translate())
 
-    def test_weights_that_are_no_numbers(self):
+    def test_weights_that_are_not_numbers_are_refused(self):
         model = self.rewrite_header(lambda header, data: b"\xff" * len(data))
         self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("damaged or edited",))
 
-    def test_weights_of_others_that_are_no_numbers(self):
+    def test_weights_of_other_programs_that_are_not_numbers_are_refused(self):
         def forget_checksum(header, data):
             del header["__metadata__"]["heed_checksum"]
             return b"\xff" * len(data)
@@ -321,7 +321,7 @@ class RefusedModels(ModelTest):
         model = self.rewrite_header(forget_checksum)
         self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("model.safetensors", "not finite numbers"))
 
-    def test_tokenizers_of_another_model(self):
+    def test_tokenizers_of_another_model_are_refused(self):
         other = self.path / "other"
         subprocess.run([MAKE_MODEL, other, "vocabulary=350"], check=True)
         for name, side in (("source.tokenizer", "source"), ("target.tokenizer", "target")):
@@ -329,7 +329,7 @@ class RefusedModels(ModelTest):
             shutil.copy(other / name, model / name)
             self.refused_model(model, name, "350 tokens", side)
 
-    def test_swapped_tokenizers_of_one_size(self):
+    def test_swapped_tokenizers_of_the_same_size_are_refused(self):
         """Nothing but their content tells them apart."""
         model = self.path / "even"
         subprocess.run([MAKE_MODEL, model, "vocabulary=350"], check=True)
@@ -338,7 +338,7 @@ class RefusedModels(ModelTest):
         (model / "x").rename(model / "target.tokenizer")
         self.refused_model(model, "source.tokenizer", "checksum")
 
-    def test_broken_tokenizers(self):
+    def test_broken_tokenizers_are_refused(self):
         for content in (b"", b"not a tokenizer", (self.model / "source.tokenizer").read_bytes()[:-9],
                         (self.model / "model.safetensors").read_bytes()):
             model = self.copy_of_model()
@@ -361,7 +361,7 @@ class ScoreAndEvaluate(ModelTest):
         self.assertLess(float(log_probability), 0.0)
         self.assertEqual(int(tokens), len("A house.") + 1)
 
-    def test_files_that_are_not_parallel(self):
+    def test_files_that_are_not_parallel_are_refused(self):
         short = self.file("short.en", "A dog.\n")
         for command, option in (("score", "--target"), ("evaluate", "--reference")):
             self.assert_refused(command, "--model", self.model, "--source", self.source, option, short,
@@ -396,7 +396,7 @@ class ScoreAndEvaluate(ModelTest):
                     "--lowercase").stdout
         self.assertIn("case:lc", json.loads(lower)["signature"])
 
-    def test_what_comes_through_a_pipe_is_read_once(self):
+    def test_a_pipe_is_read_once(self):
         arguments = ("evaluate", "--model", self.model, "--source", self.source, "--json")
         piped = run(*arguments, "--reference", "-", text=self.target.read_bytes())
         self.assertEqual((piped.returncode, piped.stderr), (0, b""))
@@ -406,12 +406,12 @@ class ScoreAndEvaluate(ModelTest):
                             mentions=("standard input", "read once"))
         self.assert_refused("bleu", "--reference", "-", text="x\n", mentions=("standard input",))
 
-    def test_evaluate_in_words(self):
+    def test_without_json_evaluate_prints_scores_and_speed(self):
         text = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target).stdout
         for word in (b"BLEU", b"chrF2++", b"sentences/s", b"target tokens/s", b"nrefs:1|case:mixed|eff:no|tok:13a"):
             self.assertIn(word, text)
 
-    def test_what_evaluate_refuses_leaves_no_output(self):
+    def test_an_evaluation_that_is_refused_leaves_no_output(self):
         output = self.path / "out.en"
         self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference",
                             self.file("short", "x\n"), "--output", output, mentions=("parallel",))

@@ -18,7 +18,7 @@ SEQ2SEQ_POST = {**SEQ2SEQ_PRE, "norm_placement": "post", "final_norm": False}
 SEQ2SEQ_GELU = {**SEQ2SEQ_PRE, "activation": "gelu"}
 SEQ2SEQ_TIED = {**SEQ2SEQ_POST, "source_vocabulary": 53, "tie": "all", "final_norm": True, "output_bias": False,
                 "activation": "gelu", "positions": "learned", "embedding_scale": "none"}
-# Sizes that are no multiple of a vector and go beyond one block of a product's inner dimension.
+# Sizes that are not multiples of a vector and go beyond one block of a product's inner dimension.
 SEQ2SEQ_WIDE = {**SEQ2SEQ_PRE, "model": 96, "inner": 1100, "target_vocabulary": 1201, "encoder_layers": 1,
                 "decoder_layers": 1}
 GPT = {
@@ -56,7 +56,7 @@ def oracle_of(config):
 
 
 def batch_of(config, seed=3, lengths=None):
-    """Five ragged sequences; of an encoder's tokens most are not to be predicted, of others' a few."""
+    """Five ragged sequences. Most of an encoder's tokens are not to be predicted, and a few of the others'."""
     if lengths is None:
         lengths = LONG if config["max_length"] >= 130 else SHORT
     source = lengths[1] if config["architecture"] == "seq2seq" else None
@@ -66,7 +66,7 @@ def batch_of(config, seed=3, lengths=None):
 # Tolerances in bf16, by norms of whole tensors: two to three times what was measured.
 # Measured: logits 8.3e-3, losses 1.4e-3, gradients 3.4e-2 with GELU.
 BF16_SEQ2SEQ = {"logits": 0.02, "losses": 0.004, "gradients": 0.08}
-# Rounding to bf16 moves some values across the kink of ReLU, and each such flip changes the gradient of a unit wholly:
+# Rounding to bf16 moves some values across the kink of ReLU, and each of them changes a unit's gradient completely:
 # 1.1e-1 was measured.
 BF16_SEQ2SEQ_RELU = {**BF16_SEQ2SEQ, "gradients": 0.25}
 # Measured: logits 9.1e-3, losses 1.9e-3, gradients 1.2e-2.
@@ -76,8 +76,8 @@ BF16_ENCODER = {"logits": 0.012, "losses": 0.003, "gradients": 0.02}
 
 
 def elements_agree(title, config, relative=1e-4, smoothing=SMOOTHING, oracle_config=None, **options):
-    """heed's results against PyTorch's in float64, element by element. The oracle's configuration may be another, to
-    see that it is told apart."""
+    """heed's results against PyTorch's in float64, element by element. The oracle's configuration may be another one, to
+    see that the difference is noticed."""
     oracle = oracle_of(oracle_config or config).begin(seed=1)
     batch = batch_of(config)
     found = run_heed(config, oracle.heed_weights(), [batch], smoothing=smoothing, **options)
@@ -114,8 +114,8 @@ def all_agree(models):
 
 
 def padded_agrees(title, config, relative, lengths=None, extra_keys=0, precision="f32"):
-    """heed with a ragged batch against heed with the padded rectangle and masks, which may show `extra_keys` of the
-    padding, to see that it is noticed."""
+    """heed with a ragged batch against heed with a padded rectangle and masks. The masks may show `extra_keys` of the
+    padding, to see that this is noticed."""
     oracle = oracle_of(config).begin(seed=1)
     batch, shown = batch_of(config, lengths=lengths), batch_of(config, lengths=lengths)
     for rectangle in (shown.source, shown.target):
@@ -132,7 +132,7 @@ def padded_agrees(title, config, relative, lengths=None, extra_keys=0, precision
 
 
 def replay_agrees(title, config, precision="f32", replay_seed=1):
-    """heed without and with checkpointing, with dropout active: losses, gradients and steps to the bit."""
+    """heed with kept and with recomputed activations, with dropout active: losses, gradients and steps to the bit."""
     weights = oracle_of(config).begin(seed=1).heed_weights()
     batch = batch_of(config)
 

@@ -103,7 +103,7 @@ def read_results(folder):
 
 def driver():
     if "HEED_PARITY_DRIVER" not in os.environ:
-        sys.exit("HEED_PARITY_DRIVER is not set: build heed_parity_driver and name it there")
+        sys.exit("HEED_PARITY_DRIVER is not set: build heed_parity_driver and set it to that program")
     return os.environ["HEED_PARITY_DRIVER"]
 
 

@@ -1,4 +1,4 @@
-"""What the other tests must notice: the same comparisons with a slip on the oracle's side must fail."""
+"""What the other tests must notice: the same comparisons, with a mistake on the oracle's side, must fail."""
 
 import contextlib
 import sys
@@ -37,7 +37,7 @@ def replace(name, function):
 
 
 def with_keys_first(name):
-    """Queries and keys change places."""
+    """Queries and keys are swapped."""
     stacked = oracles.Oracle.stacked
 
     def swapped(self, value_of):
@@ -74,7 +74,7 @@ S2S, S2S_POST, GPT, LLAMA, ENCODER = (
     cases.SEQ2SEQ_GELU, {**cases.SEQ2SEQ_POST, "activation": "gelu"}, cases.GPT, cases.LLAMA, cases.ENCODER)
 BF16 = {"seq2seq": cases.BF16_SEQ2SEQ, "causal-lm": cases.BF16_DECODER, "encoder": cases.BF16_ENCODER}
 
-# (what is wrong, heed's configuration, the oracle's, a patch): f32 and bf16 must both tell.
+# (what is wrong, heed's configuration, the oracle's, a patch): both f32 and bf16 must notice.
 GROSS = [
     ("embeddings are not scaled", S2S, {**S2S, "embedding_scale": "none"}, None),
     ("norms after instead of before", {**S2S, "final_norm": False}, {**S2S_POST, "final_norm": False}, None),
@@ -82,28 +82,28 @@ GROSS = [
     ("sines and cosines in halves", S2S, S2S, replace("sinusoidal", halves)),
     ("encoder sees padding", S2S, S2S, drop(nn.TransformerEncoder, "src_key_padding_mask")),
     ("decoder sees the source's padding", S2S, S2S, drop(nn.TransformerDecoder, "memory_key_padding_mask")),
-    ("decoder sees what is to come", S2S, S2S, drop(nn.TransformerDecoder, "tgt_mask")),
-    ("encoder alone sees padding", ENCODER, ENCODER, drop(nn.TransformerEncoder, "src_key_padding_mask")),
+    ("decoder sees later tokens", S2S, S2S, drop(nn.TransformerDecoder, "tgt_mask")),
+    ("encoder-only model sees padding", ENCODER, ENCODER, drop(nn.TransformerEncoder, "src_key_padding_mask")),
     ("scores are not scaled", GPT, GPT,
      replace("attend", lambda q, k, v, sees: REAL_ATTEND(q * q.shape[-1] ** 0.5, k, v, sees))),
     ("a window one token too long", cases.GPT_WINDOW, cases.GPT_WINDOW,
      replace("visible", lambda batch, window: REAL_VISIBLE(batch, window + 1))),
-    ("queries and keys change places", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),
-    ("rotation of neighbours", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),
-    ("rotation to twice the base", LLAMA, LLAMA,
+    ("queries and keys swapped", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),
+    ("rotation of neighbouring columns", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),
+    ("rotation with twice the base", LLAMA, LLAMA,
      replace("rotate", lambda x, base: REAL_ROTATE(x, base * 2))),
-    ("heads take turns at keys", LLAMA, LLAMA,
+    ("heads paired with the wrong keys", LLAMA, LLAMA,
      mock.patch.object(torch.Tensor, "repeat_interleave", lambda x, n, dim: torch.cat([x] * n, dim=dim))),
     ("a sigmoid gate instead of SiLU", LLAMA, LLAMA,
      replace("functional", mock.Mock(silu=lambda x: x.sigmoid()))),
 ]
-# f32 alone can tell.
+# Only f32 can notice.
 SUBTLE = [
-    ("tanh GELU for the exact one", GPT, {**GPT, "activation": "gelu-tanh"}, None),
-    ("epsilon 1e-4 for 1e-5", S2S, {**S2S, "epsilon": 1e-4}, None),
-    ("epsilon 1e-5 for 1e-6 in RMS norm", LLAMA, {**LLAMA, "epsilon": 1e-5}, None),
+    ("GELU by tanh instead of the exact one", GPT, {**GPT, "activation": "gelu-tanh"}, None),
+    ("epsilon 1e-4 instead of 1e-5", S2S, {**S2S, "epsilon": 1e-4}, None),
+    ("epsilon 1e-5 instead of 1e-6 in RMS norm", LLAMA, {**LLAMA, "epsilon": 1e-5}, None),
     ("a gain's gradient 1% too large", S2S, S2S, with_gradient(scale_gains)),
-    ("two elements of a gradient exchanged", S2S, S2S, with_gradient(swap_two_columns)),
+    ("two elements of a gradient swapped", S2S, S2S, with_gradient(swap_two_columns)),
 ]
 
 
@@ -112,8 +112,8 @@ def patched(patch, comparison):
         return comparison()
 
 
-def slips():
-    """(title, comparison that must fail) of every slip."""
+def mistakes():
+    """(title, comparison that must fail) of every mistake."""
     for what, config, other, patch in GROSS + SUBTLE:
         yield f"{what}, f32", patched(patch, lambda: cases.elements_agree(what, config, oracle_config=other))
     for what, config, other, patch in GROSS:
@@ -123,11 +123,11 @@ def slips():
     # Smoothing spread over all tokens but the right one is the same formula with a larger smoothing.
     elsewhere = mock.patch.object(cases, "run_torch", lambda oracle, batches, smoothing: parity.run_torch(
         oracle, batches, smoothing * 53 / 52))
-    yield "smoothing spares the target", patched(elsewhere, lambda: cases.elements_agree("", GPT))
+    yield "smoothing leaves out the target", patched(elsewhere, lambda: cases.elements_agree("", GPT))
 
     right = Steps("decoupled", epsilon=1e-5)
     for what, wrong in {
-        "coupled decay for decoupled": Steps("coupled", epsilon=1e-5),
+        "coupled instead of decoupled decay": Steps("coupled", epsilon=1e-5),
         "no decay": Steps("decoupled", epsilon=1e-5, weight_decay=0.0),
         "no clipping": Steps("decoupled", epsilon=1e-5, max_norm=1e9),
         "learning rate 1% off": Steps("decoupled", epsilon=1e-5, learning_rate=1.01e-3),
@@ -137,15 +137,15 @@ def slips():
         yield what, stepping.elements_agree(what, GPT, "f32", right, 1e-4, oracle_steps=wrong)
 
     yield "masks show a token of padding", cases.padded_agrees("", S2S, 1e-5, extra_keys=1)
-    yield "replayed with other dropout", cases.replay_agrees("", GPT, replay_seed=2)
+    yield "recomputed with other dropout", cases.replay_agrees("", GPT, replay_seed=2)
 
 
 missed, count = [], 0
-for title, comparison in slips():
+for title, comparison in mistakes():
     count += 1
     times = max((error / allowed if allowed else error) for error, allowed, _ in comparison.worst.values())
-    print(f"{'MISSED' if comparison.passed() else 'noticed'} {title}: {times:.3g} times what is allowed")
+    print(f"{'MISSED' if comparison.passed() else 'noticed'} {title}: {times:.3g} times the tolerance")
     if comparison.passed():
         missed.append(title)
-print(f"{count - len(missed)} of {count} slips noticed")
+print(f"{count - len(missed)} of {count} mistakes noticed")
 sys.exit(1 if missed or not count else 0)

@@ -18,7 +18,7 @@ const specs = {
 const state = {over: 'update', logarithmic: false, cursor: null};
 const charts = [];
 
-// Where an update stands on another axis, between the training points that know both.
+// Where an update lies on another axis, interpolated between the training points that have both.
 function along(update, key) {
   const updates = train.update, values = train[key];
   let last = null;
@@ -39,7 +39,7 @@ function horizontal(series) {
     ? series.of[state.over] : series.of.update.map(update => along(update, state.over));
 }
 
-// The unit of time follows the run's length.
+// The unit of time depends on how long the run took.
 function axis(high) {
   if (state.over === 'update') return {name: 'updates', one: 'update', unit: 1};
   if (state.over === 'epoch') return {name: 'epochs', one: 'epoch', unit: 1};
@@ -98,8 +98,8 @@ function bestAt(series) {
     : validation.best.lastIndexOf(true);
 }
 
-// Above the point or below it, wherever the other curves leave room; null where neither does.
-function labelPlace(chart, series, x, y) {
+// Above the point or below it, where the other curves leave room; null where there is none.
+function labelPosition(chart, series, x, y) {
   let above = y - chart.top, below = chart.bottom - y;
   for (const other of chart.series) {
     if (other === series) continue;
@@ -131,8 +131,8 @@ function drawCurve(chart, series) {
     const x = chart.x(series.x[best]), y = chart.y(series.y[best]);
     make(group, 'circle', {class: 'at', cx: x, cy: y, r: 4.5});
     const anchor = x > chart.right - 40 ? 'end' : x < chart.left + 40 ? 'start' : 'middle';
-    const place = labelPlace(chart, series, x, y);
-    if (place !== null) make(group, 'text', {x, y: place, 'text-anchor': anchor}, 'best ' + show(series.y[best]));
+    const position = labelPosition(chart, series, x, y);
+    if (position !== null) make(group, 'text', {x, y: position, 'text-anchor': anchor}, 'best ' + show(series.y[best]));
   }
 }
 
@@ -193,7 +193,7 @@ function nearest(series, x) {
   return best;
 }
 
-// Marks the cursor's place, and says the values there in the legend; without one, the last values.
+// Marks the cursor's position and shows the values there in the legend; without a cursor, the last values.
 function point(chart) {
   if (!chart.overlay) return;
   chart.overlay.textContent = '';
@@ -215,9 +215,9 @@ function point(chart) {
                                      cx: chart.x(series.x[i]), cy: chart.y(series.y[i])});
   }
   const {one, name, unit} = chart.unit;
-  const place = cursor === null ? 'at the end' : one ? `at ${one} ${show(cursor)}` : `after ${show(cursor / unit)} ${name}`;
-  make(make(chart.legend, 'li'), 'span', {}, place);
-  chart.svg.setAttribute('aria-label', `${chart.title}: ${place}, ${said.join(', ')}`);
+  const where = cursor === null ? 'at the end' : one ? `at ${one} ${show(cursor)}` : `after ${show(cursor / unit)} ${name}`;
+  make(make(chart.legend, 'li'), 'span', {}, where);
+  chart.svg.setAttribute('aria-label', `${chart.title}: ${where}, ${said.join(', ')}`);
 }
 
 function moveCursor(x) {
@@ -234,23 +234,23 @@ function listen(chart) {
   const follow = event => {
     const x = (event.clientX - svg.getBoundingClientRect().left - chart.left) / (chart.right - chart.left);
     const wanted = chart.low + clamp(x, 0, 1) * (chart.high - chart.low);
-    const places = steps(chart);
-    moveCursor(places.reduce((a, b) => Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a, places[0]));
+    const stops = steps(chart);
+    moveCursor(stops.reduce((a, b) => Math.abs(b - wanted) < Math.abs(a - wanted) ? b : a, stops[0]));
   };
   svg.addEventListener('pointermove', follow);
   svg.addEventListener('pointerdown', follow);
   svg.addEventListener('pointerleave', () => { if (document.activeElement !== svg) moveCursor(null); });
   svg.addEventListener('blur', () => moveCursor(null));
   svg.addEventListener('keydown', event => {
-    const places = steps(chart), by = {ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10}[event.key];
-    const here = state.cursor === null ? -1 : places.findIndex(x => x >= state.cursor);
-    let to = by ? clamp((here < 0 ? (by > 0 ? -1 : places.length) : here) + by, 0, places.length - 1) : null;
+    const stops = steps(chart), by = {ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10}[event.key];
+    const here = state.cursor === null ? -1 : stops.findIndex(x => x >= state.cursor);
+    let to = by ? clamp((here < 0 ? (by > 0 ? -1 : stops.length) : here) + by, 0, stops.length - 1) : null;
     if (event.key === 'Home') to = 0;
-    if (event.key === 'End') to = places.length - 1;
+    if (event.key === 'End') to = stops.length - 1;
     if (event.key === 'Escape') moveCursor(null);
     if (to === null) return;
     event.preventDefault();
-    moveCursor(places[to]);
+    moveCursor(stops[to]);
   });
 }
 

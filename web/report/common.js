@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const isNumber = value => typeof value === 'number' && isFinite(value);
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
-// The elements of a drawing are of the kind that the page's own are: no name of a namespace is needed.
+// Elements of a drawing take their namespace from the page's own drawing, so that none has to be named here.
 function make(parent, tag, attributes, text) {
   const drawing = document.querySelector('svg');
   const inside = drawing && parent.namespaceURI === drawing.namespaceURI;

@@ -1,4 +1,4 @@
-// Heat maps on canvases, a pixel a cell, with their labels as text around them.
+// Heat maps on canvases, a pixel per cell, with their labels as text around them.
 (() => {
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const ramps = {
@@ -17,9 +17,9 @@ dark.addEventListener('change', () => repaints.forEach(repaint => repaint()));
 function colors(name) {
   const stops = ramps[name][dark.matches ? 'dark' : 'light'], table = [];
   for (let i = 0; i < 256; ++i) {
-    // Attention is mostly small: its root is what colour follows.
-    const place = (name === 'weight' ? Math.sqrt(i / 255) : i / 255) * (stops.length - 1);
-    const below = Math.min(stops.length - 2, Math.floor(place)), share = place - below;
+    // Most attention weights are small, so colour follows the square root.
+    const position = (name === 'weight' ? Math.sqrt(i / 255) : i / 255) * (stops.length - 1);
+    const below = Math.min(stops.length - 2, Math.floor(position)), share = position - below;
     table.push(stops[below].map((x, c) => x + (stops[below + 1][c] - x) * share));
   }
   return table;
@@ -42,7 +42,7 @@ function bytes(base64) {
   return values;
 }
 
-// Follows the pointer and the arrow keys over a field of cells; `select` is given a cell, or null.
+// Follows the pointer and the arrow keys over a field of cells and calls `select` with the cell, or with null.
 function followCells(field, map, select) {
   const box = make(field, 'i');
   let cell = null;
@@ -57,9 +57,9 @@ function followCells(field, map, select) {
     select(cell);
   };
   const follow = event => {
-    const place = field.getBoundingClientRect();
-    choose({column: clamp(Math.floor((event.clientX - place.left) / place.width * map.columns), 0, map.columns - 1),
-            row: clamp(Math.floor((event.clientY - place.top) / place.height * map.rows), 0, map.rows - 1)});
+    const frame = field.getBoundingClientRect();
+    choose({column: clamp(Math.floor((event.clientX - frame.left) / frame.width * map.columns), 0, map.columns - 1),
+            row: clamp(Math.floor((event.clientY - frame.top) / frame.height * map.rows), 0, map.rows - 1)});
   };
   field.onpointermove = follow;
   field.onpointerdown = follow;
@@ -78,12 +78,12 @@ function addScale(parent, ramp, title, marks) {
   const scale = make(parent, 'div', {class: 'scale'});
   make(scale, 'span', {}, title);
   const bar = make(scale, 'div'), canvas = make(bar, 'canvas', {'aria-hidden': 'true'});
-  // Even in colour, which follows the root.
+  // Evenly spaced in colour, which follows the square root.
   const values = Uint8Array.from({length: 256}, (_, i) => ramp === 'weight' ? Math.round(i * i / 255) : i);
   const repaint = () => paint(canvas, {rows: 1, columns: 256, values}, ramp);
   repaint();
   repaints.push(repaint);
-  for (const [place, text] of marks) make(bar, 'span', {style: `left:${100 * place}%`}, text);
+  for (const [position, text] of marks) make(bar, 'span', {style: `left:${100 * position}%`}, text);
 }
 
 const kinds = {
@@ -212,7 +212,7 @@ class Explorer {
     this.fit();
   }
 
-  // Cells as large as there is room for, within reason.
+  // Cells are as large as there is room for, between 13 and 28 pixels.
   fit() {
     if (!this.heat) return;
     const {map} = this.chosen;

@@ -1,4 +1,4 @@
-"""Gradient checkpointing: with dropout active, the same losses, gradients and steps to the bit as without."""
+"""Recomputed layers: with dropout active, the same losses, gradients and steps to the bit as kept activations."""
 
 import cases
 from parity import finish

@@ -42,7 +42,6 @@ std::string report_page(const ReportContent& content);
 // What the page's script draws, as JSON that no HTML parser finds an end tag in.
 std::string report_data(const ReportContent& content);
 
-std::string escape_html(std::string_view text);
 std::string to_base64(std::string_view bytes);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-"""What the tests of the program share: running it, and what every user error must look like."""
+"""What the tests of the program share: how to run it, and how every user error must look."""
 
 import os
 import pathlib
@@ -12,14 +12,15 @@ RECIPE = SOURCE / "recipes" / "tutorial-2x2.toml"
 
 
 def run(*arguments, text="", timeout=120, environment=None, **options):
-    """The program, with text or bytes as its standard input; what it writes is bytes. `environment` is added to ours."""
+    """Runs the program with text or bytes as its standard input and returns what it writes as bytes. `environment` is
+    added to the test's own."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.run([BINARY, *map(str, arguments)], timeout=timeout, env={**os.environ, "LC_ALL": "C", **(environment or {})},
                           input=text if isinstance(text, bytes) else text.encode(), **streams)
 
 
 def heed(*arguments, **options):
-    """The same; what it writes is text."""
+    """The same, with what the program writes as text."""
     result = run(*arguments, **options)
     for stream in ("stdout", "stderr"):
         setattr(result, stream, getattr(result, stream).decode("utf-8", "surrogateescape"))
@@ -38,7 +39,7 @@ class CliTest(unittest.TestCase):
         return path
 
     def recipe_with(self, **changes):
-        """The tutorial's recipe with some values replaced; the rest of it stays."""
+        """The tutorial's recipe with some values replaced."""
         lines = RECIPE.read_text().splitlines()
         for key, value in changes.items():
             found = [i for i, line in enumerate(lines) if line.startswith(key + " = ")]
@@ -49,8 +50,8 @@ class CliTest(unittest.TestCase):
         return self.file("recipe.toml", "\n".join(lines) + "\n")
 
     def assert_refused(self, *arguments, mentions=(), text="", stdout="", environment=None):
-        """Status 2, and one line on stderr that holds all of `mentions`. Nothing on stdout: what a command may have
-        written before it came to the error is passed as `stdout`, None for anything."""
+        """Status 2, and one line on stderr that holds all of `mentions`. Stdout is empty, or `stdout` where a command
+        has written something before the error; None allows anything."""
         result = heed(*arguments, text=text, environment=environment)
         context = f"heed {' '.join(map(str, arguments))}: status {result.returncode}, {result.stderr!r}"
         self.assertEqual(result.returncode, 2, context)

@@ -1,4 +1,4 @@
-"""Makes a model directory with random weights, by the formats' descriptions alone."""
+"""Makes a model directory with random weights from docs/formats.md alone."""
 
 import json
 import random
@@ -37,8 +37,8 @@ def write_safetensors(path, tensors):
 
 
 def make_model(folder, seed=1, tokenizer_options=(), sharpness=1.0, end_bias=0.0, **changes):
-    """Returns the parameters' count. `sharpness` scales attention's scores, `end_bias` is the logit that eos has before
-    all others, `changes` are keys of [model]."""
+    """Returns the number of parameters. `sharpness` scales attention scores, `end_bias` is added to the logit of eos,
+    `changes` are keys of [model]."""
     folder.mkdir(parents=True, exist_ok=True)
     for side in ("source", "target"):
         make_tokenizer(folder / f"{side}.tokenizer", *tokenizer_options)

@@ -16,7 +16,7 @@ PROGRESS = re.compile(r"\r\x1b\[K([^\r\n]*)(?=\r\x1b|\r\n)")
 
 
 class Terminal:
-    """Its output and errors both go to a terminal of so many columns."""
+    """The program's output and errors both go to a terminal of `columns` columns."""
 
     def __init__(self, *arguments, columns):
         self.text = ""
@@ -27,7 +27,7 @@ class Terminal:
         os.close(theirs)
 
     def read_until(self, words, seconds=120):
-        """What has been written when it holds `words`, or when the program has ended."""
+        """Returns what has been written, once that holds `words` or the program has ended."""
         deadline = time.monotonic() + seconds
         while words is None or words not in self.text:
             if not select.select([self.ours], [], [], max(0.0, deadline - time.monotonic()))[0]:

@@ -1,4 +1,4 @@
-"""heed demo: a short one from end to end, what it refuses, and how it is interrupted."""
+"""heed demo: a short run from end to end, what it refuses, and how it is interrupted."""
 
 import re
 import resource
@@ -80,7 +80,7 @@ class Demo(heed_cli.CliTest):
         self.assertIn("resuming after update", result.stdout)
 
     def test_interrupted_after_training_it_ends_at_once(self):
-        # It may come too late, when all is done. Not five times.
+        # The interrupt may come too late, when all is done; but not five times.
         for attempt in range(5):
             self.out = self.path / f"demo-{attempt}"
             terminal = self.on_terminal("--updates", 1)

@@ -135,7 +135,7 @@ class WrongRecipes(heed_cli.CliTest):
 
 
 class HugeSizes(heed_cli.CliTest):
-    """Refused at once: a size that is a slip must not be tried first."""
+    """Refused at once: a size that is a typing error must not be tried first."""
 
     def test_one_huge_size_is_refused(self):
         for key in ("model", "inner", "heads", "source_vocabulary", "target_vocabulary", "max_length"):

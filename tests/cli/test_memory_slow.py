@@ -1,4 +1,4 @@
-"""How much memory a command takes that loads a model: each weight once, and little beside it."""
+"""How much memory a command that loads a model takes: each weight once, and little more."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ LINES = "".join(f"{words}\n" for words in ["ein Hund", "zwei Frauen lesen ein Bu
 
 
 def peak_memory(arguments, text, **environment):
-    """The largest resident size of a run of the program, in bytes."""
+    """The peak resident memory of a run of the program, in bytes."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as written:
         given.write(text.encode())
         given.seek(0)
@@ -36,7 +36,7 @@ class Memory(unittest.TestCase):
             subprocess.run([MAKE_MODEL, model, "kind=char", "vocabulary=0", *sizes, *layers], check=True)
             parameters = (model / "model.safetensors").stat().st_size / 4
             self.assertGreaterEqual(parameters, PARAMETERS_AT_LEAST)
-            # With AVX2 alone no processor multiplies bf16 in pairs: they are widened.
+            # With AVX2 alone no processor multiplies bf16 in pairs: operands are widened.
             for precision, bytes_of_weight, environment in (("f32", 4, {}), ("bf16", 2, {}),
                                                             ("bf16", 2, {"HEED_CPU": "avx2"})):
                 with self.subTest(precision, **environment):
@@ -48,7 +48,7 @@ class Memory(unittest.TestCase):
         self.assert_each_weight_is_held_once(["layers=7"], "translate", ["--max-length", 8], LINES)
 
     def test_generating_holds_each_weight_once(self):
-        # Keys and values take 64 KB a token here: of many prompts they would be more than what is asked about.
+        # Keys and values take 64 KB a token here: those of many prompts would outweigh the weights.
         layers, prompts = ["architecture=causal-lm", "layers=16"], "".join(LINES.splitlines(True)[:6])
         self.assert_each_weight_is_held_once(layers, "generate", ["--max-tokens", 8], prompts)
 

@@ -1,4 +1,4 @@
-"""The program itself: help, version, and commands that are not there."""
+"""The program itself: help, version, and unknown commands and options."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ COMMANDS = ("bench", "bleu", "demo", "evaluate", "generate", "inspect", "perplex
 
 
 def is_instrumented():
-    """Whether the program carries a sanitizer, which takes longer than that to start."""
+    """Whether the program has a sanitizer, with which it starts more slowly."""
     cache = pathlib.Path(os.environ["HEED_BINARY"]).parent / "CMakeCache.txt"
     return cache.is_file() and re.search(r"^HEED_SANITIZE:\w+=.+$", cache.read_text(), re.MULTILINE) is not None
 

@@ -1,4 +1,4 @@
-"""recipes/multi30k-en-de.sh, with a program in heed's place that writes down what it is asked for."""
+"""recipes/multi30k-en-de.sh, with a stand-in for heed that records its calls."""
 
 import os
 import subprocess

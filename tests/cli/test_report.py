@@ -1,4 +1,4 @@
-"""heed report: one page that stands alone, holds what the run wrote, and says what is missing."""
+"""heed report: one self-contained page that shows what the run wrote and says what is missing."""
 
 import base64
 import html.parser

@@ -1,4 +1,4 @@
-"""What is printed must arrive: a full disk under the standard output fails every command."""
+"""What is printed must arrive: every command fails when standard output is a full disk."""
 
 import os
 import pathlib
@@ -47,7 +47,7 @@ class FullDisk(heed_cli.CliTest):
         self.assert_told("report", self.model)
 
     def test_it_fails_training_but_the_model_is_kept(self):
-        """Hours of work must not end for a line that cannot be shown."""
+        """Hours of work must not be lost because a line cannot be shown."""
         out = self.path / "demo"
         self.assert_told("demo", "--out", out, "--updates", 2)
         again = self.path / "again"

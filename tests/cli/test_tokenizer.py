@@ -1,4 +1,4 @@
-"""heed tokenizer: learning, encoding and decoding from outside, and what it refuses."""
+"""heed tokenizer: training, encoding and decoding from outside, and what it refuses."""
 
 import unittest
 
@@ -30,7 +30,7 @@ class TokenizerTest(heed_cli.CliTest):
         return result.stdout.decode()
 
     def refuse_text(self, *arguments, text, mentions):
-        # The lines before the one that is refused may be out already.
+        # The lines before the refused one may have been written already.
         self.assert_refused("tokenizer", *arguments, text=text, mentions=mentions, stdout=None)
 
 

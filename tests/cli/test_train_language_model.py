@@ -83,7 +83,7 @@ class TrainLanguageModel(heed_cli.CliTest):
                                  "checkpoints"})
         start, end = self.events("run")[0], self.events("run")[-2]
         self.assertEqual((start["train_tokens"], start["validation_bytes"]), (5400, 600))
-        # By characters of one byte each, the two scores are one, in other units.
+        # With characters of one byte each, both are the same score in different units.
         self.assertAlmostEqual(end["bits_per_byte"], end["loss"] * 1.4426950408889634, places=6)
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):

@@ -26,7 +26,7 @@ class ModelTest(heed_cli.CliTest):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.model = pathlib.Path(folder.name) / "model"
-        # Characters keep it quick to make, and the model's output readable UTF-8.
+        # With characters the model is quick to make, and its output is readable UTF-8.
         subprocess.run([MAKE_MODEL, cls.model, "kind=char", "vocabulary=0"], check=True)
 
     def translate(self, *options, text="\n".join(LINES) + "\n", model=None, max_length=12):
@@ -41,7 +41,7 @@ class ModelTest(heed_cli.CliTest):
         return copy
 
     def refused_model(self, model, *mentions, report=True):
-        """Every command that loads a model refuses this one alike; `report` says whether that one too."""
+        """Every command that loads a model refuses this one alike; `report` says whether heed report does too."""
         lines = self.file("lines.txt", "Ein Hund.\n")
         self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=mentions)
         self.assert_refused("score", "--model", model, "--source", lines, "--target", lines, mentions=mentions)
@@ -98,8 +98,8 @@ class Translate(ModelTest):
             scored = [line.split("\t") for line in result.stdout.decode().splitlines()]
             self.assertEqual(len(scored), len(lines))
             for (text, score, alignment), (log_probability, tokens) in zip(found, scored):
-                # The model may have spelled the text otherwise than the tokenizer does, with tokens that are unknown
-                # or that no text shows. Then it has another score.
+                # The model may have spelled the text differently from the tokenizer, or with tokens that are unknown or
+                # that no text shows. Then the score is another one.
                 if "\u2047" not in text and int(tokens) == len(alignment.split()) + 1:
                     expected = float(log_probability) / int(tokens) ** penalty
                     self.assertTrue(math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3),
@@ -330,7 +330,7 @@ class RefusedModels(ModelTest):
             self.refused_model(model, name, "350 tokens", side)
 
     def test_swapped_tokenizers_of_the_same_size_are_refused(self):
-        """Nothing but their content tells them apart."""
+        """Only their content tells them apart."""
         model = self.path / "even"
         subprocess.run([MAKE_MODEL, model, "vocabulary=350"], check=True)
         (model / "source.tokenizer").rename(model / "x")

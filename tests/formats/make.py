@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a folder of what heed writes, and of what it makes of it: tests/formats/make.py HEED FOLDER. test_formats.py sees
-that later versions read it alike. A folder is made once, when its formats are new, and stays."""
+"""tests/formats/make.py HEED FOLDER: makes a folder of files that heed writes, and of what it makes of them.
+
+test_formats.py checks that later versions read them alike. A folder is made once, when its formats are new, and stays.
+"""
 
 import json
 import pathlib

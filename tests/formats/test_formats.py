@@ -1,4 +1,4 @@
-"""What earlier versions wrote is read as they read it: every folder here that make.py made."""
+"""What earlier versions wrote is read as they read it, in every folder here that make.py made."""
 
 import json
 import os

@@ -23,12 +23,12 @@ torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
 
 IGNORED = -1
-# What heed holds in f32, both sides take.
+# Both sides take what heed holds in f32.
 SMOOTHING = float(numpy.float32(0.1))
 
 
 class Rectangle:
-    """Sequences in a rectangular batch. What fills it up is made of valid tokens too, so that a leak shows."""
+    """Sequences in a rectangular batch. Padding is made of valid tokens too, so that a leak shows."""
 
     def __init__(self, generator, lengths, vocabulary):
         self.lengths = list(lengths)
@@ -193,7 +193,7 @@ def global_norm(gradients):
 
 
 class Comparison:
-    """Collects how far results are from what is expected, each error in units of what is allowed."""
+    """Collects how far results are from what is expected, each error in units of its tolerance."""
 
     def __init__(self, title):
         self.title = title
@@ -206,7 +206,7 @@ class Comparison:
         found = numpy.asarray(found, dtype=float).reshape(expected.shape)
         size = numpy.maximum(numpy.abs(expected), floor)
         error = numpy.abs(found - expected)
-        # Of zero nothing but zero is allowed; NaN is never.
+        # Where the tolerance is zero, only zero is allowed; NaN never is.
         error = numpy.where(error == 0, 0.0, error / numpy.maximum(size, 1e-300))
         error = numpy.where(numpy.isnan(found), numpy.inf, error)
         at = numpy.unravel_index(error.argmax(), error.shape)

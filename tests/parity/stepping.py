@@ -22,8 +22,8 @@ def without_key_bias(name, values, config):
 
 
 def run_both(config, precision, steps, oracle_steps=None):
-    """What is expected and what is found, of "gradient norms", "logits after" and every "after:<parameter>". The
-    oracle's steps may be others, to see that they are told apart."""
+    """What is expected and what is found: "gradient norms", "logits after" and every "after:<parameter>". The oracle's
+    steps may be other ones, to see that the difference is noticed."""
     oracle = cases.oracle_of(config).begin(seed=1, precision=precision)
     batches = [cases.batch_of(config, seed) for seed in (3, 4, 5)]
     found = run_heed(config, oracle.heed_weights(), batches, precision=precision, steps=steps)

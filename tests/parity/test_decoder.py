@@ -1,4 +1,4 @@
-"""Decoders alone, GPT-style and llama-style, against their formulas in PyTorch."""
+"""Decoder-only models, GPT-style and Llama-style, against their formulas in PyTorch."""
 
 import cases
 from parity import finish

@@ -1,4 +1,4 @@
-"""Encoders alone, predicting some of their tokens, against PyTorch's own layers."""
+"""Encoder-only models that predict some of their tokens, against PyTorch's own layers."""
 
 import cases
 from parity import finish

@@ -1,4 +1,4 @@
-"""A ragged batch, and the same as a padded rectangle with masks that the caller brings: the same results."""
+"""A ragged batch gives the same results as a padded rectangle with the caller's masks."""
 
 import cases
 from parity import finish
@@ -13,7 +13,7 @@ MODELS = {
     "encoder": cases.ENCODER,
     "encoder, wide and long": cases.ENCODER_LONG,
 }
-# Queries that see nothing: a source without tokens is no NaN.
+# Queries that see no key: a source without tokens must not give NaN.
 EMPTY_SOURCES = [[7, 1, 12, 3, 5], [4, 0, 1, 6, 0]]
 # Only sums over rows, of which padding adds zeros, may differ: 1.9e-6 was measured in f32, nothing in f64.
 RELATIVE = {"f32": 1e-5, "f64": 1e-12}

@@ -1,4 +1,4 @@
-"""tools/check_floors.py sees each kind of breach, and nothing in a tree without one."""
+"""tools/check_floors.py notices each kind of breach, and none in a tree without one."""
 
 import os
 import pathlib

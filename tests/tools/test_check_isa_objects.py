@@ -1,4 +1,4 @@
-"""tools/check_isa_objects.py sees an object that shares code with the rest of the program."""
+"""tools/check_isa_objects.py notices an object that shares code with the rest of the program."""
 
 import os
 import pathlib

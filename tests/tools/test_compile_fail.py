@@ -1,4 +1,4 @@
-"""tools/compile_fail.py passes a sound pair, and no other."""
+"""tools/compile_fail.py passes a sound pair and refuses every other."""
 
 import os
 import pathlib

@@ -288,7 +288,7 @@ void backward(Context& context, const AttentionBackward& call) {
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Backward<T> work(call, operands, context.scratch(worker), most_queries);
-    shares.for_each(task, [&work](const Share& share) { work.run(share); });
+    shares.for_each(task, [&work](const Share& share, const Course&) { work.run(share); });
   });
 }
 

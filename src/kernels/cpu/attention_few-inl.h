@@ -8,6 +8,7 @@
 #define HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -21,6 +22,15 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kFewRows = 4;
+
+// Has columns of a row brought into the second-level cache while other rows are worked on.
+template <class T>
+HWY_INLINE void fetch_columns(const T* row, int64_t columns) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t c = 0; c < columns; c += kLine) {
+    __builtin_prefetch(row + c, 0, 2);
+  }
+}
 
 template <int kRows>
 struct AddColumn {
@@ -38,11 +48,13 @@ struct AddColumn {
 };
 
 // scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions; taking every key a few columns
-// further before going on keeps several chains under way.
-template <int kRows, class T>
-void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores) {
+// further before going on keeps several chains under way. meanwhile() is called at each of score_steps().
+template <int kRows, class T, class Meanwhile>
+void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
+               const Meanwhile& meanwhile) {
   for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
     for (int64_t first = 0; first < keys.rows; first += kLanes) {
+      meanwhile();
       Vec sums[kRows];
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
@@ -55,6 +67,12 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
       }
     }
   }
+}
+
+// Of a block of as many keys; rounded down where the width is no whole number of vectors.
+template <class T>
+int64_t score_steps(int64_t keys, int64_t width) {
+  return vectors_for(keys) * std::max<int64_t>(1, width / (parted<T>(width) ? 2 * kLanes : kLanes));
 }
 
 // kVectors vectors of a row's panel columns, of which `columns` are left.

@@ -89,12 +89,16 @@ class Forward {
         most_rows_(most_queries * heads_),
         buffers_(carve<Buffers>(scratch, most_queries, heads_, width_)) {}
 
-  void run(const Share& share) {
+  void run(const Share& share, const Course& course) {
     if (!(share.piece == piece_)) {
       begin_piece(share.piece);
+      begin_fetching(share, course);
     }
     begin_share(share.key_value_head);
     for (int64_t block = first_block_; block < end_block_; ++block) {
+      if (few_rows_) {
+        fetch_rows(fetch_, (block + 2) * kKeyBlock);
+      }
       bring_keys(block * kKeyBlock);
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
         attend(first, block * kKeyBlock);
@@ -119,6 +123,55 @@ class Forward {
     few_rows_ = rows_.rows() <= kFewRows;
     listed_key_ = -1;
     only_tile_.reset();
+  }
+
+  // ---- keys and values on their way into cache ----
+  //
+  // A head's part of a row is a line or two: head by head the rows would come from memory in small pieces, each waited
+  // for. So whole rows are fetched, as they lie: those of the next piece while this one is worked on, and only where
+  // nobody did that, a piece's own, a block ahead of its first head.
+
+  struct Fetch {
+    int64_t sequence = -1;
+    int64_t next = 0, end = 0;  // rows of the sequence: the first that was not fetched, and the end of those it needs
+    int64_t column = 0, columns = 0;
+  };
+
+  void begin_fetching(const Share& share, const Course& course) {
+    fetch_ = next_fetch_ = {};
+    if (!few_rows_) {
+      return;
+    }
+    if (course.begins) {
+      fetch_ = fetch_of(share.piece, share.key_value_head, course.key_value_heads);
+    }
+    if (!(course.next_piece == share.piece) && course.next_piece.queries * heads_ <= kFewRows) {
+      next_fetch_ = fetch_of(course.next_piece, 0, settings_.key_value_heads);
+    }
+    next_fetch_rows_ = next_fetch_.end - next_fetch_.next;
+    fetch_steps_ = 0;
+    all_fetch_steps_ = std::max<int64_t>(1, course.key_value_heads * score_steps<T>(rows_.seen().end, width_));
+  }
+
+  Fetch fetch_of(const Piece& piece, int64_t key_value_head, int64_t heads) const {
+    const int64_t keys = call_.memory.segments->length(piece.sequence);
+    const int64_t position = keys - call_.segments->length(piece.sequence) + piece.first_query;
+    const Visibility::Range seen = settings_.visibility.range(position, position, keys);
+    return {piece.sequence, seen.begin, seen.end, key_value_head * width_, heads * width_};
+  }
+
+  // Of the next piece, evenly over this one's work.
+  void fetch_some() {
+    ++fetch_steps_;
+    fetch_rows(next_fetch_, next_fetch_.end - next_fetch_rows_ + fetch_steps_ * next_fetch_rows_ / all_fetch_steps_);
+  }
+
+  void fetch_rows(Fetch& fetch, int64_t end) const {
+    for (; fetch.next < std::min(fetch.end, end); ++fetch.next) {
+      const int64_t row = call_.memory.row(fetch.sequence, fetch.next);
+      fetch_columns(operands_.keys.row(row) + fetch.column, fetch.columns);
+      fetch_columns(operands_.values.row(row) + fetch.column, fetch.columns);
+    }
   }
 
   void begin_share(int64_t key_value_head) {
@@ -186,7 +239,8 @@ class Forward {
   void score(const ScoreTile& tile) {
     if (few_rows_) {
       return with_few_rows(tile.rows, [this](auto rows) {
-        score_few<rows>(buffers_.queries, most_rows_, key_rows(operands_.keys), buffers_.scores);
+        score_few<rows>(buffers_.queries, most_rows_, key_rows(operands_.keys), buffers_.scores,
+                        [this]() HWY_ATTR { fetch_some(); });
       });
     }
     multiply_tile(tile, width_, most_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
@@ -337,6 +391,8 @@ class Forward {
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have just one
   int64_t first_head_ = 0, key_column_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
+  Fetch fetch_, next_fetch_;  // of this piece, and of the next one
+  int64_t next_fetch_rows_ = 0, fetch_steps_ = 0, all_fetch_steps_ = 1;
 };
 
 template <class T>
@@ -349,7 +405,7 @@ void forward(Context& context, const AttentionForward& call) {
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Forward<T> work(call, operands, context.scratch(worker), most_queries);
-    shares.for_each(task, [&work](const Share& share) { work.run(share); });
+    shares.for_each(task, [&work](const Share& share, const Course& course) { work.run(share, course); });
   });
 }
 

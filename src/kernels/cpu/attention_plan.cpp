@@ -20,7 +20,7 @@ int64_t pieces_of(int64_t queries, int64_t most_queries) {
 
 Shares::Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
                int64_t head_width, int64_t most_queries)
-    : key_value_heads_(settings.key_value_heads) {
+    : key_value_heads_(settings.key_value_heads), threads_(context.pool.threads()) {
   int64_t count = 0, products = 0;
   const int64_t group = settings.heads / settings.key_value_heads;
   for (int64_t s = 0; s < queries.count(); ++s) {
@@ -45,6 +45,14 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   const int64_t work = std::max<int64_t>(1, 2 * head_width * products / std::max<int64_t>(1, count));
   const int64_t for_balance = count_ / (4 * context.pool.threads());
   per_task_ = std::max({int64_t{1}, kSmallestTask / work, std::min(kTaskWork / work, for_balance)});
+  if (per_task_ > key_value_heads_) {
+    per_task_ -= per_task_ % key_value_heads_;  // whole pieces, whose rows one core then reads
+  }
+}
+
+bool Shares::pool_begins_with(int64_t task) const {
+  const int64_t worker = ((task + 1) * threads_ - 1) / tasks();  // of whose share it is
+  return task == worker * tasks() / threads_;
 }
 
 void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows) {

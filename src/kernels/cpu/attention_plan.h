@@ -31,6 +31,13 @@ struct Share {
   int64_t key_value_head;
 };
 
+// What its worker does around a share, as far as is known.
+struct Course {
+  int64_t key_value_heads;  // of the same piece in the same task, from the share's own on
+  bool begins;              // nothing before it in the worker's tasks is of this piece, nor leads to it
+  Piece next_piece;         // the share's own where none is known
+};
+
 // All shares of a call, bundled into tasks long enough to be worth claiming.
 class Shares {
  public:
@@ -40,19 +47,27 @@ class Shares {
 
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
-  // Calls body(share) for each share of a task. Sequences come in order, so that a worker's share of the tasks has about the
-  // rows that it has in other ops. Of a sequence the last pieces come first: under a causal mask they are the longest, and
-  // the short ones then even out the end.
+  // Calls body(share, course) for each share of a task. Sequences come in order, so that a worker's share of the tasks has
+  // about the rows that it has in other ops. Of a sequence the last pieces come first: under a causal mask they are the
+  // longest, and the short ones then even out the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
-    for (int64_t i = task * per_task_; i < std::min(count_, (task + 1) * per_task_); ++i) {
-      body(Share{pieces_[i / key_value_heads_], i % key_value_heads_});
+    const int64_t begin = task * per_task_, end = std::min(count_, begin + per_task_);
+    const bool begins = begin % key_value_heads_ != 0 || pool_begins_with(task);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t piece = i / key_value_heads_, head = i % key_value_heads_;
+      const int64_t left = std::min(key_value_heads_ - head, end - i);
+      const bool whole = head == 0 && left == key_value_heads_ && (piece + 1) * key_value_heads_ < count_;
+      body(Share{pieces_[piece], head}, Course{left, begins && i == begin, pieces_[whole ? piece + 1 : piece]});
     }
   }
 
  private:
+  // Whether it is the first of some worker's own share of the tasks.
+  bool pool_begins_with(int64_t task) const;
+
   const Piece* pieces_;
-  int64_t key_value_heads_, count_ = 0, per_task_ = 1;
+  int64_t key_value_heads_, threads_, count_ = 0, per_task_ = 1;
 };
 
 // Some tokens of a sequence.

@@ -95,16 +95,16 @@ Command bench_generate_command() {
   const auto json = std::make_shared<bool>(false);
   return {
       .name = "generate",
-      .summary = "reading a prompt and writing tokens, with random weights",
+      .summary = "time reading a prompt and generating tokens, with random weights",
       .options = {required(option("--shape NAME", options->shape,
                                   fmt::format("one of {}", fmt::join(generate_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
-                  option("--threads N", options->threads, "0: one per processor"),
+                  option("--threads N", options->threads, "threads to use; 0: one per processor"),
                   option("--streams N...", options->streams,
-                         "sequences written side by side; without, 1, then 8, then 64"),
-                  option("--prompt N", options->prompt, "tokens read first, at most half the context"),
-                  option("--tokens N", options->tokens, "timed tokens of each stream"),
-                  flag("--json", *json, "one JSON object")},
+                         "sequences generated together; by default 1, then 8, then 64"),
+                  option("--prompt N", options->prompt, "tokens of the prompt, at most half the context"),
+                  option("--tokens N", options->tokens, "timed tokens per stream"),
+                  flag("--json", *json, "print one JSON object")},
       .run =
           [options, json] {
             const GenerateBenchReport report = bench_generate(*options);
@@ -120,14 +120,14 @@ Command bench_command() {
   const auto json = std::make_shared<bool>(false);
   Command train{
       .name = "train",
-      .summary = "one whole optimizer step, on random tokens",
+      .summary = "time whole optimizer steps, on random tokens",
       .options = {required(option("--shape NAME", options->shape,
                                   fmt::format("one of {}", fmt::join(train_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
-                  option("--threads N", options->threads, "0: one per processor"),
-                  option("--steps N", options->steps, "timed steps; 0: about ten seconds' worth"),
-                  option("--warmup N", options->warmup_steps, "steps before those"),
-                  flag("--json", *json, "one JSON object")},
+                  option("--threads N", options->threads, "threads to use; 0: one per processor"),
+                  option("--steps N", options->steps, "timed steps; 0: as many as take about ten seconds"),
+                  option("--warmup N", options->warmup_steps, "steps before the timed ones"),
+                  flag("--json", *json, "print one JSON object")},
       .run =
           [options, json] {
             const TrainBenchReport report = bench_train(*options);

@@ -71,12 +71,13 @@ Command bleu_command() {
   return {
       .name = "bleu",
       .summary = "score translations from standard input: BLEU, chrF2 and chrF2++, as sacreBLEU does",
-      .options = {required(option("--reference FILE", options->files.references, "translations to compare with")),
+      .options = {required(option("--reference FILE", options->files.references, "the reference translations")),
                   flag("--lowercase", scoring.letters, LetterCase::lower, "compare in lower case"),
                   option("--paired-bootstrap FILE", options->files.baseline,
-                         "another system's translations: how likely the difference is chance"),
-                  option("--samples N", scoring.samples, "of the paired bootstrap"),
-                  option("--seed N", scoring.seed, "of its samples"), flag("--json", options->json, "one JSON object")},
+                         "another system's translations; prints how likely it is that the difference is chance"),
+                  option("--samples N", scoring.samples, "bootstrap samples"),
+                  option("--seed N", scoring.seed, "random seed of the bootstrap"),
+                  flag("--json", options->json, "print one JSON object")},
       .run = [options] { score_input(*options); },
       .footer =
           "Text is detokenized, a sentence a line, UTF-8. Example:\n"

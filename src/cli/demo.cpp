@@ -80,10 +80,10 @@ Command demo_command(const std::string& program) {
   return {
       .name = "demo",
       .summary = "train a translator on a built-in corpus, translate with it, and write a report",
-      .options = {option("--out DIR", options->folder, "a new folder"),
+      .options = {option("--out DIR", options->folder, "the folder to create"),
                   option("--updates N", options->updates,
-                         "of training; a hundred give a quick look, at a poor translator"),
-                  option("--threads N", options->threads, "0: one per processor")},
+                         "training updates; a hundred are a quick look at a poor translator"),
+                  option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .run = [options, program] { run_demo(*options, program); },
   };
 }

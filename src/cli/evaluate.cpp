@@ -45,13 +45,14 @@ Command evaluate_command() {
   return {
       .name = "evaluate",
       .summary = "translate a test set and score it: BLEU, chrF2, chrF2++ and speed",
-      .options = joined({model_options(options->model),
-                         {required(option("--source FILE", evaluation.source, "a sentence a line")),
-                          required(option("--reference FILE", evaluation.reference, "what people made of it"))},
-                         search_options(evaluation.translation),
-                         {option("--output FILE", evaluation.output, "where the translations go"),
-                          flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),
-                          flag("--json", options->json, "one JSON object")}}),
+      .options =
+          joined({model_options(options->model),
+                  {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
+                   required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
+                  search_options(evaluation.translation),
+                  {option("--output FILE", evaluation.output, "write the translations to this file"),
+                   flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),
+                   flag("--json", options->json, "print one JSON object")}}),
       .run = [options] { run_evaluation(*options); },
   };
 }

@@ -111,16 +111,18 @@ void generate(const GenerateOptions& options) {
 }
 
 std::vector<Option> sampling_options(SamplingOptions& sampling) {
-  return {option("--temperature T", sampling.temperature, "of the softmax; 0 takes the likeliest token always"),
-          option("--top-k N", sampling.top_k, "draw from the N likeliest tokens; 0: from all"),
-          option("--top-p P", sampling.top_p, "draw from the fewest tokens whose probability reaches P"),
-          option("--min-p P", sampling.min_p, "draw from tokens of at least P times the likeliest one's probability"),
+  return {option("--temperature T", sampling.temperature,
+                 "divides the logits before the softmax; 0: always take the most likely token"),
+          option("--top-k N", sampling.top_k, "draw from the N most likely tokens; 0: from all"),
+          option("--top-p P", sampling.top_p, "draw from the smallest set of tokens whose probability reaches P"),
+          option("--min-p P", sampling.min_p, "draw from tokens at least P times as likely as the most likely one"),
           option("--repetition-penalty A", sampling.repetition_penalty,
-                 "divides the positive logits of tokens that are there already, and multiplies negative ones"),
-          option("--presence-penalty A", sampling.presence_penalty, "subtracted from the logits of tokens written"),
+                 "divide positive logits of tokens already in the text by A, multiply negative ones"),
+          option("--presence-penalty A", sampling.presence_penalty,
+                 "subtract A from the logits of tokens already generated"),
           option("--frequency-penalty A", sampling.frequency_penalty,
-                 "subtracted from a token's logit each time it was written"),
-          option("--seed N", sampling.seed, "of the draws: the same seed and prompt give the same text")};
+                 "subtract A from a token's logit for each time it was generated"),
+          option("--seed N", sampling.seed, "random seed; the same seed and prompt give the same text")};
 }
 
 }  // namespace
@@ -130,20 +132,21 @@ Command generate_command() {
   GenerationOptions& generation = options->generation;
   return {
       .name = "generate",
-      .summary = "write text with a language model",
-      .options = joined(
-          {model_options(options->model),
-           {option("--prompt TEXT", options->prompt, "what the text begins with; it is not printed again"),
-            option("--prompts FILE", options->prompts, "a prompt a line; without either, those of standard input"),
-            option("--max-tokens N", generation.max_tokens, "of a text"),
-            option("--stop TEXT", generation.stop, "a text ends before it; may be given several times"),
-            option("--n N", generation.samples, "texts for each prompt"),
-            option("--beam N", generation.beam, "above 1: beam search, which draws nothing")},
-           sampling_options(generation.sampling),
-           {flag("--cut-prompt", generation.long_prompts, LongPrompts::cut_left,
-                 "cut prompts that are too long for the model from the left"),
-            flag("--json", options->json,
-                 "an object a line: prompt, text, tokens, log_probability, reason (end, stop or length)")}}),
+      .summary = "generate text with a language model",
+      .options = joined({model_options(options->model),
+                         {option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
+                          option("--prompts FILE", options->prompts,
+                                 "a file with one prompt per line; by default prompts are read from standard input"),
+                          option("--max-tokens N", generation.max_tokens, "tokens to generate at most"),
+                          option("--stop TEXT", generation.stop, "end the text before this string"),
+                          option("--n N", generation.samples, "texts per prompt"),
+                          option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
+                         sampling_options(generation.sampling),
+                         {flag("--cut-prompt", generation.long_prompts, LongPrompts::cut_left,
+                               "cut prompts that are too long for the model, from the left"),
+                          flag("--json", options->json,
+                               "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
+                               "stop or length)")}}),
       .run = [options] { generate(*options); },
       .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
   };

@@ -41,9 +41,9 @@ Command inspect_command() {
   const auto overrides = std::make_shared<std::vector<std::string>>();
   return {
       .name = "inspect",
-      .summary = "print a recipe's architecture and parameter table",
+      .summary = "show a recipe's architecture and its table of parameters",
       .options = {required(option("RECIPE", *path, "a recipe, in TOML")),
-                  option("--set KEY=VALUE", *overrides, "table.key=value, instead of what the recipe says")},
+                  option("--set KEY=VALUE", *overrides, "override a setting of the recipe, as table.key=value")},
       .run = [path, overrides] { print_summary(inspect_recipe(*path, *overrides)); },
   };
 }

@@ -49,15 +49,16 @@ Command perplexity_command() {
   PerplexityOptions& perplexity = options->perplexity;
   return {
       .name = "perplexity",
-      .summary = "how well a language model predicts the text on standard input",
+      .summary = "measure how well a language model predicts the text on standard input",
       .options = joined(
           {model_options(options->model),
-           {option("--context N", perplexity.context, "tokens that the model sees at most; 0: as many as it takes"),
+           {option("--context N", perplexity.context, "tokens the model sees at once; 0: its maximum"),
             option("--stride N", perplexity.stride,
-                   "tokens by which the context moves on in a longer text; 0: half the context"),
-            flag("--tokens", perplexity.each, EachToken::listed, "each token's negative log-probability"),
+                   "tokens by which the context advances in a longer text; 0: half the context"),
+            flag("--tokens", perplexity.each, EachToken::listed, "print each token with its negative log-probability"),
             flag("--json", options->json,
-                 "an object: tokens, bytes, nats_per_token, bits_per_byte, perplexity; with --tokens, each")}}),
+                 "print one JSON object: tokens, bytes, nats_per_token, bits_per_byte, perplexity, and each token with "
+                 "--tokens")}}),
       .run = [options] { measure(*options); },
       .footer = "Example:\n  heed perplexity --model model < held-out.txt",
   };

@@ -62,7 +62,7 @@ void print_parts(const ModelPlan& plan) {
   for (const PlanPart& part : plan.parts) {
     row(part.name, part.parameters, part.forward_flops, part.training_flops);
   }
-  row("in all", plan.parameters, plan.forward_flops, plan.training_flops);
+  row("total", plan.parameters, plan.forward_flops, plan.training_flops);
   put("FLOPs a token{}; 6 for each parameter would be {}\n\n",
       plan.batch.source_length > 0 && plan.batch.target_length > 0 ? " of the target" : "",
       in_short(6.0 * static_cast<double>(plan.parameters)));
@@ -79,9 +79,9 @@ void print_memory(const PlanMemory& memory) {
   row("activations", memory.activations,
       fmt::format("  ({:.1f} kept, {:.1f} recomputed)", static_cast<double>(memory.activations_kept) / kMega,
                   static_cast<double>(memory.activations_recomputed) / kMega));
-  row("in all", memory.training());
+  row("total", memory.training());
   if (memory.cache_per_token > 0) {
-    put("keys and values while decoding: {} bytes a token, {:.1f} MB for the longest sequence\n",
+    put("keys and values while decoding: {} bytes a token, {:.1f} MB for a sequence of the full length\n",
         memory.cache_per_token, static_cast<double>(memory.cache_full) / kMega);
   }
   put("\n");
@@ -117,7 +117,7 @@ void print_plan(const ModelPlan& plan) {
 }
 
 void print_optima(const Answer& answer) {
-  put("{:.3g} FLOPs, spent best on\n", *answer.budget);
+  put("{:.3g} FLOPs are best spent on\n", *answer.budget);
   put("{:<28} {:>11} {:>9} {:>19} {:>7}\n", "by", "parameters", "tokens", "tokens a parameter", "loss");
   for (const ComputeOptimum& optimum : answer.optima) {
     put("{:<28} {:>11} {:>9} {:>19.3g} {:>7.3f}\n", optimum.law, in_short(optimum.parameters), in_short(optimum.tokens),
@@ -224,17 +224,18 @@ Command plan_command() {
   PlanOptions& options = arguments->options;
   return {
       .name = "plan",
-      .summary = "what a recipe's training takes, and what a budget is best spent on",
+      .summary = "what a recipe's training costs, and the best model for a budget",
       .options = {option("RECIPE", options.recipe, "a recipe, in TOML"),
-                  option("--set KEY=VALUE", options.overrides, "table.key=value, instead of what the recipe says"),
+                  option("--set KEY=VALUE", options.overrides, "override a setting of the recipe, as table.key=value"),
                   option("--length N", options.length,
-                         "tokens of a sequence; 0: the recipe's context, or 24 for a sentence"),
-                  option("--threads N", options.threads, "0: one per processor"),
-                  flag("--no-run", options.run, PlanOptions::Run::none, "arithmetic alone: nothing is timed"),
-                  option("--flops N", arguments->flops, "a budget, as 1e18: the best sizes of model and text for it"),
+                         "tokens per sequence; 0: the recipe's context, or 24 for a sentence"),
+                  option("--threads N", options.threads, "threads to use; 0: one per processor"),
+                  flag("--no-run", options.run, PlanOptions::Run::none, "only calculate; time nothing"),
+                  option("--flops N", arguments->flops,
+                         "a compute budget such as 1e18: print the best sizes of model and text"),
                   option("--hours N", arguments->hours, "a budget in hours on this machine, at the recipe's speed"),
-                  option("--svg FILE", arguments->chart, "draw the best sizes around the budget"),
-                  flag("--json", arguments->json, "one JSON object")},
+                  option("--svg FILE", arguments->chart, "write a chart of the best sizes around the budget"),
+                  flag("--json", arguments->json, "print one JSON object")},
       .run = [arguments] { plan(*arguments); },
   };
 }

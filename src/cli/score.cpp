@@ -50,10 +50,10 @@ Command score_command() {
   const auto options = std::make_shared<ScoreOptions>();
   return {
       .name = "score",
-      .summary = "log-probabilities of given translations, and their numbers of tokens",
+      .summary = "print the log-probabilities and token counts of given translations",
       .options = joined({model_options(options->model),
-                         {required(option("--source FILE", options->source, "a sentence a line")),
-                          required(option("--target FILE", options->target, "its translations"))}}),
+                         {required(option("--source FILE", options->source, "source sentences, one per line")),
+                          required(option("--target FILE", options->target, "their translations, one per line"))}}),
       .run = [options] { score_files(*options); },
   };
 }

@@ -51,26 +51,28 @@ Command train_tokenizer_command() {
   TokenizerTraining& training = options->training;
   return {
       .name = "train",
-      .summary = "learn a tokenizer from text, a sentence a line",
-      .options =
-          {required(option("--kind NAME", training.kind, kTokenizerKindNames,
-                           "bpe, unigram, wordpiece, word, char or byte")),
-           required(option("--input FILE...", options->files.inputs, "text; - is the standard input")),
-           option("--vocabulary N", training.vocabulary,
-                  "tokens at most, all counted; 0: as many as there are (word, char and byte)"),
-           required(option("--out FILE", options->files.output, "the file to write")),
-           option("--normalization NAME", training.normalization.form, kNormalFormNames, "none, nfc or nfkc"),
-           flag("--lowercase", training.normalization.letter_case, LetterCase::lower, "lower case, on top of it"),
-           option("--user-symbol TEXT", training.user_symbols, "text that is always one token"),
-           option("--min-count N", training.minimum_count,
-                  "of a word, a character or a pair that wordpiece joins; 0: 2, 1 and 2"),
-           option("--sample-lines N", training.sample_lines, "lines that bpe and unigram learn from, drawn evenly"),
-           option("--coverage X", training.coverage, "of characters by the vocabulary; 0: 0.9995, or 1 for char"),
-           option("--pad TEXT", training.special.pad, "the token's text"),
-           option("--unk TEXT", training.special.unk, "likewise"),
-           option("--bos TEXT", training.special.bos, "likewise"),
-           option("--eos TEXT", training.special.eos, "likewise"),
-           option("--sep TEXT", training.special.sep, "likewise")},
+      .summary = "learn a tokenizer from text, one sentence per line",
+      .options = {required(option("--kind NAME", training.kind, kTokenizerKindNames,
+                                  "bpe, unigram, wordpiece, word, char or byte")),
+                  required(option("--input FILE...", options->files.inputs, "text files; - is standard input")),
+                  option("--vocabulary N", training.vocabulary,
+                         "tokens at most, special tokens included; 0: no limit (word, char and byte)"),
+                  required(option("--out FILE", options->files.output, "the file to write")),
+                  option("--normalization NAME", training.normalization.form, kNormalFormNames, "none, nfc or nfkc"),
+                  flag("--lowercase", training.normalization.letter_case, LetterCase::lower,
+                       "convert to lower case as well"),
+                  option("--user-symbol TEXT", training.user_symbols, "text that always becomes one token"),
+                  option("--min-count N", training.minimum_count,
+                         "minimum count of a word, a character or a wordpiece pair; 0: 2, 1 and 2"),
+                  option("--sample-lines N", training.sample_lines,
+                         "lines that bpe and unigram learn from, sampled evenly"),
+                  option("--coverage X", training.coverage,
+                         "share of the characters in the vocabulary; 0: 0.9995, or 1 for char"),
+                  option("--pad TEXT", training.special.pad, "text of the padding token"),
+                  option("--unk TEXT", training.special.unk, "text of the unknown token"),
+                  option("--bos TEXT", training.special.bos, "text of the token that begins a sequence"),
+                  option("--eos TEXT", training.special.eos, "text of the token that ends a sequence"),
+                  option("--sep TEXT", training.special.sep, "text of the separator")},
       .run = [options] { print_summary(train_tokenizer(options->training, options->files)); },
   };
 }
@@ -125,15 +127,15 @@ Command encode_command() {
   using Edge = EncodingOptions::Edge;
   return {
       .name = "encode",
-      .summary = "text to tokens, line by line",
+      .summary = "convert text to tokens, line by line",
       .options = {required(option("--model FILE", options->model, "the tokenizer")),
-                  flag("--ids", options->ids, "numbers instead of pieces"),
-                  option("--max-length N", encoding.max_length, "tokens a line at most, bos and eos among them"),
+                  flag("--ids", options->ids, "print ids instead of pieces"),
+                  option("--max-length N", encoding.max_length, "tokens per line at most, including bos and eos"),
                   option("--too-long WHAT", encoding.too_long, kTooLongNames,
-                         "what then: drop (leaves the line empty), truncate or refuse"),
+                         "what to do with longer lines: drop (leaves the line empty), truncate or refuse"),
                   flag("--bos", encoding.begin, Edge::marked, "begin each line with bos"),
                   flag("--eos", encoding.end, Edge::marked, "end each line with eos"),
-                  option("--threads N", options->threads, "0: one per processor")},
+                  option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .run = [options] { encode(*options); },
   };
 }
@@ -177,10 +179,10 @@ Command decode_command() {
   const auto options = std::make_shared<CodingOptions>();
   return {
       .name = "decode",
-      .summary = "tokens back to text, line by line",
+      .summary = "convert tokens back to text, line by line",
       .options = {required(option("--model FILE", options->model, "the tokenizer")),
-                  flag("--ids", options->ids, "numbers instead of pieces"),
-                  option("--threads N", options->threads, "0: one per processor")},
+                  flag("--ids", options->ids, "print ids instead of pieces"),
+                  option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .run = [options] { decode(*options); },
   };
 }
@@ -189,7 +191,7 @@ Command inspect_tokenizer_command() {
   const auto path = std::make_shared<std::string>();
   return {
       .name = "inspect",
-      .summary = "what a tokenizer is",
+      .summary = "show what a tokenizer consists of",
       .options = {required(option("--model FILE", *path, "the tokenizer"))},
       .run =
           [path] {
@@ -204,7 +206,7 @@ Command inspect_tokenizer_command() {
 
 Command tokenizer_command() {
   return {.name = "tokenizer",
-          .summary = "learn tokenizers; text to tokens and back",
+          .summary = "learn tokenizers; convert text to tokens and back",
           .commands = {train_tokenizer_command(), encode_command(), decode_command(), inspect_tokenizer_command()}};
 }
 

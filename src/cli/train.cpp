@@ -25,12 +25,12 @@ Command train_command() {
   const auto options = std::make_shared<TrainOptions>();
   return {
       .name = "train",
-      .summary = "train a translation model from a recipe",
+      .summary = "train a model as a recipe says",
       .options = {required(option("RECIPE", options->recipe, "a recipe, in TOML")),
-                  required(option("--out DIR", options->output, "the model directory")),
-                  option("--set TABLE.KEY=VALUE", options->overrides, "instead of what the recipe says"),
-                  flag("--resume", options->start, TrainStart::resume, "go on where a run in the directory stopped"),
-                  option("--threads N", options->threads, "0: one per processor")},
+                  required(option("--out DIR", options->output, "the model directory to write")),
+                  option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
+                  flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
+                  option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .run = [options] { run_training(*options); },
   };
 }

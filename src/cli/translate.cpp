@@ -82,14 +82,14 @@ Command translate_command() {
   return {
       .name = "translate",
       .summary = "translate lines from standard input",
-      .options =
-          joined({model_options(options->model),
-                  search_options(translation),
-                  {option("--n-best N", translation.n_best,
-                          "translations of each line, at most the beam; more than 1: as \"number ||| text ||| score\""),
-                   flag("--scores", options->scores, "a column with the score, behind a tab"),
-                   flag("--alignments", translation.alignments, Alignments::pieces,
-                        "a column with pairs of source and target token, such as 0-0 1-2")}}),
+      .options = joined(
+          {model_options(options->model),
+           search_options(translation),
+           {option("--n-best N", translation.n_best,
+                   "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),
+            flag("--scores", options->scores, "add a column with the score, separated by a tab"),
+            flag("--alignments", translation.alignments, Alignments::pieces,
+                 "add a column with pairs of source and target tokens, such as 0-0 1-2")}}),
       .run = [options] { translate(*options); },
       .footer = "Example:\n  heed translate --model model --beam 4 < test.de > translated.en",
   };

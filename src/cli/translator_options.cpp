@@ -3,16 +3,16 @@
 namespace heed::cli {
 
 std::vector<Option> model_options(ModelOptions& options) {
-  return {required(option("--model DIR", options.directory, "the model's directory")),
+  return {required(option("--model DIR", options.directory, "the model directory")),
           option("--precision NAME", options.translator.precision, kPrecisionNames, "f32, bf16 or auto"),
-          option("--threads N", options.translator.threads, "0: one per processor")};
+          option("--threads N", options.translator.threads, "threads to use; 0: one per processor")};
 }
 
 std::vector<Option> search_options(TranslationOptions& options) {
-  return {option("--beam N", options.beam, "hypotheses kept per sentence; 1 is greedy"),
-          option("--length-penalty A", options.length_penalty, "of the score: sum of log-probabilities / length^A"),
+  return {option("--beam N", options.beam, "beam width; 1 is greedy"),
+          option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
           option("--max-length N", options.max_length,
-                 "tokens of a translation, its end included; 0: twice the source and 16 more")};
+                 "tokens per translation at most, its end included; 0: twice the source and 16 more")};
 }
 
 }  // namespace heed::cli

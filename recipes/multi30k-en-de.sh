@@ -1,16 +1,16 @@
 #!/bin/sh
 # English to German in three steps: a model for both directions, its translations of the training text, and the model
-# of multi30k-en-de.toml, which learns from these beside the originals. Started again, it goes on where it was stopped.
+# of multi30k-en-de.toml, which learns from these and the originals. Started again, the script goes on where it stopped.
 #
 #   recipes/multi30k-en-de.sh FOLDER    leaves FOLDER/both-ways and FOLDER/en-de; HEED names another program
 #
-# Started in the project's folder, which the recipes' paths begin at.
+# Start it in the project's folder, to which the paths in the recipes are relative.
 set -eu
 heed=${HEED:-build/heed}
 data=../shared/data/multi30k
-out=${1:?names no folder for the models}
+out=${1:?name a folder for the models}
 
-# A run that was finished ends at once.
+# A run that is finished ends at once.
 train() {
   resume=
   if [ -e "$2/recipe.toml" ]; then

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Holds every #include to the house: a folder may include folders on lower floors only.
+"""Checks every #include: a folder may include only folders on lower floors.
 
     tools/check_floors.py [ROOT]
 
-Reads the table in src/CMakeLists.txt (heed_folder calls), then each .h and .cpp file under src/ and include/. Besides the
-floors: a backend (kernels/x) may include kernels itself; what a folder includes must follow from its DEPENDS, and each
-folder that DEPENDS names is included, unless it hands on handles.
+Reads the table in src/CMakeLists.txt (heed_folder calls), then each .h and .cpp file under src/ and include/. Beyond the
+floors: a backend (kernels/x) may include kernels; what a folder includes must follow from its DEPENDS; and each folder
+that DEPENDS names must be included, unless it implements handles.
 
-Public headers hold value types and stand on floor 0, except for those of handles: where src/<folder>/<name>.cpp opens
-with its own header <heed/<name>.h>, that header stands where the folder stands. They include nothing internal. src/cli
-stands on them and on the leaves alone.
+Public headers of value types stand on floor 0. A header of handles stands on the floor of the folder that implements it:
+where src/<folder>/<name>.cpp begins with its own header <heed/<name>.h>. Public headers include nothing internal, and
+src/cli includes only them and the leaves.
 
 Prints file:line for each breach and exits 1.
 """

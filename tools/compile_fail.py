@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that a line of code compiles, or that it does not and for the reason that it names.
+"""Checks that a line of code compiles, or that it fails to compile for the reason that it names.
 
     tools/compile_fail.py good|bad FILE -- COMPILER FLAG...
 
@@ -8,7 +8,7 @@ FILE compiles as it stands. With HEED_BAD defined it must not, and it says why i
     // expect-error: <regular expression>
 
 `bad` passes when the file compiles without HEED_BAD (so a missing header never counts as the expected failure), fails
-with it, every expectation is met by an error, and every error is expected.
+with it, meets every expectation by an error, and has no other error.
 """
 
 import os
@@ -43,14 +43,14 @@ def check_bad(command, file):
         return problem
     compiled, output = compile_file(command, file, "-DHEED_BAD")
     if compiled:
-        return f"{file} compiles with HEED_BAD, and must not"
+        return f"{file} compiles with HEED_BAD, but must not"
     errors = ERROR.findall(output)
     for pattern in expected:
         if not any(re.search(pattern, error) for error in errors):
             return f"{file}: no error matches '{pattern}':\n{output}"
     for error in errors:
         if not any(re.search(pattern, error) for pattern in expected):
-            return f"{file}: an error that was not expected: {error}\n{output}"
+            return f"{file}: unexpected error: {error}\n{output}"
     return None if errors else f"{file}: the compiler failed without an error:\n{output}"
 
 

@@ -54,7 +54,7 @@ class CompileFail(unittest.TestCase):
 
     def test_another_error_besides_the_expected(self):
         bad = EXPECT + "  loss(LogProbs{});\n  int x = undeclared;"
-        self.expect_failure("bad", PAIR.format(bad=bad), "not expected")
+        self.expect_failure("bad", PAIR.format(bad=bad), "unexpected error")
 
     def test_a_missing_header_is_no_expected_failure(self):
         text = '#include "missing.h"\n// expect-error: missing.h\n'

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/product_kernels.h"
@@ -32,12 +33,22 @@ float high_half(float word) { return std::bit_cast<float>(std::bit_cast<uint32_t
 
 }  // namespace
 
-PackedPanels::PackedPanels(Context& context, const Shape& shape, DType format, const RowSource& rows,
-                           Bf16Products products)
-    : PackedWeight(shape.rows(), shape.columns(), format) {
+Tensor PanelMemory::take(int64_t elements) {
+  const std::lock_guard lock(mutex_);
+  return {{elements}, DType::f32, arena_};
+}
+
+void PanelMemory::give_back(Tensor&& panels) {
+  const std::lock_guard lock(mutex_);
+  const Tensor released = std::move(panels);
+}
+
+PackedPanels::PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory, const Shape& shape, DType format,
+                           const RowSource& rows, Bf16Products products)
+    : PackedWeight(shape.rows(), shape.columns(), format), memory_of_all_(std::move(memory)) {
   const Element element = element_of(format, products);
   const int64_t width = product_kernels().panel_columns, depth = shape.columns();
-  memory_ = Tensor({panel_words(depth, shape.rows(), element)}, DType::f32);
+  memory_ = memory_of_all_->take(panel_words(depth, shape.rows(), element));
   panels_ = {memory_.data<float>(), depth, shape.rows(), element};
 
   const int64_t at_once = std::min(shape.rows(), std::max<int64_t>(1, kElementsAtOnce / depth / width) * width);
@@ -65,6 +76,8 @@ PackedPanels::PackedPanels(Context& context, const Shape& shape, DType format, c
                  to);
   }
 }
+
+PackedPanels::~PackedPanels() { memory_of_all_->give_back(std::move(memory_)); }
 
 void PackedPanels::read_row(int64_t row, float* to) const {
   const int64_t width = product_kernels().panel_columns, depth = panels_.depth;

@@ -1,16 +1,36 @@
 // A weight that is kept packed, to be multiplied by and looked up in.
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "kernels/cpu/product.h"
 #include "kernels/kernels.h"
+#include "tensor/arena.h"
 
 namespace heed::cpu {
+
+// Where packed weights lie side by side in large pages. A step of decoding reads all of them: with small pages that is an
+// address translation every 4 KiB, and there the processor's own prefetching ends. Callable by several threads.
+class PanelMemory {
+ public:
+  Tensor take(int64_t elements);
+  void give_back(Tensor&& panels);
+
+ private:
+  std::mutex mutex_;
+  Arena arena_;
+};
 
 // The panels of W^T, in f32, or in bf16 as the kind of product wants them: pairs, or halves that are widened on their way
 // into the multiplication. Either takes two bytes an element.
 class PackedPanels final : public PackedWeight {
  public:
-  PackedPanels(Context& context, const Shape& shape, DType format, const RowSource& rows, Bf16Products products);
+  PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory, const Shape& shape, DType format,
+               const RowSource& rows, Bf16Products products);
+  ~PackedPanels() override;
+  PackedPanels(const PackedPanels&) = delete;
+  PackedPanels& operator=(const PackedPanels&) = delete;
 
   int64_t bytes() const override { return memory_.bytes(); }
   const Panels& panels() const { return panels_; }
@@ -18,6 +38,7 @@ class PackedPanels final : public PackedWeight {
   void read_row(int64_t row, float* to) const;
 
  private:
+  std::shared_ptr<PanelMemory> memory_of_all_;
   Tensor memory_;
   Panels panels_;
 };

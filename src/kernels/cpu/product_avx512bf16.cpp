@@ -20,8 +20,6 @@ inline void tile_product(int64_t steps, const LeftBlock& a, const float* __restr
   }
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
   for (int64_t step = 0; step < steps; ++step) {
-    _mm_prefetch(panel + 256, _MM_HINT_T0);
-    _mm_prefetch(panel + 272, _MM_HINT_T0);
     const __m512bh b0 = (__m512bh)_mm512_load_ps(panel);
     const __m512bh b1 = (__m512bh)_mm512_load_ps(panel + 16);
 #pragma GCC unroll 12

@@ -55,9 +55,12 @@ void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT p
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
   const int64_t row_words = element == Element::half ? n : 2 * n;
   for (int64_t step = 0; step < steps; ++step) {
-    hwy::Prefetch(panel + 8 * row_words);
-    if constexpr (element != Element::half) {
-      hwy::Prefetch(panel + 17 * n);
+    // With fewer rows the panel is read as fast as it comes, where the processor's own prefetching does better alone.
+    if constexpr (Rows == kRows) {
+      hwy::Prefetch(panel + 8 * row_words);
+      if constexpr (element != Element::half) {
+        hwy::Prefetch(panel + 17 * n);
+      }
     }
     Vec b0, b1;
     load_columns<element>(panel, b0, b1);

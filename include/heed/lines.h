@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace heed {
 
@@ -23,5 +25,28 @@ void transform_lines(const std::string& path, int threads,
 void for_each_pair(
     const std::string& source, const std::string& target,
     const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use);
+
+// Lines as many at a time as have arrived, for what answers a person or a program that goes on writing. Nothing is read
+// before it is asked for.
+class ArrivingLines {
+ public:
+  explicit ArrivingLines(std::string path);
+  ~ArrivingLines();
+  ArrivingLines(const ArrivingLines&) = delete;
+  ArrivingLines& operator=(const ArrivingLines&) = delete;
+
+  // Waits for one line, then takes those that follow at once, up to `most` in all. None at the end. Throws as above.
+  std::vector<std::string> next(size_t most);
+
+  // "stdin:12" for line 11 of those taken last; they count from 0.
+  std::string name(size_t line) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// All that a file holds, as it is.
+std::string read_text(const std::string& path);
 
 }  // namespace heed

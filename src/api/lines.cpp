@@ -1,10 +1,12 @@
 #include "heed/lines.h"
 
 #include <exception>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/threads.h"
+#include "data/byte_stream.h"
 #include "data/line_chunks.h"
 #include "data/line_reader.h"
 
@@ -87,6 +89,45 @@ void for_each_pair(
     }
     use(left, right, sources.line_number());
   }
+}
+
+struct ArrivingLines::State {
+  std::string path;
+  std::optional<LineReader> reader;
+  int64_t before_last = 0;  // lines taken before the last ones
+};
+
+ArrivingLines::ArrivingLines(std::string path) : state_(std::make_unique<State>(State{std::move(path), {}, 0})) {}
+ArrivingLines::~ArrivingLines() = default;
+
+std::vector<std::string> ArrivingLines::next(size_t most) {
+  if (!state_->reader) {
+    state_->reader.emplace(state_->path);
+  }
+  LineReader& reader = *state_->reader;
+  state_->before_last = reader.line_number();
+  std::vector<std::string> lines;
+  for (std::string line; lines.size() < most && (lines.empty() || reader.is_ready()) && reader.next(line);) {
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string ArrivingLines::name(size_t line) const {
+  return fmt::format("{}:{}", state_->reader->name(), state_->before_last + static_cast<int64_t>(line) + 1);
+}
+
+std::string read_text(const std::string& path) {
+  constexpr size_t kAtOnce = 1 << 16;
+  ByteStream bytes(path);
+  std::string text;
+  for (size_t got = kAtOnce; got > 0;) {
+    const size_t size = text.size();
+    text.resize(size + kAtOnce);
+    got = bytes.read(text.data() + size, kAtOnce);
+    text.resize(size + got);
+  }
+  return text;
 }
 
 }  // namespace heed

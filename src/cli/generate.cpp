@@ -6,7 +6,6 @@
 
 #include "cli/commands.h"
 #include "cli/json_text.h"
-#include "cli/standard_input.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
 #include "heed/generator.h"
@@ -75,10 +74,10 @@ void write_texts(const Generator& generator, const std::vector<std::string>& pro
 }
 
 void converse(const Generator& generator, const GenerateOptions& options) {
-  StandardInput input;
+  ArrivingLines input("-");
   while (true) {
     show_output("> ");
-    const std::vector<std::string> lines = input.next_lines(1);
+    const std::vector<std::string> lines = input.next(1);
     if (lines.empty()) {
       show_output("\n");
       return;
@@ -103,8 +102,8 @@ void generate(const GenerateOptions& options) {
   } else if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
     converse(generator, options);
   } else {
-    StandardInput input;
-    for (auto lines = input.next_lines(kPromptsTogether); !lines.empty(); lines = input.next_lines(kPromptsTogether)) {
+    ArrivingLines input("-");
+    for (auto lines = input.next(kPromptsTogether); !lines.empty(); lines = input.next(kPromptsTogether)) {
       write_texts(generator, lines, options, [&](size_t line) { return input.name(line); });
     }
   }

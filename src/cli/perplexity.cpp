@@ -4,10 +4,10 @@
 
 #include "cli/commands.h"
 #include "cli/json_text.h"
-#include "cli/standard_input.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
 #include "heed/generator.h"
+#include "heed/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -38,7 +38,7 @@ void print_json(const Perplexity& found) {
 
 void measure(const MeasureOptions& options) {
   const Generator generator(options.model.directory, options.model.translator);
-  const Perplexity found = generator.perplexity(read_standard_input(), options.perplexity);
+  const Perplexity found = generator.perplexity(read_text("-"), options.perplexity);
   options.json ? print_json(found) : print_text(found);
 }
 

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/standard_input.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
+#include "heed/lines.h"
 
 namespace heed::cli {
 namespace {
@@ -59,9 +59,9 @@ void translate(const TranslateOptions& options) {
   const Translator translator(options.model.directory, options.model.translator);
   // Refuses options that make no sense before anybody has typed a line.
   translator.translate({}, options.translation);
-  StandardInput input;
+  ArrivingLines input("-");
   int64_t number = 0;
-  for (auto lines = input.next_lines(kLinesAtOnce); !lines.empty(); lines = input.next_lines(kLinesAtOnce)) {
+  for (auto lines = input.next(kLinesAtOnce); !lines.empty(); lines = input.next(kLinesAtOnce)) {
     std::string text;
     for (const auto& translations :
          translator.translate(lines, options.translation, [&](size_t line) { return input.name(line); })) {

@@ -1,5 +1,6 @@
 #include "data/byte_stream.h"
 
+#include <poll.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr size_t kInputBytes = 1 << 16;
 constexpr std::string_view kGzipMark = "\x1f\x8b";
+// How long a program that writes to us may pause inside one piece of text.
+constexpr int kPauseMilliseconds = 1;
 constexpr int kGzipWindow = 15 + 16;  // the largest window; 16 asks zlib for gzip's frame
 
 }  // namespace
@@ -69,6 +72,11 @@ size_t ByteStream::read_some(char* to, size_t size) {
 void ByteStream::fill() {
   begin_ = 0;
   end_ = read_some(input_.data(), input_.size());
+}
+
+bool ByteStream::is_ready() const {
+  pollfd input{.fd = fileno(file_.get()), .events = POLLIN, .revents = 0};
+  return begin_ < end_ || poll(&input, 1, kPauseMilliseconds) > 0;
 }
 
 size_t ByteStream::read(char* to, size_t size) { return inflater_ ? read_compressed(to, size) : read_plain(to, size); }

@@ -22,6 +22,10 @@ class ByteStream {
   // Up to `size` bytes; none at the end, and only there. Does not wait for more than what a pipe holds.
   size_t read(char* to, size_t size);
 
+  // Whether there are more bytes, or the end, without waiting longer than nobody notices. Of compressed data, whether more
+  // of them are there.
+  bool is_ready() const;
+
   const std::string& name() const { return name_; }  // for messages
 
  private:

@@ -21,33 +21,43 @@ LineReader::LineReader(const std::filesystem::path& path, LineRules rules)
 
 std::string LineReader::where() const { return fmt::format("{}:{}", name(), line_number_); }
 
-// Collects up to the next \n. Of a line that is too long, only as much is kept as shows that it is; one to be
+// Collects up to the next \n, or as far as it goes without waiting. Whether the line is whole. Of a line that is too long, only as much is kept as shows that it is; one to be
 // refused is not read further.
-LineReader::End LineReader::gather(std::string& line) {
+bool LineReader::gather(Waiting waiting) {
   const size_t most = rules_.max_bytes + kByteOrderMark.size() + 1;  // 1 for a \r
-  line.clear();
-  while (true) {
+  while (!gathered_to_) {
     if (begin_ == end_) {
+      if (waiting == Waiting::no && !bytes_.is_ready()) {
+        return false;
+      }
       begin_ = 0;
       end_ = bytes_.read(buffer_.data(), buffer_.size());
       if (end_ == 0) {
-        return End::file;
+        gathered_to_ = End::file;
+        break;
       }
     }
     const char* const from = buffer_.data() + begin_;
     const auto* const newline = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_));
     const size_t size = newline == nullptr ? end_ - begin_ : static_cast<size_t>(newline - from);
-    line.append(from, std::min(size, most + 1 - line.size()));
+    gathered_.append(from, std::min(size, most + 1 - gathered_.size()));
     begin_ += size + (newline == nullptr ? 0 : 1);
-    const bool refused = line.size() > most && rules_.long_lines == LongLines::refuse;
+    const bool refused = gathered_.size() > most && rules_.long_lines == LongLines::refuse;
     if (newline != nullptr || refused) {
-      return End::newline;
+      gathered_to_ = End::newline;
     }
   }
+  return true;
 }
 
 bool LineReader::next(std::string& line) {
-  const End end = gather(line);
+  gather(Waiting::yes);
+  const End end = *gathered_to_;
+  line.swap(gathered_);
+  gathered_.clear();
+  if (end == End::newline) {
+    gathered_to_.reset();
+  }
   if (line_number_ == 0 && line.starts_with(kByteOrderMark)) {
     line.erase(0, kByteOrderMark.size());
   }

@@ -32,6 +32,8 @@ class LineReader {
 
   // The next line, without its end; false after the last.
   bool next(std::string& line);
+  // Whether next() would not wait for whoever writes the file.
+  bool is_ready() { return gather(Waiting::no); }
 
   int64_t line_number() const { return line_number_; }       // of the last line given, from 1
   bool marked() const { return marked_; }                    // that line was too long, and was given empty
@@ -41,12 +43,15 @@ class LineReader {
 
  private:
   enum class End : uint8_t { newline, file };
-  End gather(std::string& line);
+  enum class Waiting : uint8_t { yes, no };
+  bool gather(Waiting waiting);
 
   ByteStream bytes_;
   LineRules rules_;
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
+  std::string gathered_;            // of the next line
+  std::optional<End> gathered_to_;  // once it is whole
   int64_t line_number_ = 0;
   bool marked_ = false, broken_ = false;
 };

@@ -1,6 +1,9 @@
 #include "data/line_reader.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/random.h"
 #include "data/data_testing.h"
@@ -50,6 +53,33 @@ TEST_F(Lines, EndWithACarriageReturnAndANewlineToo) {
 TEST_F(Lines, KeepCarriageReturnsWhereTheyAreText) {
   EXPECT_THAT(lines_of(put("a", "one\r\n\r\ntwo\r"), {.carriage_returns = CarriageReturns::keep}),
               ElementsAre("one\r", "\r", "two\r"));
+}
+
+TEST_F(Lines, AreReadyWhenTheirEndHasArrived) {
+  const std::filesystem::path path = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int pipe = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const auto write = [&](std::string_view text) {
+    EXPECT_EQ(::write(pipe, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  };
+  write("one\ntw");
+  LineReader reader(path);
+  std::string line;
+  EXPECT_TRUE(reader.is_ready());
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "one");
+  EXPECT_FALSE(reader.is_ready()) << "half a line";
+  write("o\nthr");
+  EXPECT_TRUE(reader.is_ready());
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "two");
+  EXPECT_FALSE(reader.is_ready());
+  close(pipe);
+  EXPECT_TRUE(reader.is_ready()) << "the end has come";
+  ASSERT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "thr");
+  EXPECT_TRUE(reader.is_ready());
+  EXPECT_FALSE(reader.next(line));
 }
 
 TEST_F(Lines, AreToldFromARestWithoutALineBreak) {

@@ -2,15 +2,14 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
 import time
 import unittest
 
-import heed_cli
-from heed_cli import BINARY, heed
+import train_cli
+from heed_cli import BINARY
 from terminal import PROGRESS, Terminal
 
 RECIPE = """
@@ -58,7 +57,7 @@ PAIRS = [(f"{a} {b} {c}.", f"{x} {y} {z}.")
          for a, x in SUBJECTS.items() for b, y in VERBS.items() for c, z in OBJECTS.items()]
 
 
-class TrainTest(heed_cli.CliTest):
+class TranslationTest(train_cli.TrainTest):
     def setUp(self):
         super().setUp()
         self.write("train", PAIRS)
@@ -69,14 +68,8 @@ class TrainTest(heed_cli.CliTest):
         self.file(f"{name}.de", "".join(source + "\n" for source, _ in pairs))
         self.file(f"{name}.en", "".join(target + "\n" for _, target in pairs))
 
-    def train(self, name, *more):
-        return heed("train", self.recipe, "--out", self.path / name, *more)
 
-    def weights(self, name):
-        return (self.path / name / "model.safetensors").read_bytes()
-
-
-class Train(TrainTest):
+class Train(TranslationTest):
     def test_it_leaves_a_model_directory(self):
         result = self.train("run")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -93,27 +86,7 @@ class Train(TrainTest):
         self.assertLess(events[-2]["loss"], events[2]["loss"])
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
-        longer = ["--set", "training.updates=300"]
-        begin = time.perf_counter()
-        self.train("unbroken", *longer)
-        whole = time.perf_counter() - begin
-        moments = random.Random(5)
-        kills = 0
-        for attempt in range(20):
-            begun = (self.path / "killed" / "recipe.toml").exists()
-            arguments = [BINARY, "train", str(self.recipe), "--out", str(self.path / "killed"), *longer]
-            process = subprocess.Popen(arguments + (["--resume"] if begun else []), stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, text=True)
-            try:
-                error = process.communicate(timeout=moments.uniform(0.05, 0.6) * whole if attempt < 8 else 120)[1]
-                self.assertEqual((process.returncode, error), (0, ""))
-                break
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
-                kills += 1
-        self.assertGreater(kills, 0)
-        self.assertEqual(self.weights("killed"), self.weights("unbroken"))
+        self.assert_kills_change_nothing("--set", "training.updates=300", moments=8)
 
     def test_an_interrupt_saves_a_checkpoint_and_stops(self):
         process = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(self.path / "run"), "--set",
@@ -276,7 +249,7 @@ class Train(TrainTest):
         self.assertFalse((self.path / "run").exists())
 
 
-class Display(TrainTest):
+class Display(TranslationTest):
     def on_terminal(self, *more, columns=80):
         terminal = Terminal("train", self.recipe, "--out", self.path / "run", "--set", "training.log_every=1", *more,
                             columns=columns)

@@ -3,13 +3,9 @@
 import gzip
 import json
 import random
-import signal
-import subprocess
-import time
 import unittest
 
-import heed_cli
-from heed_cli import BINARY, heed
+import train_cli
 
 RECIPE = """
 [model]
@@ -56,17 +52,11 @@ def lines(count, seed=1):
     return "".join(f"{word}:{word}\n" for word in words)
 
 
-class TrainLanguageModel(heed_cli.CliTest):
+class TrainLanguageModel(train_cli.TrainTest):
     def setUp(self):
         super().setUp()
         self.text = self.file("text", lines(600))
         self.recipe = self.file("recipe.toml", RECIPE.format(folder=self.path))
-
-    def train(self, name, *more, **options):
-        return heed("train", self.recipe, "--out", self.path / name, *more, **options)
-
-    def weights(self, name):
-        return (self.path / name / "model.safetensors").read_bytes()
 
     def events(self, name):
         return [json.loads(line) for line in (self.path / name / "metrics.jsonl").read_text().splitlines()]
@@ -87,27 +77,7 @@ class TrainLanguageModel(heed_cli.CliTest):
         self.assertAlmostEqual(end["bits_per_byte"], end["loss"] * 1.4426950408889634, places=6)
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
-        longer = ["--set", "training.updates=300", "--set", "data.order=windows"]
-        begin = time.perf_counter()
-        self.train("unbroken", *longer)
-        whole = time.perf_counter() - begin
-        moments = random.Random(5)
-        kills = 0
-        for attempt in range(12):
-            begun = (self.path / "killed" / "recipe.toml").exists()
-            arguments = [BINARY, "train", str(self.recipe), "--out", str(self.path / "killed"), *longer]
-            process = subprocess.Popen(arguments + (["--resume"] if begun else []), stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.PIPE, text=True)
-            try:
-                error = process.communicate(timeout=moments.uniform(0.05, 0.6) * whole if attempt < 5 else 120)[1]
-                self.assertEqual((process.returncode, error), (0, ""))
-                break
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
-                kills += 1
-        self.assertGreater(kills, 0)
-        self.assertEqual(self.weights("killed"), self.weights("unbroken"))
+        self.assert_kills_change_nothing("--set", "training.updates=300", "--set", "data.order=windows", moments=5)
 
     def test_gzip_and_several_files_are_read_as_one_text(self):
         self.assertEqual(self.train("one").returncode, 0)

@@ -96,7 +96,7 @@ void Reader::read_option(const std::string& word) {
 void Reader::read_values(const Option& option) {
   require<ConfigError>(!words_.empty(), option.name, "expected {}, found nothing behind it", option.value);
   const std::string& word = words_.front();
-  require<ConfigError>(!asks_for_help(word) && find(name_in(word)) == nullptr, option.name,
+  require<ConfigError>(find(name_in(word)) == nullptr, option.name,
                        "expected {}, found the option '{}'; if that is meant, {}={}", option.value, word, option.name,
                        word);
   do {

@@ -19,7 +19,7 @@ using testing::ThrowsMessage;
 enum class Way : uint8_t { usual, other };
 
 struct Values {
-  std::string place = "here", first, second;
+  std::string place = "here", first = "not shown", second;
   std::vector<std::string> each, many;
   int small = 3;
   int64_t large = 5;
@@ -129,12 +129,20 @@ TEST_F(ParseTest, ADashAloneIsAWordAndAfterTwoDashesAllAre) {
   EXPECT_EQ(values_.first, "-");
   EXPECT_EQ(values_.second, "--loud");
   EXPECT_FALSE(values_.is_loud);
+  run({"show", "--", "--help"});
+  EXPECT_EQ(values_.first, "--help");
 }
 
 TEST_F(ParseTest, AValueMayLookLikeAnOptionThatTheCommandDoesNotHave) {
   run({"show", "one", "--place", "--x", "--each=--loud", "--each="});
   EXPECT_EQ(values_.place, "--x");
   EXPECT_THAT(values_.each, ElementsAre("--loud", ""));
+}
+
+TEST_F(ParseTest, AValueMayHoldAnEqualsSignOrBeTheNameOfAWord) {
+  run({"show", "one", "--each=a.b=c", "--each", "d=e", "--place", "FIRST"});
+  EXPECT_THAT(values_.each, ElementsAre("a.b=c", "d=e"));
+  EXPECT_EQ(values_.place, "FIRST");
 }
 
 TEST_F(ParseTest, ACommandOfCommandsFindsTheInnerOne) {
@@ -156,6 +164,26 @@ TEST_F(ParseTest, HelpNamesEveryOptionWithItsDefaultAndEveryCommand) {
   EXPECT_EQ(text({}), text({"-h"}));
   EXPECT_THAT(text({"group"}), HasSubstr("Usage: heed group COMMAND\n"));
   EXPECT_EQ(text({"--version"}), "1.2.3\n");
+  refuse({"group", "--version"}, "group: there is no option '--version'");
+}
+
+TEST_F(ParseTest, HelpIsWrappedBesideTheNames) {
+  std::string words = "word";
+  for (int i = 1; i < 24; ++i) {
+    words += " word";
+  }
+  Values values;
+  const Command heed{.name = "heed",
+                     .summary = "does it",
+                     .options = {option("--short N", values.small, words),
+                                 option("--a-name-of-far-more-than-thirty-letters N", values.large, "help")}};
+  const std::string shown = parse(heed, std::vector<std::string>{"--help"}).text;
+  std::string line = "  --short N  word";  // the first line has 100 columns at most
+  for (int i = 1; i < 17; ++i) {
+    line += " word";
+  }
+  EXPECT_THAT(shown, HasSubstr(line + "\n             word word"));
+  EXPECT_THAT(shown, HasSubstr("\n  --a-name-of-far-more-than-thirty-letters N\n             help [5]\n"));
 }
 
 TEST_F(ParseTest, UnknownNamesGetTheNearestAndAll) {

@@ -10,12 +10,15 @@ namespace {
 
 constexpr size_t kMostPassageBytes = size_t{3} << 20;  // of all passages' maps
 
-// Rows of one document: the longest of those that the range has a part of.
+// Rows of one document.
 struct DocumentRows {
+  RowRange range;
   std::vector<int32_t> fed, expected;
 };
 
-DocumentRows longest_part(const RaggedText& text) {
+// Of the document that the range has the longest part of.
+DocumentRows longest_part(const TextRows& rows, const RowRange& range) {
+  const RaggedText text = rows.read(std::span(&range, 1));
   const Segments& segments = text.tokens.segments;
   int64_t longest = 0;
   for (int64_t i = 1; i < segments.count(); ++i) {
@@ -24,7 +27,8 @@ DocumentRows longest_part(const RaggedText& text) {
     }
   }
   const auto begin = segments.begin(longest), end = segments.end(longest);
-  return {{text.tokens.ids.begin() + begin, text.tokens.ids.begin() + end},
+  return {{range.begin + begin, range.begin + end},
+          {text.tokens.ids.begin() + begin, text.tokens.ids.begin() + end},
           {text.expected.begin() + begin, text.expected.begin() + end}};
 }
 
@@ -60,8 +64,9 @@ Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, c
   for (int64_t i = 0; i < count && rows.size() > 0; ++i) {
     const int64_t begin = i * (rows.size() / count);
     const RowRange range{begin, std::min(begin + length, rows.size())};
-    Passage passage = read_passage(inference, tokenizer, longest_part(rows.read(std::span(&range, 1))));
-    passage.where = rows.describe(std::span(&range, 1));
+    const DocumentRows shown = longest_part(rows, range);
+    Passage passage = read_passage(inference, tokenizer, shown);
+    passage.where = rows.describe(std::span(&shown.range, 1));
     bytes += passage.maps.size();
     if (bytes > kMostPassageBytes) {
       passage.maps.clear();

@@ -87,6 +87,7 @@ TEST_F(PassagesTest, LieInOneDocument) {
   ASSERT_THAT(passages.read, SizeIs(1));
   EXPECT_EQ(passages.read.front().expected_tokens.front(), "l");
   EXPECT_THAT(passages.read.front().expected_tokens, testing::Not(testing::Contains("b")));
+  EXPECT_EQ(passages.read.front().where, path_.string() + ":2") << "the line that is shown, not all that was looked at";
 }
 
 TEST_F(PassagesTest, OfAShortTextAreFewer) {

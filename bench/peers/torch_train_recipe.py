@@ -95,7 +95,7 @@ class Pairs:
 
     def special_ids(self):
         heed, tokenizer = self.tokenizer
-        shown = subprocess.run([*heed, "inspect", tokenizer], stdout=subprocess.PIPE, text=True, check=True)
+        shown = subprocess.run([*heed, "inspect", "--model", tokenizer], stdout=subprocess.PIPE, text=True, check=True)
         rows = [line.split() for line in shown.stdout.splitlines()]
         return {row[0]: int(row[1]) for row in rows if row and row[0] in ("bos", "eos")}
 

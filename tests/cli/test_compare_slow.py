@@ -1,0 +1,56 @@
+"""bench/compare on a recipe: heed's training and PyTorch's, each on the recipe's own text."""
+
+import re
+import subprocess
+import unittest
+
+import heed_cli
+from heed_cli import BINARY, SOURCE
+
+PYTHON = "/usr/bin/python3"  # Debian's PyTorch is there
+HAS_TORCH = subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode == 0
+RESULT = re.compile(r"heed +\d+ +PyTorch \S+ +\d+ real target tokens/s +ratio +\d+\.\d+ .*padding \d+\.\d%")
+TRANSLATION = """
+[model]
+architecture = "seq2seq"
+model = 16
+inner = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+tie = "all"
+max_length = 32
+[data]
+train_source = ["{folder}/text.de"]
+train_target = ["{folder}/text.en"]
+max_length = 20
+[tokenizer]
+vocabulary = 300
+[training]
+updates = 50
+[checkpoints]
+final = "last"
+"""
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed (package python3-torch)")
+class Compare(heed_cli.CliTest):
+    def compare(self, recipe):
+        command = [PYTHON, SOURCE / "bench" / "compare", "--heed", BINARY, "--recipe", recipe, "--precision", "f32"]
+        command += ["--rounds", "1", "--recipe-updates", "50", "--steps", "2", "--warmup", "1", "--threads", "1"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+    def test_a_translation_recipe_is_trained_on_both_sides(self):
+        nouns = {"Hund": "dog", "Mann": "man", "Vogel": "bird", "Baum": "tree"}
+        verbs = {"schläft": "sleeps", "läuft": "runs", "wartet": "waits"}
+        pairs = [(f"Ein {n} {v}.", f"A {nouns[n]} {verbs[v]}.") for n in nouns for v in verbs] * 20
+        self.file("text.de", "".join(source + "\n" for source, _ in pairs))
+        self.file("text.en", "".join(target + "\n" for _, target in pairs))
+        recipe = self.file("translation.toml", TRANSLATION.format(folder=self.path))
+        result = self.compare(recipe)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, RESULT)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -107,6 +107,11 @@ TEST(Sampling, MinPIsAShareOfTheLargest) {
   EXPECT_EQ(drawn({.min_p = 1.0}, kLogits)[1], kDraws);
 }
 
+TEST(Sampling, TheNucleusIsTakenBeforeMinP) {
+  // By min-p first, 0.4 and 0.3 would reach three quarters of what is left.
+  EXPECT_LT(chi_squared(drawn({.top_p = 0.75, .min_p = 0.45}, kLogits), {0, 0.4, 0.2, 0.3}), 25.0);
+}
+
 TEST(Sampling, PenaltiesChangeTheLogitsOfTokensThatAreThere) {
   TokenCounts counts;
   counts.add_prompt(std::vector<int32_t>{0, 3});

@@ -170,6 +170,31 @@ TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
   }
 }
 
+TEST_P(StepperOfALanguageModel, AllRowsOfSeveralPassesAreThoseOfAFullPass) {
+  const RandomLanguageModel m(GetParam());
+  const auto stepper = make_stepper(m.inference);
+  const Ids first = random_tokens(1500, 12), second = random_tokens(900, 13);
+  const std::vector<Fresh> fresh{
+      {begin(*stepper), first, Wanted::all}, {begin(*stepper), first}, {begin(*stepper), second, Wanted::all}};
+  const NextTokens found = stepper->next(fresh);
+  ASSERT_EQ(found.logits.rows, 1500 + 1 + 900);
+  Pass pass = Pass::infer(*m.backend, m.inference.storage);
+  const CausalLM& model = m.model.causal_lm();
+  const Logits logits = model.logits(pass, model.hidden(pass, Sequences({first, second})));
+  const auto expected = host<float>(logits.var().value());
+  for (int64_t row = 0; row < found.logits.rows; ++row) {
+    const int64_t of_full_pass = row < 1500 ? row : row - 1;  // the second sequence's last row is the first's
+    ASSERT_EQ(row_of(found.logits, row), row_of(expected, of_full_pass)) << row;
+    double sum = 0.0;
+    for (int64_t c = 0; c < kVocabulary; ++c) {
+      sum += std::exp(static_cast<double>(found.log_probs(row, c)));
+    }
+    ASSERT_NEAR(sum, 1.0, 1e-4) << row;
+    ASSERT_NEAR(found.log_probs(row, 3) - found.log_probs(row, 4), found.logits(row, 3) - found.logits(row, 4), 1e-4)
+        << row;
+  }
+}
+
 TEST_P(StepperOfALanguageModel, ASpentBudgetLeavesEverySequenceAsItWas) {
   const RandomLanguageModel m(GetParam());
   const Ids tokens = random_tokens(2000, 9);
@@ -193,6 +218,9 @@ TEST_P(StepperOfALanguageModel, RefusesWhatItCannotContinue) {
   EXPECT_THROW(stepper->begin({{Ids{1}}}), ShapeError);
   const SequenceId sequence = begin(*stepper);
   EXPECT_THROW(next(*stepper, sequence, {}), ShapeError);
+  const Ids one{1};
+  const std::vector<Fresh> one_without{{sequence, {}}, {begin(*stepper), one}};
+  EXPECT_THROW(stepper->next(one_without), ShapeError);
   EXPECT_THROW(next(*stepper, sequence, random_tokens(3001, 1)), ShapeError);
   stepper->remove(sequence);
   EXPECT_THROW(next(*stepper, sequence, Ids{1}), ShapeError);

@@ -1,0 +1,156 @@
+// Which continuations a search goes on with, by a model whose every answer is written down.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "decode/search.h"
+
+namespace heed {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Ids = std::vector<int32_t>;
+
+constexpr int32_t kBos = 2, kEos = 3, kA = 4, kB = 5, kFar = 130;
+constexpr int64_t kVocabulary = 192;
+constexpr float kHardly = -20.0F;
+
+// Log-probabilities of the end and some tokens behind what was written; all else hardly comes.
+struct Answer {
+  float end = kHardly, a = kHardly, b = kHardly, far = kHardly;
+};
+
+class WrittenDown final : public Stepper {
+ public:
+  explicit WrittenDown(std::map<Ids, Answer> answers) : answers_(std::move(answers)) {}
+
+  int64_t vocabulary() const override { return kVocabulary; }
+  int64_t max_length() const override { return 100; }
+  std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) override {
+    std::vector<SequenceId> sequences;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      sequences.push_back(add({}));
+    }
+    return sequences;
+  }
+  SequenceId fork(SequenceId sequence) override { return add(written_.at(sequence.value)); }
+  void roll_back(SequenceId sequence, int64_t length) override {
+    written_.at(sequence.value).resize(static_cast<size_t>(length));
+  }
+  void remove(SequenceId sequence) override { written_.erase(sequence.value); }
+  int64_t length(SequenceId sequence) const override {
+    return static_cast<int64_t>(written_.at(sequence.value).size());
+  }
+  NextTokens next(std::span<const Fresh> fresh) override {
+    rows_.assign(fresh.size() * kVocabulary, kHardly);
+    for (size_t i = 0; i < fresh.size(); ++i) {
+      Ids& written = written_.at(fresh[i].sequence.value);
+      written.insert(written.end(), fresh[i].tokens.begin(), fresh[i].tokens.end());
+      const Answer answer = answers_[{written.begin() + 1, written.end()}];
+      float* const row = &rows_[i * kVocabulary];
+      row[kEos] = answer.end;
+      row[kA] = answer.a;
+      row[kB] = answer.b;
+      row[kFar] = answer.far;
+    }
+    const HostView<float> view{rows_.data(), static_cast<int64_t>(fresh.size()), kVocabulary, kVocabulary};
+    return {view, view};
+  }
+
+  size_t sequences() const { return written_.size(); }
+
+ private:
+  SequenceId add(const Ids& written) {
+    written_[next_] = written;
+    return SequenceId{next_++};
+  }
+
+  std::map<Ids, Answer> answers_;
+  int64_t next_ = 0;
+  std::map<int64_t, Ids> written_;  // bos and what follows
+  std::vector<float> rows_;
+};
+
+// By this score alone, without a penalty unless one is given.
+std::vector<Hypothesis> found(WrittenDown& stepper, const TranslationOptions& options, int64_t max_length,
+                              AtMaxLength at_max_length = AtMaxLength::end) {
+  const std::vector<SequenceId> sequences = stepper.begin(std::vector<std::vector<int32_t>>(1));
+  const SearchStart start{sequences.front(), {&kBos, 1}, max_length};
+  return search(stepper, {&start, 1}, options, {.at_max_length = at_max_length, .never = {}}).front();
+}
+
+TEST(SearchRules, AnEndThatIsNotAmongTheFirstOfTheBeamIsPassedOver) {
+  WrittenDown stepper({{{}, {.a = -1.0F, .b = -1.125F}},
+                       {{kA}, {.end = -0.125F, .a = -0.25F, .b = -0.5F}},
+                       {{kB}, {.end = -0.25F}},
+                       {{kA, kA}, {.end = -1.0F}},
+                       {{kA, kB}, {.end = -9.0F}}});
+  // After two steps: a and its end, a a, b and its end (the third of a beam of two), a b.
+  const std::vector<Hypothesis> best = found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 10);
+  ASSERT_THAT(best, SizeIs(2));
+  EXPECT_THAT(best[0].tokens, ElementsAre(kA));
+  EXPECT_THAT(best[1].tokens, ElementsAre(kA, kA));
+}
+
+TEST(SearchRules, TwiceTheBeamIsLookedAtSoThatAnEndTakesNoPlace) {
+  WrittenDown stepper({{{}, {.end = -1.0F, .a = -1.25F, .b = -1.5F}}, {{kA}, {.end = -9.0F}}, {{kB}, {.end = -0.25F}}});
+  const std::vector<Hypothesis> best = found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 10);
+  ASSERT_THAT(best, SizeIs(2));
+  EXPECT_THAT(best[0].tokens, IsEmpty());
+  EXPECT_THAT(best[1].tokens, ElementsAre(kB));
+}
+
+TEST(SearchRules, OfEqualsTheEarlierParentAndTheSmallerTokenComeFirst) {
+  const Answer equal{.a = -1.0F, .b = -1.0F};
+  WrittenDown stepper({{{}, equal}, {{kA}, equal}, {{kB}, equal}});
+  const std::vector<Hypothesis> best =
+      found(stepper, {.beam = 2, .length_penalty = 0.0, .n_best = 2}, 2, AtMaxLength::cut);
+  ASSERT_THAT(best, SizeIs(2));
+  EXPECT_THAT(best[0].tokens, ElementsAre(kA, kA));
+  EXPECT_THAT(best[1].tokens, ElementsAre(kA, kB));
+}
+
+TEST(SearchRules, ABetterTokenIsFoundHoweverFarBehindTheOthersItStands) {
+  WrittenDown stepper({{{}, {.a = -1.0F, .b = -1.0F, .far = std::nextafter(-1.0F, 0.0F)}}, {{kFar}, {.end = -1.0F}}});
+  const std::vector<Hypothesis> best = found(stepper, {.beam = 1, .length_penalty = 0.0}, 3);
+  EXPECT_THAT(best.at(0).tokens, ElementsAre(kFar));
+}
+
+TEST(SearchRules, TheBestByScoreComesFirstThoughItEndedLast) {
+  WrittenDown stepper({{{}, {.end = -1.0F, .a = -1.25F}}, {{kA}, {.end = -0.25F}}});
+  // -1 / 1, and (-1.25 - 0.25) / 2.
+  const std::vector<Hypothesis> best = found(stepper, {.beam = 2, .length_penalty = 1.0, .n_best = 2}, 10);
+  ASSERT_THAT(best, SizeIs(2));
+  EXPECT_THAT(best[0].tokens, ElementsAre(kA));
+  EXPECT_EQ(best[0].score, -0.75);
+  EXPECT_EQ(best[1].score, -1.0);
+}
+
+TEST(SearchRules, WhatReachesTheMaximumLengthEndsThereOrIsCutOff) {
+  const std::map<Ids, Answer> answers{{{}, {.a = -1.0F}}, {{kA}, {.end = -8.0F, .a = -1.0F}}};
+  WrittenDown ending(answers), cutting(answers);
+  const TranslationOptions greedy{.beam = 1, .length_penalty = 1.0};
+  const Hypothesis ended = found(ending, greedy, 2, AtMaxLength::end).at(0);
+  EXPECT_THAT(ended.tokens, ElementsAre(kA));
+  EXPECT_EQ(ended.score, -9.0 / 2.0);
+  EXPECT_FALSE(ended.cut_off);
+  const Hypothesis cut = found(cutting, greedy, 2, AtMaxLength::cut).at(0);
+  EXPECT_THAT(cut.tokens, ElementsAre(kA, kA));
+  EXPECT_EQ(cut.score, -2.0 / 2.0);
+  EXPECT_TRUE(cut.cut_off);
+}
+
+TEST(SearchRules, ItsSequencesLeaveTheStepper) {
+  WrittenDown stepper({{{}, {.end = -2.0F, .a = -1.0F, .b = -1.5F}},
+                       {{kA}, {.end = -0.5F, .a = -1.0F, .b = -1.0F}},
+                       {{kB}, {.end = -0.5F}}});
+  found(stepper, {.beam = 2, .n_best = 2}, 4);
+  EXPECT_EQ(stepper.sequences(), 0U);
+}
+
+}  // namespace
+}  // namespace heed

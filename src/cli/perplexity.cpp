@@ -22,8 +22,8 @@ void print_text(const Perplexity& found) {
   for (const TokenSurprise& token : found.each) {
     put("{}\t{:.6f}\n", token.piece, token.nats);
   }
-  put("{} tokens, {} bytes\n{:.4f} nats a token, {:.4f} bits a byte, perplexity {:.4f}\n", found.tokens, found.bytes,
-      found.nats_per_token, found.bits_per_byte, found.perplexity);
+  put("{} tokens, {} bytes\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", found.tokens,
+      found.bytes, found.nats_per_token, found.bits_per_byte, found.perplexity);
 }
 
 void print_json(const Perplexity& found) {

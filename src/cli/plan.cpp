@@ -124,7 +124,7 @@ void print_optima(const Answer& answer) {
         optimum.tokens / optimum.parameters, optimum.loss);
   }
   put("The laws were fitted to runs of 6e18 to 3e21 FLOPs{}.\n"
-      "The loss is what the corrected fit expects there, in nats a token of that text and tokenizer.\n",
+      "The loss is what the corrected fit expects there, in nats per token of that text and tokenizer.\n",
       *answer.budget < kFittedFrom || *answer.budget > kFittedTo ? "; these sizes are extrapolated" : "");
 }
 

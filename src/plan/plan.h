@@ -79,7 +79,7 @@ ModelPlan plan_model(const PlanOptions& options);
 struct ComputeOptimum {
   std::string law;
   double parameters = 0.0, tokens = 0.0;
-  double loss = 0.0;  // by the corrected fit, whatever the law: nats a token of the text that it was fitted to
+  double loss = 0.0;  // by the corrected fit, whatever the law: nats per token of the text that it was fitted to
 };
 
 // The fitted loss as published and as corrected, the first paper's two other approaches, and 20 tokens a parameter;

@@ -30,7 +30,7 @@ void validations(Html& page, const ReportContent& content) {
       "<th scope=\"col\">Update</th><th scope=\"col\">Loss, nats</th><th scope=\"col\">Perplexity</th>"
       "<th scope=\"col\">{}</th><th scope=\"col\">After</th><th scope=\"col\"></th></tr></thead>\n<tbody>\n",
       counted(static_cast<int64_t>(metrics.validation.size()), "validation"),
-      is_language_model(content) ? "Bits a byte" : "BLEU");
+      is_language_model(content) ? "Bits per byte" : "BLEU");
   for (const ValidationPoint& point : metrics.validation) {
     page.add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", grouped(point.update),
              number_or_dash(point.loss, 4), number_or_dash(std::exp(point.loss), 3),
@@ -60,7 +60,7 @@ void write_curves(Html& page, const ReportContent& content) {
       "<div class=\"charts needs-script\">\n");
   chart(page, "loss", "Loss", "nats per token");
   chart(page, "bleu", "Validation BLEU", "0 to 100");
-  chart(page, "bits_per_byte", "Validation, bits a byte", "of the text as it is stored");
+  chart(page, "bits_per_byte", "Validation, bits per byte", "of the text as it is stored");
   if (is_smoothed(*content.metrics)) {
     chart(page, "kl", "KL divergence", "of the smoothed targets from the model, nats per token");
   }

@@ -87,10 +87,10 @@ void run_figures(Html& page, const RunMetrics& metrics) {
   }
   if (best != nullptr) {
     figure(page, "Best validation loss", number_or_dash(best->loss, 3),
-           fmt::format("nats a token, perplexity {}, at update {}", number_or_dash(std::exp(best->loss), 2),
+           fmt::format("nats per token, perplexity {}, at update {}", number_or_dash(std::exp(best->loss), 2),
                        grouped(best->update)));
     if (std::isfinite(best->bits_per_byte)) {
-      figure(page, "Bits a byte", number_or_dash(best->bits_per_byte, 3), "of that validation's text");
+      figure(page, "Bits per byte", number_or_dash(best->bits_per_byte, 3), "of that validation's text");
     }
   }
   const double epoch = metrics.train.empty() ? std::nan("") : metrics.train.back().epoch;

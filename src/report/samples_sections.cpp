@@ -57,7 +57,7 @@ void sample(Html& page, const ReportContent& content, size_t index) {
 void passage(Html& page, const ReportContent& content, size_t index) {
   const Passage& p = content.passages[index];
   const double sum = std::accumulate(p.log_probabilities.begin(), p.log_probabilities.end(), 0.0);
-  page.add("<article class=\"sample\">\n<h3>Passage {}, {}: {} nats a token</h3>\n<p class=\"passage\" dir=\"auto\">",
+  page.add("<article class=\"sample\">\n<h3>Passage {}, {}: {} nats per token</h3>\n<p class=\"passage\" dir=\"auto\">",
            index + 1, escape_html(p.where),
            number_or_dash(-sum / static_cast<double>(std::max<size_t>(1, p.log_probabilities.size())), 3));
   page.add("<span class=\"given\">{}</span>", escape_html(text_of_piece(p.fed_tokens.front())));

@@ -233,7 +233,7 @@ every = 3
         bits = [event["bits_per_byte"] for event in written if event["event"] == "validation"]
         self.assertEqual(curves["validation"]["bits_per_byte"], bits)
         self.assertNotIn('data-chart="kl"', page.source)
-        self.assertIn("Bits a byte", page.text())
+        self.assertIn("Bits per byte", page.text())
         self.assertIn(" of <i>its</i> own", page.text())
         self.assertEqual(len(page.data["samples"]), 3)
         validation = "".join(LINES)[int(0.8 * len("".join(LINES))):]

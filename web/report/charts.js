@@ -8,7 +8,7 @@ const specs = {
     {name: 'training', of: train, key: 'nll', color: 'c'},
     {name: 'validation', of: validation, key: 'loss', color: 'b', dots: true}]},
   bleu: {zero: true, best: true, series: [{name: 'BLEU', of: validation, key: 'bleu', color: 'b', dots: true}]},
-  bits_per_byte: {best: true, series: [{name: 'bits a byte', of: validation, key: 'bits_per_byte', color: 'b', dots: true}]},
+  bits_per_byte: {best: true, series: [{name: 'bits per byte', of: validation, key: 'bits_per_byte', color: 'b', dots: true}]},
   kl: {log: true, series: [{name: 'KL divergence', of: train, key: 'kl', color: 'a'}]},
   memory: {zero: true, series: [{name: 'peak memory', of: train, key: 'peak_memory_bytes', color: 'a'}]},
   learning_rate: {zero: true, series: [{name: 'learning rate', of: train, key: 'learning_rate', color: 'a'}]},

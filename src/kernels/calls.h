@@ -256,9 +256,11 @@ struct CrossEntropy {
   View losses, d_logits;
 };
 
-// Elements [first, first + count) of flat memory.
+// Elements [first, first + count) of flat memory, and whether weight decay shrinks them.
+enum class Decays : uint8_t { no, yes };
 struct ElementRange {
   int64_t first, count;
+  Decays decays = Decays::yes;
 };
 
 // One sweep over flat parameters: clip by the global norm, Adam with decay of either kind, refresh of the storage copy.
@@ -271,7 +273,7 @@ struct AdamSweep {
   View copy;                                               // bf16 [1, n], or empty
   View squared_norm;                                       // f64 [1, 1]: of all gradients, see squared_norm()
   View applied;                                            // f64 [1, 1]: updates so far; counts this one
-  std::span<const ElementRange> ranges;                    // what of the weights is swept; none given: all
+  std::span<const ElementRange> ranges;                    // what of the weights is swept; none given: all, decaying
   double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double max_norm = 0.0;  // 0: no clipping
   WeightDecay decay_kind = WeightDecay::decoupled;

@@ -10,6 +10,7 @@
 #include "models/config_keys.h"
 #include "report/page.h"
 #include "train/language_model_task.h"
+#include "train/run_folder.h"
 #include "train/tasks.h"
 #include "train/translation_recipe.h"
 
@@ -111,7 +112,7 @@ class Report {
       note("No recipe.toml: the configuration is the model's alone.");
       return;
     }
-    recipe_ = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
+    recipe_ = recipe_of_run(folder_);
   }
 
   void read_metrics() {

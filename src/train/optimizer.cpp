@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 namespace heed {
 namespace {
 
 // The output projection is Adam's: its rows are tokens, as those of an embedding are.
 constexpr std::string_view kOutput = "output.";
-
-bool is_hidden_matrix(const Weight& weight) {
-  return weight.use() == WeightUse::product && weight.shape().rank() == 2 && !weight.name().starts_with(kOutput);
-}
 
 View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {
   if (flat.empty()) {
@@ -22,6 +20,10 @@ View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {
 }
 
 }  // namespace
+
+bool is_hidden_matrix(const Weight& weight) {
+  return weight.use() == WeightUse::product && weight.shape().rank() == 2 && !weight.name().starts_with(kOutput);
+}
 
 void OptimizerConfig::validate() const {
   require<ConfigError>(beta1 >= 0.0 && beta1 < 1.0 && beta2 >= 0.0 && beta2 < 1.0, "optimizer",
@@ -41,40 +43,59 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
       squared_norm_({1}, DType::f64),
       applied_({1}, DType::f64) {
   config.validate();
-  if (config.kind == OptimizerKind::muon) {
+  const bool spares = config.decay == DecayedWeights::matrices && config.weight_decay > 0.0;
+  if (config.kind == OptimizerKind::muon || spares) {
     part_weights();
   }
 }
 
-// What is Muon's, in the order of the flat memory, and the ranges between.
+// What is whose, in the order of the flat memory; a gap behind a weight goes with it.
 void Optimizer::part_weights() {
   const auto* const begin = static_cast<const std::byte*>(host_address(trainables_.masters()));
   const Weights& weights = trainables_.weights();
-  int64_t largest = 0;
+  std::map<int64_t, size_t> order;  // weights by where they begin
   for (size_t i = 0; i < weights.all().size(); ++i) {
-    const Weight& weight = weights.all()[i];
-    if (!is_hidden_matrix(weight)) {
+    const View master = trainables_.all()[i].master();
+    order[(static_cast<const std::byte*>(host_address(master)) - begin) / size_of(master.type())] = i;
+  }
+  for (auto it = order.begin(); it != order.end(); ++it) {
+    const auto [first, index] = *it;
+    const Weight& weight = weights.all()[index];
+    if (config_.kind == OptimizerKind::muon && is_hidden_matrix(weight)) {
+      leave_to_muon(weight, weights.initialization(index).parts, first);
       continue;
     }
-    const View master = trainables_.all()[i].master();
-    const int64_t first = (static_cast<const std::byte*>(host_address(master)) - begin) / size_of(master.type());
-    const int64_t parts = weights.initialization(i).parts, rows = master.rows() / parts;
-    for (int64_t part = 0; part < parts; ++part) {
-      matrices_.push_back({first + part * rows * master.columns(), rows, master.columns()});
-    }
-    largest = std::max(largest, rows * master.columns());
+    const int64_t end = std::next(it) == order.end() ? trainables_.masters().elements() : std::next(it)->first;
+    const bool decays = config_.decay == DecayedWeights::all || weight.shape().rank() == 2;
+    leave_to_adam({first, end - first, decays ? Decays::yes : Decays::no});
   }
-  std::ranges::sort(matrices_, {}, &Matrix::first);
-  int64_t end = 0;
+  if (adam_ranges_.empty()) {
+    adam_ranges_.push_back({0, 0});
+  }
+  int64_t largest = 0;
   for (const Matrix& matrix : matrices_) {
-    if (matrix.first > end) {
-      adam_ranges_.push_back({end, matrix.first - end});
-    }
-    end = matrix.first + matrix.rows * matrix.columns;
+    largest = std::max(largest, matrix.rows * matrix.columns);
   }
-  adam_ranges_.push_back({end, trainables_.masters().elements() - end});
   const View copies = trainables_.copies();
   direction_ = Tensor({largest}, copies.empty() ? trainables_.masters().type() : copies.type());
+}
+
+void Optimizer::leave_to_muon(const Weight& weight, int64_t parts, int64_t first) {
+  const int64_t rows = weight.shape()[0] / parts, columns = weight.shape()[1];
+  for (int64_t part = 0; part < parts; ++part) {
+    matrices_.push_back({first + part * rows * columns, rows, columns});
+  }
+}
+
+// Neighbours that decay alike are one range.
+void Optimizer::leave_to_adam(const ElementRange& range) {
+  const bool goes_on = !adam_ranges_.empty() && adam_ranges_.back().decays == range.decays &&
+                       adam_ranges_.back().first + adam_ranges_.back().count == range.first;
+  if (goes_on) {
+    adam_ranges_.back().count += range.count;
+  } else {
+    adam_ranges_.push_back(range);
+  }
 }
 
 void Optimizer::update(Backend& backend, double learning_rate) {

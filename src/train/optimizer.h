@@ -1,6 +1,7 @@
 // Adam, AdamW and Muon over a model's weights.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "nn/trainables.h"
@@ -11,16 +12,23 @@ namespace heed {
 // Muon moves the matrices of hidden layers; embeddings, the output projection and vectors are left to AdamW.
 enum class OptimizerKind : uint8_t { adam, adamw, muon };
 
+// What weight decay shrinks: matrices, embeddings among them, but no gains and biases; or all weights.
+enum class DecayedWeights : uint8_t { matrices, all };
+
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adamw;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0.95;  // of Muon
   double weight_decay = 0.01;
+  DecayedWeights decay = DecayedWeights::matrices;
   double max_norm = 1.0;  // of all gradients together; 0: no clipping
 
   // Throws ConfigError with what a person can act on.
   void validate() const;
 };
+
+// Whether Muon moves the weight: a matrix of a hidden layer, or several that are stacked in one.
+bool is_hidden_matrix(const Weight& weight);
 
 // Holds the moments. An update changes nothing at all when the gradients' norm is not finite, so the host need not wait
 // for the norm before it goes on.
@@ -51,6 +59,8 @@ class Optimizer {
   };
 
   void part_weights();
+  void leave_to_muon(const Weight& weight, int64_t parts, int64_t first);
+  void leave_to_adam(const ElementRange& range);
   void adam(Backend& backend, double learning_rate);
   void muon(Backend& backend, double learning_rate);
 
@@ -58,7 +68,7 @@ class Optimizer {
   OptimizerConfig config_;
   Tensor first_moments_, second_moments_, squared_norm_, applied_;
   std::vector<Matrix> matrices_;           // Muon's
-  std::vector<ElementRange> adam_ranges_;  // all between them
+  std::vector<ElementRange> adam_ranges_;  // all between them; none: Adam has all, and all decay
   NewtonSchulz newton_schulz_;
   Tensor direction_;
 };

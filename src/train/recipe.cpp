@@ -17,6 +17,8 @@ SettingTable optimizer_settings(OptimizerConfig& optimizer) {
                {{"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}, {"muon", OptimizerKind::muon}}),
            setting("beta1", optimizer.beta1), setting("beta2", optimizer.beta2), setting("epsilon", optimizer.epsilon),
            setting("momentum", optimizer.momentum), setting("weight_decay", optimizer.weight_decay),
+           choice<DecayedWeights>("decay", optimizer.decay,
+                                  {{"matrices", DecayedWeights::matrices}, {"all", DecayedWeights::all}}),
            setting("clip", optimizer.max_norm)}};
 }
 
@@ -190,9 +192,11 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   return tables;
 }
 
-Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
+Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
+                    DecayedWeights unless_named) {
   const TaskKind& kind = task_of(toml, name, overrides);
   Recipe recipe = default_recipe(kind);
+  recipe.optimizer.decay = unless_named;
   std::vector<SettingTable> tables = recipe_settings(recipe);
   add_foreign_keys(tables, kind);
   const std::vector<std::string> present = read_settings(toml, name, tables);

@@ -62,6 +62,10 @@ void require_no_run(const ModelFolder& folder) {
   }
 }
 
+Recipe recipe_of_run(const ModelFolder& folder) {
+  return parse_recipe(read_file(folder.recipe()), folder.recipe().string(), {}, DecayedWeights::all);
+}
+
 void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now) {
   now.model.source_vocabulary = before.model.source_vocabulary;
   now.model.target_vocabulary = before.model.target_vocabulary;

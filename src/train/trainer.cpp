@@ -85,7 +85,7 @@ void Trainer::resume() {
                        "holds no run to resume: there is no recipe.toml");
   lock_.emplace(folder_.path, kBusy);
   remove_unfinished_files(folder_.path);
-  const Recipe before = parse_recipe(read_file(folder_.recipe()), folder_.recipe().string(), {});
+  const Recipe before = recipe_of_run(folder_);
   require_same_run(folder_, before, recipe_);
   const ModelDescription description = load_description(folder_);
   require_same_model(folder_, before, description);

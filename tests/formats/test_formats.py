@@ -49,6 +49,12 @@ class Formats(unittest.TestCase):
             self.assertIn("resuming after update 20", shown)
             self.assertIn('"update":22', (folder / "run" / "metrics.jsonl").read_text())
 
+    def test_a_run_from_before_the_key_goes_on_to_decay_all_weights(self):
+        folder = self.folders[0]
+        self.assertNotRegex((folder / "run" / "recipe.toml").read_text(), "(?m)^decay =")
+        make.heed(BINARY, folder, "train", "recipe.toml", "--out", "run", "--resume", "--set", "training.updates=22")
+        self.assertIn('\ndecay = "all"\n', (folder / "run" / "recipe.toml").read_text())
+
     def test_a_report_is_made(self):
         for folder, _ in self.each():
             make.heed(BINARY, folder, "report", "run")

@@ -70,6 +70,7 @@ Steps steps_of(const json& j) {
                     .beta2 = j.at("beta2"),
                     .epsilon = j.at("epsilon"),
                     .weight_decay = j.at("weight_decay"),
+                    .decay = DecayedWeights::all,
                     .max_norm = j.at("max_norm")},
   };
 }

@@ -75,8 +75,12 @@ TEST_F(Optimizing, AgreesWithAdamOfEveryScalarForBothKindsOfDecayClippedOrNot) {
   for (const OptimizerKind kind : {OptimizerKind::adam, OptimizerKind::adamw}) {
     for (const double max_norm : {0.0, 1.0, 1e6}) {
       trainables_->initialize(*backend, 1);
-      const OptimizerConfig config{
-          .kind = kind, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1, .max_norm = max_norm};
+      const OptimizerConfig config{.kind = kind,
+                                   .beta1 = 0.8,
+                                   .beta2 = 0.95,
+                                   .weight_decay = 0.1,
+                                   .decay = DecayedWeights::all,
+                                   .max_norm = max_norm};
       Optimizer optimizer(*backend, *trainables_, config);
       std::vector<ScalarAdam> expected;
       for (const double w : beginning) {
@@ -127,7 +131,7 @@ TEST_F(Optimizing, AnUpdateWhoseNormIsNotFiniteChangesNothingAndTheNextGoesOn) {
 TEST_F(Optimizing, ASkippedUpdateDoesNotCount) {
   const auto backend = make_reference_backend();
   start(*backend, DType::f64);
-  const OptimizerConfig config{.max_norm = 0.0};
+  const OptimizerConfig config{.decay = DecayedWeights::all, .max_norm = 0.0};
   Optimizer optimizer(*backend, *trainables_, config);
   const std::vector<double> before = masters();
   set_gradients(*backend, 0, 1.0);
@@ -163,7 +167,7 @@ TEST_F(Optimizing, RefreshesTheCopiesThatProductsRead) {
 TEST_F(Optimizing, AParameterThatNothingContributedToOnlyDecays) {
   const auto backend = make_reference_backend();
   start(*backend, DType::f64);
-  Optimizer optimizer(*backend, *trainables_, {.weight_decay = 0.5});
+  Optimizer optimizer(*backend, *trainables_, {.weight_decay = 0.5, .decay = DecayedWeights::all});
   const Trainable& b = trainables_->find("b");
   const std::vector<double> before = values_of(b.master());
   backend->fill(trainables_->gradients(), 7.0);  // what is left of an update before
@@ -172,6 +176,24 @@ TEST_F(Optimizing, AParameterThatNothingContributedToOnlyDecays) {
   optimizer.update(*backend, kRate);
   for (size_t i = 0; i < before.size(); ++i) {
     EXPECT_NEAR(values_of(b.master())[i], before[i] * (1.0 - kRate * 0.5), 1e-15);
+  }
+}
+
+TEST_F(Optimizing, GainsAndBiasesAreSparedUnlessAllDecay) {
+  const auto backend = make_reference_backend();
+  start(*backend, DType::f64);
+  trainables_->begin_update();  // nothing contributes: only decay moves a weight
+  const std::vector<double> matrix = values_of(trainables_->find("a").master());
+  const std::vector<double> vector = values_of(trainables_->find("b").master());
+  for (const OptimizerKind kind : {OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::muon}) {
+    for (const DecayedWeights decay : {DecayedWeights::matrices, DecayedWeights::all}) {
+      trainables_->initialize(*backend, 1);
+      Optimizer optimizer(*backend, *trainables_, {.kind = kind, .weight_decay = 0.5, .decay = decay});
+      optimizer.update(*backend, kRate);
+      EXPECT_NE(values_of(trainables_->find("a").master()), matrix);
+      const bool spared = values_of(trainables_->find("b").master()) == vector;
+      EXPECT_EQ(spared, decay == DecayedWeights::matrices) << static_cast<int>(kind);
+    }
   }
 }
 

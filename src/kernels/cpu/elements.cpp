@@ -279,15 +279,12 @@ void squared_norm(Context& context, const View& x, const View& result) {
   *host<double>(result).data = total;
 }
 
-void adam(Context& context, const AdamSweep& call) {
-  const double norm = std::sqrt(*host<double>(call.squared_norm).data);
-  if (!std::isfinite(norm)) {
-    return;
-  }
-  const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
+namespace {
+
+AdamConstants constants_of(const AdamSweep& call, double clip, double step, Decays decays) {
   const bool decoupled = call.decay_kind == WeightDecay::decoupled;
-  const double step = *host<double>(call.applied).data += 1.0;
-  const AdamConstants constants{
+  const double decay = decays == Decays::yes ? call.weight_decay : 0.0;
+  return {
       .clip = static_cast<float>(clip),
       .beta1 = static_cast<float>(call.beta1),
       .rest1 = static_cast<float>(1.0 - call.beta1),
@@ -296,18 +293,32 @@ void adam(Context& context, const AdamSweep& call) {
       .step_size = static_cast<float>(call.learning_rate / (1.0 - std::pow(call.beta1, step))),
       .root_correction = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(call.beta2, step))),
       .epsilon = static_cast<float>(call.epsilon),
-      .coupled_decay = static_cast<float>(decoupled ? 0.0 : call.weight_decay),
-      .kept = static_cast<float>(decoupled ? 1.0 - call.learning_rate * call.weight_decay : 1.0),
+      .coupled_decay = static_cast<float>(decoupled ? 0.0 : decay),
+      .kept = static_cast<float>(decoupled ? 1.0 - call.learning_rate * decay : 1.0),
   };
+}
+
+}  // namespace
+
+void adam(Context& context, const AdamSweep& call) {
+  const double norm = std::sqrt(*host<double>(call.squared_norm).data);
+  if (!std::isfinite(norm)) {
+    return;
+  }
+  const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
+  const double step = *host<double>(call.applied).data += 1.0;
+  const AdamConstants decaying = constants_of(call, clip, step, Decays::yes);
+  const AdamConstants spared = constants_of(call, clip, step, Decays::no);
   const ElementRange all{0, call.weights.columns()};
   for (const ElementRange& range : call.ranges.empty() ? std::span(&all, 1) : call.ranges) {
     each_piece(context, call.weights.column_range(range.first, range.count),
                [&](int64_t, int64_t piece, int64_t count) {
                  const int64_t first = range.first + piece;
                  HWY_DYNAMIC_DISPATCH(run_adam)
-                 (constants, at<float>(call.gradients, 0, first), at<float>(call.weights, 0, first),
-                  at<float>(call.first_moments, 0, first), at<float>(call.second_moments, 0, first),
-                  call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first), count);
+                 (range.decays == Decays::yes ? decaying : spared, at<float>(call.gradients, 0, first),
+                  at<float>(call.weights, 0, first), at<float>(call.first_moments, 0, first),
+                  at<float>(call.second_moments, 0, first), call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first),
+                  count);
                });
   }
 }

@@ -34,21 +34,21 @@ void ReferenceBackend::adam(const AdamSweep& call) {
   Values weights(call.weights), first(call.first_moments), second(call.second_moments);
   const ElementRange all{0, weights.columns()};
   const std::span<const ElementRange> ranges = call.ranges.empty() ? std::span(&all, 1) : call.ranges;
-  const auto swept = [&](int64_t i) {
-    return std::ranges::any_of(ranges, [&](const ElementRange& r) { return i >= r.first && i < r.first + r.count; });
-  };
   for (int64_t i = 0; i < weights.columns(); ++i) {
-    if (!swept(i)) {
+    const auto range =
+        std::ranges::find_if(ranges, [&](const ElementRange& r) { return i >= r.first && i < r.first + r.count; });
+    if (range == ranges.end()) {
       continue;
     }
+    const double decay = range->decays == Decays::yes ? call.weight_decay : 0.0;
     double& w = weights(0, i);
     double& m = first(0, i);
     double& v = second(0, i);
     double g = clip * gradients(0, i);
     if (call.decay_kind == WeightDecay::coupled) {
-      g += call.weight_decay * w;
+      g += decay * w;
     } else {
-      w -= call.learning_rate * call.weight_decay * w;
+      w -= call.learning_rate * decay * w;
     }
     m = call.beta1 * m + (1.0 - call.beta1) * g;
     v = call.beta2 * v + (1.0 - call.beta2) * g * g;

@@ -115,6 +115,24 @@ TEST_P(CpuAdam, OnlyTheGivenRangesAreSwept) {
   EXPECT_EQ(actual.applied.get(0, 0), 3.0);
 }
 
+TEST_P(CpuAdam, RangesThatDoNotDecayAreSpared) {
+  const std::vector<ElementRange> ranges{{0, 100, Decays::no}, {100, 157, Decays::yes}};
+  for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
+    AdamCase c = AdamCase::make(types(), 257), without = c;
+    c.settings.decay_kind = without.settings.decay_kind = kind;
+    c.settings.weight_decay = 0.5;
+    without.settings.weight_decay = 0.0;
+    c.settings.ranges = without.settings.ranges = ranges;
+    expect_same(c);
+    const AdamCase decayed = c.cloned(types());
+    decayed.step(cpu());
+    const AdamCase plain = without.cloned(types());
+    plain.step(cpu());
+    EXPECT_EQ(decayed.weights.get(0, 99), plain.weights.get(0, 99));
+    EXPECT_NE(decayed.weights.get(0, 100), plain.weights.get(0, 100));
+  }
+}
+
 HEED_ON_EVERY_INSTRUCTION_SET(CpuAdam);
 
 class CpuMuon : public CpuTest {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "data/overlap.h"
 #include "decode/text_generation.h"
@@ -69,34 +70,40 @@ int64_t telling_tokens(const TextCorpus& text) {
   return (kTellingBytes * text.tokens() + text.size().bytes - 1) / std::max<int64_t>(1, text.size().bytes);
 }
 
-// Calls use(tokens) for each document, or for each line of a stream.
+// Calls use(tokens) for each document.
 template <class Use>
-void for_each_part(const TextCorpus& text, const Tokenizer& tokenizer, Documents documents, Use use) {
-  constexpr int64_t kWindow = 1 << 16;  // tokens
-  const TokenStore& store = text.store();
-  std::vector<int32_t> part, window;
-  if (documents != Documents::none) {
-    for (int64_t d = 0; d < store.size(); ++d) {
-      part.clear();
-      store.read(d, part);
-      use(part);
-    }
-    return;
+void for_each_document(const TextCorpus& text, Use use) {
+  std::vector<int32_t> document;
+  for (int64_t d = 0; d < text.store().size(); ++d) {
+    document.clear();
+    text.store().read(d, document);
+    use(document);
   }
-  const std::optional<TokenId> line_break = line_break_token(tokenizer);
-  for (int64_t begin = 0; begin < store.tokens(); begin += kWindow) {
+}
+
+// Calls use(tokens) for each line, without the line breaks and the marks of documents.
+template <class Use>
+void for_each_line(const TextCorpus& text, const TextMarks& marks, Use use) {
+  constexpr int64_t kWindow = 1 << 16;  // tokens
+  const auto ends_line = [&](int32_t token) {
+    return (marks.line_break && token == marks.line_break->value) || (marks.begin && token == marks.begin->value) ||
+           (marks.end && token == marks.end->value);
+  };
+  const int64_t tokens = text.store().tokens();
+  std::vector<int32_t> line, window;
+  for (int64_t begin = 0; begin < tokens; begin += kWindow) {
     window.clear();
-    store.read_between(begin, std::min(begin + kWindow, store.tokens()), window);
+    text.store().read_between(begin, std::min(begin + kWindow, tokens), window);
     for (const int32_t token : window) {
-      if (line_break && token == line_break->value) {
-        use(part);
-        part.clear();
+      if (ends_line(token)) {
+        use(line);
+        line.clear();
       } else {
-        part.push_back(token);
+        line.push_back(token);
       }
     }
   }
-  use(part);
+  use(line);
 }
 
 }  // namespace
@@ -147,24 +154,51 @@ std::string LanguageModelTask::describe_text() const {
                        text.size().bytes);
   };
   std::string text = words(train_->corpus) + (validation_ ? "; validation: " + words(validation_->corpus) : "");
-  if (overlap_.found > 0) {
-    text += fmt::format(", of whose {} {} of {} bytes or more {} are in the training text too", overlap_.parts,
-                        recipe_.documents == Documents::none ? "lines" : "documents", kTellingBytes, overlap_.found);
-  }
-  return text;
+  return text + describe_overlap();
 }
 
-LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
-  SequenceSearch search;
-  const int64_t least = telling_tokens(validation_->corpus);
-  for_each_part(validation_->corpus, *tokenizers_.front(), recipe_.documents, [&](std::span<const int32_t> part) {
-    if (static_cast<int64_t>(part.size()) >= least) {
-      search.want(part);
+std::string LanguageModelTask::describe_overlap() const {
+  const auto& [documents, lines] = overlap_;
+  if (documents.found + lines.found == 0) {
+    return "";
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, shared] : {std::pair{"documents", documents}, {"lines", lines}}) {
+    if (shared.all > 0) {
+      parts.push_back(fmt::format("of {} {} {}", shared.all, name, shared.found));
     }
-  });
-  for_each_part(train_->corpus, *tokenizers_.front(), recipe_.documents,
-                [&](std::span<const int32_t> part) { search.look_at(part); });
-  return {.found = search.found(), .parts = search.wanted()};
+  }
+  return fmt::format("; of the validation text's parts of about {} bytes or more the training text has too: {}",
+                     kTellingBytes, fmt::join(parts, ", "));
+}
+
+// Parts with unknown words are not found: they may differ.
+LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
+  const Tokenizer& tokenizer = *tokenizers_.front();
+  const int64_t least = telling_tokens(validation_->corpus);
+  const auto shared = [&](auto for_each_part) {
+    SequenceSearch search;
+    Shared counts;
+    for_each_part(validation_->corpus, [&](std::span<const int32_t> part) {
+      const bool tells = static_cast<int64_t>(part.size()) >= least;
+      counts.all += tells ? 1 : 0;
+      if (tells && !std::ranges::count(part, tokenizer.special().unk.value)) {
+        search.want(part);
+      }
+    });
+    for_each_part(train_->corpus, [&](std::span<const int32_t> part) { search.look_at(part); });
+    counts.found = search.found();
+    return counts;
+  };
+  Overlap overlap;
+  if (recipe_.documents != Documents::none) {
+    overlap.documents = shared([](const TextCorpus& text, auto use) { for_each_document(text, use); });
+  }
+  if (recipe_.documents != Documents::lines) {
+    const TextMarks marks = text_marks(tokenizer, recipe_.documents);
+    overlap.lines = shared([&](const TextCorpus& text, auto use) { for_each_line(text, marks, use); });
+  }
+  return overlap;
 }
 
 std::vector<std::pair<std::string, int64_t>> LanguageModelTask::sizes() const {
@@ -172,7 +206,8 @@ std::vector<std::pair<std::string, int64_t>> LanguageModelTask::sizes() const {
           {"train_bytes", train_->corpus.size().bytes},
           {"validation_tokens", validation_ ? validation_->corpus.tokens() : 0},
           {"validation_bytes", validation_ ? validation_->corpus.size().bytes : 0},
-          {"validation_trained_on", overlap_.found}};
+          {"validation_trained_on", overlap_.documents.found},
+          {"validation_lines_trained_on", overlap_.lines.found}};
 }
 
 Update LanguageModelTask::next_update(int64_t) {

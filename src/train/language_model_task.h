@@ -63,11 +63,16 @@ class LanguageModelTask final : public Task {
   uint64_t seed_;
   int64_t batches_per_update_;
   Tokenizers tokenizers_;
-  // Of the validation text's documents, or of a stream's lines, those that the training text has too.
+  // Of what the validation text has, what the training text has too.
+  struct Shared {
+    int64_t found = 0, all = 0;
+  };
+  // A stream has no documents; in documents of a line each, the lines are not counted again.
   struct Overlap {
-    int64_t found = 0, parts = 0;
+    Shared documents, lines;
   };
   Overlap find_overlap() const;
+  std::string describe_overlap() const;
 
   std::optional<Text> train_, validation_;
   Overlap overlap_;

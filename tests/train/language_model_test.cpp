@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "checkpoint/stored_model.h"
+#include "decode/lanes.h"
+#include "decode/text_generation.h"
 #include "source_root.h"
 #include "train/language_model_task.h"
 #include "train/language_model_testing.h"
@@ -105,34 +107,118 @@ TEST_F(LanguageModelTraining, CountsNatsOfATokenAndBitsOfAByte) {
                                 {"train_bytes", 26},
                                 {"validation_tokens", documents == Documents::none ? 17 : 20},
                                 {"validation_bytes", 26},
-                                {"validation_trained_on", 0}}))
+                                {"validation_trained_on", 0},
+                                {"validation_lines_trained_on", 0}}))
         << "lines this short may well come twice";
     const double predicted = documents == Documents::none ? 17.0 : 16.0;
     EXPECT_NEAR(scores.find("bits_per_byte")->value, nats / std::log(2.0) * predicted / 26.0, 1e-5);
   }
 }
 
-TEST_F(LanguageModelTraining, SaysHowMuchOfTheValidationTextItIsTrainedOn) {
-  const std::string a = "a line that is long enough to be no coincidence\n";
-  const std::string b = "another line that is long enough, not in training\n";
-  write_file(folder_ / "long.txt", "first\n" + a + "last\n");
-  write_file(folder_ / "validation.txt", "first\n" + b + a + b + a);
-  for (const Documents documents : {Documents::none, Documents::lines}) {
+// How a task describes the overlap of these texts, and the two counts of its sizes.
+struct DescribedOverlap {
+  std::string text;
+  int64_t documents, lines;
+};
+
+class LanguageModelOverlap : public LanguageModelTraining {
+ protected:
+  DescribedOverlap overlap(Documents documents, const std::vector<std::string>& train,
+                           const std::vector<std::string>& validation) {
     Recipe recipe = text_recipe();
-    text(recipe).data.train = {file("long.txt")};
-    text(recipe).data.validation = {file("validation.txt")};
+    text(recipe).data.train = written("train", train);
+    text(recipe).data.validation = written("validation", validation);
     text(recipe).data.documents = documents;
     text(recipe).data.batches = {.context = 5, .sequences = 2};
     const LanguageModelTask task(recipe, {});
-    EXPECT_THAT(task.describe_text(),
-                HasSubstr(fmt::format("of whose 4 {} of 32 bytes or more 2 are in the training text too",
-                                      documents == Documents::none ? "lines" : "documents")));
-    EXPECT_EQ(task.sizes().back().second, 2);
-    text(recipe).data.validation = {file("long.txt")};
-    write_file(folder_ / "apart.txt", "first\n" + b);
-    text(recipe).data.train = {file("apart.txt")};
-    EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), testing::Not(HasSubstr("training text too")));
+    const auto sizes = task.sizes();
+    const std::string all = task.describe_text();
+    const size_t begin = all.find("; of the validation text's parts");
+    return {begin == std::string::npos ? "" : all.substr(begin), sizes[4].second, sizes[5].second};
   }
+
+  const std::string a_ = "a line that is long enough to be no coincidence\n";
+  const std::string b_ = "another line that is long enough, not in training\n";
+  const std::string parts_ = "; of the validation text's parts of about 32 bytes or more the training text has too: ";
+
+ private:
+  std::vector<std::string> written(const std::string& name, const std::vector<std::string>& texts) {
+    std::vector<std::string> files;
+    for (const std::string& text : texts) {
+      files.push_back(file(fmt::format("{}{}.txt", name, files.size())));
+      write_file(files.back(), text);
+    }
+    return files;
+  }
+};
+
+TEST_F(LanguageModelOverlap, OfAStreamIsSaidInLines) {
+  const auto [text, documents, lines] =
+      overlap(Documents::none, {"first\n" + a_ + "last\n"}, {"first\n" + b_ + a_, b_ + a_});
+  EXPECT_EQ(text, parts_ + "of 4 lines 2");
+  EXPECT_EQ(documents, 0);
+  EXPECT_EQ(lines, 2);
+}
+
+TEST_F(LanguageModelOverlap, OfDocumentsOfALineIsSaidInDocuments) {
+  const auto [text, documents, lines] =
+      overlap(Documents::lines, {"first\n" + a_ + "last\n"}, {"first\n" + b_ + a_ + b_ + a_});
+  EXPECT_EQ(text, parts_ + "of 4 documents 2");
+  EXPECT_EQ(documents, 2);
+  EXPECT_EQ(lines, 0);
+}
+
+TEST_F(LanguageModelOverlap, OfFilesIsSaidInDocumentsAndInTheirLines) {
+  const std::string whole = "first\n" + a_ + "last\n";
+  const auto [text, documents, lines] =
+      overlap(Documents::files, {whole, "something else that nobody asks for\n"}, {whole, b_ + a_, b_});
+  EXPECT_EQ(text, parts_ + "of 3 documents 1, of 4 lines 2");
+  EXPECT_EQ(documents, 1);
+  EXPECT_EQ(lines, 2);
+}
+
+TEST_F(LanguageModelOverlap, OfPartsBetweenBlankLinesIsSaidInDocumentsAndInTheirLines) {
+  const std::string whole = "first\n" + a_ + "last\n";
+  const auto [text, documents, lines] =
+      overlap(Documents::blank_lines, {whole + "\nsomething else that nobody asks for\n"},
+              {whole + "\n" + b_ + a_ + "\n" + b_});
+  EXPECT_EQ(text, parts_ + "of 3 documents 1, of 4 lines 2");
+  EXPECT_EQ(documents, 1);
+  EXPECT_EQ(lines, 2);
+}
+
+TEST_F(LanguageModelOverlap, IsNotSaidWhereThereIsNone) {
+  for (const Documents form : {Documents::none, Documents::lines, Documents::files, Documents::blank_lines}) {
+    const auto [text, documents, lines] = overlap(form, {"first\n" + b_}, {"first\n" + a_ + "\nlast\n"});
+    EXPECT_EQ(text, "");
+    EXPECT_EQ(documents + lines, 0);
+  }
+}
+
+TEST_F(LanguageModelOverlap, IsNotSaidOfPartsWithUnknownWords) {
+  const std::string known = "some words that are there twice and then one that is not ";
+  Recipe recipe = text_recipe();
+  write_file(folder_ / "train.txt", known + "first\n" + known + "second\n");
+  write_file(folder_ / "validation.txt", known + "third\n");
+  text(recipe).data.train = {file("train.txt")};
+  text(recipe).data.validation = {file("validation.txt")};
+  text(recipe).data.batches = {.context = 5, .sequences = 2};
+  text(recipe).tokenizer.learned.kind = TokenizerKind::word;
+  text(recipe).tokenizer.learned.minimum_count = 2;
+  for (const Documents form : {Documents::none, Documents::lines}) {
+    text(recipe).data.documents = form;
+    EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), testing::Not(HasSubstr("has too")));
+  }
+}
+
+TEST_F(LanguageModelOverlap, IsFoundInTheShareOfATextThatValidates) {
+  Recipe recipe = text_recipe();
+  write_file(folder_ / "all.txt", a_ + b_ + b_ + a_);
+  text(recipe).data.train = {file("all.txt")};
+  text(recipe).data.validation = {};
+  text(recipe).data.validation_share = 0.5;
+  text(recipe).data.batches = {.context = 5, .sequences = 2};
+  EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), HasSubstr("of 2 lines 2"));
 }
 
 TEST_F(LanguageModelTraining, ValidatesTheEndOfTheTextAsIfItWereAFile) {
@@ -208,6 +294,45 @@ TEST_F(LanguageModelTraining, WritesSamplesAtEachValidation) {
   train(recipe, "from-the-beginning");
   ASSERT_EQ(listening_.validations.back().scores.samples.size(), 1U);
   EXPECT_EQ(listening_.validations.back().scores.samples[0].text.size(), 7U);
+}
+
+TEST_F(LanguageModelTraining, SamplesAreTheTextsOfTheRecipesPromptsTemperatureAndSeedEachTime) {
+  for (const Documents documents : {Documents::none, Documents::lines}) {
+    Recipe recipe = text_recipe();
+    recipe.training.seed = 7;
+    text(recipe).data.documents = documents;
+    // The second is longer than the model takes, and is cut from the left.
+    text(recipe).samples = {.prompts = {"abcd:", repeated_words(4, 5)}, .tokens = 12, .temperature = 0.5};
+    const LanguageModelTask task(recipe, {});
+    recipe.model.target_vocabulary = task.tokenizers().front()->vocabulary_size();
+    const auto backend = make_cpu_backend(1);
+    Weights all;
+    const AnyModel model(Scope(all), recipe.model);
+    Trainables trainables(*backend, all, DType::f32, Trainables::Gradients::none);
+    trainables.initialize(*backend, 3);
+    backend->scale(trainables.masters(), 3.0);
+    trainables.refresh(*backend);
+    Lanes lanes(*backend);
+    const auto expected =
+        generate_texts({model, DType::f32, *task.tokenizers().front(), documents, lanes}, text(recipe).samples.prompts,
+                       {.sampling = {.temperature = 0.5, .seed = 7},
+                        .max_tokens = 12,
+                        .stop = {},
+                        .long_prompts = LongPrompts::cut_left},
+                       [](size_t) { return "prompt"; });
+    for (int validation = 0; validation < 2; ++validation) {
+      const std::vector<Sample> samples = task.validate({model, *backend, DType::f32}).samples;
+      ASSERT_EQ(samples.size(), 2U);
+      for (size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(samples[i].prompt, text(recipe).samples.prompts[i]);
+        EXPECT_EQ(samples[i].text, expected[i].front().text);
+      }
+    }
+    backend->fill(trainables.masters(), std::nan(""));
+    const Scores scores = task.validate({model, *backend, DType::f32});
+    EXPECT_FALSE(std::isfinite(scores.loss));
+    EXPECT_TRUE(scores.samples.empty());
+  }
 }
 
 TEST_F(LanguageModelTraining, NamesTheLinesOfABatchThatFails) {

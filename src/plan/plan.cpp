@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "models/any_model.h"
 #include "plan/model_cost.h"
+#include "plan/muon_cost.h"
 #include "plan/short_run.h"
 #include "train/trainer.h"
 
@@ -48,10 +49,11 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
   const int64_t gradients = recipe.training.accumulate > 1 ? 2 : 1;  // the sum, and those of the batch at hand
+  const int64_t scratch = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage).scratch_bytes : 0;
   PlanMemory memory{
       .weights = parameters * (kMasterBytes + copies),
       .gradients = parameters * kMasterBytes * gradients,
-      .optimizer = parameters * kMasterBytes * (kMoments + averages),
+      .optimizer = parameters * kMasterBytes * (kMoments + averages) + scratch,
       .activations_kept = activations(Keep::activations),
       .activations_recomputed = activations(Keep::layer_inputs),
   };
@@ -85,6 +87,7 @@ ModelPlan plan_model(const PlanOptions& options) {
       .parts = std::move(cost.parts),
       .forward_flops = cost.forward_flops,
       .training_flops = cost.training_flops,
+      .optimizer_flops = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage).flops : 0.0,
       .memory = memory_of(recipe, config, batch, storage),
   };
   if (options.run == PlanOptions::Run::short_run) {

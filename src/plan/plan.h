@@ -31,7 +31,7 @@ struct PlanBatch {
 struct PlanMemory {
   int64_t weights = 0;      // those that the optimizer updates, and in bf16 the copy that products read
   int64_t gradients = 0;    // of the weights
-  int64_t optimizer = 0;    // moments, and a moving average where one is kept
+  int64_t optimizer = 0;    // moments, a moving average where one is kept, Muon's scratch
   int64_t activations = 0;  // with their gradients, of one batch, at the moment when there are most
   int64_t activations_kept = 0, activations_recomputed = 0;  // the same, without and with recomputed layers
   int64_t cache_per_token = 0;                               // keys and values, while decoding
@@ -55,11 +55,12 @@ struct ModelPlan {
   int64_t parameters = 0;
   std::vector<PlanPart> parts;
   double forward_flops = 0.0, training_flops = 0.0;  // of one batch
+  double optimizer_flops = 0.0;                      // of an update: Muon's products
   PlanMemory memory;
   std::optional<PlanTiming> timing;
 
   int64_t update_tokens() const { return batches * batch.tokens(); }
-  double update_flops() const { return static_cast<double>(batches) * training_flops; }
+  double update_flops() const { return static_cast<double>(batches) * training_flops + optimizer_flops; }
 };
 
 struct PlanOptions {

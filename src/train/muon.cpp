@@ -6,7 +6,6 @@ namespace heed {
 namespace {
 
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
-constexpr int kSteps = 5;
 
 View part(const Tensor& memory, int64_t rows, int64_t columns) {
   return {host_address(memory.view()), memory.type(), rows, columns, columns};

@@ -12,6 +12,8 @@ namespace heed {
 // memory between calls.
 class NewtonSchulz {
  public:
+  static constexpr int kSteps = 5;
+
   void orthogonalize(Backend& backend, const View& x);
 
  private:

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,6 +14,8 @@
 
 namespace heed {
 namespace {
+
+using testing::HasSubstr;
 
 PlanOptions of_recipe(const std::string& name) {
   return {.recipe = (test::source_root() / "recipes" / name).string(), .run = PlanOptions::Run::none};
@@ -64,6 +67,52 @@ TEST(Plan, AMovingAverageIsOneMoreCopyOfTheWeights) {
   EXPECT_EQ(plan_model(options).memory.optimizer, without.optimizer + without.gradients);
 }
 
+TEST(Plan, AccumulatedGradientsAreKeptBesideThoseOfTheBatchAtHand) {
+  PlanOptions options = of_recipe("tutorial-2x2.toml");
+  const PlanMemory without = plan_model(options).memory;
+  options.overrides = {"training.accumulate=3"};
+  EXPECT_EQ(plan_model(options).memory.gradients, 2 * without.gradients);
+}
+
+TEST(Plan, ActivationsAreThoseOfTheRecipesOwnChoice) {
+  PlanOptions options = of_recipe("tutorial-2x2.toml");
+  const PlanMemory kept = plan_model(options).memory;
+  options.overrides = {"model.recompute_layers=true"};
+  const PlanMemory recomputed = plan_model(options).memory;
+  EXPECT_EQ(kept.activations, kept.activations_kept);
+  EXPECT_EQ(recomputed.activations, recomputed.activations_recomputed);
+  EXPECT_EQ(recomputed.activations_kept, kept.activations_kept);
+  EXPECT_LT(recomputed.activations_recomputed, kept.activations_kept);
+}
+
+TEST(Plan, SaysThePrecisionAndHasTheModelsParts) {
+  PlanOptions options = of_recipe("tutorial-2x2.toml");
+  options.overrides = {"training.precision=bf16"};
+  const ModelPlan plan = plan_model(options);
+  EXPECT_EQ(plan.precision, Precision::bf16);
+  ASSERT_EQ(plan.parts.size(), 5U);
+  int64_t parameters = 0;
+  double forward = 0.0, training = 0.0;
+  for (const PlanPart& part : plan.parts) {
+    parameters += part.parameters;
+    forward += part.forward_flops;
+    training += part.training_flops;
+  }
+  EXPECT_EQ(parameters, plan.parameters);
+  EXPECT_EQ(forward, plan.forward_flops);
+  EXPECT_EQ(training, plan.training_flops);
+}
+
+TEST(Plan, LengthsThatTheModelDoesNotTakeAreRefused) {
+  PlanOptions options = of_recipe("tutorial-2x2.toml");
+  for (const int64_t length : {int64_t{-1}, int64_t{1025}}) {
+    options.length = length;
+    EXPECT_THROW(plan_model(options), ConfigError) << length;
+  }
+  options.length = 1024;
+  EXPECT_NO_THROW(plan_model(options));
+}
+
 TEST(Plan, AnUpdateIsAsManyBatchesAsTheRecipeAccumulates) {
   PlanOptions options = of_recipe("tutorial-2x2.toml");
   options.overrides = {"training.accumulate=3", "data.batch_target_tokens=1000"};
@@ -72,6 +121,24 @@ TEST(Plan, AnUpdateIsAsManyBatchesAsTheRecipeAccumulates) {
   EXPECT_EQ(plan.batch.sequences, 40);
   EXPECT_EQ(plan.update_tokens(), 3 * 1000);
   EXPECT_EQ(plan.update_flops(), 3.0 * plan.training_flops);
+}
+
+TEST(Plan, MuonsProductsAndScratchAreCounted) {
+  PlanOptions options = of_recipe("shakespeare-char.toml");
+  // One layer: queries, keys and values stacked (3 of 8 x 8), the attention's output (8 x 8), inner (16 x 8), outer
+  // (8 x 16). Table and output projection are Adam's.
+  options.overrides = {"model.target_vocabulary=70", "model.model=8",          "model.heads=2", "model.inner=16",
+                       "model.decoder_layers=1",     "training.precision=bf16"};
+  const ModelPlan adam = plan_model(options);
+  options.overrides.emplace_back("optimizer.kind=muon");
+  const ModelPlan muon = plan_model(options);
+  // A step of the iteration takes 2 s s l + 2 s s s + 2 s s l: 3072 for sides of 8 and 8, 5120 for 8 and 16.
+  const double expected = 5.0 * (4 * 3072 + 2 * 5120);
+  EXPECT_EQ(adam.optimizer_flops, 0.0);
+  EXPECT_EQ(muon.optimizer_flops, expected);
+  EXPECT_EQ(muon.update_flops(), adam.update_flops() + expected);
+  // Direction and next of 8 x 16 and two squares of 8 x 8 in bf16, a sum of 8 x 8 in f32.
+  EXPECT_EQ(muon.memory.optimizer - adam.memory.optimizer, 2 * (2 * 128 + 2 * 64) + 4 * 64);
 }
 
 TEST(Plan, TheSmallestOfTheRecipesLimitsMakesTheBatch) {
@@ -105,6 +172,17 @@ TEST(Plan, KeysAndValuesOfTheLongestSequenceAreThoseOfAllItsTokens) {
   // Two decoder layers, keys and values of width 512, in bf16.
   EXPECT_EQ(plan.memory.cache_per_token, 2 * 2 * 512 * 2);
   EXPECT_EQ(plan.memory.cache_full, plan.memory.cache_per_token * 1024);
+}
+
+TEST(Plan, FewerHeadsOfKeysAreSaidAndTakeLessOfTheCache) {
+  PlanOptions options = of_recipe("tutorial-2x2.toml");
+  options.overrides = {"model.heads=8",         "model.key_value_heads=2",      "model.gated=true",
+                       "model.tie=none",        "model.source_vocabulary=5000", "model.target_vocabulary=6000",
+                       "model.encoder_layers=3"};
+  const ModelPlan plan = plan_model(options);
+  EXPECT_EQ(plan.memory.cache_per_token, 2 * 2 * 128 * 2);
+  EXPECT_THAT(plan.model, HasSubstr("layers 3 + 2, model 512"));
+  EXPECT_THAT(plan.model, HasSubstr(" gated, heads 8 (2 of keys), vocabulary 5000 and 6000"));
 }
 
 TEST(Plan, AShortRunTimesTheRecipesOwnUpdates) {

@@ -1,0 +1,18 @@
+// What Muon takes beside Adam: the products that orthogonalize, and their scratch memory.
+#pragma once
+
+#include "models/config.h"
+#include "tensor/dtype.h"
+
+namespace heed {
+
+struct MuonCost {
+  double flops = 0.0;         // of an update
+  int64_t scratch_bytes = 0;  // kept between updates
+};
+
+// `storage` is the type of directions. Of a matrix with sides s <= l, each step of the iteration multiplies X X^T (or
+// X^T X), that by itself, and the sum of both by X: 2 s s l + 2 s s s + 2 s s l.
+MuonCost muon_cost(const ModelConfig& config, DType storage);
+
+}  // namespace heed

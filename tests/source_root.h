@@ -1,4 +1,4 @@
-// Where the repository lies.
+// The path of the repository.
 #pragma once
 
 #include <filesystem>

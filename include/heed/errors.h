@@ -28,19 +28,20 @@ class IoError : public Error {
   using Error::Error;
 };
 
-// A computation has left the finite numbers.
+// A computation produced an infinity or NaN.
 class NumericError : public Error {
  public:
   using Error::Error;
 };
 
-// A budget that the caller set is spent.
+// A budget set by the caller is used up.
 class BudgetError : public Error {
  public:
   using Error::Error;
 };
 
-// Two operands do not fit together. From a function of <heed/...> it is a bug in heed, unless the function says otherwise.
+// Two operands do not fit together. From a function of <heed/...> it is a bug in heed, unless the function says
+// otherwise.
 class ShapeError : public Error {
  public:
   using Error::Error;

@@ -1,4 +1,4 @@
-// How good translations are, by comparison with those that people made.
+// Scoring translations against references.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace heed {
 
-// Files, a sentence a line, in UTF-8.
+// Files in UTF-8, one sentence per line.
 struct TranslationFiles {
   std::vector<std::string> references;
   std::string baseline;  // none when empty
 };
 
-// Throws when files cannot be read, are not UTF-8 (with the line) or do not have as many lines as there are hypotheses.
+// Throws when a file cannot be read, is not UTF-8 (naming the line) or does not have one line for each hypothesis.
 TranslationTexts read_translation_texts(std::vector<std::string> hypotheses, const TranslationFiles& files);
 
 // BLEU, chrF2 and chrF2++, equal to sacreBLEU's.

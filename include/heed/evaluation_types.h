@@ -1,4 +1,4 @@
-// How good translations are: what is compared, and the scores.
+// Scoring translations: what is compared, and the scores.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Sentences. references[k] holds reference k of each; the baseline is another system's, or empty.
+// Sentences. references[k] holds the k-th reference of each; baseline holds another system's translations, or nothing.
 struct TranslationTexts {
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references;
@@ -20,7 +20,7 @@ struct TranslationTexts {
 
 struct TranslationScoreOptions {
   LetterCase letters = LetterCase::kept;
-  int64_t samples = 1000;  // of the comparison with a baseline
+  int64_t samples = 1000;  // for the comparison with a baseline
   uint64_t seed = 12345;
 };
 
@@ -43,14 +43,15 @@ struct SampledScore {
   Interval samples;
 };
 
-// Is one system better than another, or was it the choice of sentences?
+// Is one system better than the other, or is it luck in the choice of sentences?
 struct PairedComparison {
   std::string metric;  // "BLEU", "chrF2", "chrF2++"
   SampledScore system, baseline;
   double p_value = 1.0;
 };
 
-// 0 to 100 each. A signature says what a reader must know to compare a score with another, as sacreBLEU writes it.
+// 0 to 100 each. A signature says how a score was computed, in sacreBLEU's format; only scores with the same one
+// compare.
 struct TranslationScores {
   BleuScore bleu;
   double chrf2 = 0.0, chrf2pp = 0.0;

@@ -8,16 +8,16 @@
 
 namespace heed {
 
-// How the next token is drawn from the model's logits z, which stay as they are:
+// How the next token is drawn from the model's logits z, which are not changed:
 //   1. of each token that the text has so far, prompt included:      z > 0 ? z / repetition_penalty : z * repetition_penalty
 //      of each that was written n > 0 times, prompt not included:    z - presence_penalty - n * frequency_penalty
 //   2. the top_k largest are kept
 //   3. p = softmax(z / temperature) of what was kept
-//   4. the fewest of the largest p are kept whose sum reaches top_p, the one that crosses it included; of these, those of
-//      at least min_p times the largest p
+//   4. the largest p are kept, as few as it takes for their sum to reach top_p; of these, those that are at least min_p
+//      times the largest
 //   5. a token is drawn in proportion to p
 struct SamplingOptions {
-  double temperature = 1.0;  // 0: the largest of step 1 is taken
+  double temperature = 1.0;  // 0: the token with the largest logit after step 1
   int64_t top_k = 0;         // 0: all
   double top_p = 1.0;
   double min_p = 0.0;
@@ -25,19 +25,19 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
-// What becomes of a prompt of more tokens than the model takes: it is refused, or loses the first of them.
+// What happens to a prompt of more tokens than the model takes: it is refused, or its first tokens are dropped.
 enum class LongPrompts : uint8_t { refuse, cut_left };
 
 struct GenerationOptions {
   SamplingOptions sampling;
-  int64_t beam = 1;               // above 1: beam search, which draws nothing
-  int64_t samples = 1;            // texts for each prompt; with beam search the best, at most the beam
+  int64_t beam = 1;               // above 1: beam search, without sampling
+  int64_t samples = 1;            // texts for each prompt; with beam search the best ones, at most `beam`
   int64_t max_tokens = 200;       // of a text
-  std::vector<std::string> stop;  // a text ends before the first of these that it would hold
+  std::vector<std::string> stop;  // a text ends before the first of these that appears
   LongPrompts long_prompts = LongPrompts::refuse;
 };
 
-// Why a text ended: the model ended it, one of the stop texts came, or it has as many tokens as were asked for.
+// Why a text ended: the model ended it, a stop text appeared, or max_tokens was reached.
 enum class FinishReason : uint8_t { end, stop, length };
 
 constexpr std::string_view name_of(FinishReason reason) {
@@ -46,12 +46,12 @@ constexpr std::string_view name_of(FinishReason reason) {
 
 struct Completion {
   std::string text;              // without the prompt
-  int64_t tokens = 0;            // written, an end and those of a stop text included
-  double log_probability = 0.0;  // of these tokens, by the model's own numbers; natural logarithm
+  int64_t tokens = 0;            // generated, including an end and those of a stop text
+  double log_probability = 0.0;  // of these tokens, under the model's unmodified logits; natural logarithm
   FinishReason reason = FinishReason::length;
 };
 
-// Hears of texts while they are written: by one thread at a time, each text's pieces in order.
+// Receives texts while they are generated: from one thread at a time, each text's pieces in order.
 class GenerationListener {
  public:
   // Text number `sample` of prompt number `prompt`, both counted from 0.
@@ -76,7 +76,7 @@ struct Perplexity {
   double nats_per_token = 0.0;
   double bits_per_byte = 0.0;       // nats_per_token / ln 2 * tokens / bytes
   double perplexity = 0.0;          // e^nats_per_token
-  std::vector<TokenSurprise> each;  // where asked for: all that something predicts
+  std::vector<TokenSurprise> each;  // where asked for: one for each predicted token
 };
 
 }  // namespace heed

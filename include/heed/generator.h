@@ -13,13 +13,13 @@ namespace heed {
 enum class EachToken : uint8_t { left_out, listed };
 
 struct PerplexityOptions {
-  int64_t context = 0;  // tokens that the model sees at most; 0: as many as it takes
-  int64_t stride = 0;   // tokens by which the context moves on, the last of which are predicted; 0: half the context
+  int64_t context = 0;  // the most tokens that the model sees at once; 0: as many as it takes
+  int64_t stride = 0;   // tokens by which the context moves, its last ones, which it predicts; 0: half the context
   EachToken each = EachToken::left_out;
 };
 
-// A language model from its directory. Safe to call from several threads at once, which share its weights. What a prompt
-// becomes depends on the prompt, the options and the number of the sample alone: not on the other prompts, nor on the
+// A language model from its directory. Safe to call from several threads at once, which share its weights. The text for
+// a prompt depends only on the prompt, the options and the number of the sample: not on the other prompts, nor on the
 // number of threads.
 class Generator {
  public:
@@ -37,16 +37,16 @@ class Generator {
   // Names a prompt in errors, by its number, from 0.
   using PromptName = std::function<std::string(size_t prompt)>;
 
-  // For each prompt its texts. Where a text outgrows what the model takes, the model goes on from the last half of that.
-  // Throws before anything is written when an option makes no sense, a prompt is not UTF-8 or too long, or the
+  // The texts for each prompt. When a text has max_length() tokens, the model goes on from the last half of them.
+  // Throws before anything is generated when an option makes no sense, a prompt is not UTF-8 or too long, or the
   // tokenizer can't write a stop text.
   std::vector<std::vector<Completion>> generate(std::span<const std::string> prompts,
                                                 const GenerationOptions& options = {},
                                                 GenerationListener* listener = nullptr,
                                                 const PromptName& name = {}) const;
 
-  // Of the text as one document. The first token of a text is predicted only by a model that was trained on documents.
-  // Throws when the text is not UTF-8, or nothing of it is predicted.
+  // Takes the text as one document. Only a model that was trained on documents predicts the first token of a text.
+  // Throws when the text is not UTF-8, or no token of it is predicted.
   Perplexity perplexity(const std::string& text, const PerplexityOptions& options = {}) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace heed {
 
-// Elements, or, where the size of a vocabulary is not known before its tokenizer is, elements for each of its tokens.
+// A number of elements or, while a vocabulary's size is unknown (its tokenizer is not trained yet), elements per token.
 struct ParameterCount {
   int64_t elements = 0;
   std::string vocabulary;  // "target_vocabulary"; empty where the elements are known
@@ -21,12 +21,12 @@ struct ParameterInfo {
 struct ModelSummary {
   std::string architecture;  // the [model] keys and their values, a line each
   std::vector<ParameterInfo> parameters;
-  std::vector<ParameterCount> counts;  // of all parameters: what is known, then of each vocabulary that is not
+  std::vector<ParameterCount> counts;  // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
-// `overrides` are "table.key=value", instead of what the recipe says. Where it leaves the vocabularies to its tokenizers,
-// they are taken to become as large as they may; those of characters and words are counted in its text, or, where that is
-// not there, left open.
+// `overrides` are "table.key=value" and replace what the recipe says. Where the recipe leaves a vocabulary's size to
+// its tokenizer, the largest allowed size is assumed; characters and words are counted in the recipe's text or, where
+// the text is missing, left open.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
 }  // namespace heed

@@ -11,7 +11,7 @@ namespace heed {
 template <class Value>
 using NamedValue = std::pair<std::string_view, Value>;
 
-// The value's name in its table, which must hold it.
+// The value's name in its table, which must contain the value.
 template <class Value, size_t kCount>
 constexpr std::string_view name_among(const std::array<NamedValue<Value>, kCount>& names, const Value& value) {
   size_t i = 0;

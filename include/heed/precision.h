@@ -1,4 +1,4 @@
-// What a model's products are computed in.
+// The precision of a model's matrix products.
 #pragma once
 
 #include <cstdint>

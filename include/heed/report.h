@@ -11,7 +11,7 @@ struct ReportOptions {
   std::string directory;  // of the model
   std::string output;     // empty: report.html in the directory
   std::string source;     // a file of sentences to translate; empty: the recipe's validation text
-  int64_t samples = 6;    // sentences at most; 0: none
+  int64_t samples = 6;    // at most so many sentences; 0: none
   int64_t beam = 0;       // 0: as the recipe validates
   int threads = 0;        // 0: one per processor
 };
@@ -20,11 +20,11 @@ struct WrittenReport {
   std::string path;
   int64_t bytes = 0;
   int64_t samples = 0;
-  std::vector<std::string> notes;  // what the page had to do without, and why; they stand on the page too
+  std::vector<std::string> notes;  // what is missing from the page, and why; the page says so too
 };
 
-// Writes one HTML file that needs no other, whole or not at all. Metrics, recipe, weights and sentences may be missing,
-// and are then said to be. Throws when the directory holds no model, and for files that are there but malformed.
+// Writes one self-contained HTML file, complete or not at all. Metrics, recipe, weights and sentences may be missing;
+// the page then says so. Throws when the directory holds no model, and for malformed files.
 WrittenReport write_report(const ReportOptions& options);
 
 }  // namespace heed

@@ -14,12 +14,12 @@ namespace heed {
 
 // Where a tokenizer is learned from, and where it goes.
 struct TokenizerFiles {
-  std::vector<std::string> inputs;  // a sentence a line, in UTF-8
+  std::vector<std::string> inputs;  // in UTF-8, one sentence per line
   std::string output;
 };
 
-// Learns a tokenizer and writes it. The same text gives the same file, to the byte. Errors name the file and line of text
-// that is not UTF-8.
+// Learns a tokenizer and writes it. The same text gives the same file, to the byte. Errors name the file and line of
+// text that is not UTF-8.
 TokenizerSummary train_tokenizer(const TokenizerTraining& training, const TokenizerFiles& files);
 
 // A tokenizer from its file. Immutable, and safe to use from several threads at once.
@@ -32,12 +32,12 @@ class LoadedTokenizer {
 
   TokenizerSummary summary() const;
 
-  // Nothing when the text is to be dropped. `where` names the text in errors.
+  // nullopt when the options drop the text. `where` names the text in errors.
   std::optional<std::vector<int32_t>> encode(std::string_view text, const EncodingOptions& options = {},
                                              std::string_view where = "text") const;
   std::string decode(std::span<const int32_t> tokens, std::string_view where = "tokens") const;
 
-  // A token as people read it, without white space, and back. Errors name what is not in the vocabulary.
+  // A token in readable form, without white space, and back. Errors name what is not in the vocabulary.
   std::string piece(int32_t token) const;
   int32_t token(std::string_view piece, std::string_view where = "tokens") const;
 

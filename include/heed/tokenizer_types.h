@@ -1,4 +1,4 @@
-// What a tokenizer is made of and asked for.
+// Tokenizers: kinds, options and summaries.
 #pragma once
 
 #include <cstdint>
@@ -48,29 +48,29 @@ constexpr std::string_view name_of(const Normalization& normalization) {
   return name_among(kNormalizationNames, normalization);
 }
 
-// How the special tokens read. They never match text.
+// How the special tokens are spelled. They never match text.
 struct SpecialTexts {
   std::string pad = "<pad>", unk = "<unk>", bos = "<s>", eos = "</s>", sep = "<sep>";
 
   std::vector<std::string> in_order() const { return {pad, unk, bos, eos, sep}; }
 };
 
-// What each kind makes of it:
+// How each kind learns its vocabulary:
 //   bpe, unigram  SentencePiece's trainers; characters outside the coverage are spelled in bytes
 //   wordpiece     starts from characters and joins, again and again, the pair a, b of pieces that raises the text's
 //                 likelihood under a model of independent pieces most: n(ab) log(N n(ab) / (n(a) n(b)))
 //   word          the words that occur at least minimum_count times, most frequent first
-//   char          the same of characters, with the line break among them
-//   byte          nothing: there are 256 of them
+//   char          the same for characters, the line break included
+//   byte          learns nothing: there are 256 bytes
 struct TokenizerTraining {
   TokenizerKind kind = TokenizerKind::bpe;
-  int64_t vocabulary = 0;  // at most; all tokens count. 0: as many as there are (word, char and byte alone)
+  int64_t vocabulary = 0;  // the maximum size, all tokens included. 0: no limit (word, char and byte only)
   Normalization normalization;
   SpecialTexts special;
   std::vector<std::string> user_symbols;  // one token each, wherever they stand in the text
-  int64_t minimum_count = 0;              // of a word (2 when it is 0), a character (1) or a wordpiece's pair (2)
-  int64_t sample_lines = 5'000'000;  // of bpe and unigram, which hold them in memory: drawn evenly where there are more
-  double coverage = 0.0;             // of all characters by those in the vocabulary: 0.9995 when it is 0, of char 1
+  int64_t minimum_count = 0;              // of a word (0: 2), a character (0: 1) or a wordpiece's pair (0: 2)
+  int64_t sample_lines = 5'000'000;       // for bpe and unigram, which hold them in memory: sampled evenly from more
+  double coverage = 0.0;                  // share of all characters that the vocabulary covers; 0: 0.9995, for char 1
 };
 
 // What happens to a text of too many tokens.
@@ -84,7 +84,7 @@ struct EncodingOptions {
   enum class Edge : uint8_t { bare, marked };
 
   Edge begin = Edge::bare, end = Edge::bare;  // marked: with bos, with eos
-  std::optional<int64_t> max_length;          // tokens, bos and eos among them
+  std::optional<int64_t> max_length;          // in tokens, bos and eos included
   TooLong too_long = TooLong::refuse;         // truncate: bos and eos stay
 };
 

@@ -1,4 +1,4 @@
-// Training: what a run is told, and what it tells.
+// Training: a run's options, progress and result.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct TrainStatus {
   double epoch = 0.0;
   double loss = 0.0;                     // label-smoothed, mean
   double negative_log_likelihood = 0.0;  // mean
-  double kl_divergence = 0.0;  // of the smoothed targets from the model: the loss less what no model can avoid
+  double kl_divergence = 0.0;  // of the smoothed targets from the model: the loss minus what no model can avoid
   double learning_rate = 0.0, gradient_norm = 0.0;
   double target_tokens_per_second = 0.0;
   double seconds = 0.0;           // of the run so far
@@ -48,7 +48,7 @@ struct Sample {
 struct Scores {
   double loss = 0.0;               // negative log-likelihood per target, in nats
   std::vector<NamedScore> others;  // of the task
-  double value = 0.0;              // what checkpoints are compared by: better the higher it is
+  double value = 0.0;              // what checkpoints are compared by; higher is better
   std::vector<Sample> samples;
 
   const NamedScore* find(std::string_view name) const {  // nullptr where the task has none of that name
@@ -83,12 +83,12 @@ struct TrainResult {
   int64_t parameters = 0;
 };
 
-// What a run tells while it goes on, from the calling thread.
+// Receives a run's progress, on the calling thread.
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_message(const std::string& message) = 0;
-  virtual void on_start() = 0;  // the text is read and the model made: from here on there is something to keep
+  virtual void on_start() = 0;  // the text is read and the model built: from here on there is something to save
   virtual void on_status(const TrainStatus& status) = 0;
   virtual void on_validation(const ValidationStatus& status) = 0;
   virtual bool wants_to_stop() = 0;  // asked after each update; the run then saves its state and ends

@@ -1,4 +1,4 @@
-// What is asked of a translation, and what comes of it.
+// Options and results of translation.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct TranslationOptions {
   Alignments alignments = Alignments::none;
 };
 
-// Token `target` of the translation looks most at token `source` of the line; both count from 0.
+// Token `target` of the translation attends most to token `source` of the line; both count from 0.
 struct AlignedPair {
   int64_t source = 0, target = 0;
 };
@@ -37,7 +37,7 @@ struct PairScore {
   int64_t tokens = 0;            // of the target, its end included
 };
 
-// Names a line in errors, by its place in what was given, from 0.
+// Names a line in errors, by its position in the input, from 0.
 using LineName = std::function<std::string(size_t line)>;
 
 struct LinePairName {

@@ -15,8 +15,8 @@ namespace heed {
 
 using TranslatorOptions = InferenceOptions;
 
-// A translation model from its directory. Safe to call from several threads at once, which share its weights. What a line
-// becomes does not depend on which others are given with it, nor on the number of threads.
+// A translation model from its directory. Safe to call from several threads at once, which share its weights. A line's
+// translation does not depend on the other lines, nor on the number of threads.
 class Translator {
  public:
   // Throws, naming the file, when the directory is incomplete or its parts do not belong together.
@@ -28,7 +28,7 @@ class Translator {
   Precision precision() const;  // what it computes in: f32 or bf16
   int threads() const;
   int64_t parameters() const;
-  int64_t max_length() const;  // line that the model takes, in tokens, its end included
+  int64_t max_length() const;  // of a line that the model takes, in tokens, its end included
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
   // anything is translated when a line is not UTF-8 or longer than the model takes.
@@ -36,7 +36,7 @@ class Translator {
                                                   const TranslationOptions& options = {},
                                                   const LineName& name = {}) const;
 
-  // Throws likewise, for either side.
+  // Throws for the same reasons, on either side.
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                const LinePairName& name = {}) const;
 
@@ -46,7 +46,7 @@ class Translator {
 };
 
 struct EvaluationOptions {
-  std::string source, reference;  // files, a sentence a line
+  std::string source, reference;  // files, one sentence per line
   std::string output;             // where the translations go; nowhere when empty
   LetterCase letters = LetterCase::kept;
   TranslationOptions translation;
@@ -63,7 +63,7 @@ struct EvaluationReport {
   double target_tokens_per_second() const { return static_cast<double>(target_tokens) / seconds; }
 };
 
-// Translates a test set and compares with what people wrote.
+// Translates a test set and scores the translations against the reference.
 EvaluationReport evaluate(const Translator& translator, const EvaluationOptions& options);
 
 }  // namespace heed

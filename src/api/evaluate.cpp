@@ -15,7 +15,7 @@ namespace heed {
 namespace {
 
 constexpr std::string_view kHypotheses = "hypotheses";
-constexpr int64_t kMostSamples = 1'000'000;
+constexpr int64_t kMaxSamples = 1'000'000;
 
 std::vector<std::string> read_as_many(const std::string& path, size_t expected) {
   std::vector<std::string> lines = read_lines({path});
@@ -24,7 +24,7 @@ std::vector<std::string> read_as_many(const std::string& path, size_t expected) 
   return lines;
 }
 
-// "1", or "var" where blank lines leave some sentences fewer references than others.
+// "1", or "var" when some sentences have fewer references than others because of blank lines.
 std::string reference_count(const std::vector<std::vector<std::string>>& references) {
   const size_t first = references_of(references, 0).size();
   for (size_t i = 1; i < references.front().size(); ++i) {
@@ -73,8 +73,8 @@ TranslationTexts read_translation_texts(std::vector<std::string> hypotheses, con
 
 TranslationScores score_translations(const TranslationTexts& texts, const TranslationScoreOptions& options) {
   require<ConfigError>(!texts.references.empty(), "bleu", "no references");
-  require<ConfigError>(options.samples >= 1 && options.samples <= kMostSamples, "bleu", "{} samples, expected 1 to {}",
-                       options.samples, kMostSamples);
+  require<ConfigError>(options.samples >= 1 && options.samples <= kMaxSamples, "bleu", "{} samples, expected 1 to {}",
+                       options.samples, kMaxSamples);
   require<FormatError>(!texts.hypotheses.empty(), kHypotheses, "no lines");
 
   const LetterCase letters = options.letters;

@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-// Vocabularies that only a text or a tokenizer tells which is not there stay 0.
+// A vocabulary's size stays 0 if it depends on a text or a tokenizer that does not exist.
 ModelConfig model_of(const Recipe& recipe, const std::string& path) {
   try {
     return sized_model(recipe, path);
@@ -19,7 +19,7 @@ ModelConfig model_of(const Recipe& recipe, const std::string& path) {
   }
 }
 
-// A vocabulary that the architecture has, by the name of its key.
+// A vocabulary of the architecture, by the name of its key.
 struct VocabularyKey {
   std::string key;
   int64_t* size;
@@ -47,7 +47,7 @@ class Measured {
   Weights weights_;
 };
 
-// With the extents that differ in `larger` by the vocabulary's name.
+// The shape, with the vocabulary's name for the extents that differ in `larger`.
 std::string named_shape(const Shape& shape, const Shape& larger, const std::string& vocabulary) {
   std::vector<std::string> extents;
   extents.reserve(static_cast<size_t>(shape.rank()));
@@ -57,7 +57,7 @@ std::string named_shape(const Shape& shape, const Shape& larger, const std::stri
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }
 
-// Names the vocabulary in what grows with it.
+// Names the vocabulary in the parameters whose shape depends on it.
 void mark(std::vector<ParameterInfo>& parameters, const Measured& small, const Measured& large,
           const std::string& vocabulary) {
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -77,9 +77,9 @@ void validate(const ModelConfig& config, const std::string& path) {
   }
 }
 
-// Vocabularies of size 0 are not known: they become one token, and are told by what one more changes.
+// Vocabularies of size 0 are unknown. They get one token; comparing with one more token shows what depends on them.
 std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::string& path) {
-  std::vector<std::vector<VocabularyKey>> unknown;  // those in one vector are one vocabulary
+  std::vector<std::vector<VocabularyKey>> unknown;  // those in one vector share a vocabulary
   for (const VocabularyKey& one : vocabularies_of(config)) {
     if (*one.size == 0) {
       *one.size = 1;

@@ -18,7 +18,7 @@ struct TransformedLine {
   std::exception_ptr failure;
 };
 
-// Lines until there are enough for a chunk. Where reading fails, the last one holds the failure.
+// Lines until there are enough for a chunk. If reading fails, the last one holds the exception.
 std::vector<TransformedLine> read_chunk(LineReader& reader) {
   std::vector<TransformedLine> chunk;
   try {
@@ -68,7 +68,8 @@ void for_each_line(const std::string& path,
 void for_each_pair(
     const std::string& source, const std::string& target,
     const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use) {
-  require<ConfigError>(source != "-" || target != "-", "standard input", "is named for both sides, but read once");
+  require<ConfigError>(source != "-" || target != "-", "standard input",
+                       "is named for both sides, but can be read only once");
   LineReader sources(source), targets(target);
   const auto count_rest = [](LineReader& reader) {
     std::string line;

@@ -36,7 +36,7 @@ TokenizerSummary train_tokenizer(const TokenizerTraining& training, const Tokeni
 struct LoadedTokenizer::State {
   std::unique_ptr<Tokenizer> tokenizer;
 
-  // The id of bos or eos, if one is asked for.
+  // The id of bos or eos, if requested.
   std::vector<TokenId> edge(EncodingOptions::Edge edge, TokenId id, const char* name) const {
     if (edge == EncodingOptions::Edge::bare) {
       return {};

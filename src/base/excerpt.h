@@ -1,4 +1,4 @@
-// Text from outside, fit for a message.
+// Untrusted text, made fit for a message.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace heed {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 20;
-constexpr int kMostLinks = 40;  // that lead from one to the next, as the system itself has it
+constexpr int kMaxLinks = 40;  // followed one after another; the system's own limit
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view action) {
   fail<IoError>(path.string(), "cannot {}: {}", action, std::strerror(errno));
@@ -50,7 +50,7 @@ void sync_folder(const std::filesystem::path& file) {
   }
 }
 
-// Where a file is written until it is whole: "name.PROCESS.COUNT.partial".
+// The name of a file while it is being written: "name.PROCESS.COUNT.partial".
 std::filesystem::path beside(const std::filesystem::path& target) {
   static std::atomic<uint64_t> counter{0};
   std::filesystem::path temporary = target;
@@ -92,7 +92,7 @@ std::string read_file(const std::filesystem::path& path) {
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
   std::error_code none;
   for (int links = 0; std::filesystem::is_symlink(target_, none); ++links) {
-    if (links == kMostLinks) {
+    if (links == kMaxLinks) {
       errno = ELOOP;
       fail_with_reason("create");
     }
@@ -207,7 +207,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, std::string_view bus
   if (descriptor_ < 0) {
     refuse(folder, "open");
   }
-  // A file system without locks fails otherwise, and then there is nothing to be known.
+  // A file system without locks fails with another error; then nobody's lock can be seen.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(descriptor_);
     fail<IoError>(folder.string(), "{}", busy);

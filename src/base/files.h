@@ -1,4 +1,4 @@
-// Files: whole reads, and writes that leave the old content or the new, whatever happens in between.
+// Files: reading them whole, and writing so that either the old content or the new remains, whatever happens.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace heed {
 // The content of a file. IoError names the path and the system's reason.
 std::string read_file(const std::filesystem::path& path);
 
-// A file that is written beside its target and takes its place in commit(): synced, then renamed, with the permissions of
-// what was there; of a link, what it leads to. Destroyed without commit(), it leaves no trace. Devices and pipes, which
-// nothing can take the place of, are written to as they are. Every failure (a full disk, an unwritable folder) throws
-// IoError with the target's path.
+// A file that is written beside its target and replaces it in commit(): synced, then renamed, with the permissions of
+// the file that it replaces. Links are followed. Destroyed without commit(), it leaves no trace. Devices and pipes,
+// which cannot be replaced, are written to directly. Every failure (a full disk, an unwritable folder) throws IoError
+// with the target's path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);
@@ -39,15 +39,15 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& target, std::string_view content);
 
-// Removes from a folder what processes that were killed had begun to write as AtomicFiles. None may be at it now.
+// Removes the temporary files that killed processes left in a folder. No AtomicFile may be open in it.
 void remove_unfinished_files(const std::filesystem::path& folder);
 
-// Puts a folder where another may be, whose content is then gone. Synced. At no moment
-// is there neither, as long as the file system can exchange names.
+// Moves a folder to a path, replacing the folder that may be there. Synced. One of the two is there at every moment, as
+// long as the file system can exchange names.
 void replace_folder(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// A folder that one process at a time works in. IoError, with `busy`, while another has it; the system lets go of it when
-// the process ends, however it does.
+// Locks a folder for one process at a time. Throws IoError with the message `busy` while another holds the lock; the
+// system releases it when the process ends, however it ends.
 class FolderLock {
  public:
   FolderLock(const std::filesystem::path& folder, std::string_view busy);
@@ -59,12 +59,12 @@ class FolderLock {
   int descriptor_;
 };
 
-// That files can be made in a folder, or the folder itself, before anything is spent on what they shall hold. IoError with
-// the reason.
+// Checks that files can be created in a folder, and the folder itself, before time is spent on their content. IoError
+// with the reason.
 void require_writable(const std::filesystem::path& folder);
 
-// A file's bytes, mapped for reading; pages come in as they are touched, and stay in memory until they are given back.
-// An empty file maps to no bytes.
+// A file's bytes, mapped for reading; pages are read when they are touched, and stay in memory until they are given
+// back. An empty file maps to no bytes.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
@@ -74,7 +74,7 @@ class MappedFile {
 
   const std::byte* data() const { return data_; }
   size_t size() const { return size_; }
-  // Takes the pages of a part out of the process's memory. Touched again, they come in again.
+  // Takes the pages of a part out of the process's memory. They are read again when touched again.
   void give_back(std::span<const std::byte> part) const;
 
  private:

@@ -1,12 +1,12 @@
-// JSON from outside, before values are made of it.
+// A check of untrusted JSON before it is parsed.
 #pragma once
 
 #include <string_view>
 
 namespace heed {
 
-// FormatError when arrays and objects lie deeper in each other than any file of ours: whatever walks over such values
-// calls itself, and would run out of stack. Of text that is not JSON it says nothing.
+// FormatError when arrays and objects are nested deeper than in any file of ours: code that walks over such values is
+// recursive, and would overflow the stack. Accepts text that is not JSON.
 void require_shallow_json(std::string_view json, std::string_view where);
 
 }  // namespace heed

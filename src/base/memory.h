@@ -5,7 +5,7 @@
 
 namespace heed {
 
-// The most bytes that were resident at any one time so far.
+// The peak of its resident memory so far.
 int64_t peak_memory_bytes();
 
 }  // namespace heed

@@ -22,8 +22,8 @@ size_t edits_between(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string suggest_name(std::string_view word, const std::vector<std::string_view>& candidates) {
-  constexpr size_t kLongestName = 64;
-  if (candidates.empty() || word.size() > kLongestName) {
+  constexpr size_t kMaxWordLength = 64;
+  if (candidates.empty() || word.size() > kMaxWordLength) {
     return "";
   }
   const std::string_view nearest =

@@ -11,10 +11,10 @@
 
 namespace heed {
 
-// ", did you mean 'word'?" for the candidate that takes the fewest edits to reach; empty when none is near.
+// ", did you mean 'word'?" for the candidate with the smallest edit distance; empty when none is close.
 std::string suggest_name(std::string_view word, const std::vector<std::string_view>& candidates);
 
-// The value that goes with `name` in an array of (name, value). ConfigError lists the names.
+// The value of `name` in an array of (name, value). ConfigError lists the names.
 template <class Names>
 auto value_named(std::string_view what, std::string_view name, const Names& names) {
   for (const auto& [candidate, value] : names) {

@@ -29,19 +29,19 @@ void allow(pthread_t thread, const cpu_set_t& set) { pthread_setaffinity_np(thre
 void Placement::add(pthread_t thread) {
   clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
   pthread_getcpuclockid(thread, &clock);
-  places_.push_back({thread, clock});
+  threads_.push_back({thread, clock});
 }
 
-bool Placement::stands_still(size_t thread) const {
+bool Placement::is_stalled(size_t thread) const {
   constexpr int64_t kLookFor = 5'000;
-  const clockid_t clock = places_[thread].clock;
+  const clockid_t clock = threads_[thread].clock;
   const int64_t start = nanoseconds(CLOCK_MONOTONIC), used = nanoseconds(clock);
   while (nanoseconds(CLOCK_MONOTONIC) - start < kLookFor) {
   }
   return nanoseconds(clock) == used;
 }
 
-void Placement::bring_here(size_t thread) {
+void Placement::move_here(size_t thread) {
   const int here = sched_getcpu();
   if (here < 0) {
     return;
@@ -49,17 +49,17 @@ void Placement::bring_here(size_t thread) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<size_t>(here), &set);
-  allow(places_[thread].thread, set);
+  allow(threads_[thread].handle, set);
 }
 
-void Placement::send_away(size_t thread) {
+void Placement::move_away(size_t thread) {
   cpu_set_t set = own_processors();
   const int here = sched_getcpu();
   if (here >= 0 && CPU_COUNT(&set) > 1) {
     CPU_CLR(static_cast<size_t>(here), &set);
   }
   avoided_processor_ = here;
-  allow(places_[thread].thread, set);
+  allow(threads_[thread].handle, set);
 }
 
 void Placement::refresh() {
@@ -68,8 +68,8 @@ void Placement::refresh() {
   }
   avoided_processor_ = -1;
   const cpu_set_t set = own_processors();
-  for (const Place& place : places_) {
-    allow(place.thread, set);
+  for (const Thread& thread : threads_) {
+    allow(thread.handle, set);
   }
 }
 

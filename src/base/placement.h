@@ -8,28 +8,28 @@
 
 namespace heed {
 
-// For one thread, the owner, to place others. Where the system refuses, nothing happens.
+// Lets one thread, the owner, place others. Where the system refuses, nothing happens.
 class Placement {
  public:
   // The threads may run wherever the calling thread may.
   void add(pthread_t thread);
 
-  // Whether the thread waits for a processor: the processor time it has used does not grow over a few microseconds.
-  bool stands_still(size_t thread) const;
-  // Moves the thread to the processor of the caller, who is about to wait for it.
-  void bring_here(size_t thread);
-  // After that: keeps it off the caller's processor, where two of the pool's threads would share one.
-  void send_away(size_t thread);
-  // To be called now and then by the owner: once it runs elsewhere itself, the threads may run everywhere again.
+  // Whether the thread is waiting for a processor: its processor time does not grow over a few microseconds.
+  bool is_stalled(size_t thread) const;
+  // Moves the thread to the processor of the caller, which is about to wait for it.
+  void move_here(size_t thread);
+  // After that: keeps it off the caller's processor, which two of the pool's threads would share otherwise.
+  void move_away(size_t thread);
+  // The owner calls this now and then: once it runs on another processor itself, the threads may run anywhere again.
   void refresh();
 
  private:
-  struct Place {
-    pthread_t thread;
+  struct Thread {
+    pthread_t handle;
     clockid_t clock;
   };
 
-  std::vector<Place> places_;
+  std::vector<Thread> threads_;
   int avoided_processor_ = -1;
 };
 

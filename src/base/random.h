@@ -1,4 +1,4 @@
-// Counter-based random numbers: a draw is a hash of where it is used, so replaying a computation, or cutting it
+// Counter-based random numbers: a draw is a hash of where it is used, so replaying a computation, or splitting it
 // differently, changes no draw, and no mask is ever stored.
 #pragma once
 
@@ -37,7 +37,7 @@ struct RowRandom {
     second = static_cast<uint32_t>(mixed >> 32);
   }
 
-  // 32 bits, of which each half is one 16-bit draw: the lower for column 2 * pair, the upper for column 2 * pair + 1.
+  // 32 bits; each half is one 16-bit draw: the lower for column 2 * pair, the upper for column 2 * pair + 1.
   // Two multiply-xorshift rounds with the row's key entering before each; vector kernels repeat it lane by lane.
   uint32_t hash(uint32_t pair) const {
     uint32_t x = pair ^ first;

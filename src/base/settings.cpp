@@ -13,7 +13,7 @@ namespace heed {
 namespace {
 
 constexpr std::string_view kDescription = "description";
-constexpr size_t kFew = 10;  // names are listed where none is near
+constexpr size_t kFew = 10;  // up to so many names are listed when none is similar
 
 template <class Value>
 Setting plain(std::string name, SettingType type, Value& value, std::function<std::string()> show) {
@@ -42,13 +42,13 @@ std::string in_quotes(const std::vector<std::string>& texts) {
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
-// A number that TOML reads as one with a fraction.
+// The number in a form that TOML reads as a floating-point number.
 std::string with_point(double value) {
   const std::string text = fmt::format("{}", value);
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-// What the node holds, if that is of the type.
+// The node's value, if it has that type.
 std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
   switch (type) {
     case SettingType::integer:
@@ -119,7 +119,7 @@ bool knows(std::span<const SettingTable> tables, std::string_view table, std::st
          std::ranges::any_of(it->settings, [&](const Setting& setting) { return setting.is_called(key); });
 }
 
-// "table.key=value", taken apart.
+// The parts of "table.key=value".
 struct Assignment {
   explicit Assignment(std::string_view text) {
     const size_t equals = text.find('=');
@@ -146,16 +146,16 @@ std::vector<std::string> split_at_commas(std::string_view text) {
   return parts;
 }
 
-// a.b.c makes tables within tables, and toml++, which limits their depth elsewhere, takes them apart by calling itself.
+// a.b.c makes nested tables, which toml++ parses recursively and here without a limit on the depth.
 void require_shallow_keys(std::string_view toml, std::string_view file) {
-  constexpr int kMostDots = 1000;
+  constexpr int kMaxDots = 1000;
   int64_t line = 1;
   int dots = 0;
   for (const char c : toml) {
     line += c == '\n' ? 1 : 0;
     dots = std::string_view("\n=,[]{}").find(c) != std::string_view::npos ? 0 : dots + (c == '.' ? 1 : 0);
-    if (dots > kMostDots) {
-      fail<FormatError>(fmt::format("{}:{}", file, line), "more than {} dots in one name or value", kMostDots);
+    if (dots > kMaxDots) {
+      fail<FormatError>(fmt::format("{}:{}", file, line), "more than {} dots in one name or value", kMaxDots);
     }
   }
 }
@@ -169,7 +169,7 @@ toml::table parse_toml(std::string_view text, std::string_view file) {
   }
 }
 
-// One value in TOML, or nothing.
+// One value in TOML, or nullopt.
 std::optional<toml::table> parse_value(const std::string& text) {
   try {
     toml::table table = parse_toml(fmt::format("value = {}", text), "");
@@ -179,7 +179,7 @@ std::optional<toml::table> parse_value(const std::string& text) {
   }
 }
 
-// The value as TOML, or, where it is none of the right type, as plain text.
+// The value as TOML or, when that does not have the right type, as plain text.
 void set_from_text(const Setting& setting, const std::string& text, const std::string& where) {
   const bool may_be_plain = setting.type == SettingType::text || setting.type == SettingType::list;
   const std::optional<toml::table> table = parse_value(text);
@@ -263,7 +263,7 @@ void read_known_settings(std::string_view text, std::string_view file, std::span
 void override_setting(std::string_view assignment, std::span<const SettingTable> tables) {
   const std::string where = fmt::format("--set {}", assignment);
   const Assignment parts(assignment);
-  // What is set is written to a run's recipe, which has to be read again.
+  // Settings are written to a run's recipe, which must be readable later.
   require_shallow_keys(assignment, "--set");
   require<ConfigError>(parse_value(in_quotes(std::string(assignment))).has_value(), where, "is not UTF-8");
   const SettingTable& table = named(tables, parts.table, where, "table");

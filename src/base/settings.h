@@ -20,18 +20,18 @@ enum class SettingType : uint8_t { integer, number, flag, text, list };  // list
 // For messages: what a value must be.
 std::string_view in_words(SettingType type);
 
-// One value of a configuration that outlives it.
+// One setting. The variable that it sets must outlive it.
 struct Setting {
   std::string name;
   SettingType type = SettingType::text;
   std::function<void(const std::string& where, const SettingValue& value)> set;
   std::function<std::string()> show;  // as TOML
-  std::string former;                 // a name that files may still have; empty: there was none
+  std::string former;                 // an earlier name, still accepted in files; empty: none
 
   bool is_called(std::string_view key) const { return key == name || (!former.empty() && key == former); }
 };
 
-// The setting, which was called so before.
+// The setting, with the name that it had before.
 Setting formerly(std::string former, Setting setting);
 
 Setting setting(std::string name, int64_t& value);
@@ -43,7 +43,7 @@ Setting setting(std::string name, std::vector<std::string>& value);
 template <class Value>
 using ValueNames = std::vector<std::pair<std::string_view, Value>>;
 
-// A value out of a few, by name.
+// One of a few values, chosen by name.
 template <class Value>
 Setting choice(std::string name, Value& value, ValueNames<Value> names) {
   const auto set = [&value, names, name](const std::string& where, const SettingValue& found) {
@@ -55,13 +55,13 @@ Setting choice(std::string name, Value& value, ValueNames<Value> names) {
   return {std::move(name), SettingType::text, set, show};
 }
 
-// Likewise, out of an enum's own table.
+// The same, from an enum's own table.
 template <class Value, size_t kCount>
 Setting choice(std::string name, Value& value, const std::array<NamedValue<Value>, kCount>& names) {
   return choice(std::move(name), value, ValueNames<Value>(names.begin(), names.end()));
 }
 
-// An enumeration of two, of which one is said as true.
+// An enum of two values, one of which is written as true.
 template <class Value>
 Setting flag(std::string name, Value& value, Value off, Value on) {
   return {std::move(name), SettingType::flag,
@@ -69,7 +69,7 @@ Setting flag(std::string name, Value& value, Value off, Value on) {
           [=, &value] { return value == on ? "true" : "false"; }};
 }
 
-// A key that a table does not have here but elsewhere: unknown, and a person who uses it is told `why`.
+// A key that the table has only in other recipes: rejected as unknown, and the error says `why`.
 struct ForeignKey {
   std::string name, why;
 };
@@ -80,15 +80,16 @@ struct SettingTable {
   std::vector<ForeignKey> foreign;
 };
 
-// Sets what a TOML text holds, and returns the names of the tables that it has. ConfigError, with file and line, for an unknown table or key (the nearest valid one is
-// named) and for a value of the wrong type; FormatError for what is not TOML. A top-level `description` is ignored.
+// Sets what a TOML text holds, and returns the names of the tables that it has. ConfigError, with file and line, for an
+// unknown table or key (naming the nearest valid one) and for a value of the wrong type; FormatError for text that is
+// not TOML. A top-level `description` is ignored.
 std::vector<std::string> read_settings(std::string_view toml, std::string_view file,
                                        std::span<const SettingTable> tables);
 
-// Likewise, but what the tables do not name is passed over: for what has to be known before the other tables are.
+// The same, but skips what is not in the tables: for settings that decide which other tables there are.
 void read_known_settings(std::string_view toml, std::string_view file, std::span<const SettingTable> tables);
 
-// Sets one value from "table.name=value". A text may go without quotes, a list is separated by commas or an array.
+// Sets one value from "table.name=value". A text needs no quotes; a list is separated by commas, or a TOML array.
 void override_setting(std::string_view assignment, std::span<const SettingTable> tables);
 void override_known_setting(std::string_view assignment, std::span<const SettingTable> tables);
 

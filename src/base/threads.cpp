@@ -10,15 +10,15 @@
 namespace heed {
 namespace {
 
-// How often a waiting thread looks before it gives its processor away: about 35 us. Longer would starve a neighbour that
-// could use the processor; shorter would pay for a wake-up at nearly every op.
+// How often a waiting thread polls before it yields its processor: about 35 us. Longer would starve others that could
+// use the processor; shorter would pay for a wake-up at nearly every op.
 constexpr int kSpins = 1000;
 
-// The task that this thread is within, if any.
+// The task that this thread is running, if any.
 thread_local const ThreadPool* current_pool = nullptr;
 thread_local int current_worker = 0;
 
-// Like a round of many threads: all tasks run, then the first exception is passed on.
+// Like a round of many threads: all tasks run, then the first exception is rethrown.
 void run_serially(int64_t tasks, void (*invoke)(void*, int64_t, int), void* context, int worker) {
   std::exception_ptr failure;
   for (int64_t task = 0; task < tasks; ++task) {
@@ -133,8 +133,8 @@ bool ThreadPool::claim_and_run_of(Worker& owner, int worker) {
 
 void ThreadPool::work(int worker) {
   while (true) {
-    // The round first: whoever stops the pool says so before bumping it, so that a worker either sees that here, or
-    // does not fall asleep below.
+    // Read the round first: stopping the pool sets stopping_ before it bumps the round, so that a worker either sees
+    // stopping_ here, or does not fall asleep below.
     const uint32_t seen_round = round_.load();
     if (stopping_.load()) {
       return;
@@ -164,23 +164,23 @@ void ThreadPool::wait_for_others(uint32_t tasks) {
     }
     relax();
   }
-  help_those_held_up(tasks);
+  help_preempted(tasks);
   for (uint32_t seen = completed_.load(std::memory_order_acquire); seen != tasks;
        seen = completed_.load(std::memory_order_acquire)) {
     completed_.wait(seen, std::memory_order_acquire);
   }
 }
 
-void ThreadPool::help_those_held_up(uint32_t tasks) {
+void ThreadPool::help_preempted(uint32_t tasks) {
   for (size_t worker = 1; worker < workers_.size(); ++worker) {
     const std::atomic<bool>& busy = workers_[worker].busy;
-    if (busy.load() && placement_.stands_still(worker - 1) && busy.load()) {
-      placement_.bring_here(worker - 1);
-      // Only while somebody is still to finish, and to say so: a worker that looks for a task is busy for a moment too.
+    if (busy.load() && placement_.is_stalled(worker - 1) && busy.load()) {
+      placement_.move_here(worker - 1);
+      // Only while a task is unfinished: a worker that looks for a task is busy for a moment too.
       for (uint32_t seen = completed_.load(); seen != tasks && busy.load(); seen = completed_.load()) {
         completed_.wait(seen);
       }
-      placement_.send_away(worker - 1);
+      placement_.move_away(worker - 1);
     }
   }
 }

@@ -13,11 +13,11 @@
 
 namespace heed {
 
-// The calling thread is worker 0 and works too. Each worker begins with its own share of the tasks, neighbours in their
-// order, and then helps with the others': rows that ops cut alike are met again by the core that has them in its cache.
-// Tasks are claimed one at a time, so a worker that the system holds up delays at most the one it has claimed; a worker
-// that has not woken up yet delays nothing. Results must not depend on who runs a task. A task that throws ends the call
-// with its exception after the others ran.
+// The calling thread is worker 0 and works too. Each worker starts with its own contiguous share of the tasks and then
+// helps with the others': when ops split their rows alike, a core finds its rows in its cache again. Tasks are claimed
+// one at a time, so a worker that the system preempts delays at most the task it has claimed; a worker that has not
+// woken up yet delays nothing. Results must not depend on which worker runs a task. When a task throws, run() throws
+// its exception after the others have run.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -28,7 +28,8 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()); }
 
   // Calls body(task, worker) for each task in [0, tasks). Returns when all are done. One caller at a time. A call from
-  // within one of several tasks runs serially: as that task's worker, or, where the task is another pool's, as worker 0.
+  // within one of several tasks runs serially: as that task's worker, or, where the task is another pool's, as worker
+  // 0.
   template <class Body>
   void run(int64_t tasks, Body&& body) {
     using Plain = std::remove_reference_t<Body>;
@@ -39,10 +40,10 @@ class ThreadPool {
 
  private:
   struct alignas(64) Worker {
-    // Of its share: (end : 32, next : 32), so that a claim is judged by the same word it was made in. What a task needs
+    // Its share: (end : 32, next : 32) in one word, so that a claim is checked and made at once. What a task needs
     // (invoke_, context_, tasks_) can't change while a claimed task is unfinished.
     std::atomic<uint64_t> ticket{0};
-    std::atomic<bool> busy{false};  // whether it holds a task, whosever
+    std::atomic<bool> busy{false};  // whether it runs a task, of any worker's share
   };
   using Invoke = void (*)(void* context, int64_t task, int worker);
 
@@ -50,7 +51,7 @@ class ThreadPool {
   void work(int worker);
   bool claim_and_run(int worker);
   bool claim_and_run_of(Worker& owner, int worker);
-  void help_those_held_up(uint32_t tasks);
+  void help_preempted(uint32_t tasks);
   void wait_for_work(uint32_t seen_round);
   void wait_for_others(uint32_t tasks);
 
@@ -71,7 +72,7 @@ class ThreadPool {
 // Processors this process may use.
 int available_processors();
 
-// The number of threads that was asked for; 0 asks for one per processor. ConfigError for less.
+// The requested number of threads; 0 means one per processor. ConfigError when it is negative.
 int thread_count(int asked);
 
 }  // namespace heed

@@ -79,16 +79,16 @@ std::string describe_setup(const GenerateShape& shape) {
 }
 
 int64_t parse_streams(const std::string& text) {
-  constexpr int64_t kMostStreams = 4096;
+  constexpr int64_t kMaxStreams = 4096;
   int64_t streams = 0;
   const char* const end = text.data() + text.size();
   const bool whole = std::from_chars(text.data(), end, streams).ptr == end;
-  require<ConfigError>(whole && streams >= 1 && streams <= kMostStreams, "bench",
-                       "'{}' streams, expected a number from 1 to {}", text, kMostStreams);
+  require<ConfigError>(whole && streams >= 1 && streams <= kMaxStreams, "bench",
+                       "'{}' streams, expected a number from 1 to {}", text, kMaxStreams);
   return streams;
 }
 
-// A model with random weights, ready to generate.
+// A model with random weights, ready for generation.
 class RandomModel {
  public:
   RandomModel(Backend& backend, const ModelConfig& config, DType storage)
@@ -99,7 +99,7 @@ class RandomModel {
   Inference on(Backend& backend) const { return {model_, backend, storage_}; }
   int64_t parameters() const { return weights_.elements(); }
 
-  // Of a table only some rows are read.
+  // Only a few rows of a table are read.
   int64_t bytes_of_a_step() const {
     int64_t bytes = 0;
     for (const Weight& weight : weights_.all()) {
@@ -116,7 +116,7 @@ class RandomModel {
   AnyModel model_;
 };
 
-// Sequences that go on by their likeliest tokens.
+// Sequences that are continued greedily.
 class Streams {
  public:
   Streams(const Inference& inference, int64_t count)
@@ -178,7 +178,7 @@ void warm_up(const RandomModel& model, Backend& backend, const std::vector<int32
   }
 }
 
-// The prompt goes through one sequence after another; the products' roofline is taken behind each.
+// Reads the prompt in one sequence after another, and measures the products' roofline after each.
 void measure_prompt(const RandomModel& model, Backend& backend, const std::vector<int32_t>& prompt,
                     GenerateBenchReport& report, DType storage) {
   Profile profile;
@@ -217,7 +217,7 @@ StreamsBench measure_streams(const RandomModel& model, Backend& backend, const s
   for (int64_t i = 0; i < options.tokens; ++i) {
     seconds.push_back(seconds_of([&] { group.step(); }));
   }
-  // What disturbs the yardstick makes it shorter: the better of two readings is nearer to the machine.
+  // A disturbance makes the yardstick slower: the better of two readings is closer to the machine's real rate.
   const double rate = std::max(rate_before, read_rate(report.threads));
   report.read_bytes_per_second = std::max(report.read_bytes_per_second, rate);
   const int64_t cached = 2 * config.decoder_layers * config.heads_of_keys() * config.width_of_head() *
@@ -263,7 +263,7 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
                              .prompt = prompt_tokens};
   const std::vector<int32_t> prompt = random_prompt(prompt_tokens, shape.config.target_vocabulary);
   warm_up(model, *backend, prompt, std::ranges::max(streams));
-  report.peak_memory_bytes = peak_memory_bytes();  // before the yardsticks take theirs
+  report.peak_memory_bytes = peak_memory_bytes();  // before the yardsticks take memory
   measure_prompt(model, *backend, prompt, report, storage);
   for (const int64_t count : streams) {
     report.streams.push_back(measure_streams(model, *backend, prompt, count, options, report));

@@ -93,7 +93,7 @@ std::vector<std::vector<int32_t>> random_sequences(const BenchShape& shape, uint
   return sequences;
 }
 
-// A model, its batch and its optimizer: everything of one step.
+// A model, its batch and its optimizer: everything that a step needs.
 class WholeStep {
  public:
   WholeStep(Backend& backend, const BenchShape& shape, DType storage) : storage_(storage) {
@@ -153,7 +153,7 @@ int warm_up(WholeStep& whole, Backend& backend, const TrainBenchOptions& options
   return options.steps > 0 ? options.steps : std::clamp(static_cast<int>(10.0 / estimate), 5, 100);
 }
 
-// A step's products by the yardstick: the best time of each so far, and what the whole step's took in each round.
+// A step's products, by the yardstick: the best time of each so far, and the total time of each round.
 class Roofline {
  public:
   Roofline(const Profile& profile, DType storage, int threads)
@@ -197,13 +197,13 @@ class Roofline {
   std::vector<double> rounds_;
 };
 
-// The slowest over the fastest.
+// The slowest / the fastest.
 double spread(const std::vector<double>& rounds) {
   const auto [fastest, slowest] = std::ranges::minmax(rounds);
   return slowest / fastest;
 }
 
-// Steps and yardstick in turn, so that what disturbs one of them for a while shows, and does not make the share.
+// Steps and yardstick alternate, so that a disturbance of either shows, and does not distort the share.
 void measure_rounds(WholeStep& whole, Backend& backend, int steps, Roofline& roofline, TrainBenchReport& report) {
   constexpr int kRounds = 3;
   const int rounds = std::min(kRounds, steps);
@@ -221,7 +221,7 @@ void measure_rounds(WholeStep& whole, Backend& backend, int steps, Roofline& roo
   report.disturbance = std::max(spread(medians), spread(roofline.rounds()));
 }
 
-// An op is bound by what it uses at least half of.
+// An op is bound by the resource of which it uses at least half.
 std::string bound_of(const TrainBenchOp& op, const TrainBenchReport& report) {
   if (op.flops_per_second >= 0.5 * report.roofline_flops_per_second) {
     return "matrix";
@@ -252,8 +252,7 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   const BenchShape& shape = shape_named(options.shape);
   const DType storage = training_type(options.precision);
   require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
-                       "{} steps after {} of warm-up, expected none or more of each", options.steps,
-                       options.warmup_steps);
+                       "{} steps after {} of warm-up, expected 0 or more of each", options.steps, options.warmup_steps);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
 
   Profile profile;
@@ -269,7 +268,7 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
     report.parameters = whole.parameters();
     const int steps = warm_up(whole, *backend, options);
     whole.step(*make_profiled_backend(*backend, profile));
-    report.peak_memory_bytes = peak_memory_bytes();  // before the yardstick needs some
+    report.peak_memory_bytes = peak_memory_bytes();  // before the yardstick takes memory
     Roofline roofline(profile, storage, report.threads);
     measure_rounds(whole, *backend, steps, roofline, report);
     roofline.report(report);

@@ -4,7 +4,7 @@
 
 namespace heed {
 
-// bf16 products are f32 ones, of widened operands, where the processor's own instruction for them is slower.
+// bf16 products are computed in f32, from widened operands, when the processor's own instruction is slower.
 DType training_type(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }
 
 double median(std::vector<double> values) {

@@ -1,4 +1,4 @@
-// What benchmarks ask of the machine.
+// Helpers of the benchmarks.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// The type that a precision asks for in training.
+// The type for a precision in training.
 DType training_type(Precision precision);
 
 double median(std::vector<double> values);

@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-// The fastest of several runs, for so long: a roofline is what the machine can do when nobody disturbs it.
+// The fastest of several runs within this time: a roofline is what the machine can do when nothing disturbs it.
 template <class Run>
 double fastest(double seconds, Run&& run) {
   run();
@@ -33,8 +33,8 @@ double fastest(double seconds, Run&& run) {
 enum class SecondOperand : uint8_t { as_it_lies, packed };
 
 // A and B as a linear layer's three products read them:
-//   forward x W^T: B transposed    input gradient d_y W: both straight    weight gradient d_y^T x: A transposed
-// Empty where oneDNN has no such product on this processor.
+//   forward x W^T: B transposed    input gradient d_y W: both plain    weight gradient d_y^T x: A transposed
+// Empty when oneDNN has no such product on this processor.
 dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const ProductShape& shape,
                                       dnnl::memory::data_type type, SecondOperand second) {
   using Tag = dnnl::memory::format_tag;

@@ -1,4 +1,4 @@
-// How fast this machine multiplies at this moment, by oneDNN.
+// How fast this machine multiplies at the moment, using oneDNN.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@ namespace heed {
 
 struct ProductTime {
   double seconds;
-  DType type;  // of the operands that took least
+  DType type;  // of the operands, where they were fastest
 };
 
-// The fastest of several runs, about 10 ms of each way: operands as they lie, or the second one packed in advance; for bf16
-// operands, the same product in f32 too, which some processors run faster. oneDNN is asked first what it can do here: not
-// every processor has a bf16 product.
+// The fastest of several runs, about 10 ms of each variant: plain operands, or the second one packed in advance; for
+// bf16 operands also the same product in f32, which some processors run faster. First asks oneDNN what it supports
+// here: not every processor has a bf16 product.
 ProductTime best_product(const ProductShape& shape, DType type, int threads);
 
 // oneDNN's version.
 std::string roofline_library();
 
-// Bytes per second that a copy much larger than the caches reads and writes.
+// Bytes per second, read and written, of a copy much larger than the caches.
 double copy_rate(int threads);
 
-// Bytes per second that all threads together read of memory much larger than the caches.
+// Bytes per second that all threads together read, from memory much larger than the caches.
 double read_rate(int threads);
 
 }  // namespace heed

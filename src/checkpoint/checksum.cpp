@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// Odd, with bits all over.
+// Odd, with random bits.
 constexpr uint64_t kOfWords = 0x9e3779b97f4a7c15ULL;
 constexpr uint64_t kOfSums = 0xc2b2ae3d27d4eb4fULL;
 
@@ -30,7 +30,7 @@ void Checksum::add(std::span<const std::byte> tensor) {
   for (; done + kBlock <= tensor.size(); done += kBlock) {
     add_block(tensor.data() + done);
   }
-  // What is left, filled up with zeros, and the length, so that zeros at the end count.
+  // The rest, padded with zeros, and the length, so that zeros at the end count.
   std::array<std::byte, kBlock> rest{};
   std::ranges::copy(tensor.subspan(done), rest.begin());
   add_block(rest.data());

@@ -1,5 +1,5 @@
-// A checksum of tensors' bytes, to notice files that were damaged or edited; fast enough to be taken at every load. It does
-// not withstand an attacker.
+// A checksum of tensors' bytes, to detect files that were damaged or edited; fast enough to be computed at every load.
+// It does not stop an attacker.
 #pragma once
 
 #include <array>

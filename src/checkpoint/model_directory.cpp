@@ -25,7 +25,7 @@ constexpr std::array kPairRoles{TokenizerRole{"source", &ModelConfig::source_voc
 constexpr std::array kDecoderRoles{TokenizerRole{"text", &ModelConfig::target_vocabulary}};
 constexpr std::array kEncoderRoles{TokenizerRole{"text", &ModelConfig::source_vocabulary}};
 
-// Settings show themselves as TOML, whose plain values are JSON's too.
+// Settings are shown as TOML, whose plain values are valid JSON too.
 json to_json(const SettingTable& table) {
   json object = json::object();
   for (const Setting& setting : table.settings) {
@@ -34,7 +34,7 @@ json to_json(const SettingTable& table) {
   return object;
 }
 
-// With the names that settings began with, so that the mark of a model stays what it was.
+// With the former names of settings, so that the mark of a model does not change.
 json to_marked_json(const SettingTable& table) {
   json object = json::object();
   for (const Setting& setting : table.settings) {
@@ -88,7 +88,7 @@ const json& member(const json& object, const char* name, json::value_t type, con
   return object.at(name);
 }
 
-// A file of the folder itself, wherever the text came from.
+// Only a file in the folder itself, whatever the description says.
 std::string file_name(const json& object, const char* name, const std::string& where) {
   auto text = member(object, name, json::value_t::string, where).get<std::string>();
   require<FormatError>(!text.empty() && std::filesystem::path(text).filename() == text, where,
@@ -106,7 +106,7 @@ std::vector<TokenizerFile> parse_tokenizers(const json& object, Architecture arc
   std::vector<std::string> names;
   for (const TokenizerRole& role : tokenizer_roles(architecture)) {
     names.emplace_back(role.name);
-    require<FormatError>(object.contains(role.name), where, "names no \"{}\" tokenizer, which {} has", role.name,
+    require<FormatError>(object.contains(role.name), where, "names no \"{}\" tokenizer, which {} needs", role.name,
                          in_words(architecture));
     files.push_back({file_name(object, names.back().c_str(), where), ""});
     names.push_back(fmt::format("{}{}", role.name, kChecksumEnding));
@@ -127,7 +127,7 @@ Documents parse_documents(const json& root, const std::string& where) {
 ModelDescription parse_description(const std::string& text, const std::string& where) {
   require_shallow_json(text, where);
   const json root = json::parse(text, nullptr, false);
-  require<FormatError>(root.is_object(), where, "is not JSON, or no object: it was cut off or edited");
+  require<FormatError>(root.is_object(), where, "is not a JSON object: it was cut off or edited");
   require<FormatError>(root.value("format", json()) == kFormat, where, "expected \"format\": \"{}\"", kFormat);
   require<FormatError>(root.value("version", json()) == kVersion, where, "version {}, but this program reads {}",
                        shown(root.value("version", json()).dump()), kVersion);
@@ -230,7 +230,7 @@ Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& de
   Tokenizers tokenizers;
   for (size_t i = 0; i < roles.size(); ++i) {
     const TokenizerFile& file = description.tokenizers[i];
-    // One file that two roles share is loaded once, and once only checked where their vocabularies agree.
+    // A file that two roles share is loaded once, and checked once if their vocabulary sizes agree.
     const bool shared = i > 0 && file.name == description.tokenizers[i - 1].name &&
                         config.*roles[i].vocabulary == config.*roles[i - 1].vocabulary;
     tokenizers.push_back(shared ? tokenizers.back()

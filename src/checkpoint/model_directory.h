@@ -1,4 +1,4 @@
-// The folder that a model lives in: weights, configuration and tokenizers.
+// A model's folder: weights, configuration and tokenizers.
 #pragma once
 
 #include <filesystem>
@@ -15,26 +15,26 @@
 
 namespace heed {
 
-// What a model reads and writes: an encoder-decoder has a "source" and a "target", other models have one "text".
+// What a tokenizer is for: an encoder-decoder has a "source" and a "target", other models have one "text".
 struct TokenizerRole {
   std::string_view name;
-  int64_t ModelConfig::*vocabulary;  // whose size it is
+  int64_t ModelConfig::*vocabulary;  // the setting with its size
 };
 std::span<const TokenizerRole> tokenizer_roles(Architecture architecture);
 
 // One for each role, in their order; the same one twice where source and target share it.
 using Tokenizers = std::vector<std::shared_ptr<const Tokenizer>>;
 
-// A tokenizer in the folder. The checksum is of the file; empty: not known.
+// A tokenizer in the folder. The checksum is that of the file; empty: unknown.
 struct TokenizerFile {
   std::string name, checksum;
 };
 
-// What config.json says.
+// The content of config.json.
 struct ModelDescription {
   ModelConfig config;
   std::vector<TokenizerFile> tokenizers;  // one for each role
-  // Of a language model, what it was trained on: a document begins with a mark and ends with one, a stream has neither.
+  // What a language model was trained on: a document begins and ends with a mark, a stream has none.
   Documents documents = Documents::none;
 };
 
@@ -54,13 +54,13 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
 // IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
 
-// FormatError when they are not those that the description speaks of, or when an encoder-decoder's lack bos or eos.
+// FormatError when they are not the ones in the description, or when an encoder-decoder's lack bos or eos.
 Tokenizers load_tokenizers(const ModelFolder& folder, const ModelDescription& description);
 
-// FormatError, naming the file, where the tokenizer lacks the bos or eos that translation needs.
+// FormatError, naming the file, when the tokenizer lacks the bos or eos that translation needs.
 void require_sentence_marks(const Tokenizer& tokenizer, const std::filesystem::path& file);
 
-// Of what the model is, for its weights to be known by: {"model", checksum of its settings}.
+// Metadata that tells which model weights belong to: {"model", checksum of its settings}.
 Metadata mark_of(const ModelConfig& config);
 
 }  // namespace heed

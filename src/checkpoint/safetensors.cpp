@@ -17,9 +17,10 @@ namespace {
 
 const std::string kChecksum = "heed_checksum";
 
-static_assert(std::endian::native == std::endian::little, "the format's bytes are used as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "the format is little-endian, and its bytes are used unconverted");
 
-// Where each tensor's bytes end. Refuses what could not be read again.
+// Where each tensor's bytes end. Refuses tensors that could not be read back.
 std::vector<uint64_t> lay_out(std::span<const TensorSource> tensors, const std::string& where) {
   std::set<std::string_view> names;
   std::vector<uint64_t> ends;
@@ -28,8 +29,8 @@ std::vector<uint64_t> lay_out(std::span<const TensorSource> tensors, const std::
     require<FormatError>(!find_invalid_utf8(tensor.name), where, "the name of tensor {} is not UTF-8", ends.size());
     require<FormatError>(tensor.name != kMetadataName, where, "a tensor can't be named '{}'", tensor.name);
     require<FormatError>(names.insert(tensor.name).second, where, "two tensors named '{}'", shown(tensor.name));
-    require<FormatError>(tensor.shape.size() <= kMostAxes, where, "tensor '{}' has {} axes, expected up to {}",
-                         shown(tensor.name), tensor.shape.size(), kMostAxes);
+    require<FormatError>(tensor.shape.size() <= kMaxAxes, where, "tensor '{}' has {} axes, expected up to {}",
+                         shown(tensor.name), tensor.shape.size(), kMaxAxes);
     const auto size = bytes_of(tensor.type, tensor.shape);
     require<FormatError>(size.has_value() && *size <= INT64_MAX - end, where, "tensor '{}': {}[{}] is not a size",
                          shown(tensor.name), name_of(tensor.type), fmt::join(tensor.shape, ", "));
@@ -63,8 +64,8 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
   }
   std::string header = fmt::format("{{{}}}", fmt::join(members, ","));
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  require<FormatError>(header.size() <= kLongestHeader, where, "a header of {} bytes, expected up to {}", header.size(),
-                       kLongestHeader);
+  require<FormatError>(header.size() <= kMaxHeaderBytes, where, "a header of {} bytes, expected up to {}",
+                       header.size(), kMaxHeaderBytes);
   const uint64_t length = header.size();
   std::string text(kLengthBytes, '\0');
   std::memcpy(text.data(), &length, kLengthBytes);
@@ -82,8 +83,8 @@ SafeTensors::SafeTensors(const std::filesystem::path& path) : path_(path), file_
   require<FormatError>(file_.size() >= kLengthBytes, where, "{} bytes are not a safetensors file", file_.size());
   uint64_t length = 0;
   std::memcpy(&length, file_.data(), kLengthBytes);
-  require<FormatError>(length <= kLongestHeader, where, "the header's length at byte 0 is {}, expected up to {}",
-                       length, kLongestHeader);
+  require<FormatError>(length <= kMaxHeaderBytes, where, "the header's length at byte 0 is {}, expected up to {}",
+                       length, kMaxHeaderBytes);
   require<FormatError>(length <= file_.size() - kLengthBytes, where,
                        "the header's length at byte 0 is {}, but only {} bytes follow", length,
                        file_.size() - kLengthBytes);

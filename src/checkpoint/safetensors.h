@@ -30,9 +30,8 @@ struct StoredTensor {
   std::string text() const;  // "encoder.0.attention.query F32[512, 512]"
 };
 
-// A file, mapped: opening reads the header alone. All of it is checked before anything is handed out; what breaks the
-// format is a FormatError with the path, the byte or the tensor, and what was expected. The file must not shrink while
-// it is open.
+// A mapped file: opening it reads only the header, and checks all of it. A violation of the format is a FormatError
+// with the path, the byte or the tensor, and what was expected. The file must not shrink while it is open.
 class SafeTensors {
  public:
   explicit SafeTensors(const std::filesystem::path& path);
@@ -45,7 +44,7 @@ class SafeTensors {
   const StoredTensor* find(std::string_view name) const;
   const StoredTensor& at(std::string_view name) const;  // FormatError where there is none
 
-  // Takes bytes that were read out of the process's memory. They may be read again.
+  // Releases the memory of bytes that were read. They may be read again.
   void give_back(std::span<const std::byte> bytes) const { file_.give_back(bytes); }
 
  private:
@@ -59,8 +58,8 @@ class SafeTensors {
 // Takes a tensor's next bytes.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 
-// A tensor to be written. Its bytes are asked for when their turn comes and may arrive in pieces, so that a model is
-// never held twice.
+// A tensor to be written. Its bytes are requested when their turn comes and may arrive in pieces, so that a model is
+// never in memory twice.
 struct TensorSource {
   std::string name;
   StoredType type = StoredType::f32;
@@ -68,20 +67,20 @@ struct TensorSource {
   std::function<void(const ByteSink&)> bytes;
 };
 
-// The source of bytes that are there already, and stay until they are written.
+// A source of bytes that exist already, and stay until they are written.
 TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_t> shape,
                            std::span<const std::byte> bytes);
 
-// Writes the tensors in the order given; the file is there whole or not at all. Tensors are laid end to end from a
+// Writes the tensors in the given order; the file is complete or does not exist. Tensors are stored end to end, from a
 // multiple of 8: they are aligned to their elements if wider elements come first. FormatError for names that the format
-// can't hold (twice the same, "__metadata__", not UTF-8), ShapeError for a source whose bytes do not fill its shape.
+// can't represent (duplicates, "__metadata__", not UTF-8), ShapeError for a source whose bytes do not match its shape.
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                        const Metadata& metadata);
 
-// Likewise for our own files, with a checksum of the tensors among the metadata. Asks for the bytes twice.
+// The same for our own files, with a checksum of the tensors in the metadata. Requests the bytes twice.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                                Metadata metadata);
-// FormatError where a file has a checksum that its tensors do not have. Files of others have none.
+// FormatError when a file has a checksum that does not match its tensors. Files from other programs have none.
 void verify_checksum(const SafeTensors& file);
 
 }  // namespace heed

@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Takes the header event by event: what the format does not allow is refused before it takes memory, however deep it is
-// nested, and a key that comes twice is seen.
+// Reads the header event by event: refuses what the format does not allow before it takes memory, however deeply it is
+// nested, and notices duplicate keys.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderReader(const std::string& where) : where_(where) {}
@@ -30,7 +30,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override {
     if (place_ == Place::shape) {
       require_tensor(value <= INT64_MAX, "an extent of {}, which is beyond 63 bits", value);
-      require_tensor(entry_.tensor.shape.size() < kMostAxes, "more than {} axes", kMostAxes);
+      require_tensor(entry_.tensor.shape.size() < kMaxAxes, "more than {} axes", kMaxAxes);
       entry_.tensor.shape.push_back(static_cast<int64_t>(value));
     } else if (place_ == Place::offsets && offsets_ < 2) {
       (offsets_++ == 0 ? entry_.begin : entry_.end) = value;
@@ -67,13 +67,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   bool key(string_t& key) override {
     if (place_ == Place::top) {
-      require<FormatError>(names_.insert(key).second, where_, "'{}' comes twice in the header", shown(key));
+      require<FormatError>(names_.insert(key).second, where_, "'{}' occurs twice in the header", shown(key));
       if (key != kMetadataName) {
         entry_ = {};
         entry_.tensor.name = key;
       }
     } else {
-      require_here(keys_.insert(key).second, "the key '{}' comes twice", shown(key));
+      require_here(keys_.insert(key).second, "the key '{}' occurs twice", shown(key));
       require_here(place_ == Place::metadata || key == "dtype" || key == "shape" || key == "data_offsets",
                    "an unknown key '{}', expected dtype, shape, data_offsets", shown(key));
     }
@@ -172,7 +172,7 @@ void check_size(const HeaderEntry& entry, uint64_t data_bytes, const std::string
                        entry.end - entry.begin);
 }
 
-// The format has neither holes nor overlaps: each tensor begins where the one before ends.
+// The format allows neither holes nor overlaps: each tensor begins where the one before it ends.
 void check_cover(const std::vector<HeaderEntry>& entries, uint64_t data_bytes, const std::string& where) {
   uint64_t covered = 0;
   for (const HeaderEntry& entry : entries) {

@@ -11,9 +11,9 @@
 namespace heed {
 
 constexpr std::string_view kMetadataName = "__metadata__";
-constexpr uint64_t kLengthBytes = 8;              // the header's length comes first
-constexpr uint64_t kLongestHeader = 100'000'000;  // as the format's own library has it
-constexpr size_t kMostAxes = 64;                  // as NumPy and PyTorch have it
+constexpr uint64_t kLengthBytes = 8;               // the header's length comes first
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the format's own library
+constexpr size_t kMaxAxes = 64;                    // the limit of NumPy and PyTorch
 
 struct HeaderEntry {
   StoredTensor tensor;  // without its bytes

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Weights of the same shapes may belong to another model, of other heads, say.
+// Weights with the same shapes may belong to another model, for example with other heads.
 void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
   for (const auto& [key, expected] : mark_of(config)) {
     const auto found = weights.metadata().find(key);
@@ -17,14 +17,15 @@ void require_mark(const SafeTensors& weights, const ModelFolder& folder, const M
   }
 }
 
-// A layer has more tensors than this. What the file cannot hold is refused before it is laid out.
-constexpr int64_t kLeastTensorsPerLayer = 4;
+// A layer has more tensors than this. A configuration with more layers than the file can hold is refused before
+// anything is allocated for it.
+constexpr int64_t kMinTensorsPerLayer = 4;
 
 void require_enough_tensors(const SafeTensors& weights, const ModelConfig& config) {
   const auto tensors = static_cast<int64_t>(weights.tensors().size());
   const int64_t layers = (config.architecture == Architecture::causal_lm ? 0 : config.encoder_layers) +
                          (config.architecture == Architecture::encoder ? 0 : config.decoder_layers);
-  require<FormatError>(tensors >= kLeastTensorsPerLayer * layers, weights.path().string(),
+  require<FormatError>(tensors >= kMinTensorsPerLayer * layers, weights.path().string(),
                        "{} tensors, but the model of {} layers has more: they do not belong together", tensors, layers);
 }
 

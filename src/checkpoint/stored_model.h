@@ -1,4 +1,4 @@
-// A model out of its folder, ready to infer.
+// A model loaded from its folder, ready for inference.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// Loaded whole. Not to be moved: its parts refer to each other.
+// Loaded completely. It cannot be moved: its parts refer to each other.
 class StoredModel {
  public:
   // The folder's own weights, or those of another file of the same model. ConfigError when the backend cannot run the
@@ -19,7 +19,7 @@ class StoredModel {
 
   const ModelConfig& config() const { return model_->config(); }
   const AnyModel& model() const { return *model_; }
-  Documents documents() const { return documents_; }  // that a language model was trained on
+  Documents documents() const { return documents_; }  // what a language model was trained on
   int64_t parameters() const { return weights_.elements(); }
 
   const Tokenizer& source() const { return tokenizer("source"); }
@@ -35,7 +35,7 @@ class StoredModel {
   std::optional<AnyModel> model_;
 };
 
-// FormatError, which names the commands that would work, unless the folder holds a model of this kind.
+// FormatError, naming the commands that would work, unless the folder holds a model of this kind.
 void require_architecture(const ModelFolder& folder, Architecture architecture);
 
 }  // namespace heed

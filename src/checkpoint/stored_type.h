@@ -1,4 +1,4 @@
-// Element types of files, which know more of them than heed computes with.
+// Element types of files: more than heed computes with.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ enum class StoredType : uint8_t {
 
 int64_t size_of(StoredType type);
 
-// The safetensors name, "F32"; and back, or none.
+// The safetensors name, such as "F32", and back; nullopt for an unknown name.
 std::string_view name_of(StoredType type);
 std::optional<StoredType> find_stored_type(std::string_view name);
 std::string stored_type_names();  // all of them, for messages

@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of(const View& master) {
   return {first, static_cast<size_t>(master.rows() * master.columns() * size_of(master.type()))};
 }
 
-// The file, in which each weight has its tensor, and no tensor is left over.
+// The file, after checking that it has one tensor for each weight and no others.
 SafeTensors fitting_weights(const std::filesystem::path& path, const Weights& weights) {
   SafeTensors file(path);
   std::set<std::string_view> names;
@@ -45,10 +45,10 @@ SafeTensors fitting_weights(const std::filesystem::path& path, const Weights& we
 
 void require_finite(std::span<const float> values, const SafeTensors& file, const StoredTensor& tensor) {
   require<FormatError>(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }), file.path().string(),
-                       "the weights of '{}' hold values that are not finite numbers", tensor.name);
+                       "the weights of '{}' hold values that are not finite", tensor.name);
 }
 
-// The rows of a tensor, checked as they are read. Those read before go out of memory.
+// The rows of a tensor, checked when they are read. Releases the memory of rows read before.
 class FileRows {
  public:
   FileRows(const SafeTensors& file, const StoredTensor& tensor, const Shape& shape)
@@ -61,7 +61,7 @@ class FileRows {
     file_.give_back(at_hand_);
     const size_t row_bytes = static_cast<size_t>(columns_) * sizeof(float);
     at_hand_ = tensor_.bytes.subspan(static_cast<size_t>(first) * row_bytes, static_cast<size_t>(count) * row_bytes);
-    // Copied: files of others need not align their tensors.
+    // Copied: files from other programs need not align their tensors.
     copy_.resize(at_hand_.size() / sizeof(float));
     std::memcpy(copy_.data(), at_hand_.data(), at_hand_.size());
     require_finite(copy_, file_, tensor_);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kGiga = 1e9;
 
-// A share above one says that another program had the machine while the yardstick was taken.
+// A share above one says that another program used the machine while the yardstick was measured.
 std::string_view quiet_or_not(double share) { return share > 1.0 ? "  (above 1: the machine was not quiet)" : ""; }
 
 void print_json(const TrainBenchReport& report) {
@@ -32,7 +32,7 @@ void print_text(const TrainBenchReport& report) {
   put("{} parameters, {}{}, {} kernels, {} thread{}\n\n", report.parameters, name_of(report.precision),
       report.precision == Precision::bf16 ? fmt::format(" (products: {})", report.bf16_products) : "",
       report.instruction_set, report.threads, report.threads == 1 ? "" : "s");
-  put("target tokens/s     {:>10.0f}   ({:.1f} ms a step of {} target tokens)\n", report.target_tokens_per_second,
+  put("target tokens/s     {:>10.0f}   ({:.1f} ms per step of {} target tokens)\n", report.target_tokens_per_second,
       1e3 * report.step_seconds, report.target_tokens);
   put("model FLOP/s        {:>10.1f} G\n", report.model_flops_per_second / kGiga);
   put("roofline            {:>10.1f} G  ({}: the best product of each of the step's shapes, harmonic mean)\n",
@@ -40,7 +40,7 @@ void print_text(const TrainBenchReport& report) {
   put("highest product     {:>10.1f} G\n", report.peak_product_flops_per_second / kGiga);
   put("share of roofline   {:>10.2f}{}\n", report.share,
       report.quiet() ? "" : "   (the machine was not quiet: measure again when nothing else runs)");
-  put("slowest round       {:>10.2f}   times the fastest, of steps and roofline in turn\n", report.disturbance);
+  put("slowest round       {:>10.2f}   times the fastest, of alternating steps and roofline\n", report.disturbance);
   put("memory copy         {:>10.1f} GB/s\n", report.memory_bytes_per_second / kGiga);
   put("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
   put("{:<24} {:>6} {:>9} {:>6} {:>10} {:>8}  {}\n", "op", "calls", "ms", "%", "GFLOP/s", "GB/s", "bound by");
@@ -80,10 +80,10 @@ void print_text(const GenerateBenchReport& report) {
   put("roofline            {:>10.1f} G   (oneDNN's best product of each of the prompt's shapes, harmonic mean)\n",
       report.roofline_flops_per_second / kGiga);
   put("share of roofline   {:>10.2f}{}\n", report.prompt_share, quiet_or_not(report.prompt_share));
-  put("weights             {:>10.1f} MB  (that a step reads)\n", static_cast<double>(report.weight_bytes) / 1e6);
+  put("weights             {:>10.1f} MB  (read by a step)\n", static_cast<double>(report.weight_bytes) / 1e6);
   put("memory read         {:>10.1f} GB/s\n", report.read_bytes_per_second / kGiga);
   put("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
-  put("{:>7} {:>10} {:>9} {:>9} {:>22}\n", "streams", "tokens/s", "ms a step", "GB/s read", "share of memory's rate");
+  put("{:>7} {:>10} {:>9} {:>9} {:>22}\n", "streams", "tokens/s", "ms per step", "GB/s read", "share of memory's rate");
   for (const StreamsBench& s : report.streams) {
     put("{:>7} {:>10.0f} {:>9.3f} {:>9.1f} {:>22.2f}\n", s.streams, s.tokens_per_second, 1e3 * s.step_seconds,
         s.bytes_per_second / kGiga, s.share);

@@ -80,7 +80,7 @@ Command bleu_command() {
                   flag("--json", options->json, "print one JSON object")},
       .run = [options] { score_input(*options); },
       .footer =
-          "Text is detokenized, a sentence a line, UTF-8. Example:\n"
+          "Text is detokenized, one sentence per line, in UTF-8. Example:\n"
           "  heed bleu --reference test.en < translated.en",
   };
 }

@@ -9,7 +9,7 @@ namespace heed::cli {
 
 Command bench_command();
 Command bleu_command();
-Command demo_command(const std::string& program);  // how the program was called, to say what comes next
+Command demo_command(const std::string& program);  // `program` is how it was called, for the commands that it suggests
 Command evaluate_command();
 Command generate_command();
 Command inspect_command();

@@ -52,7 +52,7 @@ void show_next(const std::string& program, const Demo& demo) {
 
 void run_demo(const DemoOptions& options, const std::string& program) {
   const Demo demo = write_demo(options);
-  put("A translator from German to English, trained on a corpus that a grammar makes.\n");
+  put("A translator from German to English, trained on a corpus that a grammar generates.\n");
   const TrainResult result =
       show_training({.recipe = demo.recipe, .output = demo.model, .overrides = {}, .threads = options.threads});
   if (result.reason == EndReason::stopped) {

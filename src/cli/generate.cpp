@@ -31,14 +31,14 @@ std::string in_json(const std::string& prompt, const Completion& completion) {
       name_of(completion.reason));
 }
 
-// Shows one text while it is written.
+// Shows one text while it is generated.
 class Streaming final : public GenerationListener {
  public:
   void on_piece(const Text& /*text*/, std::string_view piece) override { show_output(piece); }
   void on_completion(const Text& /*text*/, const Completion& /*completion*/) override { show_output("\n"); }
 };
 
-// Prints texts in the order of the prompts, each as soon as it and those before it are there.
+// Prints texts in the order of the prompts, each as soon as it and those before it are complete.
 class InOrder final : public GenerationListener {
  public:
   InOrder(const std::vector<std::string>& prompts, const GenerateOptions& options)
@@ -91,7 +91,7 @@ void generate(const GenerateOptions& options) {
     throw std::runtime_error("generate: --prompt and --prompts: give one of them");
   }
   const Generator generator(options.model.directory, options.model.translator);
-  // Refuses options that make no sense before anybody has typed a line.
+  // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   if (options.prompt) {
     write_texts(generator, {*options.prompt}, options, [](size_t) { return std::string("--prompt"); });

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kUserError = 2;
 
-// In one line, whatever the words hold that it quotes.
+// The message on one line, whatever the quoted words contain.
 int report(std::string message) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   std::ranges::replace_if(message, is_control, ' ');

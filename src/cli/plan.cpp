@@ -24,7 +24,7 @@ struct Arguments {
   bool json = false;
 };
 
-// What a command line asks for, made.
+// The results that a command line asks for.
 struct Answer {
   std::optional<ModelPlan> plan;
   std::optional<double> budget;  // FLOPs
@@ -82,7 +82,7 @@ void print_memory(const PlanMemory& memory) {
   row("their gradients", memory.gradients);
   row("optimizer", memory.optimizer);
   row("activations", memory.activations,
-      fmt::format("  ({:.1f} kept, {:.1f} recomputed)", static_cast<double>(memory.activations_kept) / kMega,
+      fmt::format("  ({:.1f} saved, {:.1f} recomputed)", static_cast<double>(memory.activations_kept) / kMega,
                   static_cast<double>(memory.activations_recomputed) / kMega));
   row("total", memory.training());
   if (memory.cache_per_token > 0) {
@@ -94,16 +94,16 @@ void print_memory(const PlanMemory& memory) {
 
 void print_timing(const ModelPlan& plan) {
   const PlanTiming& timing = *plan.timing;
-  put("on this machine, {} thread{}: {:.1f} ms an update (median of {}), {} tokens/s, {:.1f} GFLOP/s\n", timing.threads,
-      timing.threads == 1 ? "" : "s", 1e3 * timing.update_seconds, timing.updates,
+  put("on this machine, {} thread{}: {:.1f} ms per update (median of {}), {} tokens/s, {:.1f} GFLOP/s\n",
+      timing.threads, timing.threads == 1 ? "" : "s", 1e3 * timing.update_seconds, timing.updates,
       in_short(static_cast<double>(plan.update_tokens()) / timing.update_seconds), flops_per_second(plan) / 1e9);
 }
 
-// What the recipe's own number of updates comes to.
+// The totals of the recipe's own number of updates.
 void print_run(const ModelPlan& plan) {
   const auto updates = static_cast<double>(plan.updates);
   const double tokens = updates * static_cast<double>(plan.update_tokens());
-  put("the recipe's {} updates: {} tokens, {:.3g} a parameter; {:.3g} FLOPs{}\n", plan.updates, in_short(tokens),
+  put("the recipe's {} updates: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", plan.updates, in_short(tokens),
       tokens / static_cast<double>(plan.parameters), updates * plan.update_flops(),
       plan.timing ? fmt::format("; {}", in_words(updates * plan.timing->update_seconds)) : "");
 }
@@ -123,9 +123,9 @@ void print_plan(const ModelPlan& plan) {
 
 void print_optima(const Answer& answer) {
   put("{:.3g} FLOPs are best spent on\n", *answer.budget);
-  put("{:<28} {:>11} {:>9} {:>19} {:>7}\n", "by", "parameters", "tokens", "tokens a parameter", "loss");
+  put("{:<28} {:>11} {:>9} {:>21} {:>7}\n", "by", "parameters", "tokens", "tokens per parameter", "loss");
   for (const ComputeOptimum& optimum : answer.optima) {
-    put("{:<28} {:>11} {:>9} {:>19.3g} {:>7.3f}\n", optimum.law, in_short(optimum.parameters), in_short(optimum.tokens),
+    put("{:<28} {:>11} {:>9} {:>21.3g} {:>7.3f}\n", optimum.law, in_short(optimum.parameters), in_short(optimum.tokens),
         optimum.tokens / optimum.parameters, optimum.loss);
   }
   put("The laws were fitted to runs of 6e18 to 3e21 FLOPs{}.\n"
@@ -193,10 +193,10 @@ void check(const Arguments& arguments) {
     }
   };
   refuse_unless(has_recipe || arguments.flops || arguments.hours, "expected a recipe, or a budget as --flops");
-  refuse_unless(!arguments.flops || !arguments.hours, "--flops and --hours are two ways to say one budget");
+  refuse_unless(!arguments.flops || !arguments.hours, "give --flops or --hours, not both");
   refuse_unless(!arguments.hours || has_recipe, "--hours needs a recipe, whose model is timed");
   refuse_unless(!arguments.hours || arguments.options.run == PlanOptions::Run::short_run,
-                "--hours needs the short run that --no-run leaves out");
+                "--hours needs the short run that --no-run skips");
   refuse_unless(!arguments.hours || *arguments.hours > 0.0, "--hours must be more than 0");
   refuse_unless(arguments.chart.empty() || arguments.flops || arguments.hours,
                 "--svg draws a budget: give --flops or --hours");

@@ -21,7 +21,7 @@ struct ScoreOptions {
   std::string source, target;
 };
 
-// Files are read to their ends before anything is written: they may turn out not to be parallel.
+// Reads the files completely before anything is written: they may turn out not to be parallel.
 void score_files(const ScoreOptions& options) {
   const Translator translator(options.model.directory, options.model.translator);
   std::vector<std::string> sources, targets;

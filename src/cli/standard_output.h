@@ -1,4 +1,4 @@
-// What is printed must arrive: a disk may be full. Every command prints through here.
+// Every command prints through here, so that no failure (a full disk) goes unnoticed.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,10 +16,11 @@ void put(fmt::format_string<Args...> format, Args&&... args) {
   write_output(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Hands over what was written so far. Throws likewise, also for an earlier failure of show_output().
+// Flushes what was written so far. Throws like write_output(), also for an earlier failure of show_output().
 void flush_output();
 
-// Writes at once. A failure is left for flush_output() to tell: work that goes on is worth more than what it shows.
+// Writes and flushes. Failures are reported by flush_output() later: the work that goes on is worth more than its
+// display.
 void show_output(std::string_view text);
 
 }  // namespace heed::cli

@@ -26,7 +26,7 @@ void print_summary(const TokenizerSummary& summary) {
   }
 }
 
-// The first pieces behind the special tokens and bytes, which say little.
+// The first pieces after the special tokens and bytes, which say little.
 void print_pieces(const LoadedTokenizer& tokenizer) {
   const int64_t vocabulary = tokenizer.summary().vocabulary;
   std::string line = "pieces        ";
@@ -160,7 +160,7 @@ std::string decoded(const LoadedTokenizer& tokenizer, const std::string& line, c
     }
     begin = end + 1;
   }
-  // Characters and bytes know the line break too; a line stays a line.
+  // Tokenizers of characters and bytes may decode to a line break; a line must stay one line.
   std::string text = tokenizer.decode(tokens, where);
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r'; }, ' ');

@@ -13,10 +13,11 @@ namespace {
 void run_training(const TrainOptions& options) {
   TrainDisplay display;
   const TrainResult result = train(options, display);
-  display.on_message(result.reason == EndReason::stopped
-                         ? fmt::format("stopped; the model so far is in {}, and the same command with --resume goes on",
-                                       options.output)
-                         : fmt::format("ended by {}; the model is in {}", name_of(result.reason), options.output));
+  display.on_message(
+      result.reason == EndReason::stopped
+          ? fmt::format("stopped; the model so far is in {}, and the same command with --resume continues",
+                        options.output)
+          : fmt::format("ended by {}; the model is in {}", name_of(result.reason), options.output));
 }
 
 }  // namespace

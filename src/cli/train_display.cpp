@@ -38,7 +38,7 @@ size_t terminal_width() {
 // What matters most comes first: a narrow terminal cuts the end off.
 std::string progress_bar(const TrainStatus& s) {
   if (s.fraction <= 0.0) {
-    return "";  // no limit tells how far the run is
+    return "";  // no limit tells how far the run has got
   }
   constexpr size_t kBar = 20;
   const size_t filled = std::min(kBar, static_cast<size_t>(s.fraction * kBar));
@@ -46,7 +46,7 @@ std::string progress_bar(const TrainStatus& s) {
                      duration(s.seconds * (1.0 - s.fraction) / s.fraction));
 }
 
-// "bits_per_byte" as people say it.
+// "bits_per_byte" in words.
 std::string in_words(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
@@ -62,7 +62,7 @@ void TrainDisplay::on_start() {
   terminate_before_ = std::signal(SIGTERM, on_interrupt);
 }
 
-// What comes next, an error for one, starts on a line of its own.
+// The next output, such as an error, starts on a line of its own.
 TrainDisplay::~TrainDisplay() {
   if (in_progress_) {
     show_output("\n");
@@ -83,7 +83,7 @@ void TrainDisplay::on_status(const TrainStatus& s) {
     show_line(numbers);
     return;
   }
-  // A line that reached the last column would wrap on some terminals, and then be written over in part only.
+  // A line up to the last column would wrap on some terminals, and then only a part of it would be overwritten.
   const std::string line = (progress_bar(s) + numbers).substr(0, terminal_width() - 1);
   show_output(fmt::format("{}{}", kClearLine, line));
   in_progress_ = true;

@@ -1,12 +1,12 @@
-// What a training run shows, and how it is interrupted.
+// Shows the progress of a training run, and lets the user interrupt it.
 #pragma once
 
 #include "heed/train_types.h"
 
 namespace heed::cli {
 
-// On a terminal one line that is written over, no wider than the terminal; plain lines elsewhere. From the run's
-// start, the first Ctrl-C (or SIGTERM) ends it in good order, a second one the program.
+// On a terminal one line that is overwritten, no wider than the terminal; elsewhere plain lines. Once the run has
+// started, the first Ctrl-C (or SIGTERM) ends it in good order, and a second one ends the program.
 class TrainDisplay : public TrainListener {
  public:
   TrainDisplay();
@@ -26,7 +26,7 @@ class TrainDisplay : public TrainListener {
   void show_line(const std::string& text);
 
   bool terminal_;
-  bool in_progress_ = false;  // the terminal's last line is one to be written over
+  bool in_progress_ = false;  // the terminal's last line is to be overwritten
   bool watching_ = false;
   SignalHandler interrupt_before_ = nullptr, terminate_before_ = nullptr;
 };

@@ -27,7 +27,7 @@ std::string in_pharaoh_format(const std::vector<AlignedPair>& alignment) {
   return text;
 }
 
-// A tab in a translation would pass for the end of the column.
+// A tab in a translation would look like the end of the column.
 std::string without_tabs(std::string text) {
   std::ranges::replace(text, '\t', ' ');
   return text;
@@ -57,7 +57,7 @@ std::string n_best(const std::vector<Translation>& translations, int64_t number,
 
 void translate(const TranslateOptions& options) {
   const Translator translator(options.model.directory, options.model.translator);
-  // Refuses options that make no sense before anybody has typed a line.
+  // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
   ArrivingLines input("-");
   int64_t number = 0;

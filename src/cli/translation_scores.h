@@ -1,4 +1,4 @@
-// How BLEU, chrF2 and chrF2++ are shown.
+// Printing BLEU, chrF2 and chrF2++.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Options that the commands share which run a translation model.
+// Options that all commands with a translation model share.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Commands and their options as data: what a command line may say, and where each value goes.
+// Commands and their options as data: what a command line may contain, and where each value goes.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,22 @@ enum class Presence : uint8_t { optional, required };
 // What follows an option's name: nothing; one word; one word each time it is given; or all words up to the next option.
 enum class Takes : uint8_t { nothing, one_word, one_word_each_time, words };
 
-// Made by option() and flag() below. A name without dashes is that of a word which stands on its own (`RECIPE`).
+// Made by option() and flag() below. A name without dashes is a positional argument (`RECIPE`).
 struct Option {
   std::string name;   // "--beam"
-  std::string value;  // how help calls its value: "N"; empty for one that takes nothing
+  std::string value;  // the name of its value in the help: "N"; empty if it takes nothing
   std::string help;
   Takes takes = Takes::one_word;
   Presence presence = Presence::optional;
-  std::string standard;                              // what it is when not given; empty: nothing worth a word
+  std::string standard;                              // the default, for the help; empty: not shown
   std::function<void(const std::string& text)> set;  // throws ConfigError, which names the option
 
   bool is_positional() const { return !name.starts_with('-'); }
 };
 
-// A value that goes to `target`, which has its default already and outlives the command. `names` is the option's name
-// and what its value is called: "--beam N"; "RECIPE" alone stands without a name. A whole number or a number is read as
-// people write them; a list takes one word each time, or, where the value's name ends with "..." ("--input FILE..."),
-// as many as follow.
+// An option whose value goes to `target`, which holds the default and must outlive the command. `names` is the option's
+// name and the name of its value: "--beam N"; "RECIPE" alone is a positional argument. A list takes one word each time,
+// or, when the value's name ends with "..." ("--input FILE..."), all words that follow.
 Option option(const std::string& names, std::string& target, std::string help);
 Option option(const std::string& names, std::vector<std::string>& target, std::string help);
 Option option(const std::string& names, int& target, std::string help);
@@ -68,20 +67,20 @@ inline Option flag(const std::string& name, bool& target, const std::string& hel
   return flag(name, target, true, help);
 }
 
-// The same option, without which the command is refused.
+// The same option, but the command is refused without it.
 Option required(Option option);
 
-// Options that several commands share, and a command's own.
+// The parts, such as options that several commands share, as one list.
 std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts);
 
-// Either `commands` or `run`.
+// Has either `commands` or `run`.
 struct Command {
   std::string name;
   std::string summary;  // one line
   std::vector<Option> options;
   std::vector<Command> commands;
   std::function<void()> run;  // after all options have been set
-  std::string footer;         // examples, and what does not fit elsewhere
+  std::string footer;         // examples and other remarks
   std::string version;        // what --version prints; empty: there is no such option
 };
 

@@ -9,7 +9,7 @@ namespace heed::cli {
 namespace {
 
 constexpr size_t kColumns = 100;
-constexpr size_t kMostForNames = 30;  // a longer one gets a line of its own
+constexpr size_t kMaxNameWidth = 30;  // a longer one gets a line of its own
 
 struct Row {
   std::string name, text;
@@ -33,7 +33,7 @@ std::string shown_help(const Option& option) {
   return text;
 }
 
-// The text in lines that fit beside a margin; a word that is longer than a line stays whole.
+// Wraps the text into lines that fit beside a margin; a word that is longer than a line is not split.
 std::string wrapped(std::string_view text, size_t margin) {
   std::string result;
   size_t column = margin;
@@ -56,7 +56,7 @@ std::string wrapped(std::string_view text, size_t margin) {
 std::string section(std::string_view title, const std::vector<Row>& rows) {
   size_t width = 0;
   for (const Row& row : rows) {
-    width = std::max(width, row.name.size() <= kMostForNames ? row.name.size() : 0);
+    width = std::max(width, row.name.size() <= kMaxNameWidth ? row.name.size() : 0);
   }
   const size_t margin = width + 4;
   std::string text = fmt::format("\n{}:\n", title);

@@ -1,4 +1,4 @@
-// What a command shows about itself.
+// The help of a command.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace heed::cli {
 
 constexpr std::string_view kHelp = "--help", kShortHelp = "-h", kVersion = "--version";
 
-// "heed translate --model DIR [OPTIONS]"; `path` is how the command is called.
+// "heed translate --model DIR [OPTIONS]"; `path` is "heed translate".
 std::string usage(const Command& command, std::string_view path);
 
-// All of it: summary, usage, options and commands.
+// The complete help: summary, usage, options and commands.
 std::string help(const Command& command, std::string_view path);
 
 }  // namespace heed::cli

@@ -10,7 +10,7 @@
 namespace heed::cli {
 namespace {
 
-// "--beam N" in two, and what the second says of how much the option takes.
+// The two parts of "--beam N", and how much the option takes according to the second.
 Option named(const std::string& names, std::string help) {
   const size_t space = names.find(' ');
   Option option{.name = names.substr(0, space), .help = std::move(help)};
@@ -22,7 +22,7 @@ void require_digits(const std::string& name, const std::string& text, bool is_si
   const std::string_view digits = std::string_view(text).substr(is_signed && text.starts_with('-') ? 1 : 0);
   const bool are_digits = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
   require<ConfigError>(are_digits, name, "'{}' is not a whole number{}", text, is_signed ? "" : " of 0 or more");
-  // Elsewhere 010 is eight.
+  // In other programs 010 is eight.
   require<ConfigError>(digits == "0" || !digits.starts_with('0'), name, "'{}' begins with a zero", text);
 }
 
@@ -44,7 +44,7 @@ double number(const std::string& name, const std::string& text) {
   return value;
 }
 
-// An option whose value `read` makes of the text.
+// An option whose value `read` parses from the text.
 template <class Value, class Target>
 Option reading(Option option, Target& target, Value (*read)(const std::string& name, const std::string& text)) {
   option.set = [name = option.name, &target, read](const std::string& text) { target = read(name, text); };

@@ -21,11 +21,11 @@ std::string_view name_in(std::string_view word) { return word.substr(0, word.fin
 bool asks_for_help(std::string_view word) { return word == kHelp || word == kShortHelp; }
 
 std::string unknown(std::string_view what, std::string_view name, const std::vector<std::string_view>& all) {
-  const std::string nearest = suggest_name(name, all);  // empty where none is near
+  const std::string nearest = suggest_name(name, all);  // empty if none is close
   return fmt::format("there is no {} '{}'{} ({}s: {})", what, name, nearest, what, fmt::join(all, ", "));
 }
 
-// One command's own words, those behind its name, taken one after the other.
+// Parses one command's own words, those after its name.
 class Reader {
  public:
   Reader(const Command& command, std::string path, std::span<const std::string> words)
@@ -34,7 +34,7 @@ class Reader {
   Request read();
 
  private:
-  // The path without the program's name, which stands at the start of every message already.
+  // The path without the program's name, with which every message starts already.
   std::string_view where() const { return std::string_view(path_).substr(path_.find(' ') + 1); }
 
   void read_option(const std::string& word);
@@ -91,10 +91,10 @@ void Reader::read_option(const std::string& word) {
   }
 }
 
-// A value may begin with a dash: a negative number, the standard input, a tokenizer's piece. What is certainly none is
-// an option of the same command.
+// A value may begin with a dash: a negative number, the standard input, a tokenizer's piece. Only the options of the
+// same command are certainly not values.
 void Reader::read_values(const Option& option) {
-  require<ConfigError>(!words_.empty(), option.name, "expected {}, found nothing behind it", option.value);
+  require<ConfigError>(!words_.empty(), option.name, "expected {}, found nothing after it", option.value);
   const std::string& word = words_.front();
   require<ConfigError>(find(name_in(word)) == nullptr, option.name,
                        "expected {}, found the option '{}'; if that is meant, {}={}", option.value, word, option.name,
@@ -147,7 +147,7 @@ Request Reader::read() {
   return {.text = "", .run = command_.run};
 }
 
-// Where the words go on within a command of commands.
+// Finds the subcommand that the next word names.
 struct Step {
   const Command* command;
   std::string path;

@@ -52,13 +52,13 @@ RandomKey BatchStream::key(int64_t epoch) const {
   return RandomKey{seed_}.derive("batches").derive(static_cast<uint64_t>(epoch));
 }
 
-// Pools differ by one unit at the most, so that none is a small rest. The unit is the batch where that is a number of
-// sentences, so that only one batch of an epoch is smaller.
+// The sizes of pools differ by at most one unit, so that the last one is not small. If a batch is a number of
+// sentences, the unit is a batch, so that only one batch of an epoch is smaller.
 int64_t BatchStream::pool_begin(int64_t index) const {
   return std::min(sentences_, unit_ * (index * (units_ / pools_) + std::min(index, units_ % pools_)));
 }
 
-// The pool's sentences in the order in which they are cut into batches, with their lengths.
+// The pool's sentences in the order in which they are divided into batches, with their lengths.
 std::vector<BatchStream::Member> BatchStream::draw(int64_t epoch, int64_t index) const {
   const Permutation permuted(key(epoch).derive("sentences"), sentences_);
   const int64_t begin = pool_begin(index), end = pool_begin(index + 1);
@@ -71,7 +71,7 @@ std::vector<BatchStream::Member> BatchStream::draw(int64_t epoch, int64_t index)
   if (rules_.order == PoolOrder::shuffled) {
     return members;
   }
-  // One word each, which sorts several times as fast as the members: the length above the place.
+  // One word each, which sorts several times as fast as the members: the length in the upper bits, then the index.
   std::vector<uint64_t> words;
   words.reserve(members.size());
   for (const Member& member : members) {

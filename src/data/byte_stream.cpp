@@ -59,7 +59,7 @@ ByteStream::~ByteStream() = default;
 ByteStream::ByteStream(ByteStream&&) noexcept = default;
 ByteStream& ByteStream::operator=(ByteStream&&) noexcept = default;
 
-// Past stdio, which would wait for a whole buffer where a person types.
+// Bypasses stdio, which would wait for a full buffer when a person types.
 size_t ByteStream::read_some(char* to, size_t size) {
   ssize_t got = -1;
   do {
@@ -114,7 +114,7 @@ size_t ByteStream::read_compressed(char* to, size_t size) {
     begin_ = end_ - stream.avail_in;
     require<FormatError>(result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR, name_,
                          "the compressed data are damaged: {}",
-                         stream.msg == nullptr ? "of no kind known" : stream.msg);
+                         stream.msg == nullptr ? "of an unknown kind" : stream.msg);
     if (result == Z_STREAM_END) {
       inflater_->at = At::end;
     }

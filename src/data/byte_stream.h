@@ -1,4 +1,4 @@
-// A file's bytes in order, plain or out of gzip; the path "-" is the standard input.
+// A file's bytes in order, plain or decompressed from gzip; the path "-" is the standard input.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// What a file holds is told from its first bytes, never from its name. Compressed members that follow each other are one
+// Compression is recognized by the first bytes, never by the name. Compressed members that follow each other are one
 // text. IoError where the system refuses; FormatError, with the path, where compressed data are damaged or end early.
 class ByteStream {
  public:
@@ -19,7 +19,7 @@ class ByteStream {
   ByteStream(ByteStream&&) noexcept;
   ByteStream& operator=(ByteStream&&) noexcept;
 
-  // Up to `size` bytes; none at the end, and only there. Does not wait for more than what a pipe holds.
+  // Up to `size` bytes; 0 only at the end. Returns what a pipe has, without waiting for more.
   size_t read(char* to, size_t size);
 
   // Whether there are more bytes, or the end, without waiting longer than nobody notices. Of compressed data, whether more
@@ -42,7 +42,7 @@ class ByteStream {
   std::string name_;
   std::unique_ptr<std::FILE, Close> file_;
   std::vector<char> input_;
-  size_t begin_ = 0, end_ = 0;          // what of `input_` is still to be used
+  size_t begin_ = 0, end_ = 0;          // the unread part of `input_`
   std::unique_ptr<Inflater> inflater_;  // of a compressed file
 };
 

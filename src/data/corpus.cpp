@@ -18,7 +18,7 @@ struct Row {
   std::vector<std::string> texts;
   std::vector<std::vector<TokenId>> tokens;
   int64_t line = 0;
-  std::optional<size_t> long_side;  // whose line was longer than the limit
+  std::optional<size_t> long_side;  // the side whose line was longer than the limit
 };
 
 }  // namespace
@@ -40,7 +40,7 @@ class CorpusBuilder {
       corpus_.first_sentences_.push_back(corpus_.size());
       read_files();
     }
-    require<FormatError>(corpus_.size() > 0, "corpus", "nothing is left of {}: {}", sides_[0].files[0].string(),
+    require<FormatError>(corpus_.size() > 0, "corpus", "no line of {} is left: {}", sides_[0].files[0].string(),
                          report().text());
     for (TokenStore& store : corpus_.stores_) {
       store.seal();
@@ -63,8 +63,8 @@ class CorpusBuilder {
     for (const CorpusSide& side : sides_) {
       require<ConfigError>(side.files.size() == sides_[0].files.size(), "corpus", "{} files beside {}",
                            side.files.size(), sides_[0].files.size());
-      require<ConfigError>(side.least >= 0 && side.most >= 1 && side.least <= side.most, "corpus",
-                           "from {} to {} tokens is not a range", side.least, side.most);
+      require<ConfigError>(side.min_length >= 0 && side.max_length >= 1 && side.min_length <= side.max_length, "corpus",
+                           "from {} to {} tokens is not a range", side.min_length, side.max_length);
     }
   }
 
@@ -117,20 +117,20 @@ class CorpusBuilder {
     return false;
   }
 
-  // Files that do not end together: goes on to their ends, for the counts.
+  // The files have different numbers of lines: reads all to the end, for the counts.
   void count_rest(std::vector<LineReader>& readers) {
     std::string line;
     for (LineReader& reader : readers) {
       while (reader.next(line)) {
       }
     }
-    const auto [least, most] = std::ranges::minmax_element(readers, {}, &LineReader::line_number);
-    const int64_t shorter = least->line_number(), longer = most->line_number();
-    require<FormatError>(shorter > 0 || rules_.empty_file == Handling::skip, least->name(), "the file has no lines");
+    const auto [shortest, longest] = std::ranges::minmax_element(readers, {}, &LineReader::line_number);
+    const int64_t shorter = shortest->line_number(), longer = longest->line_number();
+    require<FormatError>(shorter > 0 || rules_.empty_file == Handling::skip, shortest->name(), "the file has no lines");
     require<FormatError>(rules_.unequal_files == Handling::skip, "corpus", "{} has {} lines, but {} has {}",
-                         least->name(), shorter, most->name(), longer);
+                         shortest->name(), shorter, longest->name(), longer);
     report().lines += longer - shorter;
-    count(DropReason::unpaired, fmt::format("{}:{}", most->name(), shorter + 1), longer - shorter);
+    count(DropReason::unpaired, fmt::format("{}:{}", longest->name(), shorter + 1), longer - shorter);
   }
 
   void count(DropReason reason, std::string where, int64_t lines = 1) {
@@ -185,33 +185,33 @@ class CorpusBuilder {
     const auto length = static_cast<int64_t>(row.tokens[side].size());
     const CorpusSide& limits = sides_[side];
     if (reason == DropReason::empty) {
-      const bool empty = length == 0 && limits.least > 0;
+      const bool empty = length == 0 && limits.min_length > 0;
       require<FormatError>(!empty || rules_.empty_line == Handling::skip, place(side, row.line), "the line is empty");
       return empty;
     }
     if (reason == DropReason::too_short) {
-      const bool too_short = length < limits.least;
+      const bool too_short = length < limits.min_length;
       require<FormatError>(!too_short || rules_.too_short == Handling::skip, place(side, row.line),
-                           "{} tokens, expected at least {}", length, limits.least);
+                           "{} tokens, expected at least {}", length, limits.min_length);
       return too_short;
     }
-    const bool too_long = length > limits.most && rules_.too_long != TooLong::truncate;
+    const bool too_long = length > limits.max_length && rules_.too_long != TooLong::truncate;
     require<FormatError>(!too_long || rules_.too_long == TooLong::drop, place(side, row.line),
-                         "{} tokens, expected at most {}", length, limits.most);
+                         "{} tokens, expected at most {}", length, limits.max_length);
     return too_long;
   }
 
   bool lengths_agree(const Row& row) {
-    const auto [least, most] = std::ranges::minmax_element(row.tokens, {}, &std::vector<TokenId>::size);
+    const auto [shortest, longest] = std::ranges::minmax_element(row.tokens, {}, &std::vector<TokenId>::size);
     const bool agree = rules_.max_ratio == 0.0 ||
-                       static_cast<double>(most->size()) <= rules_.max_ratio * static_cast<double>(least->size());
+                       static_cast<double>(longest->size()) <= rules_.max_ratio * static_cast<double>(shortest->size());
     if (!agree) {
       count(DropReason::ratio, place(0, row.line));
     }
     return agree;
   }
 
-  // By a hash of 64 bits: among a hundred million different lines, one is taken for another once in some thousand runs.
+  // By a 64-bit hash: with a hundred million different lines, two are confused about once in four thousand runs.
   bool is_new(const Row& row) {
     if (rules_.duplicates == Duplicates::keep) {
       return true;
@@ -231,8 +231,8 @@ class CorpusBuilder {
     bool truncated = false;
     for (size_t side = 0; side < sides_.size(); ++side) {
       std::vector<TokenId>& tokens = row.tokens[side];
-      if (static_cast<int64_t>(tokens.size()) > sides_[side].most) {
-        tokens.resize(static_cast<size_t>(sides_[side].most));
+      if (static_cast<int64_t>(tokens.size()) > sides_[side].max_length) {
+        tokens.resize(static_cast<size_t>(sides_[side].max_length));
         truncated = true;
       }
       corpus_.stores_[side].append(tokens);

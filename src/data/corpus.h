@@ -1,4 +1,4 @@
-// A corpus: text files, read once, filtered and kept as tokens.
+// A corpus: text files, read once, filtered and stored as tokens.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-// Called by several threads at a time where the corpus is read with several.
+// Called by several threads at once when the corpus is read with several.
 using LineEncoder = std::function<std::vector<TokenId>(std::string_view)>;
 
 // One language of a corpus: its files, how their lines become tokens, and how many tokens a line may have.
@@ -22,17 +22,17 @@ struct CorpusSide {
   std::vector<std::filesystem::path> files;
   LineEncoder encode;
   int64_t vocabulary = 0;
-  int64_t least = 1, most = 512;
+  int64_t min_length = 1, max_length = 512;
 };
 
-// Where a sentence comes from: the line of each of the files that stand at one place in the sides' lists.
+// Where a sentence comes from: the index of the file in each side's list, and the line.
 struct LineOrigin {
   int64_t file = 0, line = 0;
   bool operator==(const LineOrigin&) const = default;
 };
 
-// One sequence of each side for each line kept, in the files' order. A parallel corpus has two sides, a monolingual one
-// has one.
+// For each kept line one sequence per side, in the files' order. A parallel corpus has two sides, a monolingual one has
+// one.
 class Corpus {
  public:
   int64_t size() const { return lines_.size(); }
@@ -45,7 +45,7 @@ class Corpus {
   std::string where(int64_t sentence) const;  // "train.de:12 | train.en:12", for messages
 
   const CorpusReport& report() const { return report_; }
-  // Of all tokens and their order: a position in this corpus means nothing in one of another fingerprint.
+  // A hash of all tokens in order: a position in this corpus means nothing in one with another fingerprint.
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:
@@ -60,9 +60,10 @@ class Corpus {
   uint64_t fingerprint_ = 0;
 };
 
-// Reads the sides' files in step; lines are encoded by the pool's threads, whose number changes nothing else. Texts are
-// held a few megabytes at a time, tokens by `spill`. Refusals by the rules are a FormatError with the place (both
-// places, and both counts of lines, where files differ in those); so is a corpus of which nothing is left.
+// Reads the sides' files in parallel, line by line. The pool's threads encode the lines; the result does not depend on
+// their number. Only a few megabytes of text are in memory at a time; tokens are stored as `spill` says. FormatError,
+// naming the line, for what the rules refuse (both lines, and both counts, when files differ in length), and when no
+// line is kept.
 Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
                    const SpillRules& spill = {});
 

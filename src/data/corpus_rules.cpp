@@ -17,7 +17,7 @@ std::string_view name_of(DropReason reason) {
     case DropReason::too_long:
       return "too long";
     case DropReason::ratio:
-      return "unlike in length";
+      return "unequal in length";
     case DropReason::duplicate:
       return "duplicate";
   }

@@ -1,4 +1,4 @@
-// What a corpus may hold, what becomes of the rest, and how much of it there was.
+// What a corpus may contain, what happens to the rest, and how much of it there was.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Anything else that is wrong with a line or a file: leave it out and count it, or end with its place.
+// What to do with anything else that is wrong with a line or a file: skip and count it, or fail, naming the line.
 enum class Handling : uint8_t { skip, refuse };
 
 enum class Duplicates : uint8_t { keep, drop };
@@ -19,14 +19,14 @@ enum class Duplicates : uint8_t { keep, drop };
 struct CorpusRules {
   TooLong too_long = TooLong::drop;
   Handling too_short = Handling::skip;
-  Handling empty_line = Handling::skip;  // no text but white space, or no tokens
+  Handling empty_line = Handling::skip;  // only white space, or no tokens
   Handling over_long_line = Handling::refuse;
   Handling empty_file = Handling::refuse;
-  Handling unequal_files = Handling::refuse;  // skip: what is beyond the shorter file's end
+  Handling unequal_files = Handling::refuse;  // skip: the lines after the shorter file's end
   size_t max_line_bytes = size_t{1} << 20;    // in bytes
-  // The most by which one side may exceed another, before truncation; 0 for no limit.
+  // The maximum ratio of the sides' lengths, before truncation; 0 for no limit.
   double max_ratio = 0.0;
-  // Of lines whose text is the same on every side, the first is kept. Takes 16 to 32 bytes of memory for each.
+  // drop: of lines with the same text on every side, only the first is kept. Takes 16 to 32 bytes of memory for each.
   Duplicates duplicates = Duplicates::keep;
 };
 
@@ -40,9 +40,9 @@ struct CorpusReport {
     std::string first;  // where the first was: "train.de:12"
   };
 
-  int64_t lines = 0;  // read of each side; the kept and the dropped sum to it
+  int64_t lines = 0;  // read from each side; kept + dropped
   int64_t kept = 0;
-  int64_t truncated = 0;    // of those kept
+  int64_t truncated = 0;    // of the kept lines
   int64_t empty_files = 0;  // skipped sets of files
   std::array<Drop, kDropReasons> drops;
 

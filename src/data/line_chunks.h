@@ -1,4 +1,4 @@
-// Lines that are worked on by all threads, a chunk at a time.
+// Processing lines on all threads, a chunk at a time.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// Enough to keep threads busy, little enough to hold.
+// Enough to keep threads busy, and little enough for memory.
 constexpr size_t kChunkLines = 16'384;
 constexpr size_t kChunkBytes = 8 << 20;
 

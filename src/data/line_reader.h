@@ -11,10 +11,10 @@
 
 namespace heed {
 
-// What becomes of a line that is longer than the limit.
+// What happens to a line that is longer than the limit.
 enum class LongLines : uint8_t { refuse, mark };
 
-// Whether a \r before the end of a line belongs to the end, or to the text.
+// Whether a \r before the end of a line is dropped, or kept as text.
 enum class CarriageReturns : uint8_t { drop, keep };
 
 struct LineRules {
@@ -23,9 +23,9 @@ struct LineRules {
   CarriageReturns carriage_returns = CarriageReturns::drop;
 };
 
-// A line ends with \n alone (never with another of Unicode's separators, which are text), or with the file. A byte order mark at the start of the file is dropped. Memory is bounded by the longest line
-// allowed. FormatError, with path and line, for bytes that are not UTF-8 and for NUL, which only files of another
-// encoding have.
+// A line ends with \n alone (never with another of Unicode's separators, which are text), or with the file. A byte
+// order mark at the start of the file is dropped. Memory is bounded by the longest line allowed. FormatError, with path
+// and line, for bytes that are not UTF-8 and for NUL, which only files in another encoding have.
 class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path, LineRules rules = {});
@@ -35,8 +35,8 @@ class LineReader {
   // Whether next() would not wait for whoever writes the file.
   bool is_ready() { return gather(Waiting::no); }
 
-  int64_t line_number() const { return line_number_; }       // of the last line given, from 1
-  bool marked() const { return marked_; }                    // that line was too long, and was given empty
+  int64_t line_number() const { return line_number_; }       // of the last line returned, from 1
+  bool marked() const { return marked_; }                    // that line was too long, and was returned empty
   bool broken() const { return broken_; }                    // that line ended with \n, not with the file
   std::string where() const;                                 // "corpus.de:12"
   const std::string& name() const { return bytes_.name(); }  // of the file, for messages
@@ -62,7 +62,7 @@ class LinesOfFiles {
   explicit LinesOfFiles(std::vector<std::filesystem::path> files, LineRules rules = {});
 
   bool next(std::string& line);
-  std::string where() const { return reader_->where(); }  // of the last line given
+  std::string where() const { return reader_->where(); }  // of the last line returned
 
  private:
   std::vector<std::filesystem::path> files_;

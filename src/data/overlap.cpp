@@ -15,12 +15,12 @@ uint64_t key_of(std::span<const int32_t> sequence) {
 
 }  // namespace
 
-void SequenceSearch::want(std::span<const int32_t> sequence) {
+void SequenceSearch::look_for(std::span<const int32_t> sequence) {
   ++entries_[key_of(sequence)].times;
   ++wanted_;
 }
 
-void SequenceSearch::look_at(std::span<const int32_t> sequence) {
+void SequenceSearch::scan(std::span<const int32_t> sequence) {
   if (const auto entry = entries_.find(key_of(sequence)); entry != entries_.end()) {
     entry->second.found = true;
   }

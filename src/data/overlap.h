@@ -1,4 +1,4 @@
-// How much of one text is in another: a validation text that was trained on says little.
+// How much of one text occurs in another: a score on validation text that was trained on says little.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace heed {
 
-// Which of a few sequences of tokens occur in a text. Sequences are told apart by a hash of 64 bits.
+// Which of a few sequences of tokens occur in a text. Sequences are compared by a 64-bit hash.
 class SequenceSearch {
  public:
-  void want(std::span<const int32_t> sequence);
-  void look_at(std::span<const int32_t> sequence);  // of the text
+  void look_for(std::span<const int32_t> sequence);
+  void scan(std::span<const int32_t> sequence);  // of the text
 
   int64_t wanted() const { return wanted_; }
-  int64_t found() const;  // of those wanted
+  int64_t found() const;  // of the wanted ones
 
  private:
   struct Entry {

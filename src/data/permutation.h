@@ -8,8 +8,9 @@
 
 namespace heed {
 
-// A Feistel network over the smallest grid of about sqrt(size) by sqrt(size) that holds the indices; results beyond them
-// are sent through again. Any index is found without the others, so a pool of an epoch is rebuilt without the rest of it.
+// A Feistel network over the smallest grid of about sqrt(size) by sqrt(size) that holds the indices; a result outside
+// of them goes through it again. Each index is computed without the others, so a pool is rebuilt without the rest of
+// its epoch.
 class Permutation {
  public:
   // Up to 2^62 indices.

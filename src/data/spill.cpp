@@ -84,7 +84,7 @@ void SpillBytes::spill() {
   }
   ::unlink(name.c_str());
   flush();
-  buffer_ = {};  // gives the memory back, which clear() would not
+  buffer_ = {};  // frees the memory, which clear() would not
 }
 
 void SpillBytes::flush() {

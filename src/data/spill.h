@@ -1,4 +1,4 @@
-// Arrays that are appended to, then read at random: in memory while they are small, else in a file without a name.
+// Arrays that are appended to, then read with random access: in memory while they are small, else in an unnamed file.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace heed {
 
 struct SpillRules {
   size_t memory_bytes = size_t{1} << 30;  // beyond this an array moves to disk
-  std::filesystem::path folder = {};      // of the file; empty: the system's for temporary files
+  std::filesystem::path folder = {};      // of the file; empty: the system's folder for temporary files
 };
 
-// Bytes. The file has no name, so it goes when the process does, however it ends. IoError when the disk is full.
+// Bytes. The file has no name, so it disappears with the process, however that ends. IoError when the disk is full.
 class SpillBytes {
  public:
   explicit SpillBytes(SpillRules rules = {});
@@ -37,7 +37,7 @@ class SpillBytes {
   [[noreturn]] void refuse(const char* action) const;
 
   SpillRules rules_;
-  std::vector<std::byte> buffer_;  // all of it, or what is not in the file yet
+  std::vector<std::byte> buffer_;  // all bytes, or those that are not in the file yet
   int descriptor_ = -1;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
@@ -55,7 +55,7 @@ class SpillArray {
   void seal() { bytes_.seal(); }
 
   int64_t size() const { return static_cast<int64_t>(bytes_.size() / sizeof(T)); }
-  // Once sealed.
+  // Only after seal().
   T operator[](int64_t i) const { return data()[i]; }
   std::span<const T> slice(int64_t begin, int64_t end) const {
     return {data() + begin, static_cast<size_t>(end - begin)};

@@ -12,7 +12,7 @@ constexpr size_t kNamedRanges = 3;
 
 }  // namespace
 
-// Before each document, as many rows are missing as there are documents before it.
+// Each document has one row less than it has tokens.
 int64_t TextRows::first_row(int64_t document) const { return corpus_.store().begin(document) - document; }
 
 int64_t TextRows::size() const {
@@ -20,7 +20,7 @@ int64_t TextRows::size() const {
   return corpus_.tokens() - missing;
 }
 
-// The last document that begins at the row or before it: of documents of one token, which have no row, it is none.
+// The last document that begins at the row or before it. A document of one token has no row, and is never the result.
 int64_t TextRows::document_at(int64_t row) const {
   int64_t low = 0, high = corpus_.documents() - 1;
   while (low < high) {
@@ -37,7 +37,7 @@ int64_t TextRows::document_at(int64_t row) const {
 RaggedText TextRows::read(std::span<const RowRange> ranges, uint64_t first_row) const {
   RaggedText text;
   std::vector<int64_t> lengths;
-  // Tokens [begin, end) and, one further, what is expected.
+  // Tokens [begin, end), and the expected ones, shifted by one.
   const auto append = [&](int64_t begin, int64_t end) {
     corpus_.store().read_between(begin, end, text.tokens.ids);
     corpus_.store().read_between(begin + 1, end + 1, text.expected);
@@ -73,7 +73,7 @@ std::string TextRows::where(RowRange range) const {
   if (first == last) {
     return first;
   }
-  // The file is not said twice.
+  // Does not repeat the file.
   const size_t colon = first.rfind(':') + 1;
   const bool same = colon == last.rfind(':') + 1 && first.compare(0, colon, last, 0, colon) == 0;
   return fmt::format("{} to {}", first, same ? last.substr(colon) : last);

@@ -1,4 +1,4 @@
-// Which parts of a text make which batch of a language model: the same again after a stop.
+// Which parts of a text form which batch of a language model; the order can be resumed from any position.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Whether a token sees those of the document before its own.
+// Whether a token is kept from seeing the previous document.
 enum class DocumentBorders : uint8_t { kept, crossed };
 
 struct RowRange {
@@ -19,9 +19,9 @@ struct RowRange {
   bool operator==(const RowRange&) const = default;
 };
 
-// Tokens that are fed in, and for each the one that is expected next.
+// Input tokens, and for each the token that is expected next.
 struct RaggedText {
-  // Nothing is expected there: after a document's end, where borders are crossed.
+  // No token is expected: after the end of a document, where borders are crossed.
   static constexpr int32_t kNothing = -1;
 
   RaggedTokens tokens;
@@ -36,11 +36,11 @@ class TextRows {
   TextRows(TextCorpus&& corpus, DocumentBorders borders) = delete;
 
   int64_t size() const;
-  // A segment for each document that a range has a part of, or, where borders are crossed, for each range. `first_row` is
-  // the index of the first row in the whole update, when this is one shard of it.
+  // One segment for each document in a range, or, where borders are crossed, for each range. `first_row` is the index
+  // of the first row in the whole update, when this is one shard of it.
   RaggedText read(std::span<const RowRange> ranges, uint64_t first_row = 0) const;
 
-  // "input.txt:8 to 12, input.txt:104 to 107 and 10 more", and all of them, one a line.
+  // "input.txt:8 to 12, input.txt:104 to 107 and 10 more"; and all of them, one per line.
   std::string describe(std::span<const RowRange> ranges) const;
   std::string list(std::span<const RowRange> ranges) const;
 
@@ -54,8 +54,8 @@ class TextRows {
 };
 
 enum class TextOrder : uint8_t {
-  packed,   // the rows end to end, cut into sequences of `context`, which come in a new random order each epoch
-  windows,  // sequences of `context` rows, each from a place that is drawn evenly
+  packed,   // the rows, split into sequences of `context`, in a new random order each epoch
+  windows,  // sequences of `context` rows, each from a position that is drawn uniformly
 };
 
 struct TextBatchRules {
@@ -63,22 +63,22 @@ struct TextBatchRules {
   int64_t sequences = 0;  // of a batch
   TextOrder order = TextOrder::packed;
 
-  // Throws ConfigError with what a person can act on.
+  // Throws ConfigError, with a message that a user can act on.
   void validate() const;
 };
 
-// Batches without end. An epoch has each row once, its last sequence and its last batch may be shorter; an epoch of
-// windows is as many whole batches as have that many rows. What comes at a position depends on nothing read before it,
-// and seeking takes no time. In a position, `pool` is always 0.
+// An endless stream of batches. An epoch has each row once; its last sequence and its last batch may be shorter. An
+// epoch of windows is the number of full batches that have as many rows. The batch at a position does not depend on
+// what was read before, and seeking takes no time. In a position, `pool` is always 0.
 class TextBatches {
  public:
-  // `data` is the fingerprint of what the rows are. ConfigError where they are fewer than the context.
+  // `data` is the fingerprint of the rows' data. ConfigError when there are fewer rows than the context.
   TextBatches(int64_t rows, const TextBatchRules& rules, uint64_t seed, uint64_t data);
 
   std::vector<RowRange> next();
 
   const BatchPosition& position() const { return position_; }
-  // ConfigError for a position of another stream, or one that is not in this.
+  // ConfigError for a position of another stream, or one that this stream does not have.
   void seek(const BatchPosition& position);
 
   int64_t batches_per_epoch() const { return batches_; }

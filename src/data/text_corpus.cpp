@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMarkTokens = 4096;  // between marks of one document, about
+constexpr int64_t kMarkTokens = 4096;  // about so many between marks of one document
 
 struct EncodedLine {
   TextLine line;
@@ -127,7 +127,7 @@ class TextCorpusBuilder {
 
 int64_t TextCorpus::document_of(int64_t token) const {
   ensure(token >= 0 && token < tokens(), "text", "token {} of {}", token, tokens());
-  int64_t low = 0, high = documents() - 1;  // the first that ends behind the token
+  int64_t low = 0, high = documents() - 1;  // the first that ends after the token
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     if (store_.end(middle) > token) {

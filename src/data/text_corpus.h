@@ -11,18 +11,19 @@
 
 namespace heed {
 
-// A document's tokens lie between `begin` and `end`; lines are joined by `line_break`. A stream has neither mark.
+// A document's tokens are between `begin` and `end`; lines are joined by `line_break`. A stream has neither begin nor
+// end.
 struct TextMarks {
   std::optional<TokenId> begin, end, line_break;
 };
 
-// What these documents need of a tokenizer. A document without a bos begins with its tokenizer's eos. ConfigError where
-// the tokenizer can't give it: no eos for documents, or no line break where line breaks are text.
+// The marks that these documents need. A document begins with bos or, where the tokenizer has none, with eos.
+// ConfigError when the tokenizer lacks one: no eos for documents, or no line break where line breaks are text.
 TextMarks text_marks(const Tokenizer& tokenizer, Documents documents);
 
 class TextCorpus {
  public:
-  // Tokens lie end to end, marks included: token 0 is the first document's begin.
+  // Tokens are end to end, marks included: token 0 is the first document's begin.
   int64_t tokens() const { return store_.tokens(); }
   int64_t documents() const { return store_.size(); }
   const TokenStore& store() const { return store_; }  // a sequence for each document, or one for the stream
@@ -33,12 +34,12 @@ class TextCorpus {
   std::string where(int64_t token) const;  // "input.txt:812", for messages
   std::string names() const;               // of its files, for messages
 
-  // Of all tokens, marks included: a position in this corpus means nothing in one of another fingerprint.
+  // A hash of all tokens, marks included: a position in this corpus means nothing in one with another fingerprint.
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:
   friend class TextCorpusBuilder;
-  // Where a line begins. Others are found from here: by counting line breaks.
+  // Where a line begins. The lines after it are found by counting line breaks.
   struct Mark {
     int64_t token = 0, line = 0, file = 0;
   };
@@ -53,8 +54,8 @@ class TextCorpus {
   uint64_t fingerprint_ = 0;
 };
 
-// Lines are encoded by the pool's threads, whose number changes nothing else. Text is held a few megabytes at a time,
-// tokens by `spill`. FormatError where nothing of the text is left.
+// The pool's threads encode the lines; the result does not depend on their number. Only a few megabytes of text are in
+// memory at a time; tokens are stored as `spill` says. FormatError when no token is left.
 TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, ThreadPool& pool,
                             const SpillRules& spill = {});
 

@@ -13,7 +13,7 @@ bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0x
 
 int64_t characters_in(std::string_view text) { return std::ranges::count_if(text, begins_character); }
 
-// Where the character of that index begins; the end of the text for an index beyond it.
+// Where the character with that index begins; the end of the text if there is none.
 size_t offset_of(std::string_view text, int64_t index) {
   size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -62,7 +62,7 @@ bool TextSource::next(TextLine& line) {
   return rules_.documents == Documents::none ? read_stream(line) : read_document(line);
 }
 
-// A line goes on in the next file where its own does not end it.
+// A line whose file ends without a line break goes on in the next file.
 bool TextSource::read_stream(TextLine& line) {
   for (RawLine raw; read(raw);) {
     while (!raw.broken && peek()) {

@@ -1,4 +1,4 @@
-// Text files as a language model reads them: line by line, cut into documents.
+// Text files as a language model reads them: line by line, divided into documents.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct TextRules {
   std::vector<std::filesystem::path> files;
   Documents documents = Documents::none;
   size_t max_line_bytes = size_t{1} << 20;  // in bytes
-  // What begins in the range is read: characters of a stream, whole documents of others.
+  // Only this range is read: of a stream, its characters; else, the whole documents that begin in it.
   CharacterRange range = {};
 };
 
 struct TextLine {
   std::string text;              // without its end
-  bool line_break = false;       // follows, as part of the document
-  bool begins_document = false;  // also of the first line of a stream
+  bool line_break = false;       // a line break follows, as part of the document
+  bool begins_document = false;  // true also for the first line of a stream
   int64_t file = 0, line = 0;    // where it begins: the file's index, and the line's number from 1
 };
 
@@ -37,7 +37,7 @@ struct TextSize {
   int64_t bytes = 0, characters = 0;
 };
 
-// Reads files one after the other. No more is held than two lines. FormatError, with path and line, as LineReader has it
+// Reads files one after the other, with at most two lines in memory. FormatError, with path and line, like LineReader
 // (here also for a line that is too long), and for a file without text.
 class TextSource {
  public:
@@ -45,7 +45,7 @@ class TextSource {
 
   bool next(TextLine& line);
 
-  // Of what has been read of the range, with all line breaks.
+  // Of the part of the range that has been read, with all line breaks.
   TextSize size() const { return size_; }
   const TextRules& rules() const { return rules_; }
 
@@ -66,12 +66,12 @@ class TextSource {
   std::optional<LineReader> reader_;
   size_t opened_ = 0;
   std::optional<RawLine> ahead_;
-  int64_t at_ = 0;  // characters before the line to come
+  int64_t at_ = 0;  // characters before the next line
   TextSize size_;
   bool begun_ = false, in_document_ = false, wanted_ = false;
 };
 
-// Of all files whole, which are read for it.
+// The size of all files; reads them completely.
 TextSize measure_text(const TextRules& rules);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// Token sequences, kept compactly and read at random.
+// Token sequences, stored compactly, with random access.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace heed {
 
-// Sequences are appended once, then read. Ids take two bytes each where the vocabulary allows, else four; tokens and
-// offsets are kept by the rules, each on its own.
+// Sequences are appended once, then read. Ids take two bytes each where the vocabulary allows, else four. The rules
+// apply to tokens and offsets separately.
 class TokenStore {
  public:
   explicit TokenStore(int64_t vocabulary, const SpillRules& rules = {});
 
   // ShapeError for an id outside the vocabulary.
   void append(std::span<const TokenId> sequence);
-  // The same piece by piece.
+  // The same, piece by piece.
   void extend(std::span<const TokenId> tokens);
   void end_sequence();
   // Ends appending; only then can sequences be read.
@@ -28,12 +28,12 @@ class TokenStore {
   int64_t size() const { return ends_.size(); }
   int64_t tokens() const { return tokens_; }
   int64_t length(int64_t s) const { return end(s) - begin(s); }
-  // Where sequence s lies in all sequences end to end.
+  // The range of sequence s when all sequences are end to end.
   int64_t begin(int64_t s) const { return s == 0 ? 0 : ends_[s - 1]; }
   int64_t end(int64_t s) const { return ends_[s]; }
   // Appends sequence s to `ids`.
   void read(int64_t s, std::vector<int32_t>& ids) const;
-  // Appends tokens [begin, end) of all sequences end to end.
+  // Appends tokens [begin, end), counted over all sequences end to end.
   void read_between(int64_t begin, int64_t end, std::vector<int32_t>& ids) const;
   bool spilled() const { return narrow_.spilled() || wide_.spilled(); }
 

@@ -8,18 +8,18 @@ namespace {
 
 constexpr size_t kBatchPairs = 32;  // bounds the attention maps
 
-// The position of the largest of the average over heads of one query's weights, of which only the first `positions` count.
-int64_t most_attended(std::span<const float> weights, int64_t heads, int64_t queries, int64_t keys, int64_t query,
-                      int64_t positions) {
+// The position with the largest weight of one query, averaged over heads, among the first `positions`.
+int64_t max_attended(std::span<const float> weights, int64_t heads, int64_t queries, int64_t keys, int64_t query,
+                     int64_t positions) {
   int64_t best = 0;
-  double most = -1.0;
+  double largest = -1.0;
   for (int64_t key = 0; key < positions; ++key) {
     double sum = 0.0;
     for (int64_t head = 0; head < heads; ++head) {
       sum += static_cast<double>(weights[static_cast<size_t>((head * queries + query) * keys + key)]);
     }
-    if (sum > most) {
-      most = sum;
+    if (sum > largest) {
+      largest = sum;
       best = key;
     }
   }
@@ -43,7 +43,7 @@ void align_batch(const Inference& inference, const TokenLists& sources, const To
     std::vector<int64_t>& positions = aligned.emplace_back();
     // The last input predicts the end, which aligns with nothing.
     for (int64_t query = 0; query + 1 < queries; ++query) {
-      positions.push_back(most_attended(rest, inference.model.config().heads, queries, keys, query, keys - 1));
+      positions.push_back(max_attended(rest, inference.model.config().heads, queries, keys, query, keys - 1));
     }
     rest = rest.subspan(static_cast<size_t>(inference.model.config().heads * queries * keys));
   }

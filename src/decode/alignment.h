@@ -1,4 +1,4 @@
-// Which source token each target token was written from, as far as attention tells.
+// Which source token each target token comes from, as far as attention tells.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace heed {
 
-// For each token of each target (without bos and eos), the position of the source token that the last decoder layer's
-// cross-attention, averaged over its heads, looks at most while that token is predicted; of equals the first. Sources end
-// with eos, which is left out, since it stands for nothing in the text. Taken from one pass over the finished targets.
+// For each token of each target (without bos and eos), the position of the source token with the largest weight in the
+// last decoder layer's cross-attention, averaged over its heads, when that token is predicted; the first one in a tie.
+// Sources end with eos, which is ignored, since it is no part of the text. Takes one pass over the finished targets.
 std::vector<std::vector<int64_t>> align_pairs(const Inference& inference,
                                               const std::vector<std::vector<int32_t>>& sources,
                                               const std::vector<std::vector<int32_t>>& targets,

@@ -1,4 +1,4 @@
-// A decoder-only language model, step by step.
+// The stepper of a decoder-only language model.
 #pragma once
 
 #include "decode/paged_stepper.h"

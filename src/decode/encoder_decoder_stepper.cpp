@@ -23,7 +23,7 @@ std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector
   try {
     const Sequences batch = Sequences::continuing(tokens);
     const std::vector<KeyValueView>& caches = memory_.extend(extensions);
-    model_.remember(pass_, model_.encode(pass_, batch), caches);
+    model_.cache_memory(pass_, model_.encode(pass_, batch), caches);
   } catch (...) {
     for (const Extension& extension : extensions) {
       memory_.remove(extension.sequence);
@@ -63,7 +63,7 @@ void EncoderDecoderStepper::remove(SequenceId sequence) {
   source_numbers_.erase(number);
 }
 
-// Neighbours of one source are one group of queries: attention reads its keys and values once for all of them.
+// Neighbours with the same source form one group of queries: attention reads the source's keys and values once for all.
 Hidden EncoderDecoderStepper::hidden(const Sequences& tokens, std::span<const Extension> sequences,
                                      const std::vector<KeyValueView>& caches) {
   read_.clear();

@@ -1,4 +1,4 @@
-// An encoder-decoder, step by step: what the decoder reads of a source is computed once, and forks share it.
+// The stepper of an encoder-decoder. The keys and values of a source are computed once and shared by forks.
 #pragma once
 
 #include <unordered_map>

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// Of all draws behind a prompt.
+// The key of all draws that continue a prompt.
 RandomKey key_of(const GenerationTask& task, uint64_t seed) {
   RandomKey key = RandomKey{}.derive("sampling").derive(seed);
   for (const int32_t token : task.prompt) {
@@ -17,7 +17,7 @@ RandomKey key_of(const GenerationTask& task, uint64_t seed) {
   return key;
 }
 
-// A text that is being written.
+// A text that is being generated.
 struct Text {
   Text(const GenerationTask& of_task, SequenceId its_sequence)
       : task(of_task.number), sequence(its_sequence), tokens(of_task.prompt.begin(), of_task.prompt.end()) {
@@ -27,8 +27,8 @@ struct Text {
   size_t task;
   int64_t sample = 0, samples_to_fork = 0;
   SequenceId sequence;
-  std::vector<int32_t> tokens;  // the prompt's and those written
-  size_t read = 0;              // of tokens, by the model
+  std::vector<int32_t> tokens;  // the prompt's and the generated ones
+  size_t read = 0;              // how many of `tokens` the model has read
   int64_t written = 0;
   TokenCounts counts;
   RandomKey prompt_key, key;
@@ -36,8 +36,8 @@ struct Text {
 
 class Generation {
  public:
-  Generation(Stepper& stepper, const GenerationRules& rules, GenerationDesk& desk)
-      : stepper_(stepper), rules_(rules), desk_(desk), sampler_(rules.sampling, rules.never) {}
+  Generation(Stepper& stepper, const GenerationRules& rules, GenerationClient& client)
+      : stepper_(stepper), rules_(rules), client_(client), sampler_(rules.sampling, rules.never) {}
 
   ~Generation() {
     for (const Text& text : texts_) {
@@ -56,7 +56,7 @@ class Generation {
  private:
   void join() {
     while (more_tasks_ && static_cast<int64_t>(texts_.size()) < rules_.max_texts) {
-      const std::optional<GenerationTask> task = desk_.take_task();
+      const std::optional<GenerationTask> task = client_.take_task();
       more_tasks_ = task.has_value();
       if (!task) {
         return;
@@ -79,7 +79,7 @@ class Generation {
     int64_t row = 0;
     for (auto text = texts_.begin(); text != texts_.end(); ++row) {
       text->read = text->tokens.size();
-      // The prompt was read once for all its samples.
+      // The prompt is read once for all its samples.
       auto after = std::next(text);
       for (; text->samples_to_fork > 0; --text->samples_to_fork) {
         write(fork(*text, after), next, row);
@@ -89,14 +89,14 @@ class Generation {
     }
   }
 
-  // What the model takes is full: it reads the last half of that again, as if nothing had been before.
+  // The model's maximum length is reached: it reads the last half again, as if nothing came before.
   void make_room(Text& text) {
     const auto fresh = static_cast<int64_t>(text.tokens.size() - text.read);
     if (stepper_.length(text.sequence) + fresh <= stepper_.max_length()) {
       return;
     }
     const int64_t kept = std::max<int64_t>(1, stepper_.max_length() / 2);
-    // Not rolled back: local attention may have let go of the beginning.
+    // Not by rolling back: with local attention the beginning may be freed already.
     stepper_.remove(text.sequence);
     static const std::vector<std::vector<int32_t>> kNoSource(1);
     text.sequence = stepper_.begin(kNoSource).front();
@@ -119,7 +119,7 @@ class Generation {
     text->tokens.push_back(token);
     text->counts.add_written(token);
     ++text->written;
-    if (desk_.take_token({text->task, text->sample, token, log_probability}) == GenerationDesk::Verdict::ended) {
+    if (client_.take_token({text->task, text->sample, token, log_probability}) == GenerationClient::Verdict::ended) {
       stepper_.remove(text->sequence);
       texts_.erase(text);
     }
@@ -127,7 +127,7 @@ class Generation {
 
   Stepper& stepper_;
   const GenerationRules& rules_;
-  GenerationDesk& desk_;
+  GenerationClient& client_;
   Sampler sampler_;
   std::list<Text> texts_;
   std::vector<Fresh> fresh_;
@@ -136,9 +136,9 @@ class Generation {
 
 }  // namespace
 
-void generate(Stepper& stepper, const GenerationRules& rules, GenerationDesk& desk) {
+void generate(Stepper& stepper, const GenerationRules& rules, GenerationClient& client) {
   validate(rules.sampling);
-  Generation(stepper, rules, desk).run();
+  Generation(stepper, rules, client).run();
 }
 
 }  // namespace heed

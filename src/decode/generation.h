@@ -1,4 +1,4 @@
-// Writing texts token by token, many at once, which join and leave the batch as they come and end.
+// Generating texts token by token, with continuous batching: texts join and leave the batch between steps.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// What is written after one prompt: `samples` texts.
+// A prompt, to be continued by `samples` texts.
 struct GenerationTask {
   size_t number;                    // the caller's
   std::span<const int32_t> prompt;  // 1 to Stepper::max_length() tokens
@@ -18,12 +18,12 @@ struct GenerationTask {
 };
 
 // Where tasks come from and where tokens go.
-class GenerationDesk {
+class GenerationClient {
  public:
-  virtual ~GenerationDesk() = default;
+  virtual ~GenerationClient() = default;
   virtual std::optional<GenerationTask> take_task() = 0;
 
-  // A token of a text, its log-probability by the model's own numbers. Whether the text goes on.
+  // A token of a text, and its log-probability under the model's unmodified logits. Returns whether the text goes on.
   enum class Verdict : uint8_t { go_on, ended };
   struct Written {
     size_t task;
@@ -36,12 +36,13 @@ class GenerationDesk {
 
 struct GenerationRules {
   SamplingOptions sampling;
-  std::vector<int32_t> never;  // tokens that no text may hold
+  std::vector<int32_t> never;  // tokens that are never generated
   int64_t max_texts = 64;      // at once, or more where one task has more
 };
 
-// Takes tasks until there are none and all texts have ended. Draws depend on the seed, the prompt, the number of the sample
-// and the token's position alone. A text that outgrows what the model takes goes on from the last half of that.
-void generate(Stepper& stepper, const GenerationRules& rules, GenerationDesk& desk);
+// Takes tasks until there are none and all texts have ended. Draws depend only on the seed, the prompt, the number of
+// the sample and the token's position. When a text has as many tokens as the model takes, it goes on from the last half
+// of them.
+void generate(Stepper& stepper, const GenerationRules& rules, GenerationClient& client);
 
 }  // namespace heed

@@ -33,7 +33,7 @@ SequenceId KeyValueCache::fork(SequenceId sequence) {
 
 void KeyValueCache::remove(SequenceId sequence) {
   const size_t slot = slot_of(sequence);
-  let_go(slots_[slot], static_cast<int64_t>(slots_[slot].pages.size()));
+  free_pages(slots_[slot], static_cast<int64_t>(slots_[slot].pages.size()));
   slots_[slot].id = -1;
   free_slots_.push_back(slot);
   live_.erase(std::ranges::lower_bound(live_, sequence.value, {}, [](const auto& entry) { return entry.first; }));
@@ -41,13 +41,13 @@ void KeyValueCache::remove(SequenceId sequence) {
 
 void KeyValueCache::roll_back(SequenceId sequence, int64_t new_length) {
   Sequence& s = find(sequence);
-  require(new_length >= 0 && new_length <= s.length, "cache", "a sequence of {} tokens cannot go back to {}", s.length,
-          new_length);
+  require(new_length >= 0 && new_length <= s.length, "cache", "a sequence of {} tokens cannot be rolled back to {}",
+          s.length, new_length);
   const int64_t length = std::exchange(s.length, new_length);
   if (first_page_in_sight(s) < s.first_page) {
     s.length = length;
-    fail<ShapeError>("cache", "a sequence of {} tokens cannot go back to {}: what it would see was given back", length,
-                     new_length);
+    fail<ShapeError>("cache", "a sequence of {} tokens cannot be rolled back to {}: what it would see was freed",
+                     length, new_length);
   }
   while (static_cast<int64_t>(s.pages.size()) > pages_for(new_length)) {
     release(s.pages.back());
@@ -58,7 +58,7 @@ void KeyValueCache::roll_back(SequenceId sequence, int64_t new_length) {
 const std::vector<KeyValueView>& KeyValueCache::extend(std::span<const Extension> extensions) {
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);
-    let_go(sequence, first_page_in_sight(sequence));
+    free_pages(sequence, first_page_in_sight(sequence));
   }
   require_room(extensions, kAllAtOnce);
   listed_.clear();
@@ -89,19 +89,19 @@ const std::vector<KeyValueView>& KeyValueCache::list_views() {
     grow();  // sequences without tokens have views, too
   }
   lengths_.clear();
-  size_t most = 1;
+  size_t max_pages = 1;
   for (const Sequence* sequence : listed_) {
     lengths_.push_back(sequence->length);
-    most = std::max(most, sequence->pages.size());
+    max_pages = std::max(max_pages, sequence->pages.size());
   }
   segments_ = Segments(lengths_);
-  table_.assign(listed_.size() * most, 0);
+  table_.assign(listed_.size() * max_pages, 0);
   for (size_t s = 0; s < listed_.size(); ++s) {
-    // In blocks: the views of a layer begin at the blocks that it has of page 0.
-    std::ranges::transform(listed_[s]->pages, table_.begin() + static_cast<int64_t>(s * most),
+    // In blocks: the views of a layer begin at its blocks in page 0.
+    std::ranges::transform(listed_[s]->pages, table_.begin() + static_cast<int64_t>(s * max_pages),
                            [this](int32_t page) { return page * static_cast<int32_t>(blocks_); });
   }
-  const auto rows = static_cast<int64_t>(listed_.size()), columns = static_cast<int64_t>(most);
+  const auto rows = static_cast<int64_t>(listed_.size()), columns = static_cast<int64_t>(max_pages);
   const PageTable table{View(table_.data(), DType::i32, rows, columns, columns), kPage};
   views_.clear();
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
@@ -137,7 +137,7 @@ KeyValueCache::Sequence& KeyValueCache::open() {
   return sequence;
 }
 
-// The next token, at position `length`, sees those less than `window` positions before it.
+// The next token, at position `length`, sees tokens less than `window` positions before it.
 int64_t KeyValueCache::first_page_in_sight(const Sequence& sequence) const {
   return shape_.window == 0 ? 0 : std::max<int64_t>(0, sequence.length - shape_.window + 1) / kPage;
 }
@@ -163,7 +163,7 @@ void KeyValueCache::require_room(std::span<const Extension> extensions, int64_t 
                        more, needed, kPage, held, budget, count());
 }
 
-// Of a page's readers all but one must copy it before they write, and those who don't write keep it.
+// All but one of a page's readers must copy it before they write; those that do not write keep it.
 int64_t KeyValueCache::copies_of_shared_pages(std::span<const Extension> extensions) {
   shared_.clear();
   for (const auto& [id, tokens] : extensions) {
@@ -182,7 +182,7 @@ int64_t KeyValueCache::copies_of_shared_pages(std::span<const Extension> extensi
   return copies;
 }
 
-void KeyValueCache::let_go(Sequence& sequence, int64_t first_page) {
+void KeyValueCache::free_pages(Sequence& sequence, int64_t first_page) {
   for (; sequence.first_page < first_page; ++sequence.first_page) {
     release(sequence.pages[static_cast<size_t>(sequence.first_page)]);
   }
@@ -221,12 +221,12 @@ void KeyValueCache::release(int32_t page) {
 
 void KeyValueCache::grow() {
   const auto old_pages = static_cast<int64_t>(readers_.size());
-  // Pages that nobody has written to take no memory yet, so that a large step costs less than the copy of a small one.
+  // Pages that were never written take no memory yet, so that a large step costs less than copying after a small one.
   int64_t pages = std::max(kFirstPages, 4 * old_pages);
   if (shape_.max_tokens > 0) {
     pages = std::min(pages, pages_for(shape_.max_tokens));
   }
-  // From the arena, which keeps its memory from one cache to the next.
+  // From the arena, whose memory is reused by the next cache.
   Tensor larger({pages * blocks_ * kPage, shape_.width}, storage_, backend_.arena());
   if (old_pages > 0) {
     backend_.copy(rows_.view(), larger.view().row_range(0, old_pages * blocks_ * kPage));

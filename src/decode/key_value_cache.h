@@ -1,4 +1,4 @@
-// Keys and values of the sequences that a model is writing or reading, in pages that sequences share.
+// The keys and values of sequences, in pages that sequences can share.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace heed {
 
-// Names a sequence for as long as it lives; never given twice by one cache or stepper.
+// Identifies a sequence while it exists; one cache or stepper never uses an id twice.
 using SequenceId = Strong<struct SequenceIdTag, int64_t>;
 
 struct CacheShape {
   int64_t layers, width;   // width: of keys, and of values
-  int64_t window = 0;      // of local attention, see Visibility; 0: all tokens are kept
+  int64_t window = 0;      // of local attention, see Visibility; 0: all tokens are cached
   int64_t max_tokens = 0;  // the budget: of all sequences together, in whole pages; 0: as many as memory holds
 };
 
@@ -25,8 +25,8 @@ struct Extension {
   int64_t tokens;
 };
 
-// Forking and rolling back move page numbers, not keys: a page is copied only when a sequence is about to write into one
-// that another still reads. Where attention is local, pages that no coming token sees are given back.
+// Forking and rolling back change page numbers and copy no keys: a page is copied only when a sequence is about to
+// write into one that another still reads. With local attention, pages that no future token sees are freed.
 class KeyValueCache {
  public:
   static constexpr int64_t kPageTokens = 16;
@@ -38,20 +38,20 @@ class KeyValueCache {
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);
   void remove(SequenceId sequence);
-  // Forgets the tokens from there on. Local attention lets go of what is out of sight: it can return to any length from
-  // that before the last extension on.
+  // Drops the tokens from position `new_length` on. With local attention, whose cache frees what is out of sight, at
+  // most those of the last extension.
   void roll_back(SequenceId sequence, int64_t new_length);
 
   int64_t count() const { return static_cast<int64_t>(live_.size()); }
   int64_t length(SequenceId sequence) const { return find(sequence).length; }
 
-  // Room for more tokens of these sequences, each named once. What it returns, one view per layer of these sequences in
-  // this order, counts them in; their keys and values are for the caller to append. It is valid until the next call.
-  // BudgetError, and nothing has changed, where the budget does not suffice.
+  // Makes room for more tokens of these sequences, each named once. Returns one view per layer, of these sequences in
+  // this order, which includes the new tokens; the caller must append their keys and values. Valid until the next call.
+  // BudgetError when the budget does not suffice; then nothing has changed.
   const std::vector<KeyValueView>& extend(std::span<const Extension> extensions);
-  // BudgetError unless there is room for them, extended by at most `at_once` tokens a call.
+  // BudgetError unless there is room for them when they are extended by at most `at_once` tokens per call.
   void require_room(std::span<const Extension> extensions, int64_t at_once);
-  // These sequences as they are.
+  // A view of these sequences, without new tokens.
   const std::vector<KeyValueView>& view(std::span<const SequenceId> sequences);
 
   int64_t pages_in_use() const { return static_cast<int64_t>(readers_.size() - free_.size()); }
@@ -59,7 +59,7 @@ class KeyValueCache {
  private:
   struct Sequence {
     int64_t id = -1, length = 0;
-    int64_t first_page = 0;  // those before were given back, and are not to be read
+    int64_t first_page = 0;  // those before it were freed, and must not be read
     std::vector<int32_t> pages;
   };
 
@@ -70,7 +70,7 @@ class KeyValueCache {
 
   int64_t first_page_in_sight(const Sequence& sequence) const;
   int64_t copies_of_shared_pages(std::span<const Extension> extensions);
-  void let_go(Sequence& sequence, int64_t first_page);
+  void free_pages(Sequence& sequence, int64_t first_page);
   void own_last_page(Sequence& sequence);
   int32_t take_page();
   void release(int32_t page);
@@ -81,8 +81,8 @@ class KeyValueCache {
   Backend& backend_;
   DType storage_;
   CacheShape shape_;
-  // [pages * blocks * kPageTokens, width]: a page holds a block of rows for the keys and one for the values of each layer,
-  // end to end, so that no more memory is touched than its tokens take.
+  // [pages * blocks * kPageTokens, width]: a page holds, for each layer, a block of rows of keys and one of values, end
+  // to end, so that only the memory of its tokens is touched.
   Tensor rows_;
   int64_t blocks_;
   std::vector<int32_t> readers_;  // of each page

@@ -1,4 +1,4 @@
-// Workers that serve a model for as long as it lives, with memory that they keep.
+// Workers that run a model for as long as it lives, and reuse their memory.
 #pragma once
 
 #include <condition_variable>
@@ -13,8 +13,8 @@
 
 namespace heed {
 
-// As many lanes as the backend has threads: several small pieces of work at once, each on one thread, are done sooner
-// than one after the other with several threads within each op. Any number of threads may call at once.
+// As many lanes as the backend has threads: several small tasks at once, each on one thread, finish sooner than one
+// after the other with several threads within each op. Any number of threads may call at once.
 class Lanes {
  public:
   using Body = std::function<void(size_t task, Backend& backend)>;
@@ -46,7 +46,7 @@ class Lanes {
 
   std::mutex mutex_;  // of all below
   std::condition_variable work_came_, work_done_;
-  std::deque<Job*> jobs_;  // those with tasks to begin
+  std::deque<Job*> jobs_;  // those with tasks that have not begun
   bool stopping_ = false;
   std::vector<std::unique_ptr<Backend>> backends_;
   std::vector<std::thread> threads_;

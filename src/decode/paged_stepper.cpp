@@ -8,12 +8,12 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kPassRows = 1024;  // tokens that go through the model at once: enough for products at full rate
+constexpr int64_t kPassRows = 1024;  // tokens in one pass: enough for products at full rate
 
 int64_t token_count(const Fresh& fresh) { return static_cast<int64_t>(fresh.tokens.size()); }
 int64_t wanted_rows(const Fresh& fresh) { return fresh.wanted == Wanted::all ? token_count(fresh) : 1; }
 
-// Where it can be read here, or else a copy.
+// The tensor's own memory if it can be read here, or else a copy.
 HostView<float> on_host(Backend& backend, const View& values, Tensor& copy) {
   if (backend.device() == Device::cpu && values.type() == DType::f32) {
     return host<float>(values);
@@ -53,7 +53,7 @@ int64_t PagedStepper::check(std::span<const Fresh> fresh) const {
   int64_t tokens = 0;
   for (const Fresh& f : fresh) {
     const int64_t before = length(f.sequence);
-    require(!f.tokens.empty(), "stepper", "sequence {} has no fresh token", f.sequence.value);
+    require(!f.tokens.empty(), "stepper", "sequence {} has no new token", f.sequence.value);
     require(before + token_count(f) <= max_length(), "stepper",
             "{} tokens after {} of a sequence, but the model takes at most {}", token_count(f), before, max_length());
     tokens += token_count(f);
@@ -62,7 +62,7 @@ int64_t PagedStepper::check(std::span<const Fresh> fresh) const {
   return tokens;
 }
 
-// One pass. Returns the number of rows wanted, which logits_ then holds.
+// One pass. Returns the number of wanted rows, which logits_ then holds.
 int64_t PagedStepper::run(std::span<const Part> parts) {
   extensions_.clear();
   continuations_.clear();
@@ -90,8 +90,8 @@ int64_t PagedStepper::run(std::span<const Part> parts) {
   return wanted;
 }
 
-// Each pass takes as many tokens as fit. Where it cuts a sequence whose last token alone is wanted, the first part wants
-// none.
+// Each pass takes as many tokens as fit. If it splits a sequence of which only the last token is wanted, the first part
+// wants none.
 NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
   extensions_.clear();
   int64_t wanted = 0;

@@ -1,4 +1,5 @@
-// What steppers share that keep keys and values of all tokens: the cache, passes of bounded size, the rows wanted.
+// The common part of steppers that cache the keys and values of all tokens: the cache, passes of bounded size, the
+// choice of wanted rows.
 #pragma once
 
 #include "decode/stepper.h"
@@ -29,7 +30,8 @@ class PagedStepper : public Stepper {
   KeyValueCache cache_;
 
  private:
-  // What a pass takes of a sequence; of its last `wanted` tokens the caller wants to know what comes next.
+  // The tokens of a sequence in one pass. The caller needs the next-token distributions after the last `wanted` of
+  // them.
   struct Part {
     SequenceId sequence;
     std::span<const int32_t> tokens;
@@ -41,7 +43,7 @@ class PagedStepper : public Stepper {
   NextTokens next_in_passes(std::span<const Fresh> fresh);
   int64_t run_and_keep(std::span<const Part> parts, int64_t first_row);
 
-  // Of the last call; its vectors keep their memory.
+  // The results of the last call, and vectors that reuse their memory.
   Logits logits_;
   LogProbs log_probs_;
   Tensor all_logits_, all_log_probs_;  // of several passes

@@ -5,9 +5,9 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kWindowTokens = 4096;  // that go through the model at once, about
+constexpr int64_t kWindowTokens = 4096;  // about so many in one pass
 
-// Rows [begin, end) of the text as inputs, each of which predicts the token behind it; the losses of the first ones are
+// Rows [begin, end) of the text as inputs, each of which predicts the next token; the losses of the first ones are
 // known already.
 struct Window {
   int64_t begin, end, first_counted;

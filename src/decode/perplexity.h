@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// A text longer than the context is read through windows of `context` tokens that move on by `stride`: each token but the
-// first is predicted once, from the context - stride to context - 1 tokens before it, or as many as there are.
+// A text longer than the context is read in windows of `context` tokens that move by `stride`: each token but the first
+// is predicted once, from the context - stride to context - 1 tokens before it, or as many as there are.
 struct Windows {
   int64_t context, stride;
 };

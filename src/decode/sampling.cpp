@@ -13,7 +13,7 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr size_t kFirstSorted = 64;
 
-// Of equals the smaller token is the better one, so that the order is never left to chance.
+// In a tie the smaller token is the better one, so that the order is always defined.
 constexpr auto kBetter = [](const auto& a, const auto& b) {
   return a.score != b.score ? a.score > b.score : a.token < b.token;
 };
@@ -43,7 +43,7 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
   list(logits, counts);
   const auto best = std::ranges::min_element(candidates_, kBetter);
   require<FormatError>(best != candidates_.end() && std::isfinite(best->score), "sampling",
-                       "the model's logits are not numbers: its weights are damaged");
+                       "the model's logits are NaN: its weights are damaged");
   if (options_.temperature == 0.0) {
     return best->token;
   }
@@ -60,7 +60,7 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
       return candidate.token;
     }
   }
-  // Rounding may leave a rest: the last that can be drawn.
+  // Rounding may leave a remainder, which goes to the last token that can be drawn.
   return std::find_if(candidates_.rbegin(), candidates_.rend(), [](const Candidate& c) { return c.weight > 0.0; })
       ->token;
 }
@@ -78,7 +78,7 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts) {
       candidates_[static_cast<size_t>(token)].score = kNever;
     }
   }
-  // NaN goes too.
+  // Drops NaN too.
   std::erase_if(candidates_, [](const Candidate& c) { return !(c.score > kNever); });
 }
 
@@ -110,7 +110,7 @@ void Sampler::weigh() {
   }
 }
 
-// Sorts as far as is needed.
+// Sorts only as far as necessary.
 void Sampler::keep_top_p() {
   if (options_.top_p >= 1.0) {
     return;

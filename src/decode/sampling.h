@@ -10,10 +10,10 @@
 
 namespace heed {
 
-// Throws ConfigError with what a person can act on.
+// Throws ConfigError, with a message that a user can act on.
 void validate(const SamplingOptions& options);
 
-// What a text has so far: how often each of its tokens was written. One that only the prompt has counts 0.
+// How often each token of a text was generated so far. A token that occurs only in the prompt counts 0.
 class TokenCounts {
  public:
   void add_prompt(std::span<const int32_t> tokens) {
@@ -28,7 +28,7 @@ class TokenCounts {
   std::unordered_map<int32_t, int64_t> written_;
 };
 
-// A place among all draws.
+// Identifies one draw.
 struct Draw {
   RandomKey key;      // of the text
   uint64_t position;  // of the token in it
@@ -36,10 +36,10 @@ struct Draw {
 
 class Sampler {
  public:
-  // Of valid options. Tokens in `never` are never drawn.
+  // The options must be valid. Tokens in `never` are never drawn.
   Sampler(const SamplingOptions& options, std::vector<int32_t> never);
 
-  // FormatError where the logits are not numbers. Keeps memory between calls, and nothing else.
+  // FormatError when a logit is NaN. Only memory is kept between calls.
   int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw);
 
  private:

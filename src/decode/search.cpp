@@ -14,7 +14,7 @@ struct NextToken {
   double log_probability;  // of the whole hypothesis
 };
 
-// Better first; of equals the earlier parent, then the smaller token, so that the order is never left to chance.
+// Better first; in a tie the earlier parent, then the smaller token, so that the order is always defined.
 bool better(const NextToken& a, const NextToken& b) {
   if (a.log_probability != b.log_probability) {
     return a.log_probability > b.log_probability;
@@ -22,13 +22,13 @@ bool better(const NextToken& a, const NextToken& b) {
   return std::pair(a.parent, a.token) < std::pair(b.parent, b.token);
 }
 
-// The best few of what is offered, in order.
+// The best few of the offered candidates, in order.
 class Best {
  public:
-  explicit Best(size_t most) : most_(most) {}
+  explicit Best(size_t size) : size_(size) {}
 
   void offer(const NextToken& candidate) {
-    if (list_.size() == most_) {
+    if (list_.size() == size_) {
       if (!better(candidate, list_.back())) {
         return;
       }
@@ -36,24 +36,24 @@ class Best {
     }
     list_.insert(std::ranges::upper_bound(list_, candidate, better), candidate);
   }
-  // What could still enter the list is not below this.
+  // Candidates below this cannot enter the list.
   double threshold() const {
-    return list_.size() < most_ ? -std::numeric_limits<double>::infinity() : list_.back().log_probability;
+    return list_.size() < size_ ? -std::numeric_limits<double>::infinity() : list_.back().log_probability;
   }
   const std::vector<NextToken>& list() const { return list_; }
 
  private:
-  size_t most_;
+  size_t size_;
   std::vector<NextToken> list_;
 };
 
 constexpr int64_t kBlock = 64;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-bool any_reaches(const float* values, float least) {
+bool any_reaches(const float* values, float threshold) {
   int any = 0;
   for (int64_t i = 0; i < kBlock; ++i) {
-    any |= values[i] >= least ? 1 : 0;
+    any |= values[i] >= threshold ? 1 : 0;
   }
   return any != 0;
 }
@@ -76,13 +76,13 @@ class SentenceSearch {
     return std::span(active_[static_cast<size_t>(hypothesis)].tokens).last(1);
   }
 
-  // Takes one row of log-probabilities for each hypothesis that goes on. Returns the parents of those that go on now.
+  // Takes one row of log-probabilities for each active hypothesis. Returns the parents of the new active ones.
   std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row) {
     const bool at_the_end = static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_;
     const bool forced_to_end = at_the_end && rules_->at_max_length == AtMaxLength::end;
     const Best best = forced_to_end ? best_ends(log_probs, first_row) : best_continuations(log_probs, first_row);
     require<FormatError>(!best.list().empty(), "search",
-                         "the model's log-probabilities are not numbers: its weights are damaged");
+                         "the model's log-probabilities are NaN: its weights are damaged");
     std::vector<Partial> next;
     std::vector<int64_t> parents;
     const auto beam = static_cast<size_t>(options_->beam);
@@ -133,14 +133,14 @@ class SentenceSearch {
     return best;
   }
 
-  // Few tokens are worth a closer look: whole blocks are passed over by one comparison each, which compilers vectorize.
+  // Few tokens are candidates: whole blocks are skipped by one comparison each, which compilers vectorize.
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const {
     const double so_far = active_[static_cast<size_t>(hypothesis)].log_probability;
     for (int64_t first = 0; first < columns; first += kBlock) {
-      // Rounded down, so that nothing is passed over that would enter the list.
-      const float least = std::nextafter(static_cast<float>(best.threshold() - so_far), kMinusInfinity);
+      // Rounded down, so that no token is skipped that would enter the list.
+      const float threshold = std::nextafter(static_cast<float>(best.threshold() - so_far), kMinusInfinity);
       const int64_t last = std::min(first + kBlock, columns);
-      if (last == first + kBlock && !any_reaches(row + first, least)) {
+      if (last == first + kBlock && !any_reaches(row + first, threshold)) {
         continue;
       }
       for (int64_t token = first; token < last; ++token) {
@@ -170,7 +170,7 @@ class SentenceSearch {
   std::vector<Hypothesis> ended_;
 };
 
-// Everything of one batch's search. Hypotheses of one start stand side by side, in the order of their ranks.
+// The search of one batch. Hypotheses of one start are neighbours, in the order of their ranks.
 class BatchSearch {
  public:
   BatchSearch(Stepper& stepper, std::span<const SearchStart> starts, const TranslationOptions& options,
@@ -227,7 +227,7 @@ class BatchSearch {
     sequences_.swap(going_on_);
   }
 
-  // A parent's sequence goes on as its first child, and forks for the others; one without children is removed.
+  // A parent's sequence becomes that of its first child, and is forked for the others; without children it is removed.
   void replace(std::span<const SequenceId> parents, const std::vector<int64_t>& parent_of_child) {
     for (size_t parent = 0; parent < parents.size(); ++parent) {
       if (!std::ranges::count(parent_of_child, static_cast<int64_t>(parent))) {

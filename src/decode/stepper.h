@@ -1,4 +1,4 @@
-// A model that continues sequences: what searches and samplers stand on, which know no architecture.
+// A model that continues sequences: the interface that search and sampling use, whatever the architecture.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// Of which of a sequence's fresh tokens the caller wants to know what comes next. Only those are projected to the
+// After which of a sequence's new tokens the caller needs the next-token distribution. Only those are projected to the
 // vocabulary.
 enum class Wanted : uint8_t { last, all };
 
@@ -20,18 +20,18 @@ struct Fresh {
   Wanted wanted = Wanted::last;
 };
 
-// What may come next: a row of the vocabulary for each token that was asked for, in their order.
+// Next-token distributions: a row over the vocabulary for each wanted token, in order.
 //   log_probs = logits - log(sum of e^logits)
 struct NextTokens {
   HostView<float> logits, log_probs;
 };
 
 struct StepperOptions {
-  int64_t max_tokens = 0;  // kept of all sequences, and again of all sources; 0: as many as memory holds
+  int64_t max_tokens = 0;  // cached for all sequences, and as many for all sources; 0: as many as memory holds
 };
 
-// Sequences begin, fork, go back and leave between steps, in any company: what comes next in one does not depend on the
-// others, nor on how its tokens were cut into calls, to the last bit. One caller at a time.
+// Sequences begin, fork, roll back and leave between steps. What comes next in a sequence does not depend on the other
+// sequences, nor on how its tokens were divided into calls, to the last bit. One caller at a time.
 class Stepper {
  public:
   virtual ~Stepper() = default;
@@ -42,22 +42,23 @@ class Stepper {
   virtual int64_t vocabulary() const = 0;
   virtual int64_t max_length() const = 0;  // tokens of a sequence
 
-  // A sequence without tokens for each source. An encoder-decoder reads the sources here, all in one batch; a model
-  // without an encoder takes empty ones. BudgetError, and none has begun, when there is no room for them.
+  // Begins an empty sequence for each source. An encoder-decoder reads the sources here, all in one batch; a model
+  // without an encoder takes empty ones. BudgetError when there is no room for them; then none has begun.
   virtual std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) = 0;
   virtual SequenceId fork(SequenceId sequence) = 0;
-  // Forgets the tokens from there on. With local attention, a sequence can go back to where it was before its last step.
+  // Drops the tokens from position `length` on. With local attention, at most those of the last step.
   virtual void roll_back(SequenceId sequence, int64_t length) = 0;
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;
 
-  // Adds tokens to sequences, each named once. Sequences of one source cost least side by side. However many tokens there
-  // are, they go through the model in passes of bounded size. BudgetError, and no sequence has changed, when there is no
-  // room for them. The result is valid until the next call.
+  // Adds tokens to sequences, each named once. Sequences of one source should be neighbours, which is fastest. However
+  // many tokens there are, they go through the model in passes of bounded size. BudgetError when there is no room for
+  // them; then no sequence has changed. The result is valid until the next call.
   virtual NextTokens next(std::span<const Fresh> fresh) = 0;
 };
 
-// The stepper of a model. ConfigError where it can't continue sequences. `inference` refers to what must live longer.
+// The stepper of a model. ConfigError when the model can't continue sequences. What `inference` refers to must outlive
+// it.
 std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options = {});
 
 }  // namespace heed

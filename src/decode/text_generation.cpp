@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kBeamPrompts = 16;  // searched together
 
-// What a text of no words begins behind, where the model knows no mark.
+// What an empty prompt stands for when the model has no mark.
 TokenId beginning_of_stream(const Tokenizer& tokenizer) {
   return line_break_token(tokenizer).value_or(beginning_of_document(tokenizer));
 }
@@ -26,12 +26,12 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   require_text(prompt, where);
   std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
   const bool has_mark = generator.documents != Documents::none;
-  const auto most = static_cast<size_t>(generator.model.config().max_length) - (has_mark ? 1 : 0);
-  if (tokens.size() > most) {
+  const auto max_tokens = static_cast<size_t>(generator.model.config().max_length) - (has_mark ? 1 : 0);
+  if (tokens.size() > max_tokens) {
     require<FormatError>(options.long_prompts == LongPrompts::cut_left, where,
-                         "{} tokens, but the model takes at most {}: shorten the prompt, or have it cut from the left",
-                         tokens.size(), most);
-    tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(most));
+                         "{} tokens, but the model takes at most {}: shorten the prompt, or cut it from the left",
+                         tokens.size(), max_tokens);
+    tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(max_tokens));
   }
   if (has_mark) {
     tokens.insert(tokens.begin(), beginning_of_document(generator.tokenizer));
@@ -55,12 +55,12 @@ std::vector<int32_t> tokens_never_written(const Tokenizer& tokenizer) {
 using Prompts = std::vector<std::vector<TokenId>>;
 using Results = std::vector<std::vector<Completion>>;
 
-// Hands out prompts to the lanes, and turns the tokens that they write into texts. Lanes call it at the same time, each
-// about texts of its own.
-class Desk final : public GenerationDesk {
+// Hands out prompts to the lanes, and turns their tokens into texts. Lanes call it at the same time, each for its own
+// texts.
+class Client final : public GenerationClient {
  public:
-  Desk(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
-       GenerationListener* listener)
+  Client(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
+         GenerationListener* listener)
       : generator_(generator), prompts_(prompts), options_(options), listener_(listener), results_(prompts.size()) {
     for (const std::vector<TokenId>& prompt : prompts) {
       ids_.push_back(ids_of(prompt));
@@ -123,7 +123,7 @@ class Desk final : public GenerationDesk {
   const Prompts& prompts_;
   const GenerationOptions& options_;
   GenerationListener* listener_;
-  std::mutex mutex_;  // of the next prompt, and of the listener
+  std::mutex mutex_;  // guards the next prompt and the listener
   size_t next_prompt_ = 0;
   std::vector<std::vector<int32_t>> ids_;
   std::vector<TextStream> streams_;  // of each prompt's samples, end to end
@@ -132,17 +132,17 @@ class Desk final : public GenerationDesk {
 
 Results sample_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      GenerationListener* listener) {
-  Desk desk(generator, prompts, options, listener);
+  Client client(generator, prompts, options, listener);
   const auto lanes = std::min(prompts.size(), static_cast<size_t>(generator.lanes.count()));
   GenerationRules rules{.sampling = options.sampling, .never = tokens_never_written(generator.tokenizer)};
-  // All lanes find texts to write.
+  // Every lane gets texts to generate.
   const auto share = static_cast<int64_t>((prompts.size() + lanes - 1) / lanes);
   rules.max_texts = std::min(rules.max_texts, share * options.samples);
   generator.lanes.run(lanes, [&](size_t, Backend& backend) {
     const auto stepper = make_stepper({generator.model, backend, generator.storage});
-    generate(*stepper, rules, desk);
+    generate(*stepper, rules, client);
   });
-  return desk.results();
+  return client.results();
 }
 
 Completion completion_of(const TextGenerator& generator, const std::vector<TokenId>& prompt,
@@ -171,7 +171,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
                           .eos = generator.tokenizer.special().eos.value,
                           .never = tokens_never_written(generator.tokenizer)};
   Results results(prompts.size());
-  std::mutex mutex;  // of the listener
+  std::mutex mutex;  // guards the listener
   const size_t batches = (prompts.size() + kBeamPrompts - 1) / kBeamPrompts;
   generator.lanes.run(batches, [&](size_t batch, Backend& backend) {
     const auto stepper = make_stepper({generator.model, backend, generator.storage});
@@ -231,7 +231,7 @@ void validate(const GenerationOptions& options) {
                        sampling.presence_penalty != standard.presence_penalty ||
                        sampling.frequency_penalty != standard.frequency_penalty;
     require<ConfigError>(!draws, "generation",
-                         "beam search draws nothing: leave out the beam, or what is for sampling");
+                         "beam search does not sample: leave out the beam, or the sampling options");
   }
 }
 

@@ -1,4 +1,4 @@
-// Writing text behind prompts.
+// Generating texts that continue prompts.
 #pragma once
 
 #include <functional>
@@ -14,25 +14,24 @@
 
 namespace heed {
 
-// A language model with its text, and the workers that run it.
+// A language model with its tokenizer, and the workers that run it.
 struct TextGenerator {
   const AnyModel& model;
   DType storage;
   const Tokenizer& tokenizer;
-  Documents documents;  // that the model was trained on: each text begins with a mark then
+  Documents documents;  // that the model was trained on; unless none, each text begins with a mark
   Lanes& lanes;
 };
 
-// The mark: bos, or eos of a tokenizer that has no bos.
+// The mark: bos, or eos if the tokenizer has no bos.
 TokenId beginning_of_document(const Tokenizer& tokenizer);
 
-// Throws ConfigError with what a person can act on.
+// Throws ConfigError, with a message that a user can act on.
 void validate(const GenerationOptions& options);
 
-// For each prompt its texts; with beam search the best first. An empty prompt of a model that knows no marks stands
-// for a text behind a line break, where the tokenizer has one. `where(i)` names prompt i in messages.
-// FormatError for one that is not text or too long, ConfigError for options that make no sense, before anything is
-// written.
+// The texts for each prompt; with beam search the best first. For a model without marks, an empty prompt stands for a
+// line break, if the tokenizer has one. `where(i)` names prompt i in messages. FormatError for a prompt that is not
+// text or too long, ConfigError for options that make no sense, before anything is generated.
 std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,
                                                     std::span<const std::string> prompts,
                                                     const GenerationOptions& options,

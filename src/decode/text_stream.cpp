@@ -11,10 +11,10 @@
 namespace heed {
 namespace {
 
-constexpr size_t kPromptTokens = 8;                        // enough to tell how a token reads behind them
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD: what an incomplete character decodes to
+constexpr size_t kPromptTokens = 8;                        // enough context to decode the next token
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD: an incomplete character decodes to it
 
-// The length of the longest end of `text` that is the beginning of a stop text.
+// The length of the longest suffix of `text` that is a prefix of a stop text.
 size_t beginning_of_stop(std::string_view text, std::span<const std::string> stops) {
   size_t longest = 0;
   for (const std::string_view stop : stops) {
@@ -33,7 +33,7 @@ bool comes_out(const Tokenizer& tokenizer, const std::string& written, const std
     return !std::ranges::count(tokens, tokenizer.special().unk) &&
            decode_text(tokenizer, tokens).find(stop) != std::string::npos;
   } catch (const ConfigError&) {
-    return false;  // a line break, which the tokenizer has not
+    return false;  // a line break that the tokenizer does not have
   }
 }
 
@@ -61,7 +61,7 @@ std::string TextStream::finish() {
   const std::string before = decode(first_, known_), after = decode(first_, tokens_.size());
   known_ = tokens_.size();
   std::string text = release(after.size() > before.size() ? after.substr(before.size()) : "");
-  return stopped_ ? text : text + std::exchange(held_, "");
+  return stopped_ ? text : text + std::exchange(pending_, "");
 }
 
 std::string TextStream::decode(size_t first, size_t last) const {
@@ -69,7 +69,7 @@ std::string TextStream::decode(size_t first, size_t last) const {
 }
 
 std::string TextStream::release(std::string text) {
-  text = std::exchange(held_, "") + text;
+  text = std::exchange(pending_, "") + text;
   size_t end = std::string::npos;
   for (const std::string& stop : stops_) {
     end = std::min(end, text.find(stop));
@@ -79,7 +79,7 @@ std::string TextStream::release(std::string text) {
     return text.substr(0, end);
   }
   const size_t certain = text.size() - beginning_of_stop(text, stops_);
-  held_ = text.substr(certain);
+  pending_ = text.substr(certain);
   return text.substr(0, certain);
 }
 
@@ -87,9 +87,9 @@ void require_writable(const Tokenizer& tokenizer, std::span<const std::string> s
   for (const std::string& stop : stops) {
     require<ConfigError>(!stop.empty(), "stop text", "is empty");
     require<ConfigError>(!find_invalid_utf8(stop), "stop text", "{} is not UTF-8", shown(stop));
-    // Some tokenizers drop white space at either end of a text.
+    // Some tokenizers drop white space at the ends of a text.
     require<ConfigError>(comes_out(tokenizer, stop, stop) || comes_out(tokenizer, "a" + stop + "a", stop), "stop text",
-                         "the model's tokenizer cannot write {}, so it would never come", shown(stop));
+                         "the model's tokenizer cannot write {}, so it would never appear", shown(stop));
   }
 }
 

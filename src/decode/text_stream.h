@@ -1,4 +1,4 @@
-// Text out of tokens as they come, up to a stop text.
+// Turns tokens into text as they arrive, up to a stop text.
 #pragma once
 
 #include <span>
@@ -10,18 +10,18 @@
 
 namespace heed {
 
-// Gives the text behind a prompt piece by piece. What further tokens may change is held back: a character that is not
-// complete, and the beginning of what may become a stop text.
+// Returns the text after a prompt piece by piece. It holds back what further tokens may still change: an incomplete
+// character, and the beginning of a possible stop text.
 class TextStream {
  public:
   // `stops`, none of them empty, must outlive it.
   TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::span<const std::string> stops);
 
-  // What the token makes certain.
+  // The text that is certain with this token.
   std::string add(TokenId token);
-  // A stop text has come: the text ended before it, and nothing is added.
+  // A stop text has appeared: the text ended before it, and no more tokens should be added.
   bool stopped() const { return stopped_; }
-  // What was held back. For the end, unless it has stopped.
+  // What was held back. To be called at the end, unless a stop text has appeared.
   std::string finish();
 
  private:
@@ -30,14 +30,14 @@ class TextStream {
 
   const Tokenizer& tokenizer_;
   std::span<const std::string> stops_;
-  // Of the tokens, those from first_ on give the text from which the next piece is told; up to known_ they are out.
+  // The next piece is found by decoding the tokens from first_ on; the text of those before known_ has been returned.
   std::vector<TokenId> tokens_;
   size_t first_ = 0, known_ = 0;
-  std::string held_;  // decoded, but perhaps the beginning of a stop text
+  std::string pending_;  // decoded, but possibly the beginning of a stop text
   bool stopped_ = false;
 };
 
-// ConfigError where the tokenizer can't write one of the texts, so that it would never come.
+// ConfigError when the tokenizer can't write one of the texts, which would then never appear.
 void require_writable(const Tokenizer& tokenizer, std::span<const std::string> stops);
 
 }  // namespace heed

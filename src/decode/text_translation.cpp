@@ -19,7 +19,7 @@ std::string name_line(const LineName& name, size_t line) {
   return name ? name(line) : fmt::format("line {}", line + 1);
 }
 
-// How many tokens of a line the model takes, its end included, and what becomes of the rest.
+// How many tokens of a line the model takes, its end included, and what happens to the rest.
 struct Room {
   int64_t max_length;
   Overlong overlong;
@@ -43,14 +43,14 @@ std::vector<int32_t> with_end(std::vector<int32_t> ids, const Tokenizer& tokeniz
   return ids;
 }
 
-// What a tokenizer decodes may hold any character, as those of single characters and bytes know the line break.
+// Decoded text may contain any character: tokenizers of characters and bytes have a token for the line break.
 std::string without_line_breaks(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 
-// Indices of the sources that are not empty, cut into batches of like lengths.
+// Indices of the sources that are not empty, in batches of similar lengths.
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector<int32_t>>& sources, int64_t beam) {
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -93,11 +93,11 @@ TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis) {
 
 TranslatedLine empty_line() { return {.translation = {.text = "", .tokens = 1, .alignment = {}}, .ids = {}}; }
 
-// Sources are tokens with their end; a blank line's are none.
+// Sources are tokens with their end; a blank line has no tokens.
 void align_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
                  std::vector<std::vector<TranslatedLine>>& translated) {
   std::vector<std::vector<int32_t>> inputs, outputs;
-  std::vector<Translation*> translations;  // of what goes through the model
+  std::vector<Translation*> translations;  // those that go through the model
   for (size_t i = 0; i < sources.size(); ++i) {
     for (TranslatedLine& line : translated[i]) {
       if (sources[i].size() > 1) {

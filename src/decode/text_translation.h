@@ -19,7 +19,7 @@ struct TextTranslator {
   Lanes& lanes;  // of the backend of `inference`
 };
 
-// Its text stays a line: a line break that the model wrote is a space there.
+// Line breaks written by the model are spaces in the text, so that a line stays one line.
 struct TranslatedLine {
   Translation translation;
   std::vector<int32_t> ids;  // without bos and eos
@@ -28,11 +28,11 @@ struct TranslatedLine {
 // The source's tokens as the model reads them, its end included.
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line);
 
-// What becomes of a line that the model is too short for: it is refused, or its last tokens are left out.
+// What happens to a line that is too long for the model: it is refused, or its last tokens are dropped.
 enum class Overlong : uint8_t { refuse, cut };
 
 // Each line's translations, best first. An empty line (white space alone) gives one empty translation. Lines are batched by
-// length, which changes no result. FormatError for a line that is not text, or that the model is too short for.
+// length, which changes no result. FormatError for a line that is not text, or is too long for the model.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,

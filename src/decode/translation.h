@@ -5,8 +5,8 @@
 
 namespace heed {
 
-// For each source (its eos included, where the model was trained so) its hypotheses; see search(). A sentence's result
-// does not depend on the others of the batch.
+// The hypotheses of each source, which includes eos if the model was trained with it; see search(). A sentence's result
+// does not depend on the other sentences in the batch.
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
                                                       const TranslationOptions& options, const SearchRules& rules = {});

@@ -33,12 +33,12 @@ PairFiles write_pairs(const std::filesystem::path& folder, const std::string& na
   return files;
 }
 
-// A short run need not wait for text that it does not come to read.
+// A short run need not wait for text that it will not read.
 int64_t training_pairs(int64_t updates) {
   return std::clamp(std::min(updates, kTrainingPairs) * kPairsPerUpdate, kFewestPairs, kTrainingPairs);
 }
 
-// Warm-up, validations and log lines come at the same parts of a shorter run.
+// Warm-up, validations and log lines are at the same fractions of a shorter run.
 Recipe demo_recipe(int64_t updates) {
   Recipe recipe = default_recipe(task_named("translation"));
   TranslationRecipe& translation = recipe.of<TranslationRecipe>();
@@ -66,13 +66,12 @@ Recipe demo_recipe(int64_t updates) {
   return recipe;
 }
 
-// What is there already may be another demo's model, or anything else that took somebody time.
+// What is there already may be another demo's model, or anything else that took someone time.
 void require_empty(const std::filesystem::path& folder) {
   std::error_code problem;
   const bool empty = std::filesystem::is_empty(folder, problem);
   require<IoError>(!problem, folder.string(), "cannot read the folder: {}", problem.message());
-  require<ConfigError>(empty, folder.string(),
-                       "the folder holds something already: remove it, or name another with --out");
+  require<ConfigError>(empty, folder.string(), "the folder is not empty: remove it, or name another with --out");
 }
 
 }  // namespace

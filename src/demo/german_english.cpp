@@ -10,9 +10,9 @@ namespace heed {
 namespace german_english {
 namespace {
 
-constexpr int64_t kShortest = 4, kLongest = 16;  // words
+constexpr int64_t kMinWords = 4, kMaxWords = 16;  // words
 
-// A sentence belongs to the split that its combinations are kept for; with some kept for either, to none.
+// A sentence belongs to the split for which its combinations are reserved; if some are reserved for each, to none.
 bool belongs_to(const Sentence& sentence, Split split) {
   bool kept_for_it = split == Split::training;
   for (const Combination& combination : sentence.combinations) {
@@ -27,13 +27,13 @@ bool belongs_to(const Sentence& sentence, Split split) {
 
 bool has_good_length(const std::string& text) {
   const int64_t words = 1 + std::ranges::count(text, ' ');
-  return words >= kShortest && words <= kLongest;
+  return words >= kMinWords && words <= kMaxWords;
 }
 
 }  // namespace
 
-// One combination in sixteen is kept for validation, another for the test. The seed has no part in it: what one seed
-// trains on is never what another tests.
+// One combination in sixteen is reserved for validation, another for the test, whatever the seed: no seed trains on
+// what another one tests.
 Split split_of(const Combination& combination) {
   switch (RandomKey{}.derive(combination.first).derive(combination.second).bits % 16) {
     case 0:
@@ -46,8 +46,8 @@ Split split_of(const Combination& combination) {
 }
 
 std::vector<Sentence> draw_corpus(Split split, int64_t count, uint64_t seed) {
-  require<ConfigError>(count >= 0 && count <= kMostGermanEnglishPairs, "german-english", "{} pairs, expected 0 to {}",
-                       count, kMostGermanEnglishPairs);
+  require<ConfigError>(count >= 0 && count <= kMaxGermanEnglishPairs, "german-english", "{} pairs, expected 0 to {}",
+                       count, kMaxGermanEnglishPairs);
   const RandomKey key = RandomKey{seed}.derive("german-english");
   std::vector<Sentence> sentences;
   std::unordered_set<std::string> sources, targets;

@@ -1,4 +1,4 @@
-// Clauses of the German-English corpus: one structure, said in both languages' word orders.
+// Clauses of the German-English corpus: one structure, written in either language's word order.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heed::german_english {
 
-// Of the English; German says present, or perfect for the past.
+// In English; German uses the present, or the perfect for the past.
 enum class Tense : uint8_t { simple, progressive, future, past };
 enum class Polarity : uint8_t { positive, negative };
 
@@ -15,28 +15,28 @@ enum class Polarity : uint8_t { positive, negative };
 struct Clause {
   Phrase subject;
   const Verb* verb = nullptr;
-  const Modal* modal = nullptr;  // may be none
+  const Modal* modal = nullptr;  // may be null
   Tense tense = Tense::simple;
   Polarity polarity = Polarity::positive;
   Phrase dative, accusative;
   PrepositionalPhrase prepositional;  // an object, a place or a direction; its phrase may be empty
-  const TimeAdverb* time = nullptr;   // may be none
+  const TimeAdverb* time = nullptr;   // may be null
   const Adjective* predicate = nullptr;
   Phrase compared_with;  // the predicate is then in its comparative
 };
 
-// A role that a clause leaves open, because something in front of it fills it.
+// A role that a clause leaves out, because something before the clause fills it.
 enum class Gap : uint8_t { none, subject, accusative, dative, prepositional, time };
 
-// German: the verb first (a question; a statement with whatever stands before the verb left open: the second place), or
-// last (after a conjunction or a relative pronoun).
+// In German the verb comes first (in a question; in a statement, after the part that is left out and comes before it),
+// or last (after a conjunction or a relative pronoun).
 enum class GermanOrder : uint8_t { verb_first, verb_last };
 enum class EnglishOrder : uint8_t { statement, question };
 
 std::string german(const Clause& clause, GermanOrder order, Gap gap);
 std::string english(const Clause& clause, EnglishOrder order, Gap gap);
 
-// A statement, its subject or (which inverts the German one) its time in front. Without capital and period.
+// A statement that starts with its subject or (which inverts the German one) with its time. Without capital and period.
 enum class Front : uint8_t { subject, time };
 std::string german_statement(const Clause& clause, Front front);
 std::string english_statement(const Clause& clause, Front front);

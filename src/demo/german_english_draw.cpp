@@ -6,7 +6,7 @@
 namespace heed::german_english {
 namespace {
 
-constexpr size_t kFewNumbers = 3;  // as many kinds of groups of people
+constexpr size_t kFewNumbers = 3;  // numbers used for groups of people
 
 // Who a possessive may point back to. "ihr" is her and their: only the subject tells which.
 std::optional<PronounIndex> index_for(const Phrase& person) {
@@ -43,7 +43,7 @@ const Noun& draw_noun(Draw& draw, Traits traits) {
   return draw.of(nouns(), [traits](const Noun& noun) { return noun.is(traits); });
 }
 
-// A determiner out of some, and a number that goes with it. What cannot be counted is never plural nor "a".
+// One of several determiners, and a number that goes with it. Uncountable nouns are never plural and never take "a".
 void draw_determiner(Draw& draw, NounPhrase& phrase, std::initializer_list<Determiner> determiners) {
   const bool person = phrase.noun->is(kPerson);
   phrase.determiner = draw.of(determiners);
@@ -110,8 +110,8 @@ PrepositionalPhrase draw_place_of(Draw& draw, const Verb& verb) {
                           : PrepositionalPhrase{"in", "in", GrammaticalCase::dative, draw_known_thing(draw, kPlace)};
 }
 
-// A person as an object: of the pronouns, those that are nobody in the subject. Another "he" may be meant, but "he helps
-// him" leaves that open, and "I see us" is seldom said.
+// A person as an object. Excludes pronouns that could refer to the subject: in "he helps him" another person may be
+// meant, but need not be, and "I see us" is seldom said.
 Phrase draw_person_object(Draw& draw, const Phrase& subject, std::initializer_list<PronounIndex> pronouns) {
   if (draw.percent(25)) {
     const PronounIndex index = draw.of(pronouns);

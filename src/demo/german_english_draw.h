@@ -13,13 +13,13 @@
 
 namespace heed::german_english {
 
-// What a sentence is drawn with: chance, and the combinations of words met so far.
+// The state of drawing a sentence: the random stream, and the combinations of words so far.
 class Draw {
  public:
   explicit Draw(RandomKey key) : key_(key) {}
 
   size_t below(size_t count);
-  // Whether something happens that does so `percent` times in a hundred.
+  // True with a probability of `percent` in a hundred.
   bool percent(int64_t percent) { return static_cast<int64_t>(below(100)) < percent; }
 
   template <class Item>
@@ -30,7 +30,7 @@ class Draw {
   Item of(std::initializer_list<Item> items) {
     return items.begin()[below(items.size())];
   }
-  // One of the items that fit; there must be one.
+  // One of the items that fit; there must be at least one.
   template <class Item, class Fits>
   const Item& of(std::span<const Item> items, Fits fits) {
     const auto count = static_cast<size_t>(std::ranges::count_if(items, fits));
@@ -41,7 +41,7 @@ class Draw {
 
   void combine(const Adjective& adjective, const Noun& noun);
   void combine(const Verb& verb, const Phrase& object);
-  // What has been drawn but is not said takes its combinations with it.
+  // When something that was drawn is not used after all, its combinations are removed.
   size_t met() const { return combinations_.size(); }
   void forget_since(size_t met) { combinations_.resize(met); }
   std::vector<Combination> take_combinations() { return std::move(combinations_); }

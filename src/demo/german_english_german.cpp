@@ -8,7 +8,7 @@ namespace {
 
 using Case = GrammaticalCase;
 
-// The finite form in the present, without prefix. The first person is the infinitive less its n.
+// The finite form in the present, without prefix. The first person is the infinitive without its n.
 std::string present(const Verb& verb, Agreement agreement) {
   switch (agreement) {
     case Agreement::first:
@@ -31,7 +31,7 @@ constexpr std::string_view kHaben[4] = {"habe", "hast", "hat", "haben"};
 constexpr std::string_view kSein[4] = {"bin", "bist", "ist", "sind"};
 constexpr std::string_view kWar[4] = {"war", "warst", "war", "waren"};
 
-// The finite verb, and what stands at the clause's end in main clauses.
+// The finite verb, and what comes last in main clauses.
 struct VerbParts {
   std::string finite, rest;
   std::string joined;  // what both become at the end of a subordinate clause
@@ -67,7 +67,7 @@ void add_middle_field(Words& words, const Clause& clause, Gap gap) {
   const auto unless = [gap](Gap role, std::string text) { return gap == role ? std::string() : std::move(text); };
   const std::string accusative = unless(Gap::accusative, german(clause.accusative, Case::accusative));
   const auto* const object = std::get_if<NounPhrase>(&clause.accusative);
-  // What the hearer knows goes before the time, but not between it and a recipient: "gibt dem Kind heute den Ball".
+  // What the hearer knows precedes the time, except after a recipient: "gibt dem Kind heute den Ball".
   const bool early = is_definite(clause.accusative) && is_empty(clause.dative);
   const bool says_kein = object != nullptr && object->determiner == Determiner::negative;
   words.add(unless(Gap::dative, german(clause.dative, Case::dative)));

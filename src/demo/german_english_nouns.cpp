@@ -6,7 +6,7 @@ namespace {
 constexpr Gender m = Gender::masculine, f = Gender::feminine, n = Gender::neuter;
 constexpr Traits kTool = kThing | kDear;
 
-// Only nouns whose English word is not another noun's, so that a translation can be turned round.
+// Only nouns whose English word is not another noun's, so that the translation can be reversed.
 constexpr Noun kNouns[] = {
     // People.
     {"Mann", m, "", "Männer", "man", "men", kPerson},

@@ -67,7 +67,7 @@ SentencePair question_word(Draw& draw) {
   const size_t met = draw.met();
   const Verb& verb = draw_verb(draw, {Frame::accusative, Frame::dative, Frame::direction, Frame::drive, Frame::place});
   Clause clause = draw_clause(draw, subject, verb);
-  draw.forget_since(met);  // of what is asked for
+  draw.forget_since(met);  // of the part that the question asks for
   draw_tense(draw, clause);
   switch (verb.frame) {
     case Frame::accusative: {
@@ -149,8 +149,8 @@ struct Described {
   std::string german, english;  // the clause alone, with its pronoun
 };
 
-// The subject of a clause whose relative pronoun is its accusative. "die Frau, die das Kind sieht" sees or is seen: where
-// the pronoun has one form for both, the subject must be one that shows its case.
+// The subject of a clause whose relative pronoun is its accusative. "die Frau, die das Kind sieht" sees or is seen:
+// where the pronoun has one form for both, the subject must be one that shows its case.
 Phrase draw_subject_beside(Draw& draw, const NounPhrase& head) {
   const bool shows_case = head.noun->gender == Gender::masculine && head.number == Number::singular;
   return shows_case || !head.noun->is(kPerson) ? draw_person(draw) : Phrase(&pronoun(draw.of({kI, kYou, kHe, kWe})));
@@ -254,7 +254,8 @@ constexpr Pattern kPatterns[] = {{statement, 42}, {question, 8},  {question_word
                                  {thought, 9},    {condition, 6}, {relative_of_object, 4}, {relative_of_subject, 5},
                                  {purpose, 5},    {contrast, 3}};
 
-// In UTF-8 too, what tells a small umlaut from its capital is the bit 0x20, in the second byte: "öffnest du" begins so.
+// In UTF-8, lower-case umlauts too differ from capitals by the bit 0x20, in the second byte: "öffnest du" begins with
+// one.
 std::string capitalized(std::string text) {
   const bool umlaut = text.front() == '\xc3';
   char& first = text[umlaut ? 1 : 0];

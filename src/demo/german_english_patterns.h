@@ -9,8 +9,7 @@
 
 namespace heed::german_english {
 
-// Two words that a sentence puts together: an adjective and the noun it is said of, or a verb and its object, in their
-// dictionary forms.
+// Two words that a sentence combines: an adjective and its noun, or a verb and its object, in their dictionary forms.
 struct Combination {
   std::string first, second;
 
@@ -22,10 +21,10 @@ struct Sentence {
   std::vector<Combination> combinations;
 };
 
-// One sentence, of any length; depends on the key alone.
+// One sentence, of any length; depends only on the key.
 Sentence draw_sentence(RandomKey key);
 
-// The split that a combination is kept for; Split::training is for all.
+// The split that a combination is reserved for; Split::training means that all may use it.
 Split split_of(const Combination& combination);
 
 // The sentences of german_english_corpus(), with their combinations.

@@ -122,7 +122,7 @@ std::string english(const NounPhrase& phrase) {
   return words;
 }
 
-// A preposition with the article after it, where German makes one word of them.
+// A preposition and the article after it, when German contracts them to one word.
 struct Contraction {
   std::string_view preposition, article, contracted;
 };

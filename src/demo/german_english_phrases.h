@@ -28,14 +28,14 @@ enum class Determiner : uint8_t { none, definite, indefinite, negative, possessi
 
 struct NounPhrase {
   const Noun* noun = nullptr;
-  const Adjective* adjective = nullptr;  // may be none
+  const Adjective* adjective = nullptr;  // may be null
   Determiner determiner = Determiner::definite;
   Number number = Number::singular;
   PronounIndex possessor = kI;  // of Determiner::possessive
   size_t count = 0;             // of Determiner::number, an index into the numbers
 };
 
-// What fills a place in a clause; monostate: nothing does.
+// What fills a role in a clause; monostate: nothing.
 using Phrase = std::variant<std::monostate, const Pronoun*, const Name*, const City*, NounPhrase>;
 
 enum class EnglishRole : uint8_t { subject, object };
@@ -58,13 +58,13 @@ struct PrepositionalPhrase {
 std::string german(const PrepositionalPhrase& phrase);
 std::string english(const PrepositionalPhrase& phrase);
 
-// The relative pronoun that stands for a noun phrase.
+// The relative pronoun for a noun phrase.
 std::string_view german_relative(const NounPhrase& phrase, GrammaticalCase grammatical_case);
 
-// The words with their article: "a man", "an apple".
+// The words with an indefinite article: "a man", "an apple".
 std::string with_indefinite_article(std::string_view words);
 
-// A text that grows by words; empty ones leave no trace.
+// Joins words with spaces; empty ones are skipped.
 class Words {
  public:
   Words& add(std::string_view words) {

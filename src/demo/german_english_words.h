@@ -1,5 +1,5 @@
-// The words of the German-English corpus, and what must be known of each to use it: how it inflects on both sides, and
-// what it goes with, so that nobody drinks a bicycle.
+// The words of the German-English corpus, with what it takes to use them: how they inflect on both sides, and which
+// other words they go with, so that nobody drinks a bicycle.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace heed::german_english {
 enum class Gender : uint8_t { masculine, feminine, neuter };
 enum class Number : uint8_t { singular, plural };
 
-// What a noun is, as far as verbs, adjectives and prepositions ask.
+// The traits of a noun that matter to verbs, adjectives and prepositions.
 enum Trait : uint32_t {
   kPerson = 1U << 0,
   kAnimal = 1U << 1,
@@ -59,15 +59,15 @@ struct Noun {
 
 struct Adjective {
   std::string_view german, stem;  // "teuer" alone, "teur-" before endings
-  std::string_view comparative;   // empty: none that one would say
+  std::string_view comparative;   // empty if it has none
   std::string_view english, english_comparative;
   Traits of;
 };
 
 enum class Auxiliary : uint8_t { haben, sein };
 
-// Actions are in progress where states are: "is reading", but "knows". Events (to find) are told of when they are over; states
-// (to know) in the present, for nobody says "hat gekannt".
+// Actions are in progress where states are: "is reading", but "knows". Events (to find) are in the past; states (to
+// know) are in the present, since nobody says "hat gekannt".
 enum class Aspect : uint8_t { action, event, state };
 
 enum class Frame : uint8_t {

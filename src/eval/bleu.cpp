@@ -58,7 +58,7 @@ std::vector<std::string> references_of(References references, size_t sentence) {
 
 BleuStatistics bleu_statistics(std::string_view hypothesis, Lines references, LetterCase letters) {
   require(!references.empty(), "bleu", "no references");
-  std::vector<std::string> texts;  // holds what the numbered words look at
+  std::vector<std::string> texts;  // owns the text that the numbered words refer to
   texts.reserve(references.size() + 1);
   WordNumbers numbers;
   std::vector<std::vector<uint32_t>> sequences{numbered_13a(hypothesis, letters, texts, numbers)};

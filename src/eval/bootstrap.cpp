@@ -30,7 +30,7 @@ double PairedScores::p_value() const {
   require(samples_a.size() == samples_b.size() && !samples_a.empty(), "paired bootstrap", "{} and {} samples",
           samples_a.size(), samples_b.size());
   if (a == b) {
-    return 1.0;  // every draw differs by at least nothing
+    return 1.0;  // every sample differs by at least 0
   }
   std::vector<double> differences(samples_a.size());
   std::ranges::transform(samples_a, samples_b, differences.begin(), [](double x, double y) { return std::abs(x - y); });

@@ -1,5 +1,5 @@
-// Is one system better than another, or was it the choice of sentences? Paired bootstrap resampling (Koehn, 2004), with
-// the p-value as sacreBLEU has it.
+// Is one system better than the other, or is it luck in the choice of sentences? Paired bootstrap resampling (Koehn,
+// 2004), with sacreBLEU's p-value.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@
 
 namespace heed {
 
-// Which sentences make up each sample: as many as the corpus has, drawn with replacement. Depends on nothing but these
-// three numbers.
+// The sentences of each sample: as many as the corpus has, drawn with replacement. Depends only on these three numbers.
 struct BootstrapSamples {
   size_t sentences = 0;
   int64_t samples = 1000;
@@ -24,16 +23,16 @@ struct BootstrapSamples {
 // Of a system's scores over the samples.
 Interval interval_of(std::vector<double> scores);
 
-// The probability that samples differ as much as the corpora do when the systems are equally good:
+// The probability that samples differ as much as the scores of the whole corpus if the systems are equally good:
 //   p = (1 + #{ |a_s - b_s| - mean over s of |a_s - b_s| > |a - b| }) / (1 + samples)
 struct PairedScores {
-  double a = 0.0, b = 0.0;  // of the corpora
+  double a = 0.0, b = 0.0;  // of the corpus
   std::vector<double> samples_a, samples_b;
 
   double p_value() const;
 };
 
-// Scores both systems on the corpus and on every sample. Statistics are summed, text is not looked at again.
+// Scores both systems on the corpus and on every sample, by summing statistics; the text is not read again.
 template <class Statistics, class Score>
 PairedScores paired_bootstrap(std::span<const Statistics> a, std::span<const Statistics> b,
                               const BootstrapSamples& samples, Score score) {

@@ -53,7 +53,7 @@ ChrfStatistics compare(const Side& hypothesis, const Side& reference) {
     *order++ = compare(characters);
   }
   NGramCounts words({hypothesis.words, reference.words});
-  for (size_t n = 0; n < kLongestWordOrder; ++n) {
+  for (size_t n = 0; n < kMaxWordOrder; ++n) {
     words.advance();
     *order++ = compare(words);
   }
@@ -92,7 +92,7 @@ double chrf(const ChrfStatistics& statistics) {
 
 ChrfStatistics chrf_statistics(std::string_view hypothesis, Lines references, WordOrder words, LetterCase letters) {
   require(!references.empty(), "chrf", "no references");
-  // The numbered words look at these.
+  // The numbered words refer to these.
   const std::string text = in_case(hypothesis, letters);
   std::vector<std::string> others;
   others.reserve(references.size());

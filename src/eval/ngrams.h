@@ -1,4 +1,4 @@
-// Counts of n-grams in a few sequences that are compared with one another.
+// Counts of n-grams in a few sequences that are compared with each other.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// Numbers words: equal ones alike, from 0 on. It looks at the words' text, which must stay.
+// Numbers words from 0 on; equal words get the same number. The words' text must outlive it.
 class WordNumbers {
  public:
   std::vector<uint32_t> operator()(std::span<const std::string_view> words);
@@ -18,8 +18,8 @@ class WordNumbers {
   std::unordered_map<std::string_view, uint32_t> numbers_;
 };
 
-// Goes through the orders 1, 2, ... of all sequences at once. An n-gram is known by the number of its first n-1 units and
-// its last unit, so each order costs one look-up a position, however long the n-grams are.
+// Goes through the orders 1, 2, ... of all sequences at once. An n-gram is identified by the number of its first n-1
+// units and its last unit, so each order costs one look-up per position, however long the n-grams are.
 class NGramCounts {
  public:
   explicit NGramCounts(std::vector<std::vector<uint32_t>> sequences);
@@ -27,7 +27,7 @@ class NGramCounts {
   // Counts the n-grams of the next order; the first call those of order 1.
   void advance();
 
-  // How often each n-gram of this order occurs in a sequence; at the same place in every sequence's counts.
+  // How often each n-gram of this order occurs in a sequence; an n-gram has the same index in every sequence's counts.
   std::span<const int64_t> counts(size_t sequence) const {
     return std::span(counts_).subspan(sequence * distinct_, distinct_);
   }

@@ -17,7 +17,7 @@ bool is_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Punctuation that 13a always sets apart. Periods, commas and hyphens depend on their neighbours; the apostrophe stays.
+// Punctuation that 13a always separates. Periods, commas and hyphens depend on their neighbours; the apostrophe stays.
 bool stands_alone(char c) { return is_punctuation(c) && !is_stop(c) && c != '-' && c != '\''; }
 
 // The bytes of the white space that begins at `at`, or 0.
@@ -55,9 +55,9 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   text = replaced.append(text, start);
 }
 
-// Passes over the text left to right. Where `splits` holds for two neighbours, they are written as `write` says and both
-// are done with, as one match of a regular expression is. Bytes stand for characters: all that is asked of a neighbour is
-// whether it is a certain ASCII character, which no byte of a longer one is.
+// Goes over the text from left to right. Where `splits` holds for two neighbours, `write` writes both, and the search
+// goes on after them, as after a match of a regular expression. It compares bytes: the only question about a neighbour
+// is whether it is a certain ASCII character, which no byte of a longer character is.
 template <class Splits, class Write>
 std::string rewrite_pairs(const std::string& text, Splits splits, Write write) {
   std::string rewritten;
@@ -103,7 +103,7 @@ std::vector<std::string_view> split_at_white_space(std::string_view text) {
 
 std::string tokenize_13a(std::string_view line) {
   std::string text(line);
-  // The order counts: "&amp;lt;" ends as "<".
+  // The order matters: "&amp;lt;" becomes "<".
   constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
       {"<skipped>", ""}, {"-\n", ""}, {"\n", " "}, {"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
   for (const auto& [from, to] : kReplacements) {
@@ -117,7 +117,7 @@ std::string tokenize_13a(std::string_view line) {
   }
   spaced += ' ';
 
-  // A period or comma unless it follows a digit; then unless one follows it; then a hyphen after a digit.
+  // First periods and commas that no digit precedes; then those that no digit follows; then hyphens after a digit.
   spaced = rewrite_pairs(
       spaced, [](char a, char b) { return !is_digit(a) && is_stop(b); },
       [](std::string& out, char a, char b) {

@@ -1,5 +1,5 @@
-// What a backend is called with: for each fused op, forward and backward, its operands as one plain struct. Views borrow;
-// an empty view is an operand that is not there. Shapes are checked by the ops above, once; kernels trust them.
+// The arguments of a backend's calls: for each fused op, forward and backward, one plain struct of its operands. Views
+// borrow; an empty view is a missing operand. Shapes are checked once, by the ops above; kernels trust them.
 //
 // Element types: `storage` (f32, bf16; f64 in the reference backend) for activations and matrices; weights' masters,
 // biases, norm gains, gradients of weights, statistics and losses in `master_type()` (f32; f64 in the reference).
@@ -18,7 +18,7 @@ namespace heed {
 
 enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
 enum class NormKind : uint8_t { layer, rms };
-enum class Write : uint8_t { overwrite, add };            // what becomes of a gradient's former contents
+enum class Write : uint8_t { overwrite, add };            // what happens to a gradient's former contents
 enum class WeightDecay : uint8_t { coupled, decoupled };  // added to the gradient (Adam), or to the step (AdamW)
 enum class Turn : uint8_t { forward, backward };
 
@@ -31,14 +31,14 @@ class PackedWeight {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   DType format() const { return format_; }  // of an element
-  virtual int64_t bytes() const = 0;        // that it takes
+  virtual int64_t bytes() const = 0;        // in memory
 
  private:
   int64_t rows_, columns_;
   DType format_;
 };
 
-// [out, in], or a table's [vocabulary, model]. Where it is packed, that is what forward reads, and the matrix may be empty.
+// [out, in], or a table's [vocabulary, model]. Where `packed` is set, forward reads it, and the matrix may be empty.
 struct WeightView {
   View matrix;  // storage type
   const PackedWeight* packed = nullptr;
@@ -47,11 +47,12 @@ struct WeightView {
   int64_t columns() const { return packed != nullptr ? packed->columns() : matrix.columns(); }
 };
 
-// Gives out rows [first, first + count) of a matrix, asked for in order. They stay until the next are asked for.
+// Returns rows [first, first + count) of a matrix, which are requested in order. They stay valid until the next
+// request.
 using RowSource = std::function<View(int64_t first, int64_t count)>;
 
-// y = dropout(act(x W^T + b)), in the storage or the master type. `before` keeps x W^T + b for backward where the activation
-// needs it.
+// y = dropout(act(x W^T + b)), in the storage or the master type. `before` saves x W^T + b for backward where the
+// activation needs it.
 struct LinearForward {
   View x;
   WeightView weight;
@@ -104,23 +105,23 @@ struct EmbeddingBackward {
   View d_y, d_table, d_positions;
 };
 
-// y[r] = x[rows[r]]; a row may be asked for several times, or not at all.
+// y[r] = x[rows[r]]; a row may be selected several times, or not at all.
 struct SelectRows {
   View x;
   View rows;  // i32 [1, rows of y]
   View y;
 };
 
-// d_x[i] (+)= the sum of d_y[r] over all r with rows[r] = i, in the order of r; rows that nobody asked for get zeros.
+// d_x[i] (+)= the sum of d_y[r] over all r with rows[r] = i, in the order of r; rows that were not selected get zeros.
 struct SelectRowsBackward {
   View d_y, rows, d_x;
   Write write = Write::overwrite;
 };
 
 // sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
-// What is normalized is the sum as stored, so that backward finds the same.
+// The stored (rounded) sum is what is normalized, so that backward reads the same values.
 //   layer: (s - mean) / sqrt(variance + epsilon)    rms: s / sqrt(mean of squares + epsilon)
-// Without a branch, sum is the residual itself and `sum` is empty; without `normed`, the sum alone is formed.
+// Without a branch, the sum is the residual itself and `sum` is empty; without `normed`, only the sum is computed.
 // `statistics` holds mean (0 for rms) and 1/deviation.
 struct AddNormForward {
   NormKind kind = NormKind::layer;
@@ -132,8 +133,8 @@ struct AddNormForward {
 };
 
 // d_residual = d_sum + norm'(d_normed), d_branch = d_residual * dropout. `sum` is what was normalized. Either upstream
-// gradient may be empty (zero). d_residual may be d_sum's memory. d_gain and d_bias are added to. After a sum alone,
-// d_normed, statistics, gain, d_gain and d_bias are empty.
+// gradient may be empty (zero). d_residual may be d_sum's memory. d_gain and d_bias are added to. For a sum
+// without a norm, d_normed, statistics, gain, d_gain and d_bias are empty.
 struct AddNormBackward {
   NormKind kind = NormKind::layer;
   View sum, statistics, gain;
@@ -159,7 +160,7 @@ struct GateBackward {
   View d_y, d_x;
 };
 
-// Turns pairs (c, c + dims / 2) of each head's first `dims` columns by position * base^(-2c / dims), in place.
+// Rotates the pairs (c, c + dims / 2) of each head's first `dims` columns by position * base^(-2c / dims), in place.
 // Turn::backward is the inverse, which is also the gradient.
 struct Rotation {
   View x;              // [rows, heads * head width]
@@ -169,10 +170,10 @@ struct Rotation {
   Turn turn = Turn::forward;
 };
 
-// Where the rows of a paged cache lie: token j of sequence s is row pages[s, j / page_tokens] * page_tokens +
+// Where the rows of a paged cache are: token j of sequence s is row pages[s, j / page_tokens] * page_tokens +
 // j % page_tokens. Where no query sees any token of a page, the entry may name any page whose values are finite.
 struct PageTable {
-  View pages;  // i32 [sequences, most pages of any]
+  View pages;  // i32 [sequences, max pages of a sequence]
   int64_t page_tokens = 16;
 };
 
@@ -183,7 +184,7 @@ struct KeyValueView {
   PageTable table;  // empty pages: end to end
 
   bool paged() const { return !table.pages.empty(); }
-  // Of host memory.
+  // Requires host memory.
   int64_t row(int64_t sequence, int64_t token) const {
     if (!paged()) {
       return segments->begin(sequence) + token;
@@ -193,14 +194,14 @@ struct KeyValueView {
   }
 };
 
-// Writes fresh rows into a cache: those of each sequence become the last tokens that `memory` has of it.
+// Writes new rows into a cache: they become the last tokens of their sequences in `memory`.
 struct KeyValueAppend {
-  View keys, values;                   // [fresh rows, key-value heads * head width], storage type
-  const Segments* segments = nullptr;  // of the fresh rows
-  KeyValueView memory;                 // its segments count the fresh rows in
+  View keys, values;                   // [new rows, key-value heads * head width], storage type
+  const Segments* segments = nullptr;  // of the new rows
+  KeyValueView memory;                 // its segments include the new rows
 };
 
-// What attention is told besides its operands. Heads of queries share the key-value heads evenly, in order.
+// Attention's settings. Heads of queries share the key-value heads evenly, in order.
 struct AttentionSettings {
   int64_t heads = 1, key_value_heads = 1;
   Visibility visibility;
@@ -211,10 +212,10 @@ struct AttentionSettings {
   Dropout dropout;
 };
 
-// For each sequence and head: P = softmax(scale * Q K^T over what is visible), output = dropout(P) V. A query that sees
-// nothing gives zeros. No [queries, keys] matrix is held. log_sum_exp (master type [rows, heads]; -infinity where nothing
-// is seen) is what backward rebuilds P from. `weights`, on request: P before dropout, master type, one row: for each
-// sequence, for each head, [queries, keys], end to end.
+// For each sequence and head: P = softmax(scale * Q K^T over the visible keys), output = dropout(P) V. A query that
+// sees nothing gives zeros. No [queries, keys] matrix is stored. Backward rebuilds P from log_sum_exp (master type
+// [rows, heads]; -infinity where nothing is seen). `weights`, when requested: P before dropout, master type, one row:
+// for each sequence, for each head, [queries, keys], end to end.
 struct AttentionForward {
   AttentionSettings settings;
   View queries;
@@ -226,7 +227,7 @@ struct AttentionForward {
 // With D = rowsum(d_output * output) and S = scale * Q K^T:
 //   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T)   d_S = P * (d_P - D)
 //   d_queries = scale * d_S K          d_keys = scale * d_S^T Q
-// Keys and values lie end to end here (no pages). All three gradients are overwritten.
+// Keys and values are stored end to end here (no pages). All three gradients are overwritten.
 struct AttentionBackward {
   AttentionSettings settings;
   View queries;
@@ -238,7 +239,8 @@ struct AttentionBackward {
 
 // Output projection and label-smoothed cross-entropy, block of rows by block of rows:
 //   z = x W^T + b    q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
-// A negative target is ignored: loss 0, gradient 0. losses, master type [rows, 2]: the loss above, and lse(z) - z[target].
+// A negative target is ignored: loss 0, gradient 0. losses, master type [rows, 2]: the loss above, and lse(z) -
+// z[target].
 struct OutputLoss {
   View x;
   WeightView weight;
@@ -246,10 +248,10 @@ struct OutputLoss {
   View targets;  // i32 [1, rows]
   double smoothing = 0.0;
   View losses;
-  View d_logits;  // storage type [rows, vocabulary]; empty when no gradient is wanted
+  View d_logits;  // storage type [rows, vocabulary]; empty when no gradient is needed
 };
 
-// The same loss of logits that are there already.
+// The same loss, from logits that are computed already.
 struct CrossEntropy {
   View logits, targets;
   double smoothing = 0.0;
@@ -263,11 +265,11 @@ struct ElementRange {
   Decays decays = Decays::yes;
 };
 
-// One sweep over flat parameters: clip by the global norm, Adam with decay of either kind, refresh of the storage copy.
+// One sweep over flat parameters: clip by the global norm, Adam with decay of either kind, update of the storage copy.
 //   g = gradient * min(1, max_norm / (norm + 1e-6))          coupled: g += decay * w
 //   m = b1 m + (1 - b1) g    v = b2 v + (1 - b2) g^2         decoupled: w -= rate * decay * w
 //   w -= rate * m / (1 - b1^n) / (sqrt(v / (1 - b2^n)) + epsilon)          n: updates applied, this one included
-// When the norm is not finite, nothing changes at all, and the update does not count.
+// When the norm is not finite, nothing changes, and the update is not counted.
 struct AdamSweep {
   View weights, gradients, first_moments, second_moments;  // master type [1, n]
   View copy;                                               // bf16 [1, n], or empty
@@ -280,9 +282,10 @@ struct AdamSweep {
   double weight_decay = 0.0;
 };
 
-// The first part of Muon's update of one matrix: Nesterov momentum, brought to norm 1 for what comes between.
+// The first part of Muon's update of one matrix: Nesterov momentum, scaled to norm 1 for the orthogonalization that
+// follows.
 //   g = gradient * min(1, max_norm / (norm + 1e-6))    m = momentum m + g    u = g + momentum m    direction = u / |u|
-// When the gradients' norm is not finite, m stays as it is, and the direction is zero. It is zero where u is.
+// When the gradients' norm is not finite, m does not change, and the direction is zero. It is zero also when u is.
 struct MuonDirection {
   View gradients, moments;  // master type [out, in]
   View squared_norm;        // f64 [1, 1]: of all gradients, see squared_norm()

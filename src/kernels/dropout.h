@@ -1,4 +1,4 @@
-// Dropout as its counter: what a kernel needs to draw the same mask again.
+// Dropout, as what a kernel needs to draw the same mask again.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// Value (row, column) is dropped when the 16-bit draw of (key, first_row + row, column) is below `threshold`; what is
-// kept is scaled by 1 / (1 - threshold / 65536), so that the expectation is exact for the probability really used.
+// Value (row, column) is dropped when the 16-bit draw of (key, first_row + row, column) is below `threshold`; the
+// others are scaled by 1 / (1 - threshold / 65536), so that the expectation is exact for the rounded probability.
 struct Dropout {
   RandomKey key;
   uint64_t first_row = 0;
@@ -19,7 +19,7 @@ struct Dropout {
 
   static Dropout none() { return {}; }
   static Dropout of(Probability p, RandomKey key, uint64_t first_row) {
-    // At most 65535: of a probability just below one, something is still kept, and scale() stays finite.
+    // At most 65535: even with a probability just below one, some values are kept, and scale() stays finite.
     const auto threshold = static_cast<uint32_t>(std::lround(static_cast<double>(p.value) * 65536.0));
     return {key, first_row, std::min(threshold, 65535U)};
   }

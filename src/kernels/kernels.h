@@ -12,7 +12,7 @@ namespace heed {
 class Backend {
  public:
   Backend() : own_arena_(std::make_unique<Arena>()), arena_(own_arena_.get()) {}
-  // Shares another's memory: a backend that stands before it.
+  // Shares the memory of `before`: for a backend that wraps another one.
   explicit Backend(Backend& before) : arena_(before.arena_) {}
   virtual ~Backend() = default;
 
@@ -22,13 +22,13 @@ class Backend {
   virtual bool supports(DType storage) const = 0;  // asked when a model is built
   virtual int threads() const = 0;
 
-  // A backend for someone who works at the same time: of the same kind and on the same device, with one thread and memory
-  // of its own. Weights that one of them packed serve both.
+  // A backend to be used at the same time as this one: of the same kind and on the same device, with one thread and
+  // memory of its own. Weights that one of them packed can be used by both.
   virtual std::unique_ptr<Backend> make_lane() const = 0;
 
   Arena& arena() { return *arena_; }
 
-  // In elements of `format`, whatever the source has. Takes some rows at a time: a matrix is never held twice.
+  // In elements of `format`, whatever the source's type. Reads a few rows at a time: a matrix is never in memory twice.
   virtual std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) = 0;
   std::unique_ptr<PackedWeight> pack_matrix(View matrix) {
     return pack({matrix.rows(), matrix.columns()}, matrix.type(),

@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// A pattern that follows from positions alone. Queries are aligned with the end of the keys: query i of n, among m keys,
-// stands at position m - n + i, so that cached decoding and full attention agree.
+// A pattern that follows from positions alone. Queries are aligned with the end of the keys: query i of n, among m
+// keys, has position m - n + i, so that cached decoding and full attention agree.
 struct Visibility {
   enum class Reach : uint8_t { full, causal };
 
@@ -27,8 +27,8 @@ struct Visibility {
     return (reach == Reach::full || key <= query) && (window == 0 || (query - key < window && key - query < window));
   }
 
-  // The smallest range of keys, of `keys` in all, that holds what the queries at positions [first, last] see: kernels
-  // skip all others. Empty when begin >= end.
+  // The smallest range of keys, out of [0, keys), that contains all that the queries at positions [first, last] see:
+  // kernels skip all others. Empty when begin >= end.
   struct Range {
     int64_t begin, end;
   };
@@ -40,8 +40,8 @@ struct Visibility {
   }
 };
 
-// A mask that a user brings: for each sequence a block of bits, queries x keys, set where the query sees the key. It
-// narrows a Visibility further. A query may be left with nothing to see: its output is zeros.
+// A mask supplied by the user: for each sequence a block of bits, queries x keys, set where the query sees the key. It
+// restricts a Visibility further. The output of a query that sees nothing is zeros.
 class AttentionMask {
  public:
   AttentionMask(const Segments& queries, const Segments& keys);  // nothing visible
@@ -70,8 +70,8 @@ class AttentionMask {
   std::vector<uint64_t> words_;
 };
 
-// The usual masks, for those who think in them; the engine itself needs none of them. A padding mask lets every query
-// see the first `visible[s]` keys of its sequence.
+// The usual masks, for users who think in them; the engine itself needs none of them. With a padding mask every query
+// sees the first `visible[s]` keys of its sequence.
 AttentionMask padding_mask(const Segments& queries, const Segments& keys, const std::vector<int64_t>& visible);
 AttentionMask causal_mask(const Segments& sequences);
 AttentionMask combine(const AttentionMask& a, const AttentionMask& b);  // visible in both

@@ -1,4 +1,4 @@
-// A model of any architecture: the one place where a configuration becomes a model.
+// A model of any architecture, built from its configuration.
 #pragma once
 
 #include <variant>
@@ -20,13 +20,13 @@ class AnyModel {
 
   const ModelConfig& config() const { return config_; }
 
-  // The model as what it is: calls visitor(const Seq2Seq&), visitor(const CausalLM&) or visitor(const EncoderOnly&).
+  // Calls visitor(const Seq2Seq&), visitor(const CausalLM&) or visitor(const EncoderOnly&).
   template <class Visitor>
   decltype(auto) visit(Visitor&& visitor) const {
     return std::visit(std::forward<Visitor>(visitor), model_);
   }
 
-  // The model as one kind, for what only that kind can do. ConfigError where it is another.
+  // The model as one kind, for what only that kind can do. ConfigError when it is another.
   const Seq2Seq& seq2seq() const { return as<Seq2Seq>(Architecture::seq2seq); }
   const CausalLM& causal_lm() const { return as<CausalLM>(Architecture::causal_lm); }
   const EncoderOnly& encoder_only() const { return as<EncoderOnly>(Architecture::encoder); }
@@ -47,7 +47,7 @@ class AnyModel {
   Model model_;
 };
 
-// A model with what runs it, ready to infer.
+// A model with the backend that runs it, ready for inference.
 struct Inference {
   const AnyModel& model;
   Backend& backend;

@@ -8,10 +8,10 @@
 namespace heed {
 namespace {
 
-// Beyond these, surely a slip.
+// Larger values are surely mistakes.
 constexpr int64_t kLargest = int64_t{1} << 24;  // any one extent
 constexpr int64_t kDeepest = 1024;              // layers of a stack
-constexpr double kMostElements = 1e12;          // all parameters and position tables together
+constexpr double kMaxElements = 1e12;           // all parameters and position tables together
 
 template <class... Args>
 void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
@@ -54,7 +54,7 @@ void ModelConfig::validate() const {
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
   check(positions != Positions::rotary || width_of_head() % 2 == 0,
-        "rotary positions turn pairs of columns, but a head is {} wide", width_of_head());
+        "rotary positions rotate pairs of columns, but a head has {} columns", width_of_head());
   check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",
         model);
   const bool has_encoder = architecture != Architecture::causal_lm;
@@ -65,9 +65,9 @@ void ModelConfig::validate() const {
   check(!has_decoder || target_vocabulary >= 1, "target_vocabulary is {}, expected at least 1", target_vocabulary);
   check(source_vocabulary <= kLargest && target_vocabulary <= kLargest, "a vocabulary of {}, at most {} is supported",
         std::max(source_vocabulary, target_vocabulary), kLargest);
-  check(estimated_elements(*this) <= kMostElements,
+  check(estimated_elements(*this) <= kMaxElements,
         "these sizes make about {:.1e} parameters, at most {:.0e} are supported", estimated_elements(*this),
-        kMostElements);
+        kMaxElements);
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);

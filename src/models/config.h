@@ -1,4 +1,4 @@
-// What a model is made of: read from a recipe, checked, and built from.
+// The configuration of a model: read from a recipe, checked, and built from.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct ModelConfig {
   int64_t key_value_heads = 0;  // 0: as many as heads
   int64_t head_width = 0;       // 0: model / heads
   int64_t encoder_layers = 6, decoder_layers = 6;
-  int64_t source_vocabulary = 0, target_vocabulary = 0;  // an encoder alone has a source, a causal-lm a target
-  int64_t max_length = 1024;                             // sequence that the model takes
+  int64_t source_vocabulary = 0, target_vocabulary = 0;  // an encoder has only a source, a causal-lm only a target
+  int64_t max_length = 1024;                             // of a sequence that the model takes
 
   Activation activation = Activation::relu;
   Gating gating = Gating::plain;
@@ -45,7 +45,7 @@ struct ModelConfig {
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
   int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
 
-  // Throws ConfigError with what a person can act on: "heads 7 does not divide model 512".
+  // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".
   void validate() const;
 };
 

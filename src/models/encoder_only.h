@@ -5,7 +5,7 @@
 
 namespace heed {
 
-// An encoder alone: each token sees all, and predicts itself where it was masked.
+// An encoder alone: each token sees all tokens, and masked tokens are predicted.
 class EncoderOnly : public TokenModel {
  public:
   EncoderOnly(const Scope& scope, const ModelConfig& config);

@@ -1,4 +1,4 @@
-// The encoder-decoder, and what it is trained on and asked for.
+// The encoder-decoder, its batches and its options.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace heed {
 
-// A pair of source and target sequences, the latter as fed in (shifted right) and as expected.
+// Pairs of source and target sequences; the target as input (shifted right) and as expected output.
 struct PairBatch {
   Sequences source, target;
   Targets expected;
 };
 
-// Masks that a caller brings, and maps that it asks for.
+// Masks supplied and maps requested by the caller.
 struct Seq2SeqCall {
   StackCall encoder, decoder;
 };
@@ -24,20 +24,20 @@ class Seq2Seq {
  public:
   Seq2Seq(const Scope& scope, const ModelConfig& config);
 
-  // The segments of `source` must outlive what is made of the memory, and the tape.
+  // The segments of `source` must outlive everything computed from the memory, and the tape.
   Memory encode(Pass& pass, const Sequences& source, const StackCall& call = {}) const;
   Hidden decode(Pass& pass, const Sequences& target, const Memory& memory, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
 
   // Decoding in steps; see Decoder.
-  void remember(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
-    decoder_.remember(pass, memory, caches);
+  void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
+    decoder_.cache_memory(pass, memory, caches);
   }
   Hidden decode_next(Pass& pass, const Sequences& target, const DecoderCaches& caches) const;
 
   TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
 
-  // What is recorded refers to the batch: a temporary would be gone by then.
+  // The tape refers to the batch, so a temporary would not live long enough.
   Memory encode(Pass& pass, Sequences&& source, const StackCall& call = {}) const = delete;
   TokenLosses loss(Pass& pass, PairBatch&& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const = delete;
 

@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-// Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a knob).
+// Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a setting).
 MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
   if (config.init == InitScheme::xavier) {
     return {};
@@ -13,7 +13,7 @@ MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t la
   return {config.init_deviation, config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
 }
 
-// A scaled embedding begins at 1 / sqrt(model), so that what goes on has deviation 1.
+// An embedding that is scaled by sqrt(model) is initialized with 1 / sqrt(model), so that the result has deviation 1.
 Initialization embedding_initialization(const ModelConfig& config) {
   return config.init == InitScheme::xavier ? Initialization::normal(1.0 / std::sqrt(static_cast<double>(config.model)))
                                            : Initialization::normal(config.init_deviation);

@@ -1,4 +1,4 @@
-// How a ModelConfig becomes the parts that models are put together from.
+// Builds the parts of models from a ModelConfig.
 #pragma once
 
 #include "models/config.h"
@@ -7,7 +7,7 @@ namespace heed {
 
 StackShape stack_shape(const ModelConfig& config, int64_t layers, Visibility::Reach reach);
 
-// `shared` is a table to use instead of one's own.
+// `shared` is a table to use instead of an own one.
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,
                                      const Weight* shared = nullptr);
 

@@ -6,19 +6,19 @@
 
 namespace heed {
 
-// A stream of sequences and what is expected at each token.
+// Sequences, and the token that is expected at each of theirs.
 struct TokenBatch {
   Sequences tokens;
   Targets expected;
 };
 
-// One stack over one stream of tokens, projected back to its vocabulary.
+// One stack over one stream of tokens, with an output projection to its vocabulary.
 class TokenModel {
  public:
   Hidden hidden(Pass& pass, const Sequences& tokens, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
   TokenLosses loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call = {}) const;
-  // What is recorded refers to the batch: a temporary would be gone by then.
+  // The tape refers to the batch, so a temporary would not live long enough.
   TokenLosses loss(Pass& pass, TokenBatch&& batch, Smoothing smoothing, const StackCall& call = {}) const = delete;
 
  protected:

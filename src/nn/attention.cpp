@@ -6,13 +6,13 @@ namespace {
 int64_t query_width(const AttentionShape& shape) { return shape.heads * shape.head_width; }
 int64_t key_width(const AttentionShape& shape) { return shape.key_value_heads * shape.head_width; }
 
-// Stacked projections begin as if each stood alone. With grouped heads the parts differ in height; then the whole is
-// taken for one matrix.
+// Stacked projections are initialized as separate matrices. With grouped heads the parts differ in size; then the whole
+// is initialized as one matrix.
 Initialization stacked(const AttentionShape& shape, int64_t parts) {
   return shape.initialization.inner(shape.heads == shape.key_value_heads ? parts : 1);
 }
 
-// All heads side by side, back to the model's width.
+// From all heads, concatenated, back to the model's width.
 Linear::Options output_options(const AttentionShape& shape) {
   return {.inputs = query_width(shape),
           .outputs = shape.model,
@@ -90,7 +90,7 @@ Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequen
   return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
 }
 
-void CrossAttention::remember(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
+void CrossAttention::cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
   const Var projected = key_value_(pass, memory.hidden.var());
   const int64_t keys = key_width(shape_);
   append_key_values(

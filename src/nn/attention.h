@@ -19,17 +19,17 @@ struct AttentionShape {
   MatrixInitialization initialization;
 };
 
-// What a caller may ask for at one call.
+// The options of one call.
 struct AttentionCall {
   const AttentionMask* mask = nullptr;
   Tensor* weights = nullptr;
-  // Keys and values of all tokens so far, room for those of the new ones included: the call writes them, and attends to
+  // Keys and values of all tokens so far, with room for those of the new ones: the call writes these, and attends to
   // all. For inference.
   const KeyValueView* cache = nullptr;
 };
 
-// What cross-attention reads of a memory while decoding, and the rows of queries that read each of its sequences: several
-// hypotheses may share a sentence.
+// The cached keys and values of a memory while decoding, and the rows of queries that read each of its sequences:
+// several hypotheses may share a sentence.
 struct CachedMemory {
   const KeyValueView* keys_values = nullptr;
   const Segments* queries = nullptr;
@@ -54,8 +54,8 @@ class CrossAttention {
   Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
                  const AttentionCall& call = {}) const;
 
-  // For inference: appends what is to be read of a memory to a cache, and attends to it.
-  void remember(Pass& pass, const Memory& memory, const KeyValueView& cache) const;
+  // For inference: appends the keys and values of a memory to a cache, and attends to a cached memory.
+  void cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const;
   Var operator()(Pass& pass, const Var& x, const CachedMemory& memory) const;
 
  private:

@@ -1,4 +1,4 @@
-// Token sequences laid end to end, as a model takes them.
+// Token sequences stored end to end, as a model takes them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// The next tokens of a sequence that has `before` of them already.
+// The next tokens of a sequence, after `before` earlier ones.
 struct Continuation {
   std::span<const int32_t> tokens;
   int64_t before = 0;
@@ -22,11 +22,11 @@ class Sequences {
   Sequences() = default;
   // `first_row` is the index of the first token in the whole batch, when this is one shard of it.
   explicit Sequences(const std::vector<std::vector<int32_t>>& sequences, uint64_t first_row = 0);
-  // Tokens laid end to end already.
+  // From tokens that are end to end already.
   Sequences(std::vector<int32_t> ids, Segments segments);
-  // New tokens of sequences of which some went through the model earlier: their positions count on from there.
+  // New tokens of sequences whose first tokens went through the model earlier: positions continue from there.
   static Sequences continuing(std::span<const Continuation> continuations);
-  // Rows of a rectangular batch of which only the first lengths[s] tokens are real: the padding is left out.
+  // From a rectangular batch; only the first lengths[s] tokens of row s are real, and the padding is left out.
   static Sequences without_padding(const std::vector<int32_t>& padded, int64_t row_length,
                                    const std::vector<int64_t>& lengths);
 

@@ -15,7 +15,7 @@ enum class Positions : uint8_t { none, sinusoidal, learned, rotary };
 // sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, max_length). Computed in double.
 Tensor sinusoidal_positions(int64_t max_length, Width model, DType type);
 
-// The same table, as long as was needed so far. Several threads may ask at once.
+// The same table, which grows when more rows are needed. Safe to use from several threads at once.
 class SinusoidalPositions {
  public:
   SinusoidalPositions(int64_t max_length, Width model) : max_length_(max_length), model_(model) {}
@@ -35,12 +35,12 @@ class Embedding {
   struct Options {
     int64_t vocabulary, model;
     Positions positions = Positions::sinusoidal;
-    int64_t max_length = 1024;  // sequence that positions exist for
+    int64_t max_length = 1024;  // of a sequence that there are positions for
     double scale = 1.0;
     Initialization initialization;
     Probability dropout{0.0F};
-    WeightUse use = WeightUse::table;  // of the table: of an output projection too?
-    const Weight* shared = nullptr;    // use this table instead of one's own
+    WeightUse use = WeightUse::table;  // of the table: also an output projection?
+    const Weight* shared = nullptr;    // use this table instead of an own one
   };
 
   Embedding(const Scope& scope, const Options& options);

@@ -28,13 +28,13 @@ AttentionShape without_rotary(AttentionShape shape) {
   return shape;
 }
 
-// Runs a layer as it is, or keeping only its inputs and running it again in backward.
+// Runs a layer, either saving its activations, or saving only its inputs and recomputing the rest in backward.
 template <class Layer>
 Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> more, Layer layer) {
   if (keep == Keep::activations) {
     return layer(pass, stream, more);
   }
-  // In post-norm the two are one; each Var must come in, and go out, once.
+  // In post-norm the two are the same Var, and each Var must be passed in, and out, once.
   const bool one = stream.residual.same_as(stream.normed);
   std::vector<Var> inputs{stream.residual};
   if (!one) {
@@ -182,10 +182,10 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
   return Hidden(norms_.leave(pass, stream));
 }
 
-void Decoder::remember(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
+void Decoder::cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
   ensure(caches.size() == layers_.size(), "decoder", "{} caches for {} layers", caches.size(), layers_.size());
   for (size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i].remember(pass, memory, caches[i]);
+    layers_[i].cache_memory(pass, memory, caches[i]);
   }
 }
 

@@ -1,4 +1,4 @@
-// Layers and their stacks: of self-attention alone, and of the decoder that also attends to a memory.
+// Layers and stacks of layers: with self-attention only, and the decoder's, which also attends to a memory.
 #pragma once
 
 #include <optional>
@@ -28,13 +28,13 @@ struct StackShape {
   Keep keep = Keep::activations;
 };
 
-// Attention maps on request: one tensor per layer, see AttentionForward::weights. They must outlive the tape: a layer that
-// is run again for its gradients fills them again.
+// Attention maps, one tensor per layer; see AttentionForward::weights. They must outlive the tape: a layer that is
+// recomputed for its gradients fills them again.
 struct AttentionMaps {
   std::vector<Tensor> self, cross;
 };
 
-// What a stack is asked for at one call.
+// The options of one call of a stack.
 struct StackCall {
   const AttentionMask* self_mask = nullptr;
   const AttentionMask* cross_mask = nullptr;
@@ -42,16 +42,16 @@ struct StackCall {
   const std::vector<KeyValueView>* caches = nullptr;  // of self-attention, one per layer; see AttentionCall::cache
 };
 
-// What a decoder reads and writes while it decodes, one view per layer: of the target's tokens, those of this call counted
-// in, and of the memory's sequences, each read by so many rows of queries.
+// The caches of a decoder that decodes in steps, one view per layer: of the target's tokens, including those of this
+// call, and of the memory's sequences. `queries` says how many rows of queries read each of those sequences.
 struct DecoderCaches {
   const std::vector<KeyValueView>& target;
   const std::vector<KeyValueView>& memory;
   const Segments& queries;
 };
 
-// Self-attention and feed-forward, each joined to the residual: an encoder's layer and, with causal visibility, the layer
-// of a decoder-only model.
+// Self-attention and feed-forward, each added to the residual: an encoder's layer and, with causal visibility, the
+// layer of a decoder-only model.
 class SelfAttentionLayer {
  public:
   SelfAttentionLayer(const Scope& scope, const StackShape& shape, Join join_attention, Join join_feed_forward);
@@ -64,7 +64,7 @@ class SelfAttentionLayer {
   Join join_feed_forward_;
 };
 
-// Self-attention, attention to a memory, feed-forward: the layer of a decoder that has an encoder.
+// Self-attention, cross-attention to a memory, feed-forward: the layer of an encoder-decoder's decoder.
 class DecoderLayer {
  public:
   DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross, Join join_feed_forward);
@@ -72,8 +72,8 @@ class DecoderLayer {
                     const AttentionCall& self = {}, const AttentionCall& cross = {}) const;
 
   // Decoding in steps.
-  void remember(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
-    cross_attention_.remember(pass, memory, cache);
+  void cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
+    cross_attention_.cache_memory(pass, memory, cache);
   }
   Stream operator()(Pass& pass, Stream stream, const Sequences& target, const CachedMemory& memory,
                     const AttentionCall& self) const;
@@ -87,9 +87,9 @@ class DecoderLayer {
   Join join_feed_forward_;
 };
 
-// The norms of a stack in the order the residual stream meets them, and the joins made of them. With n sublayers,
+// The norms of a stack, in the order of the residual stream, and the joins built from them. With n sublayers,
 //   pre:  norm 0 before sublayer 0, norm i + 1 after sublayer i; the last one is the final norm, if there is one;
-//   post: norm i after sublayer i, and perhaps a final norm at the end.
+//   post: norm i after sublayer i, and a final norm at the end, if there is one.
 class NormChain {
  public:
   // `names` are the sublayers' scopes, in order.
@@ -123,9 +123,8 @@ class Decoder {
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                     const StackCall& call = {}) const;
 
-  // Decoding in steps: what the layers read of a memory goes into caches once; then the tokens go through that came to be
-  // known.
-  void remember(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const;
+  // Decoding in steps: the layers' keys and values of a memory are cached once; then each call takes the new tokens.
+  void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const;
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const DecoderCaches& caches) const;
 
  private:

@@ -19,9 +19,9 @@ class Norm {
   NormWeights weights_;
 };
 
-// What stands between a sublayer and the next: dropout of the branch, residual add, and
+// What comes between one sublayer and the next: dropout of the branch, residual add, and
 //   pre:  the norm that the next sublayer reads (none after the last sublayer of a stack without a final norm);
-//   post: this sublayer's own norm, of which the residual goes on.
+//   post: this sublayer's own norm, whose output is the new residual.
 class Join {
  public:
   Join(NormPlacement placement, const Norm* norm, DropoutSite dropout)

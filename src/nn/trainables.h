@@ -1,4 +1,4 @@
-// What training keeps for all of a model's weights.
+// What training stores for all of a model's weights.
 #pragma once
 
 #include <deque>
@@ -9,9 +9,10 @@
 
 namespace heed {
 
-// Owns flat buffers: masters, gradients (from an update's second shard on also those of the shard at hand), and, where the run's precision is not the master type, the copy of the
-// masters that matrices are read from. Within them weights lie in the reverse of their registration, which is the order
-// backward finishes them in. The weights borrow their values from here, and must outlive this.
+// Owns flat buffers: masters, gradients (from an update's second shard on also those of the current shard), and, where
+// the run's precision is not the master type, the copy of the masters that matrices are read from. In them the weights
+// are in the reverse order of registration, which is the order in which backward finishes them. The weights borrow
+// their values from here, and must outlive this.
 class Trainables {
  public:
   enum class Gradients : uint8_t { none, wanted };
@@ -20,14 +21,14 @@ class Trainables {
   Trainables(const Trainables&) = delete;
   Trainables& operator=(const Trainables&) = delete;
 
-  // Each weight from its own stream of `seed`, whatever else the model holds.
+  // Draws each weight from its own stream of `seed`, whatever other weights the model has.
   void initialize(Backend& backend, uint64_t seed);
-  // Copies masters into the run's precision, after they were changed other than by the optimizer.
+  // Copies the masters into the run's precision, after something other than the optimizer changed them.
   void refresh(Backend& backend);
 
-  // An update's gradient is the sum of its shards' gradients in their order, each complete before it is added: what a
-  // tied weight gets from several places, and zeros where nothing contributed. What is contributed belongs to the first
-  // shard until begin_shard() says otherwise.
+  // An update's gradient is the sum of its shards' gradients in their order. Each is complete before it is added: with
+  // all contributions to a tied weight, and zeros where nothing contributed. Contributions belong to the first shard
+  // until begin_shard() is called.
   void begin_update();
   void begin_shard(Backend& backend);
   void finish_update(Backend& backend);
@@ -51,7 +52,7 @@ class Trainables {
   Tensor masters_, gradients_, of_shard_, copies_;
   std::vector<int64_t> offsets_;  // of each weight in all of them
   std::deque<Trainable> trainables_;
-  int64_t shards_ = 1;  // of this update, the one at hand included
+  int64_t shards_ = 1;  // of this update, the current one included
 };
 
 }  // namespace heed

@@ -23,7 +23,7 @@ double Initialization::value(const Shape& shape, RandomKey key, int64_t index) c
 }
 
 const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initialization initialization) {
-  ensure(!closed_, "weights", "{} is registered after the memory was given out", name);
+  ensure(!closed_, "weights", "{} is registered after memory was allocated", name);
   ensure(std::ranges::none_of(weights_, [&](const Weight& w) { return w.name() == name; }), "weights",
          "{} is registered twice", name);
   initializations_.push_back(initialization);

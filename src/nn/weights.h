@@ -11,13 +11,13 @@
 
 namespace heed {
 
-// How a weight begins.
+// How a weight is initialized.
 struct Initialization {
   enum class Kind : uint8_t { zeros, ones, normal, xavier_uniform };
 
   Kind kind = Kind::zeros;
   double deviation = 0.0;  // of normal
-  int64_t parts = 1;       // matrices stacked in one, each initialized as if it stood alone
+  int64_t parts = 1;       // matrices stacked in one, each initialized on its own
 
   static Initialization zeros() { return {}; }
   static Initialization ones() { return {Kind::ones, 0.0, 1}; }
@@ -29,8 +29,8 @@ struct Initialization {
   double value(const Shape& shape, RandomKey key, int64_t index) const;
 };
 
-// How a model's matrices begin: Xavier, or normal with one deviation, smaller for those that write to the residual
-// stream, so that its variance does not grow with depth.
+// How a model's matrices are initialized: Xavier, or normal with one deviation, and a smaller one for matrices that
+// write to the residual stream, so that its variance does not grow with depth.
 struct MatrixInitialization {
   double deviation = 0.0;  // 0: Xavier
   double residual_deviation = 0.0;
@@ -52,14 +52,14 @@ class Weights {
 
   // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight".
   const Weight& add(std::string name, Shape shape, WeightUse use, Initialization initialization);
-  // No more weights are taken: their memory is given out.
+  // No weight can be added any more: memory has been allocated for them.
   void close() { closed_ = true; }
 
-  // The random stream that a weight begins with, whatever else the model holds.
+  // The random stream that a weight is initialized from, whatever other weights the model has.
   static RandomKey initial_stream(uint64_t seed, const Weight& weight) {
     return RandomKey{seed}.derive("initialization").derive(weight.name());
   }
-  // For inference on weights that nobody trained, for measurements: held as they would begin.
+  // For measuring inference with untrained weights: stores their initial values.
   void hold_initial(Backend& backend, DType precision, uint64_t seed);
 
   const std::deque<Weight>& all() const { return weights_; }  // in the order of registration

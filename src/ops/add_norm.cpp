@@ -1,3 +1,10 @@
+// sum = residual + dropout(branch)    n = (sum - mean) / deviation    normed = n * gain + bias
+//   layer: deviation = sqrt(variance + epsilon)      rms: mean = 0, deviation = sqrt(mean(sum^2) + epsilon)
+// where means and variance are those of a row. With g = d_normed * gain and m the dropout factors:
+//   layer: d_residual = d_sum + (g - mean(g) - n mean(g n)) / deviation
+//   rms:   d_residual = d_sum + (g - n mean(g n)) / deviation
+//   d_branch = d_residual * m    d_gain = sum over rows of d_normed * n    d_bias = sum over rows of d_normed
+// Saves the sum, and each row's mean and 1 / deviation.
 #include "ops/add_norm.h"
 
 #include "ops/tape.h"
@@ -72,7 +79,7 @@ Var add(Pass& pass, const Var& residual, const Var& branch, const DropoutSite& d
 }
 
 void AddNormOp::backward(Backend& backend) {
-  // A norm alone reads its residual directly: what others contribute to the residual's gradient is added there, not here.
+  // A norm alone reads its residual directly: other contributions to the residual's gradient are added there, not here.
   const bool alone = branch.empty();
   const View d_sum = alone ? View() : sum.gradient();
   const View d_normed = normed.empty() ? View() : normed.gradient();

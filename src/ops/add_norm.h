@@ -13,8 +13,8 @@ struct NormWeights {
   double epsilon = 1e-5;
 };
 
-// The residual and its normalized copy. Pre-norm sublayers read `normed` and add to `residual`; in post-norm both are the
-// same.
+// The residual and its normalized copy. Pre-norm sublayers read `normed` and add to `residual`; in post-norm both are
+// the same.
 struct Stream {
   Var residual, normed;
 };
@@ -22,10 +22,10 @@ struct Stream {
 Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWeights& weights,
                 const DropoutSite& dropout);
 Var norm(Pass& pass, const Var& x, const NormWeights& weights);
-// The sum alone.
+// Only the sum.
 Var add(Pass& pass, const Var& residual, const Var& branch, const DropoutSite& dropout);
 
-// Saves the sum and two floats a row; `branch` is empty for a norm alone, `normed` for a sum alone.
+// `branch` is empty for a norm alone, `normed` for a sum alone.
 struct AddNormOp {
   Var residual, branch, sum, normed;
   Tensor statistics;

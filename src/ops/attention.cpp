@@ -1,3 +1,9 @@
+// For each sequence and head, over the visible keys:
+//   S = scale Q K^T    P = softmax(S) = exp(S - lse)    lse = log(sum over keys of exp(S))    O = dropout(P) V
+// With M the dropout factors and D = the sum over a row of d_O * O:
+//   d_V = (P * M)^T d_O    d_P = (d_O V^T) * M    d_S = P * (d_P - D)    d_Q = scale d_S K    d_K = scale d_S^T Q
+// D stands for the sum over a row of P * d_P, to which it is equal. Saves Q, K, V, O and lse; backward rebuilds P from
+// S and lse. No [queries, keys] matrix is stored.
 #include "ops/attention.h"
 
 #include <cmath>
@@ -83,9 +89,9 @@ Result run(Pass& pass, const Columns& queries, const Segments& segments, const K
   return result;
 }
 
-// The three gradients, which may be neighbouring columns of one Var's. Where a Var's gradient begins here they are
-// written in place; where it has contributions already, or columns in two roles, into a piece of its own, which is then
-// added.
+// Where the three gradients are written; they may be columns of the same Var. The first contribution to a Var's
+// gradient is written in place; when it has contributions already, or columns in two roles, the gradient is written to
+// a separate tensor, which is then added.
 class Destinations {
  public:
   Destinations(Backend& backend, const AttentionInputs& inputs) : backend_(backend) {
@@ -115,7 +121,7 @@ class Destinations {
  private:
   struct Piece {
     Columns columns;
-    bool begins_here;  // as the Var's gradient does
+    bool begins_here;  // this is the first contribution to the Var's gradient
     Tensor own;
   };
 
@@ -129,7 +135,7 @@ class Destinations {
     for (const Piece& piece : pieces_) {
       const Columns& before = piece.columns;
       if (before.var.same_as(columns.var)) {
-        begins_here |= piece.begins_here;  // begun a moment ago by its neighbour
+        begins_here |= piece.begins_here;  // as for the operand before, in the same Var
         overlaps |= before.first < columns.first + columns.count && columns.first < before.first + before.count;
       }
     }
@@ -165,14 +171,14 @@ Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions&
   return result.output;
 }
 
-void append_key_values(Pass& pass, const AttentionInputs& fresh, const KeyValueView& memory) {
+void append_key_values(Pass& pass, const AttentionInputs& inputs, const KeyValueView& memory) {
   ensure(!pass.recording(), "attention", "a cache has no gradient");
-  require(memory.keys.columns() == fresh.keys.count && memory.values.columns() == fresh.values.count, "attention",
-          "keys of {} columns and values of {} for a cache of {} and {}", fresh.keys.count, fresh.values.count,
+  require(memory.keys.columns() == inputs.keys.count && memory.values.columns() == inputs.values.count, "attention",
+          "keys of {} columns and values of {} for a cache of {} and {}", inputs.keys.count, inputs.values.count,
           memory.keys, memory.values);
-  require(fresh.key_segments->count() == memory.segments->count(), "attention", "{} sequences for a cache of {}",
-          fresh.key_segments->count(), memory.segments->count());
-  pass.backend().append_key_values({fresh.keys.value(), fresh.values.value(), fresh.key_segments, memory});
+  require(inputs.key_segments->count() == memory.segments->count(), "attention", "{} sequences for a cache of {}",
+          inputs.key_segments->count(), memory.segments->count());
+  pass.backend().append_key_values({inputs.keys.value(), inputs.values.value(), inputs.key_segments, memory});
 }
 
 Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,

@@ -1,4 +1,4 @@
-// For each sequence and head: softmax(scale * Q K^T over what is visible) V.
+// For each sequence and head: softmax(scale * Q K^T over the visible keys) V.
 #pragma once
 
 #include "ops/pass.h"
@@ -17,18 +17,17 @@ struct AttentionOptions {
   Visibility visibility;
   const AttentionMask* mask = nullptr;
   DropoutSite dropout;        // of the weights
-  Tensor* weights = nullptr;  // filled with the weights before dropout, when asked for; see AttentionForward
+  Tensor* weights = nullptr;  // if set, receives the weights before dropout; see AttentionForward
 };
 
 // The segments and the mask must outlive the tape.
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options);
-// Keys and values of fresh tokens go into a cache, which has room for them; see KeyValueAppend. For inference.
-void append_key_values(Pass& pass, const AttentionInputs& fresh, const KeyValueView& memory);
+// Writes keys and values of new tokens into a cache, which has room for them; see KeyValueAppend. For inference.
+void append_key_values(Pass& pass, const AttentionInputs& inputs, const KeyValueView& memory);
 // Keys and values from a cache; for inference.
 Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
               const AttentionOptions& options);
 
-// Saves queries, keys, values, the output and one float per row and head; backward rebuilds the weights.
 struct AttentionOp {
   AttentionInputs inputs;
   AttentionSettings settings;

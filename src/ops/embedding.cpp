@@ -1,3 +1,7 @@
+// y[r] = dropout(scale * table[tokens[r]] + position_table[positions[r]]). With m the dropout factors:
+//   d_table[t] += scale * sum of (d_y * m)[r] over all r with tokens[r] = t
+//   d_position_table[p] += sum of (d_y * m)[r] over all r with positions[r] = p, if it is learned
+// Saves the indices.
 #include "ops/embedding.h"
 
 #include "ops/tape.h"

@@ -27,7 +27,6 @@ struct EmbeddingOptions {
 Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positions, uint64_t first_row,
               const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options);
 
-// Saves the indices.   d_table[token r] += scale * dropout * d_y[r]   d_position_table[position of r] += dropout * d_y[r]
 struct EmbeddingOp {
   Var y;
   Tensor tokens, positions;

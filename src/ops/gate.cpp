@@ -1,3 +1,6 @@
+// y = dropout(act(a) * b), where a and b are the left and right halves of x. With m the dropout factors:
+//   d_a = d_y * m * b * act'(a)    d_b = d_y * m * act(a)
+// Saves x.
 #include "ops/gate.h"
 
 #include "ops/tape.h"
@@ -5,7 +8,7 @@
 namespace heed {
 
 Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dropout) {
-  require(x.columns() % 2 == 0, "gate", "{} has no two equal halves", x.value());
+  require(x.columns() % 2 == 0, "gate", "{} does not have two equal halves", x.value());
   Var y(pass.allocate({x.rows(), x.columns() / 2}), x.first_row());
   const GateOp op{x, y, activation, pass.dropout(dropout, x.first_row())};
   pass.backend().gate({.activation = activation, .x = x.value(), .dropout = op.dropout, .y = y.value()});

@@ -7,7 +7,6 @@ namespace heed {
 
 Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dropout);
 
-// Saves x.   d_x[:, :inner] = d_y * dropout * x[:, inner:] * act'    d_x[:, inner:] = d_y * dropout * act
 struct GateOp {
   Var x, y;
   Activation activation;

@@ -1,3 +1,6 @@
+// y = dropout(act(z)), z = x W^T + b. With m the dropout factors (0 or 1 / (1 - p)):
+//   d_z = d_y * m * act'(z)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
+// Saves x. For ReLU also y: y > 0 says that z was positive and not dropped. For the other activations also z.
 #include "ops/linear.h"
 
 #include "ops/tape.h"
@@ -51,7 +54,7 @@ void linear_weight_gradient(Backend& backend, LinearWeights weights, View d_y, V
   Trainable* const bias = weights.bias == nullptr ? nullptr : &weights.bias->trainable();
   Write write = weight.next_write();
   if (bias != nullptr && bias->next_write() != write) {
-    // One of the two has contributions already (a tied weight): zeros make the other ready to be added to.
+    // Only one of the two has contributions already (a tied weight): fill the other with zeros, to be added to.
     backend.fill((write == Write::overwrite ? weight : *bias).gradient(), 0.0);
     write = Write::add;
   }

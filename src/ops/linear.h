@@ -14,16 +14,14 @@ struct LinearWeights {
 struct LinearOptions {
   Activation activation = Activation::none;
   DropoutSite dropout;
-  bool in_master_type = false;  // y, which then has no gradient
+  bool in_master_type = false;  // for y, which then has no gradient
 };
 
 Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions& options = {});
 
-// That x W^T + b can be formed; `op` is who asks.
+// Checks that the shapes fit x W^T + b; `op` names the op in errors.
 void require_fits(const Var& x, const LinearWeights& weights, std::string_view op);
 
-// Saves x; y for ReLU, the value before the activation for the others that bend.
-//   d_before = d_y * dropout * act'    d_x = d_before W    d_W = d_before^T x    d_b = sum over rows of d_before
 struct LinearOp {
   Var x, y, before;
   LinearWeights weights;

@@ -2,8 +2,9 @@
 //
 // With the upstream gradient u, one number for all rows, which the tape knows before forward:
 //   d_z = u (p - q)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
-// All of it is worked out in forward, a block of rows at a time, while the block's p - q is at hand; d_x alone is saved.
-// The logits of all rows, or as many gradients, are never held.
+// output_loss computes all of it in forward, a block of rows at a time, while the block's p - q is in memory, and saves
+// only d_x: neither the logits of all rows nor their gradients ever exist. cross_entropy, whose logits exist already,
+// saves p - q.
 #include "ops/loss.h"
 
 #include <algorithm>
@@ -26,15 +27,15 @@ void require_targets(const Targets& targets, int64_t rows, int64_t vocabulary, S
   }
 }
 
-// A block's (p - q) takes at most this: with 2,048 tokens and a vocabulary of 8,000 one block in either precision, for
-// weight gradients that are read and written once; with a vocabulary of 128,000, 262 rows in bf16 and 131 in f32.
+// The maximum size of a block's p - q: one block for 2,048 tokens and a vocabulary of 8,000 in either precision, so
+// that weight gradients are read and written once; 262 rows in bf16, or 131 in f32, for a vocabulary of 128,000.
 constexpr int64_t kBlockBytes = int64_t{64} << 20;
-constexpr int64_t kBlockRowsAtLeast = 48;
+constexpr int64_t kMinBlockRows = 48;
 
-// A weight that is larger is multiplied part by part, since backends rearrange what they multiply.
+// A larger weight is multiplied in parts, since backends pack what they multiply.
 constexpr int64_t kPartBytes = int64_t{64} << 20;
 
-// d_x = scale * d_z W. Sums over a large vocabulary wait in the master type between its parts.
+// d_x = scale * d_z W. Over a large vocabulary, partial sums are in the master type.
 void input_gradient(const Pass& pass, View d_z, const WeightView& weight, View d_x) {
   Backend& backend = pass.backend();
   const double scale = pass.tape().loss_scale();
@@ -56,15 +57,15 @@ void input_gradient(const Pass& pass, View d_z, const WeightView& weight, View d
   backend.copy(sums.view(), d_x);
 }
 
-// Rows to be projected, what they should become, and where their losses go.
+// The rows to be projected, their targets, and where to write their losses.
 struct LossRows {
   View x;
   std::span<const int32_t> targets;
   View losses;
 };
 
-// The losses of all rows. While recording, also the gradients of the tape's scale * their sum: the weights' are contributed
-// to, block by block, and x's is returned.
+// Computes the losses of all rows. While recording, also the gradients of the tape's scale * their sum: adds those of
+// the weights, block by block, and returns x's.
 Tensor project(const Pass& pass, const LossRows& rows, LinearWeights output, Smoothing smoothing) {
   Backend& backend = pass.backend();
   const int64_t count = rows.x.rows(), vocabulary = output.weight->shape()[0];
@@ -106,7 +107,7 @@ std::vector<int32_t> counted_rows(const Targets& targets) {
   return rows;
 }
 
-// The rows that count, side by side, so that the others are not projected.
+// The rows that are not ignored, gathered, so that the others are not projected.
 class SelectedRows {
  public:
   SelectedRows(const Pass& pass, const Var& x, const Targets& targets, std::span<const int32_t> rows)
@@ -120,7 +121,7 @@ class SelectedRows {
   }
 
   LossRows rows() const { return {x_.view(), targets_, losses_.view()}; }
-  // To their places; the other rows get zeros.
+  // Back to their rows; the other rows get zeros.
   void spread_losses(Backend& backend, View losses) const {
     backend.select_rows_backward({.d_y = losses_.view(), .rows = indices_.view(), .d_x = losses});
   }
@@ -159,8 +160,8 @@ double TokenLosses::total_divergence() const {
 }
 
 int64_t rows_of_loss_block(const LogitsShape& logits, DType storage) {
-  const int64_t most = std::max(kBlockRowsAtLeast, kBlockBytes / (logits.vocabulary * size_of(storage)));
-  const int64_t blocks = std::max<int64_t>(1, (logits.rows + most - 1) / most);
+  const int64_t max_rows = std::max(kMinBlockRows, kBlockBytes / (logits.vocabulary * size_of(storage)));
+  const int64_t blocks = std::max<int64_t>(1, (logits.rows + max_rows - 1) / max_rows);
   return (logits.rows + blocks - 1) / blocks;
 }
 

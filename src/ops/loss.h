@@ -1,4 +1,4 @@
-// Label-smoothed cross-entropy, fused with the output projection or of logits.
+// Label-smoothed cross-entropy, fused with the output projection or from logits.
 //   q = (1-s) onehot(y) + s/V      p = softmax(z)      loss = lse(z) - q.z      dloss/dz = p - q
 #pragma once
 
@@ -21,7 +21,7 @@ class TokenLosses {
   // Sums over the counted rows, in order, in double.
   double total_smoothed() const { return total(0); }
   double total_negative_log_likelihood() const { return total(1); }
-  // KL(q || p): the smoothed loss less the entropy of q, which no model can get below.
+  // KL(q || p): the smoothed loss minus the entropy of q, which no model can get below.
   double total_divergence() const;
 
  private:
@@ -36,25 +36,26 @@ class TokenLosses {
 // Entropy of the smoothed target over a vocabulary, in nats.
 double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing);
 
-// How many rows of [tokens, vocabulary] logits are held at a time while recording: blocks of equal length, by the sizes alone.
+// How many rows of the [tokens, vocabulary] logits are in memory at a time while recording. Depends only on the sizes.
 struct LogitsShape {
   int64_t rows, vocabulary;
 };
 int64_t rows_of_loss_block(const LogitsShape& logits, DType storage);
 
-// z = x W^T + b, a block of rows at a time. While recording, gradients begin here: those of the weights are contributed to
-// at once, under the tape's loss scale, and x's is kept for Tape::backward. Rows whose target is ignored are left out.
+// z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
+// are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are
+// skipped.
 TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing);
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
-// z = x W^T + b. Where nothing is recorded it stays in the master type: rounded to bf16, logits of 10 would blur each
-// log-probability by 0.02.
+// z = x W^T + b. When nothing is recorded it stays in the master type: rounding logits around 10 to bf16 would change
+// log-probabilities by up to 0.02.
 Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output);
 
 // log p, for decoding; has no gradient.
 LogProbs log_softmax(Pass& pass, const Logits& logits);
 
-// Saves the gradient of those rows of x that count, in the storage type.
+// Saves the gradient of the rows of x that are not ignored, in the storage type.
 struct OutputLossOp {
   Var x;
   Tensor rows;  // empty: all of them

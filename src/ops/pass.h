@@ -1,4 +1,4 @@
-// What a forward call carries along: backend, storage type, mode, random stream and, while training, the tape.
+// The context of a forward call: backend, storage type, mode, random stream and, in training, the tape.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace heed {
 
 class Tape;
 
-// Where dropout happens: a place in the model, named by its path, and how likely a value is dropped there.
+// Where dropout happens: a site in the model, named by its path, and the probability that a value is dropped there.
 struct DropoutSite {
   RandomKey path;
   Probability probability{0.0F};
@@ -38,7 +38,7 @@ class Pass {
   Dropout dropout(const DropoutSite& site, uint64_t first_row);
 
   // The same pass at the same point of its random stream, recording elsewhere or nowhere: to run a part of it without
-  // keeping anything, and to run it again.
+  // saving anything, and to run it again.
   Pass unrecorded() const;
   Pass recorded_on(Tape& tape) const;
   void continue_after(const Pass& other) { uses_ = other.uses_; }

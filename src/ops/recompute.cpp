@@ -1,3 +1,6 @@
+// outputs = body(inputs), without recording. Backward runs the body again, from the same point of the random stream,
+// now recording; passes the outputs' gradients to the new outputs; and runs the new tape's backward.
+// Saves the inputs, the outputs and the point of the random stream.
 #include "ops/recompute.h"
 
 #include "ops/tape.h"

@@ -1,4 +1,4 @@
-// Runs a part of the model without keeping what its backward needs, and runs it again when backward gets there.
+// Runs a part of the model without saving its activations, and runs it again when backward gets there.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,14 @@ namespace heed {
 
 using RecomputeBody = std::function<std::vector<Var>(Pass& pass, const std::vector<Var>& inputs)>;
 
-// body(pass, inputs), keeping only the inputs. Random numbers are counters, so the replay draws the same dropout. What
-// the body captures must outlive the tape, and it must reach Vars through `inputs` alone.
+// body(pass, inputs), saving only the inputs. Random numbers are counter-based, so the second run draws the same
+// dropout. What the body captures must outlive the tape, and it must use no Vars except `inputs`.
 std::vector<Var> recomputed(Pass& pass, std::vector<Var> inputs, RecomputeBody body);
 
-// Saves the inputs and the point of the random stream.
 struct RecomputeOp {
   std::vector<Var> inputs, outputs;
   RecomputeBody body;
-  Pass start;  // as the pass stood before the body
+  Pass start;  // the pass before the body ran
 
   void backward(Backend& backend);
 };

@@ -27,13 +27,13 @@ using Hidden = Role<struct HiddenTag>;      // a stack's output
 using Logits = Role<struct LogitsTag>;      // scores before the softmax
 using LogProbs = Role<struct LogProbsTag>;  // log of the softmax
 
-// The encoder's output, which the decoder attends to, and where its sequences lie.
+// The encoder's output, which the decoder attends to, and its sequences.
 struct Memory {
   Hidden hidden;
   const Segments* segments = nullptr;
 };
 
-// Token ids that go in, one per row.
+// Input token ids, one per row.
 class Tokens {
  public:
   Tokens() = default;
@@ -45,7 +45,7 @@ class Tokens {
   std::vector<int32_t> ids_;
 };
 
-// Token ids that should come out, one per row; kIgnored rows have no loss and no gradient.
+// Target token ids, one per row; kIgnored rows have no loss and no gradient.
 class Targets {
  public:
   static constexpr int32_t kIgnored = -1;

@@ -1,3 +1,7 @@
+// Rotates the pairs (a, b) = columns (c, c + dims / 2) of each head by t = position * base^(-2c / dims), in place:
+//   a' = a cos t - b sin t    b' = a sin t + b cos t
+// A rotation's transpose is its inverse, so the gradient of (a, b) is that of (a', b') rotated by -t.
+// Saves the positions.
 #include "ops/rotate.h"
 
 #include "ops/tape.h"
@@ -23,7 +27,7 @@ void rotate(Pass& pass, const Columns& x, std::span<const int32_t> positions, He
   require(static_cast<int64_t>(positions.size()) == x.var.rows(), "rotate", "{} positions for {}", positions.size(),
           x.value());
   require(heads > 0 && x.count % heads == 0 && rotary.dims % 2 == 0 && rotary.dims <= x.count / heads, "rotate",
-          "{} turning columns in each of {} heads of {}", rotary.dims, heads, x.value());
+          "{} rotated columns in each of {} heads of {}", rotary.dims, heads, x.value());
   RotateOp op{x, pass.indices(positions), heads, rotary};
   turn(pass.backend(), op, x.value(), Turn::forward);
   if (pass.recording()) {

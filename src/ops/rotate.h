@@ -1,4 +1,4 @@
-// Rotary positions: turns pairs of columns of each head by an angle proportional to the row's position.
+// Rotary positions: rotates pairs of columns of each head by an angle proportional to the row's position.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 namespace heed {
 
 struct Rotary {
-  int64_t dims = 0;  // columns of each head that turn; 0: no rotation
+  int64_t dims = 0;  // columns of each head that are rotated; 0: no rotation
   double base = 10000.0;
 };
 
-// In position: nothing else may have read x. The gradient is turned back.
+// In place: nothing else may have read x. Backward rotates the gradient back.
 void rotate(Pass& pass, const Columns& x, std::span<const int32_t> positions, Heads heads, const Rotary& rotary);
 
 struct RotateOp {

@@ -7,8 +7,8 @@
 
 namespace heed {
 
-// `rows` may be in any order, name a row several times or leave it out; there is at least one. Each is checked against x.
-// y counts as rows from x's first on: draw nothing behind it that has to depend on where a row comes from.
+// `rows` may be in any order, name a row several times or leave it out; there is at least one. Each is checked against
+// x. y's rows are numbered from x's first row on, so draws after this op do not depend on which row was selected.
 Var select_rows(Pass& pass, const Var& x, std::span<const int32_t> rows);
 
 struct SelectRowsOp {

@@ -1,4 +1,4 @@
-// The record of a forward pass, walked back for the gradients.
+// The record of a forward pass, run backwards for the gradients.
 #pragma once
 
 #include <variant>
@@ -22,15 +22,15 @@ using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, AddNormOp, GateOp, 
 
 class Tape {
  public:
-  // Gradients are those of loss_scale * (sum of the recorded losses' rows): one over the tokens of the update, say. A loss
-  // needs it while it is recorded.
+  // Gradients are those of loss_scale * (sum of the recorded losses' rows). The scale is, for example, one over the
+  // tokens of the update. A loss needs it while it is recorded.
   explicit Tape(double loss_scale = 1.0) : loss_scale_(loss_scale) {}
 
   double loss_scale() const { return loss_scale_; }
   void record(Op op) { ops_.push_back(std::move(op)); }
   bool empty() const { return ops_.empty(); }
 
-  // Last op first. Each is forgotten once it has run, and with it the activations that nobody else needs.
+  // Last op first. Each is destroyed once it has run, and with it the activations that no other op needs.
   void backward(Backend& backend);
 
  private:

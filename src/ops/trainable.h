@@ -1,4 +1,4 @@
-// What training keeps for a weight: its master, its gradient, and how often the gradient was written.
+// What training stores for a weight: its master, its gradient, and how often the gradient was written.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -8,15 +8,15 @@ namespace heed {
 class Trainable {
  public:
   Trainable() = default;
-  // Both in the master type and of the weight's shape. Without a gradient nothing can contribute to it.
+  // Both in the master type and of the weight's shape. The gradient may be empty; then nothing can contribute to it.
   Trainable(View master, View gradient) : master_(master), gradient_(gradient) {}
 
   View master() const { return master_; }  // what the optimizer updates
   View gradient() const { return gradient_; }
   int64_t writes() const { return writes_; }  // to this gradient so far
 
-  // How the next contribution to the gradient is to be written: the first overwrites what is left of the gradient
-  // before, the others add. Asking counts as writing.
+  // How the next contribution to the gradient must be written: the first overwrites the previous gradient, the others
+  // add. Asking counts as writing.
   Write next_write() { return writes_++ == 0 ? Write::overwrite : Write::add; }
   // For kernels that can only add: zeros the gradient when this is the first contribution.
   View gradient_to_add_to(Backend& backend) {
@@ -26,12 +26,12 @@ class Trainable {
     return gradient_;
   }
 
-  // What follows contributes to a new gradient, whose memory this is.
+  // Starts a new gradient in this memory.
   void begin_gradient(View gradient) {
     gradient_ = gradient;
     writes_ = 0;
   }
-  // The gradient so far has been brought there.
+  // The gradient so far has been moved there.
   void move_gradient(View gradient) { gradient_ = gradient; }
 
  private:

@@ -1,4 +1,4 @@
-// Activations on their way through a pass.
+// Activations of a pass.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace heed {
 
-// A shared handle to a matrix of activations and, while training, its gradient. Memory lives exactly as long as somebody
-// may read it: a local variable when inferring, the tape's ops until their backward has run when training.
+// A shared handle to a matrix of activations and, in training, its gradient. The memory lives exactly as long as it may
+// be read: in inference as long as the variable, in training until the tape's ops have run their backward.
 class Var {
  public:
   Var() = default;

@@ -1,4 +1,4 @@
-// A weight as layers and ops refer to it: its name, its shape, how it is used, and its value in one stored form.
+// A weight as layers and ops see it: its name, its shape, how it is used, and its value in one stored form.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ enum class WeightUse : uint8_t {
   vector,             // element by element: biases, gains
 };
 
-// Knows nothing of training beyond where its gradient goes.
+// Knows nothing about training except where its gradient goes.
 class Weight {
  public:
   Weight(std::string name, Shape shape, WeightUse use) : name_(std::move(name)), shape_(shape), use_(use) {}
@@ -30,15 +30,15 @@ class Weight {
   WeightView value() const { return {value_, packed_.get()}; }
   View vector() const;  // of a vector
 
-  int64_t bytes() const { return packed_ != nullptr ? packed_->bytes() : own_.empty() ? 0 : own_.bytes(); }  // held
+  int64_t bytes() const { return packed_ != nullptr ? packed_->bytes() : own_.empty() ? 0 : own_.bytes(); }
 
-  // Where its gradient goes. Our own invariant: somebody trains it.
+  // Where its gradient goes. Our own invariant: it is being trained.
   Trainable& trainable() const;
 
-  // The value belongs to who trains it. None: there is no value.
+  // The value belongs to the trainer. An empty view: there is no value.
   void borrow(View value, Trainable* trainable);
-  // For inference: takes the values, in whatever type, in the one form that its use wants: a product packed, a table as it
-  // is, both in `precision`; of a product that is a table too, rows are looked up in what is packed.
+  // For inference: stores the values, which may have any type, in the one form that the use needs, in `precision`:
+  // packed for a product, plain for a table; a product that is also a table looks up its rows in the packed form.
   void hold(Backend& backend, DType precision, const RowSource& rows);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 enum class Part : uint8_t { embeddings, attention, feed_forward, norms, output };
 constexpr std::array kPartNames{"embeddings", "attention", "feed-forward", "norms", "output"};
-constexpr int64_t kAlignment = 64;  // of what an arena hands out
+constexpr int64_t kAlignment = 64;  // of an arena's blocks
 constexpr DType kMaster = DType::f32;
 
 int64_t block_bytes(int64_t elements, DType type) {
@@ -26,12 +26,12 @@ struct Value {
   int64_t rows, columns;
 };
 
-// A residual stream and what the next sublayer reads of it.
+// A residual stream and its normalized copy, which the next sublayer reads.
 struct TracedStream {
   Value residual, normed;
 };
 
-// So many sequences of one length.
+// A number of sequences of one length.
 struct Rows {
   int64_t sequences, length;
   int64_t count() const { return sequences * length; }
@@ -48,8 +48,8 @@ double visible_pairs(int64_t queries, int64_t keys, const Visibility& visibility
   return pairs;
 }
 
-// Follows a model's forward pass and writes down what each op of it costs. Layers, norms and names are those of
-// nn/layers.h and models/models.h.
+// Follows a model's forward pass and records the cost of each op. Layers, norms and names are those of nn/layers.h and
+// models/models.h.
 class Tracer {
  public:
   Tracer(const ModelConfig& config, DType storage) : config_(config), storage_(storage), ops_(&trace_.ops) {
@@ -97,7 +97,7 @@ class Tracer {
     ops_->push_back({std::move(inputs), std::move(outputs), saved_bytes, {}});
   }
 
-  // Backward takes twice as much: a gradient for each of the two operands.
+  // Backward costs twice as much: a gradient for each of the two operands.
   void count_flops(Part which, double forward) {
     part(which).forward_flops += forward;
     part(which).training_flops += forward * (inside_recomputed_ ? 4.0 : 3.0);
@@ -172,7 +172,7 @@ class Tracer {
 
   static int64_t statistics_bytes(const Value& x) { return block_bytes(2 * x.rows, kMaster); }
 
-  // In pre-norm the last sublayer is joined by the final norm, or by none.
+  // In pre-norm the last sublayer is followed by the final norm, or by none.
   enum class Behind : uint8_t { norm, nothing };
 
   TracedStream join(const TracedStream& stream, const Value& branch, Behind behind) {
@@ -200,7 +200,7 @@ class Tracer {
                                                                                             : Behind::norm;
   }
 
-  // One layer, kept as it is or as one op of its inputs and outputs.
+  // One layer, with all its ops, or as one op that is recomputed.
   template <class Layer>
   TracedStream run_layer(const TracedStream& stream, std::optional<Value> memory, Layer layer) {
     if (config_.keep == Keep::activations) {
@@ -284,7 +284,7 @@ class Tracer {
   Trace trace_;
   std::vector<TracedOp>* ops_;  // where ops are recorded: the step's, or those of a layer that is recomputed
   bool inside_recomputed_ = false;
-  int64_t held_bytes_ = 0;  // until the step is over
+  int64_t held_bytes_ = 0;  // until the end of the step
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a model costs, by arithmetic alone: parameters, floating-point operations, memory. Nothing is allocated.
+// The cost of a model, by arithmetic alone: parameters, floating-point operations, memory. Nothing is allocated.
 #pragma once
 
 #include "models/config.h"
@@ -15,10 +15,10 @@ struct ModelCost {
       0;  // the most that a training step's arena holds at once, gradients of activations included
 };
 
-// `config` as validate() leaves it. `storage` is the type of activations; sums over rows are f32.
+// `config` must be valid. `storage` is the type of activations; sums over rows are f32.
 ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType storage);
 
-// Keys and values that decoding keeps of a token that it has written, over all layers.
+// The keys and values that decoding caches per token, over all layers.
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage);
 
 }  // namespace heed

@@ -13,9 +13,9 @@ namespace heed {
 namespace {
 
 constexpr int64_t kMasterBytes = 4;
-constexpr int64_t kMoments = 2;  // that the optimizer keeps of each weight
+constexpr int64_t kMoments = 2;  // that the optimizer stores per weight
 
-// Sentences of a translation are taken to be equally long on both sides.
+// Assumes that both sides of a translation have the same length.
 PlanBatch batch_of(const Recipe& recipe, int64_t length) {
   const BatchSize size = recipe.task->batch_size(length);
   return {.sequences = size.sequences,
@@ -26,7 +26,7 @@ PlanBatch batch_of(const Recipe& recipe, int64_t length) {
 std::string describe_model(const ModelConfig& config) {
   const bool encodes = config.architecture != Architecture::causal_lm;
   const bool decodes = config.architecture != Architecture::encoder;
-  // One number, or those of encoder and decoder where there are both and they differ.
+  // One number, or those of encoder and decoder when there are both and they differ.
   const auto sizes = [&](int64_t encoder, int64_t decoder) {
     return encodes && decodes && encoder != decoder ? fmt::format("{} and {}", encoder, decoder)
                                                     : fmt::format("{}", encodes ? encoder : decoder);

@@ -1,5 +1,5 @@
-// What training a model takes, and how large a model and its text should be for a budget. For the program: embedders do
-// not link it.
+// What training a model takes, and how large a model and its text should be for a budget. For the program only:
+// embedders do not link it.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace heed {
 struct PlanPart {
   std::string name;
   int64_t parameters = 0;
-  double forward_flops = 0.0;   // of one batch; products and attention, the latter counted by what is visible
-  double training_flops = 0.0;  // with backward, and with what recomputation runs again
+  double forward_flops = 0.0;   // of one batch; products and attention, which counts only visible keys
+  double training_flops = 0.0;  // with backward, and with what is recomputed
 };
 
-// So many sequences, each of one length. A decoder alone has no source, an encoder alone no target.
+// A number of sequences, all of one length. A decoder alone has no source, an encoder alone no target.
 struct PlanBatch {
   int64_t sequences = 0, source_length = 0, target_length = 0;
 
@@ -35,12 +35,12 @@ struct PlanMemory {
   int64_t activations = 0;  // with their gradients, of one batch, at the moment when there are most
   int64_t activations_kept = 0, activations_recomputed = 0;  // the same, without and with recomputed layers
   int64_t cache_per_token = 0;                               // keys and values, while decoding
-  int64_t cache_full = 0;                                    // of one sequence as long as the model takes
+  int64_t cache_full = 0;                                    // of one sequence of the model's maximum length
 
   int64_t training() const { return weights + gradients + optimizer + activations; }
 };
 
-// Whole updates of the recipe's model on random tokens.
+// Complete updates of the recipe's model on random tokens.
 struct PlanTiming {
   int threads = 0, updates = 0;
   double update_seconds = 0.0;  // median
@@ -51,7 +51,7 @@ struct ModelPlan {
   Precision precision = Precision::bf16;  // f32 or bf16
   PlanBatch batch;
   int64_t batches = 1;  // of an update
-  int64_t updates = 0;  // of the recipe's whole run; 0: something else ends it
+  int64_t updates = 0;  // of the recipe's whole run; 0: another limit ends it
   int64_t parameters = 0;
   std::vector<PlanPart> parts;
   double forward_flops = 0.0, training_flops = 0.0;  // of one batch
@@ -66,32 +66,32 @@ struct ModelPlan {
 struct PlanOptions {
   std::string recipe;
   std::vector<std::string> overrides;  // "table.key=value"
-  int64_t length = 0;                  // tokens of a sequence; 0: the recipe's context, or what is usual for a sentence
-  int threads = 0;                     // 0: one per processor
+  int64_t length = 0;  // tokens of a sequence; 0: the recipe's context, or the usual length of a sentence
+  int threads = 0;     // 0: one per processor
   enum class Run : uint8_t { none, short_run } run = Run::short_run;
 };
 
-// Vocabularies that the recipe leaves to its tokenizer are as large as they may become; those of characters and words are
-// counted in its text. IoError and ConfigError with what a person can act on, also where this machine has not
-// the memory for the run.
+// Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is assumed; characters and
+// words are counted in the recipe's text. IoError and ConfigError with messages that a user can act on, also when this
+// machine does not have the memory for the run.
 ModelPlan plan_model(const PlanOptions& options);
 
-// The parameters and training tokens that get the lowest loss out of a budget, by one published law.
+// The parameters and training tokens that give the lowest loss for a budget, by one published law.
 struct ComputeOptimum {
   std::string law;
   double parameters = 0.0, tokens = 0.0;
   double loss = 0.0;  // by the corrected fit, whatever the law: nats per token of the text that it was fitted to
 };
 
-// The fitted loss as published and as corrected, the first paper's two other approaches, and 20 tokens a parameter;
+// The fitted loss as published and as corrected, the first paper's two other approaches, and 20 tokens per parameter;
 // docs/scaling.md derives them. ConfigError for a budget that is not a positive number.
 std::vector<ComputeOptimum> compute_optima(double flops);
 
-// The same for budgets around this one: parameters and tokens over FLOPs, as an SVG, or written to a file.
+// A chart for budgets around this one: parameters and tokens over FLOPs, as an SVG, or written to a file.
 std::string draw_compute_optima(double flops);
 void write_compute_optima_chart(double flops, const std::string& file);
 
-// "1.24e+20" and the like for very large numbers, otherwise three digits with K, M, B or T: "205B".
+// Three digits with K, M, B or T: "205B"; for very large numbers "1.24e+20".
 std::string in_short(double number);
 
 }  // namespace heed

@@ -10,7 +10,7 @@ class RandomBatch {
  public:
   RandomBatch(const ModelConfig& config, const PlanBatch& shape, uint64_t seed);
 
-  // What is recorded refers to the batch, which must outlive the tape.
+  // The tape refers to the batch, which must outlive it.
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const;
 
  private:

@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr double kDecades = 3.0;  // of budgets to either side
+constexpr double kDecades = 3.0;  // of budgets, to either side
 constexpr double kWidth = 900.0, kHeight = 430.0;
 constexpr double kTop = 54.0, kBottom = 320.0, kPanelWidth = 228.0;
 constexpr std::array kLefts{58.0, 360.0, 658.0};
@@ -21,7 +21,7 @@ constexpr std::string_view kStyle =
     "text{font:12px system-ui,sans-serif;fill:#222}.title{font-size:15px}.tick{fill:#555;font-size:11px}"
     ".grid{stroke:#e4e4e4}.budget{stroke:#888;stroke-dasharray:4 4}.law{fill:none;stroke-width:2}";
 
-// One value over budgets, both logarithmic.
+// One quantity over budgets, both axes logarithmic.
 class Panel {
  public:
   Panel(std::string& svg, double left, double flops, double (*value)(const ScalingLaw& law, double flops))
@@ -31,10 +31,10 @@ class Panel {
       ends.push_back(at(law, center_ - kDecades));
       ends.push_back(at(law, center_ + kDecades));
     }
-    const auto [least, most] = std::ranges::minmax(ends);
-    const double room = 0.04 * (most - least);
-    low_ = least - room;
-    high_ = most + room;
+    const auto [lowest, highest] = std::ranges::minmax(ends);
+    const double room = 0.04 * (highest - lowest);
+    low_ = lowest - room;
+    high_ = highest + room;
   }
 
   void draw(std::string_view title) {
@@ -80,7 +80,7 @@ class Panel {
                         left_ + kPanelWidth / 2.0, kBottom + 38.0);
   }
 
-  // Powers of ten; where few of them lie in sight, twice and five times those too.
+  // Powers of ten; if few of them are in range, also twice and five times those.
   std::vector<double> value_ticks() const {
     std::vector<double> ticks;
     for (double decade = std::floor(low_); decade <= high_; decade += 1.0) {
@@ -138,7 +138,7 @@ std::string draw_compute_optima(double flops) {
   }).draw("training tokens");
   Panel(svg, kLefts[2], flops, [](const ScalingLaw& law, double c) {
     return tokens_for(c, law.optimal_parameters(c)) / law.optimal_parameters(c);
-  }).draw("tokens a parameter");
+  }).draw("tokens per parameter");
   draw_legend(svg);
   return svg + "</svg>\n";
 }

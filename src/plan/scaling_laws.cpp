@@ -58,7 +58,7 @@ const std::vector<ScalingLaw>& scaling_laws() {
       {"fitted loss, corrected", [](double flops) { return kCorrectedSurface.optimal_parameters(flops); }},
       {"minima over training curves", [](double flops) { return kTrainingCurves.optimal_parameters(flops); }},
       {"profiles of equal FLOPs", [](double flops) { return kIsoFlopProfiles.optimal_parameters(flops); }},
-      {"20 tokens a parameter", [](double flops) { return std::sqrt(flops / (6.0 * kTokensPerParameter)); }},
+      {"20 tokens per parameter", [](double flops) { return std::sqrt(flops / (6.0 * kTokensPerParameter)); }},
   };
   return kLaws;
 }

@@ -1,4 +1,4 @@
-// How a budget of C floating-point operations is best shared between parameters N and training tokens D, where
+// How a budget of C floating-point operations is best divided between parameters N and training tokens D, where
 // C = 6 N D.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// L(N, D) = E + A / N^alpha + B / D^beta: what no model gets below, what a finite model adds, what a finite text adds.
+// L(N, D) = E + A / N^alpha + B / D^beta: the irreducible loss, what a finite model adds, what a finite text adds.
 struct LossSurface {
   double e, a, b, alpha, beta;
 
@@ -28,7 +28,7 @@ inline constexpr LossSurface kUnroundedSurface{1.6934, 406.4, 410.7, 0.3392, 0.2
 // Besiroglu et al. 2024 (arXiv:2404.10102): approach 3 again, on the points read off the first paper's figure 4.
 inline constexpr LossSurface kCorrectedSurface{1.8172, 482.01, 2085.43, 0.3478, 0.3658};
 
-// A size of model and the budget that it is the best for.
+// A model size and the budget for which it is the best one.
 struct FrontierPoint {
   double parameters, flops;
 };
@@ -54,7 +54,7 @@ struct ScalingLaw {
   std::function<double(double flops)> optimal_parameters;
 };
 
-// Those that a plan compares.
+// The laws that a plan compares.
 const std::vector<ScalingLaw>& scaling_laws();
 
 }  // namespace heed

@@ -16,9 +16,9 @@
 namespace heed {
 namespace {
 
-// Until these seconds have passed and so many updates, or the most seconds, or the most updates.
-constexpr double kSeconds = 3.0, kMostSeconds = 15.0;
-constexpr size_t kUpdates = 3, kMostUpdates = 100;
+// Runs until both minimums (seconds and updates) are reached, or either maximum.
+constexpr double kSeconds = 3.0, kMaxSeconds = 15.0;
+constexpr size_t kUpdates = 3, kMaxUpdates = 100;
 constexpr uint64_t kSeed = 1;
 constexpr double kLearningRate = 1e-5;  // random tokens teach nothing
 
@@ -76,7 +76,7 @@ PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const
   std::vector<double> times;
   double elapsed = 0.0;
   while (times.empty() ||
-         (elapsed < (times.size() < kUpdates ? kMostSeconds : kSeconds) && times.size() < kMostUpdates)) {
+         (elapsed < (times.size() < kUpdates ? kMaxSeconds : kSeconds) && times.size() < kMaxUpdates)) {
     const double begin = seconds_now();
     run.update(*backend);
     times.push_back(seconds_now() - begin);

@@ -1,4 +1,4 @@
-// A few real updates, to know this machine's speed.
+// A few real updates, to measure this machine's speed.
 #pragma once
 
 #include "models/config.h"
@@ -7,8 +7,9 @@
 
 namespace heed {
 
-// Updates of the recipe's optimizer, of the plan's batches of random tokens, for three seconds or, where they are
-// slow, a little longer. The first is not counted. ConfigError where the plan's memory is more than this machine has.
+// Runs updates of the recipe's optimizer on the plan's batches of random tokens, for three seconds or, when they are
+// slow, a little longer. The first one is not counted. ConfigError when the plan needs more memory than this machine
+// has.
 PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan, int threads);
 
 }  // namespace heed

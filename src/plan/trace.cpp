@@ -28,7 +28,7 @@ class Walk {
     for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
       const TracedOp& op = *it;
       if (!op.recomputed.empty()) {
-        // The outputs made again take over the gradients, and are forgotten with them.
+        // The recomputed outputs take over the gradients, and are freed with them.
         forward(op.recomputed);
         backward(op.recomputed);
       }

@@ -1,4 +1,4 @@
-// The ops of a training step, as numbers: what each makes, reads and keeps, and how many operations it takes.
+// The ops of a training step, as numbers: the bytes that each writes, reads and saves.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace heed {
 
-enum class GradientsBegin : uint8_t { in_backward, in_forward };  // in forward: a loss's
+enum class GradientsBegin : uint8_t { in_backward, in_forward };  // in_forward: those of a loss
 
-// An op as src/ops records it on the tape. It keeps its outputs and `saved_bytes` until its backward has run. Backward
-// begins the gradients of its inputs, unless an op behind it has begun them, and they live as long as what they belong to.
+// An op as src/ops records it on the tape. It holds its outputs and `saved_bytes` until its backward has run. Backward
+// allocates the gradients of its inputs, unless a later op has done so, and they live as long as their values.
 struct TracedOp {
   std::vector<size_t> inputs, outputs;  // indices into Trace::value_bytes
   int64_t saved_bytes = 0;
-  // A layer of which only inputs and outputs are kept: the ops that backward runs again.
+  // For a layer of which only inputs and outputs are saved: the ops that backward recomputes.
   std::vector<TracedOp> recomputed;
   int64_t transient_bytes = 0;  // while its forward runs
   GradientsBegin gradients_begin = GradientsBegin::in_backward;

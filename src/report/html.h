@@ -1,4 +1,4 @@
-// Writing HTML: text that is escaped, and numbers as people write them.
+// Writing HTML: escaped text, and numbers in readable form.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace heed {
 
 std::string escape_html(std::string_view text);
 
-// A page that grows at its end. Nothing is escaped here.
+// A page that is written from start to end. Nothing is escaped here.
 class Html {
  public:
   void add(std::string_view text) { text_ += text; }
@@ -32,6 +32,6 @@ std::string grouped(int64_t count);                         // 12,345
 std::string counted(int64_t count, std::string_view what);  // "1 sentence", "2 sentences"
 std::string short_count(int64_t count);                     // 12.3 M
 std::string duration(double seconds);                       // "2 h 05 min"
-std::string number_or_dash(double value, int digits);       // a dash for what is not finite
+std::string number_or_dash(double value, int digits);       // a dash if it is not finite
 
 }  // namespace heed

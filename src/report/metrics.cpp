@@ -15,12 +15,12 @@ namespace {
 
 using nlohmann::json;
 
-// One line, read with the place that its errors name.
+// One line, with its position for errors.
 class Line {
  public:
   Line(const json& object, const std::string& where) : object_(object), where_(where) {}
 
-  // JSON has no NaN: what was not finite is null.
+  // JSON has no NaN: a number that is not finite is null.
   double number(const char* key) const {
     const json value = object_.value(key, json());
     require<FormatError>(value.is_null() || value.is_number(), where_, "\"{}\" is {}, expected a number", key,
@@ -147,17 +147,17 @@ int64_t RunMetrics::updates() const {
 }
 
 const ValidationPoint* RunMetrics::best() const {
-  const ValidationPoint* least = nullptr;
+  const ValidationPoint* lowest = nullptr;
   const ValidationPoint* marked = nullptr;
   for (const ValidationPoint& point : validation) {
     if (point.best) {
       marked = &point;
     }
-    if (std::isfinite(point.loss) && (least == nullptr || point.loss < least->loss)) {
-      least = &point;
+    if (std::isfinite(point.loss) && (lowest == nullptr || point.loss < lowest->loss)) {
+      lowest = &point;
     }
   }
-  return marked != nullptr ? marked : least;
+  return marked != nullptr ? marked : lowest;
 }
 
 RunMetrics parse_metrics(std::string_view text, std::string_view name) {
@@ -183,13 +183,13 @@ RunMetrics parse_metrics(std::string_view text, std::string_view name) {
   return metrics;
 }
 
-std::vector<TrainPoint> thinned(const std::vector<TrainPoint>& points, size_t most) {
-  if (points.size() <= most) {
+std::vector<TrainPoint> thinned(const std::vector<TrainPoint>& points, size_t max_points) {
+  if (points.size() <= max_points) {
     return points;
   }
   constexpr std::array kAveraged{&TrainPoint::loss, &TrainPoint::nll, &TrainPoint::kl, &TrainPoint::gradient_norm,
                                  &TrainPoint::target_tokens_per_second};
-  const size_t group = (points.size() + most - 1) / most;
+  const size_t group = (points.size() + max_points - 1) / max_points;
   std::vector<TrainPoint> means;
   for (size_t first = 0; first < points.size(); first += group) {
     const size_t count = std::min(group, points.size() - first);

@@ -1,4 +1,4 @@
-// What a training run wrote about itself: metrics.jsonl, a JSON object a line.
+// The log of a training run: metrics.jsonl, one JSON object per line.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// A number that a line does not give is NaN.
+// A number that is missing from a line is NaN.
 struct TrainPoint {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -31,26 +31,27 @@ struct ValidationPoint {
 };
 
 struct RunMetrics {
-  int64_t parameters = 0, threads = 0, train_sentences = 0, validation_sentences = 0, train_tokens = 0;  // 0: not said
+  int64_t parameters = 0, threads = 0, train_sentences = 0, validation_sentences = 0, train_tokens = 0;  // 0: unknown
   double started = 0.0;  // seconds since 1970, of update 0
   std::string precision;
-  std::vector<int64_t> resumes;  // updates that the run went on from
+  std::vector<int64_t> resumes;  // updates from which the run was resumed
   std::vector<TrainPoint> train;
   std::vector<ValidationPoint> validation;
-  std::string end_reason;  // empty: no end was written
+  std::string end_reason;  // empty: the log has no end
   double seconds = 0.0;    // of training
-  bool truncated = false;  // the last line was cut off, and is left out
+  bool truncated = false;  // the last line was cut off, and is ignored
 
   int64_t updates() const;
-  // The validation that the run marked last as its best, or the one of least loss; nullptr without any.
+  // The last validation that the run marked as its best, or else the one with the lowest loss; nullptr if there is
+  // none.
   const ValidationPoint* best() const;
 };
 
-// What a run did after the update that it later resumed from is gone with it. Unknown events and keys are skipped;
-// FormatError, with `name` and the line, for anything else that is not as the trainer writes it.
+// Drops what a run did after the update from which it was later resumed. Skips unknown events and keys; FormatError,
+// with `name` and the line, for anything else that the trainer does not write.
 RunMetrics parse_metrics(std::string_view text, std::string_view name);
 
-// At most `most` points: the means of neighbours, each at the place of the last.
-std::vector<TrainPoint> thinned(const std::vector<TrainPoint>& points, size_t most);
+// At most `max_points` points: means of neighbours, each at the update of the last of them.
+std::vector<TrainPoint> thinned(const std::vector<TrainPoint>& points, size_t max_points);
 
 }  // namespace heed

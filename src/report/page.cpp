@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// Nothing is fetched, whatever the page holds.
+// The browser fetches nothing, whatever is on the page.
 constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -22,7 +22,7 @@ constexpr std::string_view kHead = R"(<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
 )";
 
-// The mean would follow the slow first updates.
+// The median: the slow first updates would distort a mean.
 double median_throughput(const RunMetrics& metrics) {
   std::vector<double> rates;
   for (const TrainPoint& point : metrics.train) {
@@ -57,7 +57,7 @@ std::string run_in_words(const RunMetrics& metrics) {
   }
   if (metrics.started > 0.0 && metrics.started < 1e11) {
     const auto time = static_cast<std::time_t>(metrics.started);
-    words += fmt::format("{}begun {:%Y-%m-%d %H:%M} UTC", words.empty() ? "" : ", ", fmt::gmtime(time));
+    words += fmt::format("{}started {:%Y-%m-%d %H:%M} UTC", words.empty() ? "" : ", ", fmt::gmtime(time));
   }
   return words;
 }
@@ -99,9 +99,9 @@ void run_figures(Html& page, const RunMetrics& metrics) {
              (metrics.train_sentences > 0 ? " of " + counted(metrics.train_sentences, "sentence")
               : metrics.train_tokens > 0  ? " of " + counted(metrics.train_tokens, "token")
                                           : ""));
-  figure(
-      page, "Training time", duration(metrics.seconds),
-      metrics.end_reason.empty() ? "no end written: still running, or interrupted" : "ended by " + metrics.end_reason);
+  figure(page, "Training time", duration(metrics.seconds),
+         metrics.end_reason.empty() ? "no end in the log: still running, or interrupted"
+                                    : "ended by " + metrics.end_reason);
   if (const double rate = median_throughput(metrics); std::isfinite(rate)) {
     figure(page, "Throughput", grouped(std::llround(rate)), "target tokens a second, median");
   }

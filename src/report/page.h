@@ -1,4 +1,4 @@
-// The report as HTML: what the pieces found are put together to.
+// The report as HTML.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ struct ReportContent {
 // One page that refers to nothing outside itself. All text is escaped.
 std::string report_page(const ReportContent& content);
 
-// What the page's script draws, as JSON that no HTML parser finds an end tag in.
+// The data for the page's script, as JSON in which no HTML parser finds an end tag.
 std::string report_data(const ReportContent& content);
 
 std::string to_base64(std::string_view bytes);

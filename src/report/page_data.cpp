@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostTrainPoints = 5000;
+constexpr size_t kMaxTrainPoints = 5000;
 
 template <class Point, class Value>
 json column(const std::vector<Point>& points, Value Point::*member) {
@@ -18,9 +18,9 @@ json column(const std::vector<Point>& points, Value Point::*member) {
   return values;
 }
 
-// One array for each key: shorter than an object for each point, and what a curve needs.
+// One array per key: shorter than one object per point, and what a curve needs.
 json curves(const RunMetrics& metrics) {
-  const std::vector<TrainPoint> train = thinned(metrics.train, kMostTrainPoints);
+  const std::vector<TrainPoint> train = thinned(metrics.train, kMaxTrainPoints);
   return {{"train",
            {{"update", column(train, &TrainPoint::update)},
             {"epoch", column(train, &TrainPoint::epoch)},
@@ -59,7 +59,7 @@ json sample(const TranslatedSample& s) {
           {"maps", maps}};
 }
 
-// As a sample whose steps wrote what stood there already.
+// Like a sample whose steps wrote the text itself.
 json passage(const Passage& p) {
   json maps = json::object();
   if (!p.maps.empty()) {
@@ -96,7 +96,7 @@ std::string report_data(const ReportContent& content) {
   for (const Passage& p : content.passages) {
     root["samples"].push_back(passage(p));
   }
-  // "<" alone could end the element that holds this.
+  // Only "<" could end the element that contains this.
   const std::string text = root.dump(-1, ' ', false, json::error_handler_t::replace);
   std::string safe;
   for (const char c : text) {

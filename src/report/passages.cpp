@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-constexpr size_t kMostPassageBytes = size_t{3} << 20;  // of all passages' maps
+constexpr size_t kMaxPassageBytes = size_t{3} << 20;  // of all passages' maps
 
 // Rows of one document.
 struct DocumentRows {
@@ -68,13 +68,13 @@ Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, c
     Passage passage = read_passage(inference, tokenizer, shown);
     passage.where = rows.describe(std::span(&shown.range, 1));
     bytes += passage.maps.size();
-    if (bytes > kMostPassageBytes) {
+    if (bytes > kMaxPassageBytes) {
       passage.maps.clear();
     }
     passages.read.push_back(std::move(passage));
   }
-  if (bytes > kMostPassageBytes) {
-    passages.notes.emplace_back("Some maps of attention are left out: they would make the page too large.");
+  if (bytes > kMaxPassageBytes) {
+    passages.notes.emplace_back("Some attention maps are left out: they would make the page too large.");
   }
   return passages;
 }

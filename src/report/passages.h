@@ -1,4 +1,4 @@
-// Passages of a text as a language model reads them: how surprised it is, and where it looks.
+// Passages of a text as a language model reads them: its surprise at each token, and its attention.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace heed {
 
-// A row of the maps is the step that was to predict expected_tokens[row], having read fed_tokens[0] to [row].
+// A row of the maps is the step that predicts expected_tokens[row] from fed_tokens[0] to [row].
 struct Passage {
   std::string where;                                     // "input.txt:812"
   std::vector<std::string> fed_tokens, expected_tokens;  // t0 .. tn-1; t1 .. tn
   std::vector<double> log_probabilities;                 // of expected_tokens
-  std::string maps;  // in 255ths, a byte each: [layer][head][query][key]; may be empty
+  std::string maps;  // in 255ths, one byte each: [layer][head][query][key]; may be empty
 };
 
-// How many, and how long each is at most: no passage crosses a document's border.
+// How many passages, and their maximum length; no passage crosses the border of a document.
 struct PassageRules {
   int64_t count = 6;
   int64_t max_tokens = 128;
@@ -28,7 +28,7 @@ struct Passages {
   std::vector<std::string> notes;  // what was left out
 };
 
-// Spread evenly over the text.
+// Passages spread evenly over the text.
 Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, const TextRules& text,
                        const PassageRules& rules);
 

@@ -11,15 +11,15 @@ namespace heed {
 namespace {
 
 constexpr int64_t kMaxPositions = 64;
-constexpr int64_t kMostColumns = 128;
+constexpr int64_t kMaxColumns = 128;
 
 using Value = std::function<double(int64_t position, int64_t column)>;
 
-// Sine and cosine of one frequency are neighbours: pairs are chosen, and both kept.
+// Sine and cosine of one frequency are neighbours, so columns are chosen in pairs.
 std::vector<int64_t> chosen_columns(int64_t width) {
   std::vector<int64_t> columns;
   const int64_t pairs = (width + 1) / 2;
-  const int64_t shown = std::min(pairs, kMostColumns / 2);
+  const int64_t shown = std::min(pairs, kMaxColumns / 2);
   for (int64_t k = 0; k < shown; ++k) {
     const int64_t first = k * pairs / shown * 2;
     columns.push_back(first);
@@ -60,7 +60,7 @@ PositionMap sinusoidal(const ModelConfig& config) {
 PositionMap rotary(const ModelConfig& config) {
   const int64_t dims = config.width_of_head();
   std::vector<int64_t> pairs;
-  for (int64_t c = 0; c < std::min(dims / 2, kMostColumns); ++c) {
+  for (int64_t c = 0; c < std::min(dims / 2, kMaxColumns); ++c) {
     pairs.push_back(c);
   }
   return tabulate("rotary", std::min(kMaxPositions, config.max_length), std::move(pairs), [&](int64_t p, int64_t c) {

@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostShownSamples = 100;
+constexpr int64_t kMaxShownSamples = 100;
 
 void check(const ReportOptions& options) {
-  require<ConfigError>(options.samples >= 0 && options.samples <= kMostShownSamples, "report",
-                       "{} samples, expected 0 to {}", options.samples, kMostShownSamples);
+  require<ConfigError>(options.samples >= 0 && options.samples <= kMaxShownSamples, "report",
+                       "{} samples, expected 0 to {}", options.samples, kMaxShownSamples);
   require<ConfigError>(options.beam >= 0, "report", "a beam of {}, expected at least 1, or 0 for the recipe's",
                        options.beam);
   thread_count(options.threads);
@@ -39,7 +39,7 @@ ConfigTable compare(const SettingTable& table, const SettingTable& defaults) {
   return shown;
 }
 
-// The model as it is, which knows its vocabularies; the rest as the recipe says.
+// The model table of the trained model, with its vocabulary sizes; the rest from the recipe.
 std::vector<ConfigTable> configuration(const ModelConfig& model, const std::optional<Recipe>& recipe) {
   const auto kind = std::ranges::find(task_kinds(), model.architecture, &TaskKind::architecture);
   const Recipe usual_recipe = default_recipe(kind == task_kinds().end() ? task_kinds().front() : *kind);
@@ -53,7 +53,7 @@ std::vector<ConfigTable> configuration(const ModelConfig& model, const std::opti
   return shown;
 }
 
-// The sentences asked for, or else those of the recipe that are still there.
+// The requested sentences, or else the recipe's if they still exist.
 struct SampleFiles {
   std::vector<fs::path> sources, references;
 };
@@ -109,7 +109,7 @@ class Report {
 
   void read_recipe() {
     if (!fs::exists(folder_.recipe())) {
-      note("No recipe.toml: the configuration is the model's alone.");
+      note("No recipe.toml: the configuration shows only the model.");
       return;
     }
     recipe_ = recipe_of_run(folder_);
@@ -122,7 +122,7 @@ class Report {
     }
     content_.metrics = parse_metrics(read_file(folder_.metrics()), folder_.metrics().string());
     if (content_.metrics->truncated) {
-      note("The last line of metrics.jsonl is cut off, as by a crash, and left out.");
+      note("The last line of metrics.jsonl is cut off, perhaps by a crash, and is ignored.");
     }
     if (!content_.metrics->resumes.empty()) {
       note(fmt::format("Resumed after update{} {}.", content_.metrics->resumes.size() == 1 ? "" : "s",
@@ -146,7 +146,7 @@ class Report {
                                                            : add_translations(stored, *backend);
   }
 
-  // The text asked for, or else the validation text, if it is still there.
+  // The requested text, or else the validation text if it still exists.
   std::optional<TextRules> passage_text() const {
     const LanguageModelRecipe* const own = recipe_ ? recipe_->find<LanguageModelRecipe>() : nullptr;
     if (!options_.source.empty()) {
@@ -163,7 +163,7 @@ class Report {
   void add_passages(const StoredModel& stored, Backend& backend) {
     const std::optional<TextRules> text = passage_text();
     if (!text || options_.samples == 0) {
-      note(text ? "No passages: none were asked for." : "No passages: name a file of text with --source.");
+      note(text ? "No passages: none were requested." : "No passages: name a file of text with --source.");
       return;
     }
     Passages passages =
@@ -177,7 +177,7 @@ class Report {
     const std::vector<SampleLine> lines = read_sample_lines(files.sources, files.references, options_.samples);
     if (lines.empty()) {
       note(files.sources.empty() ? "No samples: name a file of sentences with --source."
-                                 : "No samples: there are no sentences, or none were asked for.");
+                                 : "No samples: there are no sentences, or none were requested.");
       return;
     }
     Lanes lanes(backend);

@@ -11,10 +11,10 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMostMapTokens = 128;             // of a side
-constexpr size_t kMostSelfBytes = size_t{3} << 20;  // of all samples' self-attention
+constexpr int64_t kMaxMapTokens = 128;             // of a side
+constexpr size_t kMaxSelfBytes = size_t{3} << 20;  // of all samples' self-attention
 
-// Runs encoder and decoder once more over the finished translation, each token given those before it.
+// Runs encoder and decoder once more over the finished translation.
 void trace(const TextTranslator& translator, const std::vector<int32_t>& source_ids, const std::vector<int32_t>& found,
            TranslatedSample& sample) {
   const Inference& inference = translator.inference;
@@ -36,18 +36,18 @@ void trace(const TextTranslator& translator, const std::vector<int32_t>& source_
   for (size_t row = 0; row < produced.size(); ++row) {
     sample.log_probabilities.push_back(rows(static_cast<int64_t>(row), produced[row]));
   }
-  if (std::max(source.rows(), target.rows()) <= kMostMapTokens) {
+  if (std::max(source.rows(), target.rows()) <= kMaxMapTokens) {
     sample.maps = {in_255ths(of_decoder.cross), in_255ths(of_encoder.self), in_255ths(of_decoder.self)};
   }
 }
 
-// Cross-attention is what the page is about; self-attention goes first when it would be too large.
+// Cross-attention matters most; self-attention is dropped first when the page would be too large.
 void limit_size(Samples& samples) {
   size_t bytes = 0;
   for (const TranslatedSample& sample : samples.translated) {
     bytes += sample.maps.encoder.size() + sample.maps.decoder.size();
   }
-  if (bytes <= kMostSelfBytes) {
+  if (bytes <= kMaxSelfBytes) {
     return;
   }
   for (TranslatedSample& sample : samples.translated) {
@@ -57,15 +57,15 @@ void limit_size(Samples& samples) {
   samples.notes.emplace_back("Self-attention is left out: with these sentences it would make the page too large.");
 }
 
-// The end takes a place too.
+// The end takes a position too.
 bool fits(size_t tokens, const ModelConfig& config) { return static_cast<int64_t>(tokens) <= config.max_length; }
 
 }  // namespace
 
 std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::path>& sources,
-                                          const std::vector<std::filesystem::path>& references, int64_t most) {
+                                          const std::vector<std::filesystem::path>& references, int64_t max_samples) {
   std::vector<SampleLine> lines;
-  const auto wanted = [&] { return static_cast<int64_t>(lines.size()) < most; };
+  const auto wanted = [&] { return static_cast<int64_t>(lines.size()) < max_samples; };
   for (size_t file = 0; file < sources.size() && wanted(); ++file) {
     const LineRules rules{.max_bytes = size_t{1} << 14, .long_lines = LongLines::mark};
     LineReader reader(sources[file], rules);

@@ -1,4 +1,4 @@
-// Sample translations with the attention that made them.
+// Sample translations with their attention maps.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@ struct SampleLine {
   std::string source, reference;  // reference: may be empty
 };
 
-// The first `most` lines of the sources that are not blank, with the same lines of the references, as far as there are
-// any. Lines beyond a sensible length are passed over.
+// The first `max_samples` lines of the sources that are not blank, with the same lines of the references, if there are
+// any. Very long lines are skipped.
 std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::path>& sources,
-                                          const std::vector<std::filesystem::path>& references, int64_t most);
+                                          const std::vector<std::filesystem::path>& references, int64_t max_samples);
 
-// Attention weights in 255ths, a byte each: [layer][head][query][key]. Empty where they were left out.
+// Attention weights in 255ths, one byte each: [layer][head][query][key]. Empty if they were left out.
 struct SampleMaps {
   std::string cross, encoder, decoder;
 };
 
-// A row of the decoder's maps is the step that produced target_tokens[row], having read fed_tokens[0] to [row].
+// A row of the decoder's maps is the step that predicted target_tokens[row] from fed_tokens[0] to [row].
 struct TranslatedSample {
   SampleLine line;
   std::string translation;
@@ -38,7 +38,7 @@ struct Samples {
   std::vector<std::string> notes;  // what was left out
 };
 
-// Of sentences that are too long for the model nothing is shown, of those too long for a page no maps.
+// Sentences that are too long for the model are left out; those too long for a page have no maps.
 Samples translate_samples(const TextTranslator& translator, const std::vector<SampleLine>& lines,
                           const TranslationOptions& options);
 

@@ -11,7 +11,7 @@ constexpr double kFullSurprisal = 8.0;  // nats
 
 enum class Maps : uint8_t { drawn, too_large };
 
-// A piece as its text stands on a page: spaces are spaces again, and line breaks are seen and made.
+// A piece as text on a page: spaces are spaces again, and line breaks are both shown and made.
 std::string text_of_piece(std::string_view piece) {
   std::string text(piece);
   const auto replace_all = [&](std::string_view from, std::string_view to) {
@@ -82,7 +82,8 @@ void write_samples(Html& page, const ReportContent& content) {
   page.add(
       "<p class=\"about\">Attention is that of one pass over the finished translation. A row is the step that produced "
       "its "
-      "token, a column is what that step looked at; each row adds up to 1. Tokens of a translation are underlined the "
+      "token, and a column is what that step attends to; each row adds up to 1. Tokens of a translation are underlined "
+      "the "
       "more, the less sure the model was.</p>\n");
   for (size_t i = 0; i < content.samples.size(); ++i) {
     sample(page, content, i);
@@ -99,8 +100,8 @@ void write_passages(Html& page, const ReportContent& content) {
   }
   page.add(
       "<p class=\"about\">Passages of the validation text, as the model reads them. The deeper a token's colour, the "
-      "less the model expected it: full at {:.0f} nats, a probability of {:.1g}. In the maps a row is the step that "
-      "was to predict its token, a column is what that step looked at; each row adds up to 1.</p>\n",
+      "less the model expected it: full at {:.0f} nats, a probability of {:.1g}. In the maps, a row is the step that "
+      "predicts its token, and a column is what that step attends to; each row adds up to 1.</p>\n",
       kFullSurprisal, std::exp(-kFullSurprisal));
   for (size_t i = 0; i < content.passages.size(); ++i) {
     passage(page, content, i);
@@ -108,9 +109,9 @@ void write_passages(Html& page, const ReportContent& content) {
   page.add("</section>\n");
 }
 
-// What the model wrote at each validation, the newest first.
+// The model's samples at each validation, the newest first.
 void write_texts(Html& page, const ReportContent& content) {
-  page.add("<section id=\"written\">\n<h2>Written at validations</h2>\n");
+  page.add("<section id=\"written\">\n<h2>Samples at validations</h2>\n");
   bool any = false;
   std::vector<ValidationPoint> newest_first;
   if (content.metrics) {

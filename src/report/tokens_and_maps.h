@@ -1,4 +1,4 @@
-// Tokens and attention maps as a page holds them.
+// Tokens and attention maps in the form that a page uses.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace heed {
 
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer, const std::vector<int32_t>& ids);
 
-// Weights in 255ths, a byte each, layer after layer.
+// Weights in 255ths, one byte each, layer after layer.
 std::string in_255ths(const std::vector<Tensor>& layers);
 
 }  // namespace heed

@@ -11,16 +11,16 @@ namespace heed {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kMostReserved = int64_t{1} << 40;  // addresses cost nothing until they are touched
-constexpr int64_t kLeastReserved = int64_t{1} << 30;
+constexpr int64_t kMaxReserved = int64_t{1} << 40;  // addresses cost nothing until they are touched
+constexpr int64_t kMinReserved = int64_t{1} << 30;
 
 int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 
 Arena::Arena() {
-  // A system that counts reservations against its memory grants a smaller one.
-  for (reserved_bytes_ = kMostReserved; reserved_bytes_ >= kLeastReserved; reserved_bytes_ /= 2) {
+  // A system that counts reservations as used memory grants only a smaller one.
+  for (reserved_bytes_ = kMaxReserved; reserved_bytes_ >= kMinReserved; reserved_bytes_ /= 2) {
     void* const address = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address != MAP_FAILED) {
@@ -28,7 +28,7 @@ Arena::Arena() {
       break;
     }
   }
-  require<IoError>(reserved_ != nullptr, "memory", "the system refused to reserve {} bytes", kLeastReserved);
+  require<IoError>(reserved_ != nullptr, "memory", "the system refused to reserve {} bytes", kMinReserved);
   // Large pages save page faults and translation misses where the system grants them; a refusal costs nothing.
   madvise(reserved_, static_cast<size_t>(reserved_bytes_), MADV_HUGEPAGE);
   free_.emplace(reserved_, reserved_bytes_);

@@ -8,10 +8,10 @@
 
 namespace heed {
 
-// A first-fit allocator over one reserved range of addresses, of which the system backs only what has been touched and
-// which is kept between steps: once the largest batch has been seen, a step asks the system for nothing. Forward allocates
-// in order and backward releases in reverse, so the blocks behave like a stack, while gradients settle into the holes.
-// Not thread-safe: one pass, one arena.
+// A first-fit allocator over one reserved range of addresses. The system backs only what has been touched, and the
+// range is kept between steps: once the largest batch has been seen, a step asks the system for nothing. Forward
+// allocates in order and backward releases in reverse, so the blocks behave like a stack, while gradients fill the
+// holes. Not thread-safe: one pass, one arena.
 class Arena {
  public:
   Arena();

@@ -1,4 +1,4 @@
-// A ragged batch: sequences laid end to end.
+// A ragged batch: sequences stored end to end.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,7 @@ void* host_address(const View& view) {
 void Tensor::Free::operator()(std::byte* address) const { std::free(address); }
 
 Tensor::Tensor(Shape shape, DType type) : shape_(shape), type_(type) {
-  // A whole number of cache lines, never none, so that an empty tensor still has an address.
+  // A whole number of cache lines, at least one, so that an empty tensor still has an address.
   const size_t size = (static_cast<size_t>(bytes()) / 64 + 1) * 64;
   own_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
   require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type), shape);

@@ -40,8 +40,8 @@ class Shape {
 template <class T>
 struct HostView;
 
-// A matrix of rows that lie `stride` elements apart, borrowed from whoever owns the memory. A vector is one row; an
-// empty view stands for an operand that is not there. It does not give its address away: host() does, for host memory.
+// A matrix whose rows are `stride` elements apart, borrowed from whoever owns the memory. A vector is one row; an empty
+// view stands for a missing operand. The address is private: host() returns it, for host memory.
 class View {
  public:
   View() = default;

@@ -1,7 +1,7 @@
 // Layout: the trie's size in bytes (u32), the trie's units (u32 each), the pool of texts, each ended by a zero byte.
 //
 // A unit, from the lowest bit: 8 bits label, 1 bit "has a value", 1 bit "offset counts in 256s", 21 bits offset, and
-// 1 bit that is set in units that are a value (31 bits). At node i with offset o, the child for byte c is unit
+// 1 bit that is set in units that hold a value (31 bits). At node i with offset o, the child for byte c is unit
 // i ^ o ^ c if its label is c, and the value is unit i ^ o.
 #include "text/character_map.h"
 
@@ -17,7 +17,7 @@ namespace heed {
 namespace {
 
 constexpr uint32_t kValueBit = uint32_t{1} << 31;
-constexpr int kMatches = 32;  // the library's room for matches at one place
+constexpr int kMatches = 32;  // the library's room for matches at one position
 
 class Trie {
  public:
@@ -42,7 +42,7 @@ class Trie {
       if (matches_[child] == kUnseen) {
         path.push_back(enter(child));
       } else {
-        require_that(matches_[child] != kOpen, "goes round in circles");
+        require_that(matches_[child] != kOpen, "contains a cycle");
         step.matches = std::max(step.matches, matches_[child]);
       }
     }
@@ -53,7 +53,7 @@ class Trie {
 
   struct Step {
     uint32_t node, base, next_byte;
-    int8_t own, matches;  // whether the node has a value; the most of a walk below it
+    int8_t own, matches;  // whether the node has a value; the maximum over walks below it
   };
 
   void require_that(bool condition, std::string_view what) const {
@@ -63,9 +63,9 @@ class Trie {
   Step enter(uint32_t node) {
     const uint32_t unit = units_[node];
     const uint32_t base = node ^ ((unit >> 10) << ((unit & (1U << 9)) >> 6));
-    require_that((base | 0xff) < units_.size(), "leads outside of itself");
+    require_that((base | 0xff) < units_.size(), "points outside of itself");
     const bool has_value = (unit >> 8 & 1) != 0;
-    require_that(!has_value || (units_[base] & ~kValueBit) < pool_.size(), "leads outside of its texts");
+    require_that(!has_value || (units_[base] & ~kValueBit) < pool_.size(), "points outside of its texts");
     matches_[node] = kOpen;
     return {node, base, 0, static_cast<int8_t>(has_value ? 1 : 0), 0};
   }
@@ -74,7 +74,7 @@ class Trie {
     const Step step = path.back();
     path.pop_back();
     const auto total = static_cast<int8_t>(step.own + step.matches);
-    require_that(total <= kMatches, "has too many matches at one place");
+    require_that(total <= kMatches, "has too many matches at one position");
     matches_[step.node] = total;
     if (!path.empty()) {
       path.back().matches = std::max(path.back().matches, total);
@@ -83,7 +83,8 @@ class Trie {
 
   std::vector<uint32_t> units_;
   std::string_view pool_, where_;
-  std::vector<int8_t> matches_;  // per unit: the most matches of a walk from it on, or that it is unseen or open
+  std::vector<int8_t>
+      matches_;  // per unit: the maximum number of matches of a walk that starts there, or that it is unseen or open
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace heed {
 
 // FormatError names `where` unless every walk through the trie stays inside it, ends, finds no more matches than the
-// library has room for, and leads to texts that lie inside the pool. An empty map is none.
+// library has room for, and leads to texts inside the pool. An empty map means that there is none.
 void check_character_map(std::string_view map, std::string_view where);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What a language model's text is made of.
+// How a language model's text is divided into documents.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace heed {
 
-// What is one document. Its line breaks are text, but for `lines` and the one at the end for `blank_lines`.
+// What one document is. Its line breaks are text, except with `lines`, and except the last one with `blank_lines`.
 enum class Documents : uint8_t {
-  none,         // there are none: all files, one after the other, are one stream, exactly as they are
+  none,         // there are none: all files, one after the other, are one unchanged stream
   lines,        // each line that is not blank
   files,        // each file
-  blank_lines,  // what stands between blank lines, or between those and an end of its file
+  blank_lines,  // the text between two blank lines, or between one and the start or end of its file
 };
 
 // As recipes and model directories name them.

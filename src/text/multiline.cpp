@@ -7,7 +7,7 @@
 
 namespace heed {
 
-// Bytes and characters show themselves differently.
+// Byte and character tokenizers have different pieces for it.
 std::optional<TokenId> line_break_token(const Tokenizer& tokenizer) {
   for (const char* const piece : {"<U+000A>", "<0x0A>"}) {
     const std::optional<TokenId> token = tokenizer.find(piece);

@@ -29,10 +29,10 @@ std::string to_form(std::string_view text, NormalForm form) {
 }  // namespace
 
 std::string normalize(std::string_view text, Normalization normalization) {
-  // ICU counts in 32 bits, and a compatibility form may be 18 times as long as what it stands for.
-  constexpr size_t kLongest = std::numeric_limits<int32_t>::max() / 18;
-  require<FormatError>(text.size() <= kLongest, "text", "{} bytes in one piece, at most {} can be normalized",
-                       text.size(), kLongest);
+  // ICU counts in 32 bits, and a compatibility form may be 18 times as long as the original.
+  constexpr size_t kMaxBytes = std::numeric_limits<int32_t>::max() / 18;
+  require<FormatError>(text.size() <= kMaxBytes, "text", "{} bytes in one piece, at most {} can be normalized",
+                       text.size(), kMaxBytes);
   const std::optional<size_t> invalid = find_invalid_utf8(text);
   require<FormatError>(!invalid, "text", "byte {} is not UTF-8", invalid.value_or(0));
   std::string result = to_form(text, normalization.form);

@@ -11,7 +11,7 @@ namespace heed {
 // The text in its normal form. Normalizing it again changes nothing. FormatError where the text is not UTF-8.
 std::string normalize(std::string_view text, Normalization normalization);
 
-// By its name, "nfkc lowercase" for one. ConfigError for anything else.
+// By its name, such as "nfkc lowercase". ConfigError for anything else.
 Normalization parse_normalization(std::string_view name);
 
 }  // namespace heed

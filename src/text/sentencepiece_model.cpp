@@ -19,7 +19,7 @@ namespace heed {
 namespace {
 
 constexpr uint32_t kNoteNumber = 1017;
-// SentencePiece looks for user symbols at a place with room for 64.
+// SentencePiece has room for 64 user symbols that match at one position.
 constexpr size_t kNestedSymbols = 60;
 
 using Piece = SentencePieceModel::Piece;
@@ -88,8 +88,8 @@ void check_user_symbols(const std::vector<Piece>& pieces, std::string_view where
     for (size_t size = 1; size < symbol.size(); ++size) {
       nested += symbols.contains(symbol.substr(0, size)) ? 1 : 0;
     }
-    require<FormatError>(nested <= kNestedSymbols, where, "a user symbol that begins with {} others, at most {} can",
-                         nested, kNestedSymbols);
+    require<FormatError>(nested <= kNestedSymbols, where,
+                         "a user symbol that starts with {} others, expected at most {}", nested, kNestedSymbols);
   }
 }
 
@@ -112,7 +112,7 @@ SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_
       model.pieces.push_back(read_piece(reader.inside(field->as_bytes(where)), model.pieces.size(), where));
       continue;
     }
-    require<FormatError>(seen.insert(field->number).second, where, "field {} is there twice", field->number);
+    require<FormatError>(seen.insert(field->number).second, where, "field {} occurs twice", field->number);
     switch (field->number) {
       case 2:
         read_trainer(reader.inside(field->as_bytes(where)), model, where);
@@ -132,7 +132,7 @@ SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_
     }
   }
   require<FormatError>(!model.pieces.empty() && seen.contains(2) && seen.contains(3), where,
-                       "expected a SentencePiece model; {} missing: the file is cut off, or something else",
+                       "expected a SentencePiece model; {} missing: the file is cut off, or of another kind",
                        model.pieces.empty() ? "its pieces are" : "its description is");
   check_user_symbols(model.pieces, where);
   return model;

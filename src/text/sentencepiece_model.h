@@ -1,5 +1,5 @@
-// What a SentencePiece model says of itself, read without trusting it: the library takes a model's word for the tables
-// in it, so they are checked here first.
+// A SentencePiece model, read without trusting it: the library does not check the tables in a model, so they are
+// checked here first.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct SentencePieceModel {
   std::string normalizer = {};         // the name of its normalization rule
   std::vector<std::string> languages;  // that it accepts
   std::optional<std::string> note;     // ours, see note_field()
-  size_t note_begin = 0;               // where the note's field begins; all before it is the model
+  size_t note_begin = 0;               // where the note's field begins; everything before it is the model
 };
 
-// Appended to a serialized model, the note lies in an extension that SentencePiece reserves for users and ignores.
+// Appended to a serialized model, the note is an extension field that SentencePiece reserves for users and ignores.
 std::string note_field(std::string_view note);
 
-// FormatError names `where` and the byte, for anything that is not such a model, whole, or with tables that lead
-// outside of themselves.
+// FormatError names `where` and the byte, when the bytes are not a complete model, or its tables point outside of
+// themselves.
 SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_view where);
 
 }  // namespace heed

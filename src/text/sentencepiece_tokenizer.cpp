@@ -32,7 +32,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   return result.append(text.substr(begin));
 }
 
-// The normalization of a model that is ours; nothing for one from elsewhere.
+// The normalization of a model trained by heed; nullopt for one from elsewhere.
 std::optional<Normalization> read_note(const SentencePieceModel& model, std::string_view bytes,
                                        std::string_view where) {
   if (!model.note) {
@@ -43,7 +43,7 @@ std::optional<Normalization> read_note(const SentencePieceModel& model, std::str
   const std::string_view note = *model.note;
   const size_t end = note.rfind("; ");
   require<FormatError>(note.starts_with(kNoteBegin) && end >= kNoteBegin.size(), where,
-                       "the note '{}' is none of heed's, version 1", show_piece(replace_invalid_utf8(*model.note)));
+                       "the note '{}' is not one of heed's, version 1", show_piece(replace_invalid_utf8(*model.note)));
   Normalization normalization;
   try {
     normalization = parse_normalization(note.substr(kNoteBegin.size(), end - kNoteBegin.size()));
@@ -102,7 +102,7 @@ std::vector<std::string> shown_pieces(const SentencePieceModel& model) {
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:
-  // `own` is the normalization of a model that is ours.
+  // `own` is the normalization of a model trained by heed.
   SentencePieceTokenizer(TokenizerKind kind, std::string bytes, const SentencePieceModel& model,
                          std::optional<Normalization> own, std::unique_ptr<Processor> processor)
       : Tokenizer(kind, own ? SpecialTokens{} : special_of(*processor), shown_pieces(model)),
@@ -127,7 +127,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::string serialize() const override { return bytes_; }
 
  private:
-  // What a token of an own model reads as.
+  // The text of a token of a model trained by heed.
   void add_text(const SentencePieceModel::Piece& piece) {
     switch (piece.type) {
       case PieceType::control:
@@ -158,7 +158,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     return own_ ? decode_own(tokens) : decode_foreign(tokens);
   }
 
-  // SentencePiece's own decoding leaves out more leading spaces than encoding has put there.
+  // SentencePiece's own decoding drops more leading spaces than encoding has added.
   std::string decode_own(std::span<const TokenId> tokens) const {
     std::string text;
     for (const TokenId token : tokens) {

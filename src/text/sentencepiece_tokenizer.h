@@ -1,8 +1,8 @@
 // The tokenizers that are a SentencePiece model: bpe and unigram.
 //
-// Models that heed trains carry a note: version, normalization and a checksum. SentencePiece's own normalization is the
-// identity there; before it comes ours, in which a U+2581 of the text becomes the space that SentencePiece takes it for.
-// White space is kept as it is. Other models keep their own rules.
+// Models that heed trains carry a note: version, normalization and a checksum. In them SentencePiece's own
+// normalization is the identity. Ours comes before it, and turns a U+2581 in the text into a space, for which
+// SentencePiece takes it anyway; other white space stays unchanged. Other models keep their own rules.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ inline constexpr std::string_view kOwnLanguage = "x-heed";
 
 std::unique_ptr<Tokenizer> parse_sentencepiece_tokenizer(std::string content, std::string_view where);
 
-// Our note on a serialized model that was trained on text normalized so.
+// The serialized model with our note, which says that it was trained on text with this normalization.
 std::string add_note(std::string model, Normalization normalization);
 
 // The text that such a model is trained on and encodes.

@@ -15,26 +15,26 @@
 namespace heed {
 namespace {
 
-// Unigram's sums depend on how the sentences are dealt out to threads, so their number is fixed.
+// Unigram's sums depend on how the sentences are distributed over threads, so the number of threads is fixed.
 constexpr int kThreads = 4;
 constexpr double kCoverage = 0.9995;
 
-// At most `most` lines, each with the same chance (Vitter's algorithm R); the same ones every time.
-std::vector<std::string> sample(const LineSource& source, size_t most) {
+// At most `max_lines` lines, each with the same probability (Vitter's algorithm R); the same ones every time.
+std::vector<std::string> sample(const LineSource& source, size_t max_lines) {
   std::vector<std::string> lines;
   std::mt19937_64 random(1);
   size_t read = 0;
   for (std::string line; source(line); ++read) {
-    if (lines.size() < most) {
+    if (lines.size() < max_lines) {
       lines.push_back(std::move(line));
-    } else if (const size_t place = random() % (read + 1); place < most) {
+    } else if (const size_t place = random() % (read + 1); place < max_lines) {
       lines[place] = std::move(line);
     }
   }
   return lines;
 }
 
-// Gives its lines away one by one: SentencePiece has a copy of each.
+// Frees each line once it has been returned: SentencePiece has a copy of it.
 class Lines final : public sentencepiece::SentenceIterator {
  public:
   explicit Lines(std::vector<std::string> lines) : lines_(std::move(lines)) {}
@@ -94,7 +94,7 @@ std::unordered_map<std::string, std::string> options_of(const TokenizerTraining&
   };
 }
 
-// How SentencePiece says that not even the single characters fit.
+// SentencePiece's message when not even the single characters fit.
 constexpr const char* kTooSmall = "Vocabulary size is smaller than required_chars. %" SCNd64 " vs %" SCNd64;
 
 // "Internal: ./src/trainer_interface.cc(580) [condition] What is wrong." -> "What is wrong."
@@ -110,7 +110,7 @@ std::string train_sentencepiece(const TokenizerTraining& training, const LineSou
   for (const std::string& symbol : training.user_symbols) {
     require<ConfigError>(symbol.find_first_of(std::string_view(" \t\0", 3)) == std::string::npos &&
                              symbol.find("\u2581") == std::string::npos,
-                         "user symbol", "'{}' holds a space or tab, which {} keeps for itself", symbol,
+                         "user symbol", "'{}' contains a space or tab, which {} reserves", symbol,
                          name_of(training.kind));
   }
   Lines source(sample(lines, static_cast<size_t>(training.sample_lines)));
@@ -118,12 +118,12 @@ std::string train_sentencepiece(const TokenizerTraining& training, const LineSou
   const auto status = sentencepiece::SentencePieceTrainer::Train(options_of(training), &source, &model);
   const std::string what = fmt::format("training of {}", name_of(training.kind));
   const std::string reason = reason_of(status.error_message());
-  int64_t wanted = 0, least = 0;
-  if (std::sscanf(reason.c_str(), kTooSmall, &wanted, &least) == 2) {
+  int64_t wanted = 0, minimum = 0;
+  if (std::sscanf(reason.c_str(), kTooSmall, &wanted, &minimum) == 2) {
     fail<ConfigError>(what,
                       "{} tokens are too few: the text's characters, bytes and special tokens are {}. Raise the "
                       "vocabulary, or lower the coverage",
-                      wanted, least);
+                      wanted, minimum);
   }
   require<ConfigError>(status.ok(), what, "{}", reason);
   return model;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// Two neighbours that may become one. It is out of date when either of them has changed.
+// Two neighbours that may be merged. Outdated when either of them has changed.
 struct Merge {
   float score;
   int32_t index, left, right, merged;
@@ -20,7 +20,7 @@ struct Merge {
   bool operator<(const Merge& other) const { return score != other.score ? score < other.score : index > other.index; }
 };
 
-// Tokens of which neighbours become one, which then stands at the left one's index.
+// Tokens whose neighbours can be merged; the result is stored at the left one's index.
 class Chain {
  public:
   void append(int32_t token) {
@@ -74,7 +74,7 @@ bool is_character_begin(char byte) { return (static_cast<unsigned char>(byte) & 
 
 SubwordDropout::SubwordDropout(const Tokenizer& tokenizer) {
   require<ConfigError>(tokenizer.kind() == TokenizerKind::bpe, "subword dropout",
-                       "leaves out merges of bpe, but this tokenizer is {}", name_of(tokenizer.kind()));
+                       "drops merges of bpe, but this tokenizer is {}", name_of(tokenizer.kind()));
   const std::string bytes = tokenizer.serialize();
   const SentencePieceModel model = read_sentencepiece_model(bytes, "tokenizer");
   std::unordered_map<std::string_view, int32_t> ids;
@@ -95,7 +95,7 @@ SubwordDropout::SubwordDropout(const Tokenizer& tokenizer) {
   }
 }
 
-// Into characters, where all of them are tokens; otherwise, or without text, the token is its only part.
+// Splits the token into characters if all of them are tokens; otherwise, or without text, the token is its only part.
 void SubwordDropout::take_apart(int32_t token, std::string_view text,
                                 const std::unordered_map<std::string_view, int32_t>& ids) {
   const auto begin = static_cast<int32_t>(characters_.size());
@@ -116,7 +116,7 @@ void SubwordDropout::take_apart(int32_t token, std::string_view text,
   parts_.push_back({begin, static_cast<int32_t>(characters_.size())});
 }
 
-// Every way to put the token together from two.
+// Every way to build the token from two others.
 void SubwordDropout::add_merges(int32_t token, std::string_view text,
                                 const std::unordered_map<std::string_view, int32_t>& ids) {
   for (size_t at = 1; at < text.size(); ++at) {

@@ -1,4 +1,4 @@
-// BPE-dropout: the same text in other subwords, so that a model learns what they are made of.
+// BPE-dropout: the same text split into other subwords, so that a model learns what subwords are made of.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class SubwordDropout {
   // ConfigError for another kind than bpe.
   explicit SubwordDropout(const Tokenizer& tokenizer);
 
-  // The tokens taken apart into characters and merged again, best merge first; each is left out with the probability
-  // when its turn comes. With a probability of 0 these are the tokens that encode() gives. Tokens that are not subwords
-  // (bytes, user symbols, unknown and special tokens) stay as they are.
+  // Splits the tokens into characters and merges them again, best merge first; each merge is skipped with the given
+  // probability. With a probability of 0 these are the tokens that encode() gives. Tokens that are not subwords
+  // (bytes, user symbols, unknown and special tokens) stay unchanged.
   std::vector<int32_t> recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const;
 
  private:

@@ -74,7 +74,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& pat
 
 std::optional<std::vector<TokenId>> limit_length(std::vector<TokenId> tokens, const LengthLimit& limit,
                                                  std::string_view where) {
-  require<ConfigError>(limit.max_length >= 0, "length", "at most {} tokens, expected none or more", limit.max_length);
+  require<ConfigError>(limit.max_length >= 0, "length", "a limit of {} tokens, expected 0 or more", limit.max_length);
   const auto max_length = static_cast<size_t>(limit.max_length);
   if (tokens.size() <= max_length) {
     return tokens;

@@ -40,25 +40,25 @@ class Tokenizer {
   int64_t vocabulary_size() const { return static_cast<int64_t>(pieces_.size()); }
   const SpecialTokens& special() const { return special_; }
 
-  // A token as people read it, without white space or control characters: a space is U+2581, others are <U+000A>.
+  // A token in readable form, without white space or control characters: a space is U+2581, others are like <U+000A>.
   // ShapeError outside the vocabulary.
   std::string_view piece(TokenId token) const;
-  std::optional<TokenId> find(std::string_view piece) const;  // the first that reads so
+  std::optional<TokenId> find(std::string_view piece) const;  // the first that looks like this
 
-  // The tokens of the normalized text; neither bos nor eos is added. Special tokens never come out of text: "</s>" in it
-  // is four characters. FormatError where the text is not UTF-8.
+  // The tokens of the normalized text; neither bos nor eos is added. Special tokens never come out of text: "</s>" in
+  // it is four characters. FormatError where the text is not UTF-8.
   std::vector<TokenId> encode(std::string_view text) const;
 
   // The normalized text again, as far as the kind can restore it:
   //   bpe, unigram (of heed), byte   exactly
-  //   char                           exactly but for characters outside the vocabulary, each of which is unk's text
+  //   char                           exactly, except that each character outside the vocabulary becomes unk's text
   //   word, wordpiece                up to white space, which is put where punctuation and script ask for it, and up to
   //                                  words outside the vocabulary
   //   bpe, unigram (from elsewhere)  as SentencePiece itself does
-  // Skips pad, bos, eos and sep. Always UTF-8: bytes that a model put together wrongly become U+FFFD.
+  // Skips pad, bos, eos and sep. Always UTF-8: byte tokens that do not form a character become U+FFFD.
   std::string decode(std::span<const TokenId> tokens) const;
 
-  // What encode() cuts up and decode() gives back.
+  // The text that encode() splits and decode() restores.
   virtual std::string normalize(std::string_view text) const = 0;
   virtual std::string normalization() const = 0;  // in a few words
 
@@ -78,7 +78,7 @@ class Tokenizer {
   std::unordered_map<std::string_view, TokenId> ids_;
 };
 
-// A tokenizer from its file's bytes; the kind is told from them. FormatError names `where`, usually the path.
+// A tokenizer from its file's bytes; the bytes tell the kind. FormatError names `where`, usually the path.
 std::unique_ptr<Tokenizer> parse_tokenizer(std::string content, std::string_view where);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& path);
@@ -91,7 +91,8 @@ struct LengthLimit {
   TooLong policy = TooLong::refuse;
 };
 
-// The tokens; their beginning; or nothing. A refusal is a FormatError that names `where`, a file and line.
+// All tokens, the first max_length of them, or nullopt, as the policy says. A refusal is a FormatError that names
+// `where`.
 std::optional<std::vector<TokenId>> limit_length(std::vector<TokenId> tokens, const LengthLimit& limit,
                                                  std::string_view where);
 

@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr double kLeastCoverage = 0.98;  // that SentencePiece takes
+constexpr double kMinCoverage = 0.98;  // SentencePiece's limit
 constexpr int64_t kLargestVocabulary = int64_t{1} << 24;
 
 using Kind = TokenizerKind;
@@ -31,15 +31,14 @@ void check(const TokenizerTraining& training) {
                            (training.vocabulary >= smallest && training.vocabulary <= kLargestVocabulary),
                        "vocabulary", "{} for {}, expected {} to {}", training.vocabulary, kind, smallest,
                        kLargestVocabulary);
-  require<ConfigError>(training.minimum_count >= 0, "minimum count", "{}, expected none or more",
-                       training.minimum_count);
+  require<ConfigError>(training.minimum_count >= 0, "minimum count", "{}, expected 0 or more", training.minimum_count);
   require<ConfigError>(training.minimum_count == 0 || (!is_sentencepiece(training.kind) && training.kind != Kind::byte),
                        "minimum count", "a {} tokenizer has none", kind);
   require<ConfigError>(training.coverage >= 0.0 && training.coverage <= 1.0, "coverage",
-                       "{}, expected 0 (as the kind has it) to 1", training.coverage);
+                       "{}, expected 0 (the kind's default) to 1", training.coverage);
   require<ConfigError>(
-      training.coverage == 0.0 || training.coverage >= kLeastCoverage || !is_sentencepiece(training.kind), "coverage",
-      "{} for {}, expected {} to 1", training.coverage, kind, kLeastCoverage);
+      training.coverage == 0.0 || training.coverage >= kMinCoverage || !is_sentencepiece(training.kind), "coverage",
+      "{} for {}, expected {} to 1", training.coverage, kind, kMinCoverage);
   require<ConfigError>(training.sample_lines >= 1, "tokenizer", "sample_lines is {}, expected at least 1",
                        training.sample_lines);
   require<ConfigError>(training.coverage == 0.0 || (training.kind != Kind::word && training.kind != Kind::byte),
@@ -68,7 +67,7 @@ std::vector<WordCount> ordered(const Counts& counts) {
   return words;
 }
 
-// User symbols have their place already; the text to the left of one and that to its right do not touch.
+// User symbols are in the vocabulary already; the texts before and after one are counted separately.
 std::vector<std::string_view> between_symbols(const TokenizerTraining& training, std::string_view line) {
   std::vector<std::string_view> parts{line};
   for (const std::string& symbol : training.user_symbols) {
@@ -112,7 +111,7 @@ Counts count_characters(const TokenizerTraining& training, const LineSource& lin
   return counts;
 }
 
-// The first pieces that the limits of the training let in.
+// The first pieces, as many as the training's limits allow.
 std::vector<std::string> most_frequent(const TokenizerTraining& training, const Counts& counts, int64_t minimum) {
   const std::vector<std::string> specials = training.special.in_order();
   std::unordered_set<std::string> taken(specials.begin(), specials.end());
@@ -140,7 +139,7 @@ std::vector<std::string> most_frequent(const TokenizerTraining& training, const 
 
 std::vector<std::string> wordpieces(const TokenizerTraining& training, const LineSource& lines) {
   std::vector<WordCount> words = ordered(count_words(training, lines));
-  std::erase_if(words, [](const WordCount& word) { return to_code_points(word.word).size() > kLongestWord; });
+  std::erase_if(words, [](const WordCount& word) { return to_code_points(word.word).size() > kMaxWordLength; });
   const std::vector<std::string> specials = training.special.in_order();
   std::unordered_set<std::string> taken(specials.begin(), specials.end());
   taken.insert(training.user_symbols.begin(), training.user_symbols.end());
@@ -165,7 +164,7 @@ std::unique_ptr<Tokenizer> train_vocabulary(const TokenizerTraining& training, c
     const auto size = static_cast<int64_t>(kSpecials + training.user_symbols.size() + kBytes);
     require<ConfigError>(training.vocabulary == 0 || training.vocabulary == size, "vocabulary",
                          "{} for byte, which has {}", training.vocabulary, size);
-    for (std::string line; lines(line);) {  // there is nothing to learn, but it must be text
+    for (std::string line; lines(line);) {  // there is nothing to learn, but the lines must be text
     }
   }
   require<ConfigError>(training.kind == Kind::byte || !vocabulary.pieces.empty(), "training",

@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// Reads one code point and moves `at` behind it; negative when it is not well formed.
+// Reads one code point and moves `at` past it; negative when it is not well formed.
 UChar32 next_code_point(std::string_view text, size_t& at) {
   UChar32 code_point = 0;
   U8_NEXT(reinterpret_cast<const uint8_t*>(text.data()), at, text.size(), code_point);
@@ -33,7 +33,7 @@ void require_text(std::string_view line, std::string_view where) {
   require<FormatError>(!invalid, where, "byte {} of the line is not UTF-8", invalid.value_or(0) + 1);
   const size_t nul = line.find('\0');
   require<FormatError>(nul == std::string_view::npos, where,
-                       "byte {} of the line is NUL; is the file UTF-16, or no text?", nul + 1);
+                       "byte {} of the line is NUL; is the file UTF-16, or not text?", nul + 1);
 }
 
 std::u32string to_code_points(std::string_view text) {

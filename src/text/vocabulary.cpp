@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFormat = "heed-tokenizer";
 constexpr int kVersion = 1;
 
-// The file ends with the checksum of all before it.
+// The file ends with the checksum of everything before it.
 constexpr std::string_view kBeforeChecksum = ",\n \"checksum\": \"";
 constexpr std::string_view kAfterChecksum = "\"\n}\n";
 constexpr size_t kChecksumDigits = 16;
@@ -107,7 +107,7 @@ void check_pieces(const Vocabulary& vocabulary, std::string_view where) {
   seen.insert(vocabulary.user_symbols.begin(), vocabulary.user_symbols.end());
   for (const std::string& piece : vocabulary.pieces) {
     check_piece(vocabulary, piece, where);
-    require<FormatError>(seen.insert(piece).second, where, "the piece '{}' is there twice", show_piece(piece));
+    require<FormatError>(seen.insert(piece).second, where, "the piece '{}' occurs twice", show_piece(piece));
   }
 }
 
@@ -119,13 +119,13 @@ void check_symbols(const SpecialTexts& special, const std::vector<std::string>& 
   const auto check = [&](const std::string& text, std::string_view what) {
     require<ConfigError>(!text.empty(), what, "the text is empty");
     require<ConfigError>(!find_invalid_utf8(text), what, "the text is not UTF-8");
-    require<ConfigError>(seen.insert(text).second, what, "'{}' is there twice", show_piece(text));
+    require<ConfigError>(seen.insert(text).second, what, "'{}' occurs twice", show_piece(text));
     require<ConfigError>(!text.starts_with("<0x") && !text.starts_with("<U+"), what,
-                         "'{}' begins as bytes and invisible characters do when they are shown", show_piece(text));
+                         "'{}' begins like the notation of bytes and invisible characters", show_piece(text));
   };
   for (const std::string& text : special.in_order()) {
     check(text, "special token");
-    // A token of one character could not be told from the character.
+    // A token of one character could not be distinguished from the character.
     require<ConfigError>(
         to_code_points(text).size() > 1 && show_piece(text) == text && text.find("\u2581") == std::string::npos,
         "special token", "'{}' must have two characters or more, none of them white space", show_piece(text));

@@ -11,7 +11,7 @@
 //    "checksum": "0123456789abcdef"
 //   }
 //
-// Ids count through the special tokens, then the user symbols, then the pieces (of byte: 256 bytes, which are not
+// Ids number the special tokens first, then the user symbols, then the pieces (for byte: the 256 bytes, which are not
 // listed).
 #pragma once
 
@@ -35,14 +35,14 @@ struct Vocabulary {
   std::vector<std::string> pieces;
 };
 
-// ConfigError for texts that are empty, alike, not UTF-8, that read like a byte's piece, or that normalization would
-// change.
+// ConfigError for texts that are empty, equal to another, not UTF-8, spelled like a byte's piece, or changed by
+// normalization.
 void check_symbols(const SpecialTexts& special, const std::vector<std::string>& user_symbols,
                    Normalization normalization);
 
 std::string write_vocabulary(const Vocabulary& vocabulary);
 
-// FormatError names `where` and what is wrong, be it a byte that was edited: the checksum covers all of them.
+// FormatError names `where` and what is wrong. The checksum covers every byte, so that no edit goes unnoticed.
 Vocabulary parse_vocabulary(std::string_view content, std::string_view where);
 
 // 64 bits of the content (FNV-1a) as 16 digits: against accidents, not against forgery.

@@ -25,7 +25,7 @@ size_t code_points_in(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return !U8_IS_TRAIL(c); }));
 }
 
-// Finds user symbols in a text: the leftmost first, of those at one place the longest.
+// Finds user symbols in a text: the leftmost first, the longest one if several start there.
 class SymbolMatcher {
  public:
   explicit SymbolMatcher(const std::vector<std::string>& symbols) {
@@ -38,7 +38,7 @@ class SymbolMatcher {
     }
   }
 
-  // Calls between(text) for what lies between symbols and symbol(id) for each.
+  // Calls between(text) for the text between symbols and symbol(id) for each symbol.
   template <class Between, class Symbol>
   void split(std::string_view text, Between&& between, Symbol&& symbol) const {
     size_t begin = 0;
@@ -91,7 +91,7 @@ std::vector<std::string> shown_pieces(const Vocabulary& vocabulary) {
   return shown;
 }
 
-// What the four kinds share: normalization, user symbols, special tokens, the file.
+// The common part of the four kinds: normalization, user symbols, special tokens, the file.
 class VocabularyTokenizer : public Tokenizer {
  public:
   explicit VocabularyTokenizer(Vocabulary vocabulary)
@@ -112,7 +112,7 @@ class VocabularyTokenizer : public Tokenizer {
   size_t first_piece() const { return kSpecials + vocabulary_.user_symbols.size(); }
   TokenId piece_id(size_t index) const { return TokenId(static_cast<int32_t>(first_piece() + index)); }
 
-  // The text of unk, a user symbol or a piece; none of the skipped special tokens.
+  // The text of unk, a user symbol or a piece, but not of the special tokens that are skipped.
   const std::string& text_of(TokenId token) const {
     const auto id = static_cast<size_t>(token.value);
     return token == kUnknown    ? vocabulary_.special.unk
@@ -189,14 +189,14 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
   void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {
     for (const std::string_view word : split_words(text)) {
       const size_t before = tokens.size();
-      if (code_points_in(word) > kLongestWord || !append_pieces(word, tokens)) {
+      if (code_points_in(word) > kMaxWordLength || !append_pieces(word, tokens)) {
         tokens.resize(before);
         tokens.push_back(kUnknown);
       }
     }
   }
 
-  // The longest piece that the word begins with, then the longest continuation, and so on. False where there is none.
+  // The longest piece that the word starts with, then the longest continuation, and so on. False if there is none.
   bool append_pieces(std::string_view word, std::vector<TokenId>& tokens) const {
     for (size_t at = 0; at < word.size();) {
       const Ids& ids = at == 0 ? first_ : inner_;

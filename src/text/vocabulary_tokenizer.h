@@ -10,7 +10,7 @@
 namespace heed {
 
 // A word of more characters than this is one unknown token for wordpiece, whose greedy search is quadratic in them.
-inline constexpr size_t kLongestWord = 100;
+inline constexpr size_t kMaxWordLength = 100;
 
 std::unique_ptr<Tokenizer> make_vocabulary_tokenizer(Vocabulary vocabulary);
 

@@ -1,7 +1,7 @@
 // Joining a and b changes the log likelihood of the text, sum n(s) log(n(s) / N) over its pieces s, by about
 //   gain(a, b) = n(ab) log(N n(ab) / (n(a) n(b)))
-// Since n(ab) <= n(a), n(b), no pair gains more than n(ab) log(N / n(ab)). Pairs are kept ordered by their count, so
-// the search for the best one ends where that bound falls below what has been found. N is that of the characters.
+// Since n(ab) <= n(a), n(b), no pair gains more than n(ab) log(N / n(ab)). Pairs are sorted by count, so the search for
+// the best one ends where that bound falls below the best gain so far. N is the number of characters.
 #include "text/wordpiece_training.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Trainer {
   }
 
  private:
-  // Each character counts for itself and, behind another one, for its continuation.
+  // A character counts as itself at the start of a word, and as its continuation after another character.
   void build_alphabet(const std::vector<WordCount>& words) {
     std::map<std::u32string, int64_t> counts;
     int64_t total = 0;
@@ -118,13 +118,13 @@ class Trainer {
     return it->second;
   }
 
-  // The pair of the highest gain; of several, the more frequent and then the older one. Negative when none is left.
+  // The pair with the highest gain; in a tie, the more frequent and then the older one. Negative when there is none.
   int32_t best_pair() const {
     int32_t best = -1;
     double best_gain = 0.0;
     for (auto it = order_.rbegin(); it != order_.rend() && it->first >= training_.minimum_count; ++it) {
       const auto count = static_cast<double>(it->first);
-      // The bound rises with the count only as far as N / e.
+      // The bound increases with the count only up to N / e.
       if (best >= 0 && count < total_ / 3.0 && count * std::log(total_ / count) < best_gain) {
         break;
       }
@@ -145,7 +145,7 @@ class Trainer {
     const int32_t left = pairs_[static_cast<size_t>(index)].left;
     const int32_t right = pairs_[static_cast<size_t>(index)].right;
     const std::string text = texts_[static_cast<size_t>(left)] + texts_[static_cast<size_t>(right)].substr(2);
-    // Two ways of joining can lead to one text.
+    // Different pairs can join to the same text.
     const auto [it, added] = ids_.emplace(text, static_cast<int32_t>(texts_.size()));
     if (added) {
       texts_.push_back(text);
@@ -159,7 +159,7 @@ class Trainer {
     order_changes();
   }
 
-  // A word's pairs are taken out and, with the pair joined, put in again.
+  // Removes a word's pairs, joins the pair, and adds the new pairs.
   void join_in(int32_t w, int32_t left, int32_t right, int32_t joined) {
     Word& word = words_[static_cast<size_t>(w)];
     std::vector<int32_t> pieces;
@@ -194,7 +194,7 @@ class Trainer {
     for (size_t i = 1; i < word.pieces.size(); ++i) {
       const int32_t index = pair_index(word.pieces[i - 1], word.pieces[i]);
       Pair& pair = pairs_[static_cast<size_t>(index)];
-      changed_.emplace(index, pair.count);  // keeps the first, by which the pair is found in the order
+      changed_.emplace(index, pair.count);  // keeps the first count, under which the pair is found in order_
       pair.count += by;
     }
   }

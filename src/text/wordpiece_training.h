@@ -18,8 +18,8 @@ struct WordPieceTraining {
   double coverage = 1.0;      // of all characters by the alphabet; words with others are left out
 };
 
-// The alphabet, most frequent first, then the joined pieces in their order; continuations begin with "##". The result
-// depends on the order of words of equal count, so it should be fixed.
+// The alphabet, most frequent first, then the joined pieces in the order of joining; continuations start with "##". The
+// result depends on the order of words of equal count, so that order should be fixed.
 std::vector<std::string> train_wordpiece(const std::vector<WordCount>& words, const WordPieceTraining& training);
 
 }  // namespace heed

@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// A break iterator is costly to make and not to be shared between threads.
+// A break iterator is expensive to create and must not be shared between threads.
 icu::BreakIterator& thread_word_iterator() {
   thread_local std::unique_ptr<icu::BreakIterator> iterator;
   if (!iterator) {

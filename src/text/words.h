@@ -11,8 +11,8 @@ namespace heed {
 // punctuation mark is a word. The views are into `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 
-// Appends a word to a text of words, behind a space where one belongs: not before closing punctuation, not behind
-// opening punctuation, not between words of scripts that write none (by Unicode's line breaking classes).
+// Appends a word to a text of words, after a space where one belongs: not before closing punctuation, not after
+// opening punctuation, not between words of scripts that write no spaces (by Unicode's line breaking classes).
 void append_word(std::string& text, std::string_view word);
 
 }  // namespace heed

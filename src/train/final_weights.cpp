@@ -9,10 +9,10 @@
 namespace heed {
 namespace {
 
-std::vector<int64_t> first_updates(const std::vector<Candidate>& ranked, int64_t most) {
+std::vector<int64_t> first_updates(const std::vector<Candidate>& ranked, int64_t count) {
   std::vector<int64_t> updates;
   for (const Candidate& candidate : ranked) {
-    if (static_cast<int64_t>(updates.size()) < most) {
+    if (static_cast<int64_t>(updates.size()) < count) {
       updates.push_back(candidate.update);
     }
   }

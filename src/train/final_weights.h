@@ -1,4 +1,4 @@
-// What model.safetensors holds when a run ends.
+// The weights in model.safetensors when a run ends.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +11,11 @@
 
 namespace heed {
 
-// The validated checkpoints that the final weights would be made of, were the run to end now; none where they are the
-// run's last, whatever was validated.
+// The validated checkpoints that the final weights would be made of if the run ended now; none when the rules ask for
+// the run's last weights.
 std::vector<int64_t> final_updates(const CheckpointRecipe& rules, const std::vector<Candidate>& candidates);
 
-// Writes the mean of the checkpoints' weights, with the updates that it is made of.
+// Writes the mean of the checkpoints' weights, and names their updates in its metadata.
 void write_average(Backend& backend, const ModelConfig& config, const Checkpoints& checkpoints,
                    std::span<const int64_t> updates, const std::filesystem::path& path);
 

@@ -34,14 +34,14 @@ SettingTable sample_settings(SampleRecipe& samples) {
 
 constexpr int64_t kMaxMegabytes = 1 << 24;
 
-// Files are read once for the tokenizer and once for their tokens, and once more to know where to split them.
+// Files are read once for the tokenizer and once for their tokens, and once more to find where to split them.
 void check_standard_input(const TextDataRecipe& data, const TextTokenizerRecipe& tokenizer) {
   const int64_t in_train = std::ranges::count(data.train, "-"),
                 in_validation = std::ranges::count(data.validation, "-");
-  check(in_train + in_validation <= 1, "data names the standard input (-) {} times, but it is read once",
+  check(in_train + in_validation <= 1, "data names the standard input (-) {} times, but it can be read only once",
         in_train + in_validation);
   check(in_train == 0 || (!tokenizer.file.empty() && data.validation_share == 0.0),
-        "data.train is the standard input (-), which is read once: that needs tokenizer.file, and no "
+        "data.train is the standard input (-), which can be read only once: that needs tokenizer.file, and no "
         "data.validation_share");
 }
 

@@ -1,4 +1,4 @@
-// What a recipe tells a language model's run about its text, its tokenizer and how it is validated.
+// The recipe of a language model: its text, its tokenizer and its validation.
 #pragma once
 
 #include "data/text_batches.h"
@@ -18,13 +18,13 @@ struct TextDataRecipe {
 
 struct TextTokenizerRecipe {
   TokenizerTraining learned{.vocabulary = 8000, .normalization = {.form = NormalForm::none}, .user_symbols = {}};
-  std::string file;  // of a tokenizer that is there already
+  std::string file;  // of an existing tokenizer
 };
 
-// Texts that the model writes at each validation, for people to read.
+// Texts that the model writes at each validation, to be read by people.
 struct SampleRecipe {
-  std::vector<std::string> prompts;  // that it continues; none: it writes one text from its beginning
-  int64_t tokens = 200;              // of each; 0: it writes nothing
+  std::vector<std::string> prompts;  // to continue; none: it writes one text from scratch
+  int64_t tokens = 200;              // of each text; 0: no samples
   double temperature = 0.8;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(RaggedText::kNothing == Targets::kIgnored);
 
-constexpr int64_t kValidationTokens = 8192;  // that go through the model at once, about
+constexpr int64_t kValidationTokens = 8192;  // about so many in one pass
 
 TokenBatch to_batch(RaggedText&& text) {
   return {Sequences(std::move(text.tokens.ids), std::move(text.tokens.segments)), Targets(std::move(text.expected))};
@@ -39,7 +39,7 @@ TextRules rules_of(const TextDataRecipe& data, const std::vector<std::string>& f
   return {.files = {files.begin(), files.end()}, .documents = data.documents};
 }
 
-// Words and their pieces are found between white space, so a line break must be named to become a token.
+// Words and wordpieces are found between white space, so the line break is a token only if it is a user symbol.
 TokenizerTraining with_line_break(TokenizerTraining recipe) {
   const bool loses_it = recipe.kind == TokenizerKind::word || recipe.kind == TokenizerKind::wordpiece;
   if (loses_it && std::ranges::count(recipe.user_symbols, "\n") == 0) {
@@ -63,9 +63,9 @@ Tokenizers tokenizers_of(const LanguageModelRecipe& recipe, const TextRules& tex
       })};
 }
 
-constexpr int64_t kTellingBytes = 32;  // shorter lines ("First Citizen:") may well come twice
+constexpr int64_t kTellingBytes = 32;  // shorter lines ("First Citizen:") often occur twice
 
-// So many tokens have about so many bytes.
+// The number of tokens that have about kTellingBytes bytes.
 int64_t telling_tokens(const TextCorpus& text) {
   return (kTellingBytes * text.tokens() + text.size().bytes - 1) / std::max<int64_t>(1, text.size().bytes);
 }
@@ -225,7 +225,7 @@ Update LanguageModelTask::next_update(int64_t) {
 
 void LanguageModelTask::seek(const BatchPosition& position) {
   require<ConfigError>(position.stream == batches_->position().stream, "data.train",
-                       "the text is not the one that the run began with");
+                       "the text is not the one that the run started with");
   batches_->seek(position);
 }
 
@@ -262,7 +262,7 @@ Scores LanguageModelTask::validate(const Inference& inference) const {
     counted += shard.targets();
   }
   const double loss = sum / static_cast<double>(counted);
-  // Of a stream, nothing predicts the first token: it counts as the others do in the mean.
+  // In a stream, nothing predicts the first token: it is counted with the mean of the others.
   const TextCorpus& text = validation_->corpus;
   const int64_t predicted = text.tokens() - (recipe_.documents == Documents::none ? 0 : text.documents());
   const double bits =

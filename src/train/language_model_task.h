@@ -1,4 +1,4 @@
-// Learning to continue texts.
+// The language modelling task.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace heed {
 
-// Loads the recipe's tokenizer, or learns it from the text to train on.
+// Loads the recipe's tokenizer, or learns it from the training text.
 Tokenizers make_tokenizers(const LanguageModelRecipe& recipe);
 
-// The text to train on, and the one to validate with if there is one. Where that is a share of the training text, all of
-// it is read once, to find where to cut.
+// The training text, and the validation text if there is one. When that is a share of the training text, all of the
+// text is read once, to find where to split it.
 struct TextParts {
   TextRules train;
   std::optional<TextRules> validation;
@@ -38,8 +38,8 @@ class LanguageModelTask final : public Task {
   std::string list_origins(const Update& update) const override;
 
   bool can_validate() const override { return validation_.has_value(); }
-  // The loss of each token of the validation text, which is read in sequences as long as those that are trained on; and
-  // texts that the model writes, the same draws each time.
+  // The loss over the validation text, read in sequences as long as those in training; and samples, with the same draws
+  // each time.
   Scores validate(const Inference& inference) const override;
 
  private:

@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object a line, as a run goes along. docs/formats.md lists the events.
+// metrics.jsonl: one JSON object per line, written as the run goes on. docs/formats.md lists the events.
 #pragma once
 
 #include <cstdio>
@@ -10,13 +10,13 @@ namespace heed {
 
 class MetricsLog {
  public:
-  // Goes on behind the first `bytes` bytes of the file; what is beyond them was written after the state that the run
-  // resumes from.
+  // Goes on after the first `bytes` bytes of the file, and drops the rest, which was written after the state that the
+  // run resumes from.
   MetricsLog(const std::filesystem::path& path, int64_t bytes);
 
-  // Adds a line, and hands it to the system at once. IoError when that fails.
+  // Appends a line and flushes it to the system. IoError when that fails.
   void add(const std::string& json);
-  void sync();  // to the disk: before a state is written that counts its bytes
+  void sync();  // to the disk; to be called before saving a state that refers to bytes()
   int64_t bytes() const { return bytes_; }
 
  private:

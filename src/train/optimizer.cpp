@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// The output projection is Adam's: its rows are tokens, as those of an embedding are.
+// Adam updates the output projection: its rows are tokens, like those of an embedding.
 constexpr std::string_view kOutput = "output.";
 
 View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {

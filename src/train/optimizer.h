@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// Muon moves the matrices of hidden layers; embeddings, the output projection and vectors are left to AdamW.
+// Muon updates the matrices of hidden layers; AdamW updates embeddings, the output projection and vectors.
 enum class OptimizerKind : uint8_t { adam, adamw, muon };
 
 // What weight decay shrinks: matrices, embeddings among them, but no gains and biases; or all weights.
@@ -23,7 +23,7 @@ struct OptimizerConfig {
   DecayedWeights decay = DecayedWeights::matrices;
   double max_norm = 1.0;  // of all gradients together; 0: no clipping
 
-  // Throws ConfigError with what a person can act on.
+  // Throws ConfigError, with a message that a user can act on.
   void validate() const;
 };
 
@@ -33,17 +33,18 @@ bool is_hidden_matrix(const Weight& weight);
 // Holds the moments. An update changes nothing at all when the gradients' norm is not finite, so the host need not wait
 // for the norm before it goes on.
 //
-// Adam is one sweep: clip, step, refresh of the storage copies. With W a matrix of Muon's, its gradient g clipped too,
+// Adam is one sweep: clip, step, update of the storage copies. For a matrix W that Muon updates, with clipped gradient
+// g,
 //   m = momentum m + g    O = orthogonal(g + momentum m)    W -= rate (0.2 sqrt(max(out, in)) O + decay W)
-// where the factor gives O the size that a step of Adam has, so that one learning rate serves both. Matrices that are
-// stacked in one are orthogonalized apart.
+// where the factor scales O to the size of an Adam step, so that one learning rate serves both. Matrices that are
+// stacked in one weight are orthogonalized separately.
 class Optimizer {
  public:
   Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config);
 
   void update(Backend& backend, double learning_rate);
 
-  // What an interrupted run has to keep besides the masters.
+  // What an interrupted run has to save besides the masters.
   struct State {
     View first_moments, second_moments, applied;
   };
@@ -53,7 +54,7 @@ class Optimizer {
   double gradient_norm() const;  // of the last update, before clipping
 
  private:
-  // A matrix of Muon's, perhaps one of several in a weight: where it begins in the flat memory.
+  // A matrix that Muon updates, perhaps one of several in a weight; `first` is its position in the flat memory.
   struct Matrix {
     int64_t first, rows, columns;
   };

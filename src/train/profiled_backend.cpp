@@ -14,7 +14,7 @@ double bytes_of(std::initializer_list<View> views) {
   return bytes;
 }
 
-// Pairs of queries and keys; of a causal pattern the visible half, of a window what fits in it.
+// Visible pairs of queries and keys: half of them if causal, with a window those inside it.
 double visible_pairs(const Segments& queries, const Segments& keys, const Visibility& visibility) {
   double pairs = 0.0;
   for (int64_t s = 0; s < queries.count(); ++s) {
@@ -36,7 +36,7 @@ class ProfiledBackend final : public Backend {
   DType master_type() const override { return inner_.master_type(); }
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
-  std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // which nobody times
+  std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // whose calls are not timed
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override {
     return inner_.pack(shape, format, rows);
   }

@@ -1,4 +1,4 @@
-// A backend that times another, call by call.
+// A backend that times every call of another one.
 #pragma once
 
 #include <map>
@@ -23,11 +23,11 @@ struct ProductShape {
 struct OpProfile {
   int64_t calls = 0;
   double seconds = 0.0;
-  double flops = 0.0;  // of products and attention; causal attention counted by what is visible, on average half
+  double flops = 0.0;  // of products and attention; causal attention counts the visible keys, on average half
   double bytes = 0.0;  // operands read and results written, each once
 };
 
-// What it has seen since it was made or cleared.
+// The calls since it was created or cleared.
 struct Profile {
   std::map<std::string, OpProfile> ops;
   std::map<ProductShape, int64_t> products;  // how often each was computed

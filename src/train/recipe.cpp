@@ -56,12 +56,12 @@ SettingTable checkpoint_settings(CheckpointRecipe& checkpoints) {
                                  {"moving-average", FinalWeights::moving_average}})}};
 }
 
-constexpr int64_t kMostEpochs = 1'000'000'000;
+constexpr int64_t kMaxEpochs = 1'000'000'000;
 
 void check_run(const Recipe& recipe) {
   const TrainingRecipe& training = recipe.training;
-  check(training.epochs >= 0 && training.epochs <= kMostEpochs, "training.epochs is {}, expected 0 to {}",
-        training.epochs, kMostEpochs);
+  check(training.epochs >= 0 && training.epochs <= kMaxEpochs, "training.epochs is {}, expected 0 to {}",
+        training.epochs, kMaxEpochs);
   check_at_least("training.updates", training.updates, 0);
   check(training.minutes >= 0.0, "training.minutes is {}, expected at least 0", training.minutes);
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
@@ -85,15 +85,15 @@ void check_validation(const Recipe& recipe) {
   check(checkpoints.moving_average >= 0.0 && checkpoints.moving_average < 1.0,
         "checkpoints.moving_average is {}, expected at least 0 and below 1", checkpoints.moving_average);
   check(checkpoints.final_weights != FinalWeights::moving_average || checkpoints.moving_average > 0.0,
-        "checkpoints.final is \"moving-average\", but none is kept: set checkpoints.moving_average");
+        "checkpoints.final is \"moving-average\", but there is none: set checkpoints.moving_average");
   const bool of_validated =
       checkpoints.final_weights != FinalWeights::last && checkpoints.final_weights != FinalWeights::moving_average;
   check(!of_validated || has_text,
-        "checkpoints.final chooses among validated weights, which needs {}; without, set it to \"last\"",
+        "checkpoints.final chooses among validated weights, which needs {}; otherwise set it to \"last\"",
         recipe.task->validation_key());
 }
 
-// Vocabularies are known later, and are alike where that matters.
+// Checks the model before its vocabulary sizes are known: assumes any, equal ones where they must be.
 void check_model(ModelConfig model) {
   model.source_vocabulary = model.target_vocabulary = 1;
   try {
@@ -103,7 +103,7 @@ void check_model(ModelConfig model) {
   }
 }
 
-// The task that a recipe is for.
+// The task of a recipe.
 const TaskKind& task_of(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
   TrainingRecipe training;
   ModelConfig model;

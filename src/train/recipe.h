@@ -1,4 +1,4 @@
-// A recipe: all that a training run is told. docs/recipes.md describes every key.
+// A recipe: all settings of a training run. docs/recipes.md describes every key.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct TrainingRecipe {
 
 struct ValidationRecipe {
   int64_t every = 500;   // updates; 0: after each epoch
-  int64_t patience = 0;  // validations without a better one before the run stops; 0: it does not
+  int64_t patience = 0;  // validations without improvement before the run stops; 0: it does not stop
 };
 
 enum class FinalWeights : uint8_t { last, best, average_of_last, average_of_best, moving_average };
@@ -36,36 +36,37 @@ enum class FinalWeights : uint8_t { last, best, average_of_last, average_of_best
 struct CheckpointRecipe {
   int64_t every = 0;            // updates; 0: with each validation
   int64_t keep = 2;             // states to resume from
-  int64_t average = 5;          // checkpoints that an average is made of
-  double moving_average = 0.0;  // decay of an exponential moving average; 0: none is kept
+  int64_t average = 5;          // checkpoints that are averaged
+  double moving_average = 0.0;  // decay of an exponential moving average; 0: none
   FinalWeights final_weights = FinalWeights::average_of_best;
 };
 
 struct Recipe;
 
-// So many sequences, each of one length.
+// A number of sequences, all of one length.
 struct BatchSize {
   int64_t sequences = 0, length = 0;
 };
 
-// The part of a recipe that is its task's own: [data], [tokenizer] and keys in other tables.
+// The task's own part of a recipe: [data], [tokenizer] and keys in other tables.
 class TaskRecipe {
  public:
   virtual ~TaskRecipe() = default;
   virtual std::unique_ptr<TaskRecipe> clone() const = 0;
-  // Sets what this task takes for granted in the tables that every recipe has.
+  // Sets this task's defaults in the tables that every recipe has.
   virtual void set_defaults(Recipe&) const {}
-  // Bound to this. What has the name of a table that every recipe has adds its keys to that one.
+  // Bound to this. A table with the name of one that every recipe has adds its keys to that one.
   virtual std::vector<SettingTable> settings() = 0;
-  // Throws ConfigError with what a person can act on.
+  // Throws ConfigError, with a message that a user can act on.
   virtual void validate(const Recipe& recipe) const = 0;
-  // The key that names the text to validate with, and whether it names one.
+  // The key that names the validation text, and whether there is one.
   virtual std::string_view validation_key() const = 0;
   virtual bool has_validation_text() const = 0;
-  // What a batch holds when all its sequences are so long; 0: as long as is usual.
+  // The size of a batch whose sequences all have this length; 0: the usual length.
   virtual BatchSize batch_size(int64_t length) const = 0;
-  // How many tokens there are for each role of the model. Pieces are taken to be as many as they may become; characters,
-  // words and what is in a tokenizer's file are counted, for which the text or the file is read.
+  // The vocabulary size for each role of the model. For tokenizers that learn pieces the largest allowed size is
+  // assumed; characters, words and the tokens of a tokenizer's file are counted, for which the text or the file is
+  // read.
   virtual std::vector<int64_t> vocabulary_sizes() const = 0;
   // Reads the text.
   virtual std::unique_ptr<Task> make_task(const Recipe& recipe, const TaskSetup& setup) const = 0;
@@ -100,11 +101,12 @@ struct Recipe {
     return dynamic_cast<const Own*>(task.get());
   }
 
-  // Throws ConfigError with what a person can act on. Vocabularies are the tokenizers' business.
+  // Throws ConfigError, with a message that a user can act on. Does not check vocabulary sizes, which the tokenizers
+  // decide.
   void validate() const;
 };
 
-// What training in a precision keeps and multiplies: bf16, unless f32 is asked for.
+// The type of activations and products in training: bf16, unless f32 is requested.
 DType storage_of(Precision precision);
 
 // All tables of a recipe, bound to it.
@@ -119,7 +121,7 @@ Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vec
 ModelConfig sized_model(const Recipe& recipe, std::string_view name);
 std::string show_recipe(const Recipe& recipe);  // as TOML, every key
 
-// A key that two recipes answer differently.
+// A key whose value differs between two recipes.
 struct RecipeDifference {
   std::string key, before, now;
 };

@@ -1,4 +1,4 @@
-// What every task's recipe is checked with.
+// Helpers that check recipes.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace heed {
 
-// Requires something of a recipe.
+// ConfigError unless the condition holds.
 template <class... Args>
 void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
   require<ConfigError, Args...>(condition, "recipe", message, std::forward<Args>(args)...);
 }
 
-inline void check_at_least(std::string_view name, int64_t value, int64_t least) {
-  check(value >= least, "{} is {}, expected at least {}", name, value, least);
+inline void check_at_least(std::string_view name, int64_t value, int64_t minimum) {
+  check(value >= minimum, "{} is {}, expected at least {}", name, value, minimum);
 }
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What happens in a run, as metrics.jsonl has it (docs/formats.md).
+// The events of a run in metrics.jsonl (docs/formats.md).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace heed {
 
 struct TrainingStart {
-  int64_t update = 0;  // more than 0 when the run goes on
+  int64_t update = 0;  // more than 0 when the run is resumed
   int64_t parameters = 0;
   std::string_view precision;
   int threads = 0;
   std::string_view task;
-  std::vector<std::pair<std::string, int64_t>> sizes;  // of the text, by their names
+  std::vector<std::pair<std::string, int64_t>> sizes;  // of the text, by name
 };
 
 struct TrainingEnd {

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// What may change when a run is resumed: when it ends, what is said about it, and what is kept.
+// The keys that may change when a run is resumed: when it ends, what it reports, and which checkpoints it keeps.
 constexpr std::array kMayChange{
     std::string_view("training.epochs"),     std::string_view("training.updates"),
     std::string_view("training.minutes"),    std::string_view("training.log_every"),
@@ -29,7 +29,7 @@ std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) 
 bool make_folder(const std::filesystem::path& folder) {
   std::error_code problem;
   const bool made = std::filesystem::create_directories(folder, problem);
-  require<IoError>(!problem, folder.string(), "cannot make the folder: {}", problem.message());
+  require<IoError>(!problem, folder.string(), "cannot create the folder: {}", problem.message());
   return made;
 }
 
@@ -55,7 +55,7 @@ void require_no_run(const ModelFolder& folder) {
   std::set<std::filesystem::path> taken{folder.recipe(), folder.weights()};
   taken.merge(entries_of(folder.checkpoints()));
   for (const std::filesystem::path& path : taken) {
-    // A run that was killed while it began may have left its first state, which nothing can be resumed from.
+    // A run that was killed while it started may have left its first state, from which nothing can be resumed.
     const bool first_state = path.filename().string().starts_with("update-00000000");
     require<ConfigError>(first_state || !std::filesystem::exists(path), folder.path.string(),
                          "holds a run already ({}): resume it, or choose another folder", path.filename().string());

@@ -1,4 +1,4 @@
-// What the folder of a run holds, and whether it fits the run that is to go on.
+// Checks of a run's folder before the run starts or is resumed.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,11 @@
 
 namespace heed {
 
-// Whether there was none yet. IoError when it cannot be made.
+// Creates the folder; returns whether it did not exist yet. IoError when it cannot be created.
 bool make_folder(const std::filesystem::path& folder);
 
-// What came into the folder since goes again, unless it is to be kept; so does the folder, if it was `made` for that.
+// Removes everything that was added to the folder since construction, and the folder itself if it was `made` for it,
+// unless keep() is called.
 class NewEntries {
  public:
   NewEntries(const std::filesystem::path& folder, bool made);
@@ -39,7 +40,7 @@ Recipe recipe_of_run(const ModelFolder& folder);
 // ConfigError, with the key, when more changed than a resumed run may change: when it ends, what is said about it, and
 // what is kept.
 void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now);
-// FormatError when config.json is not of the recipe's model.
+// FormatError when config.json does not describe the recipe's model.
 void require_same_model(const ModelFolder& folder, const Recipe& recipe, const ModelDescription& description);
 
 }  // namespace heed

@@ -15,7 +15,7 @@ void ScheduleConfig::validate() const {
   require<ConfigError>(warmup >= 0, "schedule", "warmup is {}, expected at least 0", warmup);
   require<ConfigError>(length >= 0, "schedule", "length is {}, expected at least 0", length);
   require<ConfigError>(kind != ScheduleKind::cosine || length > warmup, "schedule",
-                       "a cosine of length {} does not outlast its warmup of {}", length, warmup);
+                       "a cosine of length {} must be longer than its warmup of {}", length, warmup);
 }
 
 double learning_rate(const ScheduleConfig& schedule, int64_t update) {

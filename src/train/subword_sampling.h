@@ -1,4 +1,4 @@
-// Training lines cut into other subwords each time they come.
+// Subword regularization: training lines are split into other subwords each time they are used.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace heed {
 
 class SubwordSampling {
  public:
-  // The recipe's dropout of these tokenizers' merges. ConfigError where there is some for one that is not bpe.
+  // With the recipe's dropout of these tokenizers' merges. ConfigError for dropout with a tokenizer that is not bpe.
   SubwordSampling(const TranslationRecipe& recipe, uint64_t seed, const TokenizerPair& tokenizers);
 
-  // The cuts of an update, which are the same whenever it is made. Must not outlive this. A sentence of which more than
-  // data.max_length tokens would come stays as it was.
+  // The changes for an update, the same every time. Must not outlive this. A sentence that would get more than
+  // data.max_length tokens stays unchanged.
   PairChanges at(int64_t update) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a run learns, for a trainer that knows neither text nor architecture.
+// What a run learns: the trainer's interface to text and architecture, neither of which it knows.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,17 @@
 
 namespace heed {
 
-// A batch that goes through the model at once.
+// A batch that goes through the model in one pass.
 class Shard {
  public:
   virtual ~Shard() = default;
   virtual int64_t targets() const = 0;  // rows that the loss counts
-  // What is recorded refers to the shard, which must outlive the tape.
+  // The tape refers to the shard, which must outlive it.
   virtual TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const = 0;
 };
 
-// What one optimizer step learns from: its shards, in order, whose rows are numbered through, and its examples by their
-// numbers in the text.
+// The data of one optimizer step: its shards, in order, with rows numbered across all of them, and the numbers of its
+// examples in the text.
 struct Update {
   std::vector<std::unique_ptr<Shard>> shards;
   std::vector<int64_t> examples;
@@ -37,33 +37,33 @@ class Task {
   virtual ~Task() = default;
 
   virtual const Tokenizers& tokenizers() const = 0;  // one for each role of the model
-  // What config.json says a language model's text is made of.
+  // How a language model's text is divided, for config.json.
   virtual Documents documents() const { return Documents::none; }
-  virtual std::string describe_text() const = 0;  // what was read, in a line
-  // Sizes of the text as metrics.jsonl names them: {"train_sentences", 29000}.
+  virtual std::string describe_text() const = 0;  // what was read, in one line
+  // Sizes of the text, by their names in metrics.jsonl: {"train_sentences", 29000}.
   virtual std::vector<std::pair<std::string, int64_t>> sizes() const = 0;
 
   virtual int64_t examples() const = 0;  // of an epoch
-  // What update `number` learns from, counted from 0. Depends on the number and the position alone.
+  // The data of update `number`, counted from 0. Depends only on the number and the position.
   virtual Update next_update(int64_t number) = 0;
-  // Where next_update() stands in the text.
+  // The position of next_update() in the text.
   virtual const BatchPosition& position() const = 0;
   // ConfigError for a position in another text.
   virtual void seek(const BatchPosition& position) = 0;
 
-  // Where an update's examples come from, for messages: some of them in a line, or all, a line each.
+  // Where an update's examples come from, for messages: some of them in one line, or all, one per line.
   virtual std::string describe_origins(const Update& update) const = 0;
   virtual std::string list_origins(const Update& update) const = 0;
 
-  virtual bool can_validate() const = 0;  // there is text for it
+  virtual bool can_validate() const = 0;  // whether there is text for it
   virtual Scores validate(const Inference& inference) const = 0;
 };
 
-// What a task is made with, besides its recipe.
+// What a task is built with, besides its recipe.
 struct TaskSetup {
-  const Tokenizers* tokenizers = nullptr;  // of the run that goes on; none: the recipe's, or learned from the text
+  const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
   int threads = 1;
-  std::filesystem::path spill_folder;  // for unnamed files with what does not fit into memory
+  std::filesystem::path spill_folder;  // for unnamed files with tokens that do not fit into memory
 };
 
 }  // namespace heed

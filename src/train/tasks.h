@@ -1,4 +1,4 @@
-// The table of tasks: a new one is a file of its own and a line here.
+// The table of tasks. To add one, write its files and add a line here.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 namespace heed {
 
 struct TaskKind {
-  std::string_view name;      // as training.task has it
+  std::string_view name;      // in training.task
   Architecture architecture;  // of the models that it trains
   std::unique_ptr<TaskRecipe> (*defaults)();
 };
 
-// The first task of an architecture is what its recipes mean when they name none.
+// The first task of an architecture is the default for recipes that name none.
 std::span<const TaskKind> task_kinds();
 
 // A recipe with every key at its default.
 Recipe default_recipe(const TaskKind& kind);
-// ConfigError, naming those there are, for a name that is not one.
+// ConfigError, listing all tasks, for an unknown name.
 const TaskKind& task_named(std::string_view name);
 
 }  // namespace heed

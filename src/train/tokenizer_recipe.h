@@ -1,4 +1,4 @@
-// How a run learns its tokenizer.
+// The recipe's settings for learning a tokenizer.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@ namespace heed {
 // The keys in [tokenizer], bound to it.
 std::vector<Setting> tokenizer_settings(TokenizerTraining& tokenizer);
 
-// Whether the kind goes on until it has as many tokens as were asked for; otherwise the text decides.
+// Whether the kind learns pieces until it has the requested number of tokens; otherwise the text decides.
 bool learns_pieces(TokenizerKind kind);
 
-// Throws ConfigError with what a person can act on.
+// Throws ConfigError, with a message that a user can act on.
 void check_tokenizer(const TokenizerTraining& tokenizer);
 
 }  // namespace heed

@@ -75,7 +75,7 @@ void Trainer::begin() {
   save_description(folder_, recipe_.model, task_->tokenizers(), task_->documents());
   metrics_.emplace(folder_.metrics(), 0);
   save();
-  // Last: its presence says that there is something to resume.
+  // Last, because its existence says that there is something to resume.
   write_file(folder_.recipe(), show_recipe(recipe_));
   entries.keep();
 }
@@ -96,7 +96,7 @@ void Trainer::resume() {
   checkpoints_.verify_weights(final_updates(recipe_.checkpoints, state_.candidates));
   trainables_->refresh(backend_);
   task_->seek(state_.position);
-  // An unbroken run would not have validated there.
+  // A run without interruption would not have validated there.
   std::erase_if(state_.candidates, [](const Candidate& candidate) { return !candidate.on_schedule; });
   saved_candidates_ = state_.candidates.size();
   metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
@@ -108,23 +108,23 @@ void Trainer::resume() {
   listener_.on_message(fmt::format("resuming after update {}", state_.update));
 }
 
-// Fills the tensors too.
+// Also fills the tensors.
 TrainingState Trainer::newest_state() {
-  const std::vector<int64_t> whole = checkpoints_.whole();
-  require<FormatError>(!whole.empty(), folder_.checkpoints().string(),
-                       "holds no whole checkpoint to resume from: begin again in another folder");
+  const std::vector<int64_t> saved = checkpoints_.resumable();
+  require<FormatError>(!saved.empty(), folder_.checkpoints().string(),
+                       "holds no complete checkpoint to resume from: start again in another folder");
   try {
-    return checkpoints_.load(whole.back(), tensors());
+    return checkpoints_.load(saved.back(), tensors());
   } catch (const FormatError& error) {
-    if (whole.size() == 1) {
+    if (saved.size() == 1) {
       throw;
     }
     throw FormatError(fmt::format("{}; without {} the run goes on from update {}", error.what(),
-                                  checkpoints_.weights(whole.back()).parent_path().string(), whole[whole.size() - 2]));
+                                  checkpoints_.weights(saved.back()).parent_path().string(), saved[saved.size() - 2]));
   }
 }
 
-// The run's own folder, or the nearest above that is there: where people have room.
+// The run's own folder, or the nearest one above it that exists: its disk is likely to have room.
 std::filesystem::path Trainer::spill_folder() const {
   std::filesystem::path folder = std::filesystem::absolute(folder_.path);
   while (!std::filesystem::exists(folder) && folder.has_relative_path()) {
@@ -227,15 +227,15 @@ void Trainer::update() {
   const int64_t targets = update.targets();
   const Totals found = differentiate(update, targets);
   if (!std::isfinite(found.loss)) {
-    stop_for_numbers(fmt::format("the loss is {}", found.loss / static_cast<double>(targets)), update);
+    fail_for_nonfinite(fmt::format("the loss is {}", found.loss / static_cast<double>(targets)), update);
   }
   optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
   if (!std::isfinite(optimizer_->gradient_norm())) {
-    stop_for_numbers(fmt::format("the gradients' norm is {}", optimizer_->gradient_norm()), update);
+    fail_for_nonfinite(fmt::format("the gradients' norm is {}", optimizer_->gradient_norm()), update);
   }
   ++state_.update;
   if (keeps_average()) {
-    follow_weights();
+    update_moving_average();
   }
   state_.examples += static_cast<int64_t>(update.examples.size());
   state_.position = task_->position();
@@ -257,7 +257,7 @@ Trainer::Totals Trainer::differentiate(const Update& update, int64_t targets) {
       trainables_->begin_shard(backend_);
     }
     Tape tape(1.0 / static_cast<double>(targets));
-    Pass pass = Pass::train(backend_, storage_, tape, key);  // draws are numbered through the shards' rows
+    Pass pass = Pass::train(backend_, storage_, tape, key);  // draws are numbered by rows across all shards
     const TokenLosses losses = update.shards[i]->loss(pass, *model_, smoothing);
     tape.backward(backend_);
     totals.loss += losses.total_smoothed();
@@ -267,15 +267,15 @@ Trainer::Totals Trainer::differentiate(const Update& update, int64_t targets) {
   return totals;
 }
 
-// Young averages forget faster, so that they do not remember the initialization.
-void Trainer::follow_weights() {
+// Young averages decay faster, so that they do not retain the initialization.
+void Trainer::update_moving_average() {
   const double n = static_cast<double>(state_.update);
   const double decay = std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n));
   backend_.blend(trainables_->masters(), moving_average_.view(), 1.0 - decay);
 }
 
-// The weights are still those from before the update, and the state still names the batch to come.
-void Trainer::stop_for_numbers(const std::string& what, const Update& update) {
+// The weights are still those from before the update, and the state still refers to its batch.
+void Trainer::fail_for_nonfinite(const std::string& what, const Update& update) {
   save();
   const std::filesystem::path list = folder_.path / "failed-batch.txt";
   write_file(list, task_->list_origins(update));
@@ -332,7 +332,7 @@ void Trainer::validate_and_save() {
   save();
 }
 
-// Where a moving average is kept, it is what will be used, so it is what is validated.
+// If there is a moving average, it will be used in the end, so it is what is validated.
 Scores Trainer::scores_of_validated_weights() {
   const WeightsInPlace average(*this);
   return task_->validate({*model_, backend_, storage_});
@@ -346,7 +346,7 @@ void Trainer::save() {
   state_.seconds = started_ > 0.0 ? seconds() : 0.0;
   state_.metrics_bytes = metrics_->bytes();
   const TrainingTensors all = tensors();
-  const WeightsInPlace average(*this);  // the masters are set aside meanwhile
+  const WeightsInPlace average(*this);  // the masters are in set_aside_ meanwhile
   checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
                     *trainables_);
   saved_at_ = state_.update;
@@ -360,7 +360,7 @@ TrainingTensors Trainer::tensors() const {
 }
 
 void Trainer::write_final_weights() {
-  // A run that was resumed with another choice kept what it wanted before.
+  // A run that was resumed with another choice may lack checkpoints of the new one.
   std::vector<Candidate> there = state_.candidates;
   std::erase_if(there, [&](const Candidate& c) { return !std::filesystem::exists(checkpoints_.weights(c.update)); });
   std::vector<int64_t> updates = final_updates(recipe_.checkpoints, there);

@@ -17,14 +17,14 @@
 
 namespace heed {
 
-// Holds everything of the run. The same recipe, text and build give the same bits, whatever was interrupted, as long as
+// Owns everything of the run. The same recipe, text and build give the same bits, also after interruptions, as long as
 // the limits do not depend on time.
 class Trainer {
  public:
   // Fresh: the folder must hold no run. Resume: it must hold one of the same recipe, except for its limits.
   Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start, TrainListener& listener);
 
-  // Until a limit or the listener ends it. Leaves model.safetensors behind.
+  // Trains until a limit or the listener ends the run. Writes model.safetensors.
   EndReason run();
 
   int64_t parameters() const { return weights_.elements(); }
@@ -35,7 +35,7 @@ class Trainer {
     int64_t targets = 0;
   };
 
-  class WeightsInPlace;  // the moving average, in the masters' place while it lives
+  class WeightsInPlace;  // puts the moving average in place of the masters while it lives
 
   void begin();
   void resume();
@@ -46,8 +46,8 @@ class Trainer {
   std::optional<EndReason> reason_to_end();
   void update();
   Totals differentiate(const Update& update, int64_t targets);
-  void follow_weights();
-  [[noreturn]] void stop_for_numbers(const std::string& what, const Update& update);
+  void update_moving_average();
+  [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();
   bool validation_is_due() const;
   void validate_and_save();

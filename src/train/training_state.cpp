@@ -46,7 +46,7 @@ std::span<std::byte> bytes_of(const View& view) {
   return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
 }
 
-// Of all other keys, as they are written.
+// All other keys, in the order in which they are written.
 std::string checksum_without(json root) {
   root.erase(kChecksum);
   return checksum_of(root.dump(2));
@@ -76,7 +76,7 @@ TrainingState from_json(const json& root, const std::string& where) {
     require<FormatError>(root.at("version") == kVersion, where, "version {}, but this program reads {}",
                          shown(root.at("version").dump()), kVersion);
     require<FormatError>(root.at(kChecksum) == checksum_without(root), where,
-                         "its checksum is another: it was damaged or edited");
+                         "its checksum does not match: it was damaged or edited");
     TrainingState state;
     state.update = root.at("update").get<int64_t>();
     const json& p = root.at("position");
@@ -91,7 +91,7 @@ TrainingState from_json(const json& root, const std::string& where) {
     }
     return state;
   } catch (const json::exception&) {
-    fail<FormatError>(where, "is not a training state: something is missing or of another kind");
+    fail<FormatError>(where, "is not a training state: something is missing or has the wrong type");
   }
 }
 
@@ -143,14 +143,14 @@ std::vector<int64_t> Checkpoints::updates() const {
   return found;
 }
 
-bool Checkpoints::is_whole(int64_t update) const {
+bool Checkpoints::is_resumable(int64_t update) const {
   return fs::exists(at(update) / kStateFile) && fs::exists(at(update) / kTensorFile) && fs::exists(weights(update));
 }
 
-std::vector<int64_t> Checkpoints::whole() const {
-  std::vector<int64_t> whole = updates();
-  std::erase_if(whole, [&](int64_t update) { return !is_whole(update); });
-  return whole;
+std::vector<int64_t> Checkpoints::resumable() const {
+  std::vector<int64_t> found = updates();
+  std::erase_if(found, [&](int64_t update) { return !is_resumable(update); });
+  return found;
 }
 
 void Checkpoints::verify_weights(std::span<const int64_t> updates) const {
@@ -168,7 +168,7 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
   const json root = json::parse(text, nullptr, false);
   require<FormatError>(root.is_object(), state_path.string(), "is not JSON");
   TrainingState state = from_json(root, state_path.string());
-  require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs into another folder",
+  require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs in another folder",
                        state.update);
   const SafeTensors file(at(update) / kTensorFile);
   verify_checksum(file);
@@ -182,7 +182,7 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
   return state;
 }
 
-void Checkpoints::prune(int64_t whole, const std::set<int64_t>& weights) const {
+void Checkpoints::prune(int64_t resumable, const std::set<int64_t>& weights) const {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
     if (entry.path().extension() == kPartial) {
       fs::remove_all(entry.path());
@@ -190,14 +190,14 @@ void Checkpoints::prune(int64_t whole, const std::set<int64_t>& weights) const {
   }
   const std::vector<int64_t> all = updates();
   for (size_t i = 0; i < all.size(); ++i) {
-    if (static_cast<int64_t>(all.size() - i) <= whole) {
+    if (static_cast<int64_t>(all.size() - i) <= resumable) {
       break;
     }
     if (!weights.contains(all[i])) {
       fs::remove_all(at(all[i]));
       continue;
     }
-    fs::remove(at(all[i]) / kStateFile);  // first: what is left can't be taken for whole
+    fs::remove(at(all[i]) / kStateFile);  // first: without it, the rest is not taken for resumable
     fs::remove(at(all[i]) / kTensorFile);
   }
 }

@@ -38,8 +38,8 @@ CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& token
   return {.files = paths_of(files),
           .encode = [&tokenizer](std::string_view text) { return tokenizer.encode(text); },
           .vocabulary = tokenizer.vocabulary_size(),
-          .least = data.min_length,
-          .most = data.max_length};
+          .min_length = data.min_length,
+          .max_length = data.max_length};
 }
 
 }  // namespace
@@ -98,18 +98,18 @@ ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& valid
     }
     ids.clear();
     std::ranges::transform(source, std::back_inserter(ids), &TokenId::value);
-    sources.want(ids);
+    sources.look_for(ids);
     ids.push_back(kBetweenSides);
     std::ranges::transform(target, std::back_inserter(ids), &TokenId::value);
-    pairs.want(ids);
+    pairs.look_for(ids);
   }
   for (int64_t s = 0; s < corpus.size() && sources.wanted() > 0; ++s) {
     ids.clear();
     corpus.source().read(s, ids);
-    sources.look_at(ids);
+    sources.scan(ids);
     ids.push_back(kBetweenSides);
     corpus.target().read(s, ids);
-    pairs.look_at(ids);
+    pairs.scan(ids);
   }
   return {.pairs = pairs.found(), .sources = sources.found()};
 }

@@ -13,7 +13,7 @@
 namespace heed {
 
 struct TokenizerPair {
-  std::shared_ptr<const Tokenizer> source, target;  // one and the same where they are shared
+  std::shared_ptr<const Tokenizer> source, target;  // the same one when it is shared
 };
 
 // Loads the recipe's tokenizers, or trains them on its training files.
@@ -21,18 +21,18 @@ TokenizerPair make_tokenizers(const TranslationRecipe& recipe);
 
 SentenceMarks marks_of(const TokenizerPair& tokenizers);
 
-// What does not fit into memory goes into unnamed files in `folder`.
+// Tokens that do not fit into memory go into unnamed files in `folder`.
 Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tokenizers, int threads,
                             const std::filesystem::path& folder);
 
-// Lines of both sides as they are scored against: what the recipe says about training text does not apply.
+// The lines of both sides. The recipe's rules for training text do not apply to them.
 struct ValidationText {
   std::vector<std::string> source, target;
 };
 ValidationText read_validation_text(const PairDataRecipe& data);
 
-// Validation pairs that were trained on: both sides, or the source alone with whatever translation. Of lines with words
-// that the tokenizers do not know nothing is said.
+// How many validation pairs occur in the training text: both sides, or the source with any translation. Lines with
+// words that the tokenizers do not know are not counted.
 struct ValidationOverlap {
   int64_t pairs = 0, sources = 0;
 };

@@ -57,8 +57,8 @@ SettingTable validation_settings(TranslationValidationRecipe& validation) {
            choice<BestBy>("best_by", validation.best_by, {{"loss", BestBy::loss}, {"bleu", BestBy::bleu}})}};
 }
 
-constexpr int64_t kUsualSentence = 24;  // tokens, where nobody has counted
-constexpr int64_t kMostMegabytes = 1 << 24;
+constexpr int64_t kUsualSentence = 24;  // tokens; an estimate
+constexpr int64_t kMaxMegabytes = 1 << 24;
 
 void check_data(const PairDataRecipe& data) {
   check(!data.train_source.empty(), "data.train_source names no file");
@@ -71,11 +71,12 @@ void check_data(const PairDataRecipe& data) {
   for (const auto* files : {&data.train_source, &data.train_target, &data.validation_source, &data.validation_target}) {
     standard_inputs += std::ranges::count(*files, "-");
   }
-  check(standard_inputs <= 1, "data names the standard input (-) {} times, but it is read once", standard_inputs);
+  check(standard_inputs <= 1, "data names the standard input (-) {} times, but it can be read only once",
+        standard_inputs);
   check_at_least("data.min_length", data.min_length, 1);
   check_at_least("data.max_length", data.max_length, data.min_length);
-  check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMostMegabytes,
-        "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMostMegabytes);
+  check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMaxMegabytes,
+        "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMaxMegabytes);
   check_at_least("data.batch_target_tokens", data.batches.target_tokens, 0);
   check_at_least("data.batch_total_tokens", data.batches.total_tokens, 0);
   check_at_least("data.batch_sentences", data.batches.sentences, 0);
@@ -89,13 +90,14 @@ void check_data(const PairDataRecipe& data) {
 
 void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
   check_tokenizer(tokenizer.learned);
-  check(tokenizer.source.empty() == tokenizer.target.empty(), "tokenizer.source and target come together");
+  check(tokenizer.source.empty() == tokenizer.target.empty(),
+        "tokenizer.source and tokenizer.target must be given together");
   const bool may_have_merges = !tokenizer.source.empty() || tokenizer.learned.kind == TokenizerKind::bpe;
   for (const auto& [name, dropout] :
        {std::pair{"source_dropout", tokenizer.source_dropout}, std::pair{"target_dropout", tokenizer.target_dropout}}) {
     check(dropout >= 0.0 && dropout < 1.0, "tokenizer.{} is {}, expected at least 0 and below 1", name, dropout);
-    check(dropout == 0.0 || may_have_merges, "tokenizer.{} leaves out merges of bpe, but tokenizer.kind is \"{}\"",
-          name, name_of(tokenizer.learned.kind));
+    check(dropout == 0.0 || may_have_merges, "tokenizer.{} drops merges of bpe, but tokenizer.kind is \"{}\"", name,
+          name_of(tokenizer.learned.kind));
   }
 }
 

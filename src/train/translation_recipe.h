@@ -1,4 +1,4 @@
-// What a recipe tells a translation run about its text, its tokenizers and how it is validated.
+// The recipe of a translation model: its text, its tokenizers and its validation.
 #pragma once
 
 #include "data/batches.h"
@@ -19,8 +19,8 @@ struct PairDataRecipe {
 struct PairTokenizerRecipe {
   TokenizerTraining learned{.vocabulary = 8000, .user_symbols = {}};
   bool shared = true;                                 // one for both languages
-  double source_dropout = 0.0, target_dropout = 0.0;  // of merges, when a training line is cut
-  std::string source, target;                         // files of tokenizers that are there already
+  double source_dropout = 0.0, target_dropout = 0.0;  // of merges, when a training line is tokenized
+  std::string source, target;                         // files of existing tokenizers
 };
 
 enum class BestBy : uint8_t { loss, bleu };

@@ -115,7 +115,7 @@ Update TranslationTask::next_update(int64_t number) {
 
 void TranslationTask::seek(const BatchPosition& position) {
   require<ConfigError>(position.stream == batches_.position().stream, "data.train_source",
-                       "the text is not the one that the run began with");
+                       "the text is not the one that the run started with");
   batches_.seek(position);
 }
 
@@ -127,8 +127,8 @@ std::string TranslationTask::list_origins(const Update& update) const {
   return heed::list_origins(corpus_, update.examples);
 }
 
-// Sides longer than the model takes are cut. Pairs with an empty side count for BLEU alone. Where the loss is not a
-// number, nothing is translated.
+// Sides that are too long for the model are truncated. Pairs with an empty side count only for BLEU. If the loss is
+// NaN, nothing is translated.
 Scores TranslationTask::validate(const Inference& inference) const {
   Lanes lanes(inference.backend);
   const TextTranslator translator{inference, *pair_.source, *pair_.target, lanes};

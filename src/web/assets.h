@@ -13,7 +13,7 @@ struct WebAsset {
 // All of them, in the order of their paths.
 std::span<const WebAsset> web_assets();
 
-// The text of one; InternalError where web/ has no such file.
+// The text of one; InternalError when web/ has no such file.
 std::string_view web_asset(std::string_view path);
 
 }  // namespace heed

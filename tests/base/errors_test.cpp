@@ -46,7 +46,7 @@ TEST(Errors, AnyOfThemIsAnError) {
   EXPECT_THROW(fail<InternalError>("x", "y"), std::runtime_error);
 }
 
-TEST(Errors, ArgumentsAreNotTakenForFormats) {
+TEST(Errors, ArgumentsAreNotReadAsFormats) {
   EXPECT_EQ(text_of<IoError>([] { fail<IoError>("{}", "{}", "{} {0} %s"); }), "{}: {} {0} %s");
 }
 

@@ -29,7 +29,7 @@ class Files : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(Files, ComeBackAsWritten) {
+TEST_F(Files, AreReadAsWritten) {
   std::string content(3'000'001, 'x');
   content[2'500'000] = '\0';
   write_file(folder_ / "a", content);
@@ -52,7 +52,7 @@ TEST_F(Files, WithoutCommitLeaveTheOldContentAndNoTrace) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(Files, ThatCannotBeWrittenSayWhy) {
+TEST_F(Files, ThatCannotBeWrittenAreErrorsWithTheReason) {
   // A limit on the size of files stands in for a full disk.
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   rlimit old_limit{};
@@ -71,7 +71,7 @@ TEST_F(Files, ThatCannotBeWrittenSayWhy) {
   EXPECT_EQ(entries(), 0U);
 }
 
-TEST_F(Files, ThatAKillLeftUnfinishedAreRemovedAndNothingElse) {
+TEST_F(Files, ThatAKilledProcessLeftUnfinishedAreRemovedAndNoOthers) {
   const std::filesystem::path unfinished = folder_ / "model.77.0.partial";
   const std::vector<std::filesystem::path> others{folder_ / "notes.partial", folder_ / "model.77.0.partial.txt"};
   write_file(unfinished, "half");
@@ -94,7 +94,7 @@ TEST_F(Files, KeepTheirPermissions) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST_F(Files, BehindALinkAreWritten) {
+TEST_F(Files, ThatALinkPointsToAreReplaced) {
   write_file(folder_ / "a", "old");
   std::filesystem::create_symlink("a", folder_ / "link");
   write_file(folder_ / "link", "new");
@@ -108,7 +108,7 @@ TEST_F(Files, BehindALinkAreWritten) {
   EXPECT_THROW(write_file(folder_ / "circle", "x"), IoError);
 }
 
-TEST_F(Files, ThatAreDevicesOrPipesStayWhatTheyAre) {
+TEST_F(Files, ThatAreDevicesOrPipesAreNotReplaced) {
   write_file("/dev/null", "gone");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   const std::filesystem::path pipe = folder_ / "pipe";
@@ -122,7 +122,7 @@ TEST_F(Files, ThatAreDevicesOrPipesStayWhatTheyAre) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(Files, AreMadeOnlyWhereThatIsPossible) {
+TEST_F(Files, AreRefusedEarlyWhereTheyCannotBeCreated) {
   require_writable(folder_);
   require_writable(folder_ / "new" / "newer");
   write_file(folder_ / "a", "");
@@ -130,7 +130,7 @@ TEST_F(Files, AreMadeOnlyWhereThatIsPossible) {
   EXPECT_THROW(require_writable(folder_ / "a" / "below"), IoError);
 }
 
-TEST_F(Files, AFolderIsLockedByOneAtATime) {
+TEST_F(Files, AFolderIsLockedByOneProcessAtATime) {
   {
     const FolderLock lock(folder_, "is in use");
     try {
@@ -143,7 +143,7 @@ TEST_F(Files, AFolderIsLockedByOneAtATime) {
   const FolderLock again(folder_, "is in use");
 }
 
-TEST_F(Files, ThatAreNotThereSaySo) {
+TEST_F(Files, ThatDoNotExistAreErrors) {
   EXPECT_THROW(read_file(folder_ / "none"), IoError);
   EXPECT_THROW(MappedFile(folder_ / "none"), IoError);
   EXPECT_THROW(MappedFile{folder_}, IoError);

@@ -17,7 +17,7 @@ TEST(JsonDepth, IsLimited) {
   EXPECT_THROW(require_shallow_json(std::string(65, '{'), "x"), FormatError);
 }
 
-TEST(JsonDepth, CountsWhatIsOpenAtOnce) {
+TEST(JsonDepth, CountsOpenBracketsAtOneTime) {
   std::string many = "[";
   for (int i = 0; i < 100; ++i) {
     many += "[{}], ";
@@ -25,7 +25,7 @@ TEST(JsonDepth, CountsWhatIsOpenAtOnce) {
   EXPECT_NO_THROW(require_shallow_json(many + "[]]", "x"));
 }
 
-TEST(JsonDepth, LeavesTextsOut) {
+TEST(JsonDepth, IgnoresBracketsInStrings) {
   EXPECT_NO_THROW(require_shallow_json("[\"" + std::string(100, '[') + "\"]", "x"));
   EXPECT_NO_THROW(require_shallow_json(R"(["\")" + std::string(100, '[') + "\"]", "x"));
   EXPECT_THROW(require_shallow_json(R"(["\\")" + std::string(100, '['), "x"), FormatError);

@@ -19,7 +19,7 @@ int processors_of(std::thread& thread) {
   return CPU_COUNT(&set);
 }
 
-TEST(ThreadsPlacement, BringsHereAndSendsAway) {
+TEST(ThreadsPlacement, MovesHereAndAway) {
   if (available_processors() < 2) {
     GTEST_SKIP() << "needs two processors";
   }
@@ -29,19 +29,19 @@ TEST(ThreadsPlacement, BringsHereAndSendsAway) {
   placement.add(sleeper.native_handle());
   bool still = false;  // it takes a moment to fall asleep
   for (int look = 0; look < 1'000'000 && !still; ++look) {
-    still = placement.stands_still(0);
+    still = placement.is_stalled(0);
   }
   EXPECT_TRUE(still);
-  placement.bring_here(0);
+  placement.move_here(0);
   EXPECT_EQ(processors_of(sleeper), 1);
-  placement.send_away(0);
+  placement.move_away(0);
   EXPECT_EQ(processors_of(sleeper), available_processors() - 1);
   stop = true;
   stop.notify_all();
   sleeper.join();
 }
 
-TEST(ThreadsPlacement, ARunningThreadDoesNotStandStill) {
+TEST(ThreadsPlacement, ARunningThreadIsNotStalled) {
   std::atomic<bool> stop{false};
   std::thread runner([&] {
     while (!stop.load()) {
@@ -51,14 +51,14 @@ TEST(ThreadsPlacement, ARunningThreadDoesNotStandStill) {
   placement.add(runner.native_handle());
   bool ran = false;  // the system may hold it up for a while, not for ever
   for (int look = 0; look < 1'000'000 && !ran; ++look) {
-    ran = !placement.stands_still(0);
+    ran = !placement.is_stalled(0);
   }
   stop = true;
   runner.join();
   EXPECT_TRUE(ran);
 }
 
-TEST(ThreadsPlacement, APoolBesideSpinningNeighboursRunsEveryTask) {
+TEST(ThreadsPlacement, APoolNextToSpinningThreadsRunsEveryTask) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> neighbours;
   for (int i = 0; i < available_processors(); ++i) {

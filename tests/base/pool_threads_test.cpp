@@ -76,9 +76,9 @@ TEST_P(ThreadsPool, NoTwoTasksShareAWorkerAtOnce) {
   EXPECT_EQ(std::accumulate(per_worker.begin(), per_worker.end(), int64_t{0}), 200 * 50);
 }
 
-TEST_P(ThreadsPool, AWorkerBeginsWithItsOwnShare) {
-  // Every task waits for the others to begin, so each worker runs one. One that still looks for work of the round before
-  // may begin elsewhere: a pause between rounds makes that rare, not impossible.
+TEST_P(ThreadsPool, AWorkerStartsWithItsOwnShare) {
+  // Every task waits for the others to begin, so each worker runs one. One that still looks for work of the round
+  // before may begin elsewhere: a pause between rounds makes that rare, not impossible.
   constexpr int kRounds = 20;
   ThreadPool pool(GetParam());
   std::barrier together(GetParam());
@@ -146,27 +146,27 @@ TEST_P(ThreadsPool, AnExceptionReachesTheCallerAfterTheOthersRan) {
     }
     ASSERT_EQ(found, "task: " + std::to_string(round % 20));
     ASSERT_EQ(ran, 20);
-    // And the pool is as it was.
+    // And the pool still works.
     std::atomic<int> after = 0;
     pool.run(20, [&](int64_t, int) { ++after; });
     ASSERT_EQ(after, 20);
   }
 }
 
-TEST_P(ThreadsPool, WhenAllTasksThrowOneExceptionIsPassedOn) {
+TEST_P(ThreadsPool, WhenAllTasksThrowOneExceptionIsRethrown) {
   ThreadPool pool(GetParam());
   EXPECT_THROW(pool.run(30, [](int64_t, int) { throw std::runtime_error("each"); }), std::runtime_error);
   EXPECT_NO_THROW(pool.run(30, [](int64_t, int) {}));
 }
 
-TEST_P(ThreadsPool, WorkersThatFellAsleepWakeUp) {
+TEST_P(ThreadsPool, SleepingWorkersWakeUp) {
   ThreadPool pool(GetParam());
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     std::atomic<int> ran = 0;
     pool.run(GetParam(), [&](int64_t, int) {
       ++ran;
-      // Nobody goes on alone: all workers must have come.
+      // Goes on only when all workers have arrived.
       while (ran < GetParam()) {
         std::this_thread::yield();
       }
@@ -185,7 +185,7 @@ TEST_P(ThreadsPool, UnevenTasks) {
   EXPECT_EQ(std::accumulate(runs.begin(), runs.end(), 0), 40);
 }
 
-TEST_P(ThreadsPool, ComesAndGoes) {
+TEST_P(ThreadsPool, CanBeCreatedAndDestroyedOften) {
   for (int round = 0; round < 100; ++round) {
     ThreadPool pool(GetParam());
     if (round % 2 == 0) {
@@ -196,7 +196,7 @@ TEST_P(ThreadsPool, ComesAndGoes) {
   }
 }
 
-TEST_P(ThreadsPool, PoolsOfDifferentCallersDoNotMeet) {
+TEST_P(ThreadsPool, PoolsOfDifferentCallersAreIndependent) {
   std::vector<std::thread> callers;
   callers.reserve(3);
   std::atomic<int64_t> total = 0;
@@ -216,7 +216,7 @@ TEST_P(ThreadsPool, PoolsOfDifferentCallersDoNotMeet) {
 
 INSTANTIATE_TEST_SUITE_P(Counts, ThreadsPool, ::testing::Range(1, 9));
 
-TEST(ThreadsPoolShares, TheOthersHelpWhereAShareIsNotBegun) {
+TEST(ThreadsPoolShares, OthersHelpWithAShareThatHasNotBegun) {
   // The first task ends when all others have ended, those of its own share among them.
   constexpr int kTasks = 40;
   ThreadPool pool(4);
@@ -233,7 +233,7 @@ TEST(ThreadsPoolShares, TheOthersHelpWhereAShareIsNotBegun) {
   EXPECT_EQ(others, kTasks - 1);
 }
 
-TEST(ThreadsPoolSizes, OneTo1024) {
+TEST(ThreadsPoolSizes, AreOneTo1024) {
   EXPECT_THROW(ThreadPool(0), ConfigError);
   EXPECT_THROW(ThreadPool(-1), ConfigError);
   EXPECT_THROW(ThreadPool(1025), ConfigError);

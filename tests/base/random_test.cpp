@@ -30,7 +30,7 @@ TEST(Random, GoldenValues) {
   EXPECT_EQ(uniform_draw(path, 3), 0.41373747039500575);
 }
 
-TEST(Random, KeysThatDifferAnywhereDiffer) {
+TEST(Random, KeysWithAnyDifferenceDrawDifferently) {
   std::set<uint64_t> keys;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     for (uint64_t number = 0; number < 20; ++number) {
@@ -45,7 +45,7 @@ TEST(Random, KeysThatDifferAnywhereDiffer) {
   EXPECT_EQ(keys.size(), 20U * 29U);
 }
 
-// A sum of n terms of variance v lies within 5 sqrt(n v) of its mean but once in two million.
+// A sum of n terms of variance v is within 5 sqrt(n v) of its mean, except once in two million times.
 double five_sigma(double n, double variance) { return 5.0 * std::sqrt(n * variance); }
 
 TEST(Random, Draw16IsUniform) {
@@ -74,7 +74,7 @@ TEST(Random, Draw16IsUniform) {
   }
 }
 
-TEST(Random, DrawsBelowAThresholdAreAsManyAsItSays) {
+TEST(Random, TheShareOfDrawsBelowAThresholdIsRight) {
   for (const uint32_t threshold : {655U, 6554U, 32768U, 58982U}) {
     const double p = threshold / 65536.0;
     // Over rows with few columns, over few rows with many columns, and in every column on its own.
@@ -124,8 +124,8 @@ TEST(Random, NeighboursAreIndependent) {
             5.0);
 }
 
-TEST(Random, RowsRepeatNoSequenceOfDraws) {
-  // Rows are streams of their own, not one stream entered at different places.
+TEST(Random, RowsDoNotRepeatEachOthersDraws) {
+  // Rows are streams of their own, not one stream from different offsets.
   std::set<uint64_t> seen;
   for (uint64_t r = 0; r < 2000; ++r) {
     const RowRandom row(RandomKey{4}, r);

@@ -42,7 +42,7 @@ std::string message_of(Body body) {
   return "no error";
 }
 
-TEST(Settings, AreReadAndShownAgain) {
+TEST(Settings, CanBeReadAgainAfterBeingShown) {
   Sample sample;
   EXPECT_THAT(read_settings("description = 'd'\n[sample]\ncount = 7\nrate = 2\nloud = true\nname = 'a\"b'\n"
                             "files = ['p', 'q,r']\ncolour = 'green'\nlight = true\n",
@@ -84,7 +84,7 @@ TEST(Settings, AreOverridden) {
   EXPECT_THAT(sample.files, ElementsAre());
 }
 
-TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
+TEST(Settings, ErrorsNameTheLineAndTheValidValues) {
   Sample sample;
   const auto read = [&](std::string_view text) {
     return message_of([&] { read_settings(text, "r.toml", sample.tables()); });
@@ -123,7 +123,7 @@ TEST(Settings, ErrorsNameThePlaceAndWhatIsValid) {
             "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be a whole number");
 }
 
-TEST(Settings, AKeyOfAnotherKindOfRecipeIsRefusedWithItsOwner) {
+TEST(Settings, AKeyOfAnotherTaskIsRefusedNamingTheTask) {
   Sample sample;
   auto tables = sample.tables();
   tables.front().foreign.push_back({"pairs", "a key of the task translation"});
@@ -133,7 +133,7 @@ TEST(Settings, AKeyOfAnotherKindOfRecipeIsRefusedWithItsOwner) {
             "r.toml:2: 'pairs' is a key of the task translation");
 }
 
-TEST(Settings, WhatIsKnownCanBeReadAheadOfTheRest) {
+TEST(Settings, KnownKeysCanBeReadBeforeTheRest) {
   Sample sample;
   const auto tables = sample.tables();
   read_known_settings("[sample]\ncount = 7\nother = 'x'\n[unknown]\nkey = 1", "r.toml", tables);

@@ -16,7 +16,7 @@ std::string checksum_of(const std::vector<std::vector<uint8_t>>& tensors) {
   return checksum.text();
 }
 
-TEST(ChecksumTest, TellsEveryBitAndLengthApart) {
+TEST(ChecksumTest, DependsOnEveryBitAndOnTheLength) {
   std::set<std::string> seen;
   size_t count = 0;
   for (size_t size = 0; size < 140; ++size) {
@@ -33,14 +33,14 @@ TEST(ChecksumTest, TellsEveryBitAndLengthApart) {
   EXPECT_EQ(seen.size(), count);
 }
 
-TEST(ChecksumTest, TellsTheOrderAndTheCutsOfTensorsApart) {
+TEST(ChecksumTest, DependsOnTheOrderAndTheBordersOfTensors) {
   EXPECT_NE(checksum_of({{1, 2}, {3}}), checksum_of({{3}, {1, 2}}));
   EXPECT_NE(checksum_of({{1, 2}, {3}}), checksum_of({{1, 2, 3}}));
   EXPECT_NE(checksum_of({{}, {1}}), checksum_of({{1}}));
 }
 
-// Worked out by hand of the formula in docs/formats.md.
-TEST(ChecksumTest, StaysWhatFilesHold) { EXPECT_EQ(checksum_of({{1, 2, 3}, {4}}), "94767f459eaf480b"); }
+// Computed by hand from the formula in docs/formats.md.
+TEST(ChecksumTest, IsTheOneInExistingFiles) { EXPECT_EQ(checksum_of({{1, 2, 3}, {4}}), "94767f459eaf480b"); }
 
 }  // namespace
 }  // namespace heed

@@ -22,7 +22,7 @@ std::unique_ptr<Tokenizer> characters_of(std::string text) {
                          [&](std::string& line) { return !text.empty() && (line = std::exchange(text, ""), true); });
 }
 
-// A directory with all that belongs into it.
+// A complete directory.
 class ModelDirectory : public testing::Test {
  protected:
   void SetUp() override {
@@ -73,7 +73,7 @@ class ModelDirectory : public testing::Test {
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
 };
 
-TEST_F(ModelDirectory, ComesBackAsItWas) {
+TEST_F(ModelDirectory, IsLoadedAsItWasSaved) {
   for (const DType storage : {DType::f32, DType::bf16}) {
     const StoredModel stored(folder_, *backend_, storage);
     EXPECT_EQ(describe(stored.config()), describe(config_));
@@ -83,7 +83,7 @@ TEST_F(ModelDirectory, ComesBackAsItWas) {
   }
 }
 
-TEST_F(ModelDirectory, EveryKindOfValueComesBack) {
+TEST_F(ModelDirectory, EveryKindOfValueIsRestored) {
   ModelConfig& config = config_;
   config.activation = Activation::silu;
   config.gating = Gating::gated;
@@ -97,7 +97,7 @@ TEST_F(ModelDirectory, EveryKindOfValueComesBack) {
   EXPECT_EQ(describe(load_description(folder_).config), describe(config));
 }
 
-TEST_F(ModelDirectory, OfALanguageModelSaysWhatItsTextWas) {
+TEST_F(ModelDirectory, OfALanguageModelNamesItsKindOfDocuments) {
   EXPECT_THAT(refusal_after([](json& root) { root["documents"] = "line"; }), HasSubstr("it has no key 'documents'"));
   config_.architecture = Architecture::causal_lm;
   tokenizers_.pop_back();
@@ -117,7 +117,7 @@ TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {
   EXPECT_NO_THROW(StoredModel(folder_, *backend_, DType::f32, other));
 }
 
-TEST_F(ModelDirectory, WhatIsMissingIsNamed) {
+TEST_F(ModelDirectory, MissingFilesAreNamed) {
   for (const char* const name : {"config.json", "source.tokenizer", "target.tokenizer", "model.safetensors"}) {
     SetUp();
     std::filesystem::remove(folder_.path / name);
@@ -130,7 +130,7 @@ TEST_F(ModelDirectory, WhatIsMissingIsNamed) {
   std::filesystem::remove(folder_.path);
 }
 
-// Whoever prints such a value, or takes it apart, calls himself for every level of it.
+// Printing or destroying such a value recurses once for every level of it.
 TEST_F(ModelDirectory, AConfigOfAMillionLevelsIsRefused) {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   write_file(folder_.config(), "{\"format\": \"heed-model\", \"version\": " + deep + "}");
@@ -163,7 +163,7 @@ TEST_F(ModelDirectory, AnotherModelOfTheSameShapesIsRefused) {
               AllOf(HasSubstr("config.json"), HasSubstr("is not the one whose weights")));
 }
 
-TEST_F(ModelDirectory, SizesThatNobodyMeantAreRefusedBeforeMemoryIsGivenOut) {
+TEST_F(ModelDirectory, AbsurdSizesAreRefusedBeforeMemoryIsAllocated) {
   for (const auto& [key, value] : std::vector<std::pair<const char*, int64_t>>{{"model", 1 << 24},
                                                                                {"inner", 1 << 24},
                                                                                {"encoder_layers", 1024},
@@ -184,7 +184,7 @@ TEST_F(ModelDirectory, TokenizersMustBeTheModelsOwn) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("target.tokenizer"), HasSubstr("checksum")));
 }
 
-TEST_F(ModelDirectory, ADescriptionWithoutChecksumsIsTakenAsItIs) {
+TEST_F(ModelDirectory, ADescriptionWithoutChecksumsIsAccepted) {
   EXPECT_EQ(refusal_after([](json& root) {
               root["tokenizers"].erase("source_checksum");
               root["tokenizers"].erase("target_checksum");

@@ -91,7 +91,7 @@ class SafeTensorsFile : public testing::Test {
   std::array<int8_t, 1> byte_{-7};
 };
 
-TEST_F(SafeTensorsFile, ComesBackAsWritten) {
+TEST_F(SafeTensorsFile, IsReadAsWritten) {
   write_sample();
   const SafeTensors file(path_);
   std::vector<std::string> texts;
@@ -136,13 +136,13 @@ TEST_F(SafeTensorsFile, OutlivesAMove) {
   EXPECT_EQ(static_cast<int8_t>(second.at("scalar").bytes[0]), -7);
 }
 
-TEST_F(SafeTensorsFile, WithoutTensorsIsAFile) {
+TEST_F(SafeTensorsFile, WithoutTensorsIsValid) {
   write_safetensors(path_, {}, {});
   EXPECT_THAT(SafeTensors(path_).tensors(), IsEmpty());
   EXPECT_EQ(read_file(path_), with_length("{}      "));
 }
 
-TEST_F(SafeTensorsFile, TakesBytesInPieces) {
+TEST_F(SafeTensorsFile, AcceptsBytesInPieces) {
   std::vector<int> asked;
   std::vector<TensorSource> sources;
   for (int i = 0; i < 3; ++i) {
@@ -166,7 +166,7 @@ TEST_F(SafeTensorsFile, TakesBytesInPieces) {
   }
 }
 
-TEST_F(SafeTensorsFile, IsReadByTheSpecification) {
+TEST_F(SafeTensorsFile, IsReadAsTheSpecificationSays) {
   if (std::system("python3 -c pass") != 0) {
     GTEST_SKIP() << "python3 is not there";
   }
@@ -216,8 +216,8 @@ TEST_F(SafeTensorsFile, WithABrokenHeaderIsRefused) {
   EXPECT_EQ(refusal_of(R"({"a":1})", 0), "'a' is a number, expected an object");
   EXPECT_EQ(refusal_of(R"({"__metadata__":{"a":1}})", 0), "__metadata__: 'a' is a number, expected a text");
   EXPECT_EQ(refusal_of(R"({"__metadata__":{"a":{}}})", 0), "__metadata__: 'a' is an object, expected a text");
-  EXPECT_EQ(refusal_of(R"({"__metadata__":{"a":"","a":""}})", 0), "__metadata__: the key 'a' comes twice");
-  EXPECT_EQ(refusal_of(R"({"__metadata__":{},"__metadata__":{}})", 0), "'__metadata__' comes twice in the header");
+  EXPECT_EQ(refusal_of(R"({"__metadata__":{"a":"","a":""}})", 0), "__metadata__: the key 'a' occurs twice");
+  EXPECT_EQ(refusal_of(R"({"__metadata__":{},"__metadata__":{}})", 0), "'__metadata__' occurs twice in the header");
   EXPECT_EQ(refusal_of(std::string(R"({"a":)") + std::string(1 << 20, '['), 0), "'a' is an array, expected an object");
 }
 
@@ -248,7 +248,7 @@ TEST_F(SafeTensorsFile, WithABrokenEntryIsRefused) {
   EXPECT_EQ(of(R"("dtype":"F32","shape":[1],"data_offsets":[0,4],"x":1)"),
             "tensor 'a': an unknown key 'x', expected dtype, shape, data_offsets");
   EXPECT_EQ(of(R"("dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4])"),
-            "tensor 'a': the key 'dtype' comes twice");
+            "tensor 'a': the key 'dtype' occurs twice");
   std::string axes = "1";
   for (int i = 0; i < 64; ++i) {
     axes += ",1";
@@ -256,7 +256,7 @@ TEST_F(SafeTensorsFile, WithABrokenEntryIsRefused) {
   EXPECT_EQ(of(R"("dtype":"F32","data_offsets":[0,4],"shape":[)" + axes + "]"), "tensor 'a': more than 64 axes");
 }
 
-TEST_F(SafeTensorsFile, WhoseTensorsDoNotFitItsBytesIsRefused) {
+TEST_F(SafeTensorsFile, WhoseTensorsDoNotMatchItsBytesIsRefused) {
   const auto entry = [](const char* name, const char* type, const char* shape, const char* offsets) {
     return fmt::format(R"("{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{}]}})", name, type, shape, offsets);
   };
@@ -281,15 +281,15 @@ TEST_F(SafeTensorsFile, WhoseTensorsDoNotFitItsBytesIsRefused) {
   EXPECT_EQ(of({entry("a", "F32", "1", "0,4"), entry("b", "U8", "2", "6,8")}),
             "tensor 'b' begins at byte 6 of the data, expected 4");
   EXPECT_EQ(of({entry("a", "F32", "1", "0,4")}), "the tensors end at byte 4 of the data, which has 8");
-  EXPECT_EQ(of({entry("a", "F32", "1", "0,4"), entry("a", "F32", "1", "4,8")}), "'a' comes twice in the header");
+  EXPECT_EQ(of({entry("a", "F32", "1", "0,4"), entry("a", "F32", "1", "4,8")}), "'a' occurs twice in the header");
 }
 
-TEST_F(SafeTensorsFile, ShowsLongNamesShort) {
+TEST_F(SafeTensorsFile, ShortensLongNamesInMessages) {
   const std::string message = refusal_of("{\"" + std::string(1 << 20, 'x') + "\x1f\":1}", 0);
   EXPECT_LT(message.size(), 200U);
 }
 
-TEST_F(SafeTensorsFile, ThatCouldNotBeReadIsNotWritten) {
+TEST_F(SafeTensorsFile, ThatCouldNotBeReadBackIsNotWritten) {
   const auto write = [&](const std::vector<TensorSource>& sources, const Metadata& metadata = {}) {
     try {
       write_safetensors(path_, sources, metadata);
@@ -313,7 +313,7 @@ TEST_F(SafeTensorsFile, ThatCouldNotBeReadIsNotWritten) {
   EXPECT_EQ(write({source("a", {6})}), "");
 }
 
-TEST_F(SafeTensorsFile, DamagedAnywhereIsReadWithinItsBoundsOrRefused) {
+TEST_F(SafeTensorsFile, DamagedAnywhereIsRefusedOrReadWithinItsBounds) {
   write_sample();
   const std::string whole = read_file(path_);
   const std::string_view json_bytes = "{}[]\",:0123456789-.eEx\\u \n\xff\x80";

@@ -62,7 +62,7 @@ std::string refusal(const std::filesystem::path& path, Model&& model) {
   return "nothing was thrown";
 }
 
-TEST_F(WeightFile, ComeBackAsTheyWere) {
+TEST_F(WeightFile, IsLoadedAsItWasSaved) {
   Model written, read;
   written.trainables->initialize(*written.backend, 3);
   const auto path = folder() / "model.safetensors";
@@ -85,7 +85,7 @@ TEST_F(WeightFile, LoadingRefreshesTheCopiesThatProductsRead) {
   }
 }
 
-// Of each use one weight, saved and loaded as inference holds them.
+// One weight for each use, saved, and loaded as for inference.
 class HeldWeights : public WeightFile {
  protected:
   static void add_all(Weights& weights) {
@@ -113,7 +113,7 @@ class HeldWeights : public WeightFile {
   std::optional<Trainables> trainables_;
 };
 
-TEST_F(HeldWeights, HaveTheOneFormThatTheirUseWants) {
+TEST_F(HeldWeights, HaveTheOneFormThatTheirUseNeeds) {
   for (const DType precision : {DType::f32, DType::bf16}) {
     load_weights(path_, *backend_, precision, held_);
     for (const char* const name : {"product", "both"}) {
@@ -142,7 +142,7 @@ TEST_F(HeldWeights, HaveTheOneFormThatTheirUseWants) {
   }
 }
 
-// Packed is only another way to lie in memory: what is computed is what training computes.
+// Packing only changes the layout in memory: the results are those of training.
 TEST_F(HeldWeights, GiveTheSameBitsAsTrainedOnes) {
   load_weights(path_, *backend_, DType::f32, held_);
   Tensor x({3, 64}, DType::f32), held({3, 64}, DType::f32), trained({3, 64}, DType::f32);
@@ -158,7 +158,7 @@ TEST_F(HeldWeights, GiveTheSameBitsAsTrainedOnes) {
   EXPECT_TRUE(same());
 }
 
-TEST_F(HeldWeights, AreNumbers) {
+TEST_F(HeldWeights, MustBeFinite) {
   host<float>(trainables_->find("both").master()).data[77] = std::numeric_limits<float>::infinity();
   save_weights(path_, *trainables_, {});
   try {
@@ -169,7 +169,7 @@ TEST_F(HeldWeights, AreNumbers) {
   }
 }
 
-// Tensors of files that others wrote may begin anywhere.
+// Tensors in files from other programs may begin anywhere.
 TEST_F(HeldWeights, NeedNotBeAlignedInTheirFile) {
   std::string whole = read_file(path_);
   uint64_t length = 0;
@@ -182,7 +182,7 @@ TEST_F(HeldWeights, NeedNotBeAlignedInTheirFile) {
   EXPECT_EQ(host<float>(held_.find("vector").vector()).data[3], values("vector")[3]);
 }
 
-TEST_F(WeightFile, WhatDiffersIsNamedOnBothSides) {
+TEST_F(WeightFile, DifferencesAreNamedOnBothSides) {
   const auto path = saved();
   EXPECT_THAT(refusal(path, Model({5, 3})),
               AllOf(HasSubstr(path.string()), HasSubstr("weight F32[3, 5]"), HasSubstr("[5, 3]")));
@@ -193,7 +193,7 @@ TEST_F(WeightFile, WhatDiffersIsNamedOnBothSides) {
   EXPECT_EQ(refusal(path, Model()), "nothing was thrown");
 }
 
-TEST_F(WeightFile, WhatIsRefusedIsNotLoadedInPart) {
+TEST_F(WeightFile, ARefusedFileIsNotLoadedInPart) {
   const auto path = saved(1);
   Model model({3, 5}, "gain");
   model.trainables->initialize(*model.backend, 9);
@@ -220,7 +220,7 @@ TEST_F(WeightFile, AnyChangedByteIsNoticed) {
   }
 }
 
-TEST_F(WeightFile, FilesOfOthersHaveNoChecksum) {
+TEST_F(WeightFile, FilesFromOtherProgramsNeedNoChecksum) {
   Model model;
   const auto path = folder() / "model.safetensors";
   const std::vector<float> matrix(15, 2.0F), bias(3, 1.0F);
@@ -232,7 +232,7 @@ TEST_F(WeightFile, FilesOfOthersHaveNoChecksum) {
   EXPECT_EQ(model.values("weight"), matrix);
 }
 
-TEST_F(WeightFile, OtherElementsAreRefused) {
+TEST_F(WeightFile, OtherElementTypesAreRefused) {
   const std::vector<std::byte> bytes(15 * 2), bias(3 * 4);
   const std::vector<TensorSource> tensors{tensor_source("weight", StoredType::bf16, {3, 5}, bytes),
                                           tensor_source("bias", StoredType::f32, {3}, bias)};

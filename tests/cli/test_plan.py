@@ -31,7 +31,7 @@ class Budget(heed_cli.CliTest):
     def test_the_budget_of_the_papers_own_model_gives_about_its_sizes(self):
         by_law = {optimum["law"]: optimum for optimum in self.optima(GOPHER)["optima"]}
         self.assertAlmostEqual(by_law["minima over training curves"]["parameters"] / 67e9, 1, 1)
-        self.assertAlmostEqual(by_law["20 tokens a parameter"]["parameters"] / 69.3e9, 1, 2)
+        self.assertAlmostEqual(by_law["20 tokens per parameter"]["parameters"] / 69.3e9, 1, 2)
         self.assertLess(by_law["fitted loss, as published"]["parameters"], 40e9)
 
     def test_a_budget_far_from_the_fitted_runs_is_called_extrapolated(self):

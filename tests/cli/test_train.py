@@ -96,7 +96,7 @@ class Train(TranslationTest):
         process.send_signal(signal.SIGINT)
         output = process.communicate(timeout=60)[0]
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(output, r"(?m)^stopped; .*run, and the same command with --resume goes on$")
+        self.assertRegex(output, r"(?m)^stopped; .*run, and the same command with --resume continues$")
         self.assertNotIn("ended by", output)
         self.assertTrue((self.path / "run" / "model.safetensors").exists())
 

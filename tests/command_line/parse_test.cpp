@@ -110,7 +110,7 @@ TEST_F(ParseTest, ValuesReachTheirTargets) {
   EXPECT_EQ(values_.runs, 1);
 }
 
-TEST_F(ParseTest, WhatIsNotGivenKeepsItsDefault) {
+TEST_F(ParseTest, OptionsThatAreNotGivenKeepTheirDefaults) {
   run({"show", "one"});
   EXPECT_EQ(values_.place, "here");
   EXPECT_EQ(values_.small, 3);
@@ -124,7 +124,7 @@ TEST_F(ParseTest, AnOptionOfManyWordsEndsAtTheNextOption) {
   EXPECT_TRUE(values_.is_loud);
 }
 
-TEST_F(ParseTest, ADashAloneIsAWordAndAfterTwoDashesAllAre) {
+TEST_F(ParseTest, ADashAloneIsAWordAndSoIsEverythingAfterTwoDashes) {
   run({"show", "-", "--", "--loud"});
   EXPECT_EQ(values_.first, "-");
   EXPECT_EQ(values_.second, "--loud");
@@ -145,7 +145,7 @@ TEST_F(ParseTest, AValueMayHoldAnEqualsSignOrBeTheNameOfAWord) {
   EXPECT_EQ(values_.place, "FIRST");
 }
 
-TEST_F(ParseTest, ACommandOfCommandsFindsTheInnerOne) {
+TEST_F(ParseTest, ASubcommandIsFound) {
   run({"group", "inner"});
   EXPECT_EQ(values_.runs, 10);
 }
@@ -200,9 +200,9 @@ TEST_F(ParseTest, AnOptionIsGivenOnceUnlessItIsAList) {
   refuse({"show", "--many", "a", "--many", "b"}, "show: --many is given twice");
 }
 
-TEST_F(ParseTest, ValuesThatAreMissing) {
+TEST_F(ParseTest, MissingValuesAreRefused) {
   refuse({"show"}, "show: FIRST is missing; usage: heed show FIRST");
-  refuse({"show", "one", "--place"}, "--place: expected DIR, found nothing behind it");
+  refuse({"show", "one", "--place"}, "--place: expected DIR, found nothing after it");
   refuse({"show", "one", "--place", "--loud"}, "--place: expected DIR, found the option '--loud'");
   refuse({"show", "one", "--many", "--small=3"}, "--many: expected FILE..., found the option '--small=3'");
   refuse({"show", "one", "--loud=yes"}, "--loud: it takes no value, found 'yes'");

@@ -1,4 +1,4 @@
-// A decoder attends to an encoder's memory, which knows where its sequences lie; a hidden state does not.
+// A decoder attends to an encoder's memory, which knows its sequences; a hidden state does not.
 #include "models/any_model.h"
 
 using namespace heed;

@@ -1,4 +1,4 @@
-// A loss that wants logits takes neither log-probabilities, nor hidden states, nor a plain Var.
+// A loss of logits accepts neither log-probabilities, nor hidden states, nor a plain Var.
 #include "ops/loss.h"
 
 using namespace heed;

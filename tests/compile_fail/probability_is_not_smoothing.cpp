@@ -1,4 +1,4 @@
-// Two numbers in [0, 1) of which one drops and the other smooths.
+// Two numbers in [0, 1) with different roles: one drops and the other smooths.
 #include "ops/loss.h"
 
 using namespace heed;

@@ -1,4 +1,4 @@
-// Ignored targets are no tokens that an embedding could look up.
+// Ignored targets are not tokens that an embedding could look up.
 #include "ops/embedding.h"
 
 using namespace heed;

@@ -1,4 +1,4 @@
-// What goes in is not what should come out: a model trained on its own inputs learns to copy.
+// Inputs are not targets: a model trained on its own inputs learns to copy.
 #include "ops/loss.h"
 
 using namespace heed;

@@ -32,7 +32,7 @@ Batch take(BatchStream& stream) {
   return {batch.begin(), batch.end()};
 }
 
-// One epoch of the stream, which stands at its begin.
+// One epoch of the stream, which is at its beginning.
 std::vector<Batch> epoch_of(BatchStream& stream) {
   const int64_t epoch = stream.position().epoch;
   std::vector<Batch> batches;
@@ -64,7 +64,7 @@ const std::vector<BatchRules>& many_rules() {
   return rules;
 }
 
-TEST(Batches, HoldEverySentenceOnceAnEpoch) {
+TEST(Batches, HoldEverySentenceOncePerEpoch) {
   for (const int64_t sentences : {1, 2, 63, 64, 65, 100, 101, 1000}) {
     for (const BatchRules& rules : many_rules()) {
       BatchStream stream = stream_of(sentences, rules);
@@ -105,7 +105,7 @@ TEST(Batches, StayWithinTheirLimits) {
   }
 }
 
-TEST(Batches, LeaveASentenceBeyondTheLimitAlone) {
+TEST(Batches, HoldOnlyOneSentenceIfItExceedsTheLimit) {
   BatchStream stream = stream_of(1000, {.target_tokens = 20});
   size_t alone = 0;
   for (const Batch& batch : epoch_of(stream)) {
@@ -117,7 +117,7 @@ TEST(Batches, LeaveASentenceBeyondTheLimitAlone) {
   EXPECT_GT(alone, 300U);
 }
 
-TEST(Batches, AreFilled) {
+TEST(Batches, AreFilledUpToTheLimit) {
   BatchStream stream = stream_of(10'000, {.target_tokens = 400, .pool = 5'000});
   std::vector<int64_t> sums;
   for (const Batch& batch : epoch_of(stream)) {
@@ -127,7 +127,7 @@ TEST(Batches, AreFilled) {
   EXPECT_LE(loose, 2);  // the last of each pool; the longest sentence has 40
 }
 
-TEST(Batches, OfAFixedNumberAreWholeButForOne) {
+TEST(Batches, OfAFixedNumberOfSentencesAreFullExceptOne) {
   for (const PoolOrder order : {PoolOrder::by_length, PoolOrder::shuffled}) {
     BatchStream stream = stream_of(1003, {.sentences = 16, .pool = 100, .order = order});
     std::map<size_t, int> sizes;
@@ -138,13 +138,13 @@ TEST(Batches, OfAFixedNumberAreWholeButForOne) {
   }
 }
 
-TEST(Batches, HoldLikeLengths) {
+TEST(Batches, HoldSentencesOfSimilarLengths) {
   const auto spread = [](PoolOrder order) {
     BatchStream stream = stream_of(5000, {.sentences = 20, .pool = 5000, .order = order});
     int64_t sum = 0;
     for (const Batch& batch : epoch_of(stream)) {
-      const auto [least, most] = std::ranges::minmax(batch, {}, [](int64_t s) { return random_rows(s).target; });
-      sum += random_rows(most).target - random_rows(least).target;
+      const auto [shortest, longest] = std::ranges::minmax(batch, {}, [](int64_t s) { return random_rows(s).target; });
+      sum += random_rows(longest).target - random_rows(shortest).target;
     }
     return sum;
   };
@@ -175,7 +175,7 @@ TEST(Batches, DifferFromEpochToEpochAndSeedToSeed) {
 }
 
 // Sorting must not group the same sentences in every epoch, even when one pool holds them all.
-TEST(Batches, GroupSentencesAnewInEachEpoch) {
+TEST(Batches, GroupSentencesDifferentlyInEachEpoch) {
   BatchStream stream = stream_of(20'000, {.sentences = 20, .pool = 20'000});
   const auto first = epoch_of(stream), second = epoch_of(stream);
   std::vector<size_t> batch_of(20'000);
@@ -194,7 +194,7 @@ TEST(Batches, GroupSentencesAnewInEachEpoch) {
   EXPECT_LT(together, 1000 + 1500);
 }
 
-TEST(Batches, GoOnFromAPositionAsIfNeverStopped) {
+TEST(Batches, ContinueFromAPositionAsIfNeverStopped) {
   for (const BatchRules& rules : many_rules()) {
     BatchStream whole = stream_of(500, rules);
     std::vector<BatchPosition> positions;
@@ -221,7 +221,7 @@ TEST(Batches, GoOnFromAPositionAsIfNeverStopped) {
   }
 }
 
-TEST(Batches, SeekPlansOnePoolAlone) {
+TEST(Batches, SeekPlansOnlyOnePool) {
   int64_t asked = 0;
   const BatchRules rules{.target_tokens = 100, .pool = 1000};
   const auto counting = [&asked](int64_t sentence) {
@@ -248,7 +248,7 @@ TEST(Batches, RefusePositionsOfAnotherStream) {
   EXPECT_EQ(refused({1000, random_rows, rules, 1, 98}), message);
 }
 
-TEST(Batches, RefusePositionsThatAreNotThere) {
+TEST(Batches, RefusePositionsThatDoNotExist) {
   BatchStream stream = stream_of(1000, {.target_tokens = 100, .pool = 100});
   const BatchPosition start = stream.position();
   const Batch first = take(stream);
@@ -266,7 +266,7 @@ TEST(Batches, RefusePositionsThatAreNotThere) {
   EXPECT_EQ(take(stream), first);
 }
 
-TEST(Batches, RefuseRulesThatNoneCanKeep) {
+TEST(Batches, RefuseRulesThatNoBatchCanSatisfy) {
   EXPECT_THROW(stream_of(10, {}), ConfigError);
   EXPECT_THROW(stream_of(10, {.target_tokens = -1}), ConfigError);
   EXPECT_THROW(stream_of(10, {.sentences = 1, .pool = 0}), ConfigError);
@@ -277,7 +277,7 @@ TEST(Batches, RefuseRulesThatNoneCanKeep) {
 
 // The order is part of what a checkpoint resumes, so it must not change between versions. batches_golden.py, which is
 // written from docs/data.md alone, prints these.
-TEST(Batches, KeepTheirOrderFromVersionToVersion) {
+TEST(Batches, HaveTheSameOrderInEveryVersion) {
   BatchStream stream = stream_of(12, {.sentences = 4, .pool = 8});
   EXPECT_THAT(epoch_of(stream),
               ElementsAre(ElementsAre(7, 0, 9, 11), ElementsAre(6, 5, 2, 4), ElementsAre(8, 10, 1, 3)));

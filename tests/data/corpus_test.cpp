@@ -18,8 +18,8 @@ using Paths = std::vector<std::filesystem::path>;
 
 class CorpusOf : public InFolder {
  protected:
-  static CorpusSide side(Paths files, int64_t least = 1, int64_t most = 4) {
-    return {std::move(files), encode_words, 1000, least, most};
+  static CorpusSide side(Paths files, int64_t min_length = 1, int64_t max_length = 4) {
+    return {std::move(files), encode_words, 1000, min_length, max_length};
   }
 
   Corpus read(const std::vector<CorpusSide>& sides, const CorpusRules& rules = {}) const {
@@ -61,7 +61,7 @@ TEST_F(CorpusOf, PairsKeepsThemInOrder) {
   EXPECT_EQ(corpus.report().text(), "2 lines, 2 kept, 0 dropped");
 }
 
-TEST_F(CorpusOf, OneSideIsMonolingual) {
+TEST_F(CorpusOf, OneSideWorks) {
   const Corpus corpus = read({side({put("a", "1\n2 3\n")})});
   EXPECT_EQ(corpus.sides(), 1);
   EXPECT_EQ(&corpus.source(), &corpus.target());
@@ -69,7 +69,7 @@ TEST_F(CorpusOf, OneSideIsMonolingual) {
   EXPECT_EQ(without_folder(corpus.where(1)), "a:2");
 }
 
-TEST_F(CorpusOf, ManyFilesKnowsEachLinesPlace) {
+TEST_F(CorpusOf, ManyFilesKnowsEachLinesOrigin) {
   const Corpus corpus = read({side({put("s1", "1\n\n2\n"), put_gzip("s2", "3\n"), put("s3", "\n\n4\n5\n")}),
                               side({put_gzip("t1", "1\n1\n2\n"), put("t2", "3\n"), put("t3", "4\n4\n4\n5\n")})});
   ASSERT_EQ(corpus.size(), 5);
@@ -84,7 +84,7 @@ TEST_F(CorpusOf, ManyFilesKnowsEachLinesPlace) {
   EXPECT_EQ(without_folder(corpus.report().text()), "8 lines, 5 kept, 3 dropped: 3 empty (first s1:2)");
 }
 
-TEST_F(CorpusOf, AFileOfWhichNothingIsKeptKnowsThePlacesAfterIt) {
+TEST_F(CorpusOf, AFileWithoutKeptLinesKnowsTheLinesAfterIt) {
   const Corpus corpus = read({side({put("a", "1\n"), put("b", "\n"), put("c", "3\n")})});
   EXPECT_EQ(without_folder(corpus.where(0)), "a:1");
   EXPECT_EQ(without_folder(corpus.where(1)), "c:1");
@@ -99,19 +99,19 @@ TEST_F(CorpusOf, FiltersCountsWhatItDropsAndWhy) {
                              rules);
   EXPECT_EQ(without_folder(corpus.report().text()),
             "8 lines, 3 kept, 5 dropped: 1 empty (first s:2), 1 too short (first s:4), 1 too long (first s:3), "
-            "1 unlike in length (first s:5), 1 duplicate (first s:6)");
+            "1 unequal in length (first s:5), 1 duplicate (first s:6)");
   EXPECT_EQ(without_folder(corpus.where(0)), "s:1 | t:1");
   EXPECT_EQ(without_folder(corpus.where(1)), "s:7 | t:7");
 }
 
-TEST_F(CorpusOf, DuplicatesAreOfWholePairs) {
+TEST_F(CorpusOf, DuplicatesDropsOnlyEqualPairs) {
   CorpusRules rules;
   rules.duplicates = Duplicates::drop;
   EXPECT_EQ(read_pair("1 2\n1\n2\n1\n", "3\n2 3\n1\n2 3\n", rules).report().drop(DropReason::duplicate).count, 1);
   EXPECT_EQ(read_pair("1\n1\n", "1\n1\n").size(), 2);
 }
 
-TEST_F(CorpusOf, DuplicatesAreFoundAmongMany) {
+TEST_F(CorpusOf, ManyLinesFindsEveryDuplicate) {
   std::string content;
   for (int i = 0; i < 20'000; ++i) {
     content += fmt::format("x{}\n", i % 7'000);
@@ -123,7 +123,7 @@ TEST_F(CorpusOf, DuplicatesAreFoundAmongMany) {
   EXPECT_EQ(corpus.report().drop(DropReason::duplicate).count, 13'000);
 }
 
-TEST_F(CorpusOf, LongSentencesAreDroppedCutOrRefused) {
+TEST_F(CorpusOf, LongSentencesDropsTruncatesOrRefusesThem) {
   CorpusRules rules;
   EXPECT_EQ(read_pair("1\n2\n", "1 2 3 4\n1 2 3 4 5\n").report().drop(DropReason::too_long).count, 1);
   rules.too_long = TooLong::refuse;
@@ -134,7 +134,7 @@ TEST_F(CorpusOf, LongSentencesAreDroppedCutOrRefused) {
   EXPECT_EQ(corpus.report().text(), "2 lines, 2 kept (1 truncated), 0 dropped");
 }
 
-TEST_F(CorpusOf, TheRatioIsThatBeforeTruncation) {
+TEST_F(CorpusOf, LongSentencesComparesLengthsBeforeTruncation) {
   CorpusRules rules;
   rules.too_long = TooLong::truncate;
   rules.max_ratio = 4.0;
@@ -150,7 +150,7 @@ TEST_F(CorpusOf, EmptyLinesAndShortOnesMayBeRefused) {
   EXPECT_EQ(refusal([&] { read({side({put("a", "1 2\n\n1\n")}, 2)}, rules); }), "a:3: 1 tokens, expected at least 2");
 }
 
-TEST_F(CorpusOf, EmptySidesMayBeWanted) {
+TEST_F(CorpusOf, EmptySidesCanBeKept) {
   const Corpus corpus = read({side({put("s", "1\n\n")}), side({put("t", "\n2\n")}, 0)});
   EXPECT_EQ(without_folder(corpus.report().text()), "2 lines, 1 kept, 1 dropped: 1 empty (first s:2)");
   EXPECT_EQ(corpus.target().length(0), 0);
@@ -165,7 +165,7 @@ TEST_F(CorpusOf, OverLongLinesAreRefusedOrSkipped) {
   EXPECT_EQ(without_folder(corpus.report().text()), "3 lines, 2 kept, 1 dropped: 1 over-long line (first t:2)");
 }
 
-TEST_F(CorpusOf, FilesOfUnequalLengthIsRefusedOrCutShort) {
+TEST_F(CorpusOf, FilesOfUnequalLengthIsRefusedOrTruncated) {
   EXPECT_EQ(refusal_of_pair("1\n2\n3\n4\n", "1\n2\n"), "corpus: t has 2 lines, but s has 4");
   EXPECT_EQ(refusal_of_pair("1\n", "1\n2\n"), "corpus: s has 1 lines, but t has 2");
   CorpusRules rules;
@@ -188,12 +188,12 @@ TEST_F(CorpusOf, EmptyFilesIsRefusedOrSkipped) {
   EXPECT_EQ(refusal_of_pair("1\n", "", rules), "corpus: t has 0 lines, but s has 1");
 }
 
-TEST_F(CorpusOf, NothingIsRefused) {
+TEST_F(CorpusOf, NoKeptLinesIsRefused) {
   EXPECT_EQ(refusal_of_pair("\n", "1\n"),
-            "corpus: nothing is left of s: 1 lines, 0 kept, 1 dropped: 1 empty (first s:1)");
+            "corpus: no line of s is left: 1 lines, 0 kept, 1 dropped: 1 empty (first s:1)");
 }
 
-TEST_F(CorpusOf, BadBytesIsRefusedWithThePlace) {
+TEST_F(CorpusOf, InvalidUtf8IsRefusedWithTheLine) {
   EXPECT_EQ(refusal_of_pair("1\n2\n", "1\n\xff\n"), "t:2: byte 1 of the line is not UTF-8");
 }
 
@@ -224,7 +224,7 @@ TEST_F(CorpusOf, AnEncoderThatFailsEndsWithItsError) {
   EXPECT_EQ(message_of<FormatError>([&] { read({bad}); }), "encoder: no");
 }
 
-TEST_F(CorpusOf, TwentyNineThousandPairsIsReadInATwinkle) {
+TEST_F(CorpusOf, TwentyNineThousandPairsIsReadQuickly) {
   const char* const data = std::getenv("HEED_DATA");
   const std::filesystem::path folder =
       (data != nullptr ? std::filesystem::path(data) : test::source_root() / ".." / "shared" / "data") / "multi30k";

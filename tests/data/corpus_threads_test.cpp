@@ -16,7 +16,7 @@ class CorpusThreads : public InFolder {
   }
 };
 
-TEST_F(CorpusThreads, AnyNumberAndAnyStoreGiveTheSame) {
+TEST_F(CorpusThreads, AnyNumberAndAnyStoreGiveTheSameCorpus) {
   const RandomKey key{9};
   std::string source, target;
   for (uint64_t i = 0; i < 10'000; ++i) {

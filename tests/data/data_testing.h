@@ -1,4 +1,4 @@
-// Files to read in tests, in a folder that goes away.
+// Files to read in tests, in a temporary folder.
 #pragma once
 
 #include <gtest/gtest.h>

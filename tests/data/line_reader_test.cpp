@@ -45,7 +45,7 @@ TEST_F(Lines, EndWithANewlineOrTheFile) {
   EXPECT_THAT(lines_of(put("a", "one\ntwo")), ElementsAre("one", "two"));
 }
 
-TEST_F(Lines, EndWithACarriageReturnAndANewlineToo) {
+TEST_F(Lines, EndWithACarriageReturnAndNewlineToo) {
   EXPECT_THAT(lines_of(put("a", "one\r\n\r\ntwo\r")), ElementsAre("one", "", "two"));
   EXPECT_THAT(lines_of(put("a", "a\rb\r\r\n")), ElementsAre("a\rb\r"));
 }
@@ -82,7 +82,7 @@ TEST_F(Lines, AreReadyWhenTheirEndHasArrived) {
   EXPECT_FALSE(reader.next(line));
 }
 
-TEST_F(Lines, AreToldFromARestWithoutALineBreak) {
+TEST_F(Lines, AreDistinguishedFromALastLineWithoutALineBreak) {
   LineReader reader(put("a", "one\ntwo"));
   std::string line;
   ASSERT_TRUE(reader.next(line));
@@ -96,13 +96,13 @@ TEST_F(Lines, DoNotEndWithOtherSeparators) {
   EXPECT_THAT(lines_of(put("a", line + "\n")), ElementsAre(line));
 }
 
-TEST_F(Lines, BeginAfterAByteOrderMark) {
+TEST_F(Lines, StartAfterAByteOrderMark) {
   EXPECT_THAT(lines_of(put("a", "\xef\xbb\xbfone\n\xef\xbb\xbftwo\n")), ElementsAre("one", "\xef\xbb\xbftwo"));
   EXPECT_THAT(lines_of(put("a", "\xef\xbb\xbf")), IsEmpty());
   EXPECT_THAT(lines_of(put_gzip("a", "\xef\xbb\xbfone")), ElementsAre("one"));
 }
 
-TEST_F(Lines, OfAnyLengthCrossBuffers) {
+TEST_F(Lines, OfAnyLengthMayCrossBuffers) {
   std::vector<std::string> lines;
   std::string content;
   for (const size_t size : {65535U, 65536U, 65537U, 1U, 0U, 200000U, 131071U}) {
@@ -113,7 +113,7 @@ TEST_F(Lines, OfAnyLengthCrossBuffers) {
   EXPECT_EQ(lines_of(put_gzip("a", content)), lines);
 }
 
-TEST_F(Lines, OfCompressedFilesAreToldByContent) {
+TEST_F(Lines, OfCompressedFilesAreRecognizedByContent) {
   EXPECT_THAT(lines_of(put_gzip("plain.txt", "one\ntwo\n")), ElementsAre("one", "two"));
   EXPECT_THAT(lines_of(put("packed.gz", "one\n")), ElementsAre("one"));
   EXPECT_THAT(lines_of(put_gzip("a", "")), IsEmpty());
@@ -160,16 +160,16 @@ TEST_F(Lines, OfFilesDamagedAnywhereNeverCrash) {
   EXPECT_GT(refused, 250);
 }
 
-TEST_F(Lines, ThatAreNotUtf8AreRefusedWithTheirPlace) {
+TEST_F(Lines, ThatAreNotUtf8AreRefusedWithTheirNumber) {
   EXPECT_EQ(refusal(put("a", "one\ntwo\xff\n")), "a:2: byte 4 of the line is not UTF-8");
   EXPECT_EQ(refusal(put("a", "\xc3")), "a:1: byte 1 of the line is not UTF-8");
   EXPECT_EQ(refusal(put_gzip("a", "one\n\n\xed\xa0\x80")), "a:3: byte 1 of the line is not UTF-8");
   EXPECT_EQ(refusal(put("a", "\xff\xfeo\0n\0"), {}), "a:1: byte 1 of the line is not UTF-8");
 }
 
-TEST_F(Lines, WithNulAreRefusedWithTheirPlace) {
+TEST_F(Lines, WithNulAreRefusedWithTheirNumber) {
   EXPECT_EQ(refusal(put("a", std::string_view("one\no\0n", 7))),
-            "a:2: byte 2 of the line is NUL; is the file UTF-16, or no text?");
+            "a:2: byte 2 of the line is NUL; is the file UTF-16, or not text?");
 }
 
 TEST_F(Lines, LongerThanTheLimitAreRefusedOrMarked) {
@@ -213,13 +213,13 @@ TEST_F(Lines, LongerThanTheLimitTakeNoMemory) {
   EXPECT_EQ(line, "end");
 }
 
-TEST_F(Lines, WithoutEndAreRefusedAtOnce) {
+TEST_F(Lines, WithoutEndAreRefusedEarly) {
   LineReader reader("/dev/zero");
   std::string line;
   EXPECT_THROW(reader.next(line), FormatError);
 }
 
-TEST_F(Lines, OfFilesThatCannotBeReadSayWhy) {
+TEST_F(Lines, OfUnreadableFilesAreErrorsWithTheReason) {
   EXPECT_EQ(message_of<IoError>([&] { LineReader{folder_ / "none"}; }),
             (folder_ / "none").string() + ": cannot open: No such file or directory");
   EXPECT_EQ(message_of<IoError>([&] { LineReader{folder_}; }), folder_.string() + ": cannot read: Is a directory");

@@ -9,18 +9,18 @@ namespace {
 
 using Lists = std::vector<std::vector<int32_t>>;
 
-TEST(SequenceSearch, CountsTheSequencesThatOccurEachAsOftenAsItIsWanted) {
+TEST(SequenceSearch, CountsEachSequenceThatOccursAsOftenAsItWasLookedFor) {
   SequenceSearch search;
   for (const auto& sequence : Lists{{1, 2, 3}, {4}, {1, 2, 3}, {3, 2, 1}, {1, 2}}) {
-    search.want(sequence);
+    search.look_for(sequence);
   }
   EXPECT_EQ(search.wanted(), 5);
   EXPECT_EQ(search.found(), 0);
   for (const auto& sequence : Lists{{1, 2, 3}, {1, 2, 3}, {}, {1}, {5, 4}}) {
-    search.look_at(sequence);
+    search.scan(sequence);
   }
   EXPECT_EQ(search.found(), 2) << "{1, 2, 3} twice, but not {4}, which is a part of another";
-  search.look_at(std::vector<int32_t>{4});
+  search.scan(std::vector<int32_t>{4});
   EXPECT_EQ(search.found(), 3);
 }
 

@@ -20,7 +20,7 @@ class Pairs : public InFolder {
   static constexpr SentenceMarks kWithSourceEnd{TokenId(1), TokenId(2), TokenId(3)};
 };
 
-TEST_F(Pairs, AreShiftedAgainstWhatIsExpected) {
+TEST_F(Pairs, HaveTargetsShiftedAgainstTheExpectedTokens) {
   const Corpus three = corpus();
   const RaggedPairs pairs = make_pairs(three, std::vector<int64_t>{2, 0, 1}, kSpecial);
   EXPECT_THAT(pairs.source.ids, ElementsAre(14, 15, 10, 11, 12, 13));
@@ -35,13 +35,13 @@ TEST_F(Pairs, AreShiftedAgainstWhatIsExpected) {
   EXPECT_THAT(pairs.origins, ElementsAre(LineOrigin{0, 3}, LineOrigin{0, 1}, LineOrigin{0, 2}));
 }
 
-TEST_F(Pairs, MayEndTheirSources) {
+TEST_F(Pairs, MayMarkTheEndOfTheirSources) {
   const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{1, 0}, kWithSourceEnd);
   EXPECT_THAT(pairs.source.ids, ElementsAre(13, 3, 10, 11, 12, 3));
   EXPECT_THAT(pairs.source.sequence(1), ElementsAre(10, 11, 12, 3));
 }
 
-TEST_F(Pairs, MayBeChangedOnTheirWay) {
+TEST_F(Pairs, CanBeChangedByACallback) {
   const PairChanges changes{.source = {}, .target = [](int64_t sentence, std::vector<int32_t>& tokens) {
                               tokens.push_back(static_cast<int32_t>(50 + sentence));
                             }};
@@ -53,7 +53,7 @@ TEST_F(Pairs, MayBeChangedOnTheirWay) {
 }
 
 // In each row, what is expected is what the next row is fed: the shift by one, for any batch.
-TEST_F(Pairs, ExpectWhatIsFedNext) {
+TEST_F(Pairs, ExpectTheNextInputToken) {
   const RaggedPairs pairs = make_pairs(corpus(), std::vector<int64_t>{0, 1, 2}, kSpecial);
   const Segments& segments = pairs.target.segments;
   ASSERT_EQ(segments.rows(), static_cast<int64_t>(pairs.expected.size()));
@@ -66,7 +66,7 @@ TEST_F(Pairs, ExpectWhatIsFedNext) {
   }
 }
 
-TEST_F(Pairs, TakeTheRowsThatWereForetold) {
+TEST_F(Pairs, TakeThePredictedNumberOfRows) {
   const Corpus three = corpus();
   for (const SentenceMarks& special : {kSpecial, kWithSourceEnd}) {
     const SentenceLengths lengths = pair_lengths(three, special);
@@ -78,7 +78,7 @@ TEST_F(Pairs, TakeTheRowsThatWereForetold) {
   }
 }
 
-TEST_F(Pairs, TellWhereTheyComeFrom) {
+TEST_F(Pairs, NameTheirOrigins) {
   const Corpus five = corpus("1\n\n2\n3\n4\n", "1\n\n2\n3\n4\n");
   const std::string folder = folder_.string() + "/";
   const auto place = [&](int line) { return fmt::format("{0}s:{1} | {0}t:{1}", folder, line); };

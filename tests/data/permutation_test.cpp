@@ -20,7 +20,7 @@ std::vector<int64_t> all_of(const Permutation& permutation) {
   return values;
 }
 
-TEST(Permutations, HoldEveryIndexOnce) {
+TEST(Permutations, ContainEveryIndexOnce) {
   std::vector<int64_t> sizes(300);
   std::iota(sizes.begin(), sizes.end(), 1);
   sizes.insert(sizes.end(), {1023, 1024, 1025, 65535, 65536, 65537, 99'991, 1'000'000});
@@ -33,7 +33,7 @@ TEST(Permutations, HoldEveryIndexOnce) {
   }
 }
 
-TEST(Permutations, OfHugeSizesStayWithin) {
+TEST(Permutations, OfHugeSizesStayInRange) {
   for (const int64_t size : {(int64_t{1} << 40) + 12345, int64_t{1} << 62}) {
     const Permutation permutation(RandomKey{1}, size);
     for (int64_t i = 0; i < 1000; ++i) {
@@ -44,8 +44,8 @@ TEST(Permutations, OfHugeSizesStayWithin) {
   EXPECT_THROW(Permutation(RandomKey{1}, 0), InternalError);
 }
 
-// Every index should reach every place equally often: chi-squared over keys stays within 6 deviations of its mean.
-TEST(Permutations, BringEveryIndexEverywhere) {
+// Every index should reach every position equally often: chi-squared over keys stays within 6 deviations of its mean.
+TEST(Permutations, MoveEveryIndexEverywhere) {
   for (const int64_t size : {2, 3, 5, 10, 17, 64, 100}) {
     const auto n = static_cast<size_t>(size);
     constexpr int kKeys = 20'000;
@@ -81,7 +81,7 @@ TEST(Permutations, SeparateNeighbours) {
   EXPECT_NEAR(static_cast<double>(steps_up), 500'000.0, 3'000.0);
 }
 
-TEST(Permutations, DependOnTheKeyAlone) {
+TEST(Permutations, DependOnlyOnTheKey) {
   EXPECT_EQ(all_of(Permutation(RandomKey{1}, 1000)), all_of(Permutation(RandomKey{1}, 1000)));
   EXPECT_NE(all_of(Permutation(RandomKey{1}, 1000)), all_of(Permutation(RandomKey{2}, 1000)));
 }

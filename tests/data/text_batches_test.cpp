@@ -73,7 +73,7 @@ TEST_F(Rows, OfDocumentsDoNotCrossTheirBorders) {
   }
 }
 
-TEST_F(Rows, CrossBordersWhereTheyAreAskedTo) {
+TEST_F(Rows, CrossBordersOnRequest) {
   const TextCorpus corpus = read("ab\nc\ndef\n", Documents::lines);
   const TextRows rows(corpus, DocumentBorders::crossed);
   ASSERT_EQ(rows.size(), 11);  // <ab><c><def, of which the last expects the last >
@@ -82,7 +82,7 @@ TEST_F(Rows, CrossBordersWhereTheyAreAskedTo) {
   EXPECT_EQ(shown(text.expected), "b>-c>-def>");
 }
 
-TEST_F(Rows, SayWhereTheyComeFrom) {
+TEST_F(Rows, NameTheirOrigins) {
   const TextCorpus corpus = read("ab\n\nc\ndef\n", Documents::lines);
   const TextRows rows(corpus, DocumentBorders::kept);
   const std::string file = (folder_ / "a").string();
@@ -92,7 +92,7 @@ TEST_F(Rows, SayWhereTheyComeFrom) {
   EXPECT_EQ(rows.list(std::vector<RowRange>{{3, 5}, {0, 1}}), file + ":3\n" + file + ":1\n");
 }
 
-TEST(TextBatches, OfAPackedTextHaveEachRowOnceAnEpochInANewOrder) {
+TEST(TextBatches, OfAPackedTextHaveEachRowOncePerEpochInANewOrder) {
   TextBatches batches(1003, {.context = 10, .sequences = 7}, 1, 2);
   ASSERT_EQ(batches.batches_per_epoch(), 15);
   EXPECT_EQ(batches.sequences_per_epoch(), 101);
@@ -120,7 +120,7 @@ TEST(TextBatches, OfAPackedTextHaveEachRowOnceAnEpochInANewOrder) {
   EXPECT_NE(orders[1], orders[2]);
 }
 
-TEST(TextBatches, OfWindowsComeFromEverywhereAlike) {
+TEST(TextBatches, OfWindowsComeUniformlyFromTheWholeText) {
   constexpr int64_t kRows = 27, kContext = 8, kPlaces = 20, kDraws = 40'000;
   TextBatches batches(kRows, {.context = kContext, .sequences = 4, .order = TextOrder::windows}, 1, 2);
   EXPECT_EQ(batches.batches_per_epoch(), 1);
@@ -163,7 +163,7 @@ TEST(TextBatches, AreTheSameAgainFromAnyPosition) {
   }
 }
 
-TEST(TextBatches, RefuseWhatIsNotTheirs) {
+TEST(TextBatches, RefuseInvalidRulesAndForeignPositions) {
   const TextBatchRules rules{.context = 10, .sequences = 3};
   TextBatches batches(200, rules, 1, 2);
   const auto refusal = [&](auto call) { return message_of<ConfigError>(call); };

@@ -46,7 +46,7 @@ class Text : public InFolder {
   }
 };
 
-TEST_F(Text, OfAStreamComesBackAsItWas) {
+TEST_F(Text, OfAStreamIsRestoredExactly) {
   const std::string first = "one\r\n\n  two \u00e4\nwithout an end", second = "ing\nthree\n\n", third = "four";
   const TextRules rules{.files = {put("a", first), put_gzip("b.gz", second), put("c", third)}};
   for (const TokenizerKind kind : {TokenizerKind::byte, TokenizerKind::bpe, TokenizerKind::unigram}) {
@@ -72,24 +72,24 @@ TEST_F(Text, OfWordsNeedsALineBreakToken) {
   EXPECT_EQ(read({.files = {file}, .documents = Documents::lines}, words).documents(), 2);
 }
 
-TEST_F(Text, IsCutIntoLines) {
+TEST_F(Text, IsSplitIntoLines) {
   EXPECT_THAT(
       documents_of({.files = {put("a", "\none\n \t\ntwo\r\n\n"), put("b", "three")}, .documents = Documents::lines}),
       ElementsAre("<one>", "<two\r>", "<three>"));
 }
 
-TEST_F(Text, IsCutIntoFiles) {
+TEST_F(Text, IsSplitIntoFiles) {
   EXPECT_THAT(documents_of({.files = {put("a", "\none\n\ntwo\n"), put("b", "three")}, .documents = Documents::files}),
               ElementsAre("<\none\n\ntwo\n>", "<three>"));
 }
 
-TEST_F(Text, IsCutAtBlankLines) {
+TEST_F(Text, IsSplitAtBlankLines) {
   EXPECT_THAT(documents_of({.files = {put("a", "\n\none\ntwo\n \n\n three\n"), put("b", "four\n\nfive\nsix")},
                             .documents = Documents::blank_lines}),
               ElementsAre("<one\ntwo>", "< three>", "<four>", "<five\nsix>"));
 }
 
-TEST_F(Text, IsCutAtACharacterIntoTwoStreams) {
+TEST_F(Text, IsSplitAtACharacterIntoTwoStreams) {
   const std::string text = "h\u00e4 \n\n\U0001f600x\nzwei\n";
   const std::vector<std::filesystem::path> files{put("a", text.substr(0, 5)), put("b", text.substr(5))};
   const int64_t characters = measure_text({.files = files}).characters;
@@ -106,7 +106,7 @@ TEST_F(Text, IsCutAtACharacterIntoTwoStreams) {
   }
 }
 
-TEST_F(Text, IsCutBetweenDocuments) {
+TEST_F(Text, IsSplitBetweenDocuments) {
   TextRules rules{.files = {put("a", "one\ntwo\n\nthree\n")}};
   const std::vector<std::string> lines{"<one>", "<two>", "<three>"}, paragraphs{"<one\ntwo>", "<three>"};
   for (const auto& [documents, all] : {std::pair{Documents::lines, lines}, {Documents::blank_lines, paragraphs}}) {
@@ -130,7 +130,7 @@ TEST_F(Text, IsCutBetweenDocuments) {
   }
 }
 
-TEST_F(Text, ThatCannotBeReadIsRefusedWithItsPlace) {
+TEST_F(Text, ThatCannotBeReadIsRefusedWithTheLine) {
   EXPECT_THAT(refusal({.files = {put("a", "x\n"), put("b", "")}}), HasSubstr("/b: the file is empty"));
   EXPECT_THAT(refusal({.files = {put("a", " \n\n")}, .documents = Documents::blank_lines}),
               HasSubstr("/a: holds no text"));
@@ -179,7 +179,7 @@ TEST_F(Text, IsTheSameFromDiskAndFromMemory) {
   EXPECT_EQ(held.where(9000), spilled.where(9000));
 }
 
-TEST_F(Text, HasAnotherFingerprintWhenATokenOrABorderIsAnother) {
+TEST_F(Text, HasAnotherFingerprintWhenATokenOrABorderChanges) {
   const auto fingerprint = [&](const std::string& text, Documents documents) {
     return read({.files = {put("a", text)}, .documents = documents}, bytes()).fingerprint();
   };

@@ -33,7 +33,7 @@ std::vector<int32_t> plain(const std::vector<TokenId>& ids) {
 
 class Store : public InFolder {};
 
-TEST_F(Store, GivesBackAnySequenceFromMemoryOrDisk) {
+TEST_F(Store, ReadsAnySequenceFromMemoryOrDisk) {
   for (const int64_t vocabulary : {int64_t{1}, int64_t{65536}, int64_t{65537}, int64_t{INT32_MAX}}) {
     for (const size_t memory : {size_t{0}, size_t{1000}, size_t{1} << 30}) {
       TokenStore store(vocabulary, {memory, folder_});
@@ -58,7 +58,7 @@ TEST_F(Store, GivesBackAnySequenceFromMemoryOrDisk) {
   }
 }
 
-TEST_F(Store, AppendsWhatItReads) {
+TEST_F(Store, AppendsToTheVectorItReadsInto) {
   TokenStore store(100);
   store.append(std::vector{TokenId(5), TokenId(6)});
   store.append({});
@@ -72,7 +72,7 @@ TEST_F(Store, AppendsWhatItReads) {
   EXPECT_THROW(store.read(3, ids), InternalError);
 }
 
-TEST_F(Store, StaysWholeWhenMoved) {
+TEST_F(Store, SurvivesAMove) {
   TokenStore first(100, {0, folder_});
   first.append(std::vector{TokenId(5), TokenId(6)});
   first.seal();

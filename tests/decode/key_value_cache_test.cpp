@@ -63,7 +63,7 @@ TEST_F(Cache, ForksSharePagesUntilOneWrites) {
   EXPECT_EQ(keys(c), (std::vector<float>{1, 2, 5}));
 }
 
-TEST_F(Cache, SequencesJoinAndLeaveAndKeepTheirNames) {
+TEST_F(Cache, SequencesJoinAndLeaveAndKeepTheirIds) {
   const SequenceId a = cache_.add(), b = cache_.add(), c = cache_.add();
   append({a, b, c}, {1, 2, 3});
   cache_.remove(b);
@@ -93,7 +93,7 @@ TEST_F(Cache, SequencesRollBack) {
   EXPECT_THROW(cache_.roll_back(a, 19), ShapeError);
 }
 
-TEST_F(Cache, GrowsWithItsContent) {
+TEST_F(Cache, GrowsOnDemand) {
   const SequenceId a = cache_.add();
   append_counting(a, 3000);
   EXPECT_EQ(keys(a), counting(0, 3000));
@@ -104,7 +104,7 @@ class CacheWithBudget : public Cache {
   CacheWithBudget() : Cache({.layers = 1, .width = 4, .max_tokens = 4 * KeyValueCache::kPageTokens}) {}
 };
 
-TEST_F(CacheWithBudget, ASpentBudgetIsAnErrorThatChangesNothing) {
+TEST_F(CacheWithBudget, ExceedingTheBudgetIsAnErrorThatChangesNothing) {
   const SequenceId a = cache_.add(), b = cache_.add();
   append_counting(a, 40);
   append_counting(b, 16);
@@ -142,14 +142,14 @@ class LocalCache : public Cache {
   LocalCache() : Cache({.layers = 1, .width = 4, .window = 20, .max_tokens = 3 * KeyValueCache::kPageTokens}) {}
 };
 
-TEST_F(LocalCache, PagesOutOfSightAreGivenBack) {
+TEST_F(LocalCache, PagesOutOfSightAreFreed) {
   const SequenceId a = cache_.add();
   append_counting(a, 1000);
   EXPECT_LE(cache_.pages_in_use(), 3);
   EXPECT_EQ(keys(a, 980), counting(980, 1000));
 }
 
-TEST_F(LocalCache, ASequenceGoesBackToBeforeItsLastExtension) {
+TEST_F(LocalCache, ASequenceRollsBackToBeforeItsLastExtension) {
   const SequenceId a = cache_.add();
   append_counting(a, 35);
   const std::vector<Extension> more{{a, 12}};

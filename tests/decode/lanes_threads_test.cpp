@@ -10,7 +10,7 @@ namespace heed::test {
 namespace {
 
 // Batches of lines of several lengths, so that one lane asks for more positions while others read them.
-TEST(Lanes, TranslateAndScoreSideBySide) {
+TEST(Lanes, TranslateAndScoreAtTheSameTime) {
   const RandomTranslator t;
   std::vector<std::string> lines;
   for (size_t i = 0; i < 260; ++i) {
@@ -73,7 +73,7 @@ TEST(Lanes, SeveralThreadsGenerateAtOnce) {
   EXPECT_EQ(same, 12);
 }
 
-TEST(Lanes, TheFirstFailureIsPassedOnAndTheOthersRun) {
+TEST(Lanes, TheFirstExceptionIsRethrownAfterTheOthersRan) {
   const auto backend = make_cpu_backend(3);
   Lanes lanes(*backend);
   for (const size_t tasks : {size_t{1}, size_t{20}}) {

@@ -1,4 +1,4 @@
-// A language model that speaks nonsense: what draws from it is tested.
+// A language model that writes nonsense, to test generation.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ struct RandomLanguageModel {
         generator, prompts, options, [](size_t i) { return fmt::format("prompt:{}", i + 1); }, listener);
   }
 
-  // The model is made to prefer a token to all else, or to shun it.
+  // Makes the model prefer a token to all others, or avoid it.
   void bias(TokenId token, float value) {
     host<float>(trainables->find("output.bias").master())(0, token.value) = value;
     trainables->refresh(*backend);

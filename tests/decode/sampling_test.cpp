@@ -81,7 +81,7 @@ TEST(Sampling, TopKKeepsTheLikeliest) {
   EXPECT_LT(chi_squared(drawn({.top_k = 100}, kLogits), kProbabilities), 25.0);
 }
 
-TEST(Sampling, TheNucleusHoldsTheTokenThatCrossesP) {
+TEST(Sampling, TheNucleusIncludesTheTokenThatCrossesP) {
   EXPECT_LT(chi_squared(drawn({.top_p = 0.65}, kLogits), {0, 0.4, 0, 0.3}), 25.0);
   EXPECT_LT(chi_squared(drawn({.top_p = 0.75}, kLogits), {0, 0.4, 0.2, 0.3}), 25.0);
   EXPECT_LT(chi_squared(drawn({.top_p = 1.0}, kLogits), kProbabilities), 25.0);
@@ -93,7 +93,7 @@ TEST(Sampling, TheNucleusHoldsTheTokenThatCrossesP) {
 }
 
 TEST(Sampling, TheNucleusOfALargeVocabulary) {
-  // 1,000 tokens of equal probability: of equals the first.
+  // 1,000 tokens of equal probability: the first ones win.
   const std::vector<float> logits(1000, 1.0F);
   const std::vector<int> found = drawn({.top_p = 0.3005}, logits);
   for (size_t token = 0; token < 1000; ++token) {
@@ -112,18 +112,18 @@ TEST(Sampling, TheNucleusIsTakenBeforeMinP) {
   EXPECT_LT(chi_squared(drawn({.top_p = 0.75, .min_p = 0.45}, kLogits), {0, 0.4, 0.2, 0.3}), 25.0);
 }
 
-TEST(Sampling, PenaltiesChangeTheLogitsOfTokensThatAreThere) {
+TEST(Sampling, PenaltiesChangeTheLogitsOfTokensThatOccurred) {
   TokenCounts counts;
   counts.add_prompt(std::vector<int32_t>{0, 3});
   counts.add_written(1);
   counts.add_written(1);
   counts.add_written(3);
   const std::vector<float> logits{1.0F, 2.0F, 0.5F, -1.0F};
-  // Divided where positive, multiplied where negative; token 2 is not there.
+  // Divided where positive, multiplied where negative; token 2 does not occur.
   EXPECT_LT(chi_squared(drawn({.repetition_penalty = 2.0}, logits, counts),
                         {std::exp(0.5), std::exp(1.0), std::exp(0.5), std::exp(-2.0)}),
             25.0);
-  // Of what was written: once whether often or not, and once each time.
+  // For generated tokens: the presence penalty once, the frequency penalty each time.
   EXPECT_LT(chi_squared(drawn({.presence_penalty = 0.7}, logits, counts),
                         {std::exp(1.0), std::exp(1.3), std::exp(0.5), std::exp(-1.7)}),
             25.0);
@@ -132,7 +132,7 @@ TEST(Sampling, PenaltiesChangeTheLogitsOfTokensThatAreThere) {
             25.0);
 }
 
-TEST(Sampling, TheModelsNumbersStayAsTheyAre) {
+TEST(Sampling, TheModelsLogitsAreNotChanged) {
   std::vector<float> logits = kLogits;
   TokenCounts counts;
   counts.add_written(1);
@@ -140,14 +140,14 @@ TEST(Sampling, TheModelsNumbersStayAsTheyAre) {
   EXPECT_EQ(logits, kLogits);
 }
 
-TEST(Sampling, TokensThatMustNotComeDoNot) {
+TEST(Sampling, SuppressedTokensAreNeverDrawn) {
   EXPECT_LT(chi_squared(drawn({}, kLogits, {}, {1, 99}), {0.1, 0, 0.2, 0.3}), 25.0);
   EXPECT_EQ(drawn({.temperature = 0.0}, kLogits, {}, {1})[3], kDraws);
   const float nothing = -std::numeric_limits<float>::infinity();
   EXPECT_LT(chi_squared(drawn({}, {nothing, kLogits[1], nothing, kLogits[3]}), {0, 0.4, 0, 0.3}), 25.0);
 }
 
-TEST(Sampling, DrawsDependOnKeyAndPositionAlone) {
+TEST(Sampling, DrawsDependOnlyOnKeyAndPosition) {
   Sampler sampler({}, {});
   std::set<std::vector<int32_t>> texts;
   for (uint64_t key = 0; key < 20; ++key) {
@@ -162,7 +162,7 @@ TEST(Sampling, DrawsDependOnKeyAndPositionAlone) {
   EXPECT_EQ(texts.size(), 20U);
 }
 
-TEST(Sampling, LogitsThatAreNotNumbersAreRefused) {
+TEST(Sampling, NaNLogitsAreRefused) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THROW(drawn({}, {nan, nan}), FormatError);
   EXPECT_THROW(drawn({.temperature = 0.0}, {nan, nan}), FormatError);

@@ -81,7 +81,7 @@ Tensor full_logits(const RandomModel& m, const Ids& source, const Ids& target) {
 
 class Search : public testing::TestWithParam<DType> {};
 
-TEST_P(Search, ACacheGivesTheBitsOfTheFullComputation) {
+TEST_P(Search, CachedDecodingGivesTheBitsOfTheFullComputation) {
   for (const Positions positions : {Positions::sinusoidal, Positions::rotary}) {
     const RandomModel m(GetParam(), 29, positions);
     const Ids source = random_sources(1)[0];
@@ -127,7 +127,7 @@ TEST_P(Search, BeamOneIsGreedy) {
   }
 }
 
-TEST_P(Search, ASentenceIsTranslatedAloneAsInAnyBatch) {
+TEST_P(Search, ASentenceIsTranslatedTheSameAloneAndInAnyBatch) {
   const RandomModel m(GetParam());
   const std::vector<Ids> sources = random_sources(13);
   for (const int64_t beam : {1, 4}) {
@@ -218,7 +218,7 @@ TEST(SearchBeam, AnEmptySourceStillHasAResult) {
   EXPECT_TRUE(translate_tokens(*m.inference, {}, {}).empty());
 }
 
-TEST(SearchBeam, AModelThatGivesNoNumbersIsRefused) {
+TEST(SearchBeam, AModelThatComputesNaNIsRefused) {
   const RandomModel m;
   m.backend->fill(m.trainables->masters(), std::nan(""));
   for (const int64_t max_length : {0, 1}) {
@@ -226,7 +226,7 @@ TEST(SearchBeam, AModelThatGivesNoNumbersIsRefused) {
   }
 }
 
-TEST(SearchBeam, LargeVocabulariesAreSearchedWhole) {
+TEST(SearchBeam, LargeVocabulariesAreSearchedCompletely) {
   // Blocks of tokens are passed over at once; what is found must be what a plain search of every token finds.
   for (const int64_t vocabulary : {63, 64, 65, 1000}) {
     const RandomModel m(DType::f32, vocabulary);

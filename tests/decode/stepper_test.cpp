@@ -59,7 +59,7 @@ std::vector<float> row_of(const HostView<float>& values, int64_t row) {
   return {values.row(row), values.row(row) + values.columns};
 }
 
-// What a full pass says comes after the last token.
+// The next-token distribution after the last token, from a full pass.
 std::vector<float> full_logits(const RandomLanguageModel& m, const Ids& tokens) {
   Pass pass = Pass::infer(*m.backend, m.inference.storage);
   const CausalLM& model = m.model.causal_lm();
@@ -77,7 +77,7 @@ class StepperOfALanguageModel : public testing::TestWithParam<DType> {
   }
 };
 
-TEST_P(StepperOfALanguageModel, APromptInOneChunkOrManyGivesTheBitsOfAFullPass) {
+TEST_P(StepperOfALanguageModel, APromptInOneOrManyChunksGivesTheBitsOfAFullPass) {
   const RandomLanguageModel m(GetParam());
   const Ids tokens = random_tokens(2500, 1);
   const std::vector<float> expected = full_logits(m, tokens);
@@ -93,7 +93,7 @@ TEST_P(StepperOfALanguageModel, APromptInOneChunkOrManyGivesTheBitsOfAFullPass) 
   ASSERT_EQ(done, tokens.size());
 }
 
-TEST_P(StepperOfALanguageModel, ASequenceIsTheSameInAnyCompany) {
+TEST_P(StepperOfALanguageModel, ASequenceIsTheSameInAnyBatch) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(m.inference);
   const Ids tokens = random_tokens(30, 2), other = random_tokens(700, 3);
@@ -123,7 +123,7 @@ TEST_P(StepperOfALanguageModel, ASequenceIsTheSameInAnyCompany) {
   }
 }
 
-TEST_P(StepperOfALanguageModel, ForksAndRollbacksAreWhatTheirTokensAre) {
+TEST_P(StepperOfALanguageModel, ForksAndRollbacksDependOnlyOnTheirTokens) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(m.inference);
   const Ids tokens = random_tokens(60, 4);
@@ -138,7 +138,7 @@ TEST_P(StepperOfALanguageModel, ForksAndRollbacksAreWhatTheirTokensAre) {
   EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(40)), full_logits(m, tokens));
 }
 
-TEST_P(StepperOfALanguageModel, LocalAttentionSeesTheSameWhenPagesAreGivenBack) {
+TEST_P(StepperOfALanguageModel, LocalAttentionIsTheSameWhenPagesAreFreed) {
   const RandomLanguageModel m(GetParam(), 40);
   const auto stepper = make_stepper(m.inference, {.max_tokens = 1200});
   const Ids tokens = random_tokens(2600, 6);
@@ -195,7 +195,7 @@ TEST_P(StepperOfALanguageModel, AllRowsOfSeveralPassesAreThoseOfAFullPass) {
   }
 }
 
-TEST_P(StepperOfALanguageModel, ASpentBudgetLeavesEverySequenceAsItWas) {
+TEST_P(StepperOfALanguageModel, ExceedingTheBudgetChangesNoSequence) {
   const RandomLanguageModel m(GetParam());
   const Ids tokens = random_tokens(2000, 9);
   // One pass, and several, of which the first would find room.
@@ -226,7 +226,7 @@ TEST_P(StepperOfALanguageModel, RefusesWhatItCannotContinue) {
   EXPECT_THROW(next(*stepper, sequence, Ids{1}), ShapeError);
 }
 
-TEST_P(StepperOfALanguageModel, BeamSearchKnowsNoArchitecture) {
+TEST_P(StepperOfALanguageModel, BeamSearchWorksWithIt) {
   const RandomLanguageModel m(GetParam());
   const Ids prompt = random_tokens(9, 10), another = random_tokens(4, 11);
   const TranslationOptions options{.beam = 3, .length_penalty = 0.0, .n_best = 3};

@@ -43,7 +43,7 @@ std::vector<std::string> many_prompts() {
 }
 
 // More prompts than a batch has room for, of which some end early.
-TEST(TextGeneration, APromptBecomesTheSameWhateverIsWrittenBesideIt) {
+TEST(TextGeneration, APromptGivesTheSameTextWhateverElseIsInTheBatch) {
   RandomLanguageModel m;
   m.bias(m.tokenizer->special().eos, 2.0F);
   GenerationOptions options{.samples = 2, .max_tokens = 12};
@@ -120,7 +120,7 @@ TEST(TextGeneration, TemperatureZeroTakesTheLikeliestAndItsLogProbability) {
   EXPECT_DOUBLE_EQ(found.log_probability, log_probability);
 }
 
-TEST(TextGeneration, ATextOutgrowsWhatTheModelTakes) {
+TEST(TextGeneration, ATextMayOutgrowTheModelsMaximumLength) {
   RandomLanguageModel m;
   m.bias(m.tokenizer->special().eos, -1e4F);
   const GenerationOptions options{.max_tokens = 100};
@@ -128,7 +128,7 @@ TEST(TextGeneration, ATextOutgrowsWhatTheModelTakes) {
   EXPECT_EQ(alone.tokens, 100);
   EXPECT_EQ(alone.reason, FinishReason::length);
   expect_same(m.generate({"a", "two dogs", "ein"}, options)[1].front(), alone);
-  // Behind the first 40 tokens and the prompt's, the model has seen the last 20 alone.
+  // After the first 40 tokens, prompt included, the model has seen only the last 20.
   const auto greedy = [&](const std::string& prompt, int64_t tokens) {
     return m.generate({prompt}, {.sampling = {.temperature = 0.0}, .max_tokens = tokens}).front().front().text;
   };
@@ -136,7 +136,7 @@ TEST(TextGeneration, ATextOutgrowsWhatTheModelTakes) {
   EXPECT_EQ(greedy(std::string(40, 'a'), 2), first + greedy(std::string(19, 'a') + first, 1));
 }
 
-// What a listener hears of each text.
+// What a listener receives for each text.
 class Heard final : public GenerationListener {
  public:
   void on_piece(const Text& text, std::string_view piece) override {
@@ -151,7 +151,7 @@ class Heard final : public GenerationListener {
   std::map<std::pair<size_t, int64_t>, Completion> completed_;
 };
 
-TEST(TextGeneration, AListenerHearsWhatIsReturned) {
+TEST(TextGeneration, AListenerReceivesWhatIsReturned) {
   RandomLanguageModel m;
   for (const int64_t beam : {1, 3}) {
     Heard heard;
@@ -193,7 +193,7 @@ TEST(TextGeneration, BeamSearchFindsWhatIsAtLeastAsLikelyAsGreedy) {
   }
 }
 
-TEST(TextGeneration, WhatMakesNoSenseIsRefusedBeforeAnythingIsWritten) {
+TEST(TextGeneration, InvalidOptionsAreRefusedBeforeAnythingIsGenerated) {
   RandomLanguageModel m;
   Heard heard;
   const auto with = [&](const GenerationOptions& options) {
@@ -203,7 +203,7 @@ TEST(TextGeneration, WhatMakesNoSenseIsRefusedBeforeAnythingIsWritten) {
   EXPECT_THAT(with({.beam = 0}), HasSubstr("beam is 0"));
   EXPECT_THAT(with({.samples = 0}), HasSubstr("n is 0"));
   EXPECT_THAT(with({.beam = 2, .samples = 3}), HasSubstr("at most the beam of 2"));
-  EXPECT_THAT(with({.sampling = {.top_k = 3}, .beam = 2}), HasSubstr("beam search draws nothing"));
+  EXPECT_THAT(with({.sampling = {.top_k = 3}, .beam = 2}), HasSubstr("beam search does not sample"));
   EXPECT_THAT(with({.sampling = {.temperature = -1.0}}), HasSubstr("temperature is -1"));
   EXPECT_THAT(with({.stop = {"dog\u4e2d"}}), HasSubstr("cannot write"));
   EXPECT_THAT(with({.stop = {""}}), HasSubstr("is empty"));
@@ -218,7 +218,7 @@ TEST(TextGeneration, WhatMakesNoSenseIsRefusedBeforeAnythingIsWritten) {
   EXPECT_TRUE(heard.texts_.empty());
 }
 
-TEST(TextGeneration, APromptIsCutFromTheLeftWhereAskedFor) {
+TEST(TextGeneration, APromptIsCutFromTheLeftOnRequest) {
   RandomLanguageModel m;
   GenerationOptions options{.max_tokens = 1, .long_prompts = LongPrompts::cut_left};
   options.sampling.temperature = 0.0;
@@ -226,13 +226,13 @@ TEST(TextGeneration, APromptIsCutFromTheLeftWhereAskedFor) {
   expect_same(m.generate({"ein Hund" + fits}, options).front().front(), m.generate({fits}, options).front().front());
 }
 
-TEST(TextGeneration, AnEmptyPromptBeginsBehindALineBreak) {
+TEST(TextGeneration, AnEmptyPromptStandsForALineBreak) {
   RandomLanguageModel m;
   const auto found = m.generate({"", "\n"}, {.max_tokens = 20});
   expect_same(found[0][0], found[1][0]);
 }
 
-TEST(TextStream, HoldsBackWhatMayBecomeAStopText) {
+TEST(TextStream, HoldsBackThePossibleStartOfAStopText) {
   const auto tokenizer = characters();
   const std::vector<std::string> stops{"dogs", "go"};
   const auto pieces = [&](const std::string& text) {
@@ -253,7 +253,7 @@ TEST(TextStream, HoldsBackWhatMayBecomeAStopText) {
   EXPECT_THAT(pieces("ddogo"), testing::ElementsAre("", "d", "", "", "do"));
 }
 
-TEST(TextStream, CharactersOfSeveralTokensComeWhole) {
+TEST(TextStream, CharactersOfSeveralTokensAreReturnedWhole) {
   const auto tokenizer =
       train_tokenizer({.kind = TokenizerKind::byte, .user_symbols = {}}, [](std::string&) { return false; });
   TextStream stream(*tokenizer, {}, {});
@@ -266,7 +266,7 @@ TEST(TextStream, CharactersOfSeveralTokensComeWhole) {
   EXPECT_EQ(text + stream.finish(), "läuft €");
 }
 
-TEST(PerplexityWindows, EachTokenIsPredictedOnceFromWhatIsBeforeIt) {
+TEST(PerplexityWindows, EachTokenIsPredictedOnceFromTheTokensBeforeIt) {
   RandomLanguageModel m;
   std::vector<int32_t> tokens;
   for (int32_t i = 0; i < 100; ++i) {

@@ -52,7 +52,7 @@ TEST(TextTranslation, AnEmptyLineBecomesAnEmptyLine) {
   EXPECT_TRUE(t.translate({}).empty());
 }
 
-TEST(TextTranslation, NeitherLineBreaksNorSpecialTokensComeOut) {
+TEST(TextTranslation, NeitherLineBreaksNorSpecialTokensAreWritten) {
   const RandomTranslator t;
   const int32_t newline = t.tokenizer->find("<U+000A>").value_or(TokenId(-1)).value;
   ASSERT_GE(newline, 0);
@@ -69,7 +69,7 @@ TEST(TextTranslation, NeitherLineBreaksNorSpecialTokensComeOut) {
   }
 }
 
-TEST(TextTranslation, ALineThatDoesNotFitIsNamed) {
+TEST(TextTranslation, ALineThatIsTooLongIsNamed) {
   const RandomTranslator t;
   const std::string longest(39, 'a'), longer(40, 'a');
   EXPECT_EQ(t.translate({longest}, {.max_length = 2}).size(), 1U);
@@ -83,7 +83,7 @@ TEST(TextTranslation, ALineThatDoesNotFitIsNamed) {
               testing::AllOf(HasSubstr("text:2: byte 2"), HasSubstr("UTF-8")));
 }
 
-TEST(TextTranslation, PairsAreScoredAsTheyAreAlone) {
+TEST(TextTranslation, PairsAreScoredTheSameAloneAndTogether) {
   const RandomTranslator t;
   const std::vector<std::string> sources{"two dogs", "ein Hund", "", "a man"}, targets{"dogs", "", "man", "the park"};
   const LinePairName where{[](size_t i) { return fmt::format("source:{}", i + 1); },
@@ -102,7 +102,7 @@ TEST(TextTranslation, PairsAreScoredAsTheyAreAlone) {
   EXPECT_THROW(score_lines(*t.translator, sources, fits, where), ShapeError);
 }
 
-// What the maps of a pass over this pair alone say, written out plainly.
+// The alignment from the maps of a pass over this pair alone.
 std::vector<int64_t> plain_alignment(const RandomTranslator& t, const std::vector<int32_t>& source,
                                      std::vector<int32_t> target) {
   target.insert(target.begin(), t.tokenizer->special().bos.value);
@@ -126,7 +126,7 @@ std::vector<int64_t> plain_alignment(const RandomTranslator& t, const std::vecto
   return aligned;
 }
 
-TEST(TextTranslation, EachTokenAlignsWithTheOneItLooksAtMost) {
+TEST(TextTranslation, EachTokenAlignsWithTheOneItAttendsToMost) {
   const RandomTranslator t;
   const std::vector<std::string> lines{"two dogs", "", "ein Hund läuft", "a"};
   const auto translated =

@@ -1,4 +1,4 @@
-// A translator that speaks nonsense: the search is what is tested.
+// A translator that writes nonsense, to test the search.
 #pragma once
 
 #include <optional>

@@ -76,7 +76,7 @@ const std::vector<Sentence>& held_out(Split split) {
   return split == Split::test ? test : validation;
 }
 
-// The words, of which the first is as it would be within a sentence unless it is a noun or a name.
+// The words. The first one is in lower case, as within a sentence, unless it is a noun or a name.
 std::vector<std::string> words_of(std::string text) {
   char& first = text[text[0] == '\xc3' ? 1 : 0];
   first = static_cast<char>(first | 0x20);
@@ -125,13 +125,13 @@ TEST(GermanNouns, AgreeWithNothingBefore) {
   EXPECT_EQ(cases(two), "zwei rote Jacken/zwei rote Jacken/zwei roten Jacken");
 }
 
-TEST(GermanNouns, AreWeakWhereTheyAre) {
+TEST(GermanNouns, HaveWeakEndingsWhereTheyShould) {
   EXPECT_EQ(cases(noun("Junge", Determiner::definite)), "der Junge/den Jungen/dem Jungen");
   EXPECT_EQ(cases(noun("Student", Determiner::indefinite)), "ein Student/einen Studenten/einem Studenten");
   EXPECT_EQ(cases(noun("Auto", Determiner::definite, Number::plural)), "die Autos/die Autos/den Autos");
 }
 
-TEST(EnglishNouns, TakeTheArticleThatTheySoundLike) {
+TEST(EnglishNouns, TakeAOrAnByTheirSound) {
   const auto says = [](const NounPhrase& phrase) { return english(Phrase(phrase), EnglishRole::object); };
   EXPECT_EQ(says(noun("Apfel", Determiner::indefinite)), "an apple");
   EXPECT_EQ(says(described("rot", noun("Auto", Determiner::indefinite))), "a red car");
@@ -165,7 +165,7 @@ TEST(Clauses, PutTheVerbSecondOrLast) {
   EXPECT_EQ(english(c, EnglishOrder::question, Gap::accusative), "is the man reading today");
 }
 
-TEST(Clauses, PartPrefixesFromTheirVerbs) {
+TEST(Clauses, SeparatePrefixesFromTheirVerbs) {
   Clause c = clause(&pronoun(kI), "anrufen", noun("Arzt", Determiner::definite));
   EXPECT_EQ(both(c), "ich rufe den Arzt an = I am calling the doctor");
   EXPECT_EQ(subordinate(c), "ich den Arzt anrufe");
@@ -259,8 +259,8 @@ TEST(GermanEnglish, IsTheSameEveryTime) {
   EXPECT_TRUE(german_english_corpus(Split::test, 0).empty());
 }
 
-TEST(GermanEnglish, GivesASentenceOneTranslationAndBack) {
-  // Of what the grammar says, not only of what draw_corpus() lets through.
+TEST(GermanEnglish, HasOneTranslationPerSentenceAndOneSentencePerTranslation) {
+  // For everything that the grammar generates, not only for what draw_corpus() accepts.
   std::map<std::string, std::string> english_of, german_of;
   for (uint64_t i = 0; i < 100'000; ++i) {
     const SentencePair pair = draw_sentence(RandomKey{7}.derive(i)).pair;
@@ -306,7 +306,7 @@ TEST(GermanEnglish, IsWellFormedAndOfModestSize) {
   }
 }
 
-TEST(GermanEnglish, KeepsCombinationsOutOfTraining) {
+TEST(GermanEnglish, ReservesCombinationsForValidationAndTest) {
   std::set<Combination> trained;
   for (const Sentence& sentence : training()) {
     trained.insert(sentence.combinations.begin(), sentence.combinations.end());
@@ -329,8 +329,8 @@ TEST(GermanEnglish, KeepsCombinationsOutOfTraining) {
   }
 }
 
-// What the sentences say of their combinations is what their words show: adjectives before nouns, in English, whose words
-// do not inflect but for the plural.
+// What the sentences say of their combinations is what their words show: adjectives before nouns, in English, whose
+// words do not inflect but for the plural.
 std::set<std::pair<std::string, std::string>> described_nouns(const Sentence& sentence) {
   std::set<std::pair<std::string, std::string>> found;
   const std::string& text = sentence.pair.target;
@@ -355,7 +355,7 @@ std::set<std::pair<std::string, std::string>> described_nouns(const Sentence& se
   return found;
 }
 
-TEST(GermanEnglish, KeepsThemOutOfTheText) {
+TEST(GermanEnglish, HasNoReservedCombinationInTrainingText) {
   std::set<std::pair<std::string, std::string>> trained;
   for (const Sentence& sentence : training()) {
     for (const auto& pair : described_nouns(sentence)) {
@@ -373,7 +373,7 @@ TEST(GermanEnglish, KeepsThemOutOfTheText) {
   EXPECT_GT(unseen, 1000U);
 }
 
-TEST(GermanEnglish, TestsOnWordsThatAreInTraining) {
+TEST(GermanEnglish, TestsOnlyWordsThatAreInTraining) {
   std::set<std::string> known;
   for (const Sentence& sentence : training()) {
     for (const std::string& text : {sentence.pair.source, sentence.pair.target}) {
@@ -393,7 +393,7 @@ TEST(GermanEnglish, TestsOnWordsThatAreInTraining) {
   }
 }
 
-TEST(GermanEnglish, ShowsItsPhenomena) {
+TEST(GermanEnglish, ContainsEveryPhenomenon) {
   std::map<std::string, int64_t> seen;
   for (const Sentence& sentence : training()) {
     for (const std::string_view sign :
@@ -414,7 +414,7 @@ TEST(GermanEnglish, ShowsItsPhenomena) {
 
 TEST(GermanEnglish, RefusesImpossibleSizes) {
   EXPECT_THROW(german_english_corpus(Split::training, -1), ConfigError);
-  EXPECT_THROW(german_english_corpus(Split::test, kMostGermanEnglishPairs + 1), ConfigError);
+  EXPECT_THROW(german_english_corpus(Split::test, kMaxGermanEnglishPairs + 1), ConfigError);
 }
 
 }  // namespace

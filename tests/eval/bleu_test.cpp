@@ -35,7 +35,7 @@ TEST(Bleu, EqualsPublishedFigures) {
   EXPECT_NEAR(bleu(BleuStatistics{11, 11, {9, 7, 5, 3}, {10, 8, 6, 4}}).score, 83.75922397, 1e-8);
 }
 
-TEST(Bleu, CountsAMatchAtMostAsOftenAsAReferenceHasIt) {
+TEST(Bleu, CountsANGramAtMostAsOftenAsAReferenceHasIt) {
   const BleuStatistics one = statistics("the the the the", {"the cat is on the mat", "the cat"});
   EXPECT_EQ(one.matches, (std::array<int64_t, 4>{2, 0, 0, 0}));
   EXPECT_EQ(one.totals, (std::array<int64_t, 4>{4, 3, 2, 1}));
@@ -43,14 +43,14 @@ TEST(Bleu, CountsAMatchAtMostAsOftenAsAReferenceHasIt) {
   EXPECT_EQ(two.matches, (std::array<int64_t, 4>{3, 2, 0, 0})) << "each n-gram has its own best reference";
 }
 
-TEST(Bleu, TakesTheClosestReferenceLengthAndOfTwoTheShorter) {
+TEST(Bleu, TakesTheClosestReferenceLengthAndTheShorterInATie) {
   EXPECT_EQ(statistics("a b c", {"a b c d e f", "a b"}).reference_length, 2);
   EXPECT_EQ(statistics("a b c", {"a b c d", "a b"}).reference_length, 2);
   EXPECT_EQ(statistics("a b c", {"a b", "a b c d"}).reference_length, 2);
   EXPECT_EQ(statistics("a b c", {"a b c d", "a"}).reference_length, 4);
 }
 
-TEST(Bleu, HalvesAnOrderWithoutMatchesOnceMoreEachTime) {
+TEST(Bleu, HalvesThePrecisionOfEachFurtherOrderWithoutMatches) {
   const BleuScore score = bleu(statistics("a b x c d", {"a c b e d"}));
   EXPECT_DOUBLE_EQ(score.precisions[0], 80.0);
   EXPECT_DOUBLE_EQ(score.precisions[1], 100.0 / (2 * 4));
@@ -68,7 +68,7 @@ TEST(Bleu, IsZeroWithoutAMatchOrWithoutFourWords) {
   EXPECT_NEAR(bleu(statistics("a b c d", {"a b c d"})).score, 100.0, 1e-12);
 }
 
-TEST(Bleu, AddsUpSentences) {
+TEST(Bleu, OfACorpusAddsUpItsSentences) {
   const std::vector<BleuStatistics> each = bleu_statistics(kHypotheses, kReferences, LetterCase::kept);
   ASSERT_EQ(each.size(), 3U);
   EXPECT_EQ(each[1], statistics(kHypotheses[1], {kReferences[0][1], kReferences[1][1]}));
@@ -79,13 +79,13 @@ TEST(Bleu, AddsUpSentences) {
   EXPECT_EQ(bleu(sum).score, bleu(kHypotheses, kReferences, LetterCase::kept).score);
 }
 
-TEST(Bleu, LowersBothSides) {
+TEST(Bleu, LowercasesBothSides) {
   const Text reference{"the DOG bit a man"};
   EXPECT_LT(bleu(bleu_statistics("The dog Bit a man", reference, LetterCase::kept)).score, 50.0);
   EXPECT_NEAR(bleu(bleu_statistics("The dog Bit a man", reference, LetterCase::lower)).score, 100.0, 1e-12);
 }
 
-TEST(Bleu, LeavesOutBlankReferencesWhereThereAreOthers) {
+TEST(Bleu, IgnoresBlankReferencesIfThereAreOthers) {
   const std::vector<Text> references{{"", " "}, {"a b c d", "\t"}};
   const std::vector<BleuStatistics> each = bleu_statistics(Text{"x", "x"}, references, LetterCase::kept);
   EXPECT_EQ(each[0].reference_length, 4) << "and not the closer 0";
@@ -93,7 +93,7 @@ TEST(Bleu, LeavesOutBlankReferencesWhereThereAreOthers) {
   EXPECT_EQ(each[1].hypothesis_length, 1);
 }
 
-TEST(Bleu, RefusesWhatDoesNotFit) {
+TEST(Bleu, RefusesInvalidInput) {
   EXPECT_THROW(bleu(kHypotheses, {}, LetterCase::kept), ShapeError);
   EXPECT_THROW(bleu_statistics("a", Text{}, LetterCase::kept), ShapeError);
   EXPECT_THROW(statistics("\xff", {"a"}), FormatError);

@@ -18,7 +18,7 @@ std::vector<double> numbers(size_t count, double first, double step) {
   return values;
 }
 
-TEST(BootstrapSamples, DrawSentencesEvenlyWithReplacement) {
+TEST(BootstrapSamples, DrawSentencesUniformlyWithReplacement) {
   const BootstrapSamples samples{.sentences = 10};
   std::vector<int64_t> drawn(10);
   for (int64_t s = 0; s < samples.samples; ++s) {
@@ -34,7 +34,7 @@ TEST(BootstrapSamples, DrawSentencesEvenlyWithReplacement) {
   }
 }
 
-TEST(BootstrapSamples, DependOnSeedAndIndexAlone) {
+TEST(BootstrapSamples, DependOnlyOnSeedAndIndex) {
   const BootstrapSamples samples{.sentences = 50, .samples = 10, .seed = 3};
   EXPECT_EQ(samples.sample(4), (BootstrapSamples{.sentences = 50, .samples = 99, .seed = 3}.sample(4)));
   EXPECT_NE(samples.sample(4), samples.sample(5));
@@ -65,7 +65,7 @@ TEST(PairedBootstrap, ComputesThePublishedPValue) {
   EXPECT_DOUBLE_EQ(scores.p_value(), 1.0 / 5.0) << "6 is not more than 6";
 }
 
-TEST(PairedBootstrap, CutsTwoAndAHalfPercentAtEachEnd) {
+TEST(PairedBootstrap, CutsOffTwoAndAHalfPercentAtEachEnd) {
   std::vector<double> scores = numbers(1000, 0.0, 1.0);
   std::ranges::reverse(scores);
   const Interval interval = interval_of(scores);
@@ -75,7 +75,7 @@ TEST(PairedBootstrap, CutsTwoAndAHalfPercentAtEachEnd) {
   EXPECT_DOUBLE_EQ(interval_of({3.0}).high, 3.0);
 }
 
-TEST(PairedBootstrap, RefusesWhatDoesNotFit) {
+TEST(PairedBootstrap, RefusesInconsistentSizes) {
   const std::vector<double> a = numbers(4, 0.0, 1.0), b = numbers(3, 0.0, 1.0);
   EXPECT_THROW(paired_bootstrap<double>(a, b, {.sentences = 4}, score), ShapeError);
   EXPECT_THROW(paired_bootstrap<double>(a, a, {.sentences = 3}, score), ShapeError);

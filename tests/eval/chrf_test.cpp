@@ -44,7 +44,7 @@ TEST(Chrf, CountsCharactersNotBytes) {
   EXPECT_EQ(statistics.orders[3], (ChrfStatistics::Order{0, 0, 0}));
 }
 
-TEST(Chrf, DoesNotCountOrdersThatTheReferenceLacks) {
+TEST(Chrf, IgnoresOrdersThatTheReferenceLacks) {
   const ChrfStatistics statistics = chrf_statistics("abc", Text{"a"}, WordOrder::none, LetterCase::kept);
   EXPECT_EQ(statistics.orders[1], (ChrfStatistics::Order{0, 0, 0}));
 }
@@ -64,12 +64,12 @@ TEST(Chrf, TakesTheBestReferenceOfEachSentence) {
   EXPECT_EQ(best, chrf_statistics("the cats sat", Text{references[2]}, WordOrder::two, LetterCase::kept));
 }
 
-TEST(Chrf, LowersBothSides) {
+TEST(Chrf, LowercasesBothSides) {
   EXPECT_LT(chrf(chrf_statistics("ÄB", Text{"äB"}, WordOrder::two, LetterCase::kept)), 100.0);
   EXPECT_DOUBLE_EQ(chrf(chrf_statistics("ÄB", Text{"äB"}, WordOrder::two, LetterCase::lower)), 100.0);
 }
 
-TEST(Chrf, AddsUpSentences) {
+TEST(Chrf, OfACorpusAddsUpItsSentences) {
   const Text hypotheses{"the dog", "a cat."};
   const std::vector<Text> references{{"a dog", "the cat."}};
   const auto each = chrf_statistics(hypotheses, references, WordOrder::two, LetterCase::kept);
@@ -80,7 +80,7 @@ TEST(Chrf, AddsUpSentences) {
   EXPECT_EQ(chrf(sum), chrf(hypotheses, references, WordOrder::two, LetterCase::kept));
 }
 
-TEST(Chrf, RefusesWhatDoesNotFit) {
+TEST(Chrf, RefusesInvalidInput) {
   EXPECT_THROW(chrf_statistics("a", Text{}, WordOrder::none, LetterCase::kept), ShapeError);
   EXPECT_THROW(chrf(Text{"a"}, {}, WordOrder::none, LetterCase::kept), ShapeError);
   EXPECT_THROW(score({"a", "b"}, {"a"}), ShapeError);

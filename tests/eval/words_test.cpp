@@ -20,7 +20,7 @@ std::string tokens(std::string_view text) {
   return joined;
 }
 
-TEST(Words, AreCutAtUnicodeWhiteSpace) {
+TEST(Words, AreSplitAtUnicodeWhiteSpace) {
   EXPECT_THAT(split_at_white_space(" a\tb\n\nc "), ElementsAre("a", "b", "c"));
   EXPECT_THAT(split_at_white_space("a\u00a0b\u1680c\u2000d\u200ae\u2028f\u2029g\u202fh\u205fi\u3000j\u0085k"),
               ElementsAre("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"));
@@ -34,7 +34,7 @@ TEST(Words, AreCutAtUnicodeWhiteSpace) {
   EXPECT_THAT(split_at_white_space(""), IsEmpty());
 }
 
-TEST(Words, AreNotCutAtWhatOnlyLooksWhite) {
+TEST(Words, AreNotSplitAtLookalikesOfWhiteSpace) {
   // A zero-width space, a byte-order mark, U+180E, and neighbours of white space in UTF-8.
   for (const std::string_view text :
        {"a\u200bb", "a\ufeffb", "a\u180eb", "a\u00a1b", "a\u2010b", "a\u202ab", "a\u3001b",
@@ -82,7 +82,7 @@ TEST(ChrfWords, LoseOnePunctuationCharacter) {
               ElementsAre("(hi", ")", "\"", "so", "ends.", "\"", "it's", "..", ".", ".", "“x”", "日", ","));
 }
 
-TEST(LetterCase, IsLoweredOnlyWhenAsked) {
+TEST(LetterCase, IsLoweredOnlyOnRequest) {
   EXPECT_EQ(in_case("ÄÖ Straße ΑΣ", LetterCase::kept), "ÄÖ Straße ΑΣ");
   EXPECT_EQ(in_case("ÄÖ Straße ΑΣ", LetterCase::lower), "äö straße ας");
   EXPECT_THROW(in_case("a\xff", LetterCase::kept), FormatError);

@@ -1,5 +1,5 @@
-// What the fuzzers share. Each *_fuzzer.cpp feeds one reader of what comes from outside: whatever the bytes, it answers or
-// refuses with a user's error. Anything else, a broken invariant of ours among it, stops the fuzzer.
+// Helpers of the fuzzers. Each *_fuzzer.cpp feeds one reader of untrusted input: whatever the bytes, it returns a
+// result or throws a user's error. Anything else, including a broken invariant of ours, stops the fuzzer.
 #pragma once
 
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ void allow_refusal(Body&& body) {
   }
 }
 
-// A file that lives in memory, for what reads by path.
+// A file in memory, for readers that take a path.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view content) : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -46,7 +46,7 @@ class MemoryFile {
   int descriptor_;
 };
 
-// A folder that goes with the process, for what reads several files.
+// A folder that disappears with the process, for readers of several files.
 class ScratchFolder {
  public:
   ScratchFolder() {

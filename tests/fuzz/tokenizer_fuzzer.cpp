@@ -1,5 +1,5 @@
-// A tokenizer's file of any kind. A vocabulary in JSON is given the checksum that fits, since without one nothing gets
-// past it.
+// A tokenizer's file of any kind. A vocabulary in JSON gets a valid checksum, since without one nothing gets past the
+// check.
 #include "fuzz/fuzz.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"

@@ -1,4 +1,4 @@
-// state.json with a checksum that fits, since without one nothing gets past it.
+// state.json with a valid checksum, since without one nothing gets past the check.
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"

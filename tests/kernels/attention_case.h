@@ -43,7 +43,7 @@ struct AttentionCase {
     return c;
   }
 
-  // Sequence s by itself. A mask does not come along: it belongs to the sequences it was made for.
+  // Sequence s alone, without the mask, which belongs to all sequences.
   AttentionCase sequence(int64_t s) const {
     AttentionCase part = *this;
     const auto rows_of = [s](const Guarded& x, const Segments& segments) {
@@ -117,7 +117,7 @@ struct AttentionCase {
   }
 };
 
-// Random bits, but for sequence 0's query 1 (where there is one), which sees nothing.
+// Random bits, except that sequence 0's query 1 (if there is one) sees nothing.
 inline AttentionMask random_mask(const Segments& queries, const Segments& keys, double density = 0.5) {
   AttentionMask mask(queries, keys);
   uint64_t draw = 0;
@@ -133,7 +133,7 @@ inline AttentionMask random_mask(const Segments& queries, const Segments& keys, 
   return mask;
 }
 
-// Pages for sequences of these lengths in a shuffled order, and a few that belong to no one.
+// Pages for sequences of these lengths in a shuffled order, and a few unused ones.
 struct ShuffledPages {
   Guarded numbers;
   int64_t page_tokens = 0, rows = 0;  // rows: of keys and values
@@ -158,7 +158,7 @@ struct ShuffledPages {
   PageTable table() const { return {numbers.view(), page_tokens}; }
 };
 
-// The same keys and values, scattered over pages; what no token uses stays NaN.
+// The same keys and values, scattered over pages; unused rows stay NaN.
 struct PagedMemory {
   ShuffledPages pages;
   Guarded keys, values;

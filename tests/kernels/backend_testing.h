@@ -1,4 +1,4 @@
-// What the tests of every backend share: operands inside guards, random contents, comparison.
+// Helpers for the tests of all backends: operands inside guards, random contents, comparison.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,15 +15,16 @@
 
 namespace heed::test {
 
-// How an operand lies in memory, in elements: `padding` between its rows, `offset` from a cache line to its first one.
+// The layout of an operand in memory, in elements: `padding` between its rows, `offset` from a cache line to the first
+// one.
 struct Layout {
   int64_t padding = 5, offset = 3;
 };
 inline constexpr Layout kTight{0, 0};
 
-// A matrix that lies inside guards: before it, behind it, and between its rows every byte is 0xff (NaN in the floating
-// types), so that a kernel that reads there is wrong, and one that writes there is found out by untouched(). Elements
-// are 0xff as well until they are set. Copies share the memory. A default one is an operand that is not there.
+// A matrix surrounded by guards: before it, after it, and between its rows every byte is 0xff (NaN in the floating
+// types), so that a kernel that reads there gives wrong results, and untouched() notices one that writes there.
+// Elements are 0xff too until they are set. Copies share the memory. A default-constructed one is a missing operand.
 class Guarded {
  public:
   Guarded() = default;
@@ -60,7 +61,7 @@ class Guarded {
     return part;
   }
 
-  // Of a whole operand: whether all guards are as they were made.
+  // Only for a whole operand: whether all guards are unchanged.
   bool untouched() const {
     const std::byte* at = memory_.get();
     const std::byte* const end = at + bytes_;
@@ -141,8 +142,8 @@ inline Dropout dropout_of(float probability, uint64_t first_row = 11) {
   return Dropout::of(Probability(probability), RandomKey{}.derive("dropout"), first_row);
 }
 
-// An error may be `relative` of the expected value plus `of_typical` of the whole result's root mean square: sums whose
-// terms cancel can't be judged by their own size. `absolute` is for results that are zero all over.
+// An error may be `relative` times the expected value plus `of_typical` times the whole result's root mean square: sums
+// whose terms cancel can't be judged by their own size. `absolute` is for results that are zero everywhere.
 struct Tolerance {
   double relative, of_typical, absolute = 0.0;
 };
@@ -166,7 +167,7 @@ inline double root_mean_square(const Guarded& x) {
   return finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
 }
 
-// Whether `actual` is `expected` within the tolerance, infinities at the same places, no NaN, and no guard overwritten.
+// Whether `actual` equals `expected` within the tolerance, with the same infinities, no NaN, and no guard overwritten.
 inline ::testing::AssertionResult close(const Guarded& actual, const Guarded& expected, Tolerance tolerance) {
   if (actual.rows() != expected.rows() || actual.columns() != expected.columns()) {
     return ::testing::AssertionFailure() << actual.view().text() << " against " << expected.view().text();

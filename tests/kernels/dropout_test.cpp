@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-TEST(Dropout, KeepsTheExpectation) {
+TEST(Dropout, PreservesTheExpectation) {
   for (const float p : {0.0F, 0.1F, 0.5F, 0.9F}) {
     const Dropout dropout = Dropout::of(Probability(p), RandomKey{8}, 1000);
     double sum = 0.0;
@@ -21,7 +21,7 @@ TEST(Dropout, KeepsTheExpectation) {
   }
 }
 
-TEST(Dropout, OfNothingIsInactive) {
+TEST(Dropout, WithProbabilityZeroIsInactive) {
   EXPECT_FALSE(Dropout::none().active());
   EXPECT_FALSE(Dropout::of(Probability(0.0F), RandomKey{8}, 0).active());
   EXPECT_TRUE(Dropout::of(Probability(0.1F), RandomKey{8}, 0).active());

@@ -155,7 +155,7 @@ struct EmbeddingCase {
 struct SelectRowsCase {
   Guarded x, rows, d_y;
 
-  // As many rows as there are of x: some come several times, some never.
+  // As many rows as x has: some occur several times, some never.
   static SelectRowsCase make(Types types, int64_t rows, int64_t columns) {
     return {.x = random(types.storage, rows, columns, 30, 1.0, {7, 1}),
             .rows = random_integers(rows, rows, 31),
@@ -325,7 +325,7 @@ struct LossCase {
                          .d_logits = result.d_logits.view()});
     return result;
   }
-  // The loss of logits that are there already: x itself, whose columns are the vocabulary.
+  // The loss of given logits: x itself, whose columns are the vocabulary.
   Result of_logits(Backend& backend, Types types) const {
     Result result{Guarded(types.master, x.rows(), 2), Guarded(types.storage, x.rows(), x.columns())};
     backend.cross_entropy({.logits = x.view(),

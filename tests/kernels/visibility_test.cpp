@@ -12,7 +12,7 @@ namespace {
 
 using Reach = Visibility::Reach;
 
-TEST(Visibility, SeesWhatItsWordsSay) {
+TEST(Visibility, SeesWhatItsDefinitionSays) {
   EXPECT_TRUE(Visibility::full().sees(0, 1000));
   EXPECT_TRUE(Visibility::causal().sees(5, 5));
   EXPECT_TRUE(Visibility::causal().sees(5, 0));
@@ -24,12 +24,12 @@ TEST(Visibility, SeesWhatItsWordsSay) {
   EXPECT_FALSE(before.sees(5, 2) || before.sees(5, 6));
 }
 
-TEST(Visibility, TheRangeIsTheSmallestThatHoldsWhatIsSeen) {
+TEST(Visibility, TheRangeIsTheSmallestThatContainsAllSeenKeys) {
   for (const Reach reach : {Reach::full, Reach::causal}) {
     for (const int64_t window : {0, 1, 2, 3, 7, 100}) {
       const Visibility visibility = Visibility::local(reach, window);
       for (int64_t keys = 0; keys <= 12; ++keys) {
-        // Positions before the first key, and beyond the last, occur too.
+        // Includes positions before the first key and after the last one.
         for (int64_t first = -4; first < 15; ++first) {
           for (int64_t last = first; last < 15; ++last) {
             int64_t begin = keys, end = 0;
@@ -57,7 +57,7 @@ TEST(Visibility, TheRangeIsTheSmallestThatHoldsWhatIsSeen) {
 
 const std::vector<int64_t> kQueries{3, 1, 70}, kKeys{5, 64, 129};  // whole words of bits, and one bit more
 
-TEST(AttentionMask, StartsHiddenAndShowsWhatItIsTold) {
+TEST(AttentionMask, ShowsNothingUntilToldTo) {
   AttentionMask mask{Segments(kQueries), Segments(kKeys)};
   EXPECT_EQ(mask.sequences(), 3);
   EXPECT_EQ(mask.queries(2), 70);
@@ -85,7 +85,7 @@ TEST(AttentionMask, StartsHiddenAndShowsWhatItIsTold) {
   }
 }
 
-TEST(AttentionMask, RefusesPlacesOutsideItsBlocks) {
+TEST(AttentionMask, RefusesPositionsOutsideItsBlocks) {
   AttentionMask mask{Segments(kQueries), Segments(kKeys)};
   EXPECT_THROW(mask.show(3, 0, 0), ShapeError);
   EXPECT_THROW(mask.show(-1, 0, 0), ShapeError);
@@ -96,7 +96,7 @@ TEST(AttentionMask, RefusesPlacesOutsideItsBlocks) {
   EXPECT_THROW((AttentionMask{Segments(kQueries), Segments(std::vector<int64_t>{1})}), ShapeError);
 }
 
-TEST(AttentionMask, PaddingShowsTheFirstKeys) {
+TEST(AttentionMask, PaddingMaskShowsTheFirstKeys) {
   const AttentionMask mask = padding_mask(Segments(kQueries), Segments(kKeys), {2, 0, 129});
   for (int64_t s = 0; s < 3; ++s) {
     const int64_t visible = std::vector<int64_t>{2, 0, 129}[static_cast<size_t>(s)];
@@ -110,7 +110,7 @@ TEST(AttentionMask, PaddingShowsTheFirstKeys) {
   EXPECT_THROW(padding_mask(Segments(kQueries), Segments(kKeys), {6, 0, 0}), ShapeError);
 }
 
-TEST(AttentionMask, CausalAgreesWithThePredicate) {
+TEST(AttentionMask, CausalMaskAgreesWithThePredicate) {
   const AttentionMask mask = causal_mask(Segments(kQueries));
   for (int64_t s = 0; s < 3; ++s) {
     for (int64_t query = 0; query < mask.queries(s); ++query) {
@@ -121,7 +121,7 @@ TEST(AttentionMask, CausalAgreesWithThePredicate) {
   }
 }
 
-TEST(AttentionMask, CombinedIsVisibleInBoth) {
+TEST(AttentionMask, CombinedMasksShowWhatBothShow) {
   const Segments segments(kQueries);
   const AttentionMask padding = padding_mask(segments, segments, {2, 0, 66});
   const AttentionMask both = combine(causal_mask(segments), padding);

@@ -23,10 +23,10 @@ void expect_invalid(const std::function<void(ModelConfig&)>& spoil, const std::v
   expect_error<ConfigError>([&] { config.validate(); }, parts);
 }
 
-TEST(ModelConfig, RefusesWhatDoesNotFitTogetherInWordsThatHelp) {
+TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.model = 512, c.heads = 7; }, {"heads 7 does not divide model 512"});
   expect_invalid([](auto& c) { c.heads = 4, c.key_value_heads = 3; }, {"key_value_heads 3 does not divide heads 4"});
-  expect_invalid([](auto& c) { c.positions = Positions::rotary, c.head_width = 3; }, {"rotary", "3 wide"});
+  expect_invalid([](auto& c) { c.positions = Positions::rotary, c.head_width = 3; }, {"rotary", "3 columns"});
   expect_invalid([](auto& c) { c.model = 9, c.heads = 3; }, {"sinusoidal", "model is 9"});
   expect_invalid([](auto& c) { c.tying = Tying::all; }, {"one vocabulary", "source has 11", "target 13"});
   expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.tying = Tying::all; }, {"seq2seq"});
@@ -44,7 +44,7 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.rotary_base = std::nan(""); }, {"rotary_base is nan"});
 }
 
-TEST(ModelConfig, RefusesSizesThatMultiplyBeyondAnyMachine) {
+TEST(ModelConfig, RefusesSizesWithAnAbsurdProduct) {
   expect_invalid([](auto& c) { c.inner = c.model = int64_t{1} << 24; }, {"parameters", "at most"});
   expect_invalid([](auto& c) { c.heads = c.head_width = int64_t{1} << 24; }, {"parameters", "at most"});
   expect_invalid([](auto& c) { c.encoder_layers = int64_t{1} << 24; }, {"encoder_layers is 16777216"});
@@ -77,11 +77,11 @@ TEST(ModelConfig, InvalidTomlNamesTheLine) {
   expect_error<FormatError>([] { read_model("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
 }
 
-TEST(ModelConfig, AWholeNumberWillDoWhereANumberIsWanted) {
+TEST(ModelConfig, AWholeNumberIsAcceptedForANumber) {
   EXPECT_EQ(read_model("[model]\nrotary_base = 500000\n", "r").rotary_base, 500000.0);
 }
 
-TEST(ModelConfig, DescribesItselfAsARecipeForTheSame) {
+TEST(ModelConfig, IsDescribedAsARecipeForTheSameModel) {
   ModelConfig config = small_config(Architecture::causal_lm);
   config.head_width = 6;
   config.positions = Positions::rotary;
@@ -101,7 +101,7 @@ TEST(ModelConfig, DescribesItselfAsARecipeForTheSame) {
   }
 }
 
-TEST(ModelConfig, TheTutorialHasAsManyParametersAsCountedByHand) {
+TEST(ModelConfig, TheTutorialsModelHasTheParametersCountedByHand) {
   const std::string recipe = (source_root() / "recipes/tutorial-2x2.toml").string();
   Weights weights;
   Seq2Seq(Scope(weights), read_model(read_file(recipe), recipe));

@@ -114,7 +114,7 @@ TEST_P(Model, TheSameStepGivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST_P(Model, CheckpointingItsLayersChangesNoBit) {
+TEST_P(Model, RecomputingItsLayersChangesNoBit) {
   ModelConfig kept = GetParam().config, replayed = kept;
   kept.keep = Keep::activations;
   replayed.keep = Keep::layer_inputs;
@@ -128,7 +128,7 @@ TEST_P(Model, CheckpointingItsLayersChangesNoBit) {
 std::string name_of_variant(const ::testing::TestParamInfo<Variant>& test) { return test.param.name; }
 INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(variants()), name_of_variant);
 
-// ---- a sentence's result does not depend on its company ----
+// ---- a sentence's result does not depend on the batch ----
 
 std::vector<double> seq2seq_logits(const TestModel& model, Pass& pass, const TokenLists& sources,
                                    const TokenLists& targets, size_t wanted) {
@@ -139,7 +139,7 @@ std::vector<double> seq2seq_logits(const TestModel& model, Pass& pass, const Tok
   return values_of(logits.var().value().row_range(target.segments().begin(s), target.segments().length(s)));
 }
 
-// Many sequences, so that rows fall on either side of every block that a kernel cuts.
+// Many sequences, so that rows are on either side of the border of every block in a kernel.
 TokenLists random_lists(size_t count, uint64_t stream) {
   const RandomKey key = RandomKey{8}.derive(stream);
   TokenLists lists;
@@ -155,7 +155,7 @@ TokenLists random_lists(size_t count, uint64_t stream) {
   return lists;
 }
 
-TEST(BatchComposition, DoesNotChangeASequencesLogitsByABit) {
+TEST(BatchComposition, DoesNotChangeABitOfASequencesLogits) {
   ModelConfig config = small_config(Architecture::seq2seq);
   config.model = 64;
   config.inner = 96;
@@ -180,7 +180,7 @@ TEST(BatchComposition, DoesNotChangeASequencesLogitsByABit) {
 }
 
 // Causal: what follows a token does not change its logits.
-TEST(CausalLM, APrefixHasTheSameLogitsAsInTheWhole) {
+TEST(CausalLM, APrefixHasTheSameLogitsAloneAsInTheWholeSequence) {
   const auto backend = make_reference_backend();
   const TestModel model(*backend, DType::f64, small_config(Architecture::causal_lm));
   Pass pass = Pass::infer(*backend, DType::f64);
@@ -194,7 +194,7 @@ TEST(CausalLM, APrefixHasTheSameLogitsAsInTheWhole) {
 }
 
 // Dropout is on everywhere. A row's losses depend on the draws of all that it sees.
-TEST_P(Model, AnUpdateInShardsDrawsWhatItDrawsInOneBatch) {
+TEST_P(Model, AnUpdateDrawsTheSameInShardsAsInOneBatch) {
   const ModelBatch batch = ModelBatch::small();
   for (const DType storage : {DType::f32, DType::bf16}) {
     for (const int threads : {1, 2}) {
@@ -213,7 +213,7 @@ TEST_P(Model, AnUpdateInShardsDrawsWhatItDrawsInOneBatch) {
   }
 }
 
-// The kernels add the gradients of tables and gains row by row: added to a sum at hand, they would give other bits.
+// The kernels add the gradients of tables and gains row by row: added to an existing sum, they would give other bits.
 TEST_P(Model, TheGradientIsTheSumOfItsShardsCompleteGradientsInTheirOrder) {
   const ModelBatch batch = ModelBatch::small();
   for (const int threads : {1, 2}) {

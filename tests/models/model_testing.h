@@ -9,7 +9,7 @@
 
 namespace heed::test {
 
-// Every sublayer there is, in as few columns as show it.
+// Every kind of sublayer, with as few columns as possible.
 inline ModelConfig small_config(Architecture architecture) {
   return {.architecture = architecture,
           .model = 8,
@@ -86,7 +86,7 @@ class TestModel {
     trainables_->finish_update(backend_);
     return losses.total_smoothed();
   }
-  // To the gradients of the shard at hand.
+  // Adds to the gradients of the current shard.
   TokenLosses contribute(const ModelBatch& batch, double scale = 1.0) {
     Tape tape(scale);
     Pass pass = Pass::train(backend_, storage_, tape, RandomKey{5});
@@ -94,7 +94,7 @@ class TestModel {
     tape.backward(backend_);
     return losses;
   }
-  // The loss alone, under the same dropout; gradients stay as they are.
+  // Only the loss, under the same dropout; gradients do not change.
   double training_loss(const ModelBatch& batch) const {
     Tape tape;
     Pass pass = Pass::train(backend_, storage_, tape, RandomKey{5}).unrecorded();

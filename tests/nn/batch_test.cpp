@@ -17,14 +17,14 @@ std::vector<int64_t> sizes_of(const Segments& segments) {
   return sizes;
 }
 
-TEST(SequencesTest, CountPlacesInEachSequence) {
+TEST(SequencesTest, CountPositionsInEachSequence) {
   const Sequences sequences({{7, 8, 9}, {}, {5}});
   EXPECT_THAT(sequences.positions(), ElementsAre(0, 1, 2, 0));
   EXPECT_THAT(sizes_of(sequences.segments()), ElementsAre(3, 0, 1));
   EXPECT_EQ(sequences.rows(), 4);
 }
 
-TEST(SequencesTest, TokensLaidEndToEndAreTheSame) {
+TEST(SequencesTest, FromTokensEndToEndAreTheSame) {
   const Sequences nested({{7, 8, 9}, {5}});
   const Sequences laid({7, 8, 9, 5}, nested.segments());
   EXPECT_EQ(laid.positions(), nested.positions());
@@ -32,7 +32,7 @@ TEST(SequencesTest, TokensLaidEndToEndAreTheSame) {
   EXPECT_THROW(Sequences({7, 8, 9}, nested.segments()), Error) << "a token is missing";
 }
 
-TEST(SequencesTest, ContinuingCountsOn) {
+TEST(SequencesTest, ContinuationsCountPositionsFromWhereTheyStopped) {
   const std::vector<int32_t> tokens{1, 2, 3, 4};
   const std::span all(tokens);
   const std::vector<Continuation> continuations{{all.first(1), 5}, {all.subspan(1, 2), 0}, {all.last(1), 2}};

@@ -16,7 +16,7 @@ StackShape small_stack(int64_t layers) {
           .feed_forward = {.model = kModel, .inner = 12}};
 }
 
-// Weights in double, every one random: a bias or gain that is forgotten shows.
+// Weights in double, all of them random, so that a forgotten bias or gain is noticed.
 class Layers : public ::testing::Test {
  protected:
   void start() {
@@ -62,7 +62,7 @@ class Layers : public ::testing::Test {
 };
 
 // x = x + f(norm(x)), and a norm at the end.
-TEST_F(Layers, PreNormIsItsEquation) {
+TEST_F(Layers, PreNormFollowsItsEquation) {
   const SelfAttentionStack encoder(Scope(weights_) / "e", small_stack(2));
   start();
   Pass pass = infer();
@@ -79,7 +79,7 @@ TEST_F(Layers, PreNormIsItsEquation) {
 }
 
 // x = norm(x + f(x)).
-TEST_F(Layers, PostNormIsItsEquation) {
+TEST_F(Layers, PostNormFollowsItsEquation) {
   StackShape shape = small_stack(2);
   shape.placement = NormPlacement::post;
   shape.final_norm = FinalNorm::none;
@@ -108,7 +108,7 @@ TEST_F(Layers, FinalNormsArePresentOrAbsentInEitherPlacement) {
   }
 }
 
-TEST_F(Layers, TheDecoderReadsItsMemoryBetweenSelfAttentionAndFeedForward) {
+TEST_F(Layers, TheDecoderAttendsToTheMemoryBetweenSelfAttentionAndFeedForward) {
   StackShape shape = small_stack(1);
   shape.attention.visibility = Visibility::causal();
   const Decoder decoder(Scope(weights_) / "d", shape);
@@ -136,7 +136,7 @@ TEST_F(Layers, TheDecoderReadsItsMemoryBetweenSelfAttentionAndFeedForward) {
   expect_near(decoder(pass, embedded, sequences_, memory).var().value(), expected.value(), 1e-12);
 }
 
-TEST_F(Layers, GatedFeedForwardIsItsEquation) {
+TEST_F(Layers, GatedFeedForwardFollowsItsEquation) {
   const FeedForward gated(Scope(weights_) / "f",
                           {.model = kModel, .inner = 6, .activation = Activation::silu, .gating = Gating::gated});
   start();
@@ -192,19 +192,19 @@ TEST_F(Layers, MapsSumToOneAndCausalOnesAreZeroAboveTheDiagonal) {
 
 // ---- ragged and padded ----
 
-// The same sequences as one rectangle, the padding hidden by a mask: real rows come out the same.
+// The same sequences as one rectangle, with a mask that hides the padding: real rows are the same.
 TEST_F(Layers, RaggedAndPaddedAgreeOnEveryRealRow) {
   const SelfAttentionStack encoder(Scope(weights_) / "e", small_stack(2));
   start();
   Pass pass = infer();
-  constexpr int64_t kLongest = 4;
+  constexpr int64_t kMaxLength = 4;
   const Sequences ragged{{{1, 2, 3}, {4}, {5, 6, 7, 8}}};
   const Sequences padded{{{1, 2, 3, 0}, {4, 0, 0, 0}, {5, 6, 7, 8}}};
-  const Tensor rectangle = random_tensor({3 * kLongest, kModel}, 1);
+  const Tensor rectangle = random_tensor({3 * kMaxLength, kModel}, 1);
   Tensor rows({8, kModel}, DType::f64);
   for (int64_t s = 0; s < 3; ++s) {
     const int64_t length = ragged.segments().length(s);
-    backend_->copy(rectangle.view().row_range(s * kLongest, length),
+    backend_->copy(rectangle.view().row_range(s * kMaxLength, length),
                    rows.view().row_range(ragged.segments().begin(s), length));
   }
   const AttentionMask mask = padding_mask(padded.segments(), padded.segments(), {3, 1, 4});
@@ -213,11 +213,11 @@ TEST_F(Layers, RaggedAndPaddedAgreeOnEveryRealRow) {
   for (int64_t s = 0; s < 3; ++s) {
     const int64_t length = ragged.segments().length(s);
     expect_near(a.var().value().row_range(ragged.segments().begin(s), length),
-                b.var().value().row_range(s * kLongest, length), 1e-12);
+                b.var().value().row_range(s * kMaxLength, length), 1e-12);
   }
 }
 
-TEST(Sequences, WithoutPaddingKeepsTheRealTokensAndTheirPlaces) {
+TEST(Sequences, WithoutPaddingKeepsTheRealTokensAndTheirPositions) {
   const Sequences s = Sequences::without_padding({7, 8, 0, 9, 0, 0, 1, 2, 3}, 3, {2, 1, 3});
   EXPECT_THAT(s.tokens().ids(), ::testing::ElementsAre(7, 8, 9, 1, 2, 3));
   EXPECT_THAT(s.positions(), ::testing::ElementsAre(0, 1, 0, 0, 1, 2));
@@ -226,7 +226,7 @@ TEST(Sequences, WithoutPaddingKeepsTheRealTokensAndTheirPlaces) {
   EXPECT_EQ(Sequences::without_padding({}, 3, {}).rows(), 0);
 }
 
-TEST(Sequences, WithoutPaddingRefusesWhatDoesNotFit) {
+TEST(Sequences, WithoutPaddingRefusesInconsistentSizes) {
   expect_error<ShapeError>(
       [] {
         Sequences::without_padding({1, 2, 3}, 2, {1, 1});

@@ -39,7 +39,7 @@ class Training : public ::testing::Test {
   }
 };
 
-TEST_F(Training, XavierFillsItsBoundEvenlyInEveryStackedPart) {
+TEST_F(Training, XavierIsUniformWithinItsBoundInEveryStackedPart) {
   constexpr int64_t kIn = 96, kOut = 64, kParts = 3;
   weights_.add("stacked", {kParts * kOut, kIn}, WeightUse::product, Initialization::xavier_uniform(kParts));
   start();
@@ -55,7 +55,7 @@ TEST_F(Training, XavierFillsItsBoundEvenlyInEveryStackedPart) {
   }
 }
 
-TEST_F(Training, NormalHasItsDeviationAndZerosAndOnesAreThose) {
+TEST_F(Training, NormalHasItsDeviationAndZerosAndOnesTheirValues) {
   weights_.add("normal", {100, 100}, WeightUse::product, Initialization::normal(0.02));
   weights_.add("zeros", {7}, WeightUse::vector, Initialization::zeros());
   weights_.add("ones", {7}, WeightUse::vector, Initialization::ones());
@@ -68,7 +68,7 @@ TEST_F(Training, NormalHasItsDeviationAndZerosAndOnesAreThose) {
   EXPECT_EQ(values("ones"), std::vector<double>(7, 1.0));
 }
 
-TEST(Weights, BeginTheSameWhateverElseTheModelHolds) {
+TEST(Weights, AreInitializedTheSameWhateverElseTheModelHas) {
   const auto backend = make_reference_backend();
   const auto begin = [&](const std::vector<std::string>& names, uint64_t seed) {
     Weights weights;
@@ -101,7 +101,7 @@ TEST_F(Training, GradientsThatNothingContributedToAreZeroOnceAnUpdateIsFinished)
   EXPECT_NE(contributed, std::vector<double>(12, 7.0));
 }
 
-TEST_F(Training, LaysWeightsApartFromEachOtherInReverse) {
+TEST_F(Training, StoresWeightsDisjointlyInReverseOrder) {
   weights_.add("first", {3, 5}, WeightUse::product, Initialization::ones());
   weights_.add("second", {7}, WeightUse::vector, Initialization::ones());
   start();
@@ -112,7 +112,7 @@ TEST_F(Training, LaysWeightsApartFromEachOtherInReverse) {
   EXPECT_LE(first + 15, host<double>(trainables_->masters()).data + trainables_->masters().elements());
 }
 
-TEST_F(Training, RefusesTheSameNameTwiceAndNamesThatAreNotThere) {
+TEST_F(Training, RefusesDuplicateAndUnknownNames) {
   weights_.add("a.weight", {2}, WeightUse::vector, Initialization::zeros());
   expect_error<InternalError>([&] { weights_.add("a.weight", {2}, WeightUse::vector, Initialization::zeros()); },
                               {"a.weight", "twice"});
@@ -142,7 +142,7 @@ TEST_F(Training, MatricesAreReadInTheRunsPrecisionAndVectorsFromTheirMasters) {
   EXPECT_EQ(values_of(gain.vector()), values_of(gain.trainable().master()));
 }
 
-TEST(Weights, HeldAsTheyBeginAreWhatTrainingBeginsWith) {
+TEST(Weights, StoredForMeasuringAreTheInitialOnesOfTraining) {
   const auto backend = make_reference_backend(DType::f32);
   Weights held, trained;
   for (Weights* const weights : {&held, &trained}) {
@@ -168,7 +168,7 @@ int64_t encoder_layer_parameters(Bias bias, Gating gating, int64_t key_heads) {
   return weights.elements();
 }
 
-TEST(WeightCount, OfALayerIsWhatItsMatricesHold) {
+TEST(WeightCount, OfALayerIsThatOfItsMatrices) {
   const int64_t norms = 2 * (8 + 8);
   EXPECT_EQ(encoder_layer_parameters(Bias::present, Gating::plain, 4),
             (36 * 8 + 36) + (8 * 12 + 8) + (10 * 8 + 10) + (8 * 10 + 8) + norms);
@@ -178,7 +178,7 @@ TEST(WeightCount, OfALayerIsWhatItsMatricesHold) {
 
 // ---- positions ----
 
-TEST(SinusoidalPositions, AreKnownAtTheFirstTwoPlaces) {
+TEST(SinusoidalPositions, HaveKnownValuesAtTheFirstTwoPositions) {
   const Tensor table = sinusoidal_positions(2, Width(6), DType::f64);
   for (int64_t c = 0; c < 6; ++c) {
     EXPECT_EQ(get(table.view(), 0, c), c % 2 == 0 ? 0.0 : 1.0);
@@ -189,7 +189,7 @@ TEST(SinusoidalPositions, AreKnownAtTheFirstTwoPlaces) {
   EXPECT_NEAR(get(table.view(), 1, 5), 0.9999976792065, 1e-12);  // cos(10000^(-2/3))
 }
 
-TEST(SinusoidalPositions, AreRightToOneFloatStepFarOut) {
+TEST(SinusoidalPositions, AreAccurateToOneUlpAtLargePositions) {
   constexpr int64_t kPlace = 100000, kModel = 64;
   const Tensor table = sinusoidal_positions(kPlace + 1, Width(kModel), DType::f32);
   for (int64_t c = 0; c < kModel; ++c) {

@@ -32,7 +32,7 @@ TEST_P(AddNorm, GradientOfTheSumAndItsNormAgreesWithDifferences) {
   }
 }
 
-TEST_P(AddNorm, GradientOfTheNormedAloneAgreesWithDifferences) {
+TEST_P(AddNorm, GradientThroughTheNormedOutputAgreesWithDifferences) {
   NormParameters weights;
   const Differentiable function{
       .inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
@@ -43,8 +43,8 @@ TEST_P(AddNorm, GradientOfTheNormedAloneAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
-// The branch's gradient is of its own contribution alone, not of what the residual's gradient held already.
-TEST_P(AddNorm, AResidualThatIsReadElsewhereTooGetsBothGradients) {
+// The branch's gradient must not include earlier contributions to the residual's gradient.
+TEST_P(AddNorm, AResidualWithASecondReaderGetsBothGradients) {
   NormParameters weights;
   TestParameter other("other", {3, 5}, 13);
   const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
@@ -57,7 +57,7 @@ TEST_P(AddNorm, AResidualThatIsReadElsewhereTooGetsBothGradients) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
-TEST_P(AddNorm, GradientOfANormAloneAgreesWithDifferences) {
+TEST_P(AddNorm, GradientOfANormWithoutBranchAgreesWithDifferences) {
   NormParameters weights;
   TestParameter other("other", {3, 5}, 13);
   for (const bool read_elsewhere : {false, true}) {
@@ -74,7 +74,7 @@ TEST_P(AddNorm, GradientOfANormAloneAgreesWithDifferences) {
   }
 }
 
-// A chain as pre-norm makes it: the residual of each is read by the next, the normed by a layer.
+// A chain as in pre-norm: the next sublayer reads each residual, and a layer reads the normed copy.
 TEST_P(AddNorm, GradientThroughAChainOfSublayersAgreesWithDifferences) {
   NormParameters first, second;
   TestParameter weight("weight", {5, 5}, 14);
@@ -95,7 +95,7 @@ std::string name_of_kind(const ::testing::TestParamInfo<NormKind>& test) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, AddNorm, ::testing::Values(NormKind::layer, NormKind::rms), name_of_kind);
 
-TEST(Add, GradientOfTheSumAloneAgreesWithDifferences) {
+TEST(Add, GradientOfASumWithoutNormAgreesWithDifferences) {
   TestParameter other("other", {3, 5}, 13);
   for (const bool read_elsewhere : {false, true}) {
     const Differentiable function{.inputs = inputs(random_tensor({4, 5}, 1), random_tensor({4, 5}, 2)),
@@ -129,8 +129,8 @@ TEST(AddNormErrors, ShowBothOperands) {
                            {"norm: ", "f64[4, 6]", "gain", "[5]"});
 }
 
-// What a norm with a bias of the wrong width would otherwise read past.
-TEST(AddNormErrors, ABiasOfAnotherWidthIsShown) {
+// A norm would otherwise read past the end of a bias of the wrong width.
+TEST(AddNormErrors, NameABiasOfAnotherWidth) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const NormParameters weights;

@@ -113,8 +113,8 @@ TEST(Attention, ARowThatSeesNothingGivesZerosAndNoGradient) {
   }
 }
 
-// Once as the first and once as the second of two readers: a gradient begins in the one, and is added to in the other.
-TEST(Attention, AVarThatIsReadElsewhereTooGetsBothGradients) {
+// Once as the first and once as the second of two readers: one starts the gradient, the other adds to it.
+TEST(Attention, AVarWithASecondReaderGetsBothGradients) {
   const Segments segments = segments_of({3, 2});
   TestParameter weight("weight", {3, 12}, 4);
   for (const bool attention_first : {false, true}) {
@@ -139,7 +139,7 @@ TEST(Attention, AVarThatIsReadElsewhereTooGetsBothGradients) {
   }
 }
 
-TEST(Attention, ColumnsThatAttentionDoesNotReadHaveAGradientOfZero) {
+TEST(Attention, ColumnsThatAttentionDoesNotReadGetZeroGradient) {
   const Segments segments = segments_of({3, 2});
   const Differentiable function{
       .inputs = inputs(random_tensor({5, 14}, 1)), .parameters = {}, .run = [&](Pass& pass, const std::vector<Var>& x) {
@@ -172,7 +172,7 @@ TEST(Attention, ColumnsInTwoRolesGetBothGradients) {
   EXPECT_TRUE(gradients_are_right(overlapping));
 }
 
-TEST(Attention, WeightsOnRequestAreThoseOfTheFormula) {
+TEST(Attention, RequestedWeightsAreThoseOfTheFormula) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Segments segments = segments_of({2, 3});
@@ -245,7 +245,7 @@ TEST(Attention, ErrorsAboutMasksShowTheSequenceAndBothSizes) {
                            {"attention: ", "sequence 1", "a mask of 2 x 1 for 2 queries and 2 keys"});
 }
 
-TEST(Attention, OfACacheWhileTrainingIsOurOwnMistake) {
+TEST(Attention, OverACacheInTrainingIsAnInternalError) {
   const auto backend = make_reference_backend();
   Tape tape;
   Pass pass = Pass::train(*backend, DType::f64, tape, RandomKey{1});
@@ -258,7 +258,7 @@ TEST(Attention, OfACacheWhileTrainingIsOurOwnMistake) {
       {"attention: ", "cache"});
 }
 
-TEST(Attention, FromACacheAgreesWithFromVars) {
+TEST(Attention, OverACacheAgreesWithAttentionOverVars) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Segments segments = segments_of({3, 2});

@@ -30,7 +30,7 @@ TEST(Embedding, GradientOfLearnedPositionsAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
-TEST(Embedding, FixedPositionsAreAddedUnscaledAndLeaveTheTablesGradientAsItIs) {
+TEST(Embedding, FixedPositionsAreAddedUnscaledAndGetNoGradient) {
   TestParameter table("table", {5, 4}, 1);
   const Tensor fixed = random_tensor({6, 4}, 3);
   const Differentiable function{
@@ -103,8 +103,8 @@ TEST(Embedding, ErrorsNameTheTokenItsRowAndTheTable) {
 
 // ---- rotate ----
 
-// A linear layer stands before it: what is turned in place must be nobody else's.
-TEST(Rotate, GradientAgreesWithDifferencesWhereSomeColumnsTurn) {
+// After a linear layer: nothing else may read what is rotated in place.
+TEST(Rotate, GradientAgreesWithDifferencesWhenSomeColumnsAreRotated) {
   TestParameter weight("weight", {10, 3}, 2);
   const std::vector<int32_t> positions{0, 1, 5, 900};
   for (const int64_t dims : {int64_t{4}, int64_t{2}}) {
@@ -119,7 +119,7 @@ TEST(Rotate, GradientAgreesWithDifferencesWhereSomeColumnsTurn) {
   }
 }
 
-TEST(Rotate, TurnsNothingAtPlaceZeroAndKeepsEveryLength) {
+TEST(Rotate, RotatesNothingAtPositionZeroAndPreservesLengths) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Tensor values = random_tensor({2, 4}, 1);
@@ -136,7 +136,7 @@ TEST(Rotate, TurnsNothingAtPlaceZeroAndKeepsEveryLength) {
   }
 }
 
-TEST(Rotate, ErrorsShowPlacesColumnsAndHeads) {
+TEST(Rotate, ErrorsShowPositionsColumnsAndHeads) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Var x = make_var(*backend, random_tensor({2, 8}, 1).view());
@@ -151,12 +151,12 @@ TEST(Rotate, ErrorsShowPlacesColumnsAndHeads) {
       [&] {
         rotate(pass, Columns::all(x), two, Heads(2), {3, 1e4});
       },
-      {"rotate: ", "3 turning columns", "2 heads", "f64[2, 8]"});
+      {"rotate: ", "3 rotated columns", "2 heads", "f64[2, 8]"});
   expect_error<ShapeError>(
       [&] {
         rotate(pass, Columns::all(x), two, Heads(2), {6, 1e4});
       },
-      {"rotate: ", "6 turning columns"});
+      {"rotate: ", "6 rotated columns"});
   expect_error<ShapeError>([&] { rotate(pass, Columns::all(x), two, Heads(3), {2, 1e4}); }, {"rotate: ", "3 heads"});
 }
 

@@ -87,7 +87,7 @@ TEST(Linear, AWeightUsedWithAndWithoutABiasAddsUpItsGradients) {
   }
 }
 
-TEST(Linear, OfWhatNobodyReadsHasNoGradient) {
+TEST(Linear, WhoseOutputIsUnusedHasNoGradient) {
   const auto backend = make_reference_backend();
   TestParameter weight("weight", {3, 4}, 2);
   Tape tape;
@@ -130,7 +130,7 @@ TEST(Linear, ErrorsNameTheInputTheWeightAndBothShapes) {
   expect_error<ShapeError>([&] { linear(pass, x, {vector, nullptr}); }, {"linear: ", "vector", "[3]"});
 }
 
-TEST(Gate, AnOddNumberOfColumnsIsAnErrorThatShowsThem) {
+TEST(Gate, AnOddNumberOfColumnsIsAnErrorThatNamesIt) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Var x = make_var(*backend, random_tensor({5, 3}, 1).view());

@@ -1,4 +1,4 @@
-// The loss in blocks of rows: a vocabulary of which 64 MiB hold few rows, over a model that is hardly there.
+// The loss in blocks of rows: a vocabulary so large that 64 MiB hold few rows, over a tiny model.
 #include "kernels/cpu/cpu_backend.h"
 #include "ops/op_testing.h"
 
@@ -25,7 +25,7 @@ class LossInBlocks : public ::testing::Test {
     }
   }
 
-  // Of rows [first, first + count), added to what the gradients of the weights hold, unless they are the first.
+  // The loss of rows [first, first + count), added to the weights' gradients, unless they are the first.
   Gradients of_rows(int64_t first, int64_t count) {
     const auto backend = make_cpu_backend(2);
     Gradients found;
@@ -79,7 +79,7 @@ class LossInBlocks : public ::testing::Test {
   Trainable trainable_weight_{values_.view(), d_weight_.view()}, trainable_bias_{bias_values_.view(), d_bias_.view()};
 };
 
-TEST_F(LossInBlocks, HoldsOneBlocksLogitsAtMost) {
+TEST_F(LossInBlocks, HasAtMostOneBlocksLogitsInMemory) {
   const int64_t one_block = kBlockRows * kVocabulary * 4, all = kRows * kVocabulary * 4;
   const int64_t peak = of_all_at_once().peak_bytes;
   EXPECT_GE(peak, one_block);
@@ -94,12 +94,12 @@ TEST_F(LossInBlocks, IsTheSameBitsAsTheBlocksOneAfterTheOther) {
   EXPECT_TRUE(same_bits(whole.d_bias, blocks.d_bias));
 }
 
-TEST_F(LossInBlocks, RowsThatAreIgnoredTakeNoRoom) {
+TEST_F(LossInBlocks, IgnoredRowsTakeNoMemory) {
   std::fill(targets_.begin() + 1, targets_.end(), Targets::kIgnored);
   EXPECT_LT(of_all_at_once().peak_bytes, 2 * kVocabulary * 4);
 }
 
-TEST_F(LossInBlocks, WhereAllRowsAreIgnoredThereIsNothingToHoldAndNoGradient) {
+TEST_F(LossInBlocks, WithAllRowsIgnoredTakesNoMemoryAndHasNoGradient) {
   std::ranges::fill(targets_, Targets::kIgnored);
   const Gradients none = of_all_at_once();
   EXPECT_LT(none.peak_bytes, kVocabulary);
@@ -107,8 +107,8 @@ TEST_F(LossInBlocks, WhereAllRowsAreIgnoredThereIsNothingToHoldAndNoGradient) {
   EXPECT_TRUE(none.d_x.empty());
 }
 
-// x's gradient, of a weight that the input gradient's product takes in two parts.
-TEST(LossInParts, IsTheGradientOfTheLossOfAllLogits) {
+// x's gradient for a weight that the input gradient's product takes in two parts.
+TEST(LossInParts, GivesTheGradientOfTheLossOfAllLogits) {
   constexpr int64_t kLarge = 300'000, kColumns = 64, kFew = 3;  // 64 MiB hold 262,144 rows of the weight
   Tensor values({kLarge, kColumns}, DType::f32), d_weight({kLarge, kColumns}, DType::f32);
   for (int64_t i = 0; i < values.elements(); ++i) {

@@ -27,7 +27,7 @@ TEST(OutputLoss, GradientAgreesWithDifferencesWhereTargetsAreIgnored) {
   }
 }
 
-TEST(OutputLoss, AHiddenStateThatIsReadElsewhereTooGetsBothGradients) {
+TEST(OutputLoss, AHiddenStateWithASecondReaderGetsBothGradients) {
   TestParameter weight("weight", {6, 4}, 2), other("other", {3, 4}, 3);
   for (const bool loss_first : {false, true}) {
     const Differentiable function{
@@ -68,7 +68,7 @@ TEST(CrossEntropy, GradientAgreesWithDifferencesWhereTargetsAreIgnored) {
   }
 }
 
-TEST(CrossEntropy, LogitsThatAreReadElsewhereTooGetBothGradients) {
+TEST(CrossEntropy, LogitsWithASecondReaderGetBothGradients) {
   TestParameter other("other", {3, 6}, 3);
   for (const bool loss_first : {false, true}) {
     const Differentiable function{.inputs = inputs(random_tensor({5, 6}, 1)),
@@ -114,7 +114,7 @@ class Losses : public ::testing::Test {
   Tensor logits_ = random_tensor({5, 6}, 1, 2.0);
 };
 
-TEST_F(Losses, EachRowIsItsFormula) {
+TEST_F(Losses, EachRowFollowsTheFormula) {
   const double s = static_cast<double>(0.1F);
   const TokenLosses losses = of_logits(Smoothing{0.1F});
   EXPECT_EQ(losses.rows(), 5);
@@ -138,7 +138,7 @@ TEST_F(Losses, EachRowIsItsFormula) {
   EXPECT_NEAR(losses.total_smoothed(), total, 1e-12);
 }
 
-TEST_F(Losses, WithoutSmoothingAreThePlainNegativeLogLikelihood) {
+TEST_F(Losses, WithoutSmoothingAreTheNegativeLogLikelihood) {
   const TokenLosses losses = of_logits(Smoothing{0.0F});
   for (int64_t r = 0; r < 5; ++r) {
     EXPECT_EQ(losses.smoothed(r), losses.negative_log_likelihood(r));
@@ -147,7 +147,7 @@ TEST_F(Losses, WithoutSmoothingAreThePlainNegativeLogLikelihood) {
   EXPECT_EQ(losses.total_divergence(), losses.total_smoothed());
 }
 
-TEST_F(Losses, DivergenceIsTheLossLessTheSmoothedTargetsEntropy) {
+TEST_F(Losses, DivergenceIsTheLossMinusTheSmoothedTargetsEntropy) {
   const double s = static_cast<double>(0.1F);
   const TokenLosses losses = of_logits(Smoothing{0.1F});
   double divergence = 0.0;
@@ -162,7 +162,7 @@ TEST_F(Losses, DivergenceIsTheLossLessTheSmoothedTargetsEntropy) {
   EXPECT_GT(losses.total_divergence(), 0.0);
 }
 
-TEST_F(Losses, OfTheFusedProjectionAreThoseOfItsLogits) {
+TEST_F(Losses, OfTheFusedProjectionEqualThoseOfItsLogits) {
   TestParameter weight("weight", {6, 3}, 2), bias("bias", {6}, 3);
   const Var x = make_var(*backend_, random_tensor({5, 3}, 4).view());
   const TokenLosses fused = output_loss(pass_, Hidden(x), {weight, bias}, kTargets, Smoothing{0.1F});
@@ -174,7 +174,7 @@ TEST_F(Losses, OfTheFusedProjectionAreThoseOfItsLogits) {
   }
 }
 
-TEST(SmoothedTargetEntropy, IsZeroWithoutSmoothingAndLogVAtMost) {
+TEST(SmoothedTargetEntropy, IsZeroWithoutSmoothingAndAtMostLogV) {
   EXPECT_EQ(smoothed_target_entropy(100, Smoothing{0.0F}), 0.0);
   EXPECT_NEAR(smoothed_target_entropy(2, Smoothing{0.5F}), -(0.75 * std::log(0.75) + 0.25 * std::log(0.25)), 1e-15);
   EXPECT_LT(smoothed_target_entropy(100, Smoothing{0.999F}), std::log(100.0));
@@ -215,7 +215,7 @@ TEST(LossErrors, NameTheTargetItsRowAndTheVocabulary) {
   expect_error<ShapeError>([&] { plain(Targets({-2, 1}), 0.0F); }, {"cross_entropy: ", "target -2 in row 0"});
 }
 
-TEST_F(Losses, LogSoftmaxIsTheLogitsLessTheirLogSumExp) {
+TEST_F(Losses, LogSoftmaxIsTheLogitsMinusTheirLogSumExp) {
   const LogProbs log_probs = log_softmax(pass_, Logits(make_var(*backend_, logits_.view())));
   for (int64_t r = 0; r < 5; ++r) {
     for (int64_t c = 0; c < 6; ++c) {
@@ -224,7 +224,7 @@ TEST_F(Losses, LogSoftmaxIsTheLogitsLessTheirLogSumExp) {
   }
 }
 
-TEST_F(Losses, LogSoftmaxWhileTrainingIsOurOwnMistake) {
+TEST_F(Losses, LogSoftmaxInTrainingIsAnInternalError) {
   Tape tape;
   Pass training = Pass::train(*backend_, DType::f64, tape, RandomKey{1});
   const Logits logits(make_var(*backend_, logits_.view()));

@@ -1,4 +1,4 @@
-// What the tests of the ops share: parameters and inputs in double, and a comparison of whole tapes with central
+// Helpers for the tests of ops: parameters and inputs in double, and a comparison of whole tapes with central
 // differences under a random upstream gradient.
 #pragma once
 
@@ -56,8 +56,8 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-// A weight with memory of its own, to be trained. What is left in its gradient from before is not a number: whoever adds to that
-// instead of overwriting it is found out.
+// A trainable weight with its own memory. Its gradient starts as NaN, so that an op that adds to it instead of
+// overwriting it is noticed.
 class TestParameter {
  public:
   TestParameter(std::string name, Shape shape, uint64_t stream, double deviation = 0.5)
@@ -93,7 +93,7 @@ inline Var make_var(Backend& backend, const View& values, uint64_t first_row = 0
   return Var(std::move(tensor), first_row);
 }
 
-// What a function of a pass leaves behind: activations, which get a random upstream gradient, and a loss.
+// The results of a function of a pass: activations, which get a random upstream gradient, and a loss.
 struct Outcome {
   std::vector<Var> outputs;
   double loss = 0.0;
@@ -199,7 +199,7 @@ class Differences {
   std::unique_ptr<Backend> backend_;
 };
 
-// Every gradient that the tape finds against differences; afterwards no memory is held.
+// Checks every gradient that the tape computes against differences; afterwards no memory is in use.
 inline ::testing::AssertionResult gradients_are_right(const Differentiable& function) {
   Differences differences(function);
   const std::vector<std::vector<double>> gradients = differences.gradients();
@@ -230,7 +230,7 @@ std::vector<Tensor> inputs(Tensors... tensors) {
   return list;
 }
 
-// That `action` throws a `Kind` whose message holds every one of the `parts`.
+// Checks that `action` throws a `Kind` whose message contains all `parts`.
 template <class Kind, class Action>
 void expect_error(Action&& action, const std::vector<std::string>& parts) {
   try {

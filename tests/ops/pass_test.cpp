@@ -39,7 +39,7 @@ TEST(Pass, GradientThroughEveryOpAtOnceAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
-TEST(Pass, InferringRecordsNothingDropsNothingAndHoldsNothing) {
+TEST(Pass, InferenceRecordsNothingDropsNothingAndKeepsNoMemory) {
   Small small;
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
@@ -62,7 +62,7 @@ TEST(Pass, TrainingWithAnotherKeyDrawsAnotherDropout) {
   EXPECT_NE(loss(1), loss(2));
 }
 
-TEST(Pass, EachUseOfASiteDrawsAnewAndShardsDrawWhatTheWholeWould) {
+TEST(Pass, EachUseOfASiteDrawsAnewAndShardsDrawLikeTheWholeBatch) {
   const auto backend = make_reference_backend();
   Tape tape;
   Pass pass = Pass::train(*backend, DType::f64, tape, RandomKey{1});
@@ -79,7 +79,7 @@ TEST(Pass, EachUseOfASiteDrawsAnewAndShardsDrawWhatTheWholeWould) {
   EXPECT_FALSE(pass.dropout(dropout_at("never", 0.0F), 0).active());
 }
 
-TEST(Arena, IdenticalStepsHoldNothingAndReachNoFurther) {
+TEST(Arena, RepeatedStepsLeaveNothingInUseAndDoNotGrow) {
   Small small;
   const auto backend = make_reference_backend();
   int64_t extent = 0;

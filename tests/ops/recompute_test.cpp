@@ -59,7 +59,7 @@ void expect_same_bits(const Differentiable& a, const Differentiable& b) {
   }
 }
 
-TEST(Recompute, GivesTheSameBitsAsTheRunThatKeepsEverything) {
+TEST(Recompute, GivesTheSameBitsAsSavingAllActivations) {
   Block block;
   expect_same_bits(two_blocks(block, plainly), two_blocks(block, with_recomputation));
 }
@@ -75,7 +75,7 @@ TEST(Recompute, GradientAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(two_blocks(block, nested)));
 }
 
-TEST(Recompute, KeepsLessWhileItWaits) {
+TEST(Recompute, TakesLessMemoryBeforeBackward) {
   Block block;
   const auto held = [&](const auto& how) {
     const auto backend = make_reference_backend();
@@ -90,7 +90,7 @@ TEST(Recompute, KeepsLessWhileItWaits) {
   EXPECT_LT(held(with_recomputation), held(plainly));
 }
 
-TEST(Recompute, AnOutputThatNobodyReadsHasNoGradientToGiveBack) {
+TEST(Recompute, AnUnusedOutputContributesNoGradient) {
   Block block;
   Differentiable kept = two_blocks(block, plainly), replayed = two_blocks(block, with_recomputation);
   for (Differentiable* function : {&kept, &replayed}) {
@@ -99,7 +99,7 @@ TEST(Recompute, AnOutputThatNobodyReadsHasNoGradientToGiveBack) {
   expect_same_bits(kept, replayed);
 }
 
-TEST(Recompute, WhenInferringIsTheBodyItself) {
+TEST(Recompute, InInferenceJustRunsTheBody) {
   Block block;
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
@@ -109,7 +109,7 @@ TEST(Recompute, WhenInferringIsTheBodyItself) {
   EXPECT_TRUE(same_bits(values_of(plain[1].value()), values_of(again[1].value())));
 }
 
-TEST(Recompute, ABodyThatReturnsSomethingElseTheSecondTimeIsOurOwnMistake) {
+TEST(Recompute, ABodyThatReturnsSomethingElseTheSecondTimeIsAnInternalError) {
   const auto backend = make_reference_backend();
   TestParameter weight("weight", {4, 4}, 2);
   Tape tape;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<int32_t, 5> kSelected{3, 0, 3, 2, 3};  // of five: one three times, two never
 
-TEST(SelectRows, TakesTheRowsInTheOrderAskedFor) {
+TEST(SelectRows, TakesTheRowsInTheRequestedOrder) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Tensor values = random_tensor({5, 4}, 1);
@@ -29,7 +29,7 @@ TEST(SelectRows, GradientAgreesWithDifferencesWhereRowsRepeatAndAreLeftOut) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
-TEST(SelectRows, AMatrixThatIsReadElsewhereTooGetsBothGradients) {
+TEST(SelectRows, AMatrixWithASecondReaderGetsBothGradients) {
   TestParameter weight("weight", {3, 4}, 2);
   for (const bool selected_first : {false, true}) {
     const Differentiable function{.inputs = inputs(random_tensor({5, 4}, 1)),

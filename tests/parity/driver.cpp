@@ -1,9 +1,9 @@
-// Runs heed on what a parity test asks for: heed_parity_driver <folder>. With --bf16-products instead of a folder it
-// prints the kinds of bf16 products that this processor can do.
+// Runs heed for a parity test: heed_parity_driver <folder>. With --bf16-products instead of a folder it prints the
+// kinds of bf16 products that this processor supports.
 //
 // Reads request.json, model.toml and weights.bin; writes results.json, which names shapes and scalars, and results.bin,
 // the tensors' values as little-endian f64: of the first batch the logits, the losses and every parameter's gradient;
-// and after optimizer steps, which take the batches in turn, the parameters and the first batch's logits.
+// and after optimizer steps, which cycle through the batches, the parameters and the first batch's logits.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -66,7 +66,7 @@ class Results {
   json index_;
 };
 
-// The kinds of bf16 products that this processor can do; the precision "bf16" takes the fastest.
+// The kinds of bf16 products that this processor supports; the precision "bf16" takes the fastest.
 std::string bf16_products() { return cpu::has_bf16_pairs() ? "widened pairs" : "widened"; }
 
 std::unique_ptr<Backend> backend_for(const std::string& precision) {

@@ -1,4 +1,4 @@
-// A model of any architecture, called with the masks that a case brings.
+// A model of any architecture, called with the masks of a case.
 #pragma once
 
 #include "driver_request.h"

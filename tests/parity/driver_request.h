@@ -1,4 +1,4 @@
-// What a parity test asks of heed: a folder with request.json, the model's recipe and the weights.
+// The request of a parity test: a folder with request.json, the model's recipe and the weights.
 #pragma once
 
 #include <nlohmann/json.hpp>

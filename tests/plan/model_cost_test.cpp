@@ -31,7 +31,7 @@ struct Case {
   ModelConfig config;
 };
 
-// Every choice that changes what is computed or kept, for each architecture that has it.
+// Every choice that changes what is computed or saved, for each architecture that has it.
 std::vector<Case> cases() {
   using Change = std::pair<std::string, void (*)(ModelConfig&)>;
   const std::vector<Change> changes{
@@ -127,7 +127,7 @@ Measured measure(const ModelConfig& config, const PlanBatch& batch, DType storag
   return measured;
 }
 
-TEST(ModelCost, EachArchitectureHasExactlyTheParametersThatArePredicted) {
+TEST(ModelCost, ParametersAreExactForEachArchitecture) {
   for (const auto& [name, config] : cases()) {
     config.validate();
     Weights weights;
@@ -136,7 +136,7 @@ TEST(ModelCost, EachArchitectureHasExactlyTheParametersThatArePredicted) {
   }
 }
 
-TEST(ModelCost, FlopsAreThoseThatTheProfilerCounts) {
+TEST(ModelCost, FlopsEqualThoseThatTheProfilerCounts) {
   for (const auto& [name, config] : cases()) {
     const ModelCost cost = cost_of(config, batch_for(config), DType::f32);
     const Measured measured = measure(config, batch_for(config), DType::f32);
@@ -145,7 +145,7 @@ TEST(ModelCost, FlopsAreThoseThatTheProfilerCounts) {
   }
 }
 
-TEST(ModelCost, ActivationsTakeWhatTheArenasPeakShows) {
+TEST(ModelCost, ActivationBytesEqualTheArenasPeak) {
   for (const auto& [name, config] : cases()) {
     for (const DType storage : {DType::f32, DType::bf16}) {
       const PlanBatch batch = batch_for(config);

@@ -167,7 +167,7 @@ TEST(Plan, TheTutorialsLanguageModelHasTheParametersThatItsWriteUpStates) {
   EXPECT_EQ(plan_model(of_recipe("tutorial-lm.toml")).parameters, 49'665'328);
 }
 
-TEST(Plan, KeysAndValuesOfTheLongestSequenceAreThoseOfAllItsTokens) {
+TEST(Plan, CacheOfTheLongestSequenceIsThatOfAllItsTokens) {
   const ModelPlan plan = plan_model(of_recipe("tutorial-2x2.toml"));
   // Two decoder layers, keys and values of width 512, in bf16.
   EXPECT_EQ(plan.memory.cache_per_token, 2 * 2 * 512 * 2);
@@ -197,7 +197,7 @@ TEST(Plan, AShortRunTimesTheRecipesOwnUpdates) {
   EXPECT_GT(plan.timing->update_seconds, 0.0);
 }
 
-TEST(InShort, ThreeDigitsAndTheUnitThatPeopleSay) {
+TEST(InShort, HasThreeDigitsAndAUnit) {
   EXPECT_EQ(in_short(0.0), "0");
   EXPECT_EQ(in_short(12.34), "12.3");
   EXPECT_EQ(in_short(999.7), "1K");

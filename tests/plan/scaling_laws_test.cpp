@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kGopherFlops = 5.76e23;
 
-// The N of the least loss on 6 N D = C, by narrowing an interval of log N: the loss is convex there.
+// The N with the lowest loss on 6 N D = C, by narrowing an interval of log N: the loss is convex there.
 double minimize(const LossSurface& surface, double flops) {
   const auto loss = [&](double log_n) {
     const double n = std::exp(log_n);
@@ -53,7 +53,7 @@ TEST(LossSurface, RoundingThePublishedDigitsMovesTheOptimumByAFifth) {
   EXPECT_NEAR(kPublishedSurface.optimal_parameters(kGopherFlops), 32e9, 1e9);
 }
 
-TEST(LossSurface, TheCorrectedFitAgreesWithTwentyTokensAParameterWhereThePublishedOneDoesNot) {
+TEST(LossSurface, TheCorrectedFitAgreesWithTwentyTokensPerParameterAndThePublishedOneDoesNot) {
   const auto tokens_per_parameter = [](const LossSurface& surface) {
     const double n = surface.optimal_parameters(kGopherFlops);
     return tokens_for(kGopherFlops, n) / n;
@@ -71,7 +71,7 @@ TEST(Frontier, EachRowOfThePublishedTablesIsReproduced) {
   }
 }
 
-TEST(ComputeOptima, EveryLawSpendsTheBudgetAndNamesItself) {
+TEST(ComputeOptima, EveryLawSpendsTheBudgetAndHasAName) {
   const std::vector<ComputeOptimum> optima = compute_optima(kGopherFlops);
   ASSERT_EQ(optima.size(), 5U);
   for (const ComputeOptimum& optimum : optima) {

@@ -42,7 +42,7 @@ std::string message_of(const std::string& text) {
   return "no error";
 }
 
-TEST(ReportMetrics, GiveWhatTheLinesSay) {
+TEST(ReportMetrics, HoldTheContentOfTheLines) {
   const RunMetrics metrics =
       parse_metrics(kStart + train_line(50, 4.25) + validation_line(100, 2.5, R"(,"bleu":31.2,"best":true)") +
                         R"({"event":"end","update":100,"reason":"epochs","seconds":12.5})" + "\n",
@@ -72,14 +72,14 @@ TEST(ReportMetrics, GiveWhatTheLinesSay) {
   EXPECT_FALSE(metrics.truncated);
 }
 
-TEST(ReportMetrics, OfARunningTrainingHaveNoEnd) {
+TEST(ReportMetrics, OfAnUnfinishedRunHaveNoEnd) {
   const RunMetrics metrics = parse_metrics(kStart + train_line(50, 4.0), "m");
   EXPECT_THAT(metrics.end_reason, IsEmpty());
   EXPECT_EQ(metrics.seconds, 5.0);
   EXPECT_EQ(metrics.best(), nullptr);
 }
 
-TEST(ReportMetrics, WhatIsMissingOrNotFiniteIsNotANumber) {
+TEST(ReportMetrics, MissingAndNonFiniteValuesAreNaN) {
   const RunMetrics metrics =
       parse_metrics(validation_line(1, 2.0) + R"({"event":"train","update":2,"loss":null})" + "\n", "m");
   EXPECT_TRUE(std::isnan(metrics.validation[0].bleu));
@@ -96,7 +96,7 @@ TEST(ReportMetrics, UnknownEventsAndKeysAndBlankLinesAreSkipped) {
   EXPECT_EQ(metrics.validation.size(), 1U);
 }
 
-TEST(ReportMetrics, AResumeForgetsWhatTheRunDidBeyondIt) {
+TEST(ReportMetrics, AResumeDropsWhatTheRunDidAfterThatUpdate) {
   const std::string resumed = R"({"event":"start","update":100,"time":1700009999,"parameters":12})";
   const RunMetrics metrics =
       parse_metrics(kStart + train_line(50, 4.0) + train_line(100, 3.0) + train_line(150, 9.0) +
@@ -110,7 +110,7 @@ TEST(ReportMetrics, AResumeForgetsWhatTheRunDidBeyondIt) {
   EXPECT_EQ(metrics.started, 1.7e9);
 }
 
-TEST(ReportMetrics, AResumeAfterTheEndGoesOn) {
+TEST(ReportMetrics, AResumeAfterTheEndContinuesTheRun) {
   const RunMetrics metrics =
       parse_metrics(kStart + train_line(50, 4.0) + R"({"event":"end","update":50,"reason":"updates","seconds":5})" +
                         "\n" + R"({"event":"start","update":50})" + "\n",
@@ -119,12 +119,12 @@ TEST(ReportMetrics, AResumeAfterTheEndGoesOn) {
   EXPECT_EQ(metrics.updates(), 50);
 }
 
-TEST(ReportMetrics, AFreshStartForgetsAllBeforeIt) {
+TEST(ReportMetrics, AFreshStartDropsEverythingBeforeIt) {
   const RunMetrics metrics = parse_metrics(kStart + train_line(50, 4.0) + kStart, "m");
   EXPECT_THAT(metrics.train, IsEmpty());
 }
 
-TEST(ReportMetrics, ALastLineCutOffIsLeftOutAndSaid) {
+TEST(ReportMetrics, ALastLineThatIsCutOffIsIgnoredAndReported) {
   const std::string whole = kStart + train_line(50, 4.0), line = train_line(100, 3.0);
   for (size_t cut = 1; cut + 2 < line.size(); ++cut) {
     const RunMetrics metrics = parse_metrics(whole + line.substr(0, cut), "m");
@@ -153,7 +153,7 @@ TEST(ReportMetrics, OtherwiseMalformedLinesAreNamed) {
   EXPECT_THAT(message_of("{\"event\":\"start\",\"update\":0,\"precision\":1}\n"), HasSubstr("expected a text"));
 }
 
-TEST(ReportMetrics, TheBestIsTheOneMarkedLastOrElseOfLeastLoss) {
+TEST(ReportMetrics, TheBestIsTheLastMarkedOneOrElseTheOneWithTheLowestLoss) {
   const RunMetrics marked = parse_metrics(
       validation_line(1, 3.0, R"(,"best":true)") + validation_line(2, 2.5, R"(,"best":true)") + validation_line(3, 2.0),
       "m");

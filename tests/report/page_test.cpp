@@ -30,14 +30,14 @@ ReportContent content() {
   return content;
 }
 
-TEST(ReportPage, TextFromOutsideCannotBecomeMarkup) {
+TEST(ReportPage, UntrustedTextCannotBecomeMarkup) {
   const std::string page = report_page(content());
   EXPECT_THAT(page, HasSubstr("<h1>a&lt;b&gt;&amp;&quot;c&quot;</h1>"));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("<i>reference")));
   EXPECT_THAT(page, Not(HasSubstr("<!--")));
   EXPECT_THAT(page, HasSubstr("&lt;!-- &amp; &#39; --&gt;"));
-  // The page's own two, and no end of one that the text brought.
+  // The page's own two, and no end tag from the text.
   size_t ends = 0;
   for (size_t at = page.find("</script"); at != std::string::npos; at = page.find("</script", at + 1)) {
     ++ends;
@@ -45,20 +45,20 @@ TEST(ReportPage, TextFromOutsideCannotBecomeMarkup) {
   EXPECT_EQ(ends, 2U);
 }
 
-TEST(ReportPage, DataHoldNoCharacterOfMarkup) {
+TEST(ReportPage, DataContainsNoMarkupCharacters) {
   const std::string data = report_data(content());
   EXPECT_EQ(data.find_first_of("<>&"), std::string::npos);
   EXPECT_THAT(data, HasSubstr("\\u003c/script\\u003e"));
 }
 
-TEST(ReportPage, BytesThatAreNotTextAreReplaced) {
+TEST(ReportPage, InvalidUtf8IsReplaced) {
   ReportContent broken = content();
   broken.name = "\xFF";
   broken.samples[0].line.source = "\xC3(";
   EXPECT_THAT(report_page(broken), HasSubstr("<h1>\xEF\xBF\xBD</h1>"));
 }
 
-TEST(ReportPage, SaysWhatIsNotThere) {
+TEST(ReportPage, SaysWhatIsMissing) {
   ReportContent empty;
   empty.notes = {"a <note>"};
   const std::string page = report_page(empty);
@@ -77,7 +77,7 @@ TEST(ReportPage, ValuesThatAreNotFiniteAreGapsNotErrors) {
   EXPECT_THAT(report_page(broken), HasSubstr("<td>–</td>"));
 }
 
-TEST(ReportPage, ConfiguredValuesThatWereChosenAreMarked) {
+TEST(ReportPage, ValuesThatDifferFromTheDefaultsAreMarked) {
   const std::string page = report_page(content());
   EXPECT_THAT(page, HasSubstr("<tr class=\"chosen\"><th scope=\"row\">model</th><td>16</td></tr>"));
   EXPECT_THAT(page, HasSubstr("<tr><th scope=\"row\">heads</th><td>8</td></tr>"));

@@ -54,7 +54,7 @@ class PassagesTest : public testing::Test {
   std::optional<Trainables> trainables_;
 };
 
-TEST_F(PassagesTest, AreAsLongAsTheModelReadsAndSpreadOverTheText) {
+TEST_F(PassagesTest, AreAsLongAsTheModelTakesAndSpreadOverTheText) {
   const Passages passages =
       read("abcdefghijklmnopqrstuvwxyz abcdefghijklmnopqrstuvwxyz", Documents::none, {.count = 3});
   ASSERT_THAT(passages.read, SizeIs(3));
@@ -82,7 +82,7 @@ TEST_F(PassagesTest, HaveTheLogProbabilitiesOfTheModelsLoss) {
   EXPECT_EQ(passages.read.front().expected_tokens.back(), "e");
 }
 
-TEST_F(PassagesTest, LieInOneDocument) {
+TEST_F(PassagesTest, StayInOneDocument) {
   const Passages passages = read("ab\nlonger line\ncd\n", Documents::lines, {.count = 1});
   ASSERT_THAT(passages.read, SizeIs(1));
   EXPECT_EQ(passages.read.front().expected_tokens.front(), "l");

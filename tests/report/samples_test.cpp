@@ -29,7 +29,7 @@ std::unique_ptr<Tokenizer> letters() {
   });
 }
 
-// Its weights are random, and large enough that heads look at different places.
+// Its weights are random, and large enough that heads attend to different positions.
 struct RandomTranslator {
   explicit RandomTranslator(int64_t max_length = 64, uint64_t seed = 7) : tokenizer(letters()) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
@@ -46,7 +46,7 @@ struct RandomTranslator {
     trainables.emplace(*backend, weights, DType::f32, Trainables::Gradients::none);
     trainables->initialize(*backend, seed);
     backend->scale(trainables->masters(), 2.0);
-    // Ends late enough for there to be something to look at.
+    // Ends late enough to have something to show.
     host<float>(trainables->find("output.bias").master())(0, tokenizer->special().eos.value) = -3.0F;
     trainables->refresh(*backend);
   }
@@ -156,7 +156,7 @@ TEST(ReportSamples, TokensAreLabelledAsTheStepsReadAndProduceThem) {
   EXPECT_TRUE(std::equal(s.target_tokens.begin(), s.target_tokens.end() - 1, s.fed_tokens.begin() + 1));
 }
 
-TEST(ReportSamples, ASentenceTooLongForTheModelIsLeftOutAndSaid) {
+TEST(ReportSamples, ASentenceTooLongForTheModelIsLeftOutAndReported) {
   const RandomTranslator random(8);
   const Samples samples = translate_samples(random.translator(), {{"abcdefgh", ""}, {"abcdefg", ""}}, {});
   ASSERT_THAT(samples.translated, SizeIs(1));
@@ -171,7 +171,7 @@ TEST(ReportSamples, ASentenceTooLongForAPageHasNoMaps) {
   EXPECT_THAT(samples.translated.front().log_probabilities, SizeIs(samples.translated.front().target_tokens.size()));
 }
 
-TEST(ReportSamples, SelfAttentionGoesFirstWhenThePageWouldBeTooLarge) {
+TEST(ReportSamples, SelfAttentionIsDroppedFirstWhenThePageWouldBeTooLarge) {
   const RandomTranslator random(512);
   const std::vector<SampleLine> many(40, {std::string(110, 'a'), ""});
   const Samples samples = translate_samples(random.translator(), many, {.max_length = 4});
@@ -182,7 +182,7 @@ TEST(ReportSamples, SelfAttentionGoesFirstWhenThePageWouldBeTooLarge) {
   }
 }
 
-TEST_F(Folder, SampleLinesAreTheFirstThatAreNotBlankWithTheirReferences) {
+TEST_F(Folder, SampleLinesAreTheFirstNonBlankOnesWithTheirReferences) {
   const auto source = file("s", "one\n \t\ntwo\nthree\n"), more = file("m", "four\n"),
              reference = file("r", "1\n-\n2\n");
   const std::vector<SampleLine> lines = read_sample_lines({source, more}, {reference}, 4);
@@ -220,20 +220,20 @@ TEST(ReportPositions, SinesAndCosinesStayTogether) {
   }
 }
 
-TEST(ReportPositions, AreNoMoreThanTheModelHas) {
+TEST(ReportPositions, AreAtMostThoseThatTheModelHas) {
   const auto map = position_map({.model = 7, .max_length = 5, .positions = Positions::sinusoidal}, "absent");
   EXPECT_EQ(map->positions, 5);
   EXPECT_THAT(map->columns, ElementsAre(0, 1, 2, 3, 4, 5, 6));
   EXPECT_EQ(map->values.size(), 35U);
 }
 
-TEST(ReportPositions, OfRotaryModelsAreTheAnglesCosines) {
+TEST(ReportPositions, OfRotaryModelsAreTheCosinesOfTheAngles) {
   const auto map = position_map({.model = 32, .heads = 4, .positions = Positions::rotary}, "absent");
   EXPECT_THAT(map->columns, ElementsAre(0, 1, 2, 3));
   EXPECT_NEAR(value_of(*map, 3, 1), std::cos(3 * std::pow(10000.0, -2.0 / 8)), 0.005);
 }
 
-TEST(ReportPositions, OfNoneOrMissingWeightsAreNone) {
+TEST(ReportPositions, OfAModelWithoutPositionsOrWeightsAreMissing) {
   EXPECT_FALSE(position_map({.positions = Positions::none}, "absent"));
   EXPECT_FALSE(position_map({.positions = Positions::learned}, "absent"));
 }

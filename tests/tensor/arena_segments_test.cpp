@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMegabyte = int64_t{1} << 20;
 
-TEST(Arena, BlocksAreAlignedApartAndCounted) {
+TEST(Arena, BlocksAreAlignedDisjointAndCounted) {
   Arena arena;
   EXPECT_EQ(arena.extent(), 0);
   const Arena::Block a = arena.allocate(1), b = arena.allocate(65), c = arena.allocate(64);
@@ -29,7 +29,7 @@ TEST(Arena, BlocksAreAlignedApartAndCounted) {
   EXPECT_GE(c.address(), b.address() + 128);
 }
 
-TEST(Arena, ZeroBytesAreAnEmptyBlockAndAbsurdSizesAnError) {
+TEST(Arena, ZeroBytesGiveAnEmptyBlockAndAbsurdSizesAreErrors) {
   Arena arena;
   EXPECT_EQ(arena.allocate(0).address(), nullptr);
   EXPECT_EQ(arena.extent(), 0);
@@ -38,7 +38,7 @@ TEST(Arena, ZeroBytesAreAnEmptyBlockAndAbsurdSizesAnError) {
   EXPECT_THROW(arena.allocate(INT64_MAX), IoError);
 }
 
-TEST(Arena, PeakRemembersTheMost) {
+TEST(Arena, PeakIsTheMaximumInUse) {
   Arena arena;
   { const Arena::Block a = arena.allocate(1000), b = arena.allocate(1000); }
   const Arena::Block c = arena.allocate(1000);
@@ -66,7 +66,7 @@ TEST(Arena, NeighboursMergeInAnyOrderOfRelease) {
   }
 }
 
-TEST(Arena, AHoleInTheMiddleIsTakenAgain) {
+TEST(Arena, AHoleInTheMiddleIsReused) {
   Arena arena;
   const Arena::Block a = arena.allocate(kMegabyte);
   Arena::Block b = arena.allocate(kMegabyte), c = arena.allocate(kMegabyte);
@@ -78,7 +78,7 @@ TEST(Arena, AHoleInTheMiddleIsTakenAgain) {
   EXPECT_EQ(both.address(), hole);
 }
 
-TEST(Arena, ARepeatedStepAsksForNothingMore) {
+TEST(Arena, ARepeatedStepTakesNoMoreMemory) {
   Arena arena;
   const auto step = [&arena](int64_t scale) {
     std::vector<Arena::Block> activations;
@@ -103,7 +103,7 @@ TEST(Arena, ARepeatedStepAsksForNothingMore) {
   EXPECT_EQ(arena.bytes_in_use(), 0);
 }
 
-TEST(Arena, BlocksMove) {
+TEST(Arena, BlocksCanBeMoved) {
   Arena arena;
   Arena::Block a = arena.allocate(100);
   std::byte* const address = a.address();
@@ -150,7 +150,7 @@ TEST(Arena, BlocksNeverOverlap) {
   EXPECT_EQ(arena.bytes_in_use(), 0);
 }
 
-TEST(Segments, LieEndToEnd) {
+TEST(Segments, AreEndToEnd) {
   const Segments segments(std::vector<int64_t>{3, 0, 5, 2}, 17);
   EXPECT_EQ(segments.count(), 4);
   EXPECT_EQ(segments.rows(), 10);
@@ -163,7 +163,7 @@ TEST(Segments, LieEndToEnd) {
   EXPECT_EQ(segments.end(2), 8);
 }
 
-TEST(Segments, EmptyEqualAndRefused) {
+TEST(Segments, MayBeEmptyOrOfEqualLengthButNotNegative) {
   EXPECT_EQ(Segments().count(), 0);
   EXPECT_EQ(Segments().rows(), 0);
   const Segments equal = Segments::equal(4, 6);

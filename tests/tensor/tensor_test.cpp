@@ -34,7 +34,7 @@ TEST(Shape, AVectorIsOneRowAndNothingIsOneElement) {
   EXPECT_EQ((Shape{0, 7}).columns(), 7);
 }
 
-TEST(Shape, RefusesWhatItCannotHold) {
+TEST(Shape, RefusesImpossibleExtents) {
   EXPECT_THROW((Shape{1, 2, 3, 4, 5}), InternalError);
   EXPECT_THROW((Shape{2, -1}), InternalError);
   EXPECT_THROW((Shape{int64_t{1} << 40, int64_t{1} << 40}).elements(), ConfigError);
@@ -70,7 +70,7 @@ TEST(View, RefusesRangesBeyondItsEnd) {
   EXPECT_THROW(view.column_range(-1, 1), InternalError);
 }
 
-TEST(View, GivesItsElementsToTheRightTypeOnTheRightDevice) {
+TEST(View, GivesItsElementsOnlyAsTheRightTypeOnTheRightDevice) {
   float numbers[4] = {1, 2, 3, 4};
   const View view(numbers, DType::f32, 2, 2, 2);
   EXPECT_EQ(host<float>(view)(1, 1), 4.0F);
@@ -83,7 +83,7 @@ TEST(View, GivesItsElementsToTheRightTypeOnTheRightDevice) {
   EXPECT_TRUE(View().empty());
 }
 
-TEST(Tensor, OfItsOwnIsZerosAndAligned) {
+TEST(Tensor, WithItsOwnMemoryIsZerosAndAligned) {
   Tensor tensor({3, 5}, DType::bf16);
   EXPECT_EQ(tensor.bytes(), 30);
   EXPECT_EQ(tensor.view().text(), "bf16[3, 5]");
@@ -95,7 +95,7 @@ TEST(Tensor, OfItsOwnIsZerosAndAligned) {
   EXPECT_THROW(tensor.data<float>(), InternalError);
 }
 
-TEST(Tensor, MovesItsMemoryAndIsFreeOfItWhenEmpty) {
+TEST(Tensor, MovesItsMemoryAndIsEmptyAfterwards) {
   Tensor a({4}, DType::f32);
   a.data<float>()[3] = 2.5F;
   const float* const address = a.data<float>();
@@ -116,7 +116,7 @@ TEST(Tensor, WithoutElementsStillHasAnAddress) {
   }
 }
 
-TEST(Tensor, OfAnArenaGivesItBack) {
+TEST(Tensor, OfAnArenaReturnsItsBlock) {
   Arena arena;
   {
     const Tensor tensor({100, 10}, DType::f32, arena);

@@ -25,7 +25,7 @@ const std::vector<std::string> kTexts{
 
 class MultilineText : public testing::TestWithParam<Kind> {};
 
-TEST_P(MultilineText, ComesBackExactlyFromKindsThatKeepEveryCharacter) {
+TEST_P(MultilineText, IsRestoredExactlyByKindsThatKeepEveryCharacter) {
   const Tokenizer& tokenizer = trained(GetParam());
   for (const std::string& text : kTexts) {
     const std::vector<TokenId> tokens = encode_text(tokenizer, text);
@@ -35,7 +35,7 @@ TEST_P(MultilineText, ComesBackExactlyFromKindsThatKeepEveryCharacter) {
   }
 }
 
-TEST_P(MultilineText, BeginsEachLineAsItBeginsATextOfOneLine) {
+TEST_P(MultilineText, EncodesEachLineLikeATextOfOneLine) {
   const Tokenizer& tokenizer = trained(GetParam());
   const std::vector<TokenId> line = tokenizer.encode("hello hello");
   std::vector<TokenId> expected = line;
@@ -47,7 +47,7 @@ TEST_P(MultilineText, BeginsEachLineAsItBeginsATextOfOneLine) {
 INSTANTIATE_TEST_SUITE_P(Kinds, MultilineText, testing::Values(Kind::bpe, Kind::unigram, Kind::character, Kind::byte),
                          [](const auto& kind) { return std::string(name_of(kind.param)); });
 
-TEST(LineBreak, IsMissingFromWordsUnlessItIsAUserSymbol) {
+TEST(LineBreak, HasNoTokenInWordTokenizersUnlessItIsAUserSymbol) {
   EXPECT_EQ(line_break_token(trained(Kind::word)), std::nullopt);
   EXPECT_EQ(encode_text(trained(Kind::word), "hello"), trained(Kind::word).encode("hello"));
   expect_error<ConfigError>([] { encode_text(trained(Kind::word), "hello\nhello"); },

@@ -30,8 +30,8 @@ class SubwordDropoutTest : public testing::Test {
   const std::vector<std::string> lines_ = test::corpus();
 };
 
-// SentencePiece's own cut is the oracle: text that was learnt from, other words, characters that only bytes can spell.
-TEST_F(SubwordDropoutTest, WithoutItTextIsCutAsEver) {
+// SentencePiece's own encoding is the oracle: training text, other words, characters that only bytes can spell.
+TEST_F(SubwordDropoutTest, WithProbabilityZeroChangesNothing) {
   std::vector<std::string> lines = lines_;
   lines.insert(lines.end(), {"", " ", "  two  spaces ", "aaaaaaaaaaaaaaaa", "Straßenmädchenhut",
                              "wholly unseen, words?", "漢字 and 🙂 in the park.", "ins\tdas"});
@@ -41,8 +41,8 @@ TEST_F(SubwordDropoutTest, WithoutItTextIsCutAsEver) {
   }
 }
 
-// Of equal merges the leftmost comes first: aaa is aa and a.
-TEST(SubwordDropout, BeginsAtTheLeft) {
+// In a tie the leftmost merge comes first: aaa is aa and a.
+TEST(SubwordDropout, MergesFromTheLeftInATie) {
   TokenizerTraining training = test::training_of(TokenizerKind::bpe);
   training.vocabulary = 5 + 256 + 2 + 1;  // special tokens, bytes, two characters, one merge
   const auto tokenizer = train_tokenizer(training, test::lines_of(std::vector<std::string>(50, "aaa aaa")));
@@ -60,7 +60,7 @@ TEST_F(SubwordDropoutTest, KeepsTheText) {
   }
 }
 
-TEST_F(SubwordDropoutTest, WithAllMergesLeftOutThereAreCharacters) {
+TEST_F(SubwordDropoutTest, WithoutMergesLeavesCharacters) {
   const std::vector<int32_t> cut = dropout_.recut(ids_of(bpe_, "Mädchen is"), Probability(1.0F), RandomKey{1});
   std::vector<std::string> pieces;
   for (const int32_t id : cut) {
@@ -69,8 +69,8 @@ TEST_F(SubwordDropoutTest, WithAllMergesLeftOutThereAreCharacters) {
   EXPECT_THAT(pieces, testing::ElementsAre("▁", "M", "ä", "d", "c", "h", "e", "n", "▁", "i", "s"));
 }
 
-// What is cut does not matter, only which text it is.
-TEST_F(SubwordDropoutTest, DrawsAreTheKeysAlone) {
+// Only the text matters, not how it was split before.
+TEST_F(SubwordDropoutTest, DrawsDependOnlyOnTheKey) {
   const std::vector<int32_t> ids = ids_of(bpe_, lines_[7]);
   const Probability share(0.3F);
   const std::vector<int32_t> cut = dropout_.recut(ids, share, RandomKey{5});
@@ -79,8 +79,8 @@ TEST_F(SubwordDropoutTest, DrawsAreTheKeysAlone) {
   EXPECT_NE(dropout_.recut(ids, share, RandomKey{6}), cut);
 }
 
-// A tenth left out leaves a tenth more tokens or so; the more is left out, the more tokens.
-TEST_F(SubwordDropoutTest, LeavesOutTheShare) {
+// Skipping a tenth of the merges gives about a tenth more tokens; the more are skipped, the more tokens.
+TEST_F(SubwordDropoutTest, SkipsTheGivenShareOfMerges) {
   std::vector<size_t> sizes;
   for (const float share : {0.0F, 0.1F, 0.3F, 0.6F}) {
     size_t& size = sizes.emplace_back();
@@ -94,7 +94,7 @@ TEST_F(SubwordDropoutTest, LeavesOutTheShare) {
 }
 
 // The share of one merge: "ab" from a and b.
-TEST(SubwordDropout, LeavesOutAMergeWithItsProbability) {
+TEST(SubwordDropout, SkipsAMergeWithItsProbability) {
   TokenizerTraining training = test::training_of(TokenizerKind::bpe);
   training.vocabulary = 5 + 256 + 3 + 1;  // special tokens, bytes, three characters, one merge
   const auto tokenizer = train_tokenizer(training, test::lines_of(std::vector<std::string>(50, "ab ab")));
@@ -124,7 +124,7 @@ TEST_F(SubwordDropoutTest, UserSymbolsAndSpecialTokensStay) {
   EXPECT_EQ(text_of(*tokenizer, cut), "is <walking> in parks");
 }
 
-TEST(SubwordDropout, IsOfBpeAlone) {
+TEST(SubwordDropout, IsOnlyForBpe) {
   for (const TokenizerKind kind : test::kAllKinds) {
     if (kind != TokenizerKind::bpe) {
       EXPECT_THROW(SubwordDropout{test::trained(kind)}, ConfigError) << name_of(kind);

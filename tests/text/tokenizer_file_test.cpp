@@ -1,4 +1,4 @@
-// Files that are not what they should be, and models from elsewhere.
+// Malformed files, and models from elsewhere.
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class CorpusLines final : public sentencepiece::SentenceIterator {
   size_t next_ = 0;
 };
 
-// A model as others make it.
+// A model as other programs write it.
 std::string foreign_model(Options options) {
   options.merge(Options{{"vocab_size", "70"}, {"model_type", "unigram"}, {"minloglevel", "4"}});
   CorpusLines lines;
@@ -46,7 +46,7 @@ std::string replaced(std::string content, const std::string& from, const std::st
   return content.replace(at, from.size(), to);
 }
 
-// An edited vocabulary whose checksum is right again.
+// An edited vocabulary with a valid checksum.
 std::string sealed(std::string content) {
   constexpr std::string_view kTail = ",\n \"checksum\": \"0123456789abcdef\"\n}\n";
   content.resize(content.size() - kTail.size());
@@ -81,7 +81,7 @@ TEST_P(EachFile, WithAnyByteChangedIsRefused) {
   }
 }
 
-TEST_P(EachFile, WithSomethingBehindItIsRefused) {
+TEST_P(EachFile, WithTrailingBytesIsRefused) {
   for (const std::string more : {"x", "\n", " ", "{}", "\x0a\x01\x61"}) {
     expect_refused(file() + more, {});
   }
@@ -90,7 +90,7 @@ TEST_P(EachFile, WithSomethingBehindItIsRefused) {
 INSTANTIATE_TEST_SUITE_P(TokenizerFile, EachFile, testing::ValuesIn(kAllKinds),
                          [](const auto& kind) { return std::string(name_of(kind.param)); });
 
-TEST(TokenizerFile, OfAnotherKindIsNamedAsSuch) {
+TEST(TokenizerFile, OfAnotherFormatIsNamedAsSuch) {
   expect_refused("", {"empty"});
   expect_refused("{\"model\": 3}", {"not a tokenizer", "format"});
   expect_refused("{\"format\": \"heed-tokenizer\"}", {"version"});
@@ -104,17 +104,17 @@ TEST(TokenizerFile, OfAnotherKindIsNamedAsSuch) {
   expect_error<IoError>([] { load_tokenizer("/nowhere/x.tok"); }, {"/nowhere/x.tok", "No such file"});
 }
 
-TEST(TokenizerFile, WithASealedButWrongVocabularyIsRefusedForWhatIsWrong) {
+TEST(TokenizerFile, WithAValidChecksumButWrongVocabularyIsRefusedWithTheReason) {
   const std::string word = trained(Kind::word).serialize();
   expect_refused(replaced(word, "\"in\"", "\"on\""), {"checksum", "edited"});
-  expect_refused(sealed(replaced(word, "\"in\"", "\"is\"")), {"'is' is there twice"});
-  expect_refused(sealed(replaced(word, "\"in\"", "\"</s>\"")), {"'</s>' is there twice"});
+  expect_refused(sealed(replaced(word, "\"in\"", "\"is\"")), {"'is' occurs twice"});
+  expect_refused(sealed(replaced(word, "\"in\"", "\"</s>\"")), {"'</s>' occurs twice"});
   expect_refused(sealed(replaced(word, "\"in\"", "\"\"")), {"not a word"});
   expect_refused(sealed(replaced(word, "\"in\"", "\"in it\"")), {"not a word"});
   expect_refused(sealed(replaced(word, "\"in\"", "7")), {"pieces[", "must be a string"});
   expect_refused(sealed(replaced(word, "\"in\"", "[]")), {"must be a string, found array"});
   expect_refused(sealed(replaced(word, "\"unk\": \"<unk>\"", "\"unknown\": \"<unk>\"")), {"'unk' is missing"});
-  expect_refused(sealed(replaced(word, "\"unk\": \"<unk>\"", "\"unk\": \"<pad>\"")), {"'<pad>' is there twice"});
+  expect_refused(sealed(replaced(word, "\"unk\": \"<unk>\"", "\"unk\": \"<pad>\"")), {"'<pad>' occurs twice"});
   expect_refused(sealed(replaced(word, "\"unk\": \"<unk>\"", "\"unk\": \"u\"")), {"'u' must have two characters"});
   expect_refused(sealed(replaced(word, "\"unk\": \"<unk>\"", "\"unk\": 1")), {"unk must be a string"});
   expect_refused(sealed(replaced(word, "\"nfc\"", "\"nfd\"")), {"'nfd'", "none, nfc, nfkc"});
@@ -123,12 +123,12 @@ TEST(TokenizerFile, WithASealedButWrongVocabularyIsRefusedForWhatIsWrong) {
   expect_refused(sealed(replaced(word, "\"word\"", "\"byte\"")), {"lists no pieces"});
   expect_refused(sealed(replaced(word, "\"word\"", "\"char\"")), {"is not one character"});
   expect_refused(sealed(replaced(word, "\"user_symbols\": []", "\"user_symbols\": {}")), {"must be an array"});
-  expect_refused(sealed(replaced(word, "\"user_symbols\": []", "\"user_symbols\": [\"is\"]")), {"'is' is there twice"});
+  expect_refused(sealed(replaced(word, "\"user_symbols\": []", "\"user_symbols\": [\"is\"]")), {"'is' occurs twice"});
   expect_refused(sealed(replaced(word, "\"user_symbols\": []", "\"user_symbols\": [\"\"]")), {"empty"});
   expect_refused(sealed(replaced(word, "\"user_symbols\"", "\"user_symbol\"")), {"'user_symbols' is missing"});
 }
 
-TEST(TokenizerFile, ASealedVocabularyWithRandomBytesIsRefusedOrWorks) {
+TEST(TokenizerFile, WithAValidChecksumAndRandomBytesIsRefusedOrWorks) {
   std::mt19937 random(11);
   for (const Kind kind : {Kind::wordpiece, Kind::word, Kind::character, Kind::byte}) {
     const std::string whole = trained(kind).serialize();
@@ -147,7 +147,7 @@ TEST(TokenizerFile, ASealedVocabularyWithRandomBytesIsRefusedOrWorks) {
   }
 }
 
-TEST(ForeignModel, KeepsItsIdsAndItsRules) {
+TEST(ForeignModel, KeepsItsIdsAndItsNormalization) {
   const std::string bytes = foreign_model({});
   const auto tokenizer = parse_tokenizer(bytes, "x");
   EXPECT_EQ(tokenizer->kind(), Kind::unigram);
@@ -179,7 +179,7 @@ TEST(ForeignModel, AgreesWithSentencePieceTokenByToken) {
   }
 }
 
-TEST(ForeignModel, FindsThePadAndSepItHas) {
+TEST(ForeignModel, FindsItsPadAndSep) {
   const auto tokenizer = parse_tokenizer(
       foreign_model({{"pad_id", "3"}, {"bos_id", "-1"}, {"control_symbols", "<sep>"}, {"vocab_size", "70"}}), "x");
   EXPECT_EQ(
@@ -224,7 +224,7 @@ TEST(ForeignModel, WithRandomBytesIsRefusedOrWorks) {
   }
 }
 
-TEST(ForeignModel, ErrorsCountBytesFromTheBeginningOfTheFile) {
+TEST(ForeignModel, ErrorsCountBytesFromTheStartOfTheFile) {
   std::string model = foreign_model({});
   // The first piece is a field of 14 bytes: 0a 0e, its text 0a 05 "<unk>", and so on.
   ASSERT_EQ(model.substr(0, 4), "\x0a\x0e\x0a\x05");
@@ -232,7 +232,7 @@ TEST(ForeignModel, ErrorsCountBytesFromTheBeginningOfTheFile) {
   expect_refused(model, {"at byte 4 "});
 }
 
-TEST(ForeignModel, WithAPieceThereTwiceIsRefusedAndNothingIsPrinted) {
+TEST(ForeignModel, WithADuplicatePieceIsRefusedWithoutPrinting) {
   const std::string model = foreign_model({});
   testing::internal::CaptureStderr();
   expect_refused("\x0a\x03\x0a\x01\x61" + std::string("\x0a\x03\x0a\x01\x61") + model, {"SentencePiece refuses"});
@@ -285,7 +285,7 @@ std::string map_of(const std::vector<uint32_t>& units, std::string_view pool) {
   return map.append(pool);
 }
 
-TEST(CharacterMap, ThatStaysInsideItselfPasses) {
+TEST(CharacterMap, ThatStaysInsideItselfIsAccepted) {
   EXPECT_NO_THROW(check_character_map("", "x"));
   std::vector<uint32_t> units(512, 0);
   units[0] = 256U << 10;                       // root: its children are units 256 ^ byte
@@ -294,7 +294,7 @@ TEST(CharacterMap, ThatStaysInsideItselfPasses) {
   EXPECT_NO_THROW(check_character_map(map_of(units, std::string_view("x\0y\0", 4)), "x"));
 }
 
-TEST(CharacterMap, ThatLeadsElsewhereIsRefused) {
+TEST(CharacterMap, ThatPointsOutsideOfItselfIsRefused) {
   const std::string_view pool("x\0y\0", 4);
   const auto refuse = [](const std::string& map, const std::string& part) {
     expect_error<FormatError>([&] { check_character_map(map, "m"); }, {"m: ", part});
@@ -312,7 +312,7 @@ TEST(CharacterMap, ThatLeadsElsewhereIsRefused) {
   refuse(map_of(units, pool), "outside of its texts");
   // The child of "a" for another "a" is itself: (256 ^ 'a') ^ offset ^ 'a' with the offset 'a'.
   units[256 ^ 'a'] = 'a' | (static_cast<uint32_t>('a') << 10);
-  refuse(map_of(units, pool), "in circles");
+  refuse(map_of(units, pool), "a cycle");
 }
 
 }  // namespace

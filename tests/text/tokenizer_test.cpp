@@ -37,7 +37,7 @@ class EachKind : public testing::TestWithParam<Kind> {
   const Tokenizer& tokenizer() const { return trained(GetParam()); }
 };
 
-TEST_P(EachKind, DecodingGivesBackTheNormalizedTextAsFarAsDocumented) {
+TEST_P(EachKind, DecodingRestoresTheNormalizedTextAsFarAsDocumented) {
   std::vector<std::string> texts = corpus();
   texts.insert(texts.end(), kAwkward.begin(), kAwkward.end());
   for (const std::string& text : texts) {
@@ -56,7 +56,7 @@ TEST_P(EachKind, DecodingGivesBackTheNormalizedTextAsFarAsDocumented) {
   }
 }
 
-TEST_P(EachKind, TheCorpusItselfIsKnownAndComesBackWithItsSpaces) {
+TEST_P(EachKind, TheTrainingTextHasNoUnknownTokensAndIsRestored) {
   for (const std::string& line : corpus()) {
     std::string expected = line;
     if (GetParam() == Kind::word || GetParam() == Kind::wordpiece) {
@@ -90,7 +90,7 @@ TEST_P(EachKind, SpecialTokensHaveTheirFixedIdsAndAreSkipped) {
   EXPECT_EQ(tokenizer().decode({}), "");
 }
 
-TEST_P(EachKind, PiecesAreFoundByWhatTheyReadAndHoldNoWhiteSpace) {
+TEST_P(EachKind, PiecesAreFoundByTheirTextAndContainNoWhiteSpace) {
   for (int32_t id = 0; id < tokenizer().vocabulary_size(); ++id) {
     const std::string_view piece = tokenizer().piece(TokenId(id));
     EXPECT_EQ(tokenizer().find(piece), TokenId(id)) << piece;
@@ -99,7 +99,7 @@ TEST_P(EachKind, PiecesAreFoundByWhatTheyReadAndHoldNoWhiteSpace) {
   EXPECT_EQ(tokenizer().find("no such piece"), std::nullopt);
 }
 
-TEST_P(EachKind, IdsOutsideTheVocabularyAreRefusedByBothNumbers) {
+TEST_P(EachKind, IdsOutsideTheVocabularyAreRefusedNamingIdAndSize) {
   const auto size = static_cast<int32_t>(tokenizer().vocabulary_size());
   for (const int32_t id : {-1, size, size + 1000}) {
     const std::vector<TokenId> tokens{TokenId(id)};
@@ -126,7 +126,7 @@ TEST_P(EachKind, AnySequenceOfTokensDecodesToUtf8) {
   }
 }
 
-TEST_P(EachKind, ComesBackFromItsFileTheSame) {
+TEST_P(EachKind, IsTheSameAfterSavingAndLoading) {
   const std::filesystem::path path =
       std::filesystem::path(testing::TempDir()) / fmt::format("tokenizer_{}.file", name_of(GetParam()));
   save_tokenizer(tokenizer(), path);
@@ -195,7 +195,7 @@ TEST_P(EachKind, LongTextsTakeNoMoreThanLinearTime) {
 INSTANTIATE_TEST_SUITE_P(Tokenizer, EachKind, testing::ValuesIn(kAllKinds),
                          [](const auto& kind) { return std::string(name_of(kind.param)); });
 
-TEST(Tokenizer, KindsGoByTheirNames) {
+TEST(Tokenizer, KindsAreParsedByName) {
   for (const Kind kind : kAllKinds) {
     EXPECT_EQ(parse_tokenizer_kind(name_of(kind)), kind);
   }
@@ -209,7 +209,7 @@ TEST(Tokenizer, KindsGoByTheirNames) {
   }
 }
 
-TEST(Tokenizer, TooLongASequenceIsDroppedCutOrRefused) {
+TEST(Tokenizer, ATooLongSequenceIsDroppedTruncatedOrRefused) {
   const std::vector<TokenId> tokens{TokenId(7), TokenId(8), TokenId(9)};
   EXPECT_EQ(limit_length(tokens, {.max_length = 3}, "f:1"), tokens);
   EXPECT_EQ(limit_length(tokens, {.max_length = 2, .policy = TooLong::drop}, "f:1"), std::nullopt);
@@ -220,7 +220,7 @@ TEST(Tokenizer, TooLongASequenceIsDroppedCutOrRefused) {
   expect_error<ConfigError>([&] { limit_length(tokens, {.max_length = -1}, "f:1"); }, {"-1"});
 }
 
-TEST(Words, AreCutAtUnicodesBoundaries) {
+TEST(Words, AreSplitAtUnicodesBoundaries) {
   using Words = std::vector<std::string_view>;
   EXPECT_EQ(split_words("Don't stop, it's 3.14 (really)!"),
             (Words{"Don't", "stop", ",", "it's", "3.14", "(", "really", ")", "!"}));

@@ -1,4 +1,4 @@
-// What the tests of tokenizers share.
+// Helpers for the tests of tokenizers.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ void expect_error(Run&& run, const std::vector<std::string>& parts) {
   }
 }
 
-// Lines of a file of the optional data, or nothing where it is not there.
+// Lines of a file of the optional data; nothing if it does not exist.
 inline std::optional<std::vector<std::string>> data_lines(const std::string& name) {
   const char* const folder = std::getenv("HEED_DATA");
   const std::filesystem::path root = folder != nullptr ? folder : source_root() / ".." / "shared" / "data";

@@ -20,7 +20,7 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer) {
   return pieces;
 }
 
-TEST(SentencePieceSample, LearnsFromAsManyLinesAsItIsTold) {
+TEST(SentencePieceSample, LearnsFromTheRequestedNumberOfLines) {
   std::vector<std::string> many(3000, "abababab");
   many.resize(6000, "cdcdcdcd");
   const auto pieces = [&](int64_t lines) {
@@ -32,7 +32,7 @@ TEST(SentencePieceSample, LearnsFromAsManyLinesAsItIsTold) {
   EXPECT_EQ(pieces(200)->serialize(), pieces(200)->serialize());
 }
 
-TEST(Normalization, IsWhatItsNameSays) {
+TEST(Normalization, DoesWhatItsNameSays) {
   EXPECT_EQ(normalize("e\u0301 ﬁ É", {NormalForm::none}), "e\u0301 ﬁ É");
   EXPECT_EQ(normalize("e\u0301 ﬁ É", {NormalForm::nfc}), "é ﬁ É");
   EXPECT_EQ(normalize("e\u0301 ﬁ É", {NormalForm::nfkc}), "é fi É");
@@ -55,12 +55,12 @@ TEST(Normalization, OfNormalTextChangesNothing) {
 
 class EachTraining : public testing::TestWithParam<Kind> {};
 
-TEST_P(EachTraining, OfTheSameLinesGivesTheSameBytes) {
+TEST_P(EachTraining, OnTheSameLinesGivesTheSameBytes) {
   const auto train = [] { return train_tokenizer(training_of(GetParam()), lines_of(corpus()))->serialize(); };
   EXPECT_EQ(train(), train());
 }
 
-TEST_P(EachTraining, KeepsToItsVocabulary) {
+TEST_P(EachTraining, KeepsToTheVocabularySize) {
   for (const int64_t size : {310, 350}) {
     TokenizerTraining training = training_of(GetParam());
     training.vocabulary = GetParam() == Kind::byte ? 261 : size;
@@ -68,7 +68,7 @@ TEST_P(EachTraining, KeepsToItsVocabulary) {
   }
 }
 
-TEST_P(EachTraining, GivesLessWhereTheTextHasNoMore) {
+TEST_P(EachTraining, GivesASmallerVocabularyForASmallText) {
   TokenizerTraining training = training_of(GetParam());
   training.vocabulary = GetParam() == Kind::byte ? 0 : 5000;
   const auto tokenizer = train_tokenizer(training, lines_of(corpus()));
@@ -86,7 +86,7 @@ TEST_P(EachTraining, RefusesALineThatIsNotUtf8) {
   }
 }
 
-TEST_P(EachTraining, RefusesNoText) {
+TEST_P(EachTraining, RefusesEmptyText) {
   if (GetParam() != Kind::byte) {
     expect_error<ConfigError>([&] { train_tokenizer(training_of(GetParam()), lines_of({})); }, {"no text"});
   }
@@ -95,7 +95,7 @@ TEST_P(EachTraining, RefusesNoText) {
   }
 }
 
-TEST_P(EachTraining, RefusesWhatIsImpossible) {
+TEST_P(EachTraining, RefusesImpossibleOptions) {
   const auto refuse = [](auto&& change, const std::vector<std::string>& parts) {
     TokenizerTraining training = training_of(GetParam());
     change(training);
@@ -108,13 +108,13 @@ TEST_P(EachTraining, RefusesWhatIsImpossible) {
   refuse([](auto& t) { t.coverage = std::nan(""); }, {"coverage", "nan"});
   refuse([](auto& t) { t.minimum_count = -2; }, {"minimum count", "-2"});
   refuse([](auto& t) { t.special.pad = ""; }, {"special token", "empty"});
-  refuse([](auto& t) { t.special.pad = "<unk>"; }, {"'<unk>' is there twice"});
+  refuse([](auto& t) { t.special.pad = "<unk>"; }, {"'<unk>' occurs twice"});
   refuse([](auto& t) { t.special.bos = "_"; }, {"'_'", "two characters"});
   refuse([](auto& t) { t.special.bos = "a b"; }, {"white space"});
   refuse([](auto& t) { t.special.eos = "\xff\xff"; }, {"not UTF-8"});
-  refuse([](auto& t) { t.user_symbols = {"x", "x"}; }, {"'x' is there twice"});
+  refuse([](auto& t) { t.user_symbols = {"x", "x"}; }, {"'x' occurs twice"});
   refuse([](auto& t) { t.user_symbols = {""}; }, {"user symbol", "empty"});
-  refuse([](auto& t) { t.user_symbols = {"</s>"}; }, {"'</s>' is there twice"});
+  refuse([](auto& t) { t.user_symbols = {"</s>"}; }, {"'</s>' occurs twice"});
   refuse([](auto& t) { t.user_symbols = {"<0x41>"}; }, {"'<0x41>'", "bytes"});
   refuse([](auto& t) { t.special.sep = "<U+000A>"; }, {"'<U+000A>'", "invisible"});
   refuse([](auto& t) { t.user_symbols = {"<X>"}, t.normalization.letter_case = LetterCase::lower; },
@@ -156,7 +156,7 @@ TEST(WordTraining, TakesTheMostFrequentWordsAndCountsThem) {
             (std::vector<std::string>{"b"}));
 }
 
-TEST(CharacterTraining, TakesTheLineBreakToo) {
+TEST(CharacterTraining, IncludesTheLineBreak) {
   EXPECT_EQ(pieces_of(*train_tokenizer({.kind = Kind::character}, lines_of({"aé a", "a"}))),
             (std::vector<std::string>{"a", "<U+000A>", "\u2581", "é"}));
   EXPECT_EQ(pieces_of(*train_tokenizer({.kind = Kind::character, .coverage = 0.8}, lines_of({"aaaaaaab"}))),
@@ -165,7 +165,7 @@ TEST(CharacterTraining, TakesTheLineBreakToo) {
             (std::vector<std::string>{"<U+000A>", "a"}));
 }
 
-// The definition, with nothing kept from one step to the next.
+// The definition, computed anew at every step.
 std::vector<std::string> plain_wordpiece(const std::vector<WordCount>& words, const WordPieceTraining& training,
                                          size_t alphabet) {
   std::vector<std::string> result = train_wordpiece(words, {alphabet, 2, 1.0});

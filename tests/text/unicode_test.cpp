@@ -17,7 +17,7 @@ TEST(Unicode, FindsTheFirstByteThatIsNotUtf8) {
   EXPECT_EQ(find_invalid_utf8("\xf4\x90\x80\x80"), 0U) << "above U+10FFFF";
 }
 
-TEST(Unicode, CodePointsComeBack) {
+TEST(Unicode, CodePointsAreRestored) {
   const std::string text = "a\xc3\x9f\xe2\x82\xac\xf0\x9f\x98\x80";
   EXPECT_EQ(to_code_points(text), U"a\u00df\u20ac\U0001f600");
   EXPECT_EQ(to_utf8(to_code_points(text)), text);
@@ -25,7 +25,7 @@ TEST(Unicode, CodePointsComeBack) {
   EXPECT_THROW(to_utf8(std::u32string(1, char32_t{0xd800})), FormatError);
 }
 
-TEST(Unicode, LowerCaseIsThatOfNoLanguage) {
+TEST(Unicode, LowerCaseIsIndependentOfLanguage) {
   EXPECT_EQ(to_lower_case("ÄÖÜ Straße I"), "äöü straße i");
   EXPECT_EQ(to_lower_case("ΣΑΣ"), "σας") << "the final sigma";
 }

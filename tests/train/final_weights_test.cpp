@@ -28,7 +28,7 @@ TEST(FinalUpdates, AreTheBestOrTheNewest) {
   EXPECT_THAT(chosen(FinalWeights::average_of_last, 9), ElementsAre(50, 40, 30, 20, 10));
 }
 
-TEST(FinalUpdates, AreNoneWhereTheEndAloneCounts) {
+TEST(FinalUpdates, AreNoneIfOnlyTheLastWeightsCount) {
   EXPECT_THAT(chosen(FinalWeights::last, 3), IsEmpty());
   EXPECT_THAT(chosen(FinalWeights::moving_average, 3), IsEmpty());
   EXPECT_THAT(chosen(FinalWeights::best, 3, {}), IsEmpty());
@@ -69,7 +69,7 @@ class CheckpointAverage : public testing::Test {
   Tensor optimizer_moments_;
 };
 
-TEST_F(CheckpointAverage, IsTheMeanAndNamesWhatItIsMadeOf) {
+TEST_F(CheckpointAverage, IsTheMeanAndNamesItsCheckpoints) {
   checkpoint(1, 1.0F);
   checkpoint(2, 2.0F);
   checkpoint(3, 6.0F);

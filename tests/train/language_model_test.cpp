@@ -29,7 +29,7 @@ class LanguageModelTraining : public TextTrainingTest {
   }
 };
 
-TEST_F(LanguageModelTraining, AStoppedRunGoesOnToTheSameBits) {
+TEST_F(LanguageModelTraining, AResumedRunGivesTheSameBits) {
   for (const auto& [order, documents] :
        std::vector<std::pair<TextOrder, Documents>>{{TextOrder::packed, Documents::lines},
                                                     {TextOrder::windows, Documents::none},
@@ -66,7 +66,7 @@ TEST_F(LanguageModelTraining, RecomputedActivationsChangeNoBit) {
   EXPECT_EQ(listening_.validations.at(2).scores.loss, listening_.validations.at(5).scores.loss);
 }
 
-TEST_F(LanguageModelTraining, LeavesAModelOfOneTextBehind) {
+TEST_F(LanguageModelTraining, WritesAModelWithOneTokenizer) {
   Recipe recipe = text_recipe();
   text(recipe).data.documents = Documents::files;
   train(recipe, "run");
@@ -79,7 +79,7 @@ TEST_F(LanguageModelTraining, LeavesAModelOfOneTextBehind) {
 }
 
 // A model that gives each token the same probability has the logarithm of their number as its loss, whatever the text.
-TEST_F(LanguageModelTraining, CountsNatsOfATokenAndBitsOfAByte) {
+TEST_F(LanguageModelTraining, CountsNatsPerTokenAndBitsPerByte) {
   const std::string umlauts =
       "\u00e4\u00f6\u00fc\nab\u00e4\u00f6\n\u00fcb\n\n\u00e4\u00e4\u00f6\n";  // 17 characters, 26 bytes
   write_file(folder_ / "umlauts.txt", umlauts);
@@ -221,7 +221,7 @@ TEST_F(LanguageModelOverlap, IsFoundInTheShareOfATextThatValidates) {
   EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), HasSubstr("of 2 lines 2"));
 }
 
-TEST_F(LanguageModelTraining, ValidatesTheEndOfTheTextAsIfItWereAFile) {
+TEST_F(LanguageModelTraining, ValidatesTheEndOfTheTextLikeAFileOfItsOwn) {
   const std::string all = repeated_words(3, 101);  // 1,010 characters
   const auto cut = static_cast<size_t>(std::floor(0.9 * static_cast<double>(all.size())));
   write_file(folder_ / "all.txt", all);
@@ -239,7 +239,7 @@ TEST_F(LanguageModelTraining, ValidatesTheEndOfTheTextAsIfItWereAFile) {
   EXPECT_EQ(listening_.validations.at(0).scores.loss, listening_.validations.at(3).scores.loss);
 }
 
-TEST_F(LanguageModelTraining, GivesAnUpdateAShardForEachBatch) {
+TEST_F(LanguageModelTraining, MakesEachBatchAShardOfTheUpdate) {
   Recipe recipe = text_recipe();
   recipe.training.accumulate = 3;
   LanguageModelTask task(recipe, {});
@@ -285,7 +285,7 @@ TEST_F(LanguageModelTraining, WritesSamplesAtEachValidation) {
   }
   EXPECT_NE(listening_.validations[0].scores.samples[0].text, listening_.validations[2].scores.samples[0].text);
   EXPECT_THAT(read_file(folder_ / "run" / "metrics.jsonl"), HasSubstr("\"prompt\":\"hgfe:hg\""));
-  // What is written changes nothing.
+  // Samples do not change the training.
   text(recipe).samples = {.tokens = 0};
   train(recipe, "silent");
   EXPECT_TRUE(listening_.validations.back().scores.samples.empty());
@@ -348,7 +348,7 @@ TEST_F(LanguageModelTraining, NamesTheLinesOfABatchThatFails) {
               testing::ContainsRegex("^/.*/train\\.txt:[0-9]+ to [0-9]+\n"));
 }
 
-TEST_F(LanguageModelTraining, RefusesTextThatDoesNotDo) {
+TEST_F(LanguageModelTraining, RefusesUnusableText) {
   const auto with = [&](const std::string& content, auto... change) {
     write_file(folder_ / "other.txt", content);
     Recipe recipe = text_recipe();
@@ -371,7 +371,7 @@ TEST_F(LanguageModelTraining, RefusesTextThatDoesNotDo) {
               HasSubstr("none.txt: cannot open"));
 }
 
-TEST_F(LanguageModelTraining, RefusesRecipesThatDoNotDo) {
+TEST_F(LanguageModelTraining, RefusesInvalidRecipes) {
   const auto with = [&](auto change) {
     Recipe recipe = text_recipe();
     change(recipe, text(recipe).data);
@@ -391,17 +391,17 @@ TEST_F(LanguageModelTraining, RefusesRecipesThatDoNotDo) {
   EXPECT_THAT(with([](Recipe& r, Data&) { text(r).samples.tokens = -1; }), HasSubstr("validation.sample_tokens is -1"));
   EXPECT_THAT(with([](Recipe& r, Data&) { text(r).samples.temperature = -1.0; }),
               HasSubstr("validation.temperature is -1"));
-  EXPECT_THAT(with([](Recipe&, Data& d) { d.train = {"-"}; }), HasSubstr("which is read once"));
+  EXPECT_THAT(with([](Recipe&, Data& d) { d.train = {"-"}; }), HasSubstr("which can be read only once"));
   EXPECT_THAT(with([](Recipe&, Data& d) { d.train = d.validation = {"-"}; }), HasSubstr("2 times"));
 }
 
-TEST_F(LanguageModelTraining, RefusesToGoOnWithAnotherText) {
+TEST_F(LanguageModelTraining, RefusesToResumeWithAnotherText) {
   train(text_recipe(), "run");
   write_file(folder_ / "train.txt", repeated_words(1, 401));
   EXPECT_THAT(refusal(text_recipe(), "run", TrainStart::resume), HasSubstr("data.train: the text is not the one"));
 }
 
-TEST(LanguageModelRecipes, OfTheTutorialHasAsManyParametersAsCountedByHand) {
+TEST(LanguageModelRecipes, OfTheTutorialHaveTheParametersCountedByHand) {
   const std::filesystem::path file = source_root() / "recipes" / "tutorial-lm.toml";
   const Recipe recipe = parse_recipe(read_file(file), file.string(), {});
   Weights all;

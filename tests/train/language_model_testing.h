@@ -1,4 +1,4 @@
-// A small run of a language model: it learns to write what stands before a colon once more after it.
+// A small run of a language model: it learns to repeat the text before a colon after it.
 #pragma once
 
 #include "base/random.h"
@@ -8,7 +8,7 @@
 namespace heed::test {
 
 // "cafe:cafe" and so on, of letters from a to h. Four letters of a line can't be guessed; the other five and the line
-// break can, by whoever looks back to the same place before the colon.
+// break can, by attending to the same position before the colon.
 inline std::string repeated_words(uint64_t seed, int64_t lines) {
   std::string text;
   for (int64_t line = 0; line < lines; ++line) {

@@ -21,7 +21,8 @@ TokenLists random_words(uint64_t step, size_t count) {
   return words;
 }
 
-// Source: a word; target: the word backwards. Without attention to the right place no guess beats log(8) = 2.08 nats.
+// Source: a word; target: the word backwards. Without attention to the right position no guess beats log(8) = 2.08
+// nats.
 ModelBatch reversal(uint64_t step) {
   const TokenLists words = random_words(step, 32);
   TokenLists inputs;
@@ -35,7 +36,7 @@ ModelBatch reversal(uint64_t step) {
   return {{Sequences(words), Sequences(inputs), Targets(expected)}, {}};
 }
 
-// A word twice: the first half can't be known, and is ignored; the second can, by whoever looks back.
+// A word twice: the first half can't be known, and is ignored; the second can, by attending to it.
 ModelBatch repetition(uint64_t step) {
   TokenLists inputs;
   std::vector<int32_t> expected;
@@ -91,7 +92,7 @@ TEST(Learning, ALanguageModelLearnsToRepeat) {
   EXPECT_LT(learned_loss(learner(Architecture::causal_lm), DType::f32, 400, repetition), 0.1);
 }
 
-TEST(Learning, InBf16Too) {
+TEST(Learning, WorksInBf16Too) {
   EXPECT_LT(learned_loss(learner(Architecture::causal_lm), DType::bf16, 400, repetition), 0.15);
 }
 

@@ -9,7 +9,7 @@
 namespace heed::test {
 namespace {
 
-// What the iteration makes of one singular value.
+// The effect of the iteration on one singular value.
 double orthogonalized(double s) {
   for (int step = 0; step < 5; ++step) {
     s = 3.4445 * s - 4.7750 * std::pow(s, 3) + 2.0315 * std::pow(s, 5);
@@ -23,7 +23,7 @@ Tensor random_matrix(int64_t rows, int64_t columns, DType type) {
   return x;
 }
 
-TEST(NewtonSchulz, ActsOnSingularValuesAlone) {
+TEST(NewtonSchulz, ChangesOnlySingularValues) {
   const auto backend = make_reference_backend();
   NewtonSchulz newton_schulz;
   const std::vector<double> values{0.8, 0.5, 0.3, 0.1, 0.01};
@@ -81,7 +81,7 @@ TEST(NewtonSchulz, TheProcessorsBackendAgreesWithTheReference) {
 
 class Muon : public testing::Test {
  protected:
-  // A hidden matrix of two stacked ones, and what Muon leaves to Adam.
+  // A hidden matrix of two stacked ones, and weights that Muon leaves to Adam.
   void SetUp() override {
     weights_.add("layer.weight", {8, 6}, WeightUse::product, Initialization::xavier_uniform(2));
     weights_.add("layer.bias", {8}, WeightUse::vector, Initialization::normal(1.0));
@@ -103,7 +103,7 @@ class Muon : public testing::Test {
   std::optional<Trainables> trainables_;
 };
 
-TEST_F(Muon, MovesEachOfTheStackedMatricesAlongItsOwnDirection) {
+TEST_F(Muon, UpdatesEachOfTheStackedMatricesSeparately) {
   const OptimizerConfig config{.kind = OptimizerKind::muon, .momentum = 0.9, .weight_decay = 0.1, .max_norm = 0.0};
   Optimizer optimizer(*backend_, *trainables_, config);
   const std::vector<double> before = master("layer.weight");
@@ -130,7 +130,7 @@ TEST_F(Muon, MovesEachOfTheStackedMatricesAlongItsOwnDirection) {
   }
 }
 
-TEST_F(Muon, LeavesAllElseToAdamW) {
+TEST_F(Muon, LeavesOtherWeightsToAdamW) {
   set_gradients();
   Optimizer optimizer(*backend_, *trainables_, {.kind = OptimizerKind::muon});
   optimizer.update(*backend_, 0.01);
@@ -146,7 +146,7 @@ TEST_F(Muon, LeavesAllElseToAdamW) {
   EXPECT_FALSE(same_bits(matrix, master("layer.weight")));
 }
 
-TEST_F(Muon, AGradientThatIsNotANumberChangesNothing) {
+TEST_F(Muon, ANaNGradientChangesNothing) {
   Optimizer optimizer(*backend_, *trainables_, {.kind = OptimizerKind::muon});
   const std::vector<double> before = values_of(trainables_->masters());
   set_gradients();

@@ -103,7 +103,7 @@ TEST_F(Optimizing, AgreesWithAdamOfEveryScalarForBothKindsOfDecayClippedOrNot) {
   }
 }
 
-TEST_F(Optimizing, AnUpdateWhoseNormIsNotFiniteChangesNothingAndTheNextGoesOn) {
+TEST_F(Optimizing, AnUpdateWithANonFiniteNormChangesNothingAndTheNextWorks) {
   const auto cpu = make_cpu_backend(1);
   start(*cpu, DType::bf16);
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
@@ -128,7 +128,7 @@ TEST_F(Optimizing, AnUpdateWhoseNormIsNotFiniteChangesNothingAndTheNextGoesOn) {
 }
 
 // The host does not wait for the norm, so it cannot know: the moments stay as they were, the count goes on.
-TEST_F(Optimizing, ASkippedUpdateDoesNotCount) {
+TEST_F(Optimizing, ASkippedUpdateIsNotCounted) {
   const auto backend = make_reference_backend();
   start(*backend, DType::f64);
   const OptimizerConfig config{.decay = DecayedWeights::all, .max_norm = 0.0};

@@ -135,7 +135,7 @@ TEST(RecipeDocs, PagesThatRecipesAndSourcesNameExist) {
   EXPECT_GT(named, 0U);
 }
 
-TEST(RecipeDocs, ATextWithoutAModelIsNoRecipe) {
+TEST(RecipeDocs, ATextWithoutAModelIsNotARecipe) {
   try {
     parse_recipe("[training]\nepochs = 1\n", "r.toml", {});
     ADD_FAILURE() << "nothing was thrown";

@@ -1,4 +1,5 @@
-// Text that a small model learns in seconds: sentences of made-up words, and for a translation the same words backwards.
+// Text that a small model learns in seconds: sentences of made-up words, and for a translation the same words
+// backwards.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ struct ReversedSentence {
 
 // The first of the sentences that belong to a name ("train"); others belong to another.
 inline std::vector<ReversedSentence> reversed_sentences(const std::string& name, int64_t count) {
-  constexpr int kWords = 80, kShortest = 3, kLongest = 8;
+  constexpr int kWords = 80, kMinLength = 3, kMaxLength = 8;
   constexpr std::string_view kConsonants = "bdfgklmnprst", kVowels = "aeiou";
   const auto draw = [](RandomKey key, uint64_t index, size_t choices) {
     return static_cast<size_t>(uniform_draw(key, index) * static_cast<double>(choices));
@@ -31,7 +32,7 @@ inline std::vector<ReversedSentence> reversed_sentences(const std::string& name,
   std::vector<ReversedSentence> sentences;
   for (int64_t i = 0; i < count; ++i) {
     const RandomKey key = RandomKey{2}.derive(name).derive(static_cast<uint64_t>(i));
-    const size_t length = kShortest + draw(key, 0, kLongest - kShortest + 1);
+    const size_t length = kMinLength + draw(key, 0, kMaxLength - kMinLength + 1);
     ReversedSentence sentence;
     for (uint64_t position = 1; position <= length; ++position) {
       const std::string next = word(draw(key, position, kWords));

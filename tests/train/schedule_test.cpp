@@ -38,7 +38,7 @@ TEST(Schedule, CosineEndsAtItsFinalRate) {
   EXPECT_NEAR(learning_rate(schedule, 500), 0.1, 1e-12);
 }
 
-TEST(Schedule, RefusesWhatMakesNoSense) {
+TEST(Schedule, RefusesInvalidSettings) {
   const auto refuse = [](const ScheduleConfig& schedule) { EXPECT_THROW(schedule.validate(), ConfigError); };
   refuse({.peak = 0.0});
   refuse({.peak = std::nan("")});

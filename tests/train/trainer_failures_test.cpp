@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// While it lives, no file grows beyond `bytes`: a disk that is full.
+// While it lives, no file can be larger than `bytes`, as on a full disk.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -47,7 +47,7 @@ class TrainingFailure : public TrainingTest {
   }
 };
 
-TEST_F(TrainingFailure, StopsAtNumbersThatAreNone) {
+TEST_F(TrainingFailure, StopsAtNaN) {
   Recipe recipe = small_recipe();
   recipe.schedule = {.kind = ScheduleKind::constant, .peak = 1e30, .warmup = 0};
   try {
@@ -61,7 +61,7 @@ TEST_F(TrainingFailure, StopsAtNumbersThatAreNone) {
   EXPECT_THAT(read_file(folder_ / "run" / "failed-batch.txt"), HasSubstr("train.de:"));
   // What was saved goes on where the rate, say, is mended in another run: its numbers are numbers.
   const Checkpoints checkpoints(folder_ / "run" / "checkpoints");
-  const SafeTensors saved(checkpoints.weights(checkpoints.whole().back()));
+  const SafeTensors saved(checkpoints.weights(checkpoints.resumable().back()));
   for (const StoredTensor& tensor : saved.tensors()) {
     for (size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
       float value = 0.0F;
@@ -71,7 +71,7 @@ TEST_F(TrainingFailure, StopsAtNumbersThatAreNone) {
   }
 }
 
-TEST_F(TrainingFailure, StopsWhereValidationGivesNoNumbers) {
+TEST_F(TrainingFailure, StopsWhenTheValidationLossIsNaN) {
   for (const bool bleu : {false, true}) {
     Recipe recipe = small_recipe();
     recipe.schedule = {.kind = ScheduleKind::constant, .peak = 1e37, .warmup = 0};
@@ -81,11 +81,11 @@ TEST_F(TrainingFailure, StopsWhereValidationGivesNoNumbers) {
     task(recipe).validation.best_by = bleu ? BestBy::bleu : BestBy::loss;
     EXPECT_THROW(train(recipe, bleu ? "with" : "without"), NumericError);
     const Checkpoints checkpoints(folder_ / (bleu ? "with" : "without") / "checkpoints");
-    EXPECT_EQ(checkpoints.whole(), std::vector<int64_t>{0});
+    EXPECT_EQ(checkpoints.resumable(), std::vector<int64_t>{0});
   }
 }
 
-TEST_F(TrainingFailure, RefusesFoldersThatDoNotFit) {
+TEST_F(TrainingFailure, RefusesFoldersOfOtherRuns) {
   const Recipe recipe = small_recipe();
   EXPECT_THAT(message(recipe, "run", TrainStart::resume), HasSubstr("holds no run to resume"));
   train(recipe, "run");
@@ -133,7 +133,7 @@ TEST_F(TrainingFailure, AHalfDeletedCheckpointIsNotResumedFrom) {
   EXPECT_EQ(weights("run"), weights("unbroken"));
 }
 
-TEST_F(TrainingFailure, WhatCannotBeginLeavesNothingBehind) {
+TEST_F(TrainingFailure, ARunThatCannotStartLeavesNothingBehind) {
   const Recipe recipe = small_recipe();
   std::filesystem::create_directories(folder_ / "run");
   write_file(folder_ / "run" / "mine", "a file that was there");
@@ -180,17 +180,16 @@ TEST_F(TrainingFailure, ATokenizerWithoutMarksIsRefusedByItsFile) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
-TEST_F(TrainingFailure, MergesOfAnotherKindOfTokenizerCannotBeLeftOut) {
+TEST_F(TrainingFailure, SubwordDropoutNeedsABpeTokenizer) {
   Recipe recipe = small_recipe();
   save_tokenizer(*make_tokenizers(task(recipe)).source, folder_ / "words");
   task(recipe).tokenizer.source = task(recipe).tokenizer.target = file("words");
   task(recipe).tokenizer.target_dropout = 0.1;
-  EXPECT_THAT(message(recipe, "run"),
-              HasSubstr("subword dropout: leaves out merges of bpe, but this tokenizer is word"));
+  EXPECT_THAT(message(recipe, "run"), HasSubstr("subword dropout: drops merges of bpe, but this tokenizer is word"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 
-TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
+TEST_F(TrainingFailure, RefusesInvalidRecipes) {
   const auto refuse = [&](const std::function<void(Recipe&)>& change, std::string_view mention) {
     Recipe recipe = small_recipe();
     change(recipe);
@@ -211,12 +210,12 @@ TEST_F(TrainingFailure, RefusesRecipesThatMakeNoSense) {
   refuse([](Recipe& r) { task(r).tokenizer.target_dropout = 0.1; }, "but tokenizer.kind is \"word\"");
   refuse([](Recipe& r) { task(r).tokenizer.learned.kind = TokenizerKind::bpe, task(r).tokenizer.source_dropout = 1.0; },
          "tokenizer.source_dropout is 1");
-  refuse([](Recipe& r) { task(r).tokenizer.source = "x"; }, "come together");
+  refuse([](Recipe& r) { task(r).tokenizer.source = "x"; }, "must be given together");
   refuse([](Recipe& r) { task(r).tokenizer.source = "x", task(r).tokenizer.target = "y"; }, "one tokenizer for both");
   refuse([](Recipe& r) { r.schedule.peak = -1.0; }, "peak");
   refuse([](Recipe& r) { task(r).data.max_length = 64; }, "model.max_length");
   refuse([](Recipe& r) { task(r).data.batches = {.target_tokens = 0}; }, "a batch needs a size");
-  refuse([](Recipe& r) { r.checkpoints.final_weights = FinalWeights::moving_average; }, "none is kept");
+  refuse([](Recipe& r) { r.checkpoints.final_weights = FinalWeights::moving_average; }, "there is none");
   refuse([](Recipe& r) { task(r).validation.bleu = false; }, "best_by");
   refuse([](Recipe& r) { task(r).data.validation_source = task(r).data.validation_target = {}; },
          "needs data.validation_source");

@@ -7,7 +7,7 @@ namespace {
 
 class TrainingWell : public TrainingTest {};
 
-TEST_F(TrainingWell, LearnsAndLeavesAModelBehind) {
+TEST_F(TrainingWell, LearnsAndWritesAModel) {
   write_pairs("train", 3000);
   Recipe recipe = small_recipe();
   recipe.model.model = 64;
@@ -18,7 +18,7 @@ TEST_F(TrainingWell, LearnsAndLeavesAModelBehind) {
   ASSERT_EQ(listening_.validations.size(), 2U);
   const Scores scores = listening_.validations.back().scores;
   EXPECT_GT(scores.find("bleu")->value, 30.0);
-  // The same without a source to look at: what the target's own words tell.
+  // The same without a source: what can be predicted from the target's own words.
   std::string blind;
   for (int line = 0; line < 3000; ++line) {
     blind += "ja\n";

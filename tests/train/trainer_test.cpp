@@ -29,7 +29,7 @@ class Training : public TrainingTest {
 };
 
 // Dropout is on: each row's loss depends on the draws of all rows that it sees.
-TEST_F(Training, TheShardsOfAnUpdateDrawWhatOneBatchOfAllTheirSentencesWould) {
+TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
   Recipe recipe = small_recipe();
   recipe.training.accumulate = 3;
   TranslationTask task_in_shards(recipe, {});
@@ -74,7 +74,7 @@ TEST_F(Training, TheSameRunGivesTheSameBits) {
   EXPECT_NE(weights("a"), weights("c"));
 }
 
-TEST_F(Training, AStoppedRunGoesOnToTheSameBits) {
+TEST_F(Training, AResumedRunGivesTheSameBits) {
   Recipe recipe = small_recipe();
   recipe.checkpoints.moving_average = 0.9;
   recipe.checkpoints.final_weights = FinalWeights::average_of_last;
@@ -103,8 +103,8 @@ TEST_F(Training, AStoppedRunGoesOnToTheSameBits) {
   }
 }
 
-// What is drawn for an update is drawn again where a run goes on.
-TEST_F(Training, CutsItsLinesAnewEachTimeAndGoesOnToTheSameBits) {
+// A resumed run draws the same for an update.
+TEST_F(Training, SplitsItsLinesAnewEachTimeAndResumesToTheSameBits) {
   Recipe recipe = small_recipe();
   task(recipe).tokenizer.learned.kind = TokenizerKind::bpe;
   task(recipe).tokenizer.learned.vocabulary = 330;
@@ -121,7 +121,7 @@ TEST_F(Training, CutsItsLinesAnewEachTimeAndGoesOnToTheSameBits) {
   EXPECT_EQ(weights("stopped"), weights("unbroken"));
 }
 
-TEST_F(Training, ALineThatWouldGetTooLongIsCutAsEver) {
+TEST_F(Training, ALineThatWouldGetTooLongKeepsItsTokens) {
   Recipe recipe = small_recipe();
   task(recipe).tokenizer.learned.kind = TokenizerKind::bpe;
   task(recipe).tokenizer.learned.vocabulary = 330;
@@ -150,7 +150,7 @@ TEST_F(Training, ALineThatWouldGetTooLongIsCutAsEver) {
   EXPECT_FALSE(SubwordSampling(task(recipe), 1, tokenizers).at(3).source) << "nothing to change";
 }
 
-TEST_F(Training, SaysHowMuchOfTheValidationTextItIsTrainedOn) {
+TEST_F(Training, SaysHowMuchValidationTextIsInTheTrainingText) {
   write_pairs("train", 300);
   const auto trained = reversed_sentences("train", 2), fresh = reversed_sentences("valid", 2);
   write_file(folder_ / "valid.de",
@@ -212,7 +212,7 @@ TEST_F(Training, EndsByItsLimits) {
   EXPECT_EQ(train(recipe, "minutes"), EndReason::minutes);
 }
 
-TEST_F(Training, FinalWeightsAreWhatTheRecipeAsksFor) {
+TEST_F(Training, FinalWeightsAreThoseThatTheRecipeAsksFor) {
   Recipe recipe = small_recipe();
   recipe.checkpoints.final_weights = FinalWeights::last;
   train(recipe, "last");
@@ -230,7 +230,7 @@ TEST_F(Training, FinalWeightsAreWhatTheRecipeAsksFor) {
   EXPECT_NE(weights("last"), weights("moving"));
 }
 
-TEST_F(Training, AccumulationIsALargerBatch) {
+TEST_F(Training, AccumulationEqualsALargerBatch) {
   // Two batches per update, or one of twice the sentences, give the same mean gradient but for rounding.
   Recipe recipe = small_recipe();
   recipe.model.embedding_dropout = recipe.model.attention_dropout = Probability(0.0F);
@@ -250,7 +250,7 @@ TEST_F(Training, AccumulationIsALargerBatch) {
   }
 }
 
-TEST_F(Training, AnotherChoiceOfFinalWeightsMakesDoWithWhatIsThere) {
+TEST_F(Training, AnotherChoiceOfFinalWeightsUsesTheSavedCheckpoints) {
   Recipe recipe = small_recipe();
   recipe.checkpoints.final_weights = FinalWeights::last;
   recipe.checkpoints.keep = 1;
@@ -297,7 +297,7 @@ TEST_F(Training, FollowsItsSchedule) {
   }
 }
 
-TEST_F(Training, CheckpointedLayersGiveTheSameBits) {
+TEST_F(Training, RecomputedLayersGiveTheSameBits) {
   Recipe recipe = small_recipe();
   train(recipe, "kept");
   recipe.model.keep = Keep::layer_inputs;
@@ -320,7 +320,7 @@ TEST_F(Training, TextBeyondMemoryGivesTheSameBits) {
   EXPECT_EQ(weights("in-memory"), weights("on-disk"));
 }
 
-TEST_F(Training, ALongValidationLineIsCut) {
+TEST_F(Training, ALongValidationLineIsTruncated) {
   Recipe recipe = small_recipe();
   std::string unknown;
   for (int i = 0; i < 200; ++i) {
@@ -332,7 +332,7 @@ TEST_F(Training, ALongValidationLineIsCut) {
   EXPECT_EQ(listening_.validations.size(), 3U);
 }
 
-TEST_F(Training, ARecipeShownIsReadAgain) {
+TEST_F(Training, ARecipeCanBeReadAgainAfterBeingShown) {
   Recipe recipe = small_recipe();
   task(recipe).tokenizer.learned.user_symbols = {"<a>", "b \"c\""};
   const std::string text = show_recipe(recipe);

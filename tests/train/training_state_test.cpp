@@ -63,7 +63,7 @@ class CheckpointFolder : public RunFolder {
   Checkpoints checkpoints_{folder_ / "checkpoints"};
 };
 
-TEST_F(CheckpointFolder, GivesBackWhatWasSaved) {
+TEST_F(CheckpointFolder, LoadsWhatWasSaved) {
   std::ranges::fill(masters(), 2.5F);
   const TrainingState saved{.update = 7,
                             .position = {.stream = 0xfedcba9876543210U, .epoch = 3, .pool = 1, .batch = 9},
@@ -88,7 +88,7 @@ TEST_F(CheckpointFolder, GivesBackWhatWasSaved) {
   EXPECT_THAT(masters(), testing::Each(2.5F));
 }
 
-TEST_F(CheckpointFolder, FindsThoseThatAreWhole) {
+TEST_F(CheckpointFolder, FindsResumableCheckpoints) {
   EXPECT_THAT(checkpoints_.whole(), testing::IsEmpty());
   save(9);
   save(10);
@@ -101,7 +101,7 @@ TEST_F(CheckpointFolder, FindsThoseThatAreWhole) {
   EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10));
 }
 
-TEST_F(CheckpointFolder, PruningKeepsTheNewestAndTheWeightsAskedFor) {
+TEST_F(CheckpointFolder, PruningKeepsTheNewestAndTheRequestedWeights) {
   for (const int64_t update : {1, 2, 3, 4}) {
     save(update);
   }
@@ -114,7 +114,7 @@ TEST_F(CheckpointFolder, PruningKeepsTheNewestAndTheWeightsAskedFor) {
   EXPECT_TRUE(has(4, "training.safetensors"));
 }
 
-TEST_F(CheckpointFolder, RefusesStatesThatAreNone) {
+TEST_F(CheckpointFolder, RefusesFilesThatAreNotStates) {
   save(1);
   const std::string state = read_file(state_of(1));
   const auto message = [&](const std::string& content) {
@@ -130,12 +130,12 @@ TEST_F(CheckpointFolder, RefusesStatesThatAreNone) {
   EXPECT_THAT(message(other), HasSubstr("version 9, but this program reads 3"));
   std::string edited = state;
   edited.replace(edited.find("\"update\": 1"), 11, "\"update\": 7");
-  EXPECT_THAT(message(edited), HasSubstr("state.json: its checksum is another: it was damaged or edited"));
+  EXPECT_THAT(message(edited), HasSubstr("state.json: its checksum does not match: it was damaged or edited"));
   save(2);
-  EXPECT_THAT(message(read_file(state_of(2))), HasSubstr("is of update 2: it belongs into another folder"));
+  EXPECT_THAT(message(read_file(state_of(2))), HasSubstr("is of update 2: it belongs in another folder"));
 }
 
-TEST_F(CheckpointFolder, NoticesWeightsThatWereDamaged) {
+TEST_F(CheckpointFolder, DetectsDamagedWeights) {
   save(1);
   save(2);
   const std::vector<int64_t> updates{1, 2, 3};  // of 3 nothing was kept
@@ -158,7 +158,7 @@ TEST_F(CheckpointFolder, RefusesTensorsOfAnotherModel) {
 
 using Metrics = RunFolder;
 
-TEST_F(Metrics, GoOnBehindWhatTheStateKnows) {
+TEST_F(Metrics, ContinueAfterTheBytesThatTheStateKnows) {
   const fs::path path = folder_ / "metrics.jsonl";
   int64_t known = 0;
   {
@@ -173,13 +173,13 @@ TEST_F(Metrics, GoOnBehindWhatTheStateKnows) {
   EXPECT_EQ(log.bytes(), 18);
 }
 
-TEST_F(Metrics, RefuseAFileThatLost) {
+TEST_F(Metrics, RefuseAFileThatIsTooShort) {
   const fs::path path = folder_ / "metrics.jsonl";
   write_file(path, "{}\n");
   EXPECT_THAT(message_of<FormatError>([&] { MetricsLog(path, 4); }), HasSubstr("3 bytes, but the run"));
 }
 
-TEST_F(Metrics, SayWhatCannotBeWritten) {
+TEST_F(Metrics, ThatCannotBeWrittenAreErrors) {
   MetricsLog log(folder_ / "metrics.jsonl", 0);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);

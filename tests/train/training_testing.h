@@ -83,7 +83,7 @@ class TrainingTest : public testing::Test {
     const auto backend = make_cpu_backend(2);
     return Trainer(*backend, recipe, {folder_ / name}, start, listening_).run();
   }
-  // All bits of the final weights, in short.
+  // A hash of the final weights.
   std::string weights(const std::string& name) const {
     return SafeTensors(folder_ / name / "model.safetensors").metadata().at("heed_checksum");
   }

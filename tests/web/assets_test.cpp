@@ -28,7 +28,7 @@ TEST(WebAssets, AreTheFilesOfWebToTheByte) {
   EXPECT_EQ(built_in, files);
 }
 
-TEST(WebAssets, OneThatIsNotThereIsABug) {
+TEST(WebAssets, AMissingOneIsAnInternalError) {
   EXPECT_EQ(web_asset("report/charts.js").substr(0, 2), "//");
   EXPECT_THROW(web_asset("charts.js"), InternalError);
 }

@@ -15,14 +15,14 @@ namespace heed::cpu::HWY_NAMESPACE {
 
 HWY_INLINE Vec constant(float x) { return hn::Set(Floats(), x); }
 
-// 1 / (1 + e^-x), and exactly 0 where e^-x is no longer finite, so that a huge x cannot blow it up again.
+// 1 / (1 + e^-x), and exactly 0 where e^-x is no longer finite, so that a huge x times it is not NaN.
 HWY_INLINE Vec sigmoid(Vec x) {
   const Vec lowest = constant(-87.0F);
   const Vec e = hn::Exp(Floats(), hn::Neg(hn::Max(x, lowest)));
   return hn::IfThenElseZero(hn::Ge(x, lowest), hn::Div(constant(1.0F), hn::Add(constant(1.0F), e)));
 }
 
-// erf as x P(x^2) / Q(x^2) on [-4, 4], beyond which it is +-1 in f32; error below 3e-7.
+// erf as x P(x^2) / Q(x^2) on [-4, 4], outside of which it is +-1 in f32; error below 3e-7.
 HWY_INLINE Vec error_function(Vec x) {
   const Vec t = hn::Clamp(x, constant(-4.0F), constant(4.0F));
   const Vec s = hn::Mul(t, t);

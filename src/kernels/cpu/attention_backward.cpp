@@ -1,7 +1,7 @@
 // With p = 2^(s - log2(e) log_sum_exp), s = scale log2(e) q.k, and D = rowsum(d_output * output), block by block:
 //   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T)    d_s = p (d_p - D)
 //   d_q += scale d_s K         d_k += scale d_s^T Q
-// One share owns a key-value head of a sequence: it adds up the heads of queries that read it, in order.
+// A share is all work of one key-value head of a sequence: it adds up the query heads that read it, in order.
 #include <optional>
 
 #include "kernels/cpu/attention.h"
@@ -21,18 +21,18 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kChunkRows = 256;  // rows whose panels fit in a worker's own cache
+constexpr int64_t kChunkRows = 256;  // rows whose panels fit in a core's own cache
 
 // A worker's memory for one share.
 struct Buffers {
-  Buffers(Carver& from, int64_t most_queries, int64_t heads, int64_t most_keys, int64_t width)
-      : chunk(from, most_queries, heads) {
-    const int64_t most_rows = most_queries * heads, panels = panels_for(width);
-    const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes;
-    random = from.take<RowRandom>(most_rows);
-    queries = from.take<float>(panels * most_rows * kPanel);
-    d_output = from.take<float>(panels * most_rows * kPanel);
-    d_queries = from.take<float>(panels * most_rows * kPanel);
+  Buffers(Carver& from, int64_t max_queries, int64_t heads, int64_t max_keys, int64_t width)
+      : chunk(from, max_queries, heads) {
+    const int64_t max_rows = max_queries * heads, panels = panels_for(width);
+    const int64_t padded = (max_rows + kLanes - 1) / kLanes * kLanes;
+    random = from.take<RowRandom>(max_rows);
+    queries = from.take<float>(panels * max_rows * kPanel);
+    d_output = from.take<float>(panels * max_rows * kPanel);
+    d_queries = from.take<float>(panels * max_rows * kPanel);
     exponents = from.take<float>(padded);
     row_sums = from.take<float>(padded);
     lane_sums = from.take<float>(padded * kLanes);
@@ -41,8 +41,8 @@ struct Buffers {
     keys = from.take<float>(panels * kKeyBlock * kPanel);
     scores = from.take<float>(kRowGroup * kKeyBlock);
     d_scores = from.take<float>(kRowGroup * kKeyBlock);
-    d_keys = from.take<float>(panels * most_keys * kPanel);
-    d_values = from.take<float>(panels * most_keys * kPanel);
+    d_keys = from.take<float>(panels * max_keys * kPanel);
+    d_values = from.take<float>(panels * max_keys * kPanel);
   }
 
   PieceRows chunk;
@@ -76,17 +76,17 @@ struct Operands {
 template <class T>
 class Backward {
  public:
-  Backward(const AttentionBackward& call, const Operands<T>& operands, Scratch& scratch, int64_t most_queries)
+  Backward(const AttentionBackward& call, const Operands<T>& operands, Scratch& scratch, int64_t max_queries)
       : call_(call),
         settings_(call.settings),
         operands_(operands),
         heads_(call.settings.heads / call.settings.key_value_heads),
         width_(call.queries.columns() / call.settings.heads),
         panels_(panels_for(width_)),
-        most_queries_(most_queries),
-        most_rows_(most_queries * heads_),
-        most_keys_(call.memory.segments->max_length()),
-        buffers_(carve<Buffers>(scratch, most_queries, heads_, most_keys_, width_)) {}
+        max_queries_(max_queries),
+        max_rows_(max_queries * heads_),
+        max_keys_(call.memory.segments->max_length()),
+        buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, width_)) {}
 
   void run(const Share& share) {
     const int64_t queries = share.piece.queries;
@@ -96,16 +96,16 @@ class Backward {
     first_head_ = share.key_value_head * heads_;
     one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
     if (!one_tile_) {
-      clear(buffers_.d_keys, most_keys_, key_count_);
-      clear(buffers_.d_values, most_keys_, key_count_);
+      clear(buffers_.d_keys, max_keys_, key_count_);
+      clear(buffers_.d_values, max_keys_, key_count_);
     }
-    for (int64_t first = 0; first < queries; first += most_queries_) {
-      run_chunk({share.piece.sequence, first, std::min(most_queries_, queries - first), 0});
+    for (int64_t first = 0; first < queries; first += max_queries_) {
+      run_chunk({share.piece.sequence, first, std::min(max_queries_, queries - first), 0});
     }
-    // The panels of queries hold scale log2(e) q; what dropout keeps has not been scaled yet.
+    // The panels of queries hold scale log2(e) q; the dropout scale has not been applied yet.
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
-    write_rows(buffers_.d_keys, most_keys_, kLn2, keys_of(operands_.d_keys, 0, key_count_));
-    write_rows(buffers_.d_values, most_keys_, dropout_scale, keys_of(operands_.d_values, 0, key_count_));
+    write_rows(buffers_.d_keys, max_keys_, kLn2, keys_of(operands_.d_keys, 0, key_count_));
+    write_rows(buffers_.d_values, max_keys_, dropout_scale, keys_of(operands_.d_values, 0, key_count_));
   }
 
  private:
@@ -115,7 +115,7 @@ class Backward {
     }
   }
 
-  // The chunk's rows under head h of its group, and some of the sequence's keys.
+  // The chunk's rows of head h of its group, and some of the sequence's keys.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
     return {matrix, (first_head_ + h) * width_, width_, chunk_.queries(), chunk_.first_query_row()};
   }
@@ -139,7 +139,7 @@ class Backward {
       }
       backpropagate(*only_tile_);
     } else {
-      clear(buffers_.d_queries, most_rows_, chunk_.rows());
+      clear(buffers_.d_queries, max_rows_, chunk_.rows());
       for (int64_t key = chunk_.seen().begin / kKeyBlock * kKeyBlock; key < chunk_.seen().end; key += kKeyBlock) {
         bring_keys(key);
         for (int64_t first = 0; first < chunk_.rows(); first += kRowGroup) {
@@ -148,7 +148,7 @@ class Backward {
       }
     }
     for (int64_t h = 0; h < heads_; ++h) {
-      write_rows(buffers_.d_queries + h * chunk_.queries() * kPanel, most_rows_, static_cast<float>(settings_.scale),
+      write_rows(buffers_.d_queries + h * chunk_.queries() * kPanel, max_rows_, static_cast<float>(settings_.scale),
                  rows_of(operands_.d_queries, h));
     }
   }
@@ -157,9 +157,9 @@ class Backward {
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * chunk_.queries();
-      pack_rows(rows_of(operands_.queries, h), most_rows_, buffers_.queries + first * kPanel,
+      pack_rows(rows_of(operands_.queries, h), max_rows_, buffers_.queries + first * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
-      pack_rows(rows_of(operands_.d_output, h), most_rows_, buffers_.d_output + first * kPanel);
+      pack_rows(rows_of(operands_.d_output, h), max_rows_, buffers_.d_output + first * kPanel);
       for (int64_t i = 0; i < chunk_.queries(); ++i) {
         buffers_.exponents[first + i] = operands_.log_sum_exp(chunk_.first_query_row() + i, first_head_ + h) * kLog2E;
       }
@@ -174,8 +174,8 @@ class Backward {
       for (int64_t i = 0; i < chunk_.queries(); ++i, sums += kLanes) {
         Vec sum = hn::Zero(Floats());
         for (int64_t panel = 0; panel < panels_; ++panel) {
-          const float* const d_output = buffers_.d_output + (panel * most_rows_ + h * chunk_.queries() + i) * kPanel;
-          read_row(output.row(i) + panel * kPanel, panel_columns(width_, panel), parted<T>(width_),
+          const float* const d_output = buffers_.d_output + (panel * max_rows_ + h * chunk_.queries() + i) * kPanel;
+          read_row(output.row(i) + panel * kPanel, panel_columns(width_, panel), is_deinterleaved<T>(width_),
                    [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output + c), sum); });
         }
         store(sum, sums);
@@ -200,15 +200,15 @@ class Backward {
     if (tile.seen_by_any == 0 && !one_tile_) {
       return;
     }
-    multiply_tile(tile, width_, most_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
-    multiply_tile(tile, width_, most_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
+    multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
+    multiply_tile(tile, width_, max_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
     differentiate(tile);
     add_to_queries(tile);
     add_to_keys(tile, buffers_.scores, buffers_.d_output, buffers_.d_values);
     add_to_keys(tile, buffers_.d_scores, buffers_.queries, buffers_.d_keys);
   }
 
-  // s and d_p become dropout(p), but for its scale, and d_s; zeros where nothing is seen.
+  // s and d_p become dropout(p), without its scale, and d_s; zeros for keys that are not seen.
   void differentiate(const ScoreTile& tile) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
@@ -244,18 +244,18 @@ class Backward {
           tile.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.d_scores},
           buffers_.keys + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); },
-          Sums{buffers_.d_queries + (panel * most_rows_ + tile.first_row) * kPanel, start()});
+          Sums{buffers_.d_queries + (panel * max_rows_ + tile.first_row) * kPanel, start()});
     }
   }
 
-  // d_keys += d_s^T Q, d_values += dropout(p)^T d_o: the factors of each row by key, and panels of the rows.
+  // d_keys += d_s^T Q, d_values += dropout(p)^T d_o, from the factors by key of each row, and panels of the rows.
   void add_to_keys(const ScoreTile& tile, const float* factors, const float* rows, float* d_keys) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
       product(
           tile.keys, 0, vectors_for(panel_columns(width_, panel)), LeftColumns{factors},
-          rows + (panel * most_rows_ + tile.first_row) * kPanel,
+          rows + (panel * max_rows_ + tile.first_row) * kPanel,
           [&tile](int64_t key, int64_t count) { return tile.rows_of(key, count); },
-          Sums{d_keys + (panel * most_keys_ + tile.first_key) * kPanel, start()});
+          Sums{d_keys + (panel * max_keys_ + tile.first_key) * kPanel, start()});
     }
   }
 
@@ -267,13 +267,13 @@ class Backward {
   const AttentionBackward& call_;
   const AttentionSettings& settings_;
   const Operands<T>& operands_;
-  int64_t heads_, width_, panels_, most_queries_, most_rows_, most_keys_;
+  int64_t heads_, width_, panels_, max_queries_, max_rows_, max_keys_;
   Buffers buffers_;
   PieceRows& chunk_ = buffers_.chunk;
 
   Piece piece_{-1, 0, 0, 0};
-  bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums begin at zero
-  std::optional<ScoreTile> only_tile_;  // of the chunk, when there is just one
+  bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero
+  std::optional<ScoreTile> only_tile_;  // of the chunk, when there is only one
   int64_t first_head_ = 0, key_column_ = 0;
   int64_t key_count_ = 0, block_keys_ = 0, first_key_row_ = 0;
 };
@@ -284,10 +284,10 @@ void backward(Context& context, const AttentionBackward& call) {
   const int64_t heads = settings.heads / settings.key_value_heads;
   const int64_t width = call.queries.columns() / settings.heads;
   const Shares shares(context, settings, *call.segments, *call.memory.segments, width, 0);
-  const int64_t most_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kChunkRows / heads));
+  const int64_t max_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kChunkRows / heads));
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Backward<T> work(call, operands, context.scratch(worker), most_queries);
+    Backward<T> work(call, operands, context.scratch(worker), max_queries);
     shares.for_each(task, [&work](const Share& share, const Course&) { work.run(share); });
   });
 }

@@ -1,5 +1,5 @@
-// Products for a few rows of queries, as in decoding: keys and values are used as they are read, since a panel would not
-// be used again. The same sums in the same order as product(), so the same bits.
+// Products for a few rows of queries, as in decoding: keys and values are not packed, since a panel would be used only
+// once. The same sums in the same order as product(), so the same bits.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_
@@ -47,8 +47,8 @@ struct AddColumn {
   Vec* sums;
 };
 
-// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions; taking every key a few columns
-// further before going on keeps several chains under way. meanwhile() is called at each of score_steps().
+// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions; going over all keys for a few
+// columns at a time keeps several chains in flight. meanwhile() is called at each of score_steps().
 template <int kRows, class T, class Meanwhile>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
@@ -69,17 +69,17 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
   }
 }
 
-// Of a block of as many keys; rounded down where the width is no whole number of vectors.
+// The calls of meanwhile() for a block of `keys` keys; rounded down if the width is not a whole number of vectors.
 template <class T>
 int64_t score_steps(int64_t keys, int64_t width) {
-  return vectors_for(keys) * std::max<int64_t>(1, width / (parted<T>(width) ? 2 * kLanes : kLanes));
+  return vectors_for(keys) * std::max<int64_t>(1, width / (is_deinterleaved<T>(width) ? 2 * kLanes : kLanes));
 }
 
-// kVectors vectors of a row's panel columns, of which `columns` are left.
+// The next kVectors vectors of a row's panel columns; `columns` columns remain.
 template <int kVectors, class T>
-HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bool in_parts, Vec* x) {
+HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bool deinterleaved, Vec* x) {
   if constexpr (std::is_same_v<T, bf16> && kVectors >= 2) {
-    if (in_parts) {
+    if (deinterleaved) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; v += 2) {
         const WordVec pairs = load_pairs(from + v * kLanes);
@@ -99,7 +99,7 @@ HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bo
 template <int kRows, int kVectors, class T>
 HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to) {
   const Floats d;
-  const bool in_parts = parted<T>(values.width);
+  const bool deinterleaved = is_deinterleaved<T>(values.width);
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
@@ -112,7 +112,7 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   }
   for (int64_t j = keys.begin; j < keys.end; ++j) {
     Vec x[kVectors];
-    read_vectors<kVectors>(values.row(j) + column, values.width - column, in_parts, x);
+    read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
       const Vec factor = hn::Set(d, p[r * kKeyBlock + j]);

@@ -23,17 +23,17 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kShareRows = 512;  // rows that make up for bringing their keys
+constexpr int64_t kShareRows = 512;  // enough rows to make up for packing their keys
 
 // A worker's memory for one share.
 struct Buffers {
-  Buffers(Carver& from, int64_t most_queries, int64_t heads, int64_t width) : piece(from, most_queries, heads) {
-    const int64_t most_rows = most_queries * heads, panels = panels_for(width);
-    const int64_t padded = (most_rows + kLanes - 1) / kLanes * kLanes;
-    random = from.take<RowRandom>(most_rows);
+  Buffers(Carver& from, int64_t max_queries, int64_t heads, int64_t width) : piece(from, max_queries, heads) {
+    const int64_t max_rows = max_queries * heads, panels = panels_for(width);
+    const int64_t padded = (max_rows + kLanes - 1) / kLanes * kLanes;
+    random = from.take<RowRandom>(max_rows);
     key_rows = from.take<int64_t>(kKeyBlock);
-    queries = from.take<float>(panels * most_rows * kPanel);
-    output = from.take<float>(panels * most_rows * kPanel);
+    queries = from.take<float>(panels * max_rows * kPanel);
+    output = from.take<float>(panels * max_rows * kPanel);
     keys = from.take<float>(panels * kPanel * kKeyBlock);
     values = from.take<float>(panels * kKeyBlock * kPanel);
     scores = from.take<float>(kRowGroup * kKeyBlock);
@@ -47,7 +47,7 @@ struct Buffers {
 
   PieceRows piece;
   RowRandom* random;
-  int64_t* key_rows;        // where the keys of a block lie
+  int64_t* key_rows;        // the rows of the keys of a block
   float *queries, *output;  // panels of a share's rows
   float *keys, *values;     // of one block: keys as columns, values as rows
   float* scores;            // of one group of rows and one block; then probabilities
@@ -79,15 +79,15 @@ struct Operands {
 template <class T>
 class Forward {
  public:
-  Forward(const AttentionForward& call, const Operands<T>& operands, Scratch& scratch, int64_t most_queries)
+  Forward(const AttentionForward& call, const Operands<T>& operands, Scratch& scratch, int64_t max_queries)
       : call_(call),
         settings_(call.settings),
         operands_(operands),
         heads_(call.settings.heads / call.settings.key_value_heads),
         width_(call.queries.columns() / call.settings.heads),
         panels_(panels_for(width_)),
-        most_rows_(most_queries * heads_),
-        buffers_(carve<Buffers>(scratch, most_queries, heads_, width_)) {}
+        max_rows_(max_queries * heads_),
+        buffers_(carve<Buffers>(scratch, max_queries, heads_, width_)) {}
 
   void run(const Share& share, const Course& course) {
     if (!(share.piece == piece_)) {
@@ -180,19 +180,19 @@ class Forward {
     draw_rows(settings_, rows_, first_head_, buffers_.random);
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
-      pack_rows(rows_of(operands_.queries, h), most_rows_, buffers_.queries + h * rows_.queries() * kPanel,
+      pack_rows(rows_of(operands_.queries, h), max_rows_, buffers_.queries + h * rows_.queries() * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
     }
     std::fill_n(buffers_.maxima, (rows_.rows() + kLanes - 1) / kLanes * kLanes, kLowest);
     if (!one_block_) {
       std::fill_n(buffers_.sums, (rows_.rows() + kLanes - 1) / kLanes * kLanes * kLanes, 0.0F);
       for (int64_t panel = 0; panel < panels_; ++panel) {
-        std::fill_n(buffers_.output + panel * most_rows_ * kPanel, rows_.rows() * kPanel, 0.0F);
+        std::fill_n(buffers_.output + panel * max_rows_ * kPanel, rows_.rows() * kPanel, 0.0F);
       }
     }
   }
 
-  // The piece's rows under head h of its group.
+  // The piece's rows of head h of its group.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
     return {matrix, (first_head_ + h) * width_, width_, rows_.queries(), rows_.first_query_row()};
   }
@@ -239,11 +239,11 @@ class Forward {
   void score(const ScoreTile& tile) {
     if (few_rows_) {
       return with_few_rows(tile.rows, [this](auto rows) {
-        score_few<rows>(buffers_.queries, most_rows_, key_rows(operands_.keys), buffers_.scores,
+        score_few<rows>(buffers_.queries, max_rows_, key_rows(operands_.keys), buffers_.scores,
                         [this]() HWY_ATTR { fetch_some(); });
       });
     }
-    multiply_tile(tile, width_, most_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+    multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
   }
 
   // m' = max(m, max s), and the decay 2^(m - m') of what was summed before.
@@ -262,7 +262,7 @@ class Forward {
     }
   }
 
-  // p = 2^(s - m'), l = l 2^(m - m') + sum p; what stays in `scores` is dropout(p) but for its scale.
+  // p = 2^(s - m'), l = l 2^(m - m') + sum p; leaves dropout(p), without its scale, in `scores`.
   void exponentiate(const ScoreTile& tile) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
@@ -280,10 +280,10 @@ class Forward {
     }
   }
 
-  // o = o 2^(m - m') + dropout(p) V. With one block of keys, what would be multiplied by the decay is zero.
+  // o = o 2^(m - m') + dropout(p) V. With one block of keys, there is nothing to multiply by the decay.
   void weigh(const ScoreTile& tile) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
-      Sums sums{buffers_.output + (panel * most_rows_ + tile.first_row) * kPanel};
+      Sums sums{buffers_.output + (panel * max_rows_ + tile.first_row) * kPanel};
       if (!one_block_) {
         sums.start = Sums::Start::former;
         sums.decay = buffers_.decay;
@@ -313,11 +313,11 @@ class Forward {
     }
   }
 
-  // Adding zero makes -0, which might depend on keys that are not seen, 0.
+  // Adding zero turns -0, whose sign might depend on keys that are not seen, into 0.
   void write_output() {
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * rows_.queries();
-      unpack_rows(buffers_.output + first * kPanel, most_rows_, rows_of(operands_.output, h),
+      unpack_rows(buffers_.output + first * kPanel, max_rows_, rows_of(operands_.output, h),
                   [inverses = buffers_.inverses + first](int64_t r, Vec sum) {
                     return hn::MulAdd(sum, hn::Set(Floats(), inverses[r]), hn::Zero(Floats()));
                   });
@@ -381,14 +381,14 @@ class Forward {
   const AttentionForward& call_;
   const AttentionSettings& settings_;
   const Operands<T>& operands_;
-  int64_t heads_, width_, panels_, most_rows_;
+  int64_t heads_, width_, panels_, max_rows_;
   Buffers buffers_;
   PieceRows& rows_ = buffers_.piece;
 
   Piece piece_{-1, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see
   bool one_block_ = false, few_rows_ = false;
-  std::optional<ScoreTile> only_tile_;  // of a piece small enough to have just one
+  std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
   int64_t first_head_ = 0, key_column_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
   Fetch fetch_, next_fetch_;  // of this piece, and of the next one
@@ -399,12 +399,12 @@ template <class T>
 void forward(Context& context, const AttentionForward& call) {
   const AttentionSettings& settings = call.settings;
   const int64_t heads = settings.heads / settings.key_value_heads;
-  const int64_t most_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kShareRows / heads));
+  const int64_t max_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kShareRows / heads));
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
-                      most_queries);
+                      max_queries);
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Forward<T> work(call, operands, context.scratch(worker), most_queries);
+    Forward<T> work(call, operands, context.scratch(worker), max_queries);
     shares.for_each(task, [&work](const Share& share, const Course& course) { work.run(share, course); });
   });
 }

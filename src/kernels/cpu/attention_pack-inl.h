@@ -1,4 +1,4 @@
-// Brings rows of operands into panels, as f32, and writes panels out.
+// Packs rows of operands into panels, as f32, and unpacks panels.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_PACK_INL_H_
@@ -38,11 +38,11 @@ struct HeadRows {
   const int64_t* numbers = nullptr;
 };
 
-// bf16 is widened and rounded two vectors at a time, without moving a lane: even columns into one vector, odd ones into
-// the next. Such panels hold each 2 * kLanes columns of a head in that order, all panels of a call alike, so that sums
-// over columns meet their partners. Other widths, and f32, keep the natural order.
+// bf16 is widened and rounded two vectors at a time, without moving a lane: even columns go into one vector, odd ones
+// into the next. Such panels hold every 2 * kLanes columns of a head in that order. All panels of a call do, so that
+// sums over columns pair the right ones. Other widths, and f32, keep the natural order.
 template <class T>
-constexpr bool parted(int64_t width) {
+constexpr bool is_deinterleaved(int64_t width) {
   return std::is_same_v<T, bf16> && width % (2 * kLanes) == 0;
 }
 
@@ -60,11 +60,11 @@ HWY_INLINE void store_pairs(Vec even, Vec odd, bf16* to) {
   hn::StoreU(hn::BitCast(d, both), d, reinterpret_cast<uint16_t*>(to));
 }
 
-// Calls put(c, vector) for the panel columns [c, c + kLanes) of a row of `columns` columns; zeros behind the last.
+// Calls put(c, vector) for the panel columns [c, c + kLanes) of a row of `columns` columns; zeros after the last.
 template <class T, class Put>
-HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, const Put& put) {
+HWY_INLINE void read_row(const T* row, int64_t columns, bool deinterleaved, const Put& put) {
   if constexpr (std::is_same_v<T, bf16>) {
-    if (in_parts) {
+    if (deinterleaved) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
         const auto pairs = load_pairs(row + c);
         put(c, even_part(pairs));
@@ -80,9 +80,9 @@ HWY_INLINE void read_row(const T* row, int64_t columns, bool in_parts, const Put
 
 // The reverse: get(c) gives the panel columns [c, c + kLanes).
 template <class T, class Get>
-HWY_INLINE void write_row(T* row, int64_t columns, bool in_parts, const Get& get) {
+HWY_INLINE void write_row(T* row, int64_t columns, bool deinterleaved, const Get& get) {
   if constexpr (std::is_same_v<T, bf16>) {
-    if (in_parts) {
+    if (deinterleaved) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
         store_pairs(get(c), get(c + kLanes), row + c);
       }
@@ -94,14 +94,14 @@ HWY_INLINE void write_row(T* row, int64_t columns, bool in_parts, const Get& get
       [&](int64_t c, int64_t count) { store_part(get(c), row + c, count); });
 }
 
-// Panels of kPanel columns, `panel_rows` rows apart: panel[c / kPanel][r][c % kPanel] = change(row(r)[c]), change(zeros) up
-// to a whole vector.
+// Panels of kPanel columns, `panel_rows` rows apart: panel[c / kPanel][r][c % kPanel] = change(row(r)[c]),
+// change(zeros) up to a whole vector.
 template <class T, class Change>
 void pack_rows(const HeadRows<T>& from, int64_t panel_rows, float* panels, const Change& change) {
   for (int64_t panel = 0; panel < panels_for(from.width); ++panel) {
     float* out = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < from.rows; ++r, out += kPanel) {
-      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), parted<T>(from.width),
+      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), is_deinterleaved<T>(from.width),
                [&](int64_t c, Vec x) { hn::Store(change(x), Floats(), out + c); });
     }
   }
@@ -117,7 +117,7 @@ void unpack_rows(const float* panels, int64_t panel_rows, const HeadRows<T>& to,
   for (int64_t panel = 0; panel < panels_for(to.width); ++panel) {
     const float* in = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < to.rows; ++r, in += kPanel) {
-      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), parted<T>(to.width),
+      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), is_deinterleaved<T>(to.width),
                 [&](int64_t c) { return change(r, hn::Load(Floats(), in + c)); });
     }
   }

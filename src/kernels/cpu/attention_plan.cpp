@@ -6,25 +6,25 @@
 namespace heed::cpu {
 namespace {
 
-// In multiply-adds: some tens of microseconds, and a few.
+// In multiply-adds: tens of microseconds, and a few microseconds.
 constexpr int64_t kTaskWork = int64_t{1} << 21;
 constexpr int64_t kSmallestTask = int64_t{1} << 18;
-// To bring a key costs as much as to multiply this many queries with it.
+// Packing a key costs as much as multiplying it with this many queries.
 constexpr int64_t kQueriesPerKeyBrought = 8;
 
-int64_t pieces_of(int64_t queries, int64_t most_queries) {
-  return most_queries == 0 ? 1 : (queries + most_queries - 1) / most_queries;
+int64_t pieces_of(int64_t queries, int64_t max_queries) {
+  return max_queries == 0 ? 1 : (queries + max_queries - 1) / max_queries;
 }
 
 }  // namespace
 
 Shares::Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
-               int64_t head_width, int64_t most_queries)
+               int64_t head_width, int64_t max_queries)
     : key_value_heads_(settings.key_value_heads), threads_(context.pool.threads()) {
   int64_t count = 0, products = 0;
   const int64_t group = settings.heads / settings.key_value_heads;
   for (int64_t s = 0; s < queries.count(); ++s) {
-    const int64_t parts = pieces_of(queries.length(s), most_queries);
+    const int64_t parts = pieces_of(queries.length(s), max_queries);
     count += parts;
     products += (queries.length(s) * group + parts * kQueriesPerKeyBrought) * keys.length(s);
   }
@@ -32,16 +32,16 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   Piece* next = pieces;
   int64_t weights = 0;
   for (int64_t s = 0; s < queries.count(); ++s) {
-    const int64_t length = queries.length(s), parts = pieces_of(length, most_queries);
+    const int64_t length = queries.length(s), parts = pieces_of(length, max_queries);
     for (int64_t part = parts - 1; part >= 0; --part) {
-      const int64_t first = part * most_queries;
-      *next++ = {s, first, most_queries == 0 ? length : std::min(most_queries, length - first), weights};
+      const int64_t first = part * max_queries;
+      *next++ = {s, first, max_queries == 0 ? length : std::min(max_queries, length - first), weights};
     }
     weights += length * keys.length(s) * settings.heads;
   }
   pieces_ = pieces;
   count_ = count * key_value_heads_;
-  // Every thread finds several tasks, unless there is hardly anything to do.
+  // Several tasks per thread, unless there is hardly anything to do.
   const int64_t work = std::max<int64_t>(1, 2 * head_width * products / std::max<int64_t>(1, count));
   const int64_t for_balance = count_ / (4 * context.pool.threads());
   per_task_ = std::max({int64_t{1}, kSmallestTask / work, std::min(kTaskWork / work, for_balance)});

@@ -1,4 +1,4 @@
-// How attention is cut into shares of work, and which keys the queries of a share see.
+// How attention is split into shares of work, and which keys the queries of a share see.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace heed::cpu {
 
 constexpr int64_t kPanel = 64;     // columns of a panel
-constexpr int64_t kKeyBlock = 64;  // keys taken at a time, from key 0 on: one bit of a word each
-constexpr int64_t kRowGroup = 64;  // rows that meet a block of keys at a time
+constexpr int64_t kKeyBlock = 64;  // keys per block, from key 0 on: one bit of a word each
+constexpr int64_t kRowGroup = 64;  // rows that are multiplied with a block of keys at a time
 
 constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
 constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
@@ -20,36 +20,36 @@ constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::mi
 // Some of a sequence's queries.
 struct Piece {
   int64_t sequence, first_query, queries;
-  int64_t first_weight;  // where the weights of its sequence begin, for those who asked for them
+  int64_t first_weight;  // where the weights of its sequence begin, if they were requested
   bool operator==(const Piece&) const = default;
 };
 
-// What one worker does at a time: the queries of a piece under all heads that read one key-value head. Its rows are head
-// after head, and within a head query after query.
+// One worker's unit of work: the queries of a piece for all heads that share one key-value head. Its rows are ordered
+// by head, then by query.
 struct Share {
   Piece piece;
   int64_t key_value_head;
 };
 
-// What its worker does around a share, as far as is known.
+// What the worker does before and after a share, as far as it is known.
 struct Course {
-  int64_t key_value_heads;  // of the same piece in the same task, from the share's own on
-  bool begins;              // nothing before it in the worker's tasks is of this piece, nor leads to it
-  Piece next_piece;         // the share's own where none is known
+  int64_t key_value_heads;  // of the same piece in the same task, starting with the share's own
+  bool begins;              // no earlier share of the worker has this piece or announces it as its next one
+  Piece next_piece;         // the share's own if none is known
 };
 
-// All shares of a call, bundled into tasks long enough to be worth claiming.
+// All shares of a call, grouped into tasks long enough to be worth claiming.
 class Shares {
  public:
-  // `most_queries` per piece; 0: whole sequences, those without queries too.
+  // `max_queries` per piece; 0: whole sequences, those without queries too.
   Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
-         int64_t head_width, int64_t most_queries);
+         int64_t head_width, int64_t max_queries);
 
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
-  // Calls body(share, course) for each share of a task. Sequences come in order, so that a worker's share of the tasks has
-  // about the rows that it has in other ops. Of a sequence the last pieces come first: under a causal mask they are the
-  // longest, and the short ones then even out the end.
+  // Calls body(share, course) for each share of a task. Sequences come in order, so that a worker has about the same
+  // rows here as in other ops. Within a sequence the last piece comes first: under a causal mask it is the longest, and
+  // the short ones balance the load at the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
     const int64_t begin = task * per_task_, end = std::min(count_, begin + per_task_);
@@ -74,10 +74,10 @@ class Shares {
 struct TokenRange {
   int64_t sequence, first, count;
 };
-// The rows in which their keys and values lie.
+// The rows of the tokens' keys and values.
 void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows);
 
-// Hands out parts of one block of memory. Without a block it only counts.
+// Hands out parts of one block of memory. Without a block it only counts the bytes.
 class Carver {
  public:
   explicit Carver(std::byte* memory = nullptr) : memory_(memory) {}
@@ -95,7 +95,7 @@ class Carver {
   int64_t bytes_ = 0;
 };
 
-// Buffers(carver, sizes...) in the worker's own memory.
+// Builds Buffers(carver, sizes...) in the worker's own memory.
 template <class Buffers, class... Sizes>
 Buffers carve(Scratch& scratch, Sizes... sizes) {
   Carver counter;
@@ -121,16 +121,16 @@ struct Query {
   }
 };
 
-// What several rows see: any of them within `any`, each of them all of `all`.
+// What several rows see: every row sees all of `all`, and none sees anything outside of `any`.
 struct Sight {
   Visibility::Range any, all;
 };
 
-// The queries of a piece, and how they become rows under the heads of a group.
+// The queries of a piece, and the rows that they form with the heads of a share.
 class PieceRows {
  public:
-  PieceRows(Carver& from, int64_t most_queries, int64_t heads)
-      : queries_(from.take<Query>(most_queries)), sights_(from.take<Sight>(groups_for(most_queries * heads))) {}
+  PieceRows(Carver& from, int64_t max_queries, int64_t heads)
+      : queries_(from.take<Query>(max_queries)), sights_(from.take<Sight>(groups_for(max_queries * heads))) {}
 
   void list(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Piece& piece);
 

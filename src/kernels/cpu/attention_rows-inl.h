@@ -23,7 +23,7 @@ namespace heed::cpu::HWY_NAMESPACE {
 constexpr float kLn2 = std::numbers::ln2_v<float>;
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
-// The bits of one vector out of a block's word.
+// The bits of one vector from a block's word.
 HWY_INLINE hn::Mask<Floats> mask_of(uint64_t word, int64_t vector) {
   const uint64_t bits = word >> (vector * kLanes);
   uint8_t bytes[8];
@@ -40,7 +40,7 @@ struct Span {
 constexpr uint64_t kAllKeys = ~uint64_t{0};
 constexpr int64_t kBlockVectors = kKeyBlock / kLanes;
 
-// Lane by lane the largest of a row's scores of seen keys, or kLowest.
+// The largest of a row's scores of seen keys, lane by lane; kLowest if there are none.
 HWY_INLINE Vec largest_score(const float* scores, uint64_t seen, Span vectors) {
   Vec largest = hn::Set(Floats(), kLowest);
   if (seen == kAllKeys) {
@@ -57,8 +57,8 @@ HWY_INLINE Vec largest_score(const float* scores, uint64_t seen, Span vectors) {
   return largest;
 }
 
-// A row's scores become p = 2^(s - maximum) of seen and kept keys, zero elsewhere. Returns lane by lane the sum of p over
-// all seen keys, kept or not. The first function is for rows that see the whole block.
+// A row's scores become p = 2^(s - maximum) for keys that are seen and kept by dropout, zero for others. Returns the
+// sum of p over all seen keys, kept or not, lane by lane. The first function is for rows that see the whole block.
 template <class Keep>
 HWY_INLINE Vec exponentials_of_all(float* scores, Vec maximum, const Keep& keep) {
   Vec sum = hn::Zero(Floats());
@@ -89,8 +89,8 @@ HWY_INLINE Vec exponentials(float* scores, Vec maximum, int64_t keys, uint64_t s
   return sum;
 }
 
-// Reduces each of kLanes rows of lanes to one value: lane r of the result is row r's. The tree over lanes is the same for
-// every row.
+// Reduces each of kLanes rows of lanes to one value: lane r of the result is row r's. The tree over lanes is the same
+// for every row.
 template <class Combine>
 HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
   const Floats d;
@@ -109,8 +109,8 @@ HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
   return x[0];
 }
 
-// The random rows that dropout draws from, when the first of the piece's heads is `first_head`; nothing without dropout.
-// Plain loops: the compiler makes vectors of them.
+// The RowRandom of each row, when the first of the piece's heads is `first_head`; does nothing without dropout. Plain
+// loops: the compiler vectorizes them.
 inline void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random) {
   const Dropout& dropout = settings.dropout;
   const uint64_t heads = static_cast<uint64_t>(settings.heads);

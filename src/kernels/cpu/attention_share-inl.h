@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Which of the keys the rows see, and hence which vectors of scores there are.
+// Which of the keys the rows see, and hence which vectors of scores are computed.
 struct ScoreTile {
   ScoreTile(const PieceRows& piece, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
       : first_row(first_of_rows),
@@ -72,7 +72,7 @@ struct ScoreTile {
       seen_by_all &= seen[r];
       seen_by_any |= seen[r];
     }
-    // Rows of one register tile share their vectors; where all see the same, so do all.
+    // The rows of one register tile share their vectors; where all rows see the same keys, all rows do.
     const int64_t together = seen_by_all == seen_by_any ? rows : max_rows(kMaxVectors);
     for (int64_t r = 0; r < rows; r += together) {
       const int64_t count = std::min(together, rows - r);

@@ -1,5 +1,5 @@
-// The matrix products of attention, on panels: blocks of rows of 64 floats, however many columns are in use. An operand
-// wider than 64 columns is several panels, one after the other, so that all strides are known to the compiler.
+// The matrix products of attention, on panels: blocks of rows of 64 floats, however many of the columns are used. An
+// operand wider than 64 columns is several panels, one after the other, so that the compiler knows all strides.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_TILE_INL_H_
@@ -35,16 +35,16 @@ struct Left {
 
   HWY_INLINE const float* at(int64_t row, int64_t step) const { return data + row * kRowStride + step * kStepStride; }
 };
-using LeftRows = Left<kPanel, 1>;     // as it lies
+using LeftRows = Left<kPanel, 1>;     // as stored
 using LeftColumns = Left<1, kPanel>;  // transposed
 
-// Steps of the sum that a tile needs; all others would add zeros.
+// The steps of the sum that a tile needs; all others would add zeros.
 struct Steps {
   int64_t begin, end;
 };
 
-// What a product does to the panel it is written to. With `decay`, one factor a row, the former contents are multiplied
-// by it before the sum is added; without, they are added to as they are.
+// How a product is written to its panel: over it, or added to its former contents, which `decay` (one factor per row,
+// or null) multiplies first.
 struct Sums {
   enum class Start : uint8_t { zero, former };
 
@@ -103,7 +103,7 @@ HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps 
   }
 }
 
-// Takes as many tiles of kRows rows as fit, then goes on with the next smaller size.
+// As many tiles of kRows rows as fit, then tiles of the next smaller size.
 template <int kRows, int kVectors, class LeftOperand, class StepsOf>
 HWY_INLINE void row_tiles(int64_t row, int64_t rows, LeftOperand left, const float* right, const StepsOf& steps_of,
                           Sums to) {

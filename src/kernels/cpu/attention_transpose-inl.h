@@ -1,4 +1,4 @@
-// Brings a block of keys or values into a panel as columns.
+// Packs a block of keys or values into a panel, transposed.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_TRANSPOSE_INL_H_
@@ -18,8 +18,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Each round unzips neighbouring vectors, which moves the lowest bit of an element's lane to the top of its row's number,
-// and the rest of (row, lane) down by one: after log2(lanes) rounds rows and lanes have changed places.
+// Each round unzips neighbouring vectors, which moves the lowest bit of an element's lane to the top of its row's
+// number, and the rest of (row, lane) down by one: after log2(lanes) rounds rows and lanes are exchanged.
 template <class V>
 HWY_INLINE void transpose(V (&x)[kLanes]) {
   const hn::DFromV<V> d;
@@ -38,7 +38,7 @@ HWY_INLINE void transpose(V (&x)[kLanes]) {
   }
 }
 
-// The rows [first, first + kLanes), the last one again behind the end.
+// The rows [first, first + kLanes); after the end the last row is repeated.
 template <class T>
 struct RowBlock {
   HWY_INLINE const T* row(int64_t r) const { return from.row(std::min(first + r, from.rows - 1)); }
@@ -47,10 +47,10 @@ struct RowBlock {
   int64_t first;
 };
 
-// Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of a block in parts: a pair of bf16 moves as one
-// 32-bit element.
+// Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of a deinterleaved block: a pair of bf16 moves
+// as one 32-bit element.
 template <class Visit>
-HWY_INLINE void visit_parts(const RowBlock<bf16>& rows, int64_t c, const Visit& visit) {
+HWY_INLINE void visit_deinterleaved(const RowBlock<bf16>& rows, int64_t c, const Visit& visit) {
   WordVec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
@@ -82,13 +82,13 @@ HWY_INLINE void visit_lanes(const RowBlock<T>& rows, int64_t c, const Visit& vis
 }
 
 // Calls visit(c, i, vector) for the panel columns c + i, i < n, of a block, in order: lane r of the vector is row r's.
-// Returns n. There is no end of a panel within these columns.
+// Returns n. These columns never cross the end of a panel.
 template <class T, class Visit>
 HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
   const int64_t width = rows.from.width;
   if constexpr (std::is_same_v<T, bf16>) {
-    if (parted<T>(width)) {
-      visit_parts(rows, c, visit);
+    if (is_deinterleaved<T>(width)) {
+      visit_deinterleaved(rows, c, visit);
       return 2 * kLanes;
     }
   }

@@ -1,4 +1,4 @@
-// What every CPU kernel is given: the workers and, for each, memory of its own that is kept between calls.
+// What every CPU kernel is given: the workers and, for each, memory of its own that is reused between calls.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace heed::cpu {
 
-// Scratch memory that only grows. One taker at a time: reserving again invalidates what was there.
+// Scratch memory that only grows. One user at a time: reserving again invalidates what was there.
 class Scratch {
  public:
   // 64-byte aligned, contents undefined.
@@ -38,12 +38,12 @@ struct Context {
   ThreadPool pool;
   std::vector<Scratch> worker_scratch;
   Scratch shared_scratch;  // for what one phase of a kernel prepares and the next reads
-  Scratch bias_scratch;    // sums of parts of a bias gradient, beside what the product itself needs
-  Scratch logits_scratch;  // a block of logits per worker, beside what the product itself needs
+  Scratch bias_scratch;    // partial sums of a bias gradient, besides what the product itself needs
+  Scratch logits_scratch;  // a block of logits per worker, besides what the product itself needs
 };
 
-// How to cut `rows` independent rows into tasks: enough tasks that a slow worker is made up for, each long enough to be
-// worth claiming. Results never depend on it.
+// How to split `rows` independent rows into tasks: enough tasks that the others can make up for a slow worker, each
+// long enough to be worth claiming. Results never depend on it.
 struct RowTasks {
   RowTasks(int64_t rows, int64_t work_per_row, int threads);
 

@@ -9,7 +9,7 @@
 #define HEED_KERNELS_CPU_ELEMENTS_ONCE
 namespace heed::cpu {
 
-// The constants of one sweep, worked out once in double.
+// The constants of one sweep, computed once in double.
 struct AdamConstants {
   float clip, beta1, rest1, beta2, rest2, step_size, root_correction, epsilon, coupled_decay, kept;
 };
@@ -64,7 +64,7 @@ void run_blend(const float* from, float* into, float share, int64_t count) {
   });
 }
 
-// Each lane sums its own column of 2^k-th elements in double, so that 10^8 small squares lose nothing.
+// Each lane sums every 2^k-th element in double, so that 10^8 small squares lose no precision.
 double run_squared_norm(const float* x, int64_t count) {
   const hn::ScalableTag<double> wide;
   const hn::Rebind<float, hn::ScalableTag<double>> narrow;
@@ -104,7 +104,7 @@ void run_adam(const AdamConstants& k, const float* gradients, float* weights, fl
   });
 }
 
-// m = momentum m + clip g. Returns the squared norm of clip g + momentum m, summed as run_squared_norm sums.
+// m = momentum m + clip g. Returns the squared norm of clip g + momentum m, summed like run_squared_norm.
 double run_momentum(const float* gradients, float* moments, float clip, float momentum, int64_t count) {
   const hn::ScalableTag<double> wide;
   const hn::Rebind<float, hn::ScalableTag<double>> d;
@@ -325,7 +325,7 @@ void adam(Context& context, const AdamSweep& call) {
 
 namespace {
 
-// Rows end to end as one.
+// Rows that are end to end, as a single row.
 View flattened(const View& x) {
   ensure(x.contiguous(), "muon", "{} is not one piece", x);
   return {host_address(x), x.type(), 1, x.elements(), x.elements()};

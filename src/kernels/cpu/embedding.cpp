@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
-// Row `index` of a table in f32: as it lies, or brought into `scratch`.
+// Row `index` of a table in f32: in place, or converted into `scratch`.
 const float* row_of(const WeightView& table, int64_t index, float* scratch) {
   if (table.packed != nullptr) {
     static_cast<const PackedPanels*>(table.packed)->read_row(index, scratch);

@@ -11,7 +11,7 @@
 namespace heed::cpu {
 namespace {
 
-// Highway numbers a processor's instruction sets so that better ones have lower bits: all below this one are too good.
+// In Highway's bit set of instruction sets better ones have lower bits: the bits below this one are to be cleared.
 constexpr std::pair<std::string_view, int64_t> kLimits[] = {
     {"sse4", HWY_SSE4}, {"avx2", HWY_AVX2}, {"avx512", int64_t{1}}};
 
@@ -32,7 +32,7 @@ void limit_instruction_sets() { [[maybe_unused]] static const bool kApplied = ap
 std::string_view best_instruction_set() {
   limit_instruction_sets();
   const int64_t targets = hwy::SupportedTargets();
-  hwy::GetChosenTarget().Update(targets);  // asking makes Highway choose anew, and forget the limit
+  hwy::GetChosenTarget().Update(targets);  // asking makes Highway choose again, and forget the limit
   for (const auto& [name, target] : kNames) {
     if ((targets & target) != 0) {
       return name;

@@ -11,7 +11,7 @@ std::byte* address_of(const View& matrix, int64_t row) {
 
 }  // namespace
 
-// A copy of few rows, on the calling thread: what follows reads them at once.
+// Copies few rows, on the calling thread, whose next op reads them at once.
 void append_key_values(Context& /*context*/, const KeyValueAppend& call) {
   const Segments& fresh = *call.segments;
   const auto bytes = static_cast<size_t>(call.keys.columns() * size_of(call.keys.type()));

@@ -27,7 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
-// ---- forward: what becomes of a tile of x W^T ----
+// ---- forward: bias, activation and dropout of a tile of x W^T ----
 
 template <class T, Activation kind>
 void finish_rows(const LinearForward& call, const Tile& tile) {
@@ -109,8 +109,8 @@ void write_gradient(const GradientTarget& target, const Tile& tile) {
   }
 }
 
-// Sums of the columns over all rows, in the order of the rows. Several vectors at a time, since each waits for its last
-// addition.
+// Sums of the columns over all rows, in the order of the rows. Several vectors at a time, to hide the latency of the
+// additions.
 constexpr int kTogether = 4;
 
 template <class T>
@@ -196,7 +196,7 @@ void multiply_into(Context& context, const Operand& a, const Operand& b, Bf16Pro
   multiply(context, a, panels, {take_gradient, &target});
 }
 
-// The bias gradient is summed within parts of the rows and then over the parts: the cut is fixed by the sizes.
+// The bias gradient is summed within parts of the rows and then over the parts, which depend only on the sizes.
 struct BiasParts {
   View d_y;
   float* sums;  // of each part, a row of as many columns

@@ -1,4 +1,4 @@
-// The linear layer: a product whose tiles get bias, activation and dropout while they are in cache, and its gradients.
+// The linear layer: a product whose tiles get bias, activation and dropout while they are in cache; and its gradients.
 #pragma once
 
 #include "kernels/cpu/product.h"

@@ -18,7 +18,7 @@ struct LossRow {
   View d_logits;  // one row, or empty
 };
 
-// What a tile of x W^T is turned into: logits of a block of rows.
+// Where a tile of x W^T goes: the logits of a block of rows.
 struct LogitsBlock {
   const float* bias;
   float* logits;
@@ -41,7 +41,7 @@ namespace {
 // d_logits = softmax(z) - q; `exponentials` holds e^(z - max), `total` their sum.
 template <class T>
 void write_gradient(const LossRow& row, const float* exponentials, float total) {
-  T* const d_logits = host<T>(row.d_logits).data;  // may be where the exponentials lie
+  T* const d_logits = host<T>(row.d_logits).data;  // may be the memory of the exponentials
   const float target = exponentials[row.target] / total - row.smoothing / static_cast<float>(row.vocabulary);
   const Vec scale = hn::Set(Floats(), 1.0F / total);
   const Vec spread = hn::Set(Floats(), row.smoothing / static_cast<float>(row.vocabulary));
@@ -168,11 +168,11 @@ HWY_EXPORT(run_widen_logits);
 
 namespace {
 
-// Rows whose logits one worker holds in f32 at a time: enough that the weight's panels are worth reading again, few
-// enough that the block stays near the core (48 rows of 8,000 are 1.5 MB).
+// The rows whose logits one worker has in f32 at a time: enough to make up for reading the weight's panels again, few
+// enough for the block to stay in the core's cache (48 rows of 8,000 are 1.5 MB).
 constexpr int64_t kBlockRows = 48;
 
-// Panels that are packed for one call take no more.
+// The maximum size of panels that are packed for one call.
 constexpr int64_t kPanelBytes = int64_t{64} << 20;
 
 void take_logits(const void* context, const Tile& tile) {
@@ -193,13 +193,14 @@ LossRow loss_row(const Call& call, int64_t r, int64_t vocabulary) {
           host<float>(call.losses).row(r), call.d_logits.empty() ? View() : call.d_logits.row_range(r, 1)};
 }
 
-// The logits of all rows, for which the panels of the weight are packed and read some columns at a time.
+// Computes the logits of all rows, packing the weight's panels some columns at a time.
 void project_by_columns(Context& context, Bf16Products products, const OutputLoss& call, const LogitsBlock& all) {
   const int64_t vocabulary = call.weight.matrix.rows();
   const int64_t row_bytes = call.weight.matrix.columns() * static_cast<int64_t>(sizeof(float));
-  const int64_t most = std::max<int64_t>(256, kPanelBytes / row_bytes / 256 * 256);
-  for (int64_t first = 0; first < vocabulary; first += most) {
-    const Operand part{call.weight.matrix.row_range(first, std::min(most, vocabulary - first)), Layout::transposed};
+  const int64_t part_rows = std::max<int64_t>(256, kPanelBytes / row_bytes / 256 * 256);
+  for (int64_t first = 0; first < vocabulary; first += part_rows) {
+    const Operand part{call.weight.matrix.row_range(first, std::min(part_rows, vocabulary - first)),
+                       Layout::transposed};
     const Panels panels =
         pack_panels(context, part, products, context.shared_scratch.reserve<float>(panel_elements(part, products)));
     const LogitsBlock block{all.bias == nullptr ? nullptr : all.bias + first, all.logits + first, all.stride, 0};
@@ -207,7 +208,7 @@ void project_by_columns(Context& context, Bf16Products products, const OutputLos
   }
 }
 
-// Of a weight whose panels would take more than what is to be held. f32 gradients take the place of the logits.
+// For a weight whose panels would exceed kPanelBytes. f32 gradients overwrite the logits.
 void output_loss_by_columns(Context& context, Bf16Products products, const OutputLoss& call) {
   const int64_t rows = call.x.rows(), vocabulary = call.weight.matrix.rows();
   const bool in_place = call.d_logits.type() == DType::f32 && !call.d_logits.empty();

@@ -15,7 +15,7 @@ namespace {
 
 HWY_INLINE float sum_of(Vec x) { return hn::GetLane(hn::SumOfLanes(Floats(), x)); }
 
-// The row of the new residual as f32 in `row`, rounded as it will be stored; also stored where it is wanted.
+// Computes a row of the new residual as f32 in `row`, rounded like the stored value; also stores it if requested.
 template <class T>
 HWY_INLINE void form_sum(const AddNormForward& call, int64_t r, float* row) {
   const int64_t columns = call.residual.columns();
@@ -38,7 +38,7 @@ struct Statistics {
   float mean, inverse_deviation;
 };
 
-// `row` is filled with zeros up to a whole vector; two passes, so that a large mean costs no precision.
+// `row` is padded with zeros to a whole vector. Two passes, so that a large mean costs no precision.
 HWY_INLINE Statistics statistics_of(NormKind kind, const float* row, int64_t columns, double epsilon) {
   const float count = static_cast<float>(columns);
   Statistics s{0.0F, 0.0F};
@@ -102,7 +102,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain
   Vec total = hn::Zero(d), projected = hn::Zero(d);
   if (d_normed != nullptr) {
     each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
-      // Beyond the last column d_normed reads as zero, and so does all that is multiplied by it.
+      // After the last column d_normed reads as zero, and so does everything that is multiplied by it.
       const Vec d_n = load_upto(d_normed + c, left);
       const Vec n = hn::Mul(hn::Sub(load_upto(sum + c, left), mean), scale);
       const Vec g = hn::Mul(d_n, load_upto(gain + c, left));
@@ -162,8 +162,8 @@ HWY_EXPORT(run_add_norm_backward);
 
 namespace {
 
-// Gradients of gain and bias are summed within blocks of rows and then over the blocks, both in order: the cut is fixed,
-// so the sum does not depend on who did what.
+// Gradients of gain and bias are summed within blocks of rows and then over the blocks, both in order: the blocks are
+// fixed, so the sum does not depend on the threads.
 constexpr int64_t kBlockRows = 32;
 
 int64_t whole_vectors(int64_t columns) { return (columns + 15) / 16 * 16; }

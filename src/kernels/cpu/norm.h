@@ -1,4 +1,4 @@
-// Residual add, dropout of the branch and normalization in one read; and its gradient.
+// Residual add, dropout of the branch and normalization in one pass over memory; and the gradient.
 #pragma once
 
 #include "kernels/cpu/context.h"

@@ -10,7 +10,7 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kElementsAtOnce = int64_t{1} << 20;  // of what is packed: 4 MB in f32
+constexpr int64_t kElementsAtOnce = int64_t{1} << 20;  // packed at a time: 4 MB in f32
 
 Element element_of(DType format, Bf16Products products) {
   if (format == DType::f32) {
@@ -19,7 +19,7 @@ Element element_of(DType format, Bf16Products products) {
   return products == Bf16Products::pairs ? Element::pair : Element::half;
 }
 
-// Each panel from f32, which holds bf16 exactly, to halves.
+// Converts each panel from f32, which holds the bf16 values exactly, to halves.
 void halve_panels(Context& context, const Panels& from, float* to) {
   const ProductKernels& kernels = product_kernels();
   const int64_t words = from.depth * kernels.panel_columns;

@@ -1,4 +1,4 @@
-// A weight that is kept packed, to be multiplied by and looked up in.
+// A weight in packed form, for products and for looking up rows.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,9 @@
 
 namespace heed::cpu {
 
-// Where packed weights lie side by side in large pages. A step of decoding reads all of them: with small pages that is an
-// address translation every 4 KiB, and there the processor's own prefetching ends. Callable by several threads.
+// Memory for packed weights, next to each other in large pages. A step of decoding reads all of them: with small pages
+// it needs an address translation every 4 KiB, where the processor's own prefetching stops. Safe to call from several
+// threads.
 class PanelMemory {
  public:
   Tensor take(int64_t elements);
@@ -22,8 +23,8 @@ class PanelMemory {
   Arena arena_;
 };
 
-// The panels of W^T, in f32, or in bf16 as the kind of product wants them: pairs, or halves that are widened on their way
-// into the multiplication. Either takes two bytes an element.
+// The panels of W^T, in f32, or in bf16 as the kind of product needs them: pairs, or halves that are widened when they
+// are loaded. Both take two bytes per element.
 class PackedPanels final : public PackedWeight {
  public:
   PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory, const Shape& shape, DType format,

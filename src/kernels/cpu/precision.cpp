@@ -5,7 +5,7 @@
 namespace heed {
 
 DType inference_type(Precision precision) {
-  // Where a processor multiplies bf16 no faster than f32, f32 is the better answer at the same price.
+  // When a processor multiplies bf16 no faster than f32, f32 is more precise at the same price.
   const bool fast = cpu::fastest_bf16_products() == cpu::Bf16Products::pairs;
   return precision == Precision::bf16 || (precision == Precision::automatic && fast) ? DType::bf16 : DType::f32;
 }

@@ -1,4 +1,4 @@
-// The type that a trained model's products are computed in.
+// The type of a trained model's matrix products.
 #pragma once
 
 #include "heed/precision.h"
@@ -6,7 +6,7 @@
 
 namespace heed {
 
-// Automatic is what this machine multiplies fastest.
+// For automatic, the type that this machine multiplies fastest.
 DType inference_type(Precision precision);
 
 }  // namespace heed

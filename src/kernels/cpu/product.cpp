@@ -16,19 +16,19 @@
 namespace heed::cpu {
 namespace {
 
-constexpr int64_t kTileColumns = 256;  // of B's columns, in one task, at most
+constexpr int64_t kTileColumns = 256;  // the maximum columns of B in one task
 constexpr int64_t kTileRows = 144;
 constexpr int64_t kSmallestTileRows = 24;
 constexpr int64_t kSmallestTileColumns = 64;
 constexpr int64_t kTasksPerThread = 5;
 
-// How much of B one task packs. Rows of the matrix are read as long as they may be.
+// How much of B one task packs. Rows of the matrix are read in the longest possible runs.
 constexpr int64_t kStraightPanels = 8, kStraightSteps = 64;
 constexpr int64_t kTransposedSteps = 256;
 
 constexpr int64_t kDepthParts = 8;
-constexpr int64_t kDeepPartAtLeast = 64;      // long: a part's sums are worth keeping
-constexpr int64_t kDeepElements = 128 * 256;  // small: as many elements of C are kept for every part
+constexpr int64_t kDeepPartAtLeast = 64;      // long: enough to make up for storing a part's sums
+constexpr int64_t kDeepElements = 128 * 256;  // small: this many elements of C are stored for every part
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
@@ -41,7 +41,7 @@ int64_t steps_of(int64_t depth, Element element) { return element == Element::pa
 
 int64_t depth_block(const Operand& a) {
   const DepthBlocks& blocks = product_kernels().depth_blocks;
-  return a.layout == Layout::transposed ? blocks.transposed : blocks.straight;
+  return a.layout == Layout::transposed ? blocks.transposed : blocks.plain;
 }
 
 int64_t second_level_cache() {
@@ -52,7 +52,7 @@ int64_t second_level_cache() {
   return kBytes;
 }
 
-// Of B's columns, in one task: their panels take half of the core's cache, and stay there while A passes by.
+// The columns of B in one task: their panels take half of the core's cache, and stay there while A streams past.
 int64_t tile_columns(const Operand& a) {
   const int64_t fit = second_level_cache() / 2 / (depth_block(a) * static_cast<int64_t>(sizeof(float)));
   return std::clamp(fit / kSmallestTileColumns * kSmallestTileColumns, kSmallestTileColumns, kTileColumns);
@@ -74,9 +74,9 @@ struct Region {
   int64_t first_row, rows, first_column, columns;
 };
 
-// What of C each task makes. Every worker has an equal share of the rows, cut between the register tiles, and as many tasks:
-// about the rows that it has in the ops before and after. Within a share, neighbouring tasks have the same columns, whose
-// panels lie in the core's cache by then.
+// The part of C that each task computes. Every worker has an equal share of the rows, split between register tiles, and
+// the same number of tasks: about the rows that it has in the ops before and after. Within a share, neighbouring tasks
+// have the same columns, whose panels are in the core's cache by then.
 class TileOrder {
  public:
   TileOrder(const Operand& a, const Panels& b, int threads)
@@ -88,8 +88,8 @@ class TileOrder {
         tile_columns_(tile_columns(a)) {
     const int64_t units_of_share = std::max<int64_t>(1, units_ / shares_);
     row_tiles_ = std::min(units_of_share, ceil_div(ceil_div(units_, shares_), kTileRows / unit_));
-    // Until there are enough tasks for the workers to even out. Rows first: a narrow tile would bring its part of A into
-    // cache for few columns.
+    // Split until there are enough tasks to balance the load. Rows first: with few columns, a task would load its part
+    // of A into cache for little work.
     const auto too_few = [&] { return threads > 1 && tasks() < kTasksPerThread * threads; };
     while (too_few() && 2 * row_tiles_ * kSmallestTileRows <= units_of_share * unit_) {
       row_tiles_ *= 2;
@@ -121,13 +121,13 @@ class TileOrder {
   }
 
   int64_t rows_, columns_;
-  int64_t unit_, units_;  // rows are cut between units
+  int64_t unit_, units_;  // rows are split between units
   int64_t shares_, row_tiles_, tile_columns_;
 };
 
 // One region of C by one worker, a row tile at a time across the region's panels: the tile's part of A stays in the
-// first-level cache while panels stream past from the second. Sums of depth blocks before the last are kept in scratch.
-// Where `kept` is given, all sums stay there, rows one whole number of panels apart, and there is no sink.
+// first-level cache while panels stream past from the second. Sums of depth blocks before the last one are in scratch.
+// If `kept` is given, all sums stay there, rows a whole number of panels apart, and there is no sink.
 void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink,
                      float* kept = nullptr) {
   const ProductKernels& kernels = product_kernels();
@@ -169,7 +169,7 @@ void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const 
 bool has_bf16_pairs() {
 #if defined(__x86_64__)
   limit_instruction_sets();
-  // Asked of the processor itself; the operating system must also keep the wide registers.
+  // From the processor itself; the operating system must also save the wide registers.
   return __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512bw") && product_kernels().panel_columns == 32;
 #else
@@ -179,8 +179,8 @@ bool has_bf16_pairs() {
 
 Bf16Products fastest_bf16_products() {
 #if defined(__x86_64__)
-  // AMD's cores run vdpbf16ps at the rate of an f32 multiply-add, with twice the products. The Intel core that was measured
-  // issues it at a quarter of that rate: there, widening to f32 is twice as fast (docs/decisions.md).
+  // AMD's cores run vdpbf16ps at the rate of an f32 multiply-add, with twice the products. The Intel core that was
+  // measured issues it at a quarter of that rate: there, widening to f32 is twice as fast (docs/decisions.md).
   unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool amd = __get_cpuid(0, &eax, &ebx, &ecx, &edx) != 0 && ebx == signature_AMD_ebx;
   if (amd && has_bf16_pairs()) {

@@ -1,8 +1,8 @@
 // Matrix products: C = A B over panels of B, tile by tile of C, each tile handed to a sink while it is in cache.
 //
-// Each element's sum runs over k in order, in blocks whose length follows from the instruction set and from how A lies, and
-// depends on nothing else: not on the other rows or columns, the tiling, the thread, or whether B was packed before. Rows
-// of a product are therefore the same bits in any batch. multiply_deep is another order, which depends on the sizes alone.
+// Each element's sum runs over k in order, in blocks whose length depends only on the instruction set and on A's
+// layout: not on the other rows or columns, the tiling, the thread, or whether B was packed before. So the rows of a
+// product have the same bits in any batch. multiply_deep sums in another order, which depends only on the sizes.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace heed::cpu {
 
 // How bf16 operands are multiplied. Both accumulate in f32.
 enum class Bf16Products : uint8_t {
-  widened,  // converted to f32 while a tile is brought into cache: exact products at the f32 rate
-  pairs,    // the instruction that multiplies and adds pairs, where the processor runs it at full rate
+  widened,  // converted to f32 while a tile is loaded into cache: exact products at the f32 rate
+  pairs,    // by the instruction that multiplies and adds pairs, where the processor runs it at full rate
 };
 
-bool has_bf16_pairs();                 // the processor knows the instruction
-Bf16Products fastest_bf16_products();  // on this processor, by its kind: a timing would make results depend on the load
+bool has_bf16_pairs();  // the processor has the instruction
+Bf16Products
+fastest_bf16_products();  // chosen by the processor's model: a timing would make results depend on the load
 
 enum class Layout : uint8_t { plain, transposed };  // the operand is the matrix as it is stored, or its transpose
 
@@ -31,12 +32,12 @@ struct Operand {
   int64_t columns() const { return layout == Layout::plain ? matrix.columns() : matrix.rows(); }
 };
 
-// What one step along the depth multiplies: an f32, two bf16 of neighbouring k, or a bf16 that is widened on its way into
-// the multiplication, to the bits of an f32.
+// What one step along the depth multiplies: an f32, two bf16 of neighbouring k, or a bf16 that is widened to f32 when
+// it is loaded.
 enum class Element : uint8_t { single, pair, half };
 
-// B rearranged: panels of ProductKernels::panel_columns columns, each [steps][panel_columns], the last one filled up with
-// zeros. Of halves, a word holds those of columns c and c + panel_columns / 2.
+// B rearranged: panels of ProductKernels::panel_columns columns, each [steps][panel_columns], the last one padded with
+// zeros. With Element::half, a word holds the elements of columns c and c + panel_columns / 2.
 struct Panels {
   const float* data = nullptr;
   int64_t depth = 0, columns = 0;
@@ -55,20 +56,20 @@ struct Sink {
   const void* context;
 };
 
-// 4-byte words that panels take.
+// The size of panels, in 4-byte words.
 int64_t panel_words(int64_t depth, int64_t columns, Element element);
-int64_t panel_elements(const Operand& b, Bf16Products products);  // those of `b`, to be multiplied now
-// Fills `to` (as long as that), all workers taking part.
+int64_t panel_elements(const Operand& b, Bf16Products products);  // of panels of `b`, to be multiplied now
+// Fills `to`, which has that size, using all workers.
 Panels pack_panels(Context& context, const Operand& b, Bf16Products products, float* to);
 Panels pack_panels(Context& context, const Operand& b, Element element, float* to);  // single or pair
 
-// All of A B, cut into tiles that the workers claim.
+// All of A B, split into tiles that the workers claim.
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink);
-// Some rows of A B, by this worker alone.
+// Some rows of A B, on this worker alone.
 void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
 
-// How a long sum is cut, over the depth of multiply_deep or down the columns of a bias gradient: by its length alone,
-// into whole pairs.
+// How a long sum is split into parts (the depth of multiply_deep, the rows that a bias gradient adds up): by its length
+// alone, without splitting a pair.
 struct DepthPart {
   int64_t number, first, depth;
 };
@@ -83,15 +84,15 @@ class DepthParts {
   int64_t depth_, part_;
 };
 
-// Called by the worker that has just multiplied a part, and so has its rows in cache; `visit` may be null.
+// Called by the worker that has just multiplied a part and so has its rows in cache; `visit` may be null.
 struct PartVisitor {
   void (*visit)(const void* context, const DepthPart& part);
   const void* context;
 };
 
-// All of A B where the depth is long and C small, A transposed and B straight: every worker takes whole parts of the
-// depth, which it reads once from end to end, and their products are added up in order.
-bool is_deep(const Operand& a, const Operand& b);  // so much so that multiply_deep is the faster one
+// All of A B where the depth is long and C small, A transposed and B plain: every worker takes whole parts of the
+// depth, reading each once from end to end, and their products are added up in order.
+bool is_deep(const Operand& a, const Operand& b);  // deep enough for multiply_deep to be faster
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
                    PartVisitor visitor);
 

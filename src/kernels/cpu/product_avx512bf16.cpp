@@ -49,10 +49,10 @@ constexpr Product kProducts[] = {
 
 // ---- strips of pairs ----
 
-// Activations kept from the forward pass come from memory: their rows are fetched this far ahead.
+// Activations saved by the forward pass come from memory: their rows are prefetched this far ahead.
 constexpr int64_t kRowsAhead = 32;
 
-// 32 columns of a row, of which `count` exist; zeros behind them.
+// 32 columns of a row, of which `count` exist, followed by zeros.
 inline __m512i load_columns(const bf16* from, int64_t count) {
   return count >= 32 ? _mm512_loadu_si512(from)
                      : _mm512_maskz_loadu_epi16((1U << std::max<int64_t>(count, 0)) - 1, from);

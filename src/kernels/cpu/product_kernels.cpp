@@ -104,7 +104,7 @@ void multiply(int64_t rows, int64_t steps, const LeftBlock& a, const float* pane
 
 const uint16_t* halves(const bf16* from) { return reinterpret_cast<const uint16_t*>(from); }
 
-// Elements [k, k + lanes) of one row, of which `count` exist; zeros behind them.
+// Elements [k, k + lanes) of one row, of which `count` exist, followed by zeros.
 HWY_INLINE Vec along_row(const float* row, int64_t k, int64_t count) {
   return count >= lanes() ? load(row + k) : load_part(row + k, count);
 }
@@ -112,16 +112,16 @@ HWY_INLINE Vec along_row(const bf16* row, int64_t k, int64_t count) {
   return count >= lanes() ? load(row + k) : load_part(row + k, count);
 }
 
-// Neighbouring bf16 of one row as they lie, which is a pair per 4 bytes; `count` counts bf16.
+// Neighbouring bf16 of one row, unchanged: a pair per 4 bytes; `count` counts bf16.
 HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
   const hn::Repartition<uint16_t, Floats> d;
   const auto both = count >= 2 * lanes() ? hn::LoadU(d, halves(row + k)) : load_first(d, halves(row + k), count);
   return hn::BitCast(Floats(), both);
 }
 
-// ---- straight operands: steps are rows of the matrix ----
+// ---- plain operands: steps are rows of the matrix ----
 
-// A row of the matrix is read once from end to end, whatever the strips: rows may lie a page apart.
+// A row of the matrix is read once from end to end, whatever the strips: rows may be a page apart.
 template <class Read>
 HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, float* to, Read read) {
   const int64_t strips = (block.columns + block.strip - 1) / block.strip;
@@ -155,7 +155,8 @@ void write_strips_of(const View& matrix, Element element, const ColumnBlock& blo
 
 // ---- transposed operands: steps run along the rows of the matrix ----
 
-// Four vectors, each the steps of one row, become per step the four rows side by side, written to to[step * width].
+// From four vectors, each with the steps of one row, writes for each step the values of the four rows to to[step *
+// width].
 HWY_INLINE void store_four_rows(Vec r0, Vec r1, Vec r2, Vec r3, int64_t steps, int64_t width, float* to) {
   const Floats d;
   const hn::Repartition<double, Floats> wide;
@@ -222,7 +223,7 @@ void pack_panels(const Operand& b, Element element, const PanelBlock& block, flo
   }
 }
 
-// A's rows as f32, step beside step.
+// A's rows as f32, with neighbouring steps next to each other.
 void widen_rows(const HostView<bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
                 float* to) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -234,7 +235,7 @@ void widen_rows(const HostView<bf16>& from, int64_t first_row, int64_t rows, int
   }
 }
 
-// A's rows as pairs, the last one filled up with a zero where the depth is odd.
+// A's rows as pairs, the last one padded with a zero when the depth is odd.
 void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
                 float* to) {
   const int64_t depth = std::min(2 * steps, from.columns - 2 * first_step);
@@ -280,7 +281,7 @@ void add_up(const float* from, int64_t count, float* to) {
   });
 }
 
-// The upper halves of both vectors of a step, side by side in one.
+// The upper halves of both vectors of a step, packed into one vector.
 void halve(const float* from, int64_t steps, float* to) {
   const Floats d;
   const int64_t n = lanes();

@@ -1,6 +1,6 @@
-// Each pair of columns (a, b) of a head turns by an angle that grows with the row's position:
+// Each pair of columns (a, b) of a head is rotated by an angle proportional to the row's position:
 //   a' = a cos - b sin      b' = a sin + b cos
-// The cosines and sines depend on nothing but the position, so they are worked out once, in double, and kept.
+// The cosines and sines depend only on the position, so they are computed once, in double, and cached.
 #include "kernels/cpu/rotation.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
-// Turns one head's pairs; `direction` is 1 or -1, and -1 turns back.
+// Rotates one head's pairs; `direction` is 1 or -1, and -1 rotates back.
 template <class T>
 HWY_INLINE void turn_head(T* a, T* b, const float* cosines, const float* sines, int64_t pairs, Vec direction) {
   const auto turn = [direction](Vec x, Vec y, Vec cosine, Vec sine, auto&& write) {
@@ -71,8 +71,8 @@ namespace {
 HWY_EXPORT(turn_row_f32);
 HWY_EXPORT(turn_row_bf16);
 
-// A model's longest sequence is far below this; positions beyond it are worked out again each time.
-constexpr int64_t kMostKept = int64_t{1} << 17;
+// Far more than the sequences of any model have; later positions are computed again each time.
+constexpr int64_t kMaxCachedPositions = int64_t{1} << 17;
 
 // One position's cosines, then its sines, one of each per pair.
 void turns_of(double base, int64_t dims, int64_t position, float* turns) {
@@ -85,15 +85,15 @@ void turns_of(double base, int64_t dims, int64_t position, float* turns) {
   }
 }
 
-// The turns of positions [0, positions), each dims floats.
+// The rotations of positions [0, positions), each dims floats.
 struct TurnTable {
   double base;
   int64_t dims, positions;
   std::vector<float> turns;
 };
 
-// Keeps one table per (base, dims), and makes a longer one when that is asked for. Whoever holds a table may go on
-// reading it.
+// Caches one table per (base, dims), and replaces it by a longer one when necessary. A shared_ptr to the old one stays
+// valid.
 class TurnTables {
  public:
   std::shared_ptr<const TurnTable> find(double base, int64_t dims, int64_t positions) {
@@ -105,7 +105,7 @@ class TurnTables {
       table = std::prev(tables_.end());
     }
     if ((*table)->positions < positions) {
-      *table = longer(**table, std::min(kMostKept, std::max(positions, 2 * (*table)->positions)));
+      *table = longer(**table, std::min(kMaxCachedPositions, std::max(positions, 2 * (*table)->positions)));
     }
     return *table;
   }
@@ -134,7 +134,7 @@ void rotate(Context& context, const Rotation& call) {
   static TurnTables tables;
   const int32_t* const positions = host<int32_t>(call.position_rows).data;
   const int64_t count = *std::max_element(positions, positions + rows) + int64_t{1};
-  const auto table = tables.find(call.base, dims, std::clamp<int64_t>(count, 1, kMostKept));
+  const auto table = tables.find(call.base, dims, std::clamp<int64_t>(count, 1, kMaxCachedPositions));
   const auto turn_rows = [&]<class T>(const HostView<T>& x, auto turn_row) {
     const RowTasks cut(rows, call.heads * dims, context.pool.threads());
     context.pool.run(cut.count(), [&](int64_t task, int worker) {

@@ -1,4 +1,4 @@
-// A batch's rows grouped by the row of another matrix that each belongs to.
+// A batch's rows, grouped by the row of another matrix that each belongs to.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace heed::cpu {
 
-// Each group keeps the order of the batch: who sums every group in its order, by one worker each, always adds up the same
-// way, whatever the number of workers.
+// Each group keeps the order of the batch: when one worker sums a group in this order, the result does not depend on
+// the number of workers.
 class RowGroups {
  public:
   RowGroups(const View& keys, int64_t groups);  // keys: i32 [1, rows], each in [0, groups)

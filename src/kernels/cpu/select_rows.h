@@ -1,4 +1,4 @@
-// Some rows of a matrix, and the way of their gradients back to it.
+// Selecting rows of a matrix, and adding their gradients back to it.
 #pragma once
 
 #include "kernels/cpu/context.h"

@@ -1,5 +1,6 @@
-// Vector building blocks of the CPU kernels, compiled once per instruction set. Everything computes in f32, whatever the
-// storage type; the same lane does the same arithmetic at any place in a row, so cutting rows differently changes no bit.
+// Vector building blocks of the CPU kernels, compiled once per instruction set. Everything computes in f32, whatever
+// the storage type; every lane does the same arithmetic at any position in a row, so splitting rows differently changes
+// no bit.
 
 #if defined(HEED_KERNELS_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_SIMD_INL_H_
@@ -43,8 +44,8 @@ HWY_INLINE Vec load(const bf16* from) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
 
-// The first `count` elements, zeros behind them; touches nothing beyond. Only AVX-512 masks all of these accesses; the
-// others go through a vector's worth of memory.
+// The first `count` elements, followed by zeros; touches no memory beyond them. Only AVX-512 masks all of these
+// accesses; the others go through a buffer of one vector.
 template <class D>
 HWY_INLINE hn::Vec<D> load_first(D d, const hn::TFromD<D>* from, int64_t count) {
 #if HWY_TARGET == HWY_AVX3
@@ -72,9 +73,9 @@ HWY_INLINE Vec load_part(const bf16* from, int64_t count) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
 
-// The upper half of each lane becomes its bf16: to nearest, ties to even. A NaN whose bits are nearly all ones would be
-// carried over into zero: arithmetic makes none but from such operands, bf16 holds none, and parameters are numbers, since
-// files that hold others are refused. Values of unknown origin go through quieted() first.
+// The upper half of each lane becomes its bf16: to nearest, ties to even. A NaN whose bits are nearly all ones would
+// overflow into zero. Arithmetic produces such a NaN only from one, bf16 has none, and parameters are finite, since
+// files with other values are refused. Values of unknown origin go through quieted() first.
 HWY_INLINE WordVec round_upper_half(Vec x) {
   const Words d;
   const WordVec u = hn::BitCast(d, x);
@@ -85,14 +86,14 @@ HWY_INLINE hn::Vec<HalfWords> round_to_bf16(Vec x) {
   return hn::TruncateTo(HalfWords(), hn::ShiftRight<16>(round_upper_half(x)));
 }
 
-// x, but with every NaN as bf16 knows it.
+// x, with every NaN made a quiet one that bf16 can represent.
 HWY_INLINE Vec quieted(Vec x) {
   const Words d;
   const WordVec quiet = hn::Or(hn::And(hn::BitCast(d, x), hn::Set(d, 0xffff0000U)), hn::Set(d, 0x400000U));
   return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(Floats(), quiet), x);
 }
 
-// x as it reads after a store to T.
+// x as it would be read back after a store to T.
 template <class T>
 HWY_INLINE Vec as_stored(Vec x) {
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -109,7 +110,8 @@ HWY_INLINE void store_part(Vec x, bf16* to, int64_t count) {
   store_first(HalfWords(), round_to_bf16(x), reinterpret_cast<uint16_t*>(to), count);
 }
 
-// Calls whole(column) for each whole vector of [0, columns), then part(column, count) for what is left, if any.
+// Calls whole(column) for each whole vector of [0, columns), then part(column, count) for the remaining columns, if
+// any.
 template <class Whole, class Part>
 HWY_INLINE void for_columns(int64_t columns, Whole&& whole, Part&& part) {
   const int64_t n = lanes();
@@ -132,7 +134,7 @@ HWY_INLINE void store_upto(Vec x, T* to, int64_t count) {
   HWY_LIKELY(count >= lanes()) ? store(x, to) : store_part(x, to, count);
 }
 
-// Calls body(column, left) at every vector's first column; `left` columns are still to come.
+// Calls body(column, left) at every vector's first column; `left` columns remain from there on.
 template <class Body>
 HWY_INLINE void each_vector(int64_t columns, Body&& body) {
   for (int64_t c = 0; c < columns; c += lanes()) {
@@ -144,9 +146,10 @@ HWY_INLINE void each_vector(int64_t columns, Body&& body) {
 
 constexpr float kLog2E = std::numbers::log2e_v<float>;
 
-// 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that no step of attention
-// meets denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1 + f q(f), whose q is
-// the minimax polynomial on [-1/2, 1/2] for relative error (9e-8); 2^n has the exponent n + 127 and no other bits.
+// 2^x for x <= 0 within 2 units in the last place; exactly 1 at 0, and never below 2^-125, so that attention
+// never computes with denormal numbers. NaN stays NaN. With n the integer nearest to x and f = x - n: 2^f comes from 1
+// + f q(f), whose q is the minimax polynomial on [-1/2, 1/2] for relative error (9e-8); 2^n has the exponent n + 127
+// and no other bits.
 HWY_INLINE Vec exp2_of(Vec x) {
   const Floats d;
   const Vec rounder = hn::Set(d, 0x1.8p23F + 127.0F);  // a sum with it has n + 127 in its lowest bits
@@ -181,7 +184,7 @@ HWY_INLINE WordVec draw_words(const RowRandom& row, uint32_t first) {
 }
 
 // The factors of columns [column, column + lanes): 0 or scale, as Dropout::factor gives them one at a time. A vector of
-// random words holds the draws of two vectors of columns: who goes through a row in order draws every other time.
+// random words holds the draws of two vectors of columns: going through a row in order draws only every other time.
 class DropoutRow {
  public:
   HWY_INLINE DropoutRow(const Dropout& dropout, const RowRandom& row)
@@ -211,7 +214,7 @@ class DropoutRow {
   RowRandom row_;
   uint32_t threshold_;
   float scale_;
-  int64_t first_ = -1;  // column of the draws at hand
+  int64_t first_ = -1;  // first column of draws_
   hn::Vec<hn::Repartition<uint16_t, Floats>> draws_ = hn::Zero(hn::Repartition<uint16_t, Floats>());
 };
 

@@ -14,7 +14,7 @@ double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers:
 
 double normal_density(double x) { return std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi); }
 
-// What gelu_tanh takes the tanh of, and its derivative.
+// The argument of gelu_tanh's tanh, and its derivative.
 double inner(double x) { return std::sqrt(2.0 / std::numbers::pi) * (x + kCubic * x * x * x); }
 double inner_slope(double x) { return std::sqrt(2.0 / std::numbers::pi) * (1.0 + 3.0 * kCubic * x * x); }
 

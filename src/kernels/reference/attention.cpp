@@ -1,4 +1,4 @@
-// P = softmax(scale * Q K^T over what is visible), output = dropout(P) V, and its gradients.
+// P = softmax(scale * Q K^T over the visible keys), output = dropout(P) V, and its gradients.
 #include <cmath>
 #include <limits>
 
@@ -12,7 +12,7 @@ using reference::Values;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-// One sequence's queries and keys under one head: where their rows lie, and which columns belong to the head.
+// One sequence's queries and keys for one head: their rows, and the columns that belong to the head.
 class Block {
  public:
   Block(const AttentionSettings& settings, const Segments& segments, const KeyValueView& memory, int64_t head_width,
@@ -58,7 +58,7 @@ class Block {
     return sum;
   }
 
-  // a[query i] += factor * b[key j], and the other way round.
+  // a[query i] += factor * b[key j], and b[key j] += factor * a[query i].
   void add_key_to_query(Values& a, int64_t i, double factor, const Values& b, int64_t j) const {
     for (int64_t c = 0; c < head_width_; ++c) {
       a(query_row(i), query_column(c)) += factor * b(key_row(j), key_column(c));
@@ -101,7 +101,7 @@ double log_sum_exp_of(const std::vector<double>& scores) {
   return largest + std::log(sum);
 }
 
-// A score's probability; 0 where nothing is seen at all.
+// A score's probability; 0 if the query sees no key.
 double probability(double score, double log_sum_exp) {
   return score == kMinusInfinity ? 0.0 : std::exp(score - log_sum_exp);
 }

@@ -1,5 +1,5 @@
-// The oracle: every op as its formula reads, in double, one element after the other. Slow on purpose; kernels that are
-// fast are tested against it, and its own backward against finite differences.
+// The oracle: every op written like its formula, in double, one element after the other. Slow on purpose; the fast
+// kernels are tested against it, and its own backward against finite differences.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// Operands may be of any floating type, mixed as one likes: each is read as double, and each result is rounded once,
+// Operands may be of any floating types, also mixed: each is read as double, and each result is rounded once,
 // when it is written. All operands of a call are read before its first result is written.
 class ReferenceBackend final : public Backend {
  public:
@@ -21,7 +21,7 @@ class ReferenceBackend final : public Backend {
   int threads() const override { return 1; }
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<ReferenceBackend>(master_); }
 
-  // There is no faster form here: what is returned holds the matrix.
+  // There is no faster form here: the result holds the plain matrix.
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override;
 
   void fill(View x, double value) override;

@@ -1,4 +1,4 @@
-// Rotary positions: each pair of columns (a, b) of a head turns by an angle that grows with the row's position.
+// Rotary positions: each pair of columns (a, b) of a head is rotated by an angle proportional to the row's position.
 //   a' = a cos - b sin      b' = a sin + b cos
 #include <cmath>
 

@@ -8,7 +8,7 @@
 
 namespace heed::reference {
 
-// The one place that looks at element types.
+// The only code that looks at element types.
 double get(const View& view, int64_t row, int64_t column);
 void set(const View& view, int64_t row, int64_t column, double value);
 
@@ -23,7 +23,7 @@ struct PackedMatrix final : PackedWeight {
 class Values {
  public:
   Values(int64_t rows, int64_t columns);  // zeros
-  explicit Values(const View& view);      // of an empty view: no rows, no columns
+  explicit Values(const View& view);      // from an empty view: no rows, no columns
   explicit Values(const WeightView& weight);
 
   bool empty() const { return elements_.empty(); }

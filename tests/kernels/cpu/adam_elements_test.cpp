@@ -7,7 +7,7 @@
 namespace heed::test {
 namespace {
 
-// Masters are f32 whatever is stored, so that the storage type has no say in Adam.
+// Masters are f32 whatever the storage type, so Adam does not depend on it.
 class CpuAdam : public CpuTest {
  protected:
   void expect_same(const AdamCase& settings, Tolerance tolerance = kF32) {
@@ -258,7 +258,7 @@ HEED_ON_EVERY_INSTRUCTION_SET(CpuElements);
 
 class CpuBackendFacts : public CpuTest {};
 
-TEST_P(CpuBackendFacts, SaysWhatItIs) {
+TEST_P(CpuBackendFacts, DescribesItself) {
   EXPECT_EQ(cpu().name(), "cpu");
   EXPECT_EQ(cpu().device(), Device::cpu);
   EXPECT_EQ(cpu().master_type(), DType::f32);
@@ -272,7 +272,7 @@ TEST_P(CpuBackendFacts, SaysWhatItIs) {
 HEED_ON_EVERY_INSTRUCTION_SET(CpuBackendFacts);
 
 TEST(CpuInstructionSets, EachRunsItsOwnKernels) {
-  // What all the suites here rely on: the panels of a product are as wide as the set's vectors make them.
+  // All suites here rely on this: the columns of a product's panels follow from the set's vectors.
   std::set<int64_t> widths;
   for (const int64_t set : instruction_sets()) {
     use_instruction_set(set);

@@ -1,4 +1,4 @@
-// A sequence's attention is the same bits in any company, with a cache or without, wherever its keys lie.
+// A sequence's attention has the same bits in any batch, with a cache or without, wherever its keys are.
 #include "kernels/cpu/cpu_testing.h"
 
 namespace heed::test {
@@ -38,7 +38,7 @@ class CpuAttentionBits : public CpuTest {
   }
 };
 
-TEST_P(CpuAttentionBits, ASequenceAloneAndAmongOthers) {
+TEST_P(CpuAttentionBits, ASequenceIsTheSameAloneAndAmongOthers) {
   const AttentionShape ragged{.queries = {5, 1, 70, 33, 16}, .keys = {5, 1, 70, 33, 16}, .head_width = 17};
   const AttentionShape cross{.queries = {5, 1, 70, 33, 16}, .keys = {65, 7, 2, 130, 16}, .heads = 4};
   expect_sequences_alone(make_case(ragged));
@@ -80,14 +80,14 @@ TEST_P(CpuAttentionBits, CachedDecodingWithAWindowIsTheFullPass) {
   }
 }
 
-TEST_P(CpuAttentionBits, CachedDecodingWithSomeKeysAlreadyThere) {
+TEST_P(CpuAttentionBits, CachedDecodingWithSomeKeysInTheCache) {
   // The queries are the last 30 of 75 positions.
   const AttentionCase c = causal({.queries = {30}, .keys = {75}, .head_width = 33});
   expect_chunks(c, 1);
   expect_chunks(c, 8);
 }
 
-TEST_P(CpuAttentionBits, AQuerysPlaceAmongOthersThatSeeTheSame) {
+TEST_P(CpuAttentionBits, AQuerysPositionAmongOthersDoesNotMatter) {
   // Beams: every query sees all keys, so that each is the same alone.
   const AttentionCase c = make_case({.queries = {20}, .keys = {37}});
   const Guarded all = c.forward(cpu(), types()).output;
@@ -99,7 +99,7 @@ TEST_P(CpuAttentionBits, AQuerysPlaceAmongOthersThatSeeTheSame) {
   }
 }
 
-TEST_P(CpuAttentionBits, PagedKeysAreContiguousKeys) {
+TEST_P(CpuAttentionBits, PagedKeysEqualContiguousKeys) {
   const AttentionCase self =
       causal({.queries = {5, 1, 70, 33}, .keys = {5, 1, 70, 33}, .heads = 4, .key_value_heads = 2, .head_width = 17});
   const AttentionCase step = causal({.queries = {1, 1, 1, 3}, .keys = {5, 1, 70, 130}, .head_width = 64});

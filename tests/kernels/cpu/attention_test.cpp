@@ -85,7 +85,7 @@ TEST_P(CpuAttention, Dropout) {
   }
 }
 
-TEST_P(CpuAttention, DropsExactlyWhatTheCounterSays) {
+TEST_P(CpuAttention, DropsExactlyTheValuesThatTheCounterSelects) {
   // With keys and queries of zero and values of one, an output counts the keys that were kept, and a value's gradient
   // the queries; so many that some of their draws are the threshold itself, and its neighbours.
   AttentionCase c = make_case({.queries = {701}, .keys = {500}, .heads = 1, .key_value_heads = 1, .head_width = 1});
@@ -137,7 +137,7 @@ TEST_P(CpuAttention, MasksAndRowsThatSeeNothing) {
   }
 }
 
-TEST_P(CpuAttention, MoreQueriesThanKeysLeavesTheFirstNothingToSee) {
+TEST_P(CpuAttention, WithMoreQueriesThanKeysTheFirstQueriesSeeNothing) {
   const AttentionCase c = causal({.queries = {20, 3}, .keys = {6, 3}});
   expect_same(c);
   const auto result = c.forward(cpu(), types());
@@ -166,7 +166,7 @@ TEST_P(CpuAttention, WeightsOnRequest) {
   EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(oracle(), kOracleTypes), kF32));
 }
 
-TEST_P(CpuAttention, AWindowIsTheMaskThatSaysTheSame) {
+TEST_P(CpuAttention, AWindowEqualsTheMaskOfTheSamePattern) {
   for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
     AttentionCase c = make_case({.queries = {70, 5, 3}, .keys = {70, 5, 90}});
     c.settings.visibility = Visibility::local(reach, 9);

@@ -1,4 +1,4 @@
-// What the tests of the CPU backend share: every instruction set of this machine, both storage types.
+// Helpers for the tests of the CPU backend: every instruction set of this machine, both storage types.
 #pragma once
 
 #include <gtest/gtest.h>

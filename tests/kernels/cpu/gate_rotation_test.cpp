@@ -41,7 +41,7 @@ HEED_ON_EVERY_INSTRUCTION_SET(CpuGate);
 
 class CpuDropout : public CpuTest {};
 
-TEST_P(CpuDropout, DropsExactlyWhatTheCounterSays) {
+TEST_P(CpuDropout, DropsExactlyTheValuesThatTheCounterSelects) {
   // So many values that some of their draws are the threshold itself, and its neighbours.
   const int64_t rows = 700, columns = 1001;
   const Dropout dropout = dropout_of(0.3F);
@@ -90,7 +90,7 @@ TEST_P(CpuRotation, MatchesTheOracle) {
   }
 }
 
-TEST_P(CpuRotation, PositionsFarOut) {
+TEST_P(CpuRotation, LargePositions) {
   const RotationCase c{random(storage(), 11, 128, 43), random_integers(11, 100000, 44), 2, 64};
   EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
 }

@@ -48,7 +48,7 @@ TEST_P(CpuLinear, MatchesTheOracleForAnyDepth) {
   }
 }
 
-TEST_P(CpuLinear, MatchesTheOracleWhereItIsCutInManyTiles) {
+TEST_P(CpuLinear, MatchesTheOracleWithManyTiles) {
   expect_forward(make_case(300, 600, 530));
   expect_gradients(make_case(300, 130, 530), 0.5);
 }
@@ -89,7 +89,7 @@ TEST_P(CpuLinear, ActivationsOfExtremeValues) {
   }
 }
 
-TEST_P(CpuLinear, OperandsThatAreAbsent) {
+TEST_P(CpuLinear, OptionalOperandsMayBeMissing) {
   const LinearCase c = make_case(5, 21, 19);
   LinearCase without_bias = c;
   without_bias.bias = {};
@@ -103,7 +103,7 @@ TEST_P(CpuLinear, OperandsThatAreAbsent) {
   EXPECT_TRUE(same_bits(d_weight, c.d_weight(cpu(), types()).d_weight));
 }
 
-TEST_P(CpuLinear, GradientsAddToWhatIsThere) {
+TEST_P(CpuLinear, GradientsAddToFormerContents) {
   for (const int64_t depth : {17, 1100}) {
     SCOPED_TRACE(depth);
     const auto run = [&](Backend& backend, const LinearCase& c, Types result) {
@@ -179,7 +179,7 @@ TEST_P(CpuLinear, APackedWeightGivesTheSameBits) {
   }
 }
 
-// As it is read from a file: in f32, some rows at a time.
+// As when it is read from a file: in f32, a few rows at a time.
 TEST_P(CpuLinear, PackingConvertsAndTakesNoMoreThanTheElementsOfItsFormat) {
   for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{33, 17}, {64, 96}, {1100, 1952}}) {
     SCOPED_TRACE(fmt::format("{} to {}", in, out));
@@ -203,7 +203,7 @@ TEST_P(CpuLinear, PackingConvertsAndTakesNoMoreThanTheElementsOfItsFormat) {
   }
 }
 
-TEST_P(CpuLinear, WhereTheOperandsLieDoesNotMatter) {
+TEST_P(CpuLinear, AlignmentOfTheOperandsDoesNotMatter) {
   const LinearCase c = make_case(9, 65, 33);
   LinearCase elsewhere = c;
   elsewhere.x = clone(c.x, kTight);

@@ -67,7 +67,7 @@ TEST_P(CpuLoss, WithoutGradientsTheLossIsTheSameBits) {
   EXPECT_TRUE(losses.untouched());
 }
 
-TEST_P(CpuLoss, LogitsFarApartStayFinite) {
+TEST_P(CpuLoss, LossOfLogitsFarApartIsFinite) {
   LossCase c = make_case(9, 33, 300);
   for (int64_t r = 0; r < 9; ++r) {
     for (int64_t column = 0; column < 33; ++column) {

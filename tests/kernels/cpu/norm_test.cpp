@@ -69,7 +69,7 @@ TEST_P(CpuAddNorm, EveryOption) {
   }
 }
 
-TEST_P(CpuAddNorm, ResidualGradientMayLieWhereTheSumsLay) {
+TEST_P(CpuAddNorm, ResidualGradientMayOverwriteTheSums) {
   AddNormCase c = AddNormCase::make(types(), NormKind::layer, 9, 65);
   c.dropout = dropout_of(0.25F);
   const auto saved = c.forward(cpu(), types());
@@ -92,7 +92,7 @@ TEST_P(CpuAddNorm, ResidualGradientMayLieWhereTheSumsLay) {
   EXPECT_TRUE(same_bits(d_gain, expected.d_gain));
 }
 
-TEST_P(CpuAddNorm, AMeanFarFromZeroDoesNotSwallowTheDeviation) {
+TEST_P(CpuAddNorm, ALargeMeanCostsNoPrecision) {
   if (storage() == DType::bf16) {
     GTEST_SKIP() << "bf16 itself can't hold the deviation next to such a mean";
   }

@@ -176,7 +176,7 @@ TEST(ReferenceRotation, BackwardIsTheGradientAndTheInverse) {
   EXPECT_TRUE(close(back, x, {1e-14, 1e-14}));
 }
 
-TEST(ReferenceRotation, TurnsPairsHalfApartAndLeavesTheRest) {
+TEST(ReferenceRotation, RotatesPairsHalfApartAndLeavesTheRest) {
   ReferenceBackend backend;
   const Guarded x = random(DType::f64, 2, 16, 52);
   const Guarded y = rotated(backend, x, integers({0, 5}), Turn::forward);

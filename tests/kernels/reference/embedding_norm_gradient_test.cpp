@@ -89,7 +89,7 @@ TEST(ReferenceAddNorm, EitherUpstreamGradientMayBeAbsent) {
   }
 }
 
-TEST(ReferenceAddNorm, ResidualGradientMayLieWhereTheSumsLay) {
+TEST(ReferenceAddNorm, ResidualGradientMayOverwriteTheSums) {
   ReferenceBackend backend;
   const AddNormCase c = AddNormCase::make(kOracleTypes, NormKind::layer, 3, 5);
   const auto saved = c.forward(backend, kOracleTypes);

@@ -55,7 +55,7 @@ TEST(ReferenceLoss, KnownValuesAndIgnoredTargets) {
   EXPECT_EQ(result.losses.get(1, 1), 0.0);
 }
 
-TEST(ReferenceLoss, LogProbabilitiesAreTheLogitsLessTheirLogSumExp) {
+TEST(ReferenceLoss, LogProbabilitiesAreTheLogitsMinusTheirLogSumExp) {
   ReferenceBackend backend;
   const LossCase c{.x = random(DType::f64, 3, 7, 61, 300.0), .targets = integers({4, 0, 6}), .smoothing = 0.0};
   const Guarded log_probs = c.log_probs(backend, kOracleTypes);
@@ -153,7 +153,7 @@ TEST(ReferenceElements, FillCopyAddAndNorm) {
   EXPECT_TRUE(y.untouched() && z.untouched() && norm.untouched());
 }
 
-TEST(ReferenceBackendTest, SaysWhatItIs) {
+TEST(ReferenceBackendTest, DescribesItself) {
   const auto backend = make_reference_backend();
   EXPECT_EQ(backend->name(), "reference");
   EXPECT_EQ(backend->master_type(), DType::f64);

@@ -63,7 +63,7 @@ void print_parts(const ModelPlan& plan) {
     row(part.name, part.parameters, part.forward_flops, part.training_flops);
   }
   row("total", plan.parameters, plan.forward_flops, plan.training_flops);
-  put("FLOPs a token{}; 6 for each parameter would be {}\n",
+  put("FLOPs per token{}; 6 for each parameter would be {}\n",
       plan.batch.source_length > 0 && plan.batch.target_length > 0 ? " of the target" : "",
       in_short(6.0 * static_cast<double>(plan.parameters)));
   if (plan.optimizer_flops > 0.0) {

@@ -48,7 +48,7 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
   const int64_t parameters = cost_of(config, batch, storage).parameters;
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
-  const int64_t gradients = recipe.training.accumulate > 1 ? 2 : 1;  // the sum, and those of the batch at hand
+  const int64_t gradients = recipe.training.accumulate > 1 ? 2 : 1;  // the sum, and those of the current batch
   const int64_t scratch = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage).scratch_bytes : 0;
   PlanMemory memory{
       .weights = parameters * (kMasterBytes + copies),

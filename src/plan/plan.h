@@ -29,10 +29,10 @@ struct PlanBatch {
 
 // In bytes.
 struct PlanMemory {
-  int64_t weights = 0;      // those that the optimizer updates, and in bf16 the copy that products read
+  int64_t weights = 0;      // the masters, and in bf16 the copy that products read
   int64_t gradients = 0;    // of the weights
   int64_t optimizer = 0;    // moments, a moving average where one is kept, Muon's scratch
-  int64_t activations = 0;  // with their gradients, of one batch, at the moment when there are most
+  int64_t activations = 0;  // with their gradients, of one batch, at the peak
   int64_t activations_kept = 0, activations_recomputed = 0;  // the same, without and with recomputed layers
   int64_t cache_per_token = 0;                               // keys and values, while decoding
   int64_t cache_full = 0;                                    // of one sequence of the model's maximum length

@@ -183,10 +183,10 @@ LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
       const bool tells = static_cast<int64_t>(part.size()) >= least;
       counts.all += tells ? 1 : 0;
       if (tells && !std::ranges::count(part, tokenizer.special().unk.value)) {
-        search.want(part);
+        search.look_for(part);
       }
     });
-    for_each_part(train_->corpus, [&](std::span<const int32_t> part) { search.look_at(part); });
+    for_each_part(train_->corpus, [&](std::span<const int32_t> part) { search.scan(part); });
     counts.found = search.found();
     return counts;
   };

@@ -45,12 +45,12 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
   config.validate();
   const bool spares = config.decay == DecayedWeights::matrices && config.weight_decay > 0.0;
   if (config.kind == OptimizerKind::muon || spares) {
-    part_weights();
+    split_weights();
   }
 }
 
 // What is whose, in the order of the flat memory; a gap behind a weight goes with it.
-void Optimizer::part_weights() {
+void Optimizer::split_weights() {
   const auto* const begin = static_cast<const std::byte*>(host_address(trainables_.masters()));
   const Weights& weights = trainables_.weights();
   std::map<int64_t, size_t> order;  // weights by where they begin

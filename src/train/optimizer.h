@@ -30,8 +30,8 @@ struct OptimizerConfig {
 // Whether Muon moves the weight: a matrix of a hidden layer, or several that are stacked in one.
 bool is_hidden_matrix(const Weight& weight);
 
-// Holds the moments. An update changes nothing at all when the gradients' norm is not finite, so the host need not wait
-// for the norm before it goes on.
+// Owns the moments. An update changes nothing when the gradients' norm is not finite, so the host need not wait for the
+// norm before it goes on.
 //
 // Adam is one sweep: clip, step, update of the storage copies. For a matrix W that Muon updates, with clipped gradient
 // g,
@@ -59,7 +59,7 @@ class Optimizer {
     int64_t first, rows, columns;
   };
 
-  void part_weights();
+  void split_weights();
   void leave_to_muon(const Weight& weight, int64_t parts, int64_t first);
   void leave_to_adam(const ElementRange& range);
   void adam(Backend& backend, double learning_rate);
@@ -68,8 +68,8 @@ class Optimizer {
   Trainables& trainables_;
   OptimizerConfig config_;
   Tensor first_moments_, second_moments_, squared_norm_, applied_;
-  std::vector<Matrix> matrices_;           // Muon's
-  std::vector<ElementRange> adam_ranges_;  // all between them; none: Adam has all, and all decay
+  std::vector<Matrix> matrices_;
+  std::vector<ElementRange> adam_ranges_;  // everything between the matrices; none: Adam has all, and all decay
   NewtonSchulz newton_schulz_;
   Tensor direction_;
 };

@@ -112,12 +112,12 @@ DType storage_of(Precision precision);
 // All tables of a recipe, bound to it.
 std::vector<SettingTable> recipe_settings(Recipe& recipe);
 
-// Reads a recipe and sets what `overrides` ("table.key=value") say instead. Its task is the one that training.task names,
-// or else the one that trains models of its architecture. `unless_named` is what decays where it doesn't say.
+// Reads a recipe and applies `overrides` ("table.key=value"). Its task is the one that training.task names, or else the
+// one that trains models of its architecture. `unless_named` is what decays where it doesn't say.
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
                     DecayedWeights unless_named = DecayedWeights::matrices);
-// The recipe's model before its tokenizers are there: vocabularies that it leaves to them are filled in. Valid; ConfigError
-// begins with `name`.
+// The recipe's model before its tokenizers exist, with vocabulary sizes filled in by vocabulary_sizes(). Valid;
+// ConfigError begins with `name`.
 ModelConfig sized_model(const Recipe& recipe, std::string_view name);
 std::string show_recipe(const Recipe& recipe);  // as TOML, every key
 

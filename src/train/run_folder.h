@@ -34,11 +34,12 @@ class NewEntries {
 // ConfigError when the folder holds a run, or checkpoints of one.
 void require_no_run(const ModelFolder& folder);
 
-// What the run was told: its recipe.toml. Runs of versions before optimizer.decay was a key lack it, and decay all weights.
+// What the run was told: its recipe.toml. Runs of versions before optimizer.decay was a key lack it, and decay all
+// weights.
 Recipe recipe_of_run(const ModelFolder& folder);
 
-// ConfigError, with the key, when more changed than a resumed run may change: when it ends, what is said about it, and
-// what is kept.
+// ConfigError, naming the key, when a setting changed that a resumed run may not change. It may change when it ends,
+// what it reports, and which checkpoints it keeps.
 void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now);
 // FormatError when config.json does not describe the recipe's model.
 void require_same_model(const ModelFolder& folder, const Recipe& recipe, const ModelDescription& description);

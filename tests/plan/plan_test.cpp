@@ -113,7 +113,7 @@ TEST(Plan, LengthsThatTheModelDoesNotTakeAreRefused) {
   EXPECT_NO_THROW(plan_model(options));
 }
 
-TEST(Plan, AnUpdateIsAsManyBatchesAsTheRecipeAccumulates) {
+TEST(Plan, AnUpdateHasAsManyBatchesAsTheRecipeAccumulates) {
   PlanOptions options = of_recipe("tutorial-2x2.toml");
   options.overrides = {"training.accumulate=3", "data.batch_target_tokens=1000"};
   options.length = 25;
@@ -141,7 +141,7 @@ TEST(Plan, MuonsProductsAndScratchAreCounted) {
   EXPECT_EQ(muon.memory.optimizer - adam.memory.optimizer, 2 * (2 * 128 + 2 * 64) + 4 * 64);
 }
 
-TEST(Plan, TheSmallestOfTheRecipesLimitsMakesTheBatch) {
+TEST(Plan, TheSmallestOfTheRecipesLimitsDecidesTheBatch) {
   PlanOptions options = of_recipe("tutorial-2x2.toml");
   options.length = 10;
   options.overrides = {"data.batch_target_tokens=1000", "data.batch_total_tokens=600", "data.batch_sentences=50"};

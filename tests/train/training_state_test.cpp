@@ -89,16 +89,16 @@ TEST_F(CheckpointFolder, LoadsWhatWasSaved) {
 }
 
 TEST_F(CheckpointFolder, FindsResumableCheckpoints) {
-  EXPECT_THAT(checkpoints_.whole(), testing::IsEmpty());
+  EXPECT_THAT(checkpoints_.resumable(), testing::IsEmpty());
   save(9);
   save(10);
   save(100'000'000);  // more digits than names are padded to
-  EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10, 100'000'000));
+  EXPECT_THAT(checkpoints_.resumable(), testing::ElementsAre(9, 10, 100'000'000));
   fs::remove(state_of(100'000'000));
-  EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10));
+  EXPECT_THAT(checkpoints_.resumable(), testing::ElementsAre(9, 10));
   fs::create_directories(folder_ / "checkpoints" / "update-00000011.partial");
   fs::create_directories(folder_ / "checkpoints" / "update-notes");
-  EXPECT_THAT(checkpoints_.whole(), testing::ElementsAre(9, 10));
+  EXPECT_THAT(checkpoints_.resumable(), testing::ElementsAre(9, 10));
 }
 
 TEST_F(CheckpointFolder, PruningKeepsTheNewestAndTheRequestedWeights) {

@@ -44,25 +44,25 @@ class Recorder final : public Stepper {
   }
 
   size_t sequences() const { return lengths_.size(); }
-  size_t most_sequences() const { return most_; }
+  size_t max_sequences() const { return max_; }
   const std::vector<int64_t>& read() const { return read_; }  // the length of each sequence, at each step
 
  private:
   SequenceId add(int64_t length) {
     lengths_[next_] = length;
-    most_ = std::max(most_, lengths_.size());
+    max_ = std::max(max_, lengths_.size());
     return SequenceId{next_++};
   }
 
   std::vector<float> logits_, rows_;
   int64_t max_length_, next_ = 0;
   std::map<int64_t, int64_t> lengths_;
-  size_t most_ = 0;
+  size_t max_ = 0;
   std::vector<int64_t> read_;
 };
 
 // Hands out prompts, and ends each text after so many tokens.
-class Prompts final : public GenerationDesk {
+class Prompts final : public GenerationClient {
  public:
   Prompts(std::vector<Ids> prompts, size_t tokens) : prompts_(std::move(prompts)), tokens_(tokens) {}
 
@@ -97,7 +97,7 @@ TEST(Generation, AsManyTextsAreWrittenAtOnceAsAreAllowed) {
   Recorder stepper(kEven, 100);
   Prompts prompts({{1}, {2}, {3}, {4}, {5}}, 3);
   generate(stepper, {.sampling = {}, .never = {}, .max_texts = 2}, prompts);
-  EXPECT_EQ(stepper.most_sequences(), 2U);
+  EXPECT_EQ(stepper.max_sequences(), 2U);
   EXPECT_EQ(stepper.sequences(), 0U);
   EXPECT_THAT(prompts.text(4), SizeIs(3));
 }

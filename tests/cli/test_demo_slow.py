@@ -48,7 +48,7 @@ class Demo(heed_cli.CliTest):
         self.assertRegex(heed("demo", "--help").stdout, r"--updates N .*\[1200\]")
 
     def test_a_refused_run_leaves_nothing_behind(self):
-        self.assert_refused("demo", "--out", "/proc/nowhere/demo", mentions=("/proc/nowhere/demo", "cannot make"))
+        self.assert_refused("demo", "--out", "/proc/nowhere/demo", mentions=("/proc/nowhere/demo", "cannot create"))
         self.assert_refused("demo", "--out", self.file("taken", "x"), mentions=("taken",))
         self.assert_refused("demo", "--out", self.out, "--updates", 0, mentions=("0 updates", "1 or more"))
         self.assert_refused("demo", "--out", self.out, "--updates", "few", mentions=("--updates",))

@@ -52,13 +52,15 @@ PackedPanels::PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory
   panels_ = {memory_.data<float>(), depth, shape.rows(), element};
 
   const int64_t at_once = std::min(shape.rows(), std::max<int64_t>(1, kElementsAtOnce / depth / width) * width);
+  // Of their own mappings, so that nothing of them stays behind in the heap.
+  Arena scratch;
   Tensor converted, widened;
   for (int64_t first = 0; first < shape.rows(); first += at_once) {
     const int64_t count = std::min(at_once, shape.rows() - first);
     View block = rows(first, count);
     if (block.type() != format) {
       if (converted.empty()) {
-        converted = Tensor({at_once, depth}, format);
+        converted = Tensor({at_once, depth}, format, scratch);
       }
       const View to = converted.view().row_range(0, count);
       copy(context, block, to);
@@ -70,7 +72,7 @@ PackedPanels::PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory
       continue;
     }
     if (widened.empty()) {
-      widened = Tensor({panel_words(depth, at_once, Element::single)}, DType::f32);
+      widened = Tensor({panel_words(depth, at_once, Element::single)}, DType::f32, scratch);
     }
     halve_panels(context, pack_panels(context, {block, Layout::transposed}, Element::single, widened.data<float>()),
                  to);

@@ -26,7 +26,7 @@ void for_each_pair(
     const std::string& source, const std::string& target,
     const std::function<void(const std::string& source, const std::string& target, int64_t number)>& use);
 
-// Lines as many at a time as have arrived, for what answers a person or a program that goes on writing. Nothing is read
+// Reads as many lines at a time as have arrived, to answer a person or a program that keeps writing. Nothing is read
 // before it is asked for.
 class ArrivingLines {
  public:
@@ -35,10 +35,10 @@ class ArrivingLines {
   ArrivingLines(const ArrivingLines&) = delete;
   ArrivingLines& operator=(const ArrivingLines&) = delete;
 
-  // Waits for one line, then takes those that follow at once, up to `most` in all. None at the end. Throws as above.
-  std::vector<std::string> next(size_t most);
+  // Waits for one line, then takes those that follow at once, up to `max_lines` in all. None at the end. Throws as above.
+  std::vector<std::string> next(size_t max_lines);
 
-  // "stdin:12" for line 11 of those taken last; they count from 0.
+  // "stdin:12" for the line of that index among those taken last.
   std::string name(size_t line) const;
 
  private:

@@ -101,14 +101,14 @@ struct ArrivingLines::State {
 ArrivingLines::ArrivingLines(std::string path) : state_(std::make_unique<State>(State{std::move(path), {}, 0})) {}
 ArrivingLines::~ArrivingLines() = default;
 
-std::vector<std::string> ArrivingLines::next(size_t most) {
+std::vector<std::string> ArrivingLines::next(size_t max_lines) {
   if (!state_->reader) {
     state_->reader.emplace(state_->path);
   }
   LineReader& reader = *state_->reader;
   state_->before_last = reader.line_number();
   std::vector<std::string> lines;
-  for (std::string line; lines.size() < most && (lines.empty() || reader.is_ready()) && reader.next(line);) {
+  for (std::string line; lines.size() < max_lines && (lines.empty() || reader.is_ready()) && reader.next(line);) {
     lines.push_back(std::move(line));
   }
   return lines;

@@ -37,7 +37,7 @@ struct Text {
 class Generation {
  public:
   Generation(Stepper& stepper, const GenerationRules& rules, GenerationClient& client)
-      : stepper_(stepper), rules_(rules), client_(client), sampler_(rules.sampling, rules.never) {}
+      : stepper_(stepper), rules_(rules), client_(client), sampler_(rules.sampling, rules.suppressed) {}
 
   ~Generation() {
     for (const Text& text : texts_) {

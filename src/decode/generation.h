@@ -36,8 +36,8 @@ class GenerationClient {
 
 struct GenerationRules {
   SamplingOptions sampling;
-  std::vector<int32_t> never;  // tokens that are never generated
-  int64_t max_texts = 64;      // at once, or more where one task has more
+  std::vector<int32_t> suppressed;  // tokens that are never generated
+  int64_t max_texts = 64;           // at once, or more where one task has more
 };
 
 // Takes tasks until there are none and all texts have ended. Draws depend only on the seed, the prompt, the number of

@@ -33,9 +33,9 @@ void validate(const SamplingOptions& options) {
   check(true, "frequency penalty", options.frequency_penalty, "a number");
 }
 
-Sampler::Sampler(const SamplingOptions& options, std::vector<int32_t> never)
+Sampler::Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed)
     : options_(options),
-      never_(std::move(never)),
+      suppressed_(std::move(suppressed)),
       has_penalties_(options.repetition_penalty != 1.0 || options.presence_penalty != 0.0 ||
                      options.frequency_penalty != 0.0) {}
 
@@ -73,7 +73,7 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts) {
   if (has_penalties_) {
     penalize(counts);
   }
-  for (const int32_t token : never_) {
+  for (const int32_t token : suppressed_) {
     if (token >= 0 && token < static_cast<int32_t>(logits.size())) {
       candidates_[static_cast<size_t>(token)].score = kNever;
     }

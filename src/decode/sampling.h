@@ -36,8 +36,8 @@ struct Draw {
 
 class Sampler {
  public:
-  // The options must be valid. Tokens in `never` are never drawn.
-  Sampler(const SamplingOptions& options, std::vector<int32_t> never);
+  // The options must be valid. Tokens in `suppressed` are never drawn.
+  Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed);
 
   // FormatError when a logit is NaN. Only memory is kept between calls.
   int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw);
@@ -57,7 +57,7 @@ class Sampler {
   void keep_min_p();
 
   SamplingOptions options_;
-  std::vector<int32_t> never_;
+  std::vector<int32_t> suppressed_;
   bool has_penalties_;
   std::vector<Candidate> candidates_;  // sorted, best first, once any have been left out
 };

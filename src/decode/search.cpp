@@ -145,7 +145,7 @@ class SentenceSearch {
       }
       for (int64_t token = first; token < last; ++token) {
         const double sum = so_far + static_cast<double>(row[token]);
-        if (sum >= best.threshold() && !std::ranges::count(rules_->never, static_cast<int32_t>(token))) {
+        if (sum >= best.threshold() && !std::ranges::count(rules_->suppressed, static_cast<int32_t>(token))) {
           best.offer({hypothesis, static_cast<int32_t>(token), sum});
         }
       }

@@ -22,7 +22,7 @@ void validate(const TranslationOptions& options);
 struct SearchRules {
   AtMaxLength at_max_length = AtMaxLength::end;
   int32_t bos = 2, eos = 3;
-  std::vector<int32_t> never;  // tokens that no hypothesis may contain, such as padding
+  std::vector<int32_t> suppressed;  // tokens that no hypothesis may contain, such as padding
 };
 
 struct Hypothesis {

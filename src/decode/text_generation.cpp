@@ -41,15 +41,15 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   return tokens;
 }
 
-std::vector<int32_t> tokens_never_written(const Tokenizer& tokenizer) {
+std::vector<int32_t> suppressed_tokens(const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
-  std::vector<int32_t> never;
+  std::vector<int32_t> suppressed;
   for (const TokenId token : {special.pad, special.unk, special.bos, special.sep}) {
     if (token != special.eos && token != kNoToken) {
-      never.push_back(token.value);
+      suppressed.push_back(token.value);
     }
   }
-  return never;
+  return suppressed;
 }
 
 using Prompts = std::vector<std::vector<TokenId>>;
@@ -134,7 +134,7 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
                      GenerationListener* listener) {
   Client client(generator, prompts, options, listener);
   const auto lanes = std::min(prompts.size(), static_cast<size_t>(generator.lanes.count()));
-  GenerationRules rules{.sampling = options.sampling, .never = tokens_never_written(generator.tokenizer)};
+  GenerationRules rules{.sampling = options.sampling, .suppressed = suppressed_tokens(generator.tokenizer)};
   // Every lane gets texts to generate.
   const auto share = static_cast<int64_t>((prompts.size() + lanes - 1) / lanes);
   rules.max_texts = std::min(rules.max_texts, share * options.samples);
@@ -169,7 +169,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
   const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
   const SearchRules rules{.at_max_length = AtMaxLength::cut,
                           .eos = generator.tokenizer.special().eos.value,
-                          .never = tokens_never_written(generator.tokenizer)};
+                          .suppressed = suppressed_tokens(generator.tokenizer)};
   Results results(prompts.size());
   std::mutex mutex;  // guards the listener
   const size_t batches = (prompts.size() + kBeamPrompts - 1) / kBeamPrompts;

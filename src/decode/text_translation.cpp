@@ -73,10 +73,10 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector
 }
 
 SearchRules rules_of(const Tokenizer& target) {
-  SearchRules rules{.bos = target.special().bos.value, .eos = target.special().eos.value, .never = {}};
+  SearchRules rules{.bos = target.special().bos.value, .eos = target.special().eos.value, .suppressed = {}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
-      rules.never.push_back(token.value);
+      rules.suppressed.push_back(token.value);
     }
   }
   return rules;

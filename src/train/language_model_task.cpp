@@ -165,22 +165,22 @@ std::string LanguageModelTask::describe_overlap() const {
   std::vector<std::string> parts;
   for (const auto& [name, shared] : {std::pair{"documents", documents}, {"lines", lines}}) {
     if (shared.all > 0) {
-      parts.push_back(fmt::format("of {} {} {}", shared.all, name, shared.found));
+      parts.push_back(fmt::format("{} of {} {}", shared.found, shared.all, name));
     }
   }
-  return fmt::format("; of the validation text's parts of about {} bytes or more the training text has too: {}",
-                     kTellingBytes, fmt::join(parts, ", "));
+  return fmt::format("; found in the training text too: {} of at least about {} bytes", fmt::join(parts, ", "),
+                     kTellingBytes);
 }
 
 // Parts with unknown words are not found: they may differ.
 LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
   const Tokenizer& tokenizer = *tokenizers_.front();
-  const int64_t least = telling_tokens(validation_->corpus);
+  const int64_t min_tokens = telling_tokens(validation_->corpus);
   const auto shared = [&](auto for_each_part) {
     SequenceSearch search;
     Shared counts;
     for_each_part(validation_->corpus, [&](std::span<const int32_t> part) {
-      const bool tells = static_cast<int64_t>(part.size()) >= least;
+      const bool tells = static_cast<int64_t>(part.size()) >= min_tokens;
       counts.all += tells ? 1 : 0;
       if (tells && !std::ranges::count(part, tokenizer.special().unk.value)) {
         search.look_for(part);

@@ -20,7 +20,7 @@ struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0.95;  // of Muon
   double weight_decay = 0.01;
-  DecayedWeights decay = DecayedWeights::matrices;
+  DecayedWeights decay = DecayedWeights::all;
   double max_norm = 1.0;  // of all gradients together; 0: no clipping
 
   // Throws ConfigError, with a message that a user can act on.

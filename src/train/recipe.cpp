@@ -192,11 +192,9 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   return tables;
 }
 
-Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
-                    DecayedWeights unless_named) {
+Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
   const TaskKind& kind = task_of(toml, name, overrides);
   Recipe recipe = default_recipe(kind);
-  recipe.optimizer.decay = unless_named;
   std::vector<SettingTable> tables = recipe_settings(recipe);
   add_foreign_keys(tables, kind);
   const std::vector<std::string> present = read_settings(toml, name, tables);

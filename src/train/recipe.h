@@ -113,9 +113,8 @@ DType storage_of(Precision precision);
 std::vector<SettingTable> recipe_settings(Recipe& recipe);
 
 // Reads a recipe and applies `overrides` ("table.key=value"). Its task is the one that training.task names, or else the
-// one that trains models of its architecture. `unless_named` is what decays where it doesn't say.
-Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
-                    DecayedWeights unless_named = DecayedWeights::matrices);
+// one that trains models of its architecture.
+Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides);
 // The recipe's model before its tokenizers exist, with vocabulary sizes filled in by vocabulary_sizes(). Valid;
 // ConfigError begins with `name`.
 ModelConfig sized_model(const Recipe& recipe, std::string_view name);

@@ -63,7 +63,7 @@ void require_no_run(const ModelFolder& folder) {
 }
 
 Recipe recipe_of_run(const ModelFolder& folder) {
-  return parse_recipe(read_file(folder.recipe()), folder.recipe().string(), {}, DecayedWeights::all);
+  return parse_recipe(read_file(folder.recipe()), folder.recipe().string(), {});
 }
 
 void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now) {

@@ -34,8 +34,7 @@ class NewEntries {
 // ConfigError when the folder holds a run, or checkpoints of one.
 void require_no_run(const ModelFolder& folder);
 
-// What the run was told: its recipe.toml. Runs of versions before optimizer.decay was a key lack it, and decay all
-// weights.
+// The recipe that the run stored.
 Recipe recipe_of_run(const ModelFolder& folder);
 
 // ConfigError, naming the key, when a setting changed that a resumed run may not change. It may change when it ends,

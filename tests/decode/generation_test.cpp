@@ -88,7 +88,7 @@ const std::vector<float> kEven(kVocabulary, 0.0F);
 TEST(Generation, ATextThatFillsTheModelGoesOnFromItsLastHalf) {
   Recorder stepper(kEven, 8);
   Prompts prompts({Ids(5, 1)}, 10);
-  generate(stepper, {.sampling = {}, .never = {}}, prompts);
+  generate(stepper, {.sampling = {}, .suppressed = {}}, prompts);
   EXPECT_THAT(stepper.read(), ElementsAre(5, 6, 7, 8, 4, 5, 6, 7, 8, 4));
   EXPECT_EQ(stepper.sequences(), 0U);
 }
@@ -96,7 +96,7 @@ TEST(Generation, ATextThatFillsTheModelGoesOnFromItsLastHalf) {
 TEST(Generation, AsManyTextsAreWrittenAtOnceAsAreAllowed) {
   Recorder stepper(kEven, 100);
   Prompts prompts({{1}, {2}, {3}, {4}, {5}}, 3);
-  generate(stepper, {.sampling = {}, .never = {}, .max_texts = 2}, prompts);
+  generate(stepper, {.sampling = {}, .suppressed = {}, .max_texts = 2}, prompts);
   EXPECT_EQ(stepper.max_sequences(), 2U);
   EXPECT_EQ(stepper.sequences(), 0U);
   EXPECT_THAT(prompts.text(4), SizeIs(3));
@@ -105,7 +105,7 @@ TEST(Generation, AsManyTextsAreWrittenAtOnceAsAreAllowed) {
 TEST(Generation, DrawsDependOnThePrompt) {
   Recorder stepper(kEven, 100);
   Prompts prompts({{1}, {2}, {1}}, 20);
-  generate(stepper, {.sampling = {}, .never = {}}, prompts);
+  generate(stepper, {.sampling = {}, .suppressed = {}}, prompts);
   EXPECT_THAT(prompts.text(1), Ne(prompts.text(0)));
   EXPECT_EQ(prompts.text(2), prompts.text(0));
 }
@@ -113,7 +113,7 @@ TEST(Generation, DrawsDependOnThePrompt) {
 TEST(Generation, TheRepetitionPenaltyCountsThePromptToo) {
   Recorder stepper({0.0F, 2.0F, 1.5F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F}, 100);
   Prompts prompts({{1}, {3}}, 1);
-  generate(stepper, {.sampling = {.temperature = 0.0, .repetition_penalty = 2.0}, .never = {}}, prompts);
+  generate(stepper, {.sampling = {.temperature = 0.0, .repetition_penalty = 2.0}, .suppressed = {}}, prompts);
   EXPECT_THAT(prompts.text(0), ElementsAre(2));
   EXPECT_THAT(prompts.text(1), ElementsAre(1));
 }

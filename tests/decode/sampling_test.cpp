@@ -19,8 +19,8 @@ constexpr int kDraws = 20000;
 
 // How often each token was drawn, at positions 0, 1, ...
 std::vector<int> drawn(const SamplingOptions& options, const std::vector<float>& logits, const TokenCounts& counts = {},
-                       const std::vector<int32_t>& never = {}) {
-  Sampler sampler(options, never);
+                       const std::vector<int32_t>& suppressed = {}) {
+  Sampler sampler(options, suppressed);
   std::vector<int> found(logits.size());
   for (uint64_t position = 0; position < kDraws; ++position) {
     ++found[static_cast<size_t>(sampler.sample(logits, counts, {RandomKey{17}, position}))];

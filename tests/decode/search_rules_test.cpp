@@ -80,7 +80,7 @@ std::vector<Hypothesis> found(WrittenDown& stepper, const TranslationOptions& op
                               AtMaxLength at_max_length = AtMaxLength::end) {
   const std::vector<SequenceId> sequences = stepper.begin(std::vector<std::vector<int32_t>>(1));
   const SearchStart start{sequences.front(), {&kBos, 1}, max_length};
-  return search(stepper, {&start, 1}, options, {.at_max_length = at_max_length, .never = {}}).front();
+  return search(stepper, {&start, 1}, options, {.at_max_length = at_max_length, .suppressed = {}}).front();
 }
 
 TEST(SearchRules, AnEndThatIsNotAmongTheFirstOfTheBeamIsPassedOver) {

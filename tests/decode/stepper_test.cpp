@@ -230,7 +230,7 @@ TEST_P(StepperOfALanguageModel, BeamSearchWorksWithIt) {
   const RandomLanguageModel m(GetParam());
   const Ids prompt = random_tokens(9, 10), another = random_tokens(4, 11);
   const TranslationOptions options{.beam = 3, .length_penalty = 0.0, .n_best = 3};
-  const SearchRules rules{.at_max_length = AtMaxLength::cut, .never = {}};
+  const SearchRules rules{.at_max_length = AtMaxLength::cut, .suppressed = {}};
   const auto found_with = [&](const std::vector<Ids>& prompts) {
     const auto stepper = make_stepper(m.inference);
     std::vector<SearchStart> starts;

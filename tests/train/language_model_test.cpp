@@ -133,13 +133,13 @@ class LanguageModelOverlap : public LanguageModelTraining {
     const LanguageModelTask task(recipe, {});
     const auto sizes = task.sizes();
     const std::string all = task.describe_text();
-    const size_t begin = all.find("; of the validation text's parts");
+    const size_t begin = all.find(begin_);
     return {begin == std::string::npos ? "" : all.substr(begin), sizes[4].second, sizes[5].second};
   }
 
   const std::string a_ = "a line that is long enough to be no coincidence\n";
   const std::string b_ = "another line that is long enough, not in training\n";
-  const std::string parts_ = "; of the validation text's parts of about 32 bytes or more the training text has too: ";
+  const std::string begin_ = "; found in the training text too: ", end_ = " of at least about 32 bytes";
 
  private:
   std::vector<std::string> written(const std::string& name, const std::vector<std::string>& texts) {
@@ -152,42 +152,42 @@ class LanguageModelOverlap : public LanguageModelTraining {
   }
 };
 
-TEST_F(LanguageModelOverlap, OfAStreamIsSaidInLines) {
+TEST_F(LanguageModelOverlap, CountsTheLinesOfAStream) {
   const auto [text, documents, lines] =
       overlap(Documents::none, {"first\n" + a_ + "last\n"}, {"first\n" + b_ + a_, b_ + a_});
-  EXPECT_EQ(text, parts_ + "of 4 lines 2");
+  EXPECT_EQ(text, begin_ + "2 of 4 lines" + end_);
   EXPECT_EQ(documents, 0);
   EXPECT_EQ(lines, 2);
 }
 
-TEST_F(LanguageModelOverlap, OfDocumentsOfALineIsSaidInDocuments) {
+TEST_F(LanguageModelOverlap, CountsDocumentsOfOneLineEach) {
   const auto [text, documents, lines] =
       overlap(Documents::lines, {"first\n" + a_ + "last\n"}, {"first\n" + b_ + a_ + b_ + a_});
-  EXPECT_EQ(text, parts_ + "of 4 documents 2");
+  EXPECT_EQ(text, begin_ + "2 of 4 documents" + end_);
   EXPECT_EQ(documents, 2);
   EXPECT_EQ(lines, 0);
 }
 
-TEST_F(LanguageModelOverlap, OfFilesIsSaidInDocumentsAndInTheirLines) {
+TEST_F(LanguageModelOverlap, CountsFilesAndTheirLines) {
   const std::string whole = "first\n" + a_ + "last\n";
   const auto [text, documents, lines] =
       overlap(Documents::files, {whole, "something else that nobody asks for\n"}, {whole, b_ + a_, a_ + b_});
-  EXPECT_EQ(text, parts_ + "of 3 documents 1, of 5 lines 3");
+  EXPECT_EQ(text, begin_ + "1 of 3 documents, 3 of 5 lines" + end_);
   EXPECT_EQ(documents, 1);
   EXPECT_EQ(lines, 3);
 }
 
-TEST_F(LanguageModelOverlap, OfPartsBetweenBlankLinesIsSaidInDocumentsAndInTheirLines) {
+TEST_F(LanguageModelOverlap, CountsDocumentsBetweenBlankLinesAndTheirLines) {
   const std::string whole = "first\n" + a_ + "last\n";
   const auto [text, documents, lines] =
       overlap(Documents::blank_lines, {whole + "\nsomething else that nobody asks for\n"},
               {whole + "\n" + b_ + a_ + "\n" + b_});
-  EXPECT_EQ(text, parts_ + "of 3 documents 1, of 4 lines 2");
+  EXPECT_EQ(text, begin_ + "1 of 3 documents, 2 of 4 lines" + end_);
   EXPECT_EQ(documents, 1);
   EXPECT_EQ(lines, 2);
 }
 
-TEST_F(LanguageModelOverlap, IsNotSaidWhereThereIsNone) {
+TEST_F(LanguageModelOverlap, IsNotMentionedWhenThereIsNone) {
   for (const Documents form : {Documents::none, Documents::lines, Documents::files, Documents::blank_lines}) {
     const auto [text, documents, lines] = overlap(form, {"first\n" + b_}, {"first\n" + a_ + "\nlast\n"});
     EXPECT_EQ(text, "");
@@ -195,7 +195,7 @@ TEST_F(LanguageModelOverlap, IsNotSaidWhereThereIsNone) {
   }
 }
 
-TEST_F(LanguageModelOverlap, IsNotSaidOfPartsWithUnknownWords) {
+TEST_F(LanguageModelOverlap, DoesNotCountPartsWithUnknownWords) {
   const std::string known = "some words that are there twice and then one that is not ";
   Recipe recipe = text_recipe();
   write_file(folder_ / "train.txt", known + "first\n" + known + "second\n");
@@ -207,18 +207,18 @@ TEST_F(LanguageModelOverlap, IsNotSaidOfPartsWithUnknownWords) {
   text(recipe).tokenizer.learned.minimum_count = 2;
   for (const Documents form : {Documents::none, Documents::lines}) {
     text(recipe).data.documents = form;
-    EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), testing::Not(HasSubstr("has too")));
+    EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), testing::Not(HasSubstr(begin_)));
   }
 }
 
-TEST_F(LanguageModelOverlap, IsFoundInTheShareOfATextThatValidates) {
+TEST_F(LanguageModelOverlap, IsFoundInAValidationShareToo) {
   Recipe recipe = text_recipe();
   write_file(folder_ / "all.txt", a_ + b_ + b_ + a_);
   text(recipe).data.train = {file("all.txt")};
   text(recipe).data.validation = {};
   text(recipe).data.validation_share = 0.5;
   text(recipe).data.batches = {.context = 5, .sequences = 2};
-  EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), HasSubstr("of 2 lines 2"));
+  EXPECT_THAT(LanguageModelTask(recipe, {}).describe_text(), HasSubstr("2 of 2 lines"));
 }
 
 TEST_F(LanguageModelTraining, ValidatesTheEndOfTheTextLikeAFileOfItsOwn) {

@@ -130,10 +130,10 @@ class Backward {
       only_tile_.reset();
     }
     draw_rows(settings_, chunk_, first_head_, buffers_.random);
-    bring_rows();
+    pack_query_rows();
     sum_rows();
     if (one_tile_) {
-      bring_keys(0);
+      pack_keys(0);
       if (!only_tile_) {
         only_tile_.emplace(chunk_, 0, 0, block_keys_);
       }
@@ -141,7 +141,7 @@ class Backward {
     } else {
       clear(buffers_.d_queries, max_rows_, chunk_.rows());
       for (int64_t key = chunk_.seen().begin / kKeyBlock * kKeyBlock; key < chunk_.seen().end; key += kKeyBlock) {
-        bring_keys(key);
+        pack_keys(key);
         for (int64_t first = 0; first < chunk_.rows(); first += kRowGroup) {
           backpropagate(ScoreTile(chunk_, first, key, block_keys_));
         }
@@ -153,7 +153,7 @@ class Backward {
     }
   }
 
-  void bring_rows() {
+  void pack_query_rows() {
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * chunk_.queries();
@@ -187,7 +187,7 @@ class Backward {
     }
   }
 
-  void bring_keys(int64_t first_key) {
+  void pack_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, key_count_ - first_key);
     pack_columns(keys_of(operands_.keys, first_key, block_keys_), buffers_.key_columns);
     pack_columns(keys_of(operands_.values, first_key, block_keys_), buffers_.value_columns);
@@ -288,7 +288,7 @@ void backward(Context& context, const AttentionBackward& call) {
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Backward<T> work(call, operands, context.scratch(worker), max_queries);
-    shares.for_each(task, [&work](const Share& share, const Course&) { work.run(share); });
+    shares.for_each(task, [&work](const Share& share, const Surroundings&) { work.run(share); });
   });
 }
 

@@ -23,9 +23,9 @@ namespace heed::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kFewRows = 4;
 
-// Has columns of a row brought into the second-level cache while other rows are worked on.
+// Starts loading columns of a row into the second-level cache.
 template <class T>
-HWY_INLINE void fetch_columns(const T* row, int64_t columns) {
+HWY_INLINE void prefetch_columns(const T* row, int64_t columns) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   for (int64_t c = 0; c < columns; c += kLine) {
     __builtin_prefetch(row + c, 0, 2);

@@ -89,17 +89,17 @@ class Forward {
         max_rows_(max_queries * heads_),
         buffers_(carve<Buffers>(scratch, max_queries, heads_, width_)) {}
 
-  void run(const Share& share, const Course& course) {
+  void run(const Share& share, const Surroundings& surroundings) {
     if (!(share.piece == piece_)) {
       begin_piece(share.piece);
-      begin_fetching(share, course);
+      begin_prefetching(share, surroundings);
     }
     begin_share(share.key_value_head);
     for (int64_t block = first_block_; block < end_block_; ++block) {
       if (few_rows_) {
-        fetch_rows(fetch_, (block + 2) * kKeyBlock);
+        prefetch_rows(prefetch_, (block + 2) * kKeyBlock);
       }
-      bring_keys(block * kKeyBlock);
+      pack_keys(block * kKeyBlock);
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
         attend(first, block * kKeyBlock);
       }
@@ -125,52 +125,54 @@ class Forward {
     only_tile_.reset();
   }
 
-  // ---- keys and values on their way into cache ----
+  // ---- prefetching keys and values ----
   //
-  // A head's part of a row is a line or two: head by head the rows would come from memory in small pieces, each waited
-  // for. So whole rows are fetched, as they lie: those of the next piece while this one is worked on, and only where
-  // nobody did that, a piece's own, a block ahead of its first head.
+  // A head's part of a row is only a cache line or two: read head by head, each would be waited for. So the whole rows of
+  // the next piece are prefetched while this one is computed. A piece whose rows nobody prefetched loads its own, a block
+  // ahead of its first head.
 
-  struct Fetch {
+  struct Prefetch {
     int64_t sequence = -1;
-    int64_t next = 0, end = 0;  // rows of the sequence: the first that was not fetched, and the end of those it needs
+    int64_t next = 0,
+            end = 0;  // rows of the sequence: the first that was not prefetched, and the end of those it needs
     int64_t column = 0, columns = 0;
   };
 
-  void begin_fetching(const Share& share, const Course& course) {
-    fetch_ = next_fetch_ = {};
+  void begin_prefetching(const Share& share, const Surroundings& surroundings) {
+    prefetch_ = next_prefetch_ = {};
     if (!few_rows_) {
       return;
     }
-    if (course.begins) {
-      fetch_ = fetch_of(share.piece, share.key_value_head, course.key_value_heads);
+    if (surroundings.begins) {
+      prefetch_ = rows_to_prefetch(share.piece, share.key_value_head, surroundings.key_value_heads);
     }
-    if (!(course.next_piece == share.piece) && course.next_piece.queries * heads_ <= kFewRows) {
-      next_fetch_ = fetch_of(course.next_piece, 0, settings_.key_value_heads);
+    if (!(surroundings.next_piece == share.piece) && surroundings.next_piece.queries * heads_ <= kFewRows) {
+      next_prefetch_ = rows_to_prefetch(surroundings.next_piece, 0, settings_.key_value_heads);
     }
-    next_fetch_rows_ = next_fetch_.end - next_fetch_.next;
-    fetch_steps_ = 0;
-    all_fetch_steps_ = std::max<int64_t>(1, course.key_value_heads * score_steps<T>(rows_.seen().end, width_));
+    next_prefetch_rows_ = next_prefetch_.end - next_prefetch_.next;
+    prefetch_steps_ = 0;
+    all_prefetch_steps_ = std::max<int64_t>(1, surroundings.key_value_heads * score_steps<T>(rows_.seen().end, width_));
   }
 
-  Fetch fetch_of(const Piece& piece, int64_t key_value_head, int64_t heads) const {
+  Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {
     const int64_t keys = call_.memory.segments->length(piece.sequence);
     const int64_t position = keys - call_.segments->length(piece.sequence) + piece.first_query;
     const Visibility::Range seen = settings_.visibility.range(position, position, keys);
     return {piece.sequence, seen.begin, seen.end, key_value_head * width_, heads * width_};
   }
 
-  // Of the next piece, evenly over this one's work.
-  void fetch_some() {
-    ++fetch_steps_;
-    fetch_rows(next_fetch_, next_fetch_.end - next_fetch_rows_ + fetch_steps_ * next_fetch_rows_ / all_fetch_steps_);
+  // Prefetches the next piece's rows, spread evenly over this one's work.
+  void prefetch_next_piece() {
+    ++prefetch_steps_;
+    prefetch_rows(next_prefetch_, next_prefetch_.end - next_prefetch_rows_ +
+                                      prefetch_steps_ * next_prefetch_rows_ / all_prefetch_steps_);
   }
 
-  void fetch_rows(Fetch& fetch, int64_t end) const {
-    for (; fetch.next < std::min(fetch.end, end); ++fetch.next) {
-      const int64_t row = call_.memory.row(fetch.sequence, fetch.next);
-      fetch_columns(operands_.keys.row(row) + fetch.column, fetch.columns);
-      fetch_columns(operands_.values.row(row) + fetch.column, fetch.columns);
+  void prefetch_rows(Prefetch& prefetch, int64_t end) const {
+    for (; prefetch.next < std::min(prefetch.end, end); ++prefetch.next) {
+      const int64_t row = call_.memory.row(prefetch.sequence, prefetch.next);
+      prefetch_columns(operands_.keys.row(row) + prefetch.column, prefetch.columns);
+      prefetch_columns(operands_.values.row(row) + prefetch.column, prefetch.columns);
     }
   }
 
@@ -197,7 +199,7 @@ class Forward {
     return {matrix, (first_head_ + h) * width_, width_, rows_.queries(), rows_.first_query_row()};
   }
 
-  void bring_keys(int64_t first_key) {
+  void pack_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
     if (listed_key_ != first_key) {
       listed_key_ = first_key;
@@ -240,7 +242,7 @@ class Forward {
     if (few_rows_) {
       return with_few_rows(tile.rows, [this](auto rows) {
         score_few<rows>(buffers_.queries, max_rows_, key_rows(operands_.keys), buffers_.scores,
-                        [this]() HWY_ATTR { fetch_some(); });
+                        [this]() HWY_ATTR { prefetch_next_piece(); });
       });
     }
     multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
@@ -349,7 +351,7 @@ class Forward {
     const int64_t all_queries = call_.segments->length(piece_.sequence);
     float* const weights = operands_.weights.data + piece_.first_weight;
     for (int64_t first_key = 0; first_key < rows_.keys(); first_key += kKeyBlock) {
-      bring_keys(first_key);
+      pack_keys(first_key);
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
         const ScoreTile tile(rows_, first, first_key, block_keys_);
         score(tile);
@@ -391,8 +393,8 @@ class Forward {
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
   int64_t first_head_ = 0, key_column_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
-  Fetch fetch_, next_fetch_;  // of this piece, and of the next one
-  int64_t next_fetch_rows_ = 0, fetch_steps_ = 0, all_fetch_steps_ = 1;
+  Prefetch prefetch_, next_prefetch_;  // of this piece, and of the next one
+  int64_t next_prefetch_rows_ = 0, prefetch_steps_ = 0, all_prefetch_steps_ = 1;
 };
 
 template <class T>
@@ -405,7 +407,8 @@ void forward(Context& context, const AttentionForward& call) {
   const Operands<T> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
     Forward<T> work(call, operands, context.scratch(worker), max_queries);
-    shares.for_each(task, [&work](const Share& share, const Course& course) { work.run(share, course); });
+    shares.for_each(task,
+                    [&work](const Share& share, const Surroundings& surroundings) { work.run(share, surroundings); });
   });
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kTaskWork = int64_t{1} << 21;
 constexpr int64_t kSmallestTask = int64_t{1} << 18;
 // Packing a key costs as much as multiplying it with this many queries.
-constexpr int64_t kQueriesPerKeyBrought = 8;
+constexpr int64_t kQueriesPerPackedKey = 8;
 
 int64_t pieces_of(int64_t queries, int64_t max_queries) {
   return max_queries == 0 ? 1 : (queries + max_queries - 1) / max_queries;
@@ -26,7 +26,7 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   for (int64_t s = 0; s < queries.count(); ++s) {
     const int64_t parts = pieces_of(queries.length(s), max_queries);
     count += parts;
-    products += (queries.length(s) * group + parts * kQueriesPerKeyBrought) * keys.length(s);
+    products += (queries.length(s) * group + parts * kQueriesPerPackedKey) * keys.length(s);
   }
   Piece* const pieces = context.shared_scratch.reserve<Piece>(count);
   Piece* next = pieces;

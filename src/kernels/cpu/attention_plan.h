@@ -31,10 +31,10 @@ struct Share {
   int64_t key_value_head;
 };
 
-// What the worker does before and after a share, as far as it is known.
-struct Course {
+// What a worker does around a share, as far as that is known.
+struct Surroundings {
   int64_t key_value_heads;  // of the same piece in the same task, starting with the share's own
-  bool begins;              // no earlier share of the worker has this piece or announces it as its next one
+  bool begins;              // the worker had no share of this piece before, nor one that named it as the next
   Piece next_piece;         // the share's own if none is known
 };
 
@@ -47,7 +47,7 @@ class Shares {
 
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
-  // Calls body(share, course) for each share of a task. Sequences come in order, so that a worker has about the same
+  // Calls body(share, surroundings) for each share of a task. Sequences come in order, so that a worker has about the same
   // rows here as in other ops. Within a sequence the last piece comes first: under a causal mask it is the longest, and
   // the short ones balance the load at the end.
   template <class Body>
@@ -58,7 +58,7 @@ class Shares {
       const int64_t piece = i / key_value_heads_, head = i % key_value_heads_;
       const int64_t left = std::min(key_value_heads_ - head, end - i);
       const bool whole = head == 0 && left == key_value_heads_ && (piece + 1) * key_value_heads_ < count_;
-      body(Share{pieces_[piece], head}, Course{left, begins && i == begin, pieces_[whole ? piece + 1 : piece]});
+      body(Share{pieces_[piece], head}, Surroundings{left, begins && i == begin, pieces_[whole ? piece + 1 : piece]});
     }
   }
 

@@ -205,6 +205,7 @@ void adam(benchmark::State& state) {
   const int64_t count = state.range(0);
   const Tensor weights({count}, DType::f32), gradients({count}, DType::f32), first({count}, DType::f32);
   const Tensor second({count}, DType::f32), copy({count}, DType::bf16), norm({1}, DType::f64);
+  const ElementRange all{0, count};
   for (auto _ : state) {
     backend().adam({.weights = weights.view(),
                     .gradients = gradients.view(),
@@ -212,6 +213,7 @@ void adam(benchmark::State& state) {
                     .second_moments = second.view(),
                     .copy = copy.view(),
                     .squared_norm = norm.view(),
+                    .ranges = {&all, 1},
                     .learning_rate = 1e-4,
                     .max_norm = 1.0,
                     .weight_decay = 0.01});

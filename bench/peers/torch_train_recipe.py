@@ -32,6 +32,8 @@ PEER_HAS = {
     },
 }
 
+OPTIMIZERS = {"adam": "Adam", "adamw": "AdamW"}
+
 
 def parse_arguments():
     parser = OneLineParser(description="Times a recipe's training in eager PyTorch on the CPU.", allow_abbrev=False)
@@ -46,7 +48,12 @@ def parse_arguments():
 def read_recipe(run):
     with open(os.path.join(run, "recipe.toml"), "rb") as file:
         recipe = tomllib.load(file)
-    for table, settings in PEER_HAS[recipe["model"]["architecture"]].items():
+    architecture, optimizer = recipe["model"]["architecture"], recipe["optimizer"]["kind"]
+    if architecture not in PEER_HAS:
+        fail(f"{run}/recipe.toml: this peer has no model of architecture {architecture}")
+    if optimizer not in OPTIMIZERS:
+        fail(f"{run}/recipe.toml: optimizer.kind is {optimizer}, but this peer only knows {', '.join(OPTIMIZERS)}")
+    for table, settings in PEER_HAS[architecture].items():
         for key, value in settings.items():
             if recipe[table][key] != value:
                 fail(f"{run}/recipe.toml: {table}.{key} is {recipe[table][key]}, but this peer only knows {value}")
@@ -174,7 +181,7 @@ def measure(arguments):
         shape.vocab,
         arguments.precision,
         recipe["training"]["smoothing"],
-        torch.optim.AdamW if optimizer["kind"] == "adamw" else torch.optim.Adam,
+        getattr(torch.optim, OPTIMIZERS[optimizer["kind"]]),
         lr=1e-4,
         betas=(optimizer["beta1"], optimizer["beta2"]),
         weight_decay=optimizer["weight_decay"],

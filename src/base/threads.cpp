@@ -71,8 +71,9 @@ void ThreadPool::run_erased(int64_t tasks, Invoke invoke, void* context) {
   context_ = context;
   completed_.store(0, std::memory_order_relaxed);
   tasks_ = static_cast<uint32_t>(tasks);
-  for (int64_t worker = 0, begin = 0; worker < threads(); ++worker) {
-    const int64_t end = (worker + 1) * tasks / threads();
+  int64_t begin = 0;
+  for (int worker = 0; worker < threads(); ++worker) {
+    const int64_t end = first_task(tasks, worker + 1, threads());
     const uint64_t ticket = static_cast<uint64_t>(end) << 32 | static_cast<uint64_t>(begin);
     workers_[static_cast<size_t>(worker)].ticket.store(ticket, std::memory_order_release);
     begin = end;

@@ -25,6 +25,9 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // The first of `tasks` tasks in the share with which a worker of `threads` begins; that of worker `threads` is the end.
+  static int64_t first_task(int64_t tasks, int64_t worker, int64_t threads) { return worker * tasks / threads; }
+
   int threads() const { return static_cast<int>(workers_.size()); }
 
   // Calls body(task, worker) for each task in [0, tasks). Returns when all are done. One caller at a time. A call from

@@ -22,8 +22,8 @@ class ByteStream {
   // Up to `size` bytes; 0 only at the end. Returns what a pipe has, without waiting for more.
   size_t read(char* to, size_t size);
 
-  // Whether there are more bytes, or the end, without waiting longer than nobody notices. Of compressed data, whether more
-  // of them are there.
+  // Whether there are more bytes, or the end; waits a millisecond for them at most. Of a compressed file, these are its
+  // compressed bytes.
   bool is_ready() const;
 
   const std::string& name() const { return name_; }  // for messages

@@ -25,7 +25,7 @@ std::string LineReader::where() const { return fmt::format("{}:{}", name(), line
 // line that is too long, only as much is stored as it takes to know that; if such lines are refused, it is not read to
 // its end.
 bool LineReader::gather(Waiting waiting) {
-  const size_t max_bytes = rules_.max_bytes + kByteOrderMark.size() + 1;  // 1 for a \r
+  const size_t max_gathered = rules_.max_bytes + kByteOrderMark.size() + 1;  // 1 for a \r
   while (!gathered_to_) {
     if (begin_ == end_) {
       if (waiting == Waiting::no && !bytes_.is_ready()) {
@@ -41,9 +41,9 @@ bool LineReader::gather(Waiting waiting) {
     const char* const from = buffer_.data() + begin_;
     const auto* const newline = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_));
     const size_t size = newline == nullptr ? end_ - begin_ : static_cast<size_t>(newline - from);
-    gathered_.append(from, std::min(size, max_bytes + 1 - gathered_.size()));
+    gathered_.append(from, std::min(size, max_gathered + 1 - gathered_.size()));
     begin_ += size + (newline == nullptr ? 0 : 1);
-    const bool refused = gathered_.size() > max_bytes && rules_.long_lines == LongLines::refuse;
+    const bool refused = gathered_.size() > max_gathered && rules_.long_lines == LongLines::refuse;
     if (newline != nullptr || refused) {
       gathered_to_ = End::newline;
     }

@@ -18,7 +18,7 @@ enum class LongLines : uint8_t { refuse, mark };
 enum class CarriageReturns : uint8_t { drop, keep };
 
 struct LineRules {
-  size_t max_bytes = size_t{1} << 20;  // in bytes
+  size_t max_bytes = size_t{1} << 20;
   LongLines long_lines = LongLines::refuse;
   CarriageReturns carriage_returns = CarriageReturns::drop;
 };
@@ -32,7 +32,8 @@ class LineReader {
 
   // The next line, without its end; false after the last.
   bool next(std::string& line);
-  // Whether next() would not wait for whoever writes the file.
+  // Whether next() would return without waiting for whoever writes the file; with gzip it may still wait, for the rest
+  // of a compressed block.
   bool is_ready() { return gather(Waiting::no); }
 
   int64_t line_number() const { return line_number_; }       // of the last line returned, from 1

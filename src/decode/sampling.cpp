@@ -43,7 +43,7 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
   list(logits, counts);
   const auto best = std::ranges::min_element(candidates_, kBetter);
   require<FormatError>(best != candidates_.end() && std::isfinite(best->score), "sampling",
-                       "the model's logits are NaN: its weights are damaged");
+                       "no logit of the model is a finite number: its weights are damaged");
   if (options_.temperature == 0.0) {
     return best->token;
   }

@@ -39,7 +39,7 @@ class Sampler {
   // The options must be valid. Tokens in `suppressed` are never drawn.
   Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed);
 
-  // FormatError when a logit is NaN. Only memory is kept between calls.
+  // FormatError when no logit is a finite number. Only memory is kept between calls.
   int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw);
 
  private:

@@ -95,7 +95,7 @@ TranslatedLine empty_line() { return {.translation = {.text = "", .tokens = 1, .
 
 // Sources are tokens with their end; a blank line has no tokens.
 void align_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
-                 std::vector<std::vector<TranslatedLine>>& translated) {
+                 const SearchRules& rules, std::vector<std::vector<TranslatedLine>>& translated) {
   std::vector<std::vector<int32_t>> inputs, outputs;
   std::vector<Translation*> translations;  // those that go through the model
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -110,7 +110,7 @@ void align_lines(const TextTranslator& translator, const std::vector<std::vector
   std::vector<std::vector<int64_t>> aligned;
   translator.lanes.run(1, [&](size_t, Backend& backend) {
     const Inference inference{translator.inference.model, backend, translator.inference.storage};
-    aligned = align_pairs(inference, inputs, outputs, rules_of(translator.target));
+    aligned = align_pairs(inference, inputs, outputs, rules);
   });
   for (size_t k = 0; k < aligned.size(); ++k) {
     for (const int64_t source : aligned[k]) {
@@ -154,7 +154,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     }
   });
   if (options.alignments == Alignments::pieces) {
-    align_lines(translator, sources, results);
+    align_lines(translator, sources, rules, results);
   }
   return results;
 }

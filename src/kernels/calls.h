@@ -275,7 +275,7 @@ struct AdamSweep {
   View copy;                                               // bf16 [1, n], or empty
   View squared_norm;                                       // f64 [1, 1]: of all gradients, see squared_norm()
   View applied;                                            // f64 [1, 1]: updates so far; counts this one
-  std::span<const ElementRange> ranges;                    // the elements to update; empty: all, decaying
+  std::span<const ElementRange> ranges;                    // the elements to update
   double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double max_norm = 0.0;  // 0: no clipping
   WeightDecay decay_kind = WeightDecay::decoupled;

@@ -40,6 +40,7 @@ class Trainables {
   Trainable& find(std::string_view name) { return weights_.find(name).trainable(); }
   const Trainable& find(std::string_view name) const { return weights_.find(name).trainable(); }
 
+  int64_t offset(size_t weight) const { return offsets_[weight]; }  // of its first element in the flat buffers
   View masters() const { return masters_.view(); }
   View gradients() const { return gradients_.view(); }
   View copies() const { return copies_.view(); }  // empty where matrices are read from the masters

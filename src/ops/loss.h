@@ -49,7 +49,7 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
 // z = x W^T + b. When nothing is recorded it stays in the master type: rounding logits around 10 to bf16 would change
-// log-probabilities by up to 0.02.
+// log-probabilities by about 0.02.
 Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output);
 
 // log p, for decoding; has no gradient.

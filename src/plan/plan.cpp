@@ -39,7 +39,8 @@ std::string describe_model(const ModelConfig& config) {
                      sizes(config.source_vocabulary, config.target_vocabulary));
 }
 
-PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& batch, DType storage) {
+PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& batch, DType storage,
+                     const MuonCost& muon) {
   const auto activations = [&](Keep keep) {
     ModelConfig other = config;
     other.keep = keep;
@@ -49,11 +50,10 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
   const int64_t gradients = recipe.training.accumulate > 1 ? 2 : 1;  // the sum, and those of the current batch
-  const int64_t scratch = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage).scratch_bytes : 0;
   PlanMemory memory{
       .weights = parameters * (kMasterBytes + copies),
       .gradients = parameters * kMasterBytes * gradients,
-      .optimizer = parameters * kMasterBytes * (kMoments + averages) + scratch,
+      .optimizer = parameters * kMasterBytes * (kMoments + averages) + muon.scratch_bytes,
       .activations_kept = activations(Keep::activations),
       .activations_recomputed = activations(Keep::layer_inputs),
   };
@@ -77,6 +77,7 @@ ModelPlan plan_model(const PlanOptions& options) {
                        options.length < 0 ? options.length : length, config.max_length);
   const DType storage = storage_of(recipe.training.precision);
   ModelCost cost = cost_of(config, batch, storage);
+  const MuonCost muon = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage) : MuonCost{};
   ModelPlan plan{
       .model = describe_model(config),
       .precision = precision_of(storage),
@@ -87,8 +88,8 @@ ModelPlan plan_model(const PlanOptions& options) {
       .parts = std::move(cost.parts),
       .forward_flops = cost.forward_flops,
       .training_flops = cost.training_flops,
-      .optimizer_flops = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage).flops : 0.0,
-      .memory = memory_of(recipe, config, batch, storage),
+      .optimizer_flops = muon.flops,
+      .memory = memory_of(recipe, config, batch, storage, muon),
   };
   if (options.run == PlanOptions::Run::short_run) {
     plan.timing = time_short_run(recipe, config, plan, options.threads);

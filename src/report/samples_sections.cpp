@@ -35,7 +35,7 @@ void attention_maps(Html& page, size_t index, Maps maps) {
       index, index == 0 ? " open" : "");
 }
 
-void sample(Html& page, const ReportContent& content, size_t index) {
+void add_sample(Html& page, const ReportContent& content, size_t index) {
   const TranslatedSample& s = content.samples[index];
   page.add(
       "<article class=\"sample\">\n<h3>Sample {}</h3>\n<dl>\n<dt>Source</dt><dd dir=\"auto\">{}</dd>\n"
@@ -54,7 +54,7 @@ void sample(Html& page, const ReportContent& content, size_t index) {
   attention_maps(page, index, s.maps.cross.empty() ? Maps::too_large : Maps::drawn);
 }
 
-void passage(Html& page, const ReportContent& content, size_t index) {
+void add_passage(Html& page, const ReportContent& content, size_t index) {
   const Passage& p = content.passages[index];
   const double sum = std::accumulate(p.log_probabilities.begin(), p.log_probabilities.end(), 0.0);
   page.add("<article class=\"sample\">\n<h3>Passage {}, {}: {} nats per token</h3>\n<p class=\"passage\" dir=\"auto\">",
@@ -86,7 +86,7 @@ void write_samples(Html& page, const ReportContent& content) {
       "the "
       "more, the less sure the model was.</p>\n");
   for (size_t i = 0; i < content.samples.size(); ++i) {
-    sample(page, content, i);
+    add_sample(page, content, i);
   }
   page.add("</section>\n");
 }
@@ -104,7 +104,7 @@ void write_passages(Html& page, const ReportContent& content) {
       "predicts its token, and a column is what that step attends to; each row adds up to 1.</p>\n",
       kFullSurprisal, std::exp(-kFullSurprisal));
   for (size_t i = 0; i < content.passages.size(); ++i) {
-    passage(page, content, i);
+    add_passage(page, content, i);
   }
   page.add("</section>\n");
 }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <map>
 
 namespace heed {
 namespace {
@@ -43,34 +41,23 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
       squared_norm_({1}, DType::f64),
       applied_({1}, DType::f64) {
   config.validate();
-  const bool spares = config.decay == DecayedWeights::matrices && config.weight_decay > 0.0;
-  if (config.kind == OptimizerKind::muon || spares) {
-    split_weights();
-  }
+  split_weights();
 }
 
-// What is whose, in the order of the flat memory; a gap behind a weight goes with it.
+// From the last weight to the first, which is their order in the flat memory. Padding behind a matrix of Muon's belongs to
+// nobody.
 void Optimizer::split_weights() {
-  const auto* const begin = static_cast<const std::byte*>(host_address(trainables_.masters()));
   const Weights& weights = trainables_.weights();
-  std::map<int64_t, size_t> order;  // weights by where they begin
-  for (size_t i = 0; i < weights.all().size(); ++i) {
-    const View master = trainables_.all()[i].master();
-    order[(static_cast<const std::byte*>(host_address(master)) - begin) / size_of(master.type())] = i;
-  }
-  for (auto it = order.begin(); it != order.end(); ++it) {
-    const auto [first, index] = *it;
-    const Weight& weight = weights.all()[index];
+  for (size_t i = weights.all().size(); i-- > 0;) {
+    const Weight& weight = weights.all()[i];
+    const int64_t first = trainables_.offset(i);
     if (config_.kind == OptimizerKind::muon && is_hidden_matrix(weight)) {
-      leave_to_muon(weight, weights.initialization(index).parts, first);
+      leave_to_muon(weight, weights.initialization(i).parts, first);
       continue;
     }
-    const int64_t end = std::next(it) == order.end() ? trainables_.masters().elements() : std::next(it)->first;
+    const int64_t end = i == 0 ? trainables_.masters().elements() : trainables_.offset(i - 1);
     const bool decays = config_.decay == DecayedWeights::all || weight.shape().rank() == 2;
     leave_to_adam({first, end - first, decays ? Decays::yes : Decays::no});
-  }
-  if (adam_ranges_.empty()) {
-    adam_ranges_.push_back({0, 0});
   }
   int64_t largest = 0;
   for (const Matrix& matrix : matrices_) {

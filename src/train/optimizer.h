@@ -69,7 +69,7 @@ class Optimizer {
   OptimizerConfig config_;
   Tensor first_moments_, second_moments_, squared_norm_, applied_;
   std::vector<Matrix> matrices_;
-  std::vector<ElementRange> adam_ranges_;  // everything between the matrices; none: Adam has all, and all decay
+  std::vector<ElementRange> adam_ranges_;  // everything else
   NewtonSchulz newton_schulz_;
   Tensor direction_;
 };

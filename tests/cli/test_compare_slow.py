@@ -31,6 +31,31 @@ updates = 50
 [checkpoints]
 final = "last"
 """
+LANGUAGE_MODEL = """
+[model]
+architecture = "causal-lm"
+model = 16
+inner = 32
+heads = 2
+layers = 1
+positions = "learned"
+bias = false
+max_length = 16
+[data]
+train = ["{folder}/text"]
+validation_share = 0.1
+context = 16
+order = "windows"
+batch_sequences = 2
+[tokenizer]
+kind = "char"
+[optimizer]
+kind = "{optimizer}"
+[training]
+updates = 50
+[checkpoints]
+final = "last"
+"""
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed (package python3-torch)")
@@ -50,6 +75,20 @@ class Compare(heed_cli.CliTest):
         result = self.compare(recipe)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, RESULT)
+
+    def language_model_recipe(self, optimizer):
+        self.file("text", "The dog sleeps, the man runs, the bird waits.\n" * 50)
+        return self.file("language-model.toml", LANGUAGE_MODEL.format(folder=self.path, optimizer=optimizer))
+
+    def test_a_recipe_of_a_character_model_is_trained_on_both_sides(self):
+        result = self.compare(self.language_model_recipe("adamw"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, RESULT)
+
+    def test_an_optimizer_that_pytorch_does_not_have_is_named(self):
+        result = self.compare(self.language_model_recipe("muon"))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"optimizer\.kind is muon, but this peer only knows adam, adamw")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """heed generate and heed perplexity: what they write, and what they refuse."""
 
+import gzip
 import json
 import math
 import os
@@ -51,6 +52,8 @@ class Generate(LanguageModelTest):
                 self.assertEqual(self.objects("--prompt", prompt, "--max-tokens", 15, "--top-p", 0.9, "--seed", 3,
                                               "--threads", threads), [found])
         self.assertEqual(self.objects("--max-tokens", 15, "--top-p", 0.9, "--seed", 3, text="\n".join(PROMPTS)), together)
+        compressed = gzip.compress("\n".join(PROMPTS).encode())
+        self.assertEqual(self.objects("--max-tokens", 15, "--top-p", 0.9, "--seed", 3, text=compressed), together)
         for found in together:
             self.assertEqual(list(found), ["prompt", "text", "tokens", "log_probability", "reason"])
             self.assertIn(found["reason"], ["end", "length"])

@@ -1,5 +1,6 @@
 """heed translate, score and evaluate: what they write, and what they refuse."""
 
+import gzip
 import json
 import math
 import os
@@ -189,6 +190,11 @@ class RefusedText(ModelTest):
         result = run("translate", "--model", self.model, "--max-length", 1, text=text.encode("latin-1"))
         self.assertEqual((result.returncode, result.stdout.count(b"\n")), (2, 1000))
         self.assertIn(b"stdin:1501", result.stderr)
+
+    def test_a_compressed_standard_input_is_decompressed(self):
+        self.assertEqual(self.translate(text=gzip.compress(("\n".join(LINES) + "\n").encode())), self.translate())
+        self.assert_refused("translate", "--model", self.model, text=gzip.compress(b"gut\n\xff\n"),
+                            mentions=("stdin:2", "UTF-8"))
 
     def test_a_line_of_more_than_1_mib_is_refused(self):
         self.assert_refused("translate", "--model", self.model, text="a" * ((1 << 20) + 10),

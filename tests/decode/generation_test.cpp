@@ -5,7 +5,9 @@
 
 #include <map>
 
-namespace heed {
+#include "decode/fake_stepper.h"
+
+namespace heed::test {
 namespace {
 
 using testing::ElementsAre;
@@ -16,49 +18,21 @@ using Ids = std::vector<int32_t>;
 constexpr int64_t kVocabulary = 8;
 
 // Says the same after whatever it reads, and writes down how it is used.
-class Recorder final : public Stepper {
+class Recorder final : public FakeStepper {
  public:
-  Recorder(std::vector<float> logits, int64_t max_length) : logits_(std::move(logits)), max_length_(max_length) {}
+  Recorder(std::vector<float> logits, int64_t max_length)
+      : FakeStepper(kVocabulary, max_length), logits_(std::move(logits)) {}
 
-  int64_t vocabulary() const override { return kVocabulary; }
-  int64_t max_length() const override { return max_length_; }
-  std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) override {
-    std::vector<SequenceId> sequences;
-    for (size_t i = 0; i < sources.size(); ++i) {
-      sequences.push_back(add(0));
-    }
-    return sequences;
-  }
-  SequenceId fork(SequenceId sequence) override { return add(lengths_.at(sequence.value)); }
-  void roll_back(SequenceId sequence, int64_t length) override { lengths_.at(sequence.value) = length; }
-  void remove(SequenceId sequence) override { lengths_.erase(sequence.value); }
-  int64_t length(SequenceId sequence) const override { return lengths_.at(sequence.value); }
-  NextTokens next(std::span<const Fresh> fresh) override {
-    rows_.clear();
-    for (const Fresh& f : fresh) {
-      read_.push_back(lengths_.at(f.sequence.value) += static_cast<int64_t>(f.tokens.size()));
-      rows_.insert(rows_.end(), logits_.begin(), logits_.end());
-    }
-    const HostView<float> view{rows_.data(), static_cast<int64_t>(fresh.size()), kVocabulary, kVocabulary};
-    return {view, view};
-  }
-
-  size_t sequences() const { return lengths_.size(); }
-  size_t max_sequences() const { return max_; }
-  const std::vector<int64_t>& read() const { return read_; }  // the length of each sequence, at each step
+  const std::vector<int64_t>& read() const { return lengths_; }  // the length of each sequence, at each step
 
  private:
-  SequenceId add(int64_t length) {
-    lengths_[next_] = length;
-    max_ = std::max(max_, lengths_.size());
-    return SequenceId{next_++};
+  void answer(const Ids& read, std::span<float> row) override {
+    lengths_.push_back(static_cast<int64_t>(read.size()));
+    std::ranges::copy(logits_, row.begin());
   }
 
-  std::vector<float> logits_, rows_;
-  int64_t max_length_, next_ = 0;
-  std::map<int64_t, int64_t> lengths_;
-  size_t max_ = 0;
-  std::vector<int64_t> read_;
+  std::vector<float> logits_;
+  std::vector<int64_t> lengths_;
 };
 
 // Hands out prompts, and ends each text after so many tokens.
@@ -119,4 +93,4 @@ TEST(Generation, TheRepetitionPenaltyCountsThePromptToo) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::test

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <map>
 
+#include "decode/fake_stepper.h"
 #include "decode/search.h"
 
-namespace heed {
+namespace heed::test {
 namespace {
 
 using testing::ElementsAre;
@@ -24,55 +25,21 @@ struct Answer {
   float end = kHardly, a = kHardly, b = kHardly, far = kHardly;
 };
 
-class WrittenDown final : public Stepper {
+class WrittenDown final : public FakeStepper {
  public:
-  explicit WrittenDown(std::map<Ids, Answer> answers) : answers_(std::move(answers)) {}
-
-  int64_t vocabulary() const override { return kVocabulary; }
-  int64_t max_length() const override { return 100; }
-  std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) override {
-    std::vector<SequenceId> sequences;
-    for (size_t i = 0; i < sources.size(); ++i) {
-      sequences.push_back(add({}));
-    }
-    return sequences;
-  }
-  SequenceId fork(SequenceId sequence) override { return add(written_.at(sequence.value)); }
-  void roll_back(SequenceId sequence, int64_t length) override {
-    written_.at(sequence.value).resize(static_cast<size_t>(length));
-  }
-  void remove(SequenceId sequence) override { written_.erase(sequence.value); }
-  int64_t length(SequenceId sequence) const override {
-    return static_cast<int64_t>(written_.at(sequence.value).size());
-  }
-  NextTokens next(std::span<const Fresh> fresh) override {
-    rows_.assign(fresh.size() * kVocabulary, kHardly);
-    for (size_t i = 0; i < fresh.size(); ++i) {
-      Ids& written = written_.at(fresh[i].sequence.value);
-      written.insert(written.end(), fresh[i].tokens.begin(), fresh[i].tokens.end());
-      const Answer answer = answers_[{written.begin() + 1, written.end()}];
-      float* const row = &rows_[i * kVocabulary];
-      row[kEos] = answer.end;
-      row[kA] = answer.a;
-      row[kB] = answer.b;
-      row[kFar] = answer.far;
-    }
-    const HostView<float> view{rows_.data(), static_cast<int64_t>(fresh.size()), kVocabulary, kVocabulary};
-    return {view, view};
-  }
-
-  size_t sequences() const { return written_.size(); }
+  explicit WrittenDown(std::map<Ids, Answer> answers) : FakeStepper(kVocabulary, 100), answers_(std::move(answers)) {}
 
  private:
-  SequenceId add(const Ids& written) {
-    written_[next_] = written;
-    return SequenceId{next_++};
+  void answer(const Ids& read, std::span<float> row) override {
+    const Answer answer = answers_[{read.begin() + 1, read.end()}];  // without bos
+    std::ranges::fill(row, kHardly);
+    row[kEos] = answer.end;
+    row[kA] = answer.a;
+    row[kB] = answer.b;
+    row[kFar] = answer.far;
   }
 
   std::map<Ids, Answer> answers_;
-  int64_t next_ = 0;
-  std::map<int64_t, Ids> written_;  // bos and what follows
-  std::vector<float> rows_;
 };
 
 // By this score alone, without a penalty unless one is given.
@@ -153,4 +120,4 @@ TEST(SearchRules, ItsSequencesLeaveTheStepper) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::test

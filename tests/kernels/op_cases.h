@@ -346,7 +346,7 @@ struct LossCase {
 
 struct AdamCase {
   Guarded weights, gradients, first_moments, second_moments, copy, squared_norm, applied;
-  AdamSweep settings;  // everything but the views
+  AdamSweep settings;  // everything but the views; no ranges: all elements
 
   static AdamCase make(Types types, int64_t n) {
     AdamCase c{.weights = random(types.master, 1, n, 22),
@@ -376,7 +376,11 @@ struct AdamCase {
 
   // In place.
   void step(Backend& backend) const {
+    const ElementRange all{0, weights.columns()};
     AdamSweep call = settings;
+    if (call.ranges.empty()) {
+      call.ranges = {&all, 1};
+    }
     call.weights = weights.view();
     call.gradients = gradients.view();
     call.first_moments = first_moments.view();

@@ -133,8 +133,7 @@ class Forward {
 
   struct Prefetch {
     int64_t sequence = -1;
-    int64_t next = 0,
-            end = 0;  // rows of the sequence: the first that was not prefetched, and the end of those it needs
+    int64_t next = 0, end = 0;  // of the sequence's rows: the first that is not prefetched yet, and the end
     int64_t column = 0, columns = 0;
   };
 
@@ -151,7 +150,8 @@ class Forward {
     }
     next_prefetch_rows_ = next_prefetch_.end - next_prefetch_.next;
     prefetch_steps_ = 0;
-    all_prefetch_steps_ = std::max<int64_t>(1, surroundings.key_value_heads * score_steps<T>(rows_.seen().end, width_));
+    all_prefetch_steps_ = std::max<int64_t>(
+        1, surroundings.key_value_heads * score_steps<T>(rows_.seen().end - first_block_ * kKeyBlock, width_));
   }
 
   Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {

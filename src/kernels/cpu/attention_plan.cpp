@@ -52,7 +52,7 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
 
 bool Shares::pool_begins_with(int64_t task) const {
   const int64_t worker = ((task + 1) * threads_ - 1) / tasks();  // of whose share it is
-  return task == worker * tasks() / threads_;
+  return task == ThreadPool::first_task(tasks(), worker, threads_);
 }
 
 void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows) {

@@ -28,7 +28,10 @@ class CpuBackend final : public Backend {
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CpuBackend>(1, products_); }
 
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override {
-    return std::make_unique<cpu::PackedPanels>(context_, panel_memory_, shape, format, rows, products_);
+    if (panel_memory_ == nullptr) {  // lanes pack nothing, and should not reserve any memory
+      panel_memory_ = std::make_shared<cpu::PanelMemory>();
+    }
+    return std::make_unique<cpu::PackedPanels>(context_, *panel_memory_, shape, format, rows, products_);
   }
 
   void fill(View x, double value) override { cpu::fill(context_, x, value); }
@@ -75,8 +78,7 @@ class CpuBackend final : public Backend {
  private:
   cpu::Context context_;
   cpu::Bf16Products products_;
-  // Shared with the weights, which may outlive the backend that packed them.
-  std::shared_ptr<cpu::PanelMemory> panel_memory_ = std::make_shared<cpu::PanelMemory>();
+  std::shared_ptr<cpu::PanelMemory> panel_memory_;  // with the first weight that is packed
 };
 
 }  // namespace

@@ -309,8 +309,7 @@ void adam(Context& context, const AdamSweep& call) {
   const double step = *host<double>(call.applied).data += 1.0;
   const AdamConstants decaying = constants_of(call, clip, step, Decays::yes);
   const AdamConstants spared = constants_of(call, clip, step, Decays::no);
-  const ElementRange all{0, call.weights.columns()};
-  for (const ElementRange& range : call.ranges.empty() ? std::span(&all, 1) : call.ranges) {
+  for (const ElementRange& range : call.ranges) {
     each_piece(context, call.weights.column_range(range.first, range.count),
                [&](int64_t, int64_t piece, int64_t count) {
                  const int64_t first = range.first + piece;

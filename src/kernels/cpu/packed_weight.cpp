@@ -33,23 +33,25 @@ float high_half(float word) { return std::bit_cast<float>(std::bit_cast<uint32_t
 
 }  // namespace
 
-Tensor PanelMemory::take(int64_t elements) {
-  const std::lock_guard lock(mutex_);
-  return {{elements}, DType::f32, arena_};
+std::shared_ptr<Tensor> PanelMemory::take(int64_t elements) {
+  std::unique_ptr<Tensor> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken = std::make_unique<Tensor>(Shape{elements}, DType::f32, arena_);
+  }
+  return {taken.release(), [memory = shared_from_this()](Tensor* given_back) {
+            const std::lock_guard lock(memory->mutex_);
+            const std::unique_ptr<Tensor> released(given_back);
+          }};
 }
 
-void PanelMemory::give_back(Tensor&& panels) {
-  const std::lock_guard lock(mutex_);
-  const Tensor released = std::move(panels);
-}
-
-PackedPanels::PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory, const Shape& shape, DType format,
+PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, DType format,
                            const RowSource& rows, Bf16Products products)
-    : PackedWeight(shape.rows(), shape.columns(), format), memory_of_all_(std::move(memory)) {
+    : PackedWeight(shape.rows(), shape.columns(), format) {
   const Element element = element_of(format, products);
   const int64_t width = product_kernels().panel_columns, depth = shape.columns();
-  memory_ = memory_of_all_->take(panel_words(depth, shape.rows(), element));
-  panels_ = {memory_.data<float>(), depth, shape.rows(), element};
+  memory_ = memory.take(panel_words(depth, shape.rows(), element));
+  panels_ = {memory_->data<float>(), depth, shape.rows(), element};
 
   const int64_t at_once = std::min(shape.rows(), std::max<int64_t>(1, kElementsAtOnce / depth / width) * width);
   // Of their own mappings, so that nothing of them stays behind in the heap.
@@ -66,7 +68,7 @@ PackedPanels::PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory
       copy(context, block, to);
       block = to;
     }
-    float* const to = memory_.data<float>() + panel_words(depth, first, element);
+    float* const to = memory_->data<float>() + panel_words(depth, first, element);
     if (element != Element::half) {
       pack_panels(context, {block, Layout::transposed}, element, to);
       continue;
@@ -78,8 +80,6 @@ PackedPanels::PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory
                  to);
   }
 }
-
-PackedPanels::~PackedPanels() { memory_of_all_->give_back(std::move(memory_)); }
 
 void PackedPanels::read_row(int64_t row, float* to) const {
   const int64_t width = product_kernels().panel_columns, depth = panels_.depth;

@@ -13,10 +13,10 @@ namespace heed::cpu {
 // Memory for packed weights, next to each other in large pages. A step of decoding reads all of them: with small pages
 // it needs an address translation every 4 KiB, where the processor's own prefetching stops. Safe to call from several
 // threads.
-class PanelMemory {
+class PanelMemory : public std::enable_shared_from_this<PanelMemory> {
  public:
-  Tensor take(int64_t elements);
-  void give_back(Tensor&& panels);
+  // Some of the memory, in f32. It may outlive whoever created the PanelMemory.
+  std::shared_ptr<Tensor> take(int64_t elements);
 
  private:
   std::mutex mutex_;
@@ -27,20 +27,16 @@ class PanelMemory {
 // are loaded. Both take two bytes per element.
 class PackedPanels final : public PackedWeight {
  public:
-  PackedPanels(Context& context, std::shared_ptr<PanelMemory> memory, const Shape& shape, DType format,
-               const RowSource& rows, Bf16Products products);
-  ~PackedPanels() override;
-  PackedPanels(const PackedPanels&) = delete;
-  PackedPanels& operator=(const PackedPanels&) = delete;
+  PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, DType format, const RowSource& rows,
+               Bf16Products products);
 
-  int64_t bytes() const override { return memory_.bytes(); }
+  int64_t bytes() const override { return memory_->bytes(); }
   const Panels& panels() const { return panels_; }
   // Row `row` of W, as f32.
   void read_row(int64_t row, float* to) const;
 
  private:
-  std::shared_ptr<PanelMemory> memory_of_all_;
-  Tensor memory_;
+  std::shared_ptr<Tensor> memory_;
   Panels panels_;
 };
 

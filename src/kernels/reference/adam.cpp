@@ -32,12 +32,10 @@ void ReferenceBackend::adam(const AdamSweep& call) {
   const double correction2 = 1.0 - std::pow(call.beta2, step);
   const Values gradients(call.gradients);
   Values weights(call.weights), first(call.first_moments), second(call.second_moments);
-  const ElementRange all{0, weights.columns()};
-  const std::span<const ElementRange> ranges = call.ranges.empty() ? std::span(&all, 1) : call.ranges;
   for (int64_t i = 0; i < weights.columns(); ++i) {
     const auto range =
-        std::ranges::find_if(ranges, [&](const ElementRange& r) { return i >= r.first && i < r.first + r.count; });
-    if (range == ranges.end()) {
+        std::ranges::find_if(call.ranges, [&](const ElementRange& r) { return i >= r.first && i < r.first + r.count; });
+    if (range == call.ranges.end()) {
       continue;
     }
     const double decay = range->decays == Decays::yes ? call.weight_decay : 0.0;

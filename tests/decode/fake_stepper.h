@@ -1,0 +1,66 @@
+// A stepper without a model, whose next tokens a test decides.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "decode/stepper.h"
+
+namespace heed::test {
+
+// Keeps what was read of each sequence; the classes derived from it write the rows.
+class FakeStepper : public Stepper {
+ public:
+  using Ids = std::vector<int32_t>;
+
+  FakeStepper(int64_t vocabulary, int64_t max_length) : vocabulary_(vocabulary), max_length_(max_length) {}
+
+  int64_t vocabulary() const override { return vocabulary_; }
+  int64_t max_length() const override { return max_length_; }
+  std::vector<SequenceId> begin(std::span<const Ids> sources) override {
+    std::vector<SequenceId> sequences;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      sequences.push_back(add({}));
+    }
+    return sequences;
+  }
+  SequenceId fork(SequenceId sequence) override { return add(read_.at(sequence.value)); }
+  void roll_back(SequenceId sequence, int64_t length) override {
+    read_.at(sequence.value).resize(static_cast<size_t>(length));
+  }
+  void remove(SequenceId sequence) override { read_.erase(sequence.value); }
+  int64_t length(SequenceId sequence) const override { return static_cast<int64_t>(read_.at(sequence.value).size()); }
+  NextTokens next(std::span<const Fresh> fresh) override {
+    rows_.assign(fresh.size() * static_cast<size_t>(vocabulary_), 0.0F);
+    for (size_t i = 0; i < fresh.size(); ++i) {
+      Ids& read = read_.at(fresh[i].sequence.value);
+      read.insert(read.end(), fresh[i].tokens.begin(), fresh[i].tokens.end());
+      answer(read, std::span(rows_).subspan(i * static_cast<size_t>(vocabulary_), static_cast<size_t>(vocabulary_)));
+    }
+    const HostView<float> view{rows_.data(), static_cast<int64_t>(fresh.size()), vocabulary_, vocabulary_};
+    return {view, view};
+  }
+
+  size_t sequences() const { return read_.size(); }
+  size_t max_sequences() const { return max_sequences_; }  // at a time, so far
+
+ protected:
+  // Writes the log-probabilities (and logits) of what follows `read`.
+  virtual void answer(const Ids& read, std::span<float> row) = 0;
+
+ private:
+  SequenceId add(Ids read) {
+    read_[next_] = std::move(read);
+    max_sequences_ = std::max(max_sequences_, read_.size());
+    return SequenceId{next_++};
+  }
+
+  int64_t vocabulary_, max_length_, next_ = 0;
+  std::map<int64_t, Ids> read_;
+  size_t max_sequences_ = 0;
+  std::vector<float> rows_;
+};
+
+}  // namespace heed::test

@@ -37,8 +37,10 @@ architecture = "causal-lm"
 model = 16
 inner = 32
 heads = 2
-layers = 1
+decoder_layers = 1
 positions = "learned"
+activation = "gelu"
+tie = "output"
 bias = false
 max_length = 16
 [data]

@@ -10,8 +10,9 @@ TrainResult train(const TrainOptions& options, TrainListener& listener) {
   const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
   const auto backend = make_cpu_backend(thread_count(options.threads));
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener);
-  listener.on_message(fmt::format("{} parameters, {}, {} threads", trainer.parameters(),
-                                  name_of(storage_of(recipe.training.precision)), backend->threads()));
+  listener.on_message(fmt::format("{} parameters, {}, {} thread{}", trainer.parameters(),
+                                  name_of(storage_of(recipe.training.precision)), backend->threads(),
+                                  backend->threads() == 1 ? "" : "s"));
   return {.reason = trainer.run(), .parameters = trainer.parameters()};
 }
 

@@ -28,7 +28,8 @@ Command report_command() {
       .options = {required(option("DIR", options->directory, "a model directory")),
                   option("--output FILE", options->output, "the file to write; by default DIR/report.html"),
                   option("--source FILE", options->source,
-                         "sentences to translate, plain or .gz; by default the recipe's validation text"),
+                         "sentences to translate, or text for a language model, plain or .gz; by default the recipe's "
+                         "validation text"),
                   option("--samples N", options->samples, "sentences to show, from the first"),
                   option("--beam N", options->beam, "beam width; 0: as in the recipe's validation"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},

@@ -181,7 +181,7 @@ Command decode_command() {
       .name = "decode",
       .summary = "convert tokens back to text, line by line",
       .options = {required(option("--model FILE", options->model, "the tokenizer")),
-                  flag("--ids", options->ids, "print ids instead of pieces"),
+                  flag("--ids", options->ids, "read ids instead of pieces"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .run = [options] { decode(*options); },
   };

@@ -209,6 +209,11 @@ Setting formerly(std::string former, Setting setting) {
   return setting;
 }
 
+Setting added(std::string absent, Setting setting) {
+  setting.absent = std::move(absent);
+  return setting;
+}
+
 Setting setting(std::string name, int64_t& value) {
   return plain(std::move(name), SettingType::integer, value, [&value] { return fmt::format("{}", value); });
 }

@@ -27,12 +27,16 @@ struct Setting {
   std::function<void(const std::string& where, const SettingValue& value)> set;
   std::function<std::string()> show;  // as TOML
   std::string former;                 // an earlier name, still accepted in files; empty: none
+  std::string absent;                 // what files from before this setting mean, as TOML; empty: all files have it
 
   bool is_called(std::string_view key) const { return key == name || (!former.empty() && key == former); }
 };
 
 // The setting, with the name that it had before.
 Setting formerly(std::string former, Setting setting);
+// The setting, which older files of models don't have: they mean `absent`, as show() writes it, which must be the
+// default.
+Setting added(std::string absent, Setting setting);
 
 Setting setting(std::string name, int64_t& value);
 Setting setting(std::string name, double& value);

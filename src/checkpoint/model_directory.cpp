@@ -34,20 +34,26 @@ json to_json(const SettingTable& table) {
   return object;
 }
 
-// With the former names of settings, so that the mark of a model does not change.
+// With the former names of settings, and without those added since that change nothing, so that the mark of a model
+// stays the same.
 json to_marked_json(const SettingTable& table) {
   json object = json::object();
   for (const Setting& setting : table.settings) {
+    if (!setting.absent.empty() && setting.show() == setting.absent) {
+      continue;
+    }
     object[setting.former.empty() ? setting.name : setting.former] = json::parse(setting.show());
   }
   return object;
 }
 
 SettingValue value_of(const json& value, const Setting& setting, const std::string& where) {
+  const auto is_text = [](const json& item) { return item.is_string(); };
   const bool fits = (setting.type == SettingType::integer && value.is_number_integer()) ||
                     (setting.type == SettingType::number && value.is_number()) ||
                     (setting.type == SettingType::flag && value.is_boolean()) ||
-                    (setting.type == SettingType::text && value.is_string());
+                    (setting.type == SettingType::text && value.is_string()) ||
+                    (setting.type == SettingType::list && value.is_array() && std::ranges::all_of(value, is_text));
   require<FormatError>(fits, where, "model.{} is {}, expected {}", setting.name, shown(value.dump()),
                        in_words(setting.type));
   switch (setting.type) {
@@ -57,9 +63,12 @@ SettingValue value_of(const json& value, const Setting& setting, const std::stri
       return value.get<double>();
     case SettingType::flag:
       return value.get<bool>();
-    default:
+    case SettingType::text:
       return value.get<std::string>();
+    case SettingType::list:
+      break;
   }
+  return value.get<std::vector<std::string>>();
 }
 
 void require_known_keys(const json& object, const std::vector<std::string_view>& names, std::string_view what,
@@ -75,9 +84,12 @@ void from_json(const json& object, const SettingTable& table, const std::string&
   for (const Setting& setting : table.settings) {
     const bool by_former_name = !setting.former.empty() && object.contains(setting.former);
     const std::string& name = by_former_name ? setting.former : setting.name;
+    names.push_back(name);
+    if (!setting.absent.empty() && !object.contains(name)) {
+      continue;
+    }
     require<FormatError>(object.contains(name), where, "model.{} is missing", name);
     setting.set(where, value_of(object.at(name), setting, where));
-    names.push_back(name);
   }
   require_known_keys(object, names, "model", where);
 }

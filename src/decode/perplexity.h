@@ -10,7 +10,7 @@
 namespace heed {
 
 // A text longer than the context is read in windows of `context` tokens that move by `stride`: each token but the first
-// is predicted once, from the context - stride to context - 1 tokens before it, or as many as there are.
+// is predicted once, from the context - stride + 1 to context tokens before it, or as many as there are.
 struct Windows {
   int64_t context, stride;
 };

@@ -1,25 +1,10 @@
 // The recipe of a language model: its text, its tokenizer and its validation.
 #pragma once
 
-#include "data/text_batches.h"
 #include "train/recipe.h"
-#include "train/tokenizer_recipe.h"
+#include "train/text_recipe.h"
 
 namespace heed {
-
-struct TextDataRecipe {
-  std::vector<std::string> train, validation;
-  double validation_share = 0.0;  // of the training text, at its end
-  Documents documents = Documents::none;
-  DocumentBorders borders = DocumentBorders::kept;
-  TextBatchRules batches{.context = 256, .sequences = 32};
-  int64_t memory_megabytes = 1024;  // of tokens, before they move to disk
-};
-
-struct TextTokenizerRecipe {
-  TokenizerTraining learned{.vocabulary = 8000, .normalization = {.form = NormalForm::none}, .user_symbols = {}};
-  std::string file;  // of an existing tokenizer
-};
 
 // Texts that the model writes at each validation, to be read by people.
 struct SampleRecipe {

@@ -8,7 +8,6 @@
 #include "data/overlap.h"
 #include "decode/text_generation.h"
 #include "text/multiline.h"
-#include "text/tokenizer_training.h"
 
 namespace heed {
 namespace {
@@ -34,34 +33,6 @@ class TextShard final : public Shard {
   TokenBatch batch_;
   int64_t targets_;
 };
-
-TextRules rules_of(const TextDataRecipe& data, const std::vector<std::string>& files) {
-  return {.files = {files.begin(), files.end()}, .documents = data.documents};
-}
-
-// Words and wordpieces are found between white space, so the line break is a token only if it is a user symbol.
-TokenizerTraining with_line_break(TokenizerTraining recipe) {
-  const bool loses_it = recipe.kind == TokenizerKind::word || recipe.kind == TokenizerKind::wordpiece;
-  if (loses_it && std::ranges::count(recipe.user_symbols, "\n") == 0) {
-    recipe.user_symbols.emplace_back("\n");
-  }
-  return recipe;
-}
-
-Tokenizers tokenizers_of(const LanguageModelRecipe& recipe, const TextRules& text) {
-  if (!recipe.tokenizer.file.empty()) {
-    return {load_tokenizer(recipe.tokenizer.file)};
-  }
-  const TokenizerTraining& learned = recipe.tokenizer.learned;
-  TextSource source(text);
-  TextLine line;
-  return {
-      train_tokenizer(text.documents == Documents::lines ? learned : with_line_break(learned), [&](std::string& next) {
-        const bool more = source.next(line);
-        next = std::move(line.text);
-        return more;
-      })};
-}
 
 constexpr int64_t kTellingBytes = 32;  // shorter lines ("First Citizen:") often occur twice
 
@@ -108,32 +79,15 @@ void for_each_line(const TextCorpus& text, const TextMarks& marks, Use use) {
 
 }  // namespace
 
-TextParts text_parts(const TextDataRecipe& data) {
-  TextParts parts{rules_of(data, data.train), std::nullopt};
-  if (!data.validation.empty()) {
-    parts.validation = rules_of(data, data.validation);
-  } else if (data.validation_share > 0.0) {
-    const auto characters = static_cast<double>(measure_text(parts.train).characters);
-    const auto cut = static_cast<int64_t>((1.0 - data.validation_share) * characters);
-    parts.validation = parts.train;
-    parts.train.range.end = cut;
-    parts.validation->range.begin = cut;
-  }
-  return parts;
-}
-
-Tokenizers make_tokenizers(const LanguageModelRecipe& recipe) {
-  return tokenizers_of(recipe, text_parts(recipe.data).train);
-}
-
 LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setup)
     : recipe_(recipe.of<LanguageModelRecipe>().data),
       samples_(recipe.of<LanguageModelRecipe>().samples),
       seed_(static_cast<uint64_t>(recipe.training.seed)),
       batches_per_update_(recipe.training.accumulate) {
   const TextParts parts = text_parts(recipe_);
-  tokenizers_ =
-      setup.tokenizers != nullptr ? *setup.tokenizers : tokenizers_of(recipe.of<LanguageModelRecipe>(), parts.train);
+  tokenizers_ = setup.tokenizers != nullptr
+                    ? *setup.tokenizers
+                    : make_text_tokenizers(recipe.of<LanguageModelRecipe>().tokenizer, parts.train);
   ThreadPool pool(setup.threads);
   const SpillRules spill{.memory_bytes = static_cast<size_t>(recipe_.memory_megabytes) << 20,
                          .folder = setup.spill_folder};

@@ -8,17 +8,6 @@
 
 namespace heed {
 
-// Loads the recipe's tokenizer, or learns it from the training text.
-Tokenizers make_tokenizers(const LanguageModelRecipe& recipe);
-
-// The training text, and the validation text if there is one. When that is a share of the training text, all of the
-// text is read once, to find where to split it.
-struct TextParts {
-  TextRules train;
-  std::optional<TextRules> validation;
-};
-TextParts text_parts(const TextDataRecipe& data);
-
 class LanguageModelTask final : public Task {
  public:
   // Reads the text of the recipe's files.

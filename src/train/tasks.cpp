@@ -4,6 +4,7 @@
 #include <array>
 
 #include "train/language_model_recipe.h"
+#include "train/masked_model_recipe.h"
 #include "train/translation_recipe.h"
 
 namespace heed {
@@ -17,6 +18,7 @@ std::unique_ptr<TaskRecipe> defaults() {
 constexpr std::array kTasks{
     TaskKind{"translation", Architecture::seq2seq, defaults<TranslationRecipe>},
     TaskKind{"language-model", Architecture::causal_lm, defaults<LanguageModelRecipe>},
+    TaskKind{"masked-lm", Architecture::encoder, defaults<MaskedModelRecipe>},
 };
 
 }  // namespace

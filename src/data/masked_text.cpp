@@ -1,0 +1,134 @@
+#include "data/masked_text.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kSpace = "\u2581";  // how pieces of bpe and unigram show that a word begins
+
+// Draws of a row, each from its own stream.
+double draw(RandomKey key, std::string_view what, uint64_t row) { return uniform_draw(key.derive(what), row); }
+
+std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
+  constexpr std::string_view kContinuation = "##";
+  std::vector<bool> begins;
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    const std::string_view piece = tokenizer.piece(TokenId(id));
+    switch (tokenizer.kind()) {
+      case TokenizerKind::bpe:
+      case TokenizerKind::unigram:
+        begins.push_back(piece.starts_with(kSpace));
+        break;
+      case TokenizerKind::wordpiece:
+        begins.push_back(piece.size() <= kContinuation.size() || !piece.starts_with(kContinuation));
+        break;
+      default:
+        begins.push_back(true);
+    }
+  }
+  return begins;
+}
+
+}  // namespace
+
+void MaskingRules::validate() const {
+  const auto check = [](bool condition, std::string_view name, double value) {
+    require<ConfigError>(condition, "recipe", "{} is {}, expected above 0 and at most 1", name, value);
+  };
+  check(chosen > 0.0 && chosen <= 1.0, "data.mask_share", chosen);
+  require<ConfigError>(masked >= 0.0 && random >= 0.0 && masked + random <= 1.0, "recipe",
+                       "data.mask_token_share is {} and data.random_token_share {}, expected at least 0, and at most 1 "
+                       "together",
+                       masked, random);
+}
+
+Masking::Masking(const Tokenizer& tokenizer, TokenId mask, const MaskingRules& rules)
+    : rules_(rules), mask_(mask.value), begins_word_(word_beginnings(tokenizer)) {
+  require<ConfigError>(
+      rules.unit == MaskUnit::tokens ||
+          (tokenizer.kind() != TokenizerKind::character && tokenizer.kind() != TokenizerKind::byte),
+      "recipe", "data.whole_words needs tokens that are words or parts of words, but the tokenizer's kind is \"{}\"",
+      name_of(tokenizer.kind()));
+  const SpecialTokens& special = tokenizer.special();
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    const TokenId token(id);
+    choosable_.push_back(token != mask && token != special.pad && token != special.bos && token != special.eos &&
+                         token != special.sep);
+    if (choosable_.back() && token != special.unk) {
+      ordinary_.push_back(id);
+    }
+  }
+}
+
+// The text's first token begins a word, and so does one after a mark.
+bool Masking::begins_word(std::span<const int32_t> ids, int64_t row) const {
+  const auto at = static_cast<size_t>(row);
+  return rules_.unit == MaskUnit::tokens || begins_word_[static_cast<size_t>(ids[at])] ||
+         !choosable_[static_cast<size_t>(ids[at - 1])];
+}
+
+int32_t Masking::replacement(int32_t token, RandomKey key, uint64_t row) const {
+  const double kind = draw(key, "kind", row);
+  if (kind < rules_.masked) {
+    return mask_;
+  }
+  if (kind >= rules_.masked + rules_.random || ordinary_.empty()) {
+    return token;
+  }
+  const auto choices = static_cast<double>(ordinary_.size());
+  return ordinary_[static_cast<size_t>(draw(key, "token", row) * choices)];
+}
+
+MaskedText Masking::apply(RaggedTokens text, RandomKey key) const {
+  const Segments& segments = text.segments;
+  const std::vector<int32_t> ids = text.ids;
+  std::vector<int32_t> expected(ids.size(), MaskedText::kNothing);
+  for (int64_t s = 0; s < segments.count(); ++s) {
+    bool chosen = false;
+    for (int64_t r = segments.begin(s); r < segments.end(s); ++r) {
+      const auto at = static_cast<size_t>(r);
+      const uint64_t row = segments.first_row() + static_cast<uint64_t>(r);
+      if (r == segments.begin(s) || begins_word(ids, r)) {
+        chosen = draw(key, "choice", row) < rules_.chosen;
+      }
+      if (chosen && choosable_[static_cast<size_t>(ids[at])]) {
+        expected[at] = ids[at];
+        text.ids[at] = replacement(ids[at], key, row);
+      }
+    }
+  }
+  return {std::move(text), std::move(expected)};
+}
+
+bool Masking::mask_first(MaskedText& text) const {
+  for (size_t row = 0; row < text.expected.size(); ++row) {
+    int32_t& id = text.tokens.ids[row];
+    if (choosable_[static_cast<size_t>(id)]) {
+      text.expected[row] = std::exchange(id, mask_);
+      return true;
+    }
+  }
+  return false;
+}
+
+RaggedTokens TextPieces::read(std::span<const RowRange> ranges, uint64_t first_row) const {
+  RaggedTokens text;
+  std::vector<int64_t> lengths;
+  for (const auto& [begin, end] : ranges) {
+    ensure(0 <= begin && begin < end && end <= size(), "text", "tokens {} to {} of {}", begin, end, size());
+    corpus_.store().read_between(begin, end, text.ids);
+    int64_t document = corpus_.document_of(begin);
+    for (int64_t at = begin; at < end; ++document) {
+      const int64_t stop = borders_ == DocumentBorders::crossed ? end : std::min(end, corpus_.store().end(document));
+      lengths.push_back(stop - at);
+      at = stop;
+    }
+  }
+  text.segments = Segments(lengths, first_row);
+  return text;
+}
+
+}  // namespace heed

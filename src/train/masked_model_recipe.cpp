@@ -1,0 +1,51 @@
+#include "train/masked_model_recipe.h"
+
+#include <algorithm>
+
+#include "train/masked_model_task.h"
+#include "train/recipe_checks.h"
+
+namespace heed {
+
+std::vector<SettingTable> MaskedModelRecipe::settings() {
+  SettingTable text = text_data_settings(data);
+  text.settings.push_back(setting("mask_share", masking.chosen));
+  text.settings.push_back(setting("mask_token_share", masking.masked));
+  text.settings.push_back(setting("random_token_share", masking.random));
+  text.settings.push_back(flag("whole_words", masking.unit, MaskUnit::tokens, MaskUnit::words));
+  SettingTable tokens = text_tokenizer_settings(tokenizer);
+  tokens.settings.push_back(setting("mask", mask));
+  return {std::move(text), std::move(tokens), {"validation", {setting("samples", samples)}, {}}};
+}
+
+void MaskedModelRecipe::validate(const Recipe& recipe) const {
+  check_text_data(data, recipe);
+  masking.validate();
+  check_text_tokenizer(tokenizer, data);
+  check(!mask.empty(), "tokenizer.mask is empty, expected how the mask token is written");
+  check(samples >= 0, "validation.samples is {}, expected at least 0", samples);
+}
+
+BatchSize MaskedModelRecipe::batch_size(int64_t length) const { return text_batch_size(data.batches, length); }
+
+std::vector<int64_t> MaskedModelRecipe::vocabulary_sizes() const {
+  if (tokenizer.file.empty() && learns_pieces(tokenizer.learned.kind)) {
+    return {tokenizer.learned.vocabulary};
+  }
+  return {make_masked_tokenizers(*this, text_parts(data).train).front()->vocabulary_size()};
+}
+
+std::unique_ptr<Task> MaskedModelRecipe::make_task(const Recipe& recipe, const TaskSetup& setup) const {
+  return std::make_unique<MaskedModelTask>(recipe, setup);
+}
+
+Tokenizers make_masked_tokenizers(const MaskedModelRecipe& recipe, const TextRules& text) {
+  TextTokenizerRecipe with_mask = recipe.tokenizer;
+  std::vector<std::string>& symbols = with_mask.learned.user_symbols;
+  if (std::ranges::count(symbols, recipe.mask) == 0) {
+    symbols.push_back(recipe.mask);
+  }
+  return make_text_tokenizers(with_mask, text);
+}
+
+}  // namespace heed

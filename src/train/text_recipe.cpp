@@ -1,0 +1,113 @@
+#include "train/text_recipe.h"
+
+#include <algorithm>
+
+#include "text/tokenizer_training.h"
+#include "train/recipe_checks.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kMaxTextMegabytes = 1 << 24;
+
+// Files are read once for the tokenizer and once for their tokens, and once more to find where to split them.
+void check_standard_input(const TextDataRecipe& data, const TextTokenizerRecipe& tokenizer) {
+  const int64_t in_train = std::ranges::count(data.train, "-"),
+                in_validation = std::ranges::count(data.validation, "-");
+  check(in_train + in_validation <= 1, "data names the standard input (-) {} times, but it can be read only once",
+        in_train + in_validation);
+  check(in_train == 0 || (!tokenizer.file.empty() && data.validation_share == 0.0),
+        "data.train is the standard input (-), which can be read only once: that needs tokenizer.file, and no "
+        "data.validation_share");
+}
+
+TextRules rules_of(const TextDataRecipe& data, const std::vector<std::string>& files) {
+  return {.files = {files.begin(), files.end()}, .documents = data.documents};
+}
+
+// Words and wordpieces are found between white space, so the line break is a token only if it is a user symbol.
+TokenizerTraining with_line_break(TokenizerTraining recipe) {
+  const bool loses_it = recipe.kind == TokenizerKind::word || recipe.kind == TokenizerKind::wordpiece;
+  if (loses_it && std::ranges::count(recipe.user_symbols, "\n") == 0) {
+    recipe.user_symbols.emplace_back("\n");
+  }
+  return recipe;
+}
+
+}  // namespace
+
+SettingTable text_data_settings(TextDataRecipe& data) {
+  return {
+      "data",
+      {setting("train", data.train), setting("validation", data.validation),
+       setting("validation_share", data.validation_share),
+       choice<Documents>("documents", data.documents, kDocumentNames),
+       flag("cross_documents", data.borders, DocumentBorders::kept, DocumentBorders::crossed),
+       setting("context", data.batches.context),
+       choice<TextOrder>("order", data.batches.order, {{"packed", TextOrder::packed}, {"windows", TextOrder::windows}}),
+       setting("batch_sequences", data.batches.sequences), setting("memory_megabytes", data.memory_megabytes)}};
+}
+
+SettingTable text_tokenizer_settings(TextTokenizerRecipe& tokenizer) {
+  SettingTable table{"tokenizer", tokenizer_settings(tokenizer.learned)};
+  table.settings.push_back(setting("file", tokenizer.file));
+  return table;
+}
+
+void check_text_data(const TextDataRecipe& data, const Recipe& recipe) {
+  check(!data.train.empty(), "data.train names no file");
+  check(data.validation_share >= 0.0 && data.validation_share < 1.0,
+        "data.validation_share is {}, expected at least 0 and below 1", data.validation_share);
+  check(data.validation.empty() || data.validation_share == 0.0,
+        "data.validation names files, and data.validation_share is {}: choose one", data.validation_share);
+  check(data.borders == DocumentBorders::kept || data.documents != Documents::none,
+        "data.cross_documents is true, but data.documents is \"none\"");
+  check(data.batches.context >= 1, "data.context is {}, expected at least 1", data.batches.context);
+  check(data.batches.sequences >= 1, "data.batch_sequences is {}, expected at least 1", data.batches.sequences);
+  data.batches.validate();
+  check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMaxTextMegabytes,
+        "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMaxTextMegabytes);
+  check(data.batches.context <= recipe.model.max_length, "data.context is {} tokens, but model.max_length is {}",
+        data.batches.context, recipe.model.max_length);
+}
+
+void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRecipe& data) {
+  check_tokenizer(tokenizer.learned);
+  check_standard_input(data, tokenizer);
+}
+
+BatchSize text_batch_size(const TextBatchRules& rules, int64_t length) {
+  return length == 0 ? BatchSize{rules.sequences, rules.context}
+                     : BatchSize{std::max<int64_t>(1, rules.sequences * rules.context / length), length};
+}
+
+TextParts text_parts(const TextDataRecipe& data) {
+  TextParts parts{rules_of(data, data.train), std::nullopt};
+  if (!data.validation.empty()) {
+    parts.validation = rules_of(data, data.validation);
+  } else if (data.validation_share > 0.0) {
+    const auto characters = static_cast<double>(measure_text(parts.train).characters);
+    const auto cut = static_cast<int64_t>((1.0 - data.validation_share) * characters);
+    parts.validation = parts.train;
+    parts.train.range.end = cut;
+    parts.validation->range.begin = cut;
+  }
+  return parts;
+}
+
+Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRules& text) {
+  if (!recipe.file.empty()) {
+    return {load_tokenizer(recipe.file)};
+  }
+  const TokenizerTraining& learned = recipe.learned;
+  TextSource source(text);
+  TextLine line;
+  return {
+      train_tokenizer(text.documents == Documents::lines ? learned : with_line_break(learned), [&](std::string& next) {
+        const bool more = source.next(line);
+        next = std::move(line.text);
+        return more;
+      })};
+}
+
+}  // namespace heed

@@ -1,0 +1,80 @@
+"""heed train of encoders from outside: masked language models."""
+
+import json
+import unittest
+
+import train_cli
+from test_train_language_model import lines
+
+RECIPE = """
+[model]
+architecture = "encoder"
+model = 32
+inner = 64
+heads = 2
+encoder_layers = 2
+max_length = 32
+positions = "learned"
+tie = "output"
+
+[data]
+train = ["{folder}/text"]
+validation_share = 0.1
+documents = "line"
+context = 24
+batch_sequences = 8
+
+[tokenizer]
+kind = "char"
+vocabulary = 0
+
+[schedule]
+peak = 0.005
+warmup = 10
+
+[training]
+updates = 60
+log_every = 10
+
+[validation]
+every = 20
+
+[checkpoints]
+every = 5
+"""
+
+
+class TrainMaskedModel(train_cli.TrainTest):
+    def setUp(self):
+        super().setUp()
+        self.text = self.file("text", lines(600))
+        self.recipe = self.file("recipe.toml", RECIPE.format(folder=self.path))
+
+    def test_it_leaves_a_model_directory(self):
+        result = self.train("run")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"validation at update 60: loss \d\.\d+  accuracy 0\.\d+")
+        self.assertIn(" => ", result.stdout)
+        names = {path.name for path in (self.path / "run").iterdir()}
+        self.assertEqual(names, {"model.safetensors", "config.json", "text.tokenizer", "recipe.toml", "metrics.jsonl",
+                                 "checkpoints"})
+        events = [json.loads(line) for line in (self.path / "run" / "metrics.jsonl").read_text().splitlines()]
+        self.assertIn("accuracy", events[-2])
+
+    def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
+        self.assert_kills_change_nothing("--set", "training.updates=300", moments=3)
+
+    def test_settings_that_make_no_sense_are_refused(self):
+        for setting, mention in [("data.mask_share=0", "data.mask_share is 0"),
+                                 ("data.random_token_share=0.5", "data.random_token_share 0.5"),
+                                 ("data.whole_words=true", "data.whole_words needs tokens that are words"),
+                                 ("tokenizer.mask=", "tokenizer.mask is empty"),
+                                 ("validation.samples=-1", "validation.samples is -1"),
+                                 ("training.task=language-model", "model.architecture is an encoder")]:
+            self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", setting, mentions=[mention],
+                                stdout=None)
+            self.assertFalse((self.path / "no").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -96,6 +96,15 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
   }
 }
 
+std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor) {
+  require<FormatError>(tensor.type == StoredType::f32, file.path().string(), "{}, expected F32", tensor.text());
+  std::vector<float> values(static_cast<size_t>(tensor.elements()));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  file.give_back(tensor.bytes);
+  require_finite(values, file, tensor);
+  return values;
+}
+
 void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
   const SafeTensors file = fitting_weights(path, trainables.weights());
   verify_checksum(file);

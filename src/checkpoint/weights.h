@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "checkpoint/safetensors.h"
 #include "nn/trainables.h"
@@ -16,6 +17,9 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 // from the model's, naming both (checked before memory is allocated, so that absurd sizes do no harm); for values that
 // are not finite; and for a damaged file.
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights);
+
+// The values of one tensor of a file. FormatError unless they are f32 and finite.
+std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor);
 
 // Into the masters, with the same checks. Refreshes the copies.
 void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables);

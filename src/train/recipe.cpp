@@ -1,10 +1,12 @@
 #include "train/recipe.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "models/config_keys.h"
 #include "train/recipe_checks.h"
+#include "train/starting_model.h"
 #include "train/tasks.h"
 
 namespace heed {
@@ -33,11 +35,13 @@ SettingTable schedule_settings(ScheduleConfig& schedule) {
 }
 
 SettingTable training_settings(TrainingRecipe& training) {
-  return {"training",
-          {setting("task", training.task), choice("precision", training.precision, kPrecisionNames),
-           setting("seed", training.seed), setting("epochs", training.epochs), setting("updates", training.updates),
-           setting("minutes", training.minutes), setting("accumulate", training.accumulate),
-           setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
+  return {
+      "training",
+      {setting("task", training.task), setting("from", training.from),
+       setting("from_tokenizers", training.from_tokenizers), choice("precision", training.precision, kPrecisionNames),
+       setting("seed", training.seed), setting("epochs", training.epochs), setting("updates", training.updates),
+       setting("minutes", training.minutes), setting("accumulate", training.accumulate),
+       setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
 }
 
 SettingTable validation_settings(ValidationRecipe& validation) {
@@ -55,6 +59,9 @@ SettingTable checkpoint_settings(CheckpointRecipe& checkpoints) {
                                  {"average-of-best", FinalWeights::average_of_best},
                                  {"moving-average", FinalWeights::moving_average}})}};
 }
+
+// The keys of [tokenizer] that name the file of an existing one.
+constexpr std::array<std::string_view, 3> kTokenizerFileKeys{"file", "source", "target"};
 
 constexpr int64_t kMaxEpochs = 1'000'000'000;
 
@@ -175,6 +182,22 @@ void Recipe::validate() const {
 
 DType storage_of(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }
 
+bool takes_tokenizers(const Recipe& recipe) {
+  if (recipe.training.from.empty() || !recipe.training.from_tokenizers) {
+    return false;
+  }
+  const std::unique_ptr<TaskRecipe> task = recipe.task->clone();
+  for (const SettingTable& table : task->settings()) {
+    for (const Setting& setting : table.settings) {
+      const bool names_file = table.name == "tokenizer" && std::ranges::count(kTokenizerFileKeys, setting.name) > 0;
+      if (names_file && setting.show() != R"("")") {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   std::vector<SettingTable> tables{model_settings(recipe.model)};
   std::vector<SettingTable> common{optimizer_settings(recipe.optimizer), schedule_settings(recipe.schedule),
@@ -228,7 +251,9 @@ ModelConfig sized_model(const Recipe& recipe, std::string_view name) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(model.architecture);
   const auto is_open = [&](const TokenizerRole& role) { return model.*role.vocabulary == 0; };
   if (std::ranges::any_of(roles, is_open)) {
-    const std::vector<int64_t> sizes = recipe.task->vocabulary_sizes();
+    const std::vector<int64_t> sizes = takes_tokenizers(recipe)
+                                           ? vocabulary_sizes_of(ModelFolder{recipe.training.from}, model.architecture)
+                                           : recipe.task->vocabulary_sizes();
     for (size_t i = 0; i < std::min(sizes.size(), roles.size()); ++i) {
       model.*roles[i].vocabulary = is_open(roles[i]) ? sizes[i] : model.*roles[i].vocabulary;
     }

@@ -16,7 +16,9 @@
 namespace heed {
 
 struct TrainingRecipe {
-  std::string task;  // its name in the table of tasks
+  std::string task;             // its name in the table of tasks
+  std::string from;             // the directory of a model whose weights the run begins from; empty: from random ones
+  bool from_tokenizers = true;  // take that model's tokenizers too, unless the recipe names files of others
   Precision precision = Precision::automatic;
   int64_t seed = 1;
   int64_t epochs = 0, updates = 0;  // whichever comes first ends the run; 0: no limit
@@ -108,6 +110,9 @@ struct Recipe {
 
 // The type of activations and products in training: bf16, unless f32 is requested.
 DType storage_of(Precision precision);
+
+// Whether the run takes the tokenizers of the model that it begins from.
+bool takes_tokenizers(const Recipe& recipe);
 
 // All tables of a recipe, bound to it.
 std::vector<SettingTable> recipe_settings(Recipe& recipe);

@@ -60,9 +60,21 @@ void Trainer::begin() {
   // Before time is spent on reading the text.
   require_no_run(folder_);
   require_writable(folder_.path);
-  make_task(nullptr);
+  std::optional<StartingModel> from;
+  Tokenizers tokenizers;
+  if (!recipe_.training.from.empty()) {
+    from.emplace(ModelFolder{recipe_.training.from});
+    tokenizers = starting_tokenizers(*from);
+  }
+  make_task(tokenizers.empty() ? nullptr : &tokenizers);
   build_model();
   trainables_->initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
+  std::string taken;
+  if (from) {
+    const TakenWeights weights = from->copy_to(backend_, *trainables_, recipe_.model, task_->tokenizers());
+    listener_.on_message(weights.text());
+    taken = to_json(weights);
+  }
   if (keeps_average()) {
     backend_.copy(trainables_->masters(), moving_average_.view());
   }
@@ -74,10 +86,25 @@ void Trainer::begin() {
   NewEntries entries(folder_.path, made);
   save_description(folder_, recipe_.model, task_->tokenizers(), task_->documents());
   metrics_.emplace(folder_.metrics(), 0);
+  if (!taken.empty()) {
+    metrics_->add(taken);
+  }
   save();
   // Last, because its existence says that there is something to resume.
   write_file(folder_.recipe(), show_recipe(recipe_));
   entries.keep();
+}
+
+// None where the recipe has its own.
+Tokenizers Trainer::starting_tokenizers(const StartingModel& model) const {
+  if (!takes_tokenizers(recipe_)) {
+    return {};
+  }
+  Tokenizers tokenizers = model.tokenizers_for(recipe_.model.architecture);
+  require<ConfigError>(recipe_.model.tying != Tying::all || tokenizers.front() == tokenizers.back(), "recipe",
+                       "model.tie is \"all\", which needs one tokenizer for both, but the model in {} has two",
+                       recipe_.training.from);
+  return tokenizers;
 }
 
 void Trainer::resume() {

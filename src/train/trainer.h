@@ -12,6 +12,7 @@
 #include "train/metrics_log.h"
 #include "train/recipe.h"
 #include "train/run_events.h"
+#include "train/starting_model.h"
 #include "train/task.h"
 #include "train/training_state.h"
 
@@ -38,6 +39,7 @@ class Trainer {
   class WeightsInPlace;  // puts the moving average in place of the masters while it lives
 
   void begin();
+  Tokenizers starting_tokenizers(const StartingModel& model) const;
   void resume();
   TrainingState newest_state();
   std::filesystem::path spill_folder() const;

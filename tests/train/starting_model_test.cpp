@@ -1,0 +1,176 @@
+#include "train/starting_model.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "train/language_model_recipe.h"
+#include "train/training_testing.h"
+
+namespace heed::test {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::HasSubstr;
+
+class Starting : public TrainingTest {
+ protected:
+  void SetUp() override {
+    TrainingTest::SetUp();
+    train(small_recipe(), "first");
+    listening_.messages.clear();
+  }
+
+  // A run that changes no weight.
+  Recipe still() const {
+    Recipe recipe = small_recipe();
+    recipe.training.from = file("first");
+    recipe.training.updates = 1;
+    recipe.validation.every = 1;
+    recipe.schedule = {.kind = ScheduleKind::constant, .peak = 1e-30, .warmup = 0};
+    recipe.optimizer.weight_decay = 0.0;
+    return recipe;
+  }
+  std::vector<float> values(const std::string& run, std::string_view weight) const {
+    const SafeTensors model(folder_ / run / "model.safetensors");
+    const StoredTensor& tensor = model.at(weight);
+    std::vector<float> found(static_cast<size_t>(tensor.elements()));
+    std::memcpy(found.data(), tensor.bytes.data(), tensor.bytes.size());
+    return found;
+  }
+  json from_event(const std::string& run) const {
+    std::istringstream lines(read_file(folder_ / run / "metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      json event = json::parse(line);
+      if (event.at("event") == "from") {
+        return event;
+      }
+    }
+    return {};
+  }
+  std::string error_of(const Recipe& recipe) {
+    try {
+      train(recipe, "refused");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  std::unique_ptr<Tokenizer> tokenizer(const std::string& run) const {
+    return load_tokenizer(folder_ / run / "shared.tokenizer");
+  }
+};
+
+TEST_F(Starting, TakesAllWeightsOfAnEqualModelAndItsTokenizers) {
+  Recipe recipe = still();
+  task(recipe).tokenizer.learned.kind = TokenizerKind::character;  // not used
+  train(recipe, "second");
+  EXPECT_EQ(weights("second"), weights("first"));
+  EXPECT_EQ(tokenizer("second")->serialize(), tokenizer("first")->serialize());
+  const json event = from_event("second");
+  EXPECT_EQ(event.at("whole").size(), SafeTensors(folder_ / "first" / "model.safetensors").tensors().size());
+  EXPECT_TRUE(event.at("fresh").empty() && event.at("unused").empty() && event.at("settings").empty()) << event;
+  EXPECT_THAT(listening_.messages, Contains(HasSubstr("weights taken from " + file("first"))));
+}
+
+TEST_F(Starting, TakesWhatFitsAndNamesTheRestAndTheSettingsThatDiffer) {
+  Recipe recipe = still();
+  recipe.model.inner = 48;
+  recipe.model.encoder_layers = 2;
+  train(recipe, "second");
+  EXPECT_EQ(values("second", "encoder.layers.0.attention.projection.weight"),
+            values("first", "encoder.layers.0.attention.projection.weight"));
+  const json event = from_event("second");
+  std::map<std::string, std::string> fresh;
+  for (const json& one : event.at("fresh")) {
+    fresh[one.at("name")] = one.at("why");
+  }
+  EXPECT_EQ(fresh.at("encoder.layers.0.feed_forward.inner.weight"),
+            "encoder.layers.0.feed_forward.inner.weight F32[64, 32] there, F32[48, 32] here");
+  EXPECT_EQ(fresh.at("encoder.layers.1.attention.projection.weight"), "the other model has no such weight");
+  EXPECT_EQ(event.at("settings"), json::parse(R"([{"key": "model.inner", "there": "64", "here": "48"},
+                                                  {"key": "model.encoder_layers", "there": "1", "here": "2"}])"));
+  EXPECT_THAT(listening_.messages, Contains(HasSubstr("model.inner is 64 there and 48 here")));
+}
+
+TEST_F(Starting, CopiesRowsByTheTextOfTheirTokens) {
+  Recipe recipe = still();
+  recipe.training.from_tokenizers = false;
+  task(recipe).tokenizer.learned.vocabulary = 20;  // the most frequent words, in another order
+  task(recipe).tokenizer.learned.user_symbols = {"@new@"};
+  train(recipe, "second");
+  const auto before = tokenizer("first"), after = tokenizer("second");
+  ASSERT_NE(before->serialize(), after->serialize());
+  const auto old_rows = values("first", "source.tokens"), new_rows = values("second", "source.tokens");
+  const auto old_bias = values("first", "output.bias"), new_bias = values("second", "output.bias");
+  int64_t same = 0, moved = 0;
+  for (int32_t id = 0; id < after->vocabulary_size(); ++id) {
+    const auto there = before->find(after->piece(TokenId(id)));
+    if (!there) {
+      EXPECT_NEAR(new_bias[static_cast<size_t>(id)], 0.0F, 1e-20) << "a fresh bias";
+      continue;
+    }
+    ++same;
+    moved += there->value != id ? 1 : 0;
+    EXPECT_EQ(new_bias[static_cast<size_t>(id)], old_bias[static_cast<size_t>(there->value)]);
+    for (size_t c = 0; c < 32; ++c) {
+      ASSERT_EQ(new_rows[static_cast<size_t>(id) * 32 + c], old_rows[static_cast<size_t>(there->value) * 32 + c]);
+    }
+  }
+  EXPECT_GT(moved, 0);
+  EXPECT_LT(same, after->vocabulary_size());
+  const json part = from_event("second").at("by_text").front();
+  EXPECT_EQ(part.at("name"), "source.tokens");
+  EXPECT_EQ(part.at("rows"), same);
+  EXPECT_EQ(part.at("of"), after->vocabulary_size());
+}
+
+TEST_F(Starting, ALanguageModelTakesTheDecodersWeightsAndTheTargetsTokenizer) {
+  Recipe recipe = default_recipe(task_named("language-model"));
+  recipe.model = small_recipe().model;
+  recipe.model.architecture = Architecture::causal_lm;
+  recipe.model.tying = Tying::none;
+  recipe.of<LanguageModelRecipe>().data.train = {file("train.en")};
+  recipe.of<LanguageModelRecipe>().data.documents = Documents::lines;
+  recipe.of<LanguageModelRecipe>().data.batches = {.context = 16, .sequences = 4};
+  recipe.training = still().training;
+  recipe.training.task = "language-model";
+  recipe.checkpoints.final_weights = FinalWeights::last;
+  recipe.schedule = still().schedule;
+  recipe.optimizer.weight_decay = 0.0;
+  train(recipe, "second");
+  EXPECT_EQ(values("second", "decoder.layers.0.feed_forward.inner.weight"),
+            values("first", "decoder.layers.0.feed_forward.inner.weight"));
+  EXPECT_EQ(load_tokenizer(folder_ / "second" / "text.tokenizer")->serialize(), tokenizer("first")->serialize());
+}
+
+TEST_F(Starting, AResumedRunDoesNotNeedTheOtherModelAnyMore) {
+  Recipe recipe = small_recipe();
+  recipe.training.from = file("first");
+  train(recipe, "unbroken");
+  EXPECT_NE(weights("unbroken"), weights("first"));
+  listening_.asked = 0;
+  listening_.stop_after = 11;
+  EXPECT_EQ(train(recipe, "stopped"), EndReason::stopped);
+  listening_.stop_after = -1;
+  std::filesystem::rename(folder_ / "first", folder_ / "moved");
+  train(recipe, "stopped", TrainStart::resume);
+  EXPECT_EQ(weights("stopped"), weights("unbroken"));
+  EXPECT_EQ(from_event("stopped"), from_event("unbroken"));
+}
+
+TEST_F(Starting, RefusesADirectoryWithNothingThatFits) {
+  Recipe recipe = still();
+  recipe.model.model = 16;
+  recipe.model.inner = 32;
+  recipe.model.output_bias = Bias::none;
+  EXPECT_THAT(error_of(recipe), HasSubstr("first: training.from names a model none of whose weights fits this one; "
+                                          "source.tokens: "));
+  recipe.training.from = file("nowhere");
+  EXPECT_THAT(error_of(recipe), HasSubstr("nowhere: there is no such model directory"));
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -135,6 +135,17 @@ class Train(TranslationTest):
         self.assert_refused("train", self.path / "none.toml", "--out", self.path / "x", mentions=("none.toml",))
         self.assert_refused("train", self.recipe, mentions=("--out",))
 
+    def test_it_begins_from_another_model_and_refuses_what_is_none(self):
+        self.train("first", "--set", "training.updates=5")
+        begun = self.train("second", "--set", f"training.from={self.path}/first", "--set", "model.branch_dropout=0.2")
+        self.assertEqual((begun.returncode, begun.stderr), (0, ""))
+        self.assertRegex(begun.stdout, r"(?m)^(\d+) of \1 weights taken from .*; 0 begin fresh, .*"
+                                       r"model\.branch_dropout is 0\.1 there and 0\.2 here$")
+        self.refuse("no such model directory", more=("--set", f"training.from={self.path}/nowhere"))
+        self.refuse("none of whose weights fits", "F32[", more=(
+            "--set", f"training.from={self.path}/first", "--set", "model.model=16", "--set", "model.inner=32", "--set",
+            "model.output_bias=false"))
+
     def test_it_refuses_text_that_does_not_fit(self):
         self.file("train.en", "one line\n")
         self.refuse("train.en", "64", "1")

@@ -201,18 +201,32 @@ struct KeyValueAppend {
   KeyValueView memory;                 // its segments include the new rows
 };
 
+// A term of attention's scores by distance, which is the key's position less the query's:
+//   S[query, key] += factor * table[row, clamp(distance - first, 0, distances - 1)]
+// The row is that of the head, in a table [heads, distances] that all queries share; or the head's part of the row of
+// the query, in a table [query rows, heads * distances].
+enum class TableOf : uint8_t { head, query };
+struct DistanceScores {
+  View table;  // master type; empty: no such term
+  TableOf of = TableOf::head;
+  int64_t distances = 0, first = 0;  // first: the distance of column 0
+  double factor = 1.0;
+};
+
 // Attention's settings. Heads of queries share the key-value heads evenly, in order.
 struct AttentionSettings {
   int64_t heads = 1, key_value_heads = 1;
   Visibility visibility;
   const AttentionMask* mask = nullptr;
   double scale = 1.0;  // usually 1 / sqrt(head width)
+  DistanceScores by_distance;
   // Draws from RowRandom(key, (first_row + query row) * heads + head), where the query row is counted in the matrix of
   // queries; the column is the key's position in its sequence.
   Dropout dropout;
 };
 
-// For each sequence and head: P = softmax(scale * Q K^T over the visible keys), output = dropout(P) V. A query that
+// For each sequence and head: P = softmax(S over the visible keys), S = scale * Q K^T plus the term by distance, if
+// there is one; output = dropout(P) V. A query that
 // sees nothing gives zeros. No [queries, keys] matrix is stored. Backward rebuilds P from log_sum_exp (master type
 // [rows, heads]; -infinity where nothing is seen). `weights`, when requested: P before dropout, master type, one row:
 // for each sequence, for each head, [queries, keys], end to end.
@@ -224,17 +238,31 @@ struct AttentionForward {
   View output, log_sum_exp, weights;
 };
 
-// With D = rowsum(d_output * output) and S = scale * Q K^T:
+// With D = rowsum(d_output * output):
 //   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T)   d_S = P * (d_P - D)
 //   d_queries = scale * d_S K          d_keys = scale * d_S^T Q
-// Keys and values are stored end to end here (no pages). All three gradients are overwritten.
+//   d_by_distance[row, d] = factor * the sum of d_S over the pairs of the row whose clamped distance is d
+// Keys and values are stored end to end here (no pages). All gradients are overwritten. d_by_distance, master type, may
+// be empty; where all queries share a table, it is [sequences * heads, distances]: each sequence's own sums.
 struct AttentionBackward {
   AttentionSettings settings;
   View queries;
   const Segments* segments = nullptr;
   KeyValueView memory;
   View output, log_sum_exp, d_output;
-  View d_queries, d_keys, d_values;
+  View d_queries, d_keys, d_values, d_by_distance;
+};
+
+// scores[h, d] = table[buckets[d], h]: a learned score of each bucket of distances, spread over the distances.
+struct SpreadBuckets {
+  View table;    // master type [buckets, heads]
+  View buckets;  // i32 [1, distances]
+  View scores;   // master type [heads, distances]
+};
+
+// Adds d_scores[h, d] to d_table[buckets[d], h], in the order of d.
+struct SpreadBucketsBackward {
+  View buckets, d_scores, d_table;
 };
 
 // Output projection and label-smoothed cross-entropy, block of rows by block of rows:

@@ -62,6 +62,8 @@ class Backend {
   virtual void append_key_values(const KeyValueAppend& call) = 0;
   virtual void attention(const AttentionForward& call) = 0;
   virtual void attention_backward(const AttentionBackward& call) = 0;
+  virtual void spread_buckets(const SpreadBuckets& call) = 0;
+  virtual void spread_buckets_backward(const SpreadBucketsBackward& call) = 0;
 
   virtual void output_loss(const OutputLoss& call) = 0;
   virtual void cross_entropy(const CrossEntropy& call) = 0;

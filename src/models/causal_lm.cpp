@@ -4,6 +4,6 @@ namespace heed {
 
 CausalLM::CausalLM(const Scope& scope, const ModelConfig& config)
     : TokenModel(scope, config, config.target_vocabulary, scope / "decoder",
-                 stack_shape(config, config.decoder_layers, Visibility::Reach::causal)) {}
+                 stack_shape(scope / "decoder", config, config.decoder_layers, Visibility::Reach::causal)) {}
 
 }  // namespace heed

@@ -11,6 +11,7 @@ namespace {
 // Larger values are surely mistakes.
 constexpr int64_t kLargest = int64_t{1} << 24;  // any one extent
 constexpr int64_t kDeepest = 1024;              // layers of a stack
+constexpr int64_t kMaxDistance = 1 << 16;       // that a relative bias tells apart
 constexpr double kMaxElements = 1e12;           // all parameters and position tables together
 
 template <class... Args>
@@ -39,6 +40,18 @@ void check_probability(std::string_view name, Probability p) {
   check(p.value >= 0.0F && p.value < 1.0F, "{} is {}, expected at least 0 and below 1", name, p.value);
 }
 
+// Half of a direction's buckets hold one distance each, and the furthest of those must be below the maximum.
+void check_buckets(const ModelConfig& config) {
+  const bool both_ways = config.architecture != Architecture::causal_lm;
+  const int64_t least = both_ways ? 4 : 2, exact = config.relative_buckets / least;
+  if (config.positions == Positions::relative_bias) {
+    check(config.relative_buckets >= least && config.relative_buckets % least == 0,
+          "relative_buckets is {}, expected a multiple of {}{}", config.relative_buckets, least,
+          both_ways ? ", for the keys before and behind" : "");
+    check_extent("relative_max_distance", config.relative_max_distance, exact + 1, kMaxDistance);
+  }
+}
+
 }  // namespace
 
 void ModelConfig::validate() const {
@@ -55,6 +68,7 @@ void ModelConfig::validate() const {
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
   check(positions != Positions::rotary || width_of_head() % 2 == 0,
         "rotary positions rotate pairs of columns, but a head has {} columns", width_of_head());
+  check_buckets(*this);
   check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",
         model);
   const bool has_encoder = architecture != Architecture::causal_lm;

@@ -26,7 +26,8 @@ struct ModelConfig {
   Gating gating = Gating::plain;
   Positions positions = Positions::sinusoidal;
   double rotary_base = 10000.0;
-  int64_t window = 0;  // local attention; 0: unlimited
+  int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
+  int64_t window = 0;                                          // local attention; 0: unlimited
 
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;

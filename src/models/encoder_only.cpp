@@ -4,6 +4,6 @@ namespace heed {
 
 EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config)
     : TokenModel(scope, config, config.source_vocabulary, scope / "encoder",
-                 stack_shape(config, config.encoder_layers, Visibility::Reach::full)) {}
+                 stack_shape(scope / "encoder", config, config.encoder_layers, Visibility::Reach::full)) {}
 
 }  // namespace heed

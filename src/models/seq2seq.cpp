@@ -15,8 +15,10 @@ Seq2Seq::Seq2Seq(const Scope& scope, const ModelConfig& config)
       target_(scope / "target",
               embedding_options(config, config.target_vocabulary, use_of_table(config.tying, Tying::output),
                                 config.tying == Tying::all ? &source_.table() : nullptr)),
-      encoder_(scope / "encoder", stack_shape(config, config.encoder_layers, Visibility::Reach::full)),
-      decoder_(scope / "decoder", stack_shape(config, config.decoder_layers, Visibility::Reach::causal)),
+      encoder_(scope / "encoder",
+               stack_shape(scope / "encoder", config, config.encoder_layers, Visibility::Reach::full)),
+      decoder_(scope / "decoder",
+               stack_shape(scope / "decoder", config, config.decoder_layers, Visibility::Reach::causal)),
       output_(output_weights(scope / "output", config, config.target_vocabulary,
                              config.tying == Tying::none ? nullptr : &target_.table())) {}
 

@@ -19,9 +19,23 @@ Initialization embedding_initialization(const ModelConfig& config) {
                                            : Initialization::normal(config.init_deviation);
 }
 
+std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, const ModelConfig& config,
+                                                            Visibility::Reach reach) {
+  switch (config.positions) {
+    case Positions::alibi:
+      return std::make_shared<Alibi>(Heads(config.heads), reach);
+    case Positions::relative_bias:
+      return std::make_shared<BucketBias>(scope, Heads(config.heads),
+                                          BucketRule{config.relative_buckets, config.relative_max_distance, reach},
+                                          embedding_initialization(config));
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
-StackShape stack_shape(const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
+StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
   const bool rotary = config.positions == Positions::rotary;
   const MatrixInitialization initialization = matrix_initialization(config, layers);
   return {
@@ -33,6 +47,7 @@ StackShape stack_shape(const ModelConfig& config, int64_t layers, Visibility::Re
                     .bias = config.bias,
                     .visibility = Visibility::local(reach, config.window),
                     .rotary = {rotary ? config.width_of_head() : 0, config.rotary_base},
+                    .relative = relative_positions(scope, config, reach),
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
       .feed_forward = {.model = config.model,

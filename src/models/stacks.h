@@ -5,7 +5,8 @@
 
 namespace heed {
 
-StackShape stack_shape(const ModelConfig& config, int64_t layers, Visibility::Reach reach);
+// What the layers share is registered in the stack's scope.
+StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach);
 
 // `shared` is a table to use instead of an own one.
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,

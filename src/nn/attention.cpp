@@ -22,7 +22,7 @@ Linear::Options output_options(const AttentionShape& shape) {
 }
 
 AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const AttentionCall& call) {
-  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask, dropout, call.weights};
+  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask, dropout, call.weights, {}};
 }
 
 }  // namespace
@@ -52,7 +52,11 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
     rotate(pass, inputs.queries, sequences.positions(), Heads(shape_.heads), shape_.rotary);
     rotate(pass, inputs.keys, sequences.positions(), Heads(shape_.key_value_heads), shape_.rotary);
   }
-  const AttentionOptions options = options_of(shape_, dropout_, call);
+  AttentionOptions options = options_of(shape_, dropout_, call);
+  if (shape_.relative != nullptr) {
+    const Segments& keys_so_far = call.cache == nullptr ? sequences.segments() : *call.cache->segments;
+    options.relative = shape_.relative->scores(pass, keys_so_far.max_length());
+  }
   if (call.cache == nullptr) {
     return output_(pass, attention(pass, inputs, options));
   }

@@ -3,6 +3,7 @@
 
 #include "nn/batch.h"
 #include "nn/linear.h"
+#include "nn/relative_positions.h"
 #include "ops/attention.h"
 #include "ops/rotate.h"
 
@@ -15,7 +16,8 @@ struct AttentionShape {
   Bias bias = Bias::present;
   Visibility visibility;
   Rotary rotary;
-  Probability dropout{0.0F};  // of the attention weights
+  std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null
+  Probability dropout{0.0F};                          // of the attention weights
   MatrixInitialization initialization;
 };
 

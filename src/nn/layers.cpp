@@ -22,8 +22,10 @@ std::vector<Scope> sublayers_of(const Scope& scope, int64_t layers, const std::a
   return scopes;
 }
 
-AttentionShape without_rotary(AttentionShape shape) {
+// Positions of a target and a memory have nothing to do with each other.
+AttentionShape without_positions(AttentionShape shape) {
   shape.rotary = {};
+  shape.relative = nullptr;
   shape.visibility = Visibility::full();
   return shape;
 }
@@ -88,7 +90,7 @@ DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape, Join joi
                            Join join_feed_forward)
     : self_attention_(scope / "self_attention", shape.attention),
       join_self_(join_self),
-      cross_attention_(scope / "cross_attention", without_rotary(shape.attention)),
+      cross_attention_(scope / "cross_attention", without_positions(shape.attention)),
       join_cross_(join_cross),
       feed_forward_(scope / "feed_forward", shape.feed_forward),
       join_feed_forward_(join_feed_forward) {}

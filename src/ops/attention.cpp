@@ -1,7 +1,9 @@
 // For each sequence and head, over the visible keys:
-//   S = scale Q K^T    P = softmax(S) = exp(S - lse)    lse = log(sum over keys of exp(S))    O = dropout(P) V
+//   S = scale Q K^T + B    P = softmax(S) = exp(S - lse)    lse = log(sum over keys of exp(S))    O = dropout(P) V
 // With M the dropout factors and D = the sum over a row of d_O * O:
 //   d_V = (P * M)^T d_O    d_P = (d_O V^T) * M    d_S = P * (d_P - D)    d_Q = scale d_S K    d_K = scale d_S^T Q
+// B is the term by distance, if there is one: factor * table, at each pair's head, or query, and distance;
+//   d_table = factor * the sum of d_S over the pairs that read an entry
 // D stands for the sum over a row of P * d_P, to which it is equal. Saves Q, K, V, O and lse; backward rebuilds P from
 // S and lse. No [queries, keys] matrix is stored.
 #include "ops/attention.h"
@@ -13,6 +15,20 @@
 
 namespace heed {
 namespace {
+
+DistanceScores by_distance(const AttentionOptions& options, int64_t query_rows) {
+  const RelativeScores& relative = options.relative;
+  if (relative.table.empty()) {
+    return {};
+  }
+  const bool of_heads = relative.of == TableOf::head;
+  const int64_t distances = relative.table.columns() / (of_heads ? 1 : options.heads);
+  require(relative.table.rows() == (of_heads ? options.heads : query_rows) && distances > 0 &&
+              relative.table.columns() == (of_heads ? distances : distances * options.heads),
+          "attention", "scores by distance {} for {} heads and {} queries", relative.table.value(), options.heads,
+          query_rows);
+  return {relative.table.value(), relative.of, distances, relative.first, relative.factor};
+}
 
 AttentionSettings settings_of(Pass& pass, const Columns& queries, const AttentionOptions& options) {
   require(options.heads > 0 && queries.count % options.heads == 0, "attention", "{} heads do not divide {}",
@@ -26,6 +42,7 @@ AttentionSettings settings_of(Pass& pass, const Columns& queries, const Attentio
       .visibility = options.visibility,
       .mask = options.mask,
       .scale = 1.0 / std::sqrt(static_cast<double>(head_width)),
+      .by_distance = by_distance(options, queries.var.rows()),
       .dropout = pass.dropout(options.dropout, queries.var.first_row()),
   };
 }
@@ -159,6 +176,29 @@ class Destinations {
   std::vector<Piece> pieces_;
 };
 
+// Memory for the gradient of a term by distance, if that is wanted: of a table of heads, each sequence's own sums.
+Tensor allocate_relative(Backend& backend, const AttentionOp& op) {
+  const RelativeScores& relative = op.relative;
+  if (relative.table.empty() || relative.gradient == RelativeScores::Gradient::none) {
+    return {};
+  }
+  const int64_t rows =
+      relative.of == TableOf::head ? op.inputs.query_segments->count() * op.settings.heads : relative.table.rows();
+  return Tensor({rows, relative.table.columns()}, relative.table.type(), backend.arena());
+}
+
+// Adds them to the gradient, sequence after sequence.
+void add_relative(Backend& backend, Var& table, const Tensor& found) {
+  const Var::Slot slot = table.gradient_slot(backend);
+  if (slot.write == Write::overwrite) {
+    backend.fill(slot.view, 0.0);
+  }
+  const int64_t rows = table.rows();
+  for (int64_t first = 0; first < found.shape().rows(); first += rows) {
+    backend.add(found.view().row_range(first, rows), slot.view);
+  }
+}
+
 }  // namespace
 
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options) {
@@ -166,7 +206,7 @@ Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions&
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   Result result = run(pass, inputs.queries, *inputs.query_segments, memory, settings, options.weights);
   if (pass.recording()) {
-    pass.tape().record(AttentionOp{inputs, settings, result.output, std::move(result.log_sum_exp)});
+    pass.tape().record(AttentionOp{inputs, settings, options.relative, result.output, std::move(result.log_sum_exp)});
   }
   return result.output;
 }
@@ -192,6 +232,7 @@ void AttentionOp::backward(Backend& backend) {
     return;
   }
   const Destinations gradients(backend, inputs);
+  const Tensor d_relative = allocate_relative(backend, *this);
   backend.attention_backward({
       .settings = settings,
       .queries = inputs.queries.value(),
@@ -203,8 +244,12 @@ void AttentionOp::backward(Backend& backend) {
       .d_queries = gradients.view(0),
       .d_keys = gradients.view(1),
       .d_values = gradients.view(2),
+      .d_by_distance = d_relative.view(),
   });
   gradients.finish();
+  if (!d_relative.empty()) {
+    add_relative(backend, relative.table, d_relative);
+  }
 }
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// For each sequence and head: softmax(scale * Q K^T over the visible keys) V.
+// For each sequence and head: softmax(scale * Q K^T + the term by distance, over the visible keys) V.
 #pragma once
 
 #include "ops/pass.h"
@@ -12,12 +12,24 @@ struct AttentionInputs {
   const Segments* key_segments = nullptr;
 };
 
+// A term of the scores by distance; see DistanceScores.
+struct RelativeScores {
+  enum class Gradient : uint8_t { none, wanted };
+
+  Var table;  // [heads, distances] or [query rows, heads * distances], master type; empty: no such term
+  TableOf of = TableOf::head;
+  int64_t first = 0;
+  double factor = 1.0;
+  Gradient gradient = Gradient::none;
+};
+
 struct AttentionOptions {
   int64_t heads = 1, key_value_heads = 1;
   Visibility visibility;
   const AttentionMask* mask = nullptr;
   DropoutSite dropout;        // of the weights
   Tensor* weights = nullptr;  // if set, receives the weights before dropout; see AttentionForward
+  RelativeScores relative;
 };
 
 // The segments and the mask must outlive the tape.
@@ -31,6 +43,7 @@ Var attention(Pass& pass, const Columns& queries, const Segments& segments, cons
 struct AttentionOp {
   AttentionInputs inputs;
   AttentionSettings settings;
+  RelativeScores relative;
   Var output;
   Tensor log_sum_exp;
 

@@ -13,12 +13,13 @@
 #include "ops/recompute.h"
 #include "ops/rotate.h"
 #include "ops/select_rows.h"
+#include "ops/spread_buckets.h"
 
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
-using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, AddNormOp, GateOp, RotateOp, AttentionOp, OutputLossOp,
-                        CrossEntropyOp, RecomputeOp>;
+using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp, AttentionOp,
+                        OutputLossOp, CrossEntropyOp, RecomputeOp>;
 
 class Tape {
  public:

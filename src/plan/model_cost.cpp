@@ -88,8 +88,9 @@ class Tracer {
 
   PlanPart& part(Part which) { return parts_[static_cast<size_t>(which)]; }
 
-  Value make(int64_t rows, int64_t columns) {
-    trace_.value_bytes.push_back(block_bytes(rows * columns, storage_));
+  Value make(int64_t rows, int64_t columns) { return make(rows, columns, storage_); }
+  Value make(int64_t rows, int64_t columns, DType type) {
+    trace_.value_bytes.push_back(block_bytes(rows * columns, type));
     return {trace_.value_bytes.size() - 1, rows, columns};
   }
 
@@ -141,8 +142,19 @@ class Tracer {
     if (config_.positions == Positions::rotary) {
       record({}, {}, 2 * block_bytes(rows.count(), DType::i32));  // in place; the positions, for queries and for keys
     }
+    std::vector<Value> inputs{projected};
+    int64_t distances = 0;
+    if (config_.positions == Positions::relative_bias) {
+      const int64_t directions = visibility.reach == Visibility::Reach::causal ? 1 : 2;
+      distances = directions * config_.relative_max_distance + 1;
+      inputs.push_back(make(config_.heads, distances, kMaster));
+      record({}, {inputs.back().index}, block_bytes(distances, DType::i32));  // the bucket of each distance
+    }
     const Value mixed = make(rows.count(), query_width());
-    attention({projected}, mixed, rows, rows, visibility);
+    attention(inputs, mixed, rows, rows, visibility);
+    if (distances > 0) {  // the gradient of each sequence
+      ops_->back().backward_transient_bytes = block_bytes(rows.sequences * config_.heads * distances, kMaster);
+    }
     return linear(Part::attention, mixed, config_.model);
   }
 
@@ -227,6 +239,7 @@ class Tracer {
   }
 
   Value encoder(const Value& embedded, const Rows& rows, int64_t layers, const Visibility& visibility) {
+    count_relative_bias();
     count_norms(2 * layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < layers; ++i) {
@@ -241,6 +254,7 @@ class Tracer {
 
   Value decoder(const Value& embedded, const Rows& rows, const Value& memory, const Rows& source) {
     const Visibility causal = Visibility::local(Visibility::Reach::causal, config_.window);
+    count_relative_bias();
     count_norms(3 * config_.decoder_layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < config_.decoder_layers; ++i) {
@@ -253,6 +267,12 @@ class Tracer {
       });
     }
     return leave(stream);
+  }
+
+  // One table for all layers of a stack.
+  void count_relative_bias() {
+    part(Part::attention).parameters +=
+        config_.positions == Positions::relative_bias ? config_.relative_buckets * config_.heads : 0;
   }
 
   void count_norms(int64_t sublayers) {

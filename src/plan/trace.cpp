@@ -33,6 +33,8 @@ class Walk {
         backward(op.recomputed);
       }
       begin_gradients(op);
+      take(op.backward_transient_bytes);
+      live_ -= op.backward_transient_bytes;
       forget(op);
     }
   }

@@ -16,7 +16,8 @@ struct TracedOp {
   int64_t saved_bytes = 0;
   // For a layer of which only inputs and outputs are saved: the ops that backward recomputes.
   std::vector<TracedOp> recomputed;
-  int64_t transient_bytes = 0;  // while its forward runs
+  int64_t transient_bytes = 0;           // while its forward runs
+  int64_t backward_transient_bytes = 0;  // beside the gradients, while its backward runs
   GradientsBegin gradients_begin = GradientsBegin::in_backward;
 };
 

@@ -1,13 +1,28 @@
 #include "report/sections.h"
 
 namespace heed {
+namespace {
+
+// Why there is no map of positions.
+std::string_view without_map(const ModelConfig& config) {
+  switch (config.positions) {
+    case Positions::none:
+      return "This model has no positions.";
+    case Positions::alibi:
+      return "ALiBi: each head's scores fall with the distance, by a slope of its own.";
+    case Positions::relative_bias:
+      return "A learned bias of the scores for each head and bucket of distances.";
+    default:
+      return "No weights to read the learned positions from.";
+  }
+}
+
+}  // namespace
 
 void write_positions(Html& page, const ReportContent& content) {
   page.add("<section id=\"positions\">\n<h2>Positional encoding</h2>\n");
   if (!content.positions) {
-    page.add("<p class=\"empty\">{}</p>\n</section>\n", content.model.positions == Positions::none
-                                                            ? "This model has no positions."
-                                                            : "No weights to read the learned positions from.");
+    page.add("<p class=\"empty\">{}</p>\n</section>\n", without_map(content.model));
     return;
   }
   const PositionMap& table = *content.positions;

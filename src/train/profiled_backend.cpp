@@ -127,6 +127,14 @@ class ProfiledBackend final : public Backend {
          [&] { inner_.attention_backward(call); });
   }
 
+  void spread_buckets(const SpreadBuckets& call) override {
+    time("spread buckets", 0.0, bytes_of({call.scores, call.scores}), [&] { inner_.spread_buckets(call); });
+  }
+  void spread_buckets_backward(const SpreadBucketsBackward& call) override {
+    time("spread buckets backward", 0.0, bytes_of({call.d_scores, call.d_scores}),
+         [&] { inner_.spread_buckets_backward(call); });
+  }
+
   void output_loss(const OutputLoss& call) override {
     const double flops = product({ProductKind::forward, call.x.rows(), call.weight.rows(), call.x.columns()});
     time("output and loss", flops, bytes_of({call.x, call.weight.matrix, call.d_logits}),

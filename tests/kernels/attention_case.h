@@ -20,6 +20,7 @@ struct AttentionCase {
   AttentionSettings settings;
   Guarded queries, keys, values, d_output;
   PageTable table;
+  Guarded distance_scores;  // settings.by_distance.table
 
   struct Result {
     Guarded output, log_sum_exp;
@@ -43,6 +44,22 @@ struct AttentionCase {
     return c;
   }
 
+  // With a term of the scores by distance, for the distances [first, first + distances).
+  AttentionCase by_distance(Types types, TableOf of, int64_t first, int64_t distances) const {
+    AttentionCase c = *this;
+    const bool of_heads = of == TableOf::head;
+    c.distance_scores = random(types.master, of_heads ? settings.heads : query_segments.rows(),
+                               of_heads ? distances : settings.heads * distances, 34, 1.0, {5, 3});
+    c.settings.by_distance = {c.distance_scores.view(), of, distances, first, 0.7};
+    return c;
+  }
+  void cut_queries(int64_t first, int64_t count) {
+    if (settings.by_distance.of == TableOf::query) {
+      distance_scores = distance_scores.rows(first, count);
+      settings.by_distance.table = distance_scores.view();
+    }
+  }
+
   // Sequence s alone, without the mask, which belongs to all sequences.
   AttentionCase sequence(int64_t s) const {
     AttentionCase part = *this;
@@ -56,6 +73,7 @@ struct AttentionCase {
     part.query_segments = Segments(std::vector<int64_t>{query_segments.length(s)});
     part.key_segments = Segments(std::vector<int64_t>{key_segments.length(s)});
     part.settings.dropout = shifted(settings.dropout, query_segments.begin(s));
+    part.cut_queries(query_segments.begin(s), query_segments.length(s));
     return part;
   }
 
@@ -70,6 +88,7 @@ struct AttentionCase {
     part.query_segments = Segments(std::vector<int64_t>{count});
     part.key_segments = Segments(std::vector<int64_t>{known});
     part.settings.dropout = shifted(settings.dropout, first);
+    part.cut_queries(first, count);
     return part;
   }
 
@@ -97,12 +116,19 @@ struct AttentionCase {
     return weights;
   }
   struct Gradients {
-    Guarded d_queries, d_keys, d_values;
+    Guarded d_queries, d_keys, d_values, d_by_distance;
   };
   Gradients backward(Backend& backend, const Result& saved, Types types) const {
     Gradients d{Guarded(types.storage, queries.rows(), queries.columns()),
                 Guarded(types.storage, keys.rows(), keys.columns()),
-                Guarded(types.storage, values.rows(), values.columns())};
+                Guarded(types.storage, values.rows(), values.columns()),
+                {}};
+    if (!distance_scores.empty()) {
+      const bool of_heads = settings.by_distance.of == TableOf::head;
+      d.d_by_distance =
+          Guarded(types.master, of_heads ? query_segments.count() * settings.heads : distance_scores.rows(),
+                  distance_scores.columns(), {2, 7});
+    }
     backend.attention_backward({.settings = settings,
                                 .queries = queries.view(),
                                 .segments = &query_segments,
@@ -112,7 +138,8 @@ struct AttentionCase {
                                 .d_output = d_output.view(),
                                 .d_queries = d.d_queries.view(),
                                 .d_keys = d.d_keys.view(),
-                                .d_values = d.d_values.view()});
+                                .d_values = d.d_values.view(),
+                                .d_by_distance = d.d_by_distance.view()});
     return d;
   }
 };

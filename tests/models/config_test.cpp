@@ -28,6 +28,10 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.heads = 4, c.key_value_heads = 3; }, {"key_value_heads 3 does not divide heads 4"});
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.head_width = 3; }, {"rotary", "3 columns"});
   expect_invalid([](auto& c) { c.model = 9, c.heads = 3; }, {"sinusoidal", "model is 9"});
+  expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
+                 {"relative_buckets is 30", "multiple of 4"});
+  expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_max_distance = 8; },
+                 {"relative_max_distance is 8", "expected 9"});
   expect_invalid([](auto& c) { c.tying = Tying::all; }, {"one vocabulary", "source has 11", "target 13"});
   expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.tying = Tying::all; }, {"seq2seq"});
 }

@@ -27,6 +27,14 @@ ModelConfig llama_like() {
   return c;
 }
 
+ModelConfig with_positions(Architecture architecture, Positions positions) {
+  ModelConfig c = small_config(architecture);
+  c.positions = positions;
+  c.relative_buckets = 4;
+  c.relative_max_distance = 3;
+  return c;
+}
+
 std::vector<Variant> variants() {
   ModelConfig post = small_config(Architecture::seq2seq), tied = post, encoder = small_config(Architecture::encoder);
   post.placement = NormPlacement::post;
@@ -37,12 +45,19 @@ std::vector<Variant> variants() {
   tied.keep = Keep::layer_inputs;
   encoder.activation = Activation::gelu;
   encoder.tying = Tying::output;
+  ModelConfig recomputed_bias = with_positions(Architecture::seq2seq, Positions::relative_bias);
+  recomputed_bias.keep = Keep::layer_inputs;
   return {{"Seq2Seq", small_config(Architecture::seq2seq)},
           {"Seq2SeqPostNorm", post},
           {"Seq2SeqTiedAndCheckpointed", tied},
           {"CausalLM", small_config(Architecture::causal_lm)},
           {"CausalLMGroupedRotaryGated", llama_like()},
-          {"EncoderOnly", encoder}};
+          {"EncoderOnly", encoder},
+          {"Seq2SeqAlibi", with_positions(Architecture::seq2seq, Positions::alibi)},
+          {"CausalLMAlibi", with_positions(Architecture::causal_lm, Positions::alibi)},
+          {"EncoderOnlyRelativeBias", with_positions(Architecture::encoder, Positions::relative_bias)},
+          {"CausalLMRelativeBias", with_positions(Architecture::causal_lm, Positions::relative_bias)},
+          {"Seq2SeqRelativeBiasRecomputed", recomputed_bias}};
 }
 
 class Model : public ::testing::TestWithParam<Variant> {};

@@ -89,6 +89,71 @@ TEST(Attention, GradientUnderDropoutAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
+TEST(Attention, GradientOfSpreadBucketsAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 0, 4});
+  TestParameter table("table", {3, 2}, 7);
+  const std::vector<int32_t> buckets{2, 0, 0, 1, 2};
+  // Two readers: one starts the gradient of the table, the other adds to it.
+  const Differentiable function{
+      .inputs = inputs(random_tensor({7, 12}, 1)),
+      .parameters = {&table},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        Outcome outcome;
+        const Var scores = spread_buckets(pass, *table, buckets);
+        for (const double factor : {1.0, 0.5}) {
+          outcome.outputs.push_back(attention(
+              pass, fused(x[0], segments, 4, 4),
+              {.heads = 2,
+               .key_value_heads = 2,
+               .relative = {
+                   .table = scores, .first = -2, .factor = factor, .gradient = RelativeScores::Gradient::wanted}}));
+        }
+        return outcome;
+      }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+TEST(Attention, GradientOfScoresOfEachQueryAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 4});
+  const Differentiable function{
+      .inputs = inputs(random_tensor({7, 12}, 1), random_tensor({7, 6}, 2)),
+      .parameters = {},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
+                                  {.heads = 2,
+                                   .key_value_heads = 2,
+                                   .visibility = Visibility::causal(),
+                                   .relative = {.table = x[1],
+                                                .of = TableOf::query,
+                                                .first = -2,
+                                                .factor = 0.7,
+                                                .gradient = RelativeScores::Gradient::wanted}})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({3, 2});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  const Var table = make_var(*backend, random_tensor({3, 4}, 2).view());
+  for (const TableOf of : {TableOf::head, TableOf::query}) {
+    expect_error<ShapeError>(
+        [&] {
+          attention(pass, fused(x, segments, 4, 4),
+                    {.heads = 2, .key_value_heads = 2, .relative = {.table = table, .of = of}});
+        },
+        {"attention: ", "scores by distance f64[3, 4]", "2 heads", "5 queries"});
+  }
+  TestParameter buckets("buckets", {3, 2}, 7);
+  expect_error<ShapeError>(
+      [&] {
+        spread_buckets(pass, *buckets, std::vector<int32_t>{0, 3});
+      },
+      {"spread_buckets: ", "bucket 3", "buckets [3, 2]"});
+}
+
 TEST(Attention, ARowThatSeesNothingGivesZerosAndNoGradient) {
   const Segments segments = segments_of({3, 2});
   AttentionMask mask = causal_mask(segments);

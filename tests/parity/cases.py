@@ -29,6 +29,8 @@ GPT = {
 }
 GPT_LONG = {**GPT, "model": 96, "heads": 2, "inner": 1100, "max_length": 150}
 GPT_WINDOW = {**GPT, "window": 3, "activation": "gelu-tanh", "tie": "none", "output_bias": True}
+GPT_ALIBI = {**GPT_LONG, "positions": "alibi", "heads": 6}
+GPT_BIAS = {**GPT_LONG, "positions": "relative-bias", "relative_buckets": 32, "relative_max_distance": 128}
 LLAMA = {
     **DROPOUT_FREE,
     "architecture": "causal-lm", "model": 64, "inner": 172, "heads": 4, "key_value_heads": 2, "head_width": 24,
@@ -44,6 +46,8 @@ ENCODER = {
     "tie": "output", "output_bias": True, "embedding_scale": "none", "epsilon": 1e-12,
 }
 ENCODER_LONG = {**ENCODER, "model": 96, "inner": 1100, "max_length": 150}
+ENCODER_ALIBI = {**ENCODER_LONG, "positions": "alibi"}
+ENCODER_BIAS = {**ENCODER_LONG, "positions": "relative-bias", "relative_buckets": 32, "relative_max_distance": 128}
 
 SHORT = [[7, 1, 12, 3, 5], [4, 12, 1, 6, 9]]
 LONG = [[70, 1, 130, 33], [130, 2, 64, 65]]

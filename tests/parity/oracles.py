@@ -120,6 +120,21 @@ class Oracle(nn.Module):
             return x + sinusoidal(tokens.shape[1], c["model"])
         return x + embedding.positions[:tokens.shape[1]] if c["positions"] == "learned" else x
 
+    def make_relative_bias(self, name, config):
+        if config["positions"] == "relative-bias":
+            self.relative_bias = nn.Embedding(config["relative_buckets"], config["heads"])
+            self.add(name + ".relative_bias", self.relative_bias.weight)
+
+    def bias_by_distance(self, width, both_ways):
+        """[heads, query, key], added to the scores of every layer's self-attention."""
+        c = self.config
+        if c["positions"] == "alibi":
+            return alibi(c["heads"], width)
+        if c["positions"] == "relative-bias":
+            buckets = t5_bucket(distances(width), both_ways, c["relative_buckets"], c["relative_max_distance"])
+            return self.relative_bias(buckets).permute(2, 0, 1)
+        return 0.0
+
     def make_output(self, vocabulary, embedding):
         c = self.config
         self.output = nn.Linear(c["model"], vocabulary, bias=c["output_bias"])
@@ -173,10 +188,17 @@ class Encoder(Oracle):
         self.embedding = self.make_embedding("embedding", config["source_vocabulary"])
         self.make_encoder()
         self.make_output(config["source_vocabulary"], self.embedding)
+        self.make_relative_bias("encoder", config)
 
     def forward(self, batch):
         x = self.embed(self.embedding, batch.target.tokens)
-        return self.output(self.encoder(x, src_key_padding_mask=~batch.target.real()))
+        real = batch.target.real()
+        if self.config["positions"] not in ("alibi", "relative-bias"):
+            return self.output(self.encoder(x, src_key_padding_mask=~real))
+        # PyTorch's layers take a mask for each sequence and head, to be added to its scores.
+        bias = self.bias_by_distance(batch.target.width, both_ways=True)
+        mask = torch.where(real[:, None, None, :], bias[None], -math.inf).flatten(0, 1)
+        return self.output(self.encoder(x, mask=mask))
 
 
 def visible(batch, window):
@@ -188,9 +210,47 @@ def visible(batch, window):
     return ((sees & batch.target.real()[:, None, :]) | (back == 0))[:, None]
 
 
-def attend(query, key, value, sees):
-    """softmax(Q K^T / sqrt(d)) V over what each query sees; operands [batch, heads, time, d]."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+def distances(width):
+    """[query, key]: the key's position less the query's."""
+    place = torch.arange(width)
+    return place[None, :] - place[:, None]
+
+
+def alibi_slopes(heads):
+    """The authors' get_slopes."""
+    def of_power(n):
+        start = 2.0 ** (-(2.0 ** -(math.log2(n) - 3)))
+        return [start * start ** i for i in range(n)]
+
+    if math.log2(heads).is_integer():
+        return of_power(heads)
+    power = 2 ** math.floor(math.log2(heads))
+    return of_power(power) + alibi_slopes(2 * power)[0::2][:heads - power]
+
+
+def alibi(heads, width):
+    """[heads, query, key]: symmetric, as an encoder has it; a causal model sees the half behind alone."""
+    return -torch.tensor(alibi_slopes(heads))[:, None, None] * distances(width).abs()
+
+
+def t5_bucket(relative, both_ways, buckets, max_distance):
+    """transformers' T5Attention._relative_position_bucket."""
+    first = 0
+    if both_ways:
+        buckets //= 2
+        first = (relative > 0).long() * buckets
+        relative = relative.abs()
+    else:
+        relative = -relative.clamp(max=0)
+    exact = buckets // 2
+    large = exact + (torch.log(relative.float() / exact) / math.log(max_distance / exact)
+                     * (buckets - exact)).clamp(max=buckets).long()
+    return first + torch.where(relative < exact, relative, large.clamp(max=buckets - 1))
+
+
+def attend(query, key, value, sees, bias=0.0):
+    """softmax(Q K^T / sqrt(d) + bias) V over what each query sees; operands [batch, heads, time, d]."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]) + bias
     return scores.masked_fill(~sees, -math.inf).softmax(dim=-1) @ value
 
 
@@ -214,14 +274,14 @@ class GptLayer(nn.Module):
         self.projection, self.joined = nn.Linear(model, 3 * model), nn.Linear(model, model)
         self.linear1, self.linear2 = nn.Linear(model, inner), nn.Linear(inner, model)
 
-    def forward(self, x, sees):
+    def forward(self, x, sees, bias=0.0):
         query, key, value = (split_heads(part, self.heads) for part in self.projection(self.norm1(x)).chunk(3, dim=2))
-        x = x + self.joined(join_heads(attend(query, key, value, sees)))
+        x = x + self.joined(join_heads(attend(query, key, value, sees, bias)))
         return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
 
 
 class Gpt(Oracle):
-    """Learned positions, pre-norm, GELU, final norm."""
+    """Pre-norm, GELU, final norm; learned positions, or a bias of the scores by distance."""
 
     def __init__(self, config):
         super().__init__(config)
@@ -237,12 +297,13 @@ class Gpt(Oracle):
             self.add_norm(name + ".feed_forward.norm", layer.norm2)
         self.add_norm("decoder.norm", self.norm)
         self.make_output(config["target_vocabulary"], self.embedding)
+        self.make_relative_bias("decoder", config)
 
     def forward(self, batch):
         sees = visible(batch, self.config.get("window", 0))
         x = self.embed(self.embedding, batch.target.tokens)
         for layer in self.layers:
-            x = layer(x, sees)
+            x = layer(x, sees, self.bias_by_distance(batch.target.width, both_ways=False))
         return self.output(self.norm(x))
 
 

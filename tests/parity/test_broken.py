@@ -70,6 +70,7 @@ def swap_two_columns(gradients):
 
 REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_VISIBLE = (
     oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.visible)
+REAL_SLOPES, REAL_ALIBI, REAL_DISTANCES = oracles.alibi_slopes, oracles.alibi, oracles.distances
 S2S, S2S_POST, GPT, LLAMA, ENCODER = (
     cases.SEQ2SEQ_GELU, {**cases.SEQ2SEQ_POST, "activation": "gelu"}, cases.GPT, cases.LLAMA, cases.ENCODER)
 BF16 = {"seq2seq": cases.BF16_SEQ2SEQ, "causal-lm": cases.BF16_DECODER, "encoder": cases.BF16_ENCODER}
@@ -85,10 +86,18 @@ GROSS = [
     ("decoder sees later tokens", S2S, S2S, drop(nn.TransformerDecoder, "tgt_mask")),
     ("encoder-only model sees padding", ENCODER, ENCODER, drop(nn.TransformerEncoder, "src_key_padding_mask")),
     ("scores are not scaled", GPT, GPT,
-     replace("attend", lambda q, k, v, sees: REAL_ATTEND(q * q.shape[-1] ** 0.5, k, v, sees))),
+     replace("attend", lambda q, k, v, sees, bias: REAL_ATTEND(q * q.shape[-1] ** 0.5, k, v, sees, bias))),
     ("a window one token too long", cases.GPT_WINDOW, cases.GPT_WINDOW,
      replace("visible", lambda batch, window: REAL_VISIBLE(batch, window + 1))),
     ("queries and keys swapped", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),
+    ("ALiBi with the slopes of the next head", cases.GPT_ALIBI, cases.GPT_ALIBI,
+     replace("alibi_slopes", lambda heads: REAL_SLOPES(heads)[1:] + [0.0])),
+    ("ALiBi that rises with the distance", cases.ENCODER_ALIBI, cases.ENCODER_ALIBI,
+     replace("alibi", lambda heads, width: -REAL_ALIBI(heads, width))),
+    ("relative bias of the opposite direction", cases.ENCODER_BIAS, cases.ENCODER_BIAS,
+     replace("distances", lambda width: -REAL_DISTANCES(width))),
+    ("relative bias of the next distance", cases.GPT_BIAS, cases.GPT_BIAS,
+     replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("rotation of neighbouring columns", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),
     ("rotation with twice the base", LLAMA, LLAMA,
      replace("rotate", lambda x, base: REAL_ROTATE(x, base * 2))),

@@ -7,6 +7,8 @@ finish(cases.all_agree({
     "GPT": (cases.GPT, cases.BF16_DECODER),
     "GPT, local window, tanh GELU, untied": (cases.GPT_WINDOW, cases.BF16_DECODER),
     "GPT, wide and long": (cases.GPT_LONG, cases.BF16_DECODER),
+    "GPT, ALiBi": (cases.GPT_ALIBI, cases.BF16_DECODER),
+    "GPT, relative bias": (cases.GPT_BIAS, cases.BF16_DECODER),
     "llama": (cases.LLAMA, cases.BF16_DECODER),
     "llama, wide and long, one key-value head": (cases.LLAMA_LONG, cases.BF16_DECODER),
 }))

@@ -57,6 +57,8 @@ std::vector<Case> cases() {
        }},
       {"learned positions", [](ModelConfig& c) { c.positions = Positions::learned; }},
       {"rotary", [](ModelConfig& c) { c.positions = Positions::rotary; }},
+      {"alibi", [](ModelConfig& c) { c.positions = Positions::alibi; }},
+      {"relative bias", [](ModelConfig& c) { c.positions = Positions::relative_bias; }},
       {"grouped heads",
        [](ModelConfig& c) {
          c.key_value_heads = 2;

@@ -1,6 +1,6 @@
-// With p = 2^(s - log2(e) log_sum_exp), s = scale log2(e) q.k, and D = rowsum(d_output * output), block by block:
+// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k + the term by distance), and D = rowsum(d_output * output), block by block:
 //   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T)    d_s = p (d_p - D)
-//   d_q += scale d_s K         d_k += scale d_s^T Q
+//   d_q += scale d_s K         d_k += scale d_s^T Q         d_table[clamped distance] += factor d_s
 // A share is all work of one key-value head of a sequence: it adds up the query heads that read it, in order.
 #include <optional>
 
@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_backward.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/attention_distance-inl.h"
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_share-inl.h"
@@ -86,7 +87,8 @@ class Backward {
         max_queries_(max_queries),
         max_rows_(max_queries * heads_),
         max_keys_(call.memory.segments->max_length()),
-        buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, width_)) {}
+        buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, width_)),
+        by_distance_(call.settings, call.settings.by_distance.table) {}
 
   void run(const Share& share) {
     const int64_t queries = share.piece.queries;
@@ -95,6 +97,7 @@ class Backward {
     key_column_ = share.key_value_head * width_;
     first_head_ = share.key_value_head * heads_;
     one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
+    begin_table(share.piece);
     if (!one_tile_) {
       clear(buffers_.d_keys, max_keys_, key_count_);
       clear(buffers_.d_values, max_keys_, key_count_);
@@ -109,6 +112,21 @@ class Backward {
   }
 
  private:
+  // Its own part of the table's gradient starts at zero.
+  void begin_table(const Piece& piece) {
+    d_by_distance_ = DistanceTable(settings_, call_.d_by_distance, piece.sequence * settings_.heads);
+    if (d_by_distance_.empty()) {
+      return;
+    }
+    const int64_t first = call_.segments->begin(piece.sequence);
+    const int64_t rows = settings_.by_distance.of == TableOf::head ? 1 : piece.queries;
+    for (int64_t head = first_head_; head < first_head_ + heads_; ++head) {
+      for (int64_t row = first; row < first + rows; ++row) {
+        std::fill_n(d_by_distance_.row(row, head), d_by_distance_.columns, 0.0F);
+      }
+    }
+  }
+
   void clear(float* panels, int64_t panel_rows, int64_t rows) const {
     for (int64_t panel = 0; panel < panels_; ++panel) {
       std::fill_n(panels + panel * panel_rows * kPanel, rows * kPanel, 0.0F);
@@ -202,7 +220,14 @@ class Backward {
     }
     multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
     multiply_tile(tile, width_, max_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
+    const auto factor = static_cast<float>(settings_.by_distance.factor);
+    if (!by_distance_.empty()) {
+      add_by_distance(tile, chunk_, first_head_, by_distance_, factor * kLog2E, buffers_.scores);
+    }
     differentiate(tile);
+    if (!d_by_distance_.empty()) {
+      add_to_table(tile, chunk_, first_head_, d_by_distance_, factor, buffers_.d_scores);
+    }
     add_to_queries(tile);
     add_to_keys(tile, buffers_.scores, buffers_.d_output, buffers_.d_values);
     add_to_keys(tile, buffers_.d_scores, buffers_.queries, buffers_.d_keys);
@@ -270,6 +295,7 @@ class Backward {
   int64_t heads_, width_, panels_, max_queries_, max_rows_, max_keys_;
   Buffers buffers_;
   PieceRows& chunk_ = buffers_.chunk;
+  DistanceTable by_distance_, d_by_distance_;
 
   Piece piece_{-1, 0, 0, 0};
   bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero

@@ -1,5 +1,5 @@
 // For each row i of queries, over blocks of keys, in base 2:
-//   s = scale log2(e) q.k       m' = max(m, max s)     p = 2^(s - m')
+//   s = log2(e) (scale q.k + the term by distance)     m' = max(m, max s)     p = 2^(s - m')
 //   l = l 2^(m - m') + sum p    o = o 2^(m - m') + dropout(p) V
 // and at the end output = o / l, log_sum_exp = ln(2) m + ln(l).
 #include <limits>
@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_forward.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/attention_distance-inl.h"
 #include "kernels/cpu/attention_few-inl.h"
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_rows-inl.h"
@@ -87,7 +88,8 @@ class Forward {
         width_(call.queries.columns() / call.settings.heads),
         panels_(panels_for(width_)),
         max_rows_(max_queries * heads_),
-        buffers_(carve<Buffers>(scratch, max_queries, heads_, width_)) {}
+        buffers_(carve<Buffers>(scratch, max_queries, heads_, width_)),
+        by_distance_(call.settings, call.settings.by_distance.table) {}
 
   void run(const Share& share, const Surroundings& surroundings) {
     if (!(share.piece == piece_)) {
@@ -240,12 +242,17 @@ class Forward {
 
   void score(const ScoreTile& tile) {
     if (few_rows_) {
-      return with_few_rows(tile.rows, [this](auto rows) {
+      with_few_rows(tile.rows, [this](auto rows) {
         score_few<rows>(buffers_.queries, max_rows_, key_rows(operands_.keys), buffers_.scores,
                         [this]() HWY_ATTR { prefetch_next_piece(); });
       });
+    } else {
+      multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
     }
-    multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+    if (!by_distance_.empty()) {
+      add_by_distance(tile, rows_, first_head_, by_distance_, static_cast<float>(settings_.by_distance.factor) * kLog2E,
+                      buffers_.scores);
+    }
   }
 
   // m' = max(m, max s), and the decay 2^(m - m') of what was summed before.
@@ -386,6 +393,7 @@ class Forward {
   int64_t heads_, width_, panels_, max_rows_;
   Buffers buffers_;
   PieceRows& rows_ = buffers_.piece;
+  DistanceTable by_distance_;
 
   Piece piece_{-1, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see

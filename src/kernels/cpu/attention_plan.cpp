@@ -78,9 +78,10 @@ void PieceRows::list(const AttentionSettings& settings, const Segments& queries,
   query_count_ = piece.queries;
   first_query_row_ = queries.begin(s) + piece.first_query;
   key_count_ = keys.length(s);
+  first_position_ = key_count_ - queries.length(s) + piece.first_query;
   for (int64_t i = 0; i < query_count_; ++i) {
     const int64_t query = piece.first_query + i;
-    const int64_t position = key_count_ - queries.length(s) + query;
+    const int64_t position = first_position_ + i;
     queries_[i] = {settings.visibility.range(position, position, key_count_),
                    settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
   }

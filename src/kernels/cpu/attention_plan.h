@@ -138,6 +138,7 @@ class PieceRows {
   int64_t heads() const { return heads_; }
   int64_t queries() const { return query_count_; }
   int64_t first_query_row() const { return first_query_row_; }
+  int64_t first_position() const { return first_position_; }  // of its first query, among the keys
   int64_t keys() const { return key_count_; }
   const Query& query_of(int64_t row) const { return queries_[row < query_count_ ? row : row % query_count_]; }
   const Sight& sight(int64_t first_row) const { return sights_[first_row / kRowGroup]; }
@@ -149,7 +150,7 @@ class PieceRows {
 
   Query* queries_;
   Sight* sights_;  // of each kRowGroup rows
-  int64_t heads_ = 1, query_count_ = 0, first_query_row_ = 0, key_count_ = 0;
+  int64_t heads_ = 1, query_count_ = 0, first_query_row_ = 0, first_position_ = 0, key_count_ = 0;
   Visibility::Range seen_{0, 0};
 };
 

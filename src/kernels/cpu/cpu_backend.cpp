@@ -1,6 +1,7 @@
 #include "kernels/cpu/cpu_backend.h"
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/buckets.h"
 #include "kernels/cpu/context.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/embedding.h"
@@ -65,6 +66,8 @@ class CpuBackend final : public Backend {
   void append_key_values(const KeyValueAppend& call) override { cpu::append_key_values(context_, call); }
   void attention(const AttentionForward& call) override { cpu::attention(context_, call); }
   void attention_backward(const AttentionBackward& call) override { cpu::attention_backward(context_, call); }
+  void spread_buckets(const SpreadBuckets& call) override { cpu::spread_buckets(call); }
+  void spread_buckets_backward(const SpreadBucketsBackward& call) override { cpu::spread_buckets_backward(call); }
 
   void output_loss(const OutputLoss& call) override { cpu::output_loss(context_, products_, call); }
   void cross_entropy(const CrossEntropy& call) override { cpu::cross_entropy(context_, call); }

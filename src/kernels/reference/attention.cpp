@@ -1,4 +1,6 @@
-// P = softmax(scale * Q K^T over the visible keys), output = dropout(P) V, and its gradients.
+// P = softmax(S over the visible keys), S = scale * Q K^T + the term by distance, output = dropout(P) V, and its
+// gradients.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -36,6 +38,21 @@ class Block {
   bool sees(int64_t i, int64_t j) const {
     return settings_.visibility.sees(keys - queries + i, j) &&
            (settings_.mask == nullptr || settings_.mask->sees(sequence_, i, j));
+  }
+
+  // Where tables by distance have the score of a pair.
+  struct Entry {
+    int64_t row, column;
+  };
+  Entry entry(int64_t i, int64_t j) const {
+    const DistanceScores& scores = settings_.by_distance;
+    const int64_t distance = j - (keys - queries + i);
+    const int64_t column = std::clamp<int64_t>(distance - scores.first, 0, scores.distances - 1);
+    return scores.of == TableOf::head ? Entry{head_, column} : Entry{query_row(i), head_ * scores.distances + column};
+  }
+  // In the gradient of a table of heads each sequence has rows of its own.
+  int64_t gradient_row(const Entry& entry) const {
+    return settings_.by_distance.of == TableOf::head ? sequence_ * settings_.heads + entry.row : entry.row;
   }
 
   double dropout_factor(int64_t i, int64_t j) const {
@@ -80,10 +97,24 @@ class Block {
   int64_t sequence_, head_;
 };
 
-// scale * q.k where the query sees the key, -infinity elsewhere.
-double score(const Block& block, const AttentionSettings& settings, const Values& queries, int64_t i,
-             const Values& keys, int64_t j) {
-  return block.sees(i, j) ? settings.scale * block.dot(queries, i, keys, j) : kMinusInfinity;
+// What scores are computed from.
+struct ScoreOperands {
+  const AttentionSettings& settings;
+  const Values &queries, &keys;
+  Values by_distance = Values(settings.by_distance.table);
+};
+
+// scale * q.k + the term by distance where the query sees the key, -infinity elsewhere.
+double score(const Block& block, const ScoreOperands& from, int64_t i, int64_t j) {
+  if (!block.sees(i, j)) {
+    return kMinusInfinity;
+  }
+  double s = from.settings.scale * block.dot(from.queries, i, from.keys, j);
+  if (!from.by_distance.empty()) {
+    const Block::Entry entry = block.entry(i, j);
+    s += from.settings.by_distance.factor * from.by_distance(entry.row, entry.column);
+  }
+  return s;
 }
 
 double log_sum_exp_of(const std::vector<double>& scores) {
@@ -126,6 +157,7 @@ void ReferenceBackend::append_key_values(const KeyValueAppend& call) {
 void ReferenceBackend::attention(const AttentionForward& call) {
   const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
   const int64_t heads = call.settings.heads;
+  const ScoreOperands operands{call.settings, queries, keys};
   Values output(queries.rows(), queries.columns()), log_sum_exp(queries.rows(), heads);
   int64_t next_weight = 0;
   for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
@@ -134,7 +166,7 @@ void ReferenceBackend::attention(const AttentionForward& call) {
       std::vector<double> scores(static_cast<size_t>(block.keys));
       for (int64_t i = 0; i < block.queries; ++i) {
         for (int64_t j = 0; j < block.keys; ++j) {
-          scores[static_cast<size_t>(j)] = score(block, call.settings, queries, i, keys, j);
+          scores[static_cast<size_t>(j)] = score(block, operands, i, j);
         }
         const double lse = log_sum_exp_of(scores);
         for (int64_t j = 0; j < block.keys; ++j) {
@@ -160,8 +192,10 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
   const int64_t heads = call.settings.heads;
   const int64_t head_width = queries.columns() / heads;
   const double scale = call.settings.scale;
+  const ScoreOperands operands{call.settings, queries, keys};
   Values d_queries(queries.rows(), queries.columns());
   Values d_keys(keys.rows(), keys.columns()), d_values(values.rows(), values.columns());
+  Values d_by_distance(call.d_by_distance.rows(), call.d_by_distance.columns());
   for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
     for (int64_t head = 0; head < heads; ++head) {
       const Block block(call.settings, *call.segments, call.memory, head_width, sequence, head);
@@ -174,7 +208,7 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
           if (!block.sees(i, j)) {
             continue;
           }
-          const double s = score(block, call.settings, queries, i, keys, j);
+          const double s = score(block, operands, i, j);
           const double p = probability(s, log_sum_exp(block.query_row(i), head));
           const double factor = block.dropout_factor(i, j);
           const double d_p = factor * block.dot(d_output, i, values, j);
@@ -182,6 +216,10 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
           block.add_query_to_key(d_values, j, p * factor, d_output, i);
           block.add_key_to_query(d_queries, i, scale * d_s, keys, j);
           block.add_query_to_key(d_keys, j, scale * d_s, queries, i);
+          if (!call.d_by_distance.empty()) {
+            const Block::Entry entry = block.entry(i, j);
+            d_by_distance(block.gradient_row(entry), entry.column) += call.settings.by_distance.factor * d_s;
+          }
         }
       }
     }
@@ -189,6 +227,7 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
   reference::write(d_queries, call.d_queries);
   reference::write(d_keys, call.d_keys);
   reference::write(d_values, call.d_values);
+  reference::write(d_by_distance, call.d_by_distance);
 }
 
 }  // namespace heed

@@ -51,6 +51,8 @@ class ReferenceBackend final : public Backend {
   void append_key_values(const KeyValueAppend& call) override;
   void attention(const AttentionForward& call) override;
   void attention_backward(const AttentionBackward& call) override;
+  void spread_buckets(const SpreadBuckets& call) override;
+  void spread_buckets_backward(const SpreadBucketsBackward& call) override;
 
   void output_loss(const OutputLoss& call) override;
   void cross_entropy(const CrossEntropy& call) override;

@@ -24,6 +24,12 @@ class CpuAttentionBits : public CpuTest {
       EXPECT_TRUE(same_bits(d.d_queries, all_d.d_queries.rows(query, queries)));
       EXPECT_TRUE(same_bits(d.d_keys, all_d.d_keys.rows(key, keys)));
       EXPECT_TRUE(same_bits(d.d_values, all_d.d_values.rows(key, keys)));
+      if (!d.d_by_distance.empty()) {
+        const bool of_heads = c.settings.by_distance.of == TableOf::head;
+        const int64_t heads = c.settings.heads;
+        EXPECT_TRUE(same_bits(d.d_by_distance, of_heads ? all_d.d_by_distance.rows(s * heads, heads)
+                                                        : all_d.d_by_distance.rows(query, queries)));
+      }
     }
   }
 
@@ -50,6 +56,9 @@ TEST_P(CpuAttentionBits, ASequenceIsTheSameAloneAndAmongOthers) {
   AttentionCase local = causal(ragged);
   local.settings.visibility = Visibility::local(Visibility::Reach::causal, 11);
   expect_sequences_alone(local);
+  for (const TableOf of : {TableOf::head, TableOf::query}) {
+    expect_sequences_alone(causal(ragged).by_distance(types(), of, -20, 21));
+  }
 }
 
 TEST_P(CpuAttentionBits, CachedDecodingIsTheFullPass) {
@@ -58,6 +67,16 @@ TEST_P(CpuAttentionBits, CachedDecodingIsTheFullPass) {
     for (const int64_t count : {1, 2, 7, 40}) {
       SCOPED_TRACE(fmt::format("head width {}", width));
       expect_chunks(c, count);
+    }
+  }
+}
+
+TEST_P(CpuAttentionBits, CachedDecodingByDistanceIsTheFullPass) {
+  for (const TableOf of : {TableOf::head, TableOf::query}) {
+    const AttentionCase c = causal({.queries = {75}, .keys = {75}, .heads = 4, .key_value_heads = 2});
+    for (const int64_t count : {1, 2, 7, 40}) {
+      expect_chunks(c.by_distance(types(), of, -80, 81), count);
+      expect_chunks(c.by_distance(types(), of, -11, 12), count);
     }
   }
 }

@@ -9,6 +9,7 @@ namespace {
 // key alone, d_P - D is zero in exact arithmetic and a rounding error of its terms, of about 1, otherwise.
 constexpr Tolerance kBf16Forward{0.01, 0.01}, kBf16Backward{0.02, 0.02, 1e-2};
 constexpr Tolerance kF32Backward{2e-5, 2e-5, 4e-6};
+constexpr Tolerance kF32Sums{2e-5, 2e-5, 4e-5};  // of all pairs of a sequence, which may cancel
 
 class CpuAttention : public CpuTest {
  protected:
@@ -22,6 +23,10 @@ class CpuAttention : public CpuTest {
     EXPECT_TRUE(close(d.d_queries, expected_d.d_queries, backward));
     EXPECT_TRUE(close(d.d_keys, expected_d.d_keys, backward));
     EXPECT_TRUE(close(d.d_values, expected_d.d_values, backward));
+    if (!d.d_by_distance.empty()) {
+      EXPECT_TRUE(close(d.d_by_distance, expected_d.d_by_distance, f32 ? kF32Sums : backward));
+      EXPECT_TRUE(d.d_by_distance.untouched());
+    }
   }
   AttentionCase make_case(const AttentionShape& shape) { return AttentionCase::make(types(), shape); }
   AttentionCase causal(const AttentionShape& shape) { return AttentionCase::causal(types(), shape); }
@@ -55,6 +60,50 @@ TEST_P(CpuAttention, LongSequences) {
   expect_same(causal({.queries = {530}, .keys = {530}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {9}, .keys = {1030}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {1030}, .keys = {9}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
+}
+
+// Tables that reach all distances, and tables whose ends count for the distances beyond.
+TEST_P(CpuAttention, TermsByDistance) {
+  struct Table {
+    int64_t first, distances;
+  };
+  for (const TableOf of : {TableOf::head, TableOf::query}) {
+    for (const Table& table : {Table{-140, 281}, Table{-140, 141}, Table{-9, 10}, Table{-20, 41}, Table{0, 1}}) {
+      SCOPED_TRACE(fmt::format("of {}, {} distances from {}", static_cast<int>(of), table.distances, table.first));
+      const auto with_table = [&](const AttentionCase& c) {
+        return c.by_distance(types(), of, table.first, table.distances);
+      };
+      expect_same(with_table(make_case({.queries = {70, 5, 0, 1}, .keys = {70, 5, 3, 130}})));
+      expect_same(
+          with_table(causal({.queries = {70, 5, 130}, .keys = {70, 5, 130}, .heads = 4, .key_value_heads = 2})));
+      AttentionCase dropped = with_table(causal(kRaggedCross));
+      dropped.settings.dropout = dropout_of(0.25F);
+      expect_same(dropped);
+      const AttentionMask mask = random_mask(dropped.query_segments, dropped.key_segments);
+      dropped.settings.mask = &mask;
+      expect_same(dropped);
+      EXPECT_TRUE(close(dropped.weights(cpu(), types()), dropped.weights(oracle(), kOracleTypes), kF32));
+    }
+  }
+}
+
+TEST_P(CpuAttention, BucketsAreSpreadOverDistances) {
+  const Guarded table = random(types().master, 5, 3, 60), d_scores = random(types().master, 3, 40, 61, 1.0, {3, 2});
+  std::vector<int64_t> numbers;
+  for (int64_t d = 0; d < 40; ++d) {
+    numbers.push_back(d * 3 % 5);
+  }
+  const Guarded buckets = integers(numbers);
+  const auto run = [&](Backend& backend) {
+    std::pair<Guarded, Guarded> found{Guarded(types().master, 3, 40), Guarded(types().master, 5, 3)};
+    backend.fill(found.second.view(), 1.0);
+    backend.spread_buckets({table.view(), buckets.view(), found.first.view()});
+    backend.spread_buckets_backward({buckets.view(), d_scores.view(), found.second.view()});
+    return found;
+  };
+  const auto found = run(cpu()), expected = run(oracle());
+  EXPECT_TRUE(same_bits(found.first, expected.first));
+  EXPECT_TRUE(close(found.second, expected.second, kF32));
 }
 
 TEST_P(CpuAttention, GroupedHeads) {

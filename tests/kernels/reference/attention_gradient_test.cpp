@@ -31,6 +31,73 @@ TEST(ReferenceAttention, WindowedBackwardIsTheGradient) {
   }
 }
 
+// Of a table of heads, each sequence has rows of its own.
+Guarded summed_over_sequences(const Guarded& found, int64_t heads) {
+  Guarded sums(DType::f64, heads, found.columns());
+  for (int64_t head = 0; head < heads; ++head) {
+    for (int64_t d = 0; d < found.columns(); ++d) {
+      double sum = 0.0;
+      for (int64_t row = head; row < found.rows(); row += heads) {
+        sum += found.get(row, d);
+      }
+      sums.set(head, d, sum);
+    }
+  }
+  return sums;
+}
+
+TEST(ReferenceAttention, BackwardByDistanceIsTheGradient) {
+  ReferenceBackend backend;
+  for (const TableOf of : {TableOf::head, TableOf::query}) {
+    for (const bool causal : {false, true}) {
+      AttentionCase c = AttentionCase::make(kOracleTypes, kSelf).by_distance(kOracleTypes, of, -2, causal ? 3 : 5);
+      c.settings.visibility = causal ? Visibility::causal() : Visibility::full();
+      c.settings.dropout = dropout_of(0.3F);
+      expect_gradients(c);
+      const auto objective = [&] { return dot(c.forward(backend, kOracleTypes).output, c.d_output); };
+      const Guarded found = c.backward(backend, c.forward(backend, kOracleTypes), kOracleTypes).d_by_distance;
+      EXPECT_TRUE(
+          is_gradient(of == TableOf::head ? summed_over_sequences(found, 2) : found, c.distance_scores, objective));
+    }
+  }
+}
+
+TEST(ReferenceAttention, ATermByDistanceIsAddedToTheScores) {
+  ReferenceBackend backend;
+  AttentionCase c = AttentionCase::make(kOracleTypes, {.queries = {2}, .keys = {4}, .heads = 1, .key_value_heads = 1});
+  backend.fill(c.queries.view(), 0.0);
+  c = c.by_distance(kOracleTypes, TableOf::head, -2, 4);
+  const Guarded weights = c.weights(backend, kOracleTypes);
+  // Query 0 is at position 2: its distances are -2 to 1; those of query 1 are -3, which counts as -2, to 0.
+  const std::vector<std::vector<int64_t>> columns{{0, 1, 2, 3}, {0, 0, 1, 2}};
+  for (size_t query = 0; query < 2; ++query) {
+    double sum = 0.0;
+    for (const int64_t column : columns[query]) {
+      sum += std::exp(0.7 * c.distance_scores.get(0, column));
+    }
+    for (size_t key = 0; key < 4; ++key) {
+      const double expected = std::exp(0.7 * c.distance_scores.get(0, columns[query][key])) / sum;
+      EXPECT_NEAR(weights.get(0, static_cast<int64_t>(query * 4 + key)), expected, 1e-15);
+    }
+  }
+}
+
+TEST(ReferenceBuckets, BackwardIsTheGradient) {
+  ReferenceBackend backend;
+  const Guarded table = random(DType::f64, 3, 2, 60), upstream = random(DType::f64, 2, 5, 61);
+  const Guarded buckets = integers({2, 0, 0, 2, 2});
+  const auto spread = [&] {
+    Guarded scores(DType::f64, 2, 5);
+    backend.spread_buckets({table.view(), buckets.view(), scores.view()});
+    return scores;
+  };
+  EXPECT_EQ(spread().get(1, 3), table.get(2, 1));
+  const Guarded d_table(DType::f64, 3, 2);
+  backend.fill(d_table.view(), 0.0);
+  backend.spread_buckets_backward({buckets.view(), upstream.view(), d_table.view()});
+  EXPECT_TRUE(is_gradient(d_table, table, [&] { return dot(spread(), upstream); }));
+}
+
 TEST(ReferenceAttention, GroupedHeadsBackwardIsTheGradient) {
   expect_gradients(AttentionCase::causal(
       kOracleTypes, {.queries = {3, 4}, .keys = {3, 4}, .heads = 4, .key_value_heads = 2, .head_width = 2}));

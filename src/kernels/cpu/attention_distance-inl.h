@@ -1,0 +1,114 @@
+// Terms of the scores by distance: the keys of a block are neighbours, so that a row of scores needs neighbouring columns
+// of a table, except where distances beyond the table's ends take the columns there.
+
+#if defined(HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_
+#undef HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_
+#else
+#define HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/attention_share-inl.h"
+#include "kernels/cpu/attention_tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+// A table by distance, or the gradient of one.
+struct DistanceTable {
+  DistanceTable() = default;
+  DistanceTable(const AttentionSettings& settings, const View& view, int64_t first_row_of_heads = 0)
+      : of(settings.by_distance.of),
+        columns(settings.by_distance.distances),
+        first(settings.by_distance.first),
+        first_row(first_row_of_heads) {
+    if (!view.empty()) {
+      table = host<float>(view);
+    }
+  }
+
+  bool empty() const { return table.data == nullptr; }
+  float* row(int64_t query_row, int64_t head) const {
+    return of == TableOf::head ? table.row(first_row + head) : table.row(query_row) + head * columns;
+  }
+
+  HostView<float> table{};
+  TableOf of = TableOf::head;
+  int64_t columns = 0, first = 0, first_row = 0;
+};
+
+// Lane i is row[clamp(column + i, 0, columns - 1)].
+HWY_INLINE Vec load_clamped(const float* row, int64_t column, int64_t columns) {
+  if (column >= 0 && column + kLanes <= columns) {
+    return load(row + column);
+  }
+  if (column + kLanes <= 1 || column >= columns - 1) {
+    return hn::Set(Floats(), row[column < 0 ? 0 : columns - 1]);
+  }
+  float lanes[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) {
+    lanes[i] = row[std::clamp<int64_t>(column + i, 0, columns - 1)];
+  }
+  return load(lanes);
+}
+
+// row[clamp(column + i, 0, columns - 1)] += lane i.
+HWY_INLINE void add_clamped(Vec x, float* row, int64_t column, int64_t columns) {
+  if (column >= 0 && column + kLanes <= columns) {
+    store(hn::Add(load(row + column), x), row + column);
+    return;
+  }
+  if (column + kLanes <= 1 || column >= columns - 1) {
+    row[column < 0 ? 0 : columns - 1] += hn::GetLane(hn::SumOfLanes(Floats(), x));
+    return;
+  }
+  float lanes[kLanes];
+  store(x, lanes);
+  for (int64_t i = 0; i < kLanes; ++i) {
+    row[std::clamp<int64_t>(column + i, 0, columns - 1)] += lanes[i];
+  }
+}
+
+// Calls body(r, row of the table, the column of the tile's first key) for each row of a tile.
+template <class Body>
+HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
+                               const DistanceTable& table, const Body& body) {
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    const int64_t row = tile.first_row + r, head = row / rows.queries(), query = row - head * rows.queries();
+    body(r, table.row(rows.first_query_row() + query, first_head + head),
+         tile.first_key - (rows.first_position() + query) - table.first);
+  }
+}
+
+// scores += factor * table, for the vectors that the rows need.
+inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
+                            const DistanceTable& table, float factor, float* scores) {
+  const Vec factors = hn::Set(Floats(), factor);
+  for_table_rows(tile, rows, first_head, table, [&](int64_t r, const float* from, int64_t column) HWY_ATTR {
+    for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
+      float* const score = panel_at(scores, r, v);
+      store(hn::MulAdd(load_clamped(from, column + v * kLanes, table.columns), factors, load(score)), score);
+    }
+  });
+}
+
+// d_table += factor * d_scores, which are zeros for keys that are not seen.
+inline void add_to_table(const ScoreTile& tile, const PieceRows& rows, int64_t first_head, const DistanceTable& d_table,
+                         float factor, const float* d_scores) {
+  const Vec factors = hn::Set(Floats(), factor);
+  for_table_rows(tile, rows, first_head, d_table, [&](int64_t r, float* to, int64_t column) HWY_ATTR {
+    for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
+      add_clamped(hn::Mul(load(panel_at(d_scores, r, v)), factors), to, column + v * kLanes, d_table.columns);
+    }
+  });
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct Translation {
   double score = 0.0, log_probability = 0.0;
   int64_t tokens = 0;  // the end included
   std::vector<AlignedPair> alignment;
+};
+
+// Lines and their translations, as many of the one as of the other.
+struct LinePairs {
+  std::span<const std::string> sources, targets;
 };
 
 struct PairScore {

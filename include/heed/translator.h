@@ -37,8 +37,7 @@ class Translator {
                                                   const LineName& name = {}) const;
 
   // Throws for the same reasons, on either side.
-  std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
-                               const LinePairName& name = {}) const;
+  std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {}) const;
 
  private:
   struct State;

@@ -59,9 +59,8 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
   return results;
 }
 
-std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
-                                         const LinePairName& name) const {
-  return score_lines(state_->text(), sources, targets, name);
+std::vector<PairScore> Translator::score(const LinePairs& pairs, const LinePairName& name) const {
+  return score_lines(state_->text(), pairs, name);
 }
 
 }  // namespace heed

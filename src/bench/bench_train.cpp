@@ -102,7 +102,7 @@ class WholeStep {
     const Sequences drawn(random_sequences(shape, 3));
     const Targets expected({drawn.tokens().ids().begin(), drawn.tokens().ids().end()});
     model_.emplace(Scope(weights_), config);
-    pairs_ = {Sequences(random_sequences(shape, 1)), target, expected};
+    pairs_ = {SourceSequences(random_sequences(shape, 1)), TargetSequences(target), expected};
     tokens_ = {target, expected};
     trainables_.emplace(backend, weights_, storage);
     trainables_->initialize(backend, kSeed);

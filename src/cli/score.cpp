@@ -35,9 +35,9 @@ void score_files(const ScoreOptions& options) {
     const auto line_of = [begin](const std::string& path) {
       return [&path, begin](size_t line) { return fmt::format("{}:{}", path, begin + line + 1); };
     };
-    for (const PairScore& pair :
-         translator.score(std::span(sources).subspan(begin, count), std::span(targets).subspan(begin, count),
-                          {line_of(options.source), line_of(options.target)})) {
+    for (const PairScore& pair : translator.score(
+             {.sources = std::span(sources).subspan(begin, count), .targets = std::span(targets).subspan(begin, count)},
+             {line_of(options.source), line_of(options.target)})) {
       text += fmt::format("{:.6f}\t{}\n", pair.log_probability, pair.tokens);
     }
   }

@@ -31,7 +31,8 @@ using TokenLists = std::vector<std::vector<int32_t>>;
 void align_batch(const Inference& inference, const TokenLists& sources, const TokenLists& inputs,
                  std::vector<std::vector<int64_t>>& aligned) {
   Pass pass = Pass::infer(inference.backend, inference.storage);
-  const Sequences source(sources), target(inputs);
+  const SourceSequences source(sources);
+  const TargetSequences target(inputs);
   AttentionMaps maps;
   const Seq2Seq& model = inference.model.seq2seq();
   model.decode(pass, target, model.encode(pass, source), {.maps = &maps});
@@ -51,8 +52,9 @@ void align_batch(const Inference& inference, const TokenLists& sources, const To
 
 }  // namespace
 
-std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const TokenLists& sources,
-                                              const TokenLists& targets, const SearchRules& rules) {
+std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const TokenPairs& pairs,
+                                              const SearchRules& rules) {
+  const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "align", "{} sources for {} targets", sources.size(), targets.size());
   std::vector<std::vector<int64_t>> aligned;
   for (size_t begin = 0; begin < sources.size(); begin += kBatchPairs) {

@@ -21,7 +21,7 @@ std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector
     extensions.push_back({memory_.add(), static_cast<int64_t>(source.size())});
   }
   try {
-    const Sequences batch = Sequences::continuing(tokens);
+    const SourceSequences batch(Sequences::continuing(tokens));
     const std::vector<KeyValueView>& caches = memory_.extend(extensions);
     model_.cache_memory(pass_, model_.encode(pass_, batch), caches);
   } catch (...) {
@@ -77,7 +77,7 @@ Hidden EncoderDecoderStepper::hidden(const Sequences& tokens, std::span<const Ex
     queries_.back() += extension.tokens;
   }
   const Segments queries(queries_);
-  return model_.decode_next(pass_, tokens, {caches, memory_.view(read_), queries});
+  return model_.decode_next(pass_, TargetSequences(tokens), {caches, memory_.view(read_), queries});
 }
 
 Logits EncoderDecoderStepper::logits(const Hidden& hidden) { return model_.logits(pass_, hidden); }

@@ -110,7 +110,7 @@ void align_lines(const TextTranslator& translator, const std::vector<std::vector
   std::vector<std::vector<int64_t>> aligned;
   translator.lanes.run(1, [&](size_t, Backend& backend) {
     const Inference inference{translator.inference.model, backend, translator.inference.storage};
-    aligned = align_pairs(inference, inputs, outputs, rules);
+    aligned = align_pairs(inference, {.sources = inputs, .targets = outputs}, rules);
   });
   for (size_t k = 0; k < aligned.size(); ++k) {
     for (const int64_t source : aligned[k]) {
@@ -159,8 +159,9 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   return results;
 }
 
-std::vector<PairScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets, const LinePairName& name, Overlong overlong) {
+std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
+                                   Overlong overlong) {
+  const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchRules rules = rules_of(translator.target);
   const Room room{translator.inference.model.config().max_length, overlong};
@@ -179,7 +180,8 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, std::span<c
       batch_sources.push_back(inputs[i]);
       batch_targets.push_back(outputs[i]);
     }
-    const std::vector<double> found = score_pairs(inference, batch_sources, batch_targets, rules);
+    const std::vector<double> found =
+        score_pairs(inference, {.sources = batch_sources, .targets = batch_targets}, rules);
     for (size_t k = 0; k < batch.size(); ++k) {
       scores[batch[k]] = {found[k], static_cast<int64_t>(batch_targets[k].size()) + 1};
     }

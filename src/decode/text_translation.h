@@ -39,8 +39,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          Overlong overlong = Overlong::refuse);
 
 // The log-probability of each line's translation. FormatError as above, for either side.
-std::vector<PairScore> score_lines(const TextTranslator& translator, std::span<const std::string> sources,
-                                   std::span<const std::string> targets, const LinePairName& name,
+std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
                                    Overlong overlong = Overlong::refuse);
 
 }  // namespace heed

@@ -24,8 +24,8 @@ std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference
   return search(*stepper, starts, options, rules);
 }
 
-std::vector<double> score_pairs(const Inference& inference, const std::vector<std::vector<int32_t>>& sources,
-                                const std::vector<std::vector<int32_t>>& targets, const SearchRules& rules) {
+std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules) {
+  const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   std::vector<std::vector<int32_t>> inputs;
   std::vector<int32_t> expected;
@@ -35,7 +35,7 @@ std::vector<double> score_pairs(const Inference& inference, const std::vector<st
     expected.insert(expected.end(), target.begin(), target.end());
     expected.push_back(rules.eos);
   }
-  const PairBatch batch{Sequences(sources), Sequences(inputs), Targets(std::move(expected))};
+  const PairBatch batch{SourceSequences(sources), TargetSequences(inputs), Targets(std::move(expected))};
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const TokenLosses losses = inference.model.seq2seq().loss(pass, batch, Smoothing(0.0F));
   std::vector<double> scores;

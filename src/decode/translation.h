@@ -11,8 +11,13 @@ std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference
                                                       const std::vector<std::vector<int32_t>>& sources,
                                                       const TranslationOptions& options, const SearchRules& rules = {});
 
-// The log-probability of each given target (without bos and eos), its end included.
-std::vector<double> score_pairs(const Inference& inference, const std::vector<std::vector<int32_t>>& sources,
-                                const std::vector<std::vector<int32_t>>& targets, const SearchRules& rules = {});
+// Sources, which include eos, and as many targets, without bos and eos.
+struct TokenPairs {
+  const std::vector<std::vector<int32_t>>& sources;
+  const std::vector<std::vector<int32_t>>& targets;
+};
+
+// The log-probability of each target, its end included.
+std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules = {});
 
 }  // namespace heed

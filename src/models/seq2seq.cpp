@@ -22,15 +22,15 @@ Seq2Seq::Seq2Seq(const Scope& scope, const ModelConfig& config)
       output_(output_weights(scope / "output", config, config.target_vocabulary,
                              config.tying == Tying::none ? nullptr : &target_.table())) {}
 
-Memory Seq2Seq::encode(Pass& pass, const Sequences& source, const StackCall& call) const {
+Memory Seq2Seq::encode(Pass& pass, const SourceSequences& source, const StackCall& call) const {
   return {encoder_(pass, source_(pass, source), source, call), &source.segments()};
 }
 
-Hidden Seq2Seq::decode(Pass& pass, const Sequences& target, const Memory& memory, const StackCall& call) const {
+Hidden Seq2Seq::decode(Pass& pass, const TargetSequences& target, const Memory& memory, const StackCall& call) const {
   return decoder_(pass, target_(pass, target), target, memory, call);
 }
 
-Hidden Seq2Seq::decode_next(Pass& pass, const Sequences& target, const DecoderCaches& caches) const {
+Hidden Seq2Seq::decode_next(Pass& pass, const TargetSequences& target, const DecoderCaches& caches) const {
   return decoder_(pass, target_(pass, target), target, caches);
 }
 

@@ -10,7 +10,8 @@ namespace heed {
 
 // Pairs of source and target sequences; the target as input (shifted right) and as expected output.
 struct PairBatch {
-  Sequences source, target;
+  SourceSequences source;
+  TargetSequences target;
   Targets expected;
 };
 
@@ -25,20 +26,20 @@ class Seq2Seq {
   Seq2Seq(const Scope& scope, const ModelConfig& config);
 
   // The segments of `source` must outlive everything computed from the memory, and the tape.
-  Memory encode(Pass& pass, const Sequences& source, const StackCall& call = {}) const;
-  Hidden decode(Pass& pass, const Sequences& target, const Memory& memory, const StackCall& call = {}) const;
+  Memory encode(Pass& pass, const SourceSequences& source, const StackCall& call = {}) const;
+  Hidden decode(Pass& pass, const TargetSequences& target, const Memory& memory, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
 
   // Decoding in steps; see Decoder.
   void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
     decoder_.cache_memory(pass, memory, caches);
   }
-  Hidden decode_next(Pass& pass, const Sequences& target, const DecoderCaches& caches) const;
+  Hidden decode_next(Pass& pass, const TargetSequences& target, const DecoderCaches& caches) const;
 
   TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
 
   // The tape refers to the batch, so a temporary would not live long enough.
-  Memory encode(Pass& pass, Sequences&& source, const StackCall& call = {}) const = delete;
+  Memory encode(Pass& pass, SourceSequences&& source, const StackCall& call = {}) const = delete;
   TokenLosses loss(Pass& pass, PairBatch&& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const = delete;
 
  private:

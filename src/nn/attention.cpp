@@ -21,8 +21,9 @@ Linear::Options output_options(const AttentionShape& shape) {
           .op = {}};
 }
 
-AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const AttentionCall& call) {
-  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask, dropout, call.weights, {}};
+template <class Call>
+AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const Call& call) {
+  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask.get(), dropout, call.weights, {}};
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
                                          .op = {}}),
       output_(scope / "output", output_options(shape)) {}
 
-Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const AttentionCall& call) const {
+Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences,
+                              const SelfAttentionCall& call) const {
   const Var projected = projection_(pass, x);
   const int64_t queries = query_width(shape_);
   const int64_t keys = key_width(shape_);
@@ -80,7 +82,7 @@ CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
       output_(scope / "output", output_options(shape)) {}
 
 Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
-                               const AttentionCall& call) const {
+                               const CrossAttentionCall& call) const {
   const Var projected = key_value_(pass, memory.hidden.var());
   const Var queries = query_(pass, x);
   const int64_t keys = key_width(shape_);
@@ -103,8 +105,8 @@ void CrossAttention::cache_memory(Pass& pass, const Memory& memory, const KeyVal
 
 Var CrossAttention::operator()(Pass& pass, const Var& x, const CachedMemory& memory) const {
   const Columns queries = Columns::all(query_(pass, x));
-  return output_(pass,
-                 attention(pass, queries, *memory.queries, *memory.keys_values, options_of(shape_, dropout_, {})));
+  return output_(pass, attention(pass, queries, *memory.queries, *memory.keys_values,
+                                 options_of(shape_, dropout_, CrossAttentionCall{})));
 }
 
 }  // namespace heed

@@ -21,9 +21,33 @@ struct AttentionShape {
   MatrixInitialization initialization;
 };
 
+// A mask of the user's and where it belongs: that of self-attention is no type of cross-attention's.
+class SelfMask {
+ public:
+  SelfMask() = default;
+  explicit SelfMask(const AttentionMask& mask) : mask_(&mask) {}
+  const AttentionMask* get() const { return mask_; }
+
+ private:
+  const AttentionMask* mask_ = nullptr;
+};
+class CrossMask {
+ public:
+  CrossMask() = default;
+  explicit CrossMask(const AttentionMask& mask) : mask_(&mask) {}
+  const AttentionMask* get() const { return mask_; }
+
+ private:
+  const AttentionMask* mask_ = nullptr;
+};
+
 // The options of one call.
-struct AttentionCall {
-  const AttentionMask* mask = nullptr;
+struct CrossAttentionCall {
+  CrossMask mask;
+  Tensor* weights = nullptr;
+};
+struct SelfAttentionCall {
+  SelfMask mask;
   Tensor* weights = nullptr;
   // Keys and values of all tokens so far, with room for those of the new ones: the call writes these, and attends to
   // all. For inference.
@@ -41,7 +65,7 @@ struct CachedMemory {
 class SelfAttention {
  public:
   SelfAttention(const Scope& scope, const AttentionShape& shape);
-  Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const AttentionCall& call = {}) const;
+  Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const SelfAttentionCall& call = {}) const;
 
  private:
   AttentionShape shape_;
@@ -54,7 +78,7 @@ class CrossAttention {
  public:
   CrossAttention(const Scope& scope, const AttentionShape& shape);
   Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
-                 const AttentionCall& call = {}) const;
+                 const CrossAttentionCall& call = {}) const;
 
   // For inference: appends the keys and values of a memory to a cache, and attends to a cached memory.
   void cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ops/roles.h"
@@ -39,6 +40,18 @@ class Sequences {
   Tokens tokens_;
   Segments segments_;
   std::vector<int32_t> positions_;
+};
+
+// The two sides of an encoder-decoder, as types that can't be swapped.
+class SourceSequences : public Sequences {
+ public:
+  using Sequences::Sequences;
+  explicit SourceSequences(Sequences sequences) : Sequences(std::move(sequences)) {}
+};
+class TargetSequences : public Sequences {
+ public:
+  using Sequences::Sequences;
+  explicit TargetSequences(Sequences sequences) : Sequences(std::move(sequences)) {}
 };
 
 }  // namespace heed

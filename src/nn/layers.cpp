@@ -54,13 +54,13 @@ Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> m
   return {outputs.front(), outputs.back()};
 }
 
-AttentionCall self_call(const StackCall& call, size_t layer) {
+SelfAttentionCall self_call(const StackCall& call, size_t layer) {
   return {.mask = call.self_mask,
           .weights = call.maps == nullptr ? nullptr : &call.maps->self[layer],
           .cache = call.caches == nullptr ? nullptr : &(*call.caches)[layer]};
 }
 
-AttentionCall cross_call(const StackCall& call, size_t layer) {
+CrossAttentionCall cross_call(const StackCall& call, size_t layer) {
   return {.mask = call.cross_mask, .weights = call.maps == nullptr ? nullptr : &call.maps->cross[layer]};
 }
 
@@ -81,7 +81,7 @@ SelfAttentionLayer::SelfAttentionLayer(const Scope& scope, const StackShape& sha
       join_feed_forward_(join_feed_forward) {}
 
 Stream SelfAttentionLayer::operator()(Pass& pass, Stream stream, const Sequences& sequences,
-                                      const AttentionCall& self) const {
+                                      const SelfAttentionCall& self) const {
   stream = join_attention_(pass, stream.residual, attention_(pass, stream.normed, sequences, self));
   return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
 }
@@ -96,14 +96,14 @@ DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape, Join joi
       join_feed_forward_(join_feed_forward) {}
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
-                                const AttentionCall& self, const AttentionCall& cross) const {
+                                const SelfAttentionCall& self, const CrossAttentionCall& cross) const {
   stream = join_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self));
   stream = join_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, target, memory, cross));
   return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
 }
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const CachedMemory& memory,
-                                const AttentionCall& self) const {
+                                const SelfAttentionCall& self) const {
   stream = join_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self));
   stream = join_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, memory));
   return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
@@ -152,7 +152,7 @@ Hidden SelfAttentionStack::operator()(Pass& pass, const Var& embedded, const Seq
   make_room_for_maps(call, layers_.size());
   Stream stream = norms_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const AttentionCall self = self_call(call, i);
+    const SelfAttentionCall self = self_call(call, i);
     stream =
         run_layer(pass, stream, keep_, {}, [&layer = layers_[i], &sequences, self](Pass& p, Stream s, const auto&) {
           return layer(p, std::move(s), sequences, self);
@@ -174,7 +174,8 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
   make_room_for_maps(call, layers_.size());
   Stream stream = norms_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    const AttentionCall self = self_call(call, i), cross = cross_call(call, i);
+    const SelfAttentionCall self = self_call(call, i);
+    const CrossAttentionCall cross = cross_call(call, i);
     const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross](
                            Pass& p, Stream s, const std::vector<Var>& more) {
       return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross);

@@ -36,10 +36,10 @@ struct AttentionMaps {
 
 // The options of one call of a stack.
 struct StackCall {
-  const AttentionMask* self_mask = nullptr;
-  const AttentionMask* cross_mask = nullptr;
+  SelfMask self_mask;
+  CrossMask cross_mask;
   AttentionMaps* maps = nullptr;
-  const std::vector<KeyValueView>* caches = nullptr;  // of self-attention, one per layer; see AttentionCall::cache
+  const std::vector<KeyValueView>* caches = nullptr;  // of self-attention, one per layer; see SelfAttentionCall::cache
 };
 
 // The caches of a decoder that decodes in steps, one view per layer: of the target's tokens, including those of this
@@ -55,7 +55,7 @@ struct DecoderCaches {
 class SelfAttentionLayer {
  public:
   SelfAttentionLayer(const Scope& scope, const StackShape& shape, Join join_attention, Join join_feed_forward);
-  Stream operator()(Pass& pass, Stream stream, const Sequences& sequences, const AttentionCall& self = {}) const;
+  Stream operator()(Pass& pass, Stream stream, const Sequences& sequences, const SelfAttentionCall& self = {}) const;
 
  private:
   SelfAttention attention_;
@@ -69,14 +69,14 @@ class DecoderLayer {
  public:
   DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross, Join join_feed_forward);
   Stream operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
-                    const AttentionCall& self = {}, const AttentionCall& cross = {}) const;
+                    const SelfAttentionCall& self = {}, const CrossAttentionCall& cross = {}) const;
 
   // Decoding in steps.
   void cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
     cross_attention_.cache_memory(pass, memory, cache);
   }
   Stream operator()(Pass& pass, Stream stream, const Sequences& target, const CachedMemory& memory,
-                    const AttentionCall& self) const;
+                    const SelfAttentionCall& self) const;
 
  private:
   SelfAttention self_attention_;

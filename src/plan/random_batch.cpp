@@ -28,7 +28,8 @@ RandomBatch::RandomBatch(const ModelConfig& config, const PlanBatch& shape, uint
   const Targets expected({drawn.tokens().ids().begin(), drawn.tokens().ids().end()});
   tokens_ = {stream, expected};
   if (config.architecture == Architecture::seq2seq) {
-    pairs_ = {draw("source", shape.source_length, config.source_vocabulary), stream, expected};
+    pairs_ = {SourceSequences(draw("source", shape.source_length, config.source_vocabulary)), TargetSequences(stream),
+              expected};
   }
 }
 

@@ -26,7 +26,8 @@ void trace(const TextTranslator& translator, const std::vector<int32_t>& source_
   sample.target_tokens = pieces_of(translator.target, produced);
   sample.fed_tokens = pieces_of(translator.target, fed);
 
-  const Sequences source({source_ids}), target({fed});
+  const SourceSequences source({source_ids});
+  const TargetSequences target({fed});
   AttentionMaps of_encoder, of_decoder;
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const Memory memory = model.encode(pass, source, {.maps = &of_encoder});

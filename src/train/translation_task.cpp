@@ -12,8 +12,8 @@ namespace {
 class PairShard final : public Shard {
  public:
   explicit PairShard(RaggedPairs&& pairs)
-      : batch_{Sequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
-               Sequences(std::move(pairs.target.ids), std::move(pairs.target.segments)),
+      : batch_{SourceSequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
+               TargetSequences(std::move(pairs.target.ids), std::move(pairs.target.segments)),
                Targets(std::move(pairs.expected))} {}
 
   int64_t targets() const override { return batch_.expected.size(); }
@@ -44,7 +44,7 @@ double loss_per_token(const TextTranslator& translator, const ValidationText& te
   double sum = 0.0;
   int64_t tokens = 0;
   const auto name = [](size_t i) { return fmt::format("validation pair {}", i + 1); };
-  for (const PairScore& score : score_lines(translator, sources, targets, {name, name}, Overlong::cut)) {
+  for (const PairScore& score : score_lines(translator, {sources, targets}, {name, name}, Overlong::cut)) {
     sum -= score.log_probability;
     tokens += score.tokens;
   }

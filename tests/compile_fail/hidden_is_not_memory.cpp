@@ -3,13 +3,13 @@
 
 using namespace heed;
 
-Hidden good(Pass& pass, const Seq2Seq& model, const Sequences& source, const Sequences& target) {
+Hidden good(Pass& pass, const Seq2Seq& model, const SourceSequences& source, const TargetSequences& target) {
   return model.decode(pass, target, model.encode(pass, source));
 }
 
 #ifdef HEED_BAD
 // expect-error: cannot convert 'const heed::Hidden' .*to 'const heed::Memory&'
-Hidden bad(Pass& pass, const Seq2Seq& model, const Sequences& target, const Hidden& hidden) {
+Hidden bad(Pass& pass, const Seq2Seq& model, const TargetSequences& target, const Hidden& hidden) {
   return model.decode(pass, target, hidden);
 }
 #endif

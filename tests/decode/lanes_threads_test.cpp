@@ -18,12 +18,13 @@ TEST(Lanes, TranslateAndScoreAtTheSameTime) {
   }
   const auto name = [](size_t i) { return std::to_string(i); };
   const auto all = translate_lines(*t.translator, lines, {.max_length = 5}, name);
-  const auto scores = score_lines(*t.translator, lines, lines, {name, name});
+  const auto scores = score_lines(*t.translator, {lines, lines}, {name, name});
   for (size_t i = 0; i < lines.size(); i += 41) {
     const auto alone = translate_lines(*t.translator, {{lines[i]}}, {.max_length = 5}, name);
     EXPECT_EQ(all[i][0].translation.text, alone[0][0].translation.text);
     EXPECT_EQ(scores[i].log_probability,
-              score_lines(*t.translator, {{lines[i]}}, {{lines[i]}}, {name, name})[0].log_probability);
+              score_lines(*t.translator, {std::span(&lines[i], 1), std::span(&lines[i], 1)}, {name, name})[0]
+                  .log_probability);
   }
 }
 

@@ -70,7 +70,8 @@ std::vector<Ids> random_sources(int64_t count) {
 
 Tensor full_logits(const RandomModel& m, const Ids& source, const Ids& target) {
   Pass pass = Pass::infer(*m.backend, m.inference->storage);
-  const Sequences sources({source}), targets({target});
+  const SourceSequences sources({source});
+  const TargetSequences targets({target});
   const Seq2Seq& model = m.model->seq2seq();
   const Memory memory = model.encode(pass, sources);
   const Logits logits = model.logits(pass, model.decode(pass, targets, memory));
@@ -158,7 +159,7 @@ TEST_P(Search, ScoresAreThoseOfThePairs) {
   for (const auto& hypotheses : found) {
     targets.push_back(hypotheses[0].tokens);
   }
-  const std::vector<double> scores = score_pairs(*m.inference, sources, targets);
+  const std::vector<double> scores = score_pairs(*m.inference, {sources, targets});
   for (size_t s = 0; s < sources.size(); ++s) {
     const Hypothesis& best = found[s][0];
     const double tolerance = GetParam() == DType::bf16 ? 0.3 : 1e-3;
@@ -186,7 +187,8 @@ TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
       }
     }
   }
-  const std::vector<double> scores = score_pairs(*m.inference, std::vector<Ids>(all.size(), source), all);
+  const std::vector<Ids> sources(all.size(), source);
+  const std::vector<double> scores = score_pairs(*m.inference, {.sources = sources, .targets = all});
   std::multimap<double, Ids, std::greater<>> ranked;
   for (size_t i = 0; i < all.size(); ++i) {
     ranked.emplace(scores[i], all[i]);

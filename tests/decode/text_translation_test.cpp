@@ -88,18 +88,18 @@ TEST(TextTranslation, PairsAreScoredTheSameAloneAndTogether) {
   const std::vector<std::string> sources{"two dogs", "ein Hund", "", "a man"}, targets{"dogs", "", "man", "the park"};
   const LinePairName where{[](size_t i) { return fmt::format("source:{}", i + 1); },
                            [](size_t i) { return fmt::format("target:{}", i + 1); }};
-  const auto scores = score_lines(*t.translator, sources, targets, where);
+  const auto scores = score_lines(*t.translator, {sources, targets}, where);
   ASSERT_EQ(scores.size(), 4U);
   for (size_t i = 0; i < 4; ++i) {
-    const auto alone = score_lines(*t.translator, std::span(&sources[i], 1), std::span(&targets[i], 1), where)[0];
+    const auto alone = score_lines(*t.translator, {std::span(&sources[i], 1), std::span(&targets[i], 1)}, where)[0];
     EXPECT_EQ(scores[i].log_probability, alone.log_probability);
     EXPECT_EQ(scores[i].tokens, static_cast<int64_t>(targets[i].size()) + 1);
     EXPECT_LT(scores[i].log_probability, 0.0);
   }
   const std::vector<std::string> longer{std::string(40, 'a')}, fits{"a"};
-  EXPECT_THAT(message_of([&] { score_lines(*t.translator, longer, fits, where); }), HasSubstr("source:1: 41 tokens"));
-  EXPECT_THAT(message_of([&] { score_lines(*t.translator, fits, longer, where); }), HasSubstr("target:1: 41 tokens"));
-  EXPECT_THROW(score_lines(*t.translator, sources, fits, where), ShapeError);
+  EXPECT_THAT(message_of([&] { score_lines(*t.translator, {longer, fits}, where); }), HasSubstr("source:1: 41 tokens"));
+  EXPECT_THAT(message_of([&] { score_lines(*t.translator, {fits, longer}, where); }), HasSubstr("target:1: 41 tokens"));
+  EXPECT_THROW(score_lines(*t.translator, {sources, fits}, where), ShapeError);
 }
 
 // The alignment from the maps of a pass over this pair alone.
@@ -107,7 +107,8 @@ std::vector<int64_t> plain_alignment(const RandomTranslator& t, const std::vecto
                                      std::vector<int32_t> target) {
   target.insert(target.begin(), t.tokenizer->special().bos.value);
   Pass pass = Pass::infer(*t.backend, DType::f32);
-  const Sequences sources({source}), targets({target});
+  const SourceSequences sources({source});
+  const TargetSequences targets({target});
   AttentionMaps maps;
   const Seq2Seq& model = t.model->seq2seq();
   model.decode(pass, targets, model.encode(pass, sources), {.maps = &maps});
@@ -154,14 +155,14 @@ TEST(TextTranslation, AlignmentsOfManyPairsAreThoseOfEach) {
     targets.push_back(std::vector<int32_t>(static_cast<size_t>(i % 6), 5 + i % 11));
   }
   const Inference& model = t.translator->inference;
-  const auto all = align_pairs(model, sources, targets);
+  const auto all = align_pairs(model, {sources, targets});
   ASSERT_EQ(all.size(), 70U);
   for (size_t i = 0; i < 70; i += 9) {
-    EXPECT_EQ(all[i], align_pairs(model, {sources[i]}, {targets[i]})[0]);
+    EXPECT_EQ(all[i], align_pairs(model, {{sources[i]}, {targets[i]}})[0]);
     EXPECT_EQ(all[i].size(), targets[i].size());
   }
-  EXPECT_THROW(align_pairs(model, {{3}}, {{5}}), ShapeError);
-  EXPECT_THROW(align_pairs(model, sources, {}), ShapeError);
+  EXPECT_THROW(align_pairs(model, {{{3}}, {{5}}}), ShapeError);
+  EXPECT_THROW(align_pairs(model, {sources, {}}), ShapeError);
 }
 
 }  // namespace

@@ -147,7 +147,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(variants()), name_of
 
 std::vector<double> seq2seq_logits(const TestModel& model, Pass& pass, const TokenLists& sources,
                                    const TokenLists& targets, size_t wanted) {
-  const Sequences source(sources), target(targets);
+  const SourceSequences source(sources);
+  const TargetSequences target(targets);
   const Memory memory = model.seq2seq().encode(pass, source);
   const Logits logits = model.seq2seq().logits(pass, model.seq2seq().decode(pass, target, memory));
   const auto s = static_cast<int64_t>(wanted);

@@ -46,8 +46,9 @@ struct ModelBatch {
   TokenBatch tokens;
 
   ModelBatch shard(int64_t first, int64_t count) const {
-    const Sequences target = sequences_of(pairs.target, first, count), one = sequences_of(tokens.tokens, first, count);
-    return {{sequences_of(pairs.source, first, count), target, targets_of(pairs.expected, target)},
+    const TargetSequences target(sequences_of(pairs.target, first, count));
+    const Sequences one = sequences_of(tokens.tokens, first, count);
+    return {{SourceSequences(sequences_of(pairs.source, first, count)), target, targets_of(pairs.expected, target)},
             {one, targets_of(tokens.expected, one)}};
   }
 
@@ -55,7 +56,7 @@ struct ModelBatch {
     const TokenLists source{{1, 2, 3, 4}, {5, 6}, {7, 8, 9}}, target{{1, 2, 3}, {4, 5, 6, 7}, {8, 9}};
     const Targets expected({2, 3, 0, 5, Targets::kIgnored, 7, 0, 9, 0});
     const Targets themselves({1, -1, 3, -1, -1, 6, 7, -1, 9});
-    return {{Sequences(source), Sequences(target), expected}, {Sequences(source), themselves}};
+    return {{SourceSequences(source), TargetSequences(target), expected}, {Sequences(source), themselves}};
   }
 };
 

@@ -209,7 +209,7 @@ TEST_F(Layers, RaggedAndPaddedAgreeOnEveryRealRow) {
   }
   const AttentionMask mask = padding_mask(padded.segments(), padded.segments(), {3, 1, 4});
   const Hidden a = encoder(pass, make_var(*backend_, rows.view()), ragged);
-  const Hidden b = encoder(pass, make_var(*backend_, rectangle.view()), padded, {.self_mask = &mask});
+  const Hidden b = encoder(pass, make_var(*backend_, rectangle.view()), padded, {.self_mask = SelfMask(mask)});
   for (int64_t s = 0; s < 3; ++s) {
     const int64_t length = ragged.segments().length(s);
     expect_near(a.var().value().row_range(ragged.segments().begin(s), length),

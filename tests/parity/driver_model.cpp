@@ -6,9 +6,9 @@ namespace {
 Seq2SeqCall call_of(const Batch& batch) {
   Seq2SeqCall call;
   if (batch.masks != nullptr) {
-    call.encoder.self_mask = &batch.masks->encoder_self;
-    call.decoder.self_mask = &batch.masks->decoder_self;
-    call.decoder.cross_mask = &batch.masks->cross;
+    call.encoder.self_mask = SelfMask(batch.masks->encoder_self);
+    call.decoder.self_mask = SelfMask(batch.masks->decoder_self);
+    call.decoder.cross_mask = CrossMask(batch.masks->cross);
   }
   return call;
 }

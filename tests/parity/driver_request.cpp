@@ -53,7 +53,7 @@ std::unique_ptr<Batch> batch_of(const json& j, Layout layout) {
   const Rectangle source(j.contains("source") ? j.at("source") : j.at("target"));
   auto batch = std::make_unique<Batch>();
   const Targets expected = expected_of(j.at("expected"), target, layout);
-  batch->pairs = {source.sequences(layout), target.sequences(layout), expected};
+  batch->pairs = {SourceSequences(source.sequences(layout)), TargetSequences(target.sequences(layout)), expected};
   batch->tokens = {batch->pairs.target, expected};
   if (layout == Layout::padded) {
     batch->masks = masks_of(batch->pairs, source, target);

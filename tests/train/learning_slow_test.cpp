@@ -33,7 +33,7 @@ ModelBatch reversal(uint64_t step) {
     inputs.push_back(input);
     expected.insert(expected.end(), word.rbegin(), word.rend());
   }
-  return {{Sequences(words), Sequences(inputs), Targets(expected)}, {}};
+  return {{SourceSequences(words), TargetSequences(inputs), Targets(expected)}, {}};
 }
 
 // A word twice: the first half can't be known, and is ignored; the second can, by attending to it.

@@ -47,8 +47,8 @@ TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
   ASSERT_EQ(update.shards.size(), 3U);
   const Corpus corpus = read_training_corpus(task(recipe).data, pair, 1, folder_);
   RaggedPairs all = make_pairs(corpus, update.examples, marks_of(pair));
-  const PairBatch batch{Sequences(std::move(all.source.ids), std::move(all.source.segments)),
-                        Sequences(std::move(all.target.ids), std::move(all.target.segments)),
+  const PairBatch batch{SourceSequences(std::move(all.source.ids), std::move(all.source.segments)),
+                        TargetSequences(std::move(all.target.ids), std::move(all.target.segments)),
                         Targets(std::move(all.expected))};
   Tape tape;
   Pass whole_pass = Pass::train(*backend, DType::f32, tape, RandomKey{1});

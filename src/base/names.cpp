@@ -1,35 +1,67 @@
 #include "base/names.h"
 
-#include <numeric>
+#include <limits>
+#include <optional>
 
 namespace heed {
 namespace {
 
+// Letters inserted, left out, replaced or exchanged with their neighbour.
 size_t edits_between(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+  std::vector<std::vector<size_t>> edits(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      size_t& best = edits[i][j];
+      if (i == 0 || j == 0) {
+        best = i + j;
+        continue;
+      }
+      const size_t replaced = edits[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      best = std::min({edits[i - 1][j] + 1, edits[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        best = std::min(best, edits[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row.back();
+  return edits[a.size()][b.size()];
+}
+
+std::string_view without_dashes(std::string_view name) {
+  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+// A beginning of a few letters tells little about a longer word.
+bool begins(std::string_view word, std::string_view beginning) {
+  return word.starts_with(beginning) && beginning.size() >= 2;
+}
+
+// Smaller is closer; none when the candidate is too far away.
+std::optional<size_t> distance(std::string_view word, std::string_view candidate) {
+  const size_t edits = edits_between(word, candidate);
+  if (begins(candidate, word) || (begins(word, candidate) && 2 * candidate.size() >= word.size())) {
+    return edits;
+  }
+  constexpr size_t kAfterBeginnings = 1000;  // any candidate that shares the beginning is closer
+  return edits <= (word.size() + 1) / 3 ? std::optional(kAfterBeginnings + edits) : std::nullopt;
 }
 
 }  // namespace
 
 std::string suggest_name(std::string_view word, const std::vector<std::string_view>& candidates) {
   constexpr size_t kMaxWordLength = 64;
-  if (candidates.empty() || word.size() > kMaxWordLength) {
+  if (word.size() > kMaxWordLength) {
     return "";
   }
-  const std::string_view nearest =
-      *std::ranges::min_element(candidates, {}, [&](std::string_view c) { return edits_between(word, c); });
-  const bool near = edits_between(word, nearest) <= std::max<size_t>(2, word.size() / 2);
-  return near ? fmt::format(", did you mean '{}'?", nearest) : "";
+  std::string_view nearest;
+  size_t least = std::numeric_limits<size_t>::max();
+  for (const std::string_view candidate : candidates) {
+    const std::optional<size_t> found = distance(without_dashes(word), without_dashes(candidate));
+    if (found && *found < least) {
+      nearest = candidate;
+      least = *found;
+    }
+  }
+  return nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest);
 }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -179,6 +180,17 @@ std::optional<toml::table> parse_value(const std::string& text) {
   }
 }
 
+// Whether TOML refuses the text only because its number is too large.
+bool is_out_of_range(SettingType type, const std::string& text) {
+  if (type == SettingType::integer) {
+    const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+    return text.size() > sign && text.find_first_not_of("0123456789", sign) == std::string::npos && text[sign] != '0';
+  }
+  char* end = nullptr;
+  return type == SettingType::number && std::isinf(std::strtod(text.c_str(), &end)) && *end == '\0' &&
+         text.find_first_of("0123456789") != std::string::npos;
+}
+
 // The value as TOML or, when that does not have the right type, as plain text.
 void set_from_text(const Setting& setting, const std::string& text, const std::string& where) {
   const bool may_be_plain = setting.type == SettingType::text || setting.type == SettingType::list;
@@ -186,6 +198,8 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
   if (table && (!may_be_plain || value_of(*table->get("value"), setting.type))) {
     return set_value(setting, *table->get("value"), where);
   }
+  require<ConfigError>(!is_out_of_range(setting.type, text), where, "{} is '{}', which is too large", setting.name,
+                       text);
   require<ConfigError>(may_be_plain, where, "{} is '{}', but must be {}", setting.name, text, in_words(setting.type));
   require<ConfigError>(setting.type == SettingType::text || !text.starts_with('['), where,
                        "{} is '{}', which is not a list: [\"a\", \"b\"], or a,b", setting.name, text);

@@ -75,8 +75,8 @@ Command bleu_command() {
                   flag("--lowercase", scoring.letters, LetterCase::lower, "compare in lower case"),
                   option("--paired-bootstrap FILE", options->files.baseline,
                          "another system's translations; prints how likely it is that the difference is chance"),
-                  option("--samples N", scoring.samples, "bootstrap samples"),
-                  option("--seed N", scoring.seed, "random seed of the bootstrap"),
+                  needing("--paired-bootstrap", option("--samples N", scoring.samples, "bootstrap samples")),
+                  needing("--paired-bootstrap", option("--seed N", scoring.seed, "random seed of the bootstrap")),
                   flag("--json", options->json, "print one JSON object")},
       .run = [options] { score_input(*options); },
       .footer =

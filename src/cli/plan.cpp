@@ -15,7 +15,7 @@ namespace {
 
 // The smallest and the largest budget of the first paper's profiles of equal FLOPs.
 constexpr double kFittedFrom = 6e18, kFittedTo = 3e21;
-constexpr double kMega = 1e6, kSecondsAnHour = 3600.0;
+constexpr double kMega = 1e6, kSecondsAnHour = 3600.0, kMaxHours = 1e9;
 
 struct Arguments {
   PlanOptions options;
@@ -31,6 +31,8 @@ struct Answer {
   std::vector<ComputeOptimum> optima;
 };
 
+std::string_view plural(int64_t count) { return count == 1 ? "" : "s"; }
+
 double flops_per_second(const ModelPlan& plan) { return plan.update_flops() / plan.timing->update_seconds; }
 
 double per_token(double flops_of_batch, const ModelPlan& plan) {
@@ -39,9 +41,11 @@ double per_token(double flops_of_batch, const ModelPlan& plan) {
 
 std::string in_words(const PlanBatch& batch) {
   if (batch.source_length > 0 && batch.target_length > 0) {
-    return fmt::format("{} pairs of {} + {} tokens", batch.sequences, batch.source_length, batch.target_length);
+    return fmt::format("{} pair{} of {} + {} tokens", batch.sequences, plural(batch.sequences), batch.source_length,
+                       batch.target_length);
   }
-  return fmt::format("{} sequences of {} tokens", batch.sequences, batch.source_length + batch.target_length);
+  const int64_t length = batch.source_length + batch.target_length;
+  return fmt::format("{} sequence{} of {} token{}", batch.sequences, plural(batch.sequences), length, plural(length));
 }
 
 std::string in_words(double seconds) {
@@ -103,8 +107,8 @@ void print_timing(const ModelPlan& plan) {
 void print_run(const ModelPlan& plan) {
   const auto updates = static_cast<double>(plan.updates);
   const double tokens = updates * static_cast<double>(plan.update_tokens());
-  put("the recipe's {} updates: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", plan.updates, in_short(tokens),
-      tokens / static_cast<double>(plan.parameters), updates * plan.update_flops(),
+  put("the recipe's {} update{}: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", plan.updates, plural(plan.updates),
+      in_short(tokens), tokens / static_cast<double>(plan.parameters), updates * plan.update_flops(),
       plan.timing ? fmt::format("; {}", in_words(updates * plan.timing->update_seconds)) : "");
 }
 
@@ -122,7 +126,7 @@ void print_plan(const ModelPlan& plan) {
 }
 
 void print_optima(const Answer& answer) {
-  put("{:.3g} FLOPs are best spent on\n", *answer.budget);
+  put("{:.3g} {} best spent on\n", *answer.budget, *answer.budget == 1.0 ? "FLOP is" : "FLOPs are");
   put("{:<28} {:>11} {:>9} {:>21} {:>7}\n", "by", "parameters", "tokens", "tokens per parameter", "loss");
   for (const ComputeOptimum& optimum : answer.optima) {
     put("{:<28} {:>11} {:>9} {:>21.3g} {:>7.3f}\n", optimum.law, in_short(optimum.parameters), in_short(optimum.tokens),
@@ -198,6 +202,7 @@ void check(const Arguments& arguments) {
   refuse_unless(!arguments.hours || arguments.options.run == PlanOptions::Run::short_run,
                 "--hours needs the short run that --no-run skips");
   refuse_unless(!arguments.hours || *arguments.hours > 0.0, "--hours must be more than 0");
+  refuse_unless(!arguments.hours || *arguments.hours <= kMaxHours, "--hours must be at most 1e9");
   refuse_unless(arguments.chart.empty() || arguments.flops || arguments.hours,
                 "--svg draws a budget: give --flops or --hours");
 }
@@ -231,11 +236,13 @@ Command plan_command() {
       .name = "plan",
       .summary = "what a recipe's training costs, and the best model for a budget",
       .options = {option("RECIPE", options.recipe, "a recipe, in TOML"),
-                  option("--set KEY=VALUE", options.overrides, "override a setting of the recipe, as table.key=value"),
-                  option("--length N", options.length,
-                         "tokens per sequence; 0: the recipe's context, or 24 for a sentence"),
-                  option("--threads N", options.threads, "threads to use; 0: one per processor"),
-                  flag("--no-run", options.run, PlanOptions::Run::none, "only calculate; time nothing"),
+                  needing("RECIPE", option("--set KEY=VALUE", options.overrides,
+                                           "override a setting of the recipe, as table.key=value")),
+                  needing("RECIPE", option("--length N", options.length,
+                                           "tokens per sequence; 0: the recipe's context, or 24 for a sentence")),
+                  needing("RECIPE", option("--threads N", options.threads, "threads to use; 0: one per processor")),
+                  needing("RECIPE",
+                          flag("--no-run", options.run, PlanOptions::Run::none, "only calculate; time nothing")),
                   option("--flops N", arguments->flops,
                          "a compute budget such as 1e18: print the best sizes of model and text"),
                   option("--hours N", arguments->hours, "a budget in hours on this machine, at the recipe's speed"),

@@ -26,7 +26,7 @@ void print_summary(const TokenizerSummary& summary) {
   }
 }
 
-// The first pieces after the special tokens and bytes, which say little.
+// The first pieces after the special tokens and bytes, which say little. A tokenizer of bytes has no others.
 void print_pieces(const LoadedTokenizer& tokenizer) {
   const int64_t vocabulary = tokenizer.summary().vocabulary;
   std::string line = "pieces        ";
@@ -38,7 +38,9 @@ void print_pieces(const LoadedTokenizer& tokenizer) {
       ++shown;
     }
   }
-  put("{}\n", line);
+  if (shown > 0) {
+    put("{}\n", line);
+  }
 }
 
 struct LearnOptions {
@@ -116,8 +118,8 @@ void encode(const CodingOptions& options) {
         ++lines;
       });
   if (dropped > 0) {
-    std::cerr << fmt::format("heed: {} of {} lines were longer than {} tokens and are left empty\n", dropped.load(),
-                             lines, *encoding.max_length);
+    std::cerr << fmt::format("heed: {} of {} lines were longer than {} token{} and are left empty\n", dropped.load(),
+                             lines, *encoding.max_length, *encoding.max_length == 1 ? "" : "s");
   }
 }
 
@@ -131,8 +133,9 @@ Command encode_command() {
       .options = {required(option("--model FILE", options->model, "the tokenizer")),
                   flag("--ids", options->ids, "print ids instead of pieces"),
                   option("--max-length N", encoding.max_length, "tokens per line at most, including bos and eos"),
-                  option("--too-long WHAT", encoding.too_long, kTooLongNames,
-                         "what to do with longer lines: drop (leaves the line empty), truncate or refuse"),
+                  needing("--max-length",
+                          option("--too-long WHAT", encoding.too_long, kTooLongNames,
+                                 "what to do with longer lines: drop (leaves the line empty), truncate or refuse")),
                   flag("--bos", encoding.begin, Edge::marked, "begin each line with bos"),
                   flag("--eos", encoding.end, Edge::marked, "end each line with eos"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},

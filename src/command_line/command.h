@@ -25,15 +25,18 @@ struct Option {
   std::string help;
   Takes takes = Takes::one_word;
   Presence presence = Presence::optional;
+  std::string needs;                                 // the option without which this one is refused; empty: none
   std::string standard;                              // the default, for the help; empty: not shown
   std::function<void(const std::string& text)> set;  // throws ConfigError, which names the option
 
   bool is_positional() const { return !name.starts_with('-'); }
+  bool takes_path() const { return value == "DIR" || value == "RECIPE" || value.starts_with("FILE"); }
 };
 
 // An option whose value goes to `target`, which holds the default and must outlive the command. `names` is the option's
 // name and the name of its value: "--beam N"; "RECIPE" alone is a positional argument. A list takes one word each time,
-// or, when the value's name ends with "..." ("--input FILE..."), all words that follow.
+// or, when the value's name ends with "..." ("--input FILE..."), all words that follow. A value named DIR, FILE or
+// RECIPE is a path, which must not be empty.
 Option option(const std::string& names, std::string& target, std::string help);
 Option option(const std::string& names, std::vector<std::string>& target, std::string help);
 Option option(const std::string& names, int& target, std::string help);
@@ -69,6 +72,9 @@ inline Option flag(const std::string& name, bool& target, const std::string& hel
 
 // The same option, but the command is refused without it.
 Option required(Option option);
+
+// The same option, but the command is refused when it is given without the other one.
+Option needing(const std::string& other, Option option);
 
 // The parts, such as options that several commands share, as one list.
 std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts);

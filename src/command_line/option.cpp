@@ -1,5 +1,6 @@
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <string_view>
 #include <system_error>
@@ -39,6 +40,9 @@ double number(const std::string& name, const std::string& text) {
   double value = 0.0;
   const char* const end = text.data() + text.size();
   const auto [read_to, error] = std::from_chars(text.data(), end, value);
+  const bool in_range = error != std::errc::result_out_of_range || read_to != end;
+  require<ConfigError>(in_range, name, "'{}' is too {}", text,
+                       std::abs(std::strtod(text.c_str(), nullptr)) < 1.0 ? "small" : "large");
   require<ConfigError>(error == std::errc() && read_to == end && std::isfinite(value), name, "'{}' is not a number",
                        text);
   return value;
@@ -100,6 +104,11 @@ Option option(const std::string& names, std::optional<double>& target, std::stri
 Option required(Option option) {
   option.presence = Presence::required;
   option.standard.clear();
+  return option;
+}
+
+Option needing(const std::string& other, Option option) {
+  option.needs = other;
   return option;
 }
 

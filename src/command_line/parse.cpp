@@ -25,6 +25,12 @@ std::string unknown(std::string_view what, std::string_view name, const std::vec
   return fmt::format("there is no {} '{}'{} ({}s: {})", what, name, nearest, what, fmt::join(all, ", "));
 }
 
+void set(const Option& option, const std::string& word) {
+  require<ConfigError>(!word.empty() || !option.takes_path(), option.name, "expected {}, found an empty name",
+                       option.value);
+  option.set(word);
+}
+
 // Parses one command's own words, those after its name.
 class Reader {
  public:
@@ -41,6 +47,7 @@ class Reader {
   void read_values(const Option& option);
   void read_positional(const std::string& word);
   void require_all() const;
+  void require_needed() const;
   const Option* find(std::string_view name) const;
   [[noreturn]] void fail_unknown(std::string_view name) const;
   void mark(const Option& option);
@@ -83,7 +90,7 @@ void Reader::read_option(const std::string& word) {
   if (const size_t equals = word.find('='); equals != std::string::npos) {
     require<ConfigError>(option->takes != Takes::nothing, option->name, "it takes no value, found '{}'",
                          word.substr(equals + 1));
-    option->set(word.substr(equals + 1));
+    set(*option, word.substr(equals + 1));
   } else if (option->takes == Takes::nothing) {
     option->set("");
   } else {
@@ -100,7 +107,7 @@ void Reader::read_values(const Option& option) {
                        "expected {}, found the option '{}'; if that is meant, {}={}", option.value, word, option.name,
                        word);
   do {
-    option.set(words_.front());
+    set(option, words_.front());
     words_ = words_.subspan(1);
   } while (option.takes == Takes::words && !words_.empty() && !looks_like_an_option(words_.front()));
 }
@@ -110,7 +117,7 @@ void Reader::read_positional(const std::string& word) {
     const Option& option = command_.options[i];
     if (option.is_positional() && (!given_[i] || option.takes != Takes::one_word)) {
       given_[i] = true;
-      return option.set(word);
+      return set(option, word);
     }
   }
   fail<ConfigError>(where(), "'{}' is one word too many; usage: {}", word, usage(command_, path_));
@@ -125,6 +132,18 @@ void Reader::require_all() const {
   }
   require<ConfigError>(missing.empty(), where(), "{} {} missing; usage: {}", fmt::join(missing, " and "),
                        missing.size() == 1 ? "is" : "are", usage(command_, path_));
+}
+
+void Reader::require_needed() const {
+  const auto is_given = [&](std::string_view name) {
+    const auto it = std::ranges::find(command_.options, name, &Option::name);
+    return given_[static_cast<size_t>(it - command_.options.begin())];
+  };
+  for (size_t i = 0; i < given_.size(); ++i) {
+    const Option& option = command_.options[i];
+    require<ConfigError>(!given_[i] || option.needs.empty() || is_given(option.needs), where(), "{} needs {}",
+                         option.name, option.needs);
+  }
 }
 
 Request Reader::read() {
@@ -144,6 +163,7 @@ Request Reader::read() {
     }
   }
   require_all();
+  require_needed();
   return {.text = "", .run = command_.run};
 }
 

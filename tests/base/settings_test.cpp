@@ -110,6 +110,9 @@ TEST(Settings, ErrorsNameTheLineAndTheValidValues) {
   EXPECT_EQ(assign("sample.cuont=1"), "--set sample.cuont=1: unknown key 'cuont', did you mean 'count'?");
   EXPECT_EQ(assign("count=1"), "--set count=1: expected table.key=value");
   EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be a whole number");
+  EXPECT_EQ(assign("sample.count=-99999999999999999999"),
+            "--set sample.count=-99999999999999999999: count is '-99999999999999999999', which is too large");
+  EXPECT_EQ(assign("sample.rate=1e999"), "--set sample.rate=1e999: rate is '1e999', which is too large");
   EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be a whole number");
   EXPECT_EQ(assign("sample.files=['a', 1]"),
             "--set sample.files=['a', 1]: files is '['a', 1]', which is not a list: [\"a\", \"b\"], or a,b");

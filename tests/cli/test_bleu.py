@@ -185,7 +185,10 @@ class Refusals(BleuTest):
     def test_numbers_that_make_no_sense_are_refused(self):
         self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--samples", "0", "--paired-bootstrap",
                                    self.file("b", text(HYPOTHESES))), "0 samples, expected 1 to 1000000")
-        self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--samples", "9999999999"), "9999999999 samples")
+        self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--samples", "9999999999", "--paired-bootstrap",
+                                   self.file("b", text(HYPOTHESES))), "9999999999 samples")
+        for option in ("--samples", "--seed"):
+            self.refused(self.run_bleu(HYPOTHESES, REFERENCES, option, "9"), f"{option} needs --paired-bootstrap")
         self.refused(self.run_bleu(HYPOTHESES, REFERENCES, "--seed", "x"), "--seed")
 
 

@@ -56,8 +56,16 @@ class Budget(heed_cli.CliTest):
         self.assert_refused("plan", mentions=("a recipe", "--flops"))
         for budget in ("0", "-3"):
             self.assert_refused("plan", f"--flops={budget}", mentions=(budget, "FLOPs"))
-        for budget in ("x", "nan", "1e400"):
-            self.assert_refused("plan", f"--flops={budget}", mentions=("--flops", budget))
+        for budget, words in (("x", "not a number"), ("nan", "not a number"), ("1e400", "too large")):
+            self.assert_refused("plan", f"--flops={budget}", mentions=("--flops", budget, words))
+        self.assert_refused("plan", RECIPE, "--hours", "1e300", mentions=("--hours", "at most"))
+
+    def test_options_of_a_recipe_are_refused_without_one(self):
+        for options in (("--set", "model.model=8"), ("--length", "8"), ("--no-run",), ("--threads", "1")):
+            self.assert_refused("plan", "--flops", "1e18", *options, mentions=(f"plan: {options[0]} needs RECIPE",))
+
+    def test_one_flop_is_not_plural(self):
+        self.assertIn("1 FLOP is best spent on", heed("plan", "--flops", "1").stdout)
         self.assert_refused("plan", "--flops", "1e18", "--hours", "2", mentions=("--flops", "--hours"))
         self.assert_refused("plan", "--hours", "2", mentions=("--hours", "recipe"))
         self.assert_refused("plan", RECIPE, "--hours", "0", mentions=("--hours",))
@@ -168,6 +176,19 @@ updates = 10
         for length in (-1, 100000):
             self.assert_refused("plan", RECIPE, "--no-run", f"--length={length}", mentions=(length, "tokens"))
         self.assert_refused("plan", RECIPE, "--threads=-1", mentions=("threads",))
+
+    def test_a_vocabulary_that_nothing_gives_is_named_with_its_key(self):
+        open_sizes = ("--no-run", "--set", "model.source_vocabulary=0", "--set", "model.target_vocabulary=0")
+        self.assert_refused("plan", RECIPE, *open_sizes, "--set", "tokenizer.kind=bpe", "--set",
+                            "tokenizer.vocabulary=0", mentions=("tokenizer.vocabulary is 0",))
+        letters = (*open_sizes, "--set", "tokenizer.kind=char", "--set", "tokenizer.vocabulary=0")
+        for side, other in (("source", "target"), ("target", "source")):
+            self.assert_refused("plan", RECIPE, *letters, "--set", f"data.train_{side}=", "--set", f"data.train_{other}=x",
+                                mentions=(f"data.train_{side} names no file",))
+        recipe = self.file("lm.toml", '[model]\narchitecture = "causal-lm"\n[tokenizer]\nkind = "char"\nvocabulary = 0\n')
+        for share in ("0", "0.1"):
+            self.assert_refused("plan", recipe, "--no-run", "--set", f"data.validation_share={share}",
+                                mentions=("data.train names no file",))
 
     def test_a_model_that_this_machine_cannot_hold_is_planned_but_not_run(self):
         huge = self.recipe_with(model=32768, inner=131072, encoder_layers=24, decoder_layers=24)

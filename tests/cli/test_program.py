@@ -91,6 +91,11 @@ class Program(heed_cli.CliTest):
         self.assert_refused("bleu", "--reference", reference, "--seed", "--json", text="x\n",
                             mentions=("--seed: expected N, found the option '--json'",))
 
+    def test_an_empty_path_is_refused_with_the_name_of_its_option(self):
+        for words, option in ((("translate", "--model", ""), "--model"), (("train", heed_cli.RECIPE, "--out="), "--out"),
+                              (("demo", "--out", ""), "--out"), (("evaluate", "--output", ""), "--output")):
+            self.assert_refused(*words, mentions=(f"{option}: expected ", "found an empty name"))
+
     def test_an_extra_word_is_refused(self):
         self.assert_refused("inspect", heed_cli.RECIPE, "more", mentions=("'more'", "heed inspect RECIPE"))
 

@@ -37,18 +37,18 @@ class ParseTest : public testing::Test {
   // heed show FIRST [SECOND] with an option of each kind, and heed group inner.
   Command program() {
     Values& v = values_;
-    Command show{
-        .name = "show",
-        .summary = "show it",
-        .options = joined({{required(option("FIRST", v.first, "a word")), option("SECOND", v.second, "a word")},
-                           {option("--place DIR", v.place, "where"), option("--each TEXT", v.each, "texts"),
-                            option("--many FILE...", v.many, "files"), option("--small N", v.small, "an int"),
-                            option("--large N", v.large, "a long"), option("--seed N", v.seed, "a seed"),
-                            option("--share X", v.share, "a share"), option("--limit N", v.limit, "a limit"),
-                            option("--rate X", v.rate, "a rate"), flag("--loud", v.is_loud, "loudly"),
-                            flag("--other", v.way, Way::other, "the other way")}}),
-        .run = [&v] { ++v.runs; },
-        .footer = "Example:\n  heed show this"};
+    Command show{.name = "show",
+                 .summary = "show it",
+                 .options = joined(
+                     {{required(option("FIRST", v.first, "a word")), option("SECOND", v.second, "a word")},
+                      {option("--place DIR", v.place, "where"), option("--each TEXT", v.each, "texts"),
+                       option("--many FILE...", v.many, "files"), option("--small N", v.small, "an int"),
+                       option("--large N", v.large, "a long"), option("--seed N", v.seed, "a seed"),
+                       option("--share X", v.share, "a share"),
+                       needing("--rate", option("--limit N", v.limit, "a limit")), option("--rate X", v.rate, "a rate"),
+                       flag("--loud", v.is_loud, "loudly"), flag("--other", v.way, Way::other, "the other way")}}),
+                 .run = [&v] { ++v.runs; },
+                 .footer = "Example:\n  heed show this"};
     Command inner{.name = "inner", .summary = "within", .run = [&v] { v.runs += 10; }};
     Command group{.name = "group", .summary = "a group", .commands = {std::move(inner)}};
     return {.name = "heed", .summary = "does it", .commands = {std::move(show), std::move(group)}, .version = "1.2.3"};
@@ -194,6 +194,32 @@ TEST_F(ParseTest, UnknownNamesGetTheNearestAndAll) {
   refuse({"show", "FIRST=1", "x", "y"}, "show: 'y' is one word too many; usage: heed show FIRST [SECOND] [OPTIONS]");
 }
 
+TEST_F(ParseTest, ANameThatBeginsWithTheWordIsNearerThanOneThatLooksLikeIt) {
+  refuse({"show", "--shar"}, "there is no option '--shar', did you mean '--share'?");
+  refuse({"show", "--sha"}, "there is no option '--sha', did you mean '--share'?");
+  refuse({"show", "--placement"}, "there is no option '--placement', did you mean '--place'?");
+  refuse({"show", "--lou"}, "there is no option '--lou', did you mean '--loud'?");
+  for (const char* const far : {"--temp", "--s", "--n-best", "--manifold-of-points"}) {
+    refuse({"show", far}, fmt::format("there is no option '{}' (options: ", far));
+  }
+}
+
+TEST_F(ParseTest, AnEmptyPathIsRefusedWithTheNameOfItsOption) {
+  refuse({"show", "one", "--place", ""}, "--place: expected DIR, found an empty name");
+  refuse({"show", "one", "--place="}, "--place: expected DIR, found an empty name");
+  refuse({"show", "one", "--many", "a", ""}, "--many: expected FILE..., found an empty name");
+  std::string recipe;
+  const Command train{.name = "heed", .options = {option("RECIPE", recipe, "a recipe")}};
+  EXPECT_THAT([&] { parse(train, std::vector<std::string>{""}); },
+              ThrowsMessage<ConfigError>("RECIPE: expected RECIPE, found an empty name"));
+}
+
+TEST_F(ParseTest, AnOptionIsRefusedWithoutTheOneThatItNeeds) {
+  refuse({"show", "one", "--limit", "6"}, "show: --limit needs --rate");
+  run({"show", "one", "--limit", "6", "--rate", "1"});
+  EXPECT_THAT(values_.limit, Optional(6));
+}
+
 TEST_F(ParseTest, AnOptionIsGivenOnceUnlessItIsAList) {
   refuse({"show", "--loud", "--loud"}, "show: --loud is given twice");
   refuse({"show", "--small", "3", "--small=3"}, "show: --small is given twice");
@@ -217,9 +243,11 @@ TEST_F(ParseTest, NumbersAreReadAsPeopleWriteThem) {
   refuse({"show", "--small", "2147483648"}, "--small: '2147483648' is too large");
   refuse({"show", "--large", "9223372036854775808"}, "is too large");
   refuse({"show", "--seed", "-1"}, "--seed: '-1' is not a whole number of 0 or more");
-  for (const char* text : {"", "x", "1x", "nan", "inf", "1e999"}) {
+  for (const char* text : {"", "x", "1x", "nan", "inf", "1e999x"}) {
     refuse({"show", "--share", text}, "is not a number");
   }
+  refuse({"show", "--share", "-1e999"}, "--share: '-1e999' is too large");
+  refuse({"show", "--share", "1e-999"}, "--share: '1e-999' is too small");
   run({"show", "one", "--small", "0"});
   EXPECT_EQ(values_.small, 0);
 }

@@ -38,6 +38,7 @@ std::vector<std::string> translate_all(const Translator& translator, const std::
 
 EvaluationReport evaluate(const Translator& translator, const EvaluationOptions& options) {
   EvaluationReport report{.scores = {}, .precision = translator.precision(), .threads = translator.threads()};
+  require_other_file(options.output, {options.source, options.reference});
   std::vector<std::string> sources, references;
   for_each_pair(options.source, options.reference,
                 [&](const std::string& source, const std::string& reference, int64_t) {

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <utility>
 
+#include "base/plural.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
 #include "decode/perplexity.h"
@@ -68,17 +69,18 @@ std::vector<std::vector<Completion>> Generator::generate(std::span<const std::st
   return generate_texts(generator, prompts, options, where, listener);
 }
 
-Perplexity Generator::perplexity(const std::string& text, const PerplexityOptions& options) const {
+Perplexity Generator::perplexity(const std::string& text, const PerplexityOptions& options,
+                                 std::string_view where) const {
   const Windows windows = windows_of(options, max_length());
-  require_text(text, "text");
+  require_text_lines(text, where);
   const Tokenizer& tokenizer = state_->stored.text();
   std::vector<TokenId> tokens = encode_text(tokenizer, text);
   const auto count = static_cast<int64_t>(tokens.size());
-  if (state_->stored.documents() != Documents::none && count > 0) {
+  if (state_->stored.documents().value_or(Documents::none) != Documents::none && count > 0) {
     tokens.insert(tokens.begin(), beginning_of_document(tokenizer));
   }
   const std::vector<int32_t> ids = ids_of(tokens);
-  require<FormatError>(ids.size() >= 2, "text", "{} tokens, of which nothing can be predicted", count);
+  require<FormatError>(ids.size() >= 2, where, "{} token{}, of which nothing can be predicted", count, plural(count));
   const std::vector<double> nats = surprises(state_->stored.model(), state_->storage, state_->lanes, ids, windows);
   Perplexity result{.tokens = count, .bytes = static_cast<int64_t>(text.size()), .each = {}};
   double sum = 0.0;

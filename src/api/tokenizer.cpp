@@ -1,6 +1,7 @@
 #include "heed/tokenizer.h"
 
 #include "base/errors.h"
+#include "base/files.h"
 #include "data/line_reader.h"
 #include "text/tokenizer_training.h"
 
@@ -27,8 +28,11 @@ TokenizerSummary summarize(const Tokenizer& tokenizer) {
 }  // namespace
 
 TokenizerSummary train_tokenizer(const TokenizerTraining& training, const TokenizerFiles& files) {
-  LinesOfFiles lines({files.inputs.begin(), files.inputs.end()});
-  const auto tokenizer = train_tokenizer(training, [&](std::string& line) { return lines.next(line); });
+  require_other_file(files.output, files.inputs);
+  const std::vector<std::filesystem::path> inputs(files.inputs.begin(), files.inputs.end());
+  LinesOfFiles lines(inputs);
+  const auto tokenizer = train_tokenizer(
+      training, [&](std::string& line) { return lines.next(line); }, names_of(inputs));
   save_tokenizer(*tokenizer, files.output);
   return summarize(*tokenizer);
 }

@@ -226,8 +226,20 @@ void require_writable(const std::filesystem::path& folder) {
     errno = ENOTDIR;
     refuse(nearest, "write there");
   }
-  if (::access(nearest.c_str(), W_OK | X_OK) != 0) {
+  // Permissions do not tell everything: in /proc, nobody can create anything.
+  std::string probe = nearest / ".heed-XXXXXX";
+  if (::mkdtemp(probe.data()) == nullptr) {
     refuse(nearest, "write there");
+  }
+  ::rmdir(probe.c_str());
+}
+
+void require_other_file(const std::filesystem::path& output, const std::vector<std::string>& inputs) {
+  for (const std::filesystem::path input : inputs) {
+    std::error_code none;
+    require<ConfigError>(
+        !std::filesystem::is_regular_file(output, none) || !std::filesystem::equivalent(output, input, none),
+        output.string(), "is read too, and would be overwritten: name another file to write");
   }
 }
 

@@ -63,6 +63,9 @@ class FolderLock {
 // with the reason.
 void require_writable(const std::filesystem::path& folder);
 
+// ConfigError when a file that is to be written is also one of the files that are read.
+void require_other_file(const std::filesystem::path& output, const std::vector<std::string>& inputs);
+
 // A file's bytes, mapped for reading; pages are read when they are touched, and stay in memory until they are given
 // back. An empty file maps to no bytes.
 class MappedFile {

@@ -128,12 +128,15 @@ std::vector<TokenizerFile> parse_tokenizers(const json& object, Architecture arc
   return files;
 }
 
-Documents parse_documents(const json& root, const std::string& where) {
-  const std::string name = optional_text(root, "documents", where);
+std::optional<Documents> parse_documents(const json& root, const std::string& where) {
+  if (!root.contains("documents")) {
+    return std::nullopt;
+  }
+  const auto name = member(root, "documents", json::value_t::string, where).get<std::string>();
   const auto it = std::ranges::find(kDocumentNames, name, &std::pair<std::string_view, Documents>::first);
-  require<FormatError>(name.empty() || it != kDocumentNames.end(), where,
+  require<FormatError>(it != kDocumentNames.end(), where,
                        "\"documents\" is \"{}\", expected \"none\", \"line\", \"file\" or \"blank-line\"", shown(name));
-  return name.empty() ? Documents::none : it->second;
+  return it->second;
 }
 
 ModelDescription parse_description(const std::string& text, const std::string& where) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,8 @@ struct ModelDescription {
   ModelConfig config;
   std::vector<TokenizerFile> tokenizers;  // one for each role
   // What a language model was trained on: a document begins and ends with a mark, a stream has none.
-  Documents documents = Documents::none;
+  // Nothing for other models, and for language models of earlier versions.
+  std::optional<Documents> documents;
 };
 
 struct ModelFolder {

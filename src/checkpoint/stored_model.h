@@ -19,7 +19,8 @@ class StoredModel {
 
   const ModelConfig& config() const { return model_->config(); }
   const AnyModel& model() const { return *model_; }
-  Documents documents() const { return documents_; }  // what a language model was trained on
+  // What a language model was trained on, if its directory says so.
+  std::optional<Documents> documents() const { return documents_; }
   int64_t parameters() const { return weights_.elements(); }
 
   const Tokenizer& source() const { return tokenizer("source"); }
@@ -30,7 +31,7 @@ class StoredModel {
   const Tokenizer& tokenizer(std::string_view role) const;
 
   Tokenizers tokenizers_;
-  Documents documents_ = Documents::none;
+  std::optional<Documents> documents_;
   Weights weights_;
   std::optional<AnyModel> model_;
 };

@@ -22,8 +22,9 @@ void print_text(const Perplexity& found) {
   for (const TokenSurprise& token : found.each) {
     put("{}\t{:.6f}\n", token.piece, token.nats);
   }
-  put("{} tokens, {} bytes\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", found.tokens,
-      found.bytes, found.nats_per_token, found.bits_per_byte, found.perplexity);
+  put("{} token{}, {} byte{}\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", found.tokens,
+      found.tokens == 1 ? "" : "s", found.bytes, found.bytes == 1 ? "" : "s", found.nats_per_token, found.bits_per_byte,
+      found.perplexity);
 }
 
 void print_json(const Perplexity& found) {
@@ -38,7 +39,7 @@ void print_json(const Perplexity& found) {
 
 void measure(const MeasureOptions& options) {
   const Generator generator(options.model.directory, options.model.translator);
-  const Perplexity found = generator.perplexity(read_text("-"), options.perplexity);
+  const Perplexity found = generator.perplexity(read_text("-"), options.perplexity, "stdin");
   options.json ? print_json(found) : print_text(found);
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/plural.h"
 #include "base/random.h"
 #include "data/hash_set.h"
 #include "data/line_chunks.h"
@@ -192,12 +193,12 @@ class CorpusBuilder {
     if (reason == DropReason::too_short) {
       const bool too_short = length < limits.min_length;
       require<FormatError>(!too_short || rules_.too_short == Handling::skip, place(side, row.line),
-                           "{} tokens, expected at least {}", length, limits.min_length);
+                           "{} token{}, expected at least {}", length, plural(length), limits.min_length);
       return too_short;
     }
     const bool too_long = length > limits.max_length && rules_.too_long != TooLong::truncate;
     require<FormatError>(!too_long || rules_.too_long == TooLong::drop, place(side, row.line),
-                         "{} tokens, expected at most {}", length, limits.max_length);
+                         "{} token{}, expected at most {}", length, plural(length), limits.max_length);
     return too_long;
   }
 

@@ -1,6 +1,7 @@
 #include "data/corpus_rules.h"
 
 #include "base/errors.h"
+#include "base/plural.h"
 
 namespace heed {
 
@@ -33,7 +34,7 @@ int64_t CorpusReport::dropped() const {
 }
 
 std::string CorpusReport::text() const {
-  std::string text = fmt::format("{} lines, {} kept", lines, kept);
+  std::string text = fmt::format("{} line{}, {} kept", lines, plural(lines), kept);
   if (truncated > 0) {
     text += fmt::format(" ({} truncated)", truncated);
   }
@@ -47,7 +48,7 @@ std::string CorpusReport::text() const {
     }
   }
   if (empty_files > 0) {
-    text += fmt::format("; {} empty files skipped", empty_files);
+    text += fmt::format("; {} empty file{} skipped", empty_files, plural(empty_files));
   }
   return text;
 }

@@ -1,6 +1,8 @@
 #include "data/line_reader.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/errors.h"
@@ -91,6 +93,12 @@ bool LinesOfFiles::next(std::string& line) {
     reader_.emplace(files_[opened_++], rules_);
   }
   return true;
+}
+
+std::string names_of(const std::vector<std::filesystem::path>& files) {
+  std::vector<std::string> names;
+  std::ranges::transform(files, std::back_inserter(names), [](const auto& file) { return file.string(); });
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<std::string> read_lines(const std::vector<std::filesystem::path>& files) {

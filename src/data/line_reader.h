@@ -72,6 +72,9 @@ class LinesOfFiles {
   std::optional<LineReader> reader_;
 };
 
+// "a.txt, b.txt", for messages.
+std::string names_of(const std::vector<std::filesystem::path>& files);
+
 std::vector<std::string> read_lines(const std::vector<std::filesystem::path>& files);
 
 }  // namespace heed

@@ -63,6 +63,9 @@ class TextCorpusBuilder {
     }
     take(lines);
     end_document();
+    const TextRules& rules = source_.rules();
+    require<FormatError>(corpus_.tokens() > 0 || rules.part.empty(), corpus_.names(), "{} in the part that is {}",
+                         rules.documents == Documents::none ? "there is no text" : "no document begins", rules.part);
     require<FormatError>(corpus_.tokens() > 0, corpus_.names(), "holds no text");
     corpus_.store_.seal();
     corpus_.marks_.seal();
@@ -157,11 +160,7 @@ std::string TextCorpus::where(int64_t token) const {
   return fmt::format("{}:{}", files_[static_cast<size_t>(mark.file)].string(), mark.line + breaks);
 }
 
-std::string TextCorpus::names() const {
-  std::vector<std::string> names;
-  std::ranges::transform(files_, std::back_inserter(names), [](const auto& file) { return file.string(); });
-  return fmt::format("{}", fmt::join(names, ", "));
-}
+std::string TextCorpus::names() const { return names_of(files_); }
 
 TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, ThreadPool& pool,
                             const SpillRules& spill) {

@@ -24,6 +24,7 @@ struct TextRules {
   size_t max_line_bytes = size_t{1} << 20;  // in bytes
   // Only this range is read: of a stream, its characters; else, the whole documents that begin in it.
   CharacterRange range = {};
+  std::string part = {};  // what the range is, for messages: "kept for validation"
 };
 
 struct TextLine {

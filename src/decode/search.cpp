@@ -252,11 +252,11 @@ class BatchSearch {
 
 void validate(const TranslationOptions& options) {
   const int64_t beam = options.beam;
-  require<ConfigError>(beam >= 1 && beam <= 1024, "search", "beam is {}, expected 1 to 1024", beam);
+  require<ConfigError>(beam >= 1 && beam <= kMaxBeam, "search", "beam is {}, expected 1 to {}", beam, kMaxBeam);
   require<ConfigError>(options.n_best >= 1 && options.n_best <= beam, "search",
                        "n-best is {}, expected 1 to the beam of {}", options.n_best, beam);
-  require<ConfigError>(options.length_penalty >= 0.0 && options.length_penalty <= 10.0, "search",
-                       "length penalty is {}, expected 0 to 10", options.length_penalty);
+  require<ConfigError>(options.length_penalty >= 0.0 && options.length_penalty <= kMaxLengthPenalty, "search",
+                       "length penalty is {}, expected 0 to {}", options.length_penalty, kMaxLengthPenalty);
   require<ConfigError>(options.max_length >= 0, "search",
                        "max length is {}, expected at least 1, or 0 for twice the source and 16 more",
                        options.max_length);

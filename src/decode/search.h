@@ -15,6 +15,9 @@ namespace heed {
 // cut off without an end.
 enum class AtMaxLength : uint8_t { end, cut };
 
+constexpr int64_t kMaxBeam = 1024;
+constexpr double kMaxLengthPenalty = 10.0;
+
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
 

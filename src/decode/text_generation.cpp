@@ -25,12 +25,13 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
                                       const GenerationOptions& options, const std::string& where) {
   require_text(prompt, where);
   std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
-  const bool has_mark = generator.documents != Documents::none;
+  const bool has_mark = generator.documents.value_or(Documents::none) != Documents::none;
   const auto max_tokens = static_cast<size_t>(generator.model.config().max_length) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
-    require<FormatError>(options.long_prompts == LongPrompts::cut_left, where,
-                         "{} tokens, but the model takes at most {}: shorten the prompt, or cut it from the left",
-                         tokens.size(), max_tokens);
+    require<FormatError>(
+        options.long_prompts == LongPrompts::cut_left, where,
+        "{} tokens, but the model takes at most {}: shorten the prompt, or cut it from the left (--cut-prompt)",
+        tokens.size(), max_tokens);
     tokens.erase(tokens.begin(), tokens.end() - static_cast<int64_t>(max_tokens));
   }
   if (has_mark) {
@@ -41,11 +42,13 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   return tokens;
 }
 
-std::vector<int32_t> suppressed_tokens(const Tokenizer& tokenizer) {
-  const SpecialTokens& special = tokenizer.special();
+// What never occurs in a text that the model was trained on.
+std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
+  const SpecialTokens& special = generator.tokenizer.special();
+  const bool may_end = generator.documents != Documents::none;
   std::vector<int32_t> suppressed;
-  for (const TokenId token : {special.pad, special.unk, special.bos, special.sep}) {
-    if (token != special.eos && token != kNoToken) {
+  for (const TokenId token : {special.pad, special.unk, special.bos, special.sep, special.eos}) {
+    if (token != kNoToken && (token != special.eos || !may_end)) {
       suppressed.push_back(token.value);
     }
   }
@@ -134,7 +137,7 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
                      GenerationListener* listener) {
   Client client(generator, prompts, options, listener);
   const auto lanes = std::min(prompts.size(), static_cast<size_t>(generator.lanes.count()));
-  GenerationRules rules{.sampling = options.sampling, .suppressed = suppressed_tokens(generator.tokenizer)};
+  GenerationRules rules{.sampling = options.sampling, .suppressed = suppressed_tokens(generator)};
   // Every lane gets texts to generate.
   const auto share = static_cast<int64_t>((prompts.size() + lanes - 1) / lanes);
   rules.max_texts = std::min(rules.max_texts, share * options.samples);
@@ -169,7 +172,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
   const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
   const SearchRules rules{.at_max_length = AtMaxLength::cut,
                           .eos = generator.tokenizer.special().eos.value,
-                          .suppressed = suppressed_tokens(generator.tokenizer)};
+                          .suppressed = suppressed_tokens(generator)};
   Results results(prompts.size());
   std::mutex mutex;  // guards the listener
   const size_t batches = (prompts.size() + kBeamPrompts - 1) / kBeamPrompts;
@@ -225,9 +228,9 @@ void validate(const GenerationOptions& options) {
     check(options.samples <= options.beam, "n", options.samples, fmt::format("at most the beam of {}", options.beam));
     const SamplingOptions& sampling = options.sampling;
     const SamplingOptions standard;
-    const bool draws = sampling.temperature != standard.temperature || sampling.top_k != standard.top_k ||
-                       sampling.top_p != standard.top_p || sampling.min_p != standard.min_p ||
-                       sampling.repetition_penalty != standard.repetition_penalty ||
+    const bool draws = sampling.seed != standard.seed || sampling.temperature != standard.temperature ||
+                       sampling.top_k != standard.top_k || sampling.top_p != standard.top_p ||
+                       sampling.min_p != standard.min_p || sampling.repetition_penalty != standard.repetition_penalty ||
                        sampling.presence_penalty != standard.presence_penalty ||
                        sampling.frequency_penalty != standard.frequency_penalty;
     require<ConfigError>(!draws, "generation",

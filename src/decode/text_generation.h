@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,9 @@ struct TextGenerator {
   const AnyModel& model;
   DType storage;
   const Tokenizer& tokenizer;
-  Documents documents;  // that the model was trained on; unless none, each text begins with a mark
+  // That the model was trained on, if known. In documents, each text begins with a mark and may end with eos; in a
+  // stream (Documents::none) it has neither.
+  std::optional<Documents> documents;
   Lanes& lanes;
 };
 

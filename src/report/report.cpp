@@ -86,6 +86,9 @@ class Report {
 
   ReportContent gather() {
     content_.model = load_description(folder_).config;
+    require<ConfigError>(options_.beam == 0 || content_.model.architecture == Architecture::seq2seq, "report",
+                         "a beam is for translations, but this is {}: leave out --beam",
+                         in_words(content_.model.architecture));
     content_.name = name();
     read_recipe();
     content_.tables = configuration(content_.model, recipe_);
@@ -204,10 +207,11 @@ class Report {
 
 WrittenReport write_report(const ReportOptions& options) {
   check(options);
-  const ReportContent content = Report(options).gather();
-  const std::string page = report_page(content);
   const fs::path output =
       options.output.empty() ? fs::path(options.directory) / "report.html" : fs::path(options.output);
+  require_other_file(output, {options.source});
+  const ReportContent content = Report(options).gather();
+  const std::string page = report_page(content);
   write_file(output, page);
   return {.path = output.string(),
           .bytes = static_cast<int64_t>(page.size()),

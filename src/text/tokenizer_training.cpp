@@ -41,6 +41,8 @@ void check(const TokenizerTraining& training) {
       "{} for {}, expected {} to 1", training.coverage, kind, kMinCoverage);
   require<ConfigError>(training.sample_lines >= 1, "tokenizer", "sample_lines is {}, expected at least 1",
                        training.sample_lines);
+  require<ConfigError>(training.sample_lines == TokenizerTraining{}.sample_lines || is_sentencepiece(training.kind),
+                       "sample lines", "a {} tokenizer learns from all lines", kind);
   require<ConfigError>(training.coverage == 0.0 || (training.kind != Kind::word && training.kind != Kind::byte),
                        "coverage", "a {} tokenizer has none", kind);
   check_symbols(training.special, training.user_symbols, training.normalization);
@@ -151,7 +153,8 @@ std::vector<std::string> wordpieces(const TokenizerTraining& training, const Lin
   return pieces;
 }
 
-std::unique_ptr<Tokenizer> train_vocabulary(const TokenizerTraining& training, const LineSource& lines) {
+std::unique_ptr<Tokenizer> train_vocabulary(const TokenizerTraining& training, const LineSource& lines,
+                                            std::string_view where) {
   Vocabulary vocabulary = empty_vocabulary(training);
   const int64_t minimum = training.minimum_count;
   if (training.kind == Kind::word) {
@@ -167,14 +170,15 @@ std::unique_ptr<Tokenizer> train_vocabulary(const TokenizerTraining& training, c
     for (std::string line; lines(line);) {  // there is nothing to learn, but the lines must be text
     }
   }
-  require<ConfigError>(training.kind == Kind::byte || !vocabulary.pieces.empty(), "training",
+  require<ConfigError>(training.kind == Kind::byte || !vocabulary.pieces.empty(), where,
                        "there is no text to learn a vocabulary from, or nothing in it is frequent enough");
   return make_vocabulary_tokenizer(std::move(vocabulary));
 }
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerTraining& training, const LineSource& lines) {
+std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerTraining& training, const LineSource& lines,
+                                           std::string_view where) {
   check(training);
   int64_t number = 0;
   const LineSource normalized = [&](std::string& line) {
@@ -184,20 +188,20 @@ std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerTraining& training, co
     }
     ++number;
     const std::optional<size_t> invalid = find_invalid_utf8(raw);
-    require<FormatError>(!invalid, "training", "line {}: byte {} is not UTF-8", number, invalid.value_or(0));
+    require<FormatError>(!invalid, where, "line {}: byte {} is not UTF-8", number, invalid.value_or(0));
     line = is_sentencepiece(training.kind) ? normalize_for_sentencepiece(raw, training.normalization)
                                            : normalize(raw, training.normalization);
     return true;
   };
   if (!is_sentencepiece(training.kind)) {
-    return train_vocabulary(training, normalized);
+    return train_vocabulary(training, normalized, where);
   }
   std::string first;
   bool more = normalized(first);
   while (more && first.empty()) {
     more = normalized(first);
   }
-  require<ConfigError>(more, "training", "there is no text to learn a vocabulary from");
+  require<ConfigError>(more, where, "there is no text to learn a vocabulary from");
   const LineSource all = [&](std::string& line) {
     if (more) {
       more = false;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "heed/tokenizer_types.h"
 #include "text/tokenizer.h"
@@ -14,7 +15,8 @@ namespace heed {
 using LineSource = std::function<bool(std::string& line)>;
 
 // The same lines give the same tokenizer, to the byte. ConfigError for what is impossible or does not apply to the kind;
-// FormatError for a line that is not UTF-8.
-std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerTraining& training, const LineSource& lines);
+// FormatError for a line that is not UTF-8. `where` names the text in errors.
+std::unique_ptr<Tokenizer> train_tokenizer(const TokenizerTraining& training, const LineSource& lines,
+                                           std::string_view where = "training");
 
 }  // namespace heed

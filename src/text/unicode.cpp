@@ -36,6 +36,17 @@ void require_text(std::string_view line, std::string_view where) {
                        "byte {} of the line is NUL; is the file UTF-16, or not text?", nul + 1);
 }
 
+void require_text_lines(std::string_view text, std::string_view where) {
+  for (int64_t line = 1;; ++line) {
+    const size_t end = text.find('\n');
+    require_text(text.substr(0, end), fmt::format("{}:{}", where, line));
+    if (end == std::string_view::npos) {
+      return;
+    }
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::u32string to_code_points(std::string_view text) {
   std::u32string code_points;
   code_points.reserve(text.size());

@@ -14,6 +14,8 @@ std::optional<size_t> find_invalid_utf8(std::string_view text);
 // FormatError, naming the line (`where`) and the byte, when the text is not UTF-8, or contains NUL, which only files in
 // another encoding do.
 void require_text(std::string_view line, std::string_view where);
+// The same for a text of several lines: "input.txt:2: byte 4 of the line ..." where `where` is "input.txt".
+void require_text_lines(std::string_view text, std::string_view where);
 
 // The code points of well-formed UTF-8, and back. FormatError on anything else.
 std::u32string to_code_points(std::string_view text);

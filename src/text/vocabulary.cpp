@@ -1,6 +1,8 @@
 #include "text/vocabulary.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/errors.h"
@@ -115,20 +117,24 @@ void check_pieces(const Vocabulary& vocabulary, std::string_view where) {
 
 void check_symbols(const SpecialTexts& special, const std::vector<std::string>& user_symbols,
                    Normalization normalization) {
-  std::unordered_set<std::string> seen;
-  const auto check = [&](const std::string& text, std::string_view what) {
+  std::unordered_map<std::string, std::string> seen;  // by text: what it is the text of
+  const auto check = [&](const std::string& text, const std::string& what) {
     require<ConfigError>(!text.empty(), what, "the text is empty");
     require<ConfigError>(!find_invalid_utf8(text), what, "the text is not UTF-8");
-    require<ConfigError>(seen.insert(text).second, what, "'{}' occurs twice", show_piece(text));
+    const auto [same, added] = seen.emplace(text, what);
+    require<ConfigError>(added, what, "'{}' occurs twice{}", show_piece(text),
+                         same->second == what ? "" : fmt::format(", first as {}", same->second));
     require<ConfigError>(!text.starts_with("<0x") && !text.starts_with("<U+"), what,
                          "'{}' begins like the notation of bytes and invisible characters", show_piece(text));
   };
-  for (const std::string& text : special.in_order()) {
-    check(text, "special token");
+  constexpr std::array<std::string_view, kSpecials> kRoles{"pad", "unk", "bos", "eos", "sep"};
+  for (size_t i = 0; i < kSpecials; ++i) {
+    const std::string text = special.in_order()[i], what = fmt::format("special token {}", kRoles[i]);
+    check(text, what);
     // A token of one character could not be distinguished from the character.
     require<ConfigError>(
-        to_code_points(text).size() > 1 && show_piece(text) == text && text.find("\u2581") == std::string::npos,
-        "special token", "'{}' must have two characters or more, none of them white space", show_piece(text));
+        to_code_points(text).size() > 1 && show_piece(text) == text && text.find("\u2581") == std::string::npos, what,
+        "'{}' must have two characters or more, none of them white space", show_piece(text));
   }
   for (const std::string& text : user_symbols) {
     check(text, "user symbol");

@@ -29,6 +29,7 @@ BatchSize LanguageModelRecipe::batch_size(int64_t length) const { return text_ba
 
 std::vector<int64_t> LanguageModelRecipe::vocabulary_sizes() const {
   if (tokenizer.file.empty() && learns_pieces(tokenizer.learned.kind)) {
+    check_vocabulary(tokenizer.learned);
     return {tokenizer.learned.vocabulary};
   }
   return {make_text_tokenizers(tokenizer, text_parts(data).train).front()->vocabulary_size()};

@@ -102,11 +102,7 @@ LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setu
 }
 
 std::string LanguageModelTask::describe_text() const {
-  const auto words = [&](const TextCorpus& text) {
-    return fmt::format("{} tokens{} of {} bytes", text.tokens(),
-                       recipe_.documents == Documents::none ? "" : fmt::format(" in {} documents", text.documents()),
-                       text.size().bytes);
-  };
+  const auto words = [&](const TextCorpus& text) { return describe_size(text, recipe_.documents); };
   std::string text = words(train_->corpus) + (validation_ ? "; validation: " + words(validation_->corpus) : "");
   return text + describe_overlap();
 }

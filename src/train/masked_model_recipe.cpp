@@ -30,6 +30,7 @@ BatchSize MaskedModelRecipe::batch_size(int64_t length) const { return text_batc
 
 std::vector<int64_t> MaskedModelRecipe::vocabulary_sizes() const {
   if (tokenizer.file.empty() && learns_pieces(tokenizer.learned.kind)) {
+    check_vocabulary(tokenizer.learned);
     return {tokenizer.learned.vocabulary};
   }
   return {make_masked_tokenizers(*this, text_parts(data).train).front()->vocabulary_size()};

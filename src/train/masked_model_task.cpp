@@ -117,12 +117,7 @@ MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
 }
 
 std::string MaskedModelTask::describe_text() const {
-  const auto words = [&](const TextCorpus& text) {
-    return fmt::format(
-        "{} tokens{} of {} bytes", text.tokens(),
-        recipe_.data.documents == Documents::none ? "" : fmt::format(" in {} documents", text.documents()),
-        text.size().bytes);
-  };
+  const auto words = [&](const TextCorpus& text) { return describe_size(text, recipe_.data.documents); };
   return words(train_->corpus) + (validation_ ? "; validation: " + words(validation_->corpus) : "");
 }
 

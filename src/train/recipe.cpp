@@ -102,6 +102,8 @@ void check_validation(const Recipe& recipe) {
 
 // Checks the model before its vocabulary sizes are known: assumes any, equal ones where they must be.
 void check_model(ModelConfig model) {
+  check_at_least("model.source_vocabulary", model.source_vocabulary, 0);
+  check_at_least("model.target_vocabulary", model.target_vocabulary, 0);
   model.source_vocabulary = model.target_vocabulary = 1;
   try {
     model.validate();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/plural.h"
 #include "text/tokenizer_training.h"
 #include "train/recipe_checks.h"
 
@@ -19,6 +20,11 @@ void check_standard_input(const TextDataRecipe& data, const TextTokenizerRecipe&
   check(in_train == 0 || (!tokenizer.file.empty() && data.validation_share == 0.0),
         "data.train is the standard input (-), which can be read only once: that needs tokenizer.file, and no "
         "data.validation_share");
+}
+
+template <class Files>
+void require_training_text(const Files& files) {
+  check(!files.empty(), "data.train names no file");
 }
 
 TextRules rules_of(const TextDataRecipe& data, const std::vector<std::string>& files) {
@@ -55,7 +61,7 @@ SettingTable text_tokenizer_settings(TextTokenizerRecipe& tokenizer) {
 }
 
 void check_text_data(const TextDataRecipe& data, const Recipe& recipe) {
-  check(!data.train.empty(), "data.train names no file");
+  require_training_text(data.train);
   check(data.validation_share >= 0.0 && data.validation_share < 1.0,
         "data.validation_share is {}, expected at least 0 and below 1", data.validation_share);
   check(data.validation.empty() || data.validation_share == 0.0,
@@ -73,6 +79,9 @@ void check_text_data(const TextDataRecipe& data, const Recipe& recipe) {
 
 void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRecipe& data) {
   check_tokenizer(tokenizer.learned);
+  if (tokenizer.file.empty()) {
+    check_vocabulary(tokenizer.learned);
+  }
   check_standard_input(data, tokenizer);
 }
 
@@ -86,28 +95,40 @@ TextParts text_parts(const TextDataRecipe& data) {
   if (!data.validation.empty()) {
     parts.validation = rules_of(data, data.validation);
   } else if (data.validation_share > 0.0) {
+    require_training_text(data.train);
     const auto characters = static_cast<double>(measure_text(parts.train).characters);
     const auto cut = static_cast<int64_t>((1.0 - data.validation_share) * characters);
     parts.validation = parts.train;
     parts.train.range.end = cut;
     parts.validation->range.begin = cut;
+    parts.validation->part = "kept for validation";
   }
   return parts;
+}
+
+std::string describe_size(const TextCorpus& text, Documents documents) {
+  const int64_t tokens = text.tokens(), number = text.documents(), bytes = text.size().bytes;
+  const std::string parts = fmt::format(" in {} document{}", number, plural(number));
+  return fmt::format("{} token{}{} of {} byte{}", tokens, plural(tokens), documents == Documents::none ? "" : parts,
+                     bytes, plural(bytes));
 }
 
 Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRules& text) {
   if (!recipe.file.empty()) {
     return {load_tokenizer(recipe.file)};
   }
+  require_training_text(text.files);
   const TokenizerTraining& learned = recipe.learned;
   TextSource source(text);
   TextLine line;
-  return {
-      train_tokenizer(text.documents == Documents::lines ? learned : with_line_break(learned), [&](std::string& next) {
+  return {train_tokenizer(
+      text.documents == Documents::lines ? learned : with_line_break(learned),
+      [&](std::string& next) {
         const bool more = source.next(line);
         next = std::move(line.text);
         return more;
-      })};
+      },
+      names_of(text.files))};
 }
 
 }  // namespace heed

@@ -41,6 +41,9 @@ struct TextParts {
 };
 TextParts text_parts(const TextDataRecipe& data);
 
+// "300 tokens in 5 documents of 1200 bytes", for messages.
+std::string describe_size(const TextCorpus& text, Documents documents);
+
 // Loads the recipe's tokenizer, or learns it from the text.
 Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRules& text);
 

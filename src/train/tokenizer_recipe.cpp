@@ -21,6 +21,13 @@ bool learns_pieces(TokenizerKind kind) {
   return kind == TokenizerKind::bpe || kind == TokenizerKind::unigram || kind == TokenizerKind::wordpiece;
 }
 
+void check_vocabulary(const TokenizerTraining& tokenizer) {
+  const auto smallest = static_cast<int64_t>(tokenizer.special.in_order().size() + tokenizer.user_symbols.size() + 1);
+  require<ConfigError>(!learns_pieces(tokenizer.kind) || tokenizer.vocabulary >= smallest, "recipe",
+                       "tokenizer.vocabulary is {}, expected at least {} for {}", tokenizer.vocabulary, smallest,
+                       name_of(tokenizer.kind));
+}
+
 void check_tokenizer(const TokenizerTraining& tokenizer) {
   require<ConfigError>(tokenizer.vocabulary >= 0, "recipe", "tokenizer.vocabulary is {}, expected at least 0",
                        tokenizer.vocabulary);

@@ -16,5 +16,7 @@ bool learns_pieces(TokenizerKind kind);
 
 // Throws ConfigError, with a message that a user can act on.
 void check_tokenizer(const TokenizerTraining& tokenizer);
+// The same for the vocabulary of a kind that learns pieces, which must be given.
+void check_vocabulary(const TokenizerTraining& tokenizer);
 
 }  // namespace heed

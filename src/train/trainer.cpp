@@ -11,6 +11,9 @@
 namespace heed {
 namespace {
 
+// fmt writes the sign of nan, which says nothing.
+double without_sign_of_nan(double value) { return std::isnan(value) ? std::abs(value) : value; }
+
 constexpr std::string_view kBusy = "another process trains in this folder: wait for it, or choose another folder";
 
 }  // namespace
@@ -254,11 +257,13 @@ void Trainer::update() {
   const int64_t targets = update.targets();
   const Totals found = differentiate(update, targets);
   if (!std::isfinite(found.loss)) {
-    fail_for_nonfinite(fmt::format("the loss is {}", found.loss / static_cast<double>(targets)), update);
+    fail_for_nonfinite(fmt::format("the loss is {}", without_sign_of_nan(found.loss / static_cast<double>(targets))),
+                       update);
   }
   optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
   if (!std::isfinite(optimizer_->gradient_norm())) {
-    fail_for_nonfinite(fmt::format("the gradients' norm is {}", optimizer_->gradient_norm()), update);
+    fail_for_nonfinite(fmt::format("the gradients' norm is {}", without_sign_of_nan(optimizer_->gradient_norm())),
+                       update);
   }
   ++state_.update;
   if (keeps_average()) {
@@ -347,7 +352,7 @@ void Trainer::validate_and_save() {
   if (task_->can_validate()) {
     const Scores scores = scores_of_validated_weights();
     require<NumericError>(std::isfinite(scores.loss), fmt::format("validation after update {}", state_.update),
-                          "the loss is {}; what was saved before is in {}", scores.loss,
+                          "the loss is {}; what was saved before is in {}", without_sign_of_nan(scores.loss),
                           folder_.checkpoints().string());
     const bool best =
         std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < scores.value; });

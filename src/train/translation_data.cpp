@@ -8,6 +8,7 @@
 #include "data/overlap.h"
 #include "text/tokenizer_training.h"
 #include "text/unicode.h"
+#include "train/recipe_checks.h"
 
 namespace heed {
 namespace {
@@ -25,7 +26,8 @@ std::shared_ptr<const Tokenizer> learn_from(const TranslationRecipe& recipe, con
   const bool skips = recipe.data.rules.over_long_line == Handling::skip;
   LinesOfFiles lines(paths_of(files), {.max_bytes = recipe.data.rules.max_line_bytes,
                                        .long_lines = skips ? LongLines::mark : LongLines::refuse});
-  return train_tokenizer(recipe.tokenizer.learned, [&](std::string& line) { return lines.next(line); });
+  return train_tokenizer(
+      recipe.tokenizer.learned, [&](std::string& line) { return lines.next(line); }, names_of(paths_of(files)));
 }
 
 std::shared_ptr<const Tokenizer> load_for_translation(const std::filesystem::path& file) {
@@ -50,6 +52,8 @@ TokenizerPair make_tokenizers(const TranslationRecipe& recipe) {
     const std::shared_ptr<const Tokenizer> source = load_for_translation(tokenizer.source);
     return {source, tokenizer.target == tokenizer.source ? source : load_for_translation(tokenizer.target)};
   }
+  check(!recipe.data.train_source.empty(), "data.train_source names no file");
+  check(!recipe.data.train_target.empty(), "data.train_target names no file");
   if (tokenizer.shared) {
     const auto both = learn_from(recipe, joined(recipe.data.train_source, recipe.data.train_target));
     return {both, both};

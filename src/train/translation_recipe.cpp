@@ -90,6 +90,9 @@ void check_data(const PairDataRecipe& data) {
 
 void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
   check_tokenizer(tokenizer.learned);
+  if (tokenizer.source.empty()) {
+    check_vocabulary(tokenizer.learned);
+  }
   check(tokenizer.source.empty() == tokenizer.target.empty(),
         "tokenizer.source and tokenizer.target must be given together");
   const bool may_have_merges = !tokenizer.source.empty() || tokenizer.learned.kind == TokenizerKind::bpe;
@@ -104,7 +107,10 @@ void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
 void check_validation(const TranslationRecipe& recipe) {
   const TranslationValidationRecipe& validation = recipe.validation;
   check_at_least("validation.sentences", validation.sentences, 0);
-  validate(TranslationOptions{.beam = validation.beam, .length_penalty = validation.length_penalty});
+  check(validation.beam >= 1 && validation.beam <= kMaxBeam, "validation.beam is {}, expected 1 to {}", validation.beam,
+        kMaxBeam);
+  check(validation.length_penalty >= 0.0 && validation.length_penalty <= kMaxLengthPenalty,
+        "validation.length_penalty is {}, expected 0 to {}", validation.length_penalty, kMaxLengthPenalty);
   check(!recipe.has_validation_text() || validation.best_by == BestBy::loss || validation.bleu,
         "validation.best_by is \"bleu\", but validation.bleu is false");
 }
@@ -140,6 +146,7 @@ BatchSize TranslationRecipe::batch_size(int64_t length) const {
 
 std::vector<int64_t> TranslationRecipe::vocabulary_sizes() const {
   if (tokenizer.source.empty() && learns_pieces(tokenizer.learned.kind)) {
+    check_vocabulary(tokenizer.learned);
     return {tokenizer.learned.vocabulary, tokenizer.learned.vocabulary};
   }
   const TokenizerPair pair = make_tokenizers(*this);

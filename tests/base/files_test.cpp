@@ -150,5 +150,23 @@ TEST_F(Files, ThatDoNotExistAreErrors) {
   EXPECT_THROW(write_file(folder_ / "none" / "a", "x"), IoError);
 }
 
+TEST_F(Files, AFolderIsWritableWhenSomethingCanBeCreatedInIt) {
+  require_writable(folder_ / "new" / "newer");
+  EXPECT_EQ(entries(), 0U);
+  write_file(folder_ / "file", "");
+  EXPECT_THROW(require_writable(folder_ / "file"), IoError);
+  EXPECT_THROW(require_writable("/proc/nowhere"), IoError);
+}
+
+TEST_F(Files, AFileThatIsReadIsNotToBeOverwritten) {
+  write_file(folder_ / "a", "");
+  std::filesystem::create_symlink(folder_ / "a", folder_ / "link");
+  const std::string a = folder_ / "a", link = folder_ / "link";
+  EXPECT_THROW(require_other_file(a, {"-", a}), ConfigError);
+  EXPECT_THROW(require_other_file(link, {a}), ConfigError);
+  require_other_file(folder_ / "b", {a, "", "-"});
+  require_other_file("/dev/null", {"/dev/null"});
+}
+
 }  // namespace
 }  // namespace heed

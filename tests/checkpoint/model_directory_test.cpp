@@ -106,6 +106,10 @@ TEST_F(ModelDirectory, OfALanguageModelNamesItsKindOfDocuments) {
     EXPECT_EQ(load_description(folder_).documents, documents);
     EXPECT_EQ(json::parse(read_file(folder_.config())).at("documents"), name);
   }
+  json older = json::parse(read_file(folder_.config()));
+  older.erase("documents");
+  write_file(folder_.config(), older.dump());
+  EXPECT_EQ(load_description(folder_).documents, std::nullopt);
   EXPECT_THAT(refusal_after([](json& root) { root["documents"] = "verse"; }),
               HasSubstr("\"documents\" is \"verse\", expected \"none\""));
 }

@@ -124,9 +124,12 @@ class Refused(LanguageModelTest):
                 self.refused("--prompt", "A man", f"{option}={value}", mentions=[mention])
         self.refused("--prompt", "A", "--prompts", "file", mentions=["--prompt", "--prompts"])
         self.refused("--prompt", "A", "--beam", "3", "--top-k", "4", mentions=["beam"])
+        self.refused("--prompt", "A", "--beam", "4", "--seed", "3", mentions=["beam"])
+        self.refused("--temp", "1", mentions=["'--temp', did you mean '--temperature'?"])
+        self.assert_refused("evaluate", "--n-best", "2", mentions=["there is no option '--n-best' (options: "])
 
     def test_prompts_that_are_not_text_or_too_long_are_refused(self):
-        self.refused("--prompt", "a" * 65, mentions=["--prompt", "65 tokens", "at most 64"])
+        self.refused("--prompt", "a" * 65, mentions=["--prompt", "65 tokens", "at most 64", "--cut-prompt"])
         lines = self.file("prompts.txt", b"good\n" + b"a" * 65 + b"\n")
         self.refused("--prompts", lines, mentions=[f"{lines}:2", "65 tokens"])
         self.refused("--prompts", self.file("bytes.txt", b"good\nb\xff\n"), mentions=["bytes.txt:2", "UTF-8"])
@@ -142,7 +145,9 @@ class Refused(LanguageModelTest):
                             mentions=["language model", "heed generate"])
 
     def test_texts_without_a_token_to_predict_are_refused(self):
-        for text, mention in [("", "0 tokens"), ("a", "1 tokens"), (b"ab\xff", "UTF-8")]:
+        for text, mention in [("", "stdin: 0 tokens"), ("a", "stdin: 1 token, "),
+                              (b"good\ncaf\xe9\n", "stdin:2: byte 4 of the line is not UTF-8"),
+                              (b"good\n\nb\0\n", "stdin:3: byte 2 of the line is NUL")]:
             self.assert_refused("perplexity", "--model", self.model, text=text, mentions=[mention])
         self.assert_refused("perplexity", "--model", self.model, "--context", "65", text="a man",
                             mentions=["context is 65", "at most 64"])

@@ -258,6 +258,7 @@ every = 3
 
     def test_another_text_is_read_and_a_missing_one_is_pointed_out(self):
         folder = self.trained()
+        self.assert_refused("report", folder, "--beam", 3, mentions=("language model", "--beam"))
         page = self.report(folder, "--source", self.file("other.txt", "of words, and more of them\n"))
         self.assertEqual(len(page.data["samples"]), 1)
         (self.path / "text.txt").unlink()
@@ -285,6 +286,8 @@ class Options(ReportTest):
         self.assert_refused("report", folder, "--samples", -1, mentions=("-1 samples",))
         self.assert_refused("report", folder, "--samples", 1000, mentions=("1000 samples",))
         self.assert_refused("report", folder, "--beam", -2, mentions=("beam",))
+        source = self.file("sentences", "eine katze\n")
+        self.assert_refused("report", folder, "--source", source, "--output", source, mentions=("overwritten",))
         self.assert_refused("report", folder, "--threads", -1, mentions=("threads",))
         self.assertFalse((folder / "report.html").exists())
 

@@ -109,6 +109,7 @@ class Options(TokenizerTest):
             shown = heed("tokenizer", "inspect", "--model", self.train(kind)).stdout
             self.assertRegex(shown, rf"\Akind           {kind}\nvocabulary     \d+\nnormalization  nfc\n")
             self.assertIn("\npad            0 <pad>\nunk            1 <unk>\nbos            2 <s>\n", shown)
+            self.assertEqual("\npieces " in shown, kind != "byte")
 
 
 class Refusals(TokenizerTest):
@@ -169,6 +170,22 @@ class Refusals(TokenizerTest):
                             mentions=("frequent enough",))
         self.assert_refused("tokenizer", "train", "--kind", "word", "--input", text, "--out", out, "--sample-lines",
                             "0", mentions=("sample_lines is 0",))
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", text, "--out", out, "--sample-lines",
+                            "3", mentions=("sample lines", "word"))
+        self.assert_refused("tokenizer", "train", "--kind", "bpe", "--input", text, "--out", out, "--vocab", "300",
+                            mentions=("did you mean '--vocabulary'?",))
+
+    def test_its_own_input_is_not_overwritten(self):
+        text = self.file("t", TEXT)
+        self.assert_refused("tokenizer", "train", "--kind", "word", "--input", text, "--out",
+                            self.path / "." / "t", mentions=(text, "overwritten"))
+        self.assertEqual(text.read_text(), TEXT)
+
+    def test_text_without_anything_to_learn_is_named(self):
+        empty, blank = self.file("empty", ""), self.file("blank", "\n\n")
+        for kind in ("bpe", "word"):
+            self.assert_refused("tokenizer", "train", "--kind", kind, "--vocabulary", "300", "--input", empty, blank,
+                                "--out", self.path / "o", mentions=(f"{empty}, {blank}: there is no text",))
 
     def test_a_line_of_tokens_is_a_line_of_text(self):
         decoded = heed("tokenizer", "decode", "--model", self.train("byte"), text="<0x61> <0x0A> <0x62> <0x0D>\n<0x63>\n")
@@ -215,6 +232,8 @@ class Refusals(TokenizerTest):
     def test_lengths_that_make_no_sense_are_refused(self):
         model = self.train("word")
         self.assert_refused("tokenizer", "encode", "--model", model, "--too-long", "cut", mentions=("'cut'",))
+        self.assert_refused("tokenizer", "encode", "--model", model, "--too-long", "drop",
+                            mentions=("--too-long needs --max-length",))
         self.refuse_text("encode", "--model", model, "--max-length", "1", "--bos", "--eos", text="x\n",
                          mentions=("at most 1", "expected 2"))
         self.refuse_text("encode", "--model", model, "--too-long", "cut", text="x y\n",

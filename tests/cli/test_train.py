@@ -182,7 +182,13 @@ class Train(TranslationTest):
         both = ("--set", f"data.train_source={self.path}/train.de,{self.path}/nothing.de", "--set",
                 f"data.train_target={self.path}/train.en,{self.path}/nothing.en")
         self.refuse("nothing.de", "no lines", more=both)
-        self.assertIn("1 empty files skipped", self.kept("file", *both, "--set", "data.empty_file=skip"))
+        self.assertIn("1 empty file skipped", self.kept("file", *both, "--set", "data.empty_file=skip"))
+
+    def test_text_without_anything_to_learn_is_named(self):
+        empty, blank = self.file("empty", ""), self.file("blank", "\n" * 9)
+        for file, more in ((empty, ()), (blank, ("--set", "data.empty_line=refuse"))):
+            self.refuse(f"{file}, {file}: there is no text to learn a vocabulary from",
+                        more=("--set", f"data.train_source={file}", "--set", f"data.train_target={file}", *more))
 
     def test_losses_that_are_not_numbers_stop_the_run(self):
         self.refuse("update ", "train.de:", "failed-batch.txt", "checkpoints/update-",
@@ -197,7 +203,8 @@ class Train(TranslationTest):
         self.refuse("one tokenizer for both", more=("--set", "tokenizer.source=a", "--set", "tokenizer.target=b"))
 
     def test_it_refuses_a_folder_that_cannot_be_written(self):
-        self.assert_refused("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc/nowhere",), stdout=None)
+        # Before the text is read.
+        self.assert_refused("train", self.recipe, "--out", "/proc/nowhere", mentions=("/proc: cannot write there",))
         self.file("taken", "a file")
         self.assert_refused("train", self.recipe, "--out", self.path / "taken", mentions=("taken",), stdout=None)
 
@@ -251,6 +258,11 @@ class Train(TranslationTest):
         blank = self.file("blank", "\n" * 9)
         for setting, words in (("optimizer.weight_decay=inf", "finite"), ("training.minutes=nan", "finite"),
                                ("data.batch_target_tokens=-1", "batch_target_tokens is -1"),
+                               ("model.target_vocabulary=-1", "model.target_vocabulary is -1"),
+                               ("model.source_vocabulary=-1", "model.source_vocabulary is -1"),
+                               ("training.seed=99999999999999999999", "too large"), ("validation.beam=0", "validation.beam is 0"),
+                               ("validation.length_penalty=11", "validation.length_penalty is 11"),
+                               ("tokenizer.bos=</s>", "special token eos"), ("tokenizer.sep=", "special token sep"),
                                ("data.train_source=t\udcff.de", "not UTF-8")):
             self.assert_refused("train", self.recipe, "--out", self.path / "run", "--set", setting, mentions=(words,))
         self.assert_refused("train", self.recipe, "--out", self.path / "run", "--set", f"data.validation_source={blank}",

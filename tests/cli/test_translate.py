@@ -424,6 +424,10 @@ class ScoreAndEvaluate(ModelTest):
         self.assert_refused("evaluate", "--model", self.model, "--source", self.file("none.de", ""), "--reference",
                             self.file("none.en", ""), "--output", output, mentions=("no lines",))
         self.assertFalse(output.exists())
+        before = self.target.read_bytes()
+        self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
+                            "--output", self.target, mentions=(self.target, "overwritten"))
+        self.assertEqual(self.target.read_bytes(), before)
         self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
                             "--output", self.path / "missing" / "out.en", mentions=("missing",))
 

@@ -147,7 +147,7 @@ TEST_F(CorpusOf, EmptyLinesAndShortOnesMayBeRefused) {
   EXPECT_EQ(refusal_of_pair("1\n2\n", "1\n \n", rules), "t:2: the line is empty");
   rules = {};
   rules.too_short = Handling::refuse;
-  EXPECT_EQ(refusal([&] { read({side({put("a", "1 2\n\n1\n")}, 2)}, rules); }), "a:3: 1 tokens, expected at least 2");
+  EXPECT_EQ(refusal([&] { read({side({put("a", "1 2\n\n1\n")}, 2)}, rules); }), "a:3: 1 token, expected at least 2");
 }
 
 TEST_F(CorpusOf, EmptySidesCanBeKept) {
@@ -183,14 +183,14 @@ TEST_F(CorpusOf, EmptyFilesIsRefusedOrSkipped) {
   CorpusRules rules;
   rules.empty_file = Handling::skip;
   const Corpus corpus = read(sides(), rules);
-  EXPECT_EQ(corpus.report().text(), "1 lines, 1 kept, 0 dropped; 1 empty files skipped");
+  EXPECT_EQ(corpus.report().text(), "1 line, 1 kept, 0 dropped; 1 empty file skipped");
   EXPECT_EQ(without_folder(corpus.where(0)), "s2:1 | t2:1");
   EXPECT_EQ(refusal_of_pair("1\n", "", rules), "corpus: t has 0 lines, but s has 1");
 }
 
 TEST_F(CorpusOf, NoKeptLinesIsRefused) {
   EXPECT_EQ(refusal_of_pair("\n", "1\n"),
-            "corpus: no line of s is left: 1 lines, 0 kept, 1 dropped: 1 empty (first s:1)");
+            "corpus: no line of s is left: 1 line, 0 kept, 1 dropped: 1 empty (first s:1)");
 }
 
 TEST_F(CorpusOf, InvalidUtf8IsRefusedWithTheLine) {

@@ -49,7 +49,7 @@ struct RandomLanguageModel {
   Weights weights;
   std::optional<AnyModel> model;
   std::optional<Trainables> trainables;
-  Documents documents = Documents::none;
+  std::optional<Documents> documents;  // unknown: texts have no mark, but may end
   Lanes lanes{*backend};
 };
 

@@ -67,6 +67,22 @@ TEST(TextGeneration, APromptGivesTheSameTextWhateverElseIsInTheBatch) {
   EXPECT_GT(reasons[FinishReason::length], 10);
 }
 
+TEST(TextGeneration, AModelOfAStreamNeverEndsAText) {
+  RandomLanguageModel m;
+  m.bias(m.tokenizer->special().eos, 1e4F);
+  for (const int64_t beam : {1, 2}) {
+    const GenerationOptions options{.beam = beam, .max_tokens = 12};
+    m.documents.reset();
+    EXPECT_EQ(m.generate({"two dogs"}, options).front().front().reason, FinishReason::end);
+    m.documents = Documents::none;
+    const Completion found = m.generate({"two dogs"}, options).front().front();
+    EXPECT_EQ(found.reason, FinishReason::length);
+    EXPECT_EQ(found.tokens, 12);
+    m.documents = Documents::lines;
+    EXPECT_EQ(m.generate({"two dogs"}, options).front().front().reason, FinishReason::end);
+  }
+}
+
 TEST(TextGeneration, SeedsAndSamplesDiffer) {
   RandomLanguageModel m;
   GenerationOptions options{.samples = 4, .max_tokens = 30};

@@ -107,18 +107,22 @@ TEST_P(EachTraining, RefusesImpossibleOptions) {
   refuse([](auto& t) { t.coverage = 1.5; }, {"coverage", "1.5"});
   refuse([](auto& t) { t.coverage = std::nan(""); }, {"coverage", "nan"});
   refuse([](auto& t) { t.minimum_count = -2; }, {"minimum count", "-2"});
-  refuse([](auto& t) { t.special.pad = ""; }, {"special token", "empty"});
-  refuse([](auto& t) { t.special.pad = "<unk>"; }, {"'<unk>' occurs twice"});
+  refuse([](auto& t) { t.special.pad = ""; }, {"special token pad: the text is empty"});
+  refuse([](auto& t) { t.special.sep = "<unk>"; },
+         {"special token sep: '<unk>' occurs twice, first as special token unk"});
   refuse([](auto& t) { t.special.bos = "_"; }, {"'_'", "two characters"});
   refuse([](auto& t) { t.special.bos = "a b"; }, {"white space"});
   refuse([](auto& t) { t.special.eos = "\xff\xff"; }, {"not UTF-8"});
   refuse([](auto& t) { t.user_symbols = {"x", "x"}; }, {"'x' occurs twice"});
   refuse([](auto& t) { t.user_symbols = {""}; }, {"user symbol", "empty"});
-  refuse([](auto& t) { t.user_symbols = {"</s>"}; }, {"'</s>' occurs twice"});
+  refuse([](auto& t) { t.user_symbols = {"</s>"}; }, {"user symbol: '</s>' occurs twice, first as special token eos"});
   refuse([](auto& t) { t.user_symbols = {"<0x41>"}; }, {"'<0x41>'", "bytes"});
   refuse([](auto& t) { t.special.sep = "<U+000A>"; }, {"'<U+000A>'", "invisible"});
   refuse([](auto& t) { t.user_symbols = {"<X>"}, t.normalization.letter_case = LetterCase::lower; },
          {"'<X>'", "nfc lowercase", "'<x>'"});
+  if (GetParam() != Kind::bpe && GetParam() != Kind::unigram) {
+    refuse([](auto& t) { t.sample_lines = 3; }, {"sample lines", std::string(name_of(GetParam())), "all lines"});
+  }
   if (GetParam() == Kind::bpe || GetParam() == Kind::unigram || GetParam() == Kind::byte) {
     refuse([](auto& t) { t.minimum_count = 3; }, {"minimum count", std::string(name_of(GetParam()))});
   }

@@ -342,6 +342,7 @@ TEST_F(LanguageModelTraining, NamesTheLinesOfABatchThatFails) {
     train(recipe, "run");
     FAIL() << "a rate of 1e30 went unnoticed";
   } catch (const NumericError& error) {
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("-nan")));
     EXPECT_THAT(error.what(), testing::ContainsRegex("its text is .*/train\\.txt:[0-9]+ to [0-9]+, "));
   }
   EXPECT_THAT(read_file(folder_ / "run" / "failed-batch.txt"),
@@ -358,7 +359,14 @@ TEST_F(LanguageModelTraining, RefusesUnusableText) {
   };
   EXPECT_THAT(with(""), HasSubstr("other.txt: the file is empty"));
   EXPECT_THAT(with("\n\n", [](Recipe& r) { text(r).data.documents = Documents::lines; }),
-              HasSubstr("there is no text to learn a vocabulary from"));
+              HasSubstr("other.txt: there is no text to learn a vocabulary from"));
+  const auto keep_half = [](Recipe& r) {
+    text(r).data.validation.clear();
+    text(r).data.validation_share = 0.5;
+    text(r).data.documents = Documents::files;
+  };
+  EXPECT_THAT(with(repeated_words(1, 9), keep_half),
+              HasSubstr("other.txt: no document begins in the part that is kept for validation"));
   EXPECT_THAT(with("\n\n",
                    [](Recipe& r) {
                      text(r).data.documents = Documents::lines;

@@ -208,8 +208,14 @@ TEST_F(TrainingFailure, RefusesInvalidRecipes) {
   refuse([](Recipe& r) { r.training.smoothing = 1.0; }, "smoothing");
   refuse([](Recipe& r) { task(r).tokenizer.shared = false; }, "tokenizer.shared");
   refuse([](Recipe& r) { task(r).tokenizer.target_dropout = 0.1; }, "but tokenizer.kind is \"word\"");
-  refuse([](Recipe& r) { task(r).tokenizer.learned.kind = TokenizerKind::bpe, task(r).tokenizer.source_dropout = 1.0; },
-         "tokenizer.source_dropout is 1");
+  refuse([](Recipe& r) { task(r).tokenizer.learned.kind = TokenizerKind::bpe; }, "tokenizer.vocabulary is 0");
+  refuse(
+      [](Recipe& r) {
+        task(r).tokenizer.learned.kind = TokenizerKind::bpe;
+        task(r).tokenizer.learned.vocabulary = 300;
+        task(r).tokenizer.source_dropout = 1.0;
+      },
+      "tokenizer.source_dropout is 1");
   refuse([](Recipe& r) { task(r).tokenizer.source = "x"; }, "must be given together");
   refuse([](Recipe& r) { task(r).tokenizer.source = "x", task(r).tokenizer.target = "y"; }, "one tokenizer for both");
   refuse([](Recipe& r) { r.schedule.peak = -1.0; }, "peak");
@@ -226,7 +232,7 @@ TEST_F(TrainingFailure, RefusesInvalidRecipes) {
       },
       "needs data.validation_source");
   refuse([](Recipe& r) { task(r).validation.beam = 5000; }, "beam is 5000");
-  refuse([](Recipe& r) { task(r).validation.length_penalty = std::nan(""); }, "length penalty");
+  refuse([](Recipe& r) { task(r).validation.length_penalty = std::nan(""); }, "length_penalty is nan");
   refuse([](Recipe& r) { r.model.heads = 5; }, "heads 5 does not divide");
   refuse([](Recipe& r) { r.optimizer.beta1 = 1.0; }, "beta1 is 1");
   refuse([](Recipe& r) { task(r).data.batches.pool = 0; }, "data.pool is 0");

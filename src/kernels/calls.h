@@ -221,7 +221,7 @@ struct AttentionSettings {
   double scale = 1.0;  // usually 1 / sqrt(head width)
   DistanceScores by_distance;
   // Draws from RowRandom(key, (first_row + query row) * heads + head), where the query row is counted in the matrix of
-  // queries; the column is the key's position in its sequence.
+  // queries; the column is the key's position in its sequence, divided by the stride.
   Dropout dropout;
 };
 

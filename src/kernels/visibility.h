@@ -16,19 +16,26 @@ struct Visibility {
 
   Reach reach = Reach::full;
   int64_t window = 0;  // 0: unlimited; otherwise only keys less than `window` positions away
+  int64_t stride = 1;  // only keys a multiple of `stride` positions away
 
   static Visibility full() { return {}; }
-  static Visibility causal() { return {Reach::causal, 0}; }
-  static Visibility local(Reach reach, int64_t window) { return {reach, window}; }
+  static Visibility causal() { return {Reach::causal, 0, 1}; }
+  static Visibility local(Reach reach, int64_t window) { return {reach, window, 1}; }
+  static Visibility strided(Reach reach, int64_t stride) { return {reach, 0, stride}; }
   bool operator==(const Visibility&) const = default;
 
   // The predicate, for a query and a key by position.
   bool sees(int64_t query, int64_t key) const {
-    return (reach == Reach::full || key <= query) && (window == 0 || (query - key < window && key - query < window));
+    return (reach == Reach::full || key <= query) && (window == 0 || (query - key < window && key - query < window)) &&
+           (query - key) % stride == 0;
   }
 
-  // The smallest range of keys, out of [0, keys), that contains all that the queries at positions [first, last] see:
-  // kernels skip all others. Empty when begin >= end.
+  // Tokens see only those whose positions have the same residue modulo the stride: each such class is a sequence of
+  // its own, in which neighbours are a stride apart, and in which this pattern holds.
+  Visibility within_class() const { return {reach, (window + stride - 1) / stride, 1}; }
+
+  // The smallest range of keys, out of [0, keys), that contains all that the queries at positions [first, last] see
+  // with a stride of 1: kernels skip all others. Empty when begin >= end.
   struct Range {
     int64_t begin, end;
   };
@@ -38,6 +45,35 @@ struct Visibility {
     const int64_t after_reach = reach == Reach::causal ? last + 1 : keys;
     return {begin, std::max(begin, std::min({keys, after_window, after_reach}))};
   }
+
+  // How many of the keys [0, keys) a query sees.
+  int64_t count(int64_t query, int64_t keys) const {
+    const Range near = range(query, query, keys);
+    // Those before `end` that are a whole number of strides away from the query, less those before `begin`.
+    const auto strides = [this](int64_t distance) {
+      return distance >= 0 ? distance / stride : -((stride - 1 - distance) / stride);
+    };
+    return strides(near.end - 1 - query) - strides(near.begin - 1 - query);
+  }
+};
+
+// The tokens of a sequence whose positions have one residue modulo a visibility's stride: the sequence itself if the
+// stride is 1. Query i of the class is the sequence's query first_query + i * stride, and its position among the keys
+// of the class is first_position + i; key j is the sequence's key residue + j * stride.
+struct ResidueClass {
+  ResidueClass(int64_t all_queries, int64_t all_keys, int64_t stride_of, int64_t residue_of)
+      : stride(stride_of), residue(residue_of), keys(elements_from(residue_of, all_keys)) {
+    const int64_t offset = all_keys - all_queries;  // the first query's position
+    first_query = ((residue - offset) % stride + stride) % stride;
+    queries = elements_from(first_query, all_queries);
+    first_position = (offset + first_query - residue) / stride;
+  }
+
+  int64_t stride, residue, keys;
+  int64_t first_query = 0, queries = 0, first_position = 0;
+
+ private:
+  int64_t elements_from(int64_t first, int64_t end) const { return first >= end ? 0 : (end - 1 - first) / stride + 1; }
 };
 
 // A mask supplied by the user: for each sequence a block of bits, queries x keys, set where the query sees the key. It

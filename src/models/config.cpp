@@ -52,7 +52,38 @@ void check_buckets(const ModelConfig& config) {
   }
 }
 
+void check_attention(const ModelConfig& config) {
+  const int64_t layers = std::max(config.encoder_layers, config.decoder_layers);
+  const auto count = static_cast<int64_t>(config.attention.size());
+  check(count >= 1, "attention has no pattern, expected at least one: [\"full\"]");
+  check(count <= layers, "attention has {} patterns for {} layers", count, layers);
+  const bool plain = config.attention == std::vector<LayerPattern>{{{}}};
+  check(config.window == 0 || plain, "both window and attention are set: write \"local:{}\" in attention instead",
+        config.window);
+  const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias;
+  for (const LayerPattern& pattern : config.attention) {
+    const auto parts = static_cast<int64_t>(pattern.size());
+    check(config.heads_of_keys() % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}",
+          text_of(pattern), parts, config.heads_of_keys(),
+          config.heads_of_keys() == config.heads ? "" : " of keys and values");
+    check(
+        !adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
+        "attention \"{}\" with positions that add to the scores by distance, which need one pattern for all heads of a "
+        "layer, full or local",
+        text_of(pattern));
+    for (const HeadPattern& part : pattern) {
+      check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
+            "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
+            text_of(LayerPattern{part}), config.max_length);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<LayerPattern> ModelConfig::layer_patterns() const {
+  return window == 0 ? attention : std::vector<LayerPattern>{{{HeadPattern::Kind::local, window}}};
+}
 
 void ModelConfig::validate() const {
   check_extent("model", model, 1);
@@ -66,6 +97,7 @@ void ModelConfig::validate() const {
   check_extent("window", window, 0);
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
+  check_attention(*this);
   check(positions != Positions::rotary || width_of_head() % 2 == 0,
         "rotary positions rotate pairs of columns, but a head has {} columns", width_of_head());
   check_buckets(*this);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nn/embedding.h"
+#include "nn/head_pattern.h"
 #include "nn/layers.h"
 
 namespace heed {
@@ -27,7 +29,8 @@ struct ModelConfig {
   Positions positions = Positions::sinusoidal;
   double rotary_base = 10000.0;
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
-  int64_t window = 0;                                          // local attention; 0: unlimited
+  int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
+  std::vector<LayerPattern> attention{{{}}};                   // of self-attention, layer by layer, over and over
 
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;
@@ -44,6 +47,8 @@ struct ModelConfig {
   Keep keep = Keep::activations;
 
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
+  // Of the layers of a stack, over and over.
+  std::vector<LayerPattern> layer_patterns() const;
   int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
 
   // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".

@@ -3,6 +3,27 @@
 #include <utility>
 
 namespace heed {
+namespace {
+
+Setting patterns(std::string name, std::vector<LayerPattern>& value) {
+  const auto set = [&value](const std::string& where, const SettingValue& found) {
+    std::vector<LayerPattern> layers;
+    for (const std::string& text : std::get<std::vector<std::string>>(found)) {
+      layers.push_back(layer_pattern(where, text));
+    }
+    value = std::move(layers);
+  };
+  const auto show = [&value] {
+    std::vector<std::string> texts;
+    for (const LayerPattern& pattern : value) {
+      texts.push_back(fmt::format("\"{}\"", text_of(pattern)));
+    }
+    return fmt::format("[{}]", fmt::join(texts, ", "));
+  };
+  return {std::move(name), SettingType::list, set, show};
+}
+
+}  // namespace
 
 SettingTable model_settings(ModelConfig& c) {
   const auto probability = [](std::string name, Probability& p) {
@@ -45,6 +66,7 @@ SettingTable model_settings(ModelConfig& c) {
               added("32", setting("relative_buckets", c.relative_buckets)),
               added("128", setting("relative_max_distance", c.relative_max_distance)),
               setting("window", c.window),
+              added("[\"full\"]", patterns("attention", c.attention)),
               choice<NormKind>("norm", c.norm, {{"layer", NormKind::layer}, {"rms", NormKind::rms}}),
               choice<NormPlacement>("norm_placement", c.placement,
                                     {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}}),

@@ -35,6 +35,14 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
 
 }  // namespace
 
+std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Visibility::Reach reach) {
+  std::vector<VisibilityByHead> layers;
+  for (const LayerPattern& pattern : config.layer_patterns()) {
+    layers.push_back(visibility_of(pattern, reach));
+  }
+  return layers;
+}
+
 StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
   const bool rotary = config.positions == Positions::rotary;
   const MatrixInitialization initialization = matrix_initialization(config, layers);
@@ -45,11 +53,11 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .key_value_heads = config.heads_of_keys(),
                     .head_width = config.width_of_head(),
                     .bias = config.bias,
-                    .visibility = Visibility::local(reach, config.window),
                     .rotary = {rotary ? config.width_of_head() : 0, config.rotary_base},
                     .relative = relative_positions(scope, config, reach),
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
+      .visibility = visibility_of_layers(config, reach),
       .feed_forward = {.model = config.model,
                        .inner = config.inner,
                        .activation = config.activation,

@@ -14,7 +14,7 @@ struct AttentionShape {
   int64_t heads, key_value_heads;  // several heads of queries may share one of keys and values
   int64_t head_width;
   Bias bias = Bias::present;
-  Visibility visibility;
+  VisibilityByHead visibility;
   Rotary rotary;
   std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null
   Probability dropout{0.0F};                          // of the attention weights

@@ -30,6 +30,14 @@ AttentionShape without_positions(AttentionShape shape) {
   return shape;
 }
 
+// The shape of one layer.
+StackShape shape_of_layer(StackShape shape, int64_t layer) {
+  if (!shape.visibility.empty()) {
+    shape.attention.visibility = shape.visibility[static_cast<size_t>(layer) % shape.visibility.size()];
+  }
+  return shape;
+}
+
 // Runs a layer, either saving its activations, or saving only its inputs and recomputing the rest in backward.
 template <class Layer>
 Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> more, Layer layer) {
@@ -143,7 +151,8 @@ Var NormChain::leave(Pass& pass, const Stream& stream) const {
 SelfAttentionStack::SelfAttentionStack(const Scope& scope, const StackShape& shape)
     : keep_(shape.keep), norms_(scope, shape, sublayers_of(scope, shape.layers, kSelfAttentionSublayers)) {
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    layers_.emplace_back(scope / "layers" / layer, shape, norms_.join(2 * layer), norms_.join(2 * layer + 1));
+    layers_.emplace_back(scope / "layers" / layer, shape_of_layer(shape, layer), norms_.join(2 * layer),
+                         norms_.join(2 * layer + 1));
   }
 }
 
@@ -164,8 +173,8 @@ Hidden SelfAttentionStack::operator()(Pass& pass, const Var& embedded, const Seq
 Decoder::Decoder(const Scope& scope, const StackShape& shape)
     : keep_(shape.keep), norms_(scope, shape, sublayers_of(scope, shape.layers, kDecoderSublayers)) {
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    layers_.emplace_back(scope / "layers" / layer, shape, norms_.join(3 * layer), norms_.join(3 * layer + 1),
-                         norms_.join(3 * layer + 2));
+    layers_.emplace_back(scope / "layers" / layer, shape_of_layer(shape, layer), norms_.join(3 * layer),
+                         norms_.join(3 * layer + 1), norms_.join(3 * layer + 2));
   }
 }
 

@@ -19,6 +19,8 @@ enum class Keep : uint8_t {
 struct StackShape {
   int64_t layers;
   AttentionShape attention;
+  // Of self-attention, layer by layer, over and over; empty: attention.visibility in all layers.
+  std::vector<VisibilityByHead> visibility;
   FeedForwardShape feed_forward;
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;

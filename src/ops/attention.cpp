@@ -8,7 +8,9 @@
 // S and lse. No [queries, keys] matrix is stored.
 #include "ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "ops/tape.h"
@@ -30,21 +32,66 @@ DistanceScores by_distance(const AttentionOptions& options, int64_t query_rows) 
   return {relative.table.value(), relative.of, distances, relative.first, relative.factor};
 }
 
-AttentionSettings settings_of(Pass& pass, const Columns& queries, const AttentionOptions& options) {
+// The settings of each part of the heads.
+std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, const AttentionOptions& options) {
   require(options.heads > 0 && queries.count % options.heads == 0, "attention", "{} heads do not divide {}",
           options.heads, queries.value());
   require(options.key_value_heads > 0 && options.heads % options.key_value_heads == 0, "attention",
           "{} key-value heads do not divide {} heads", options.key_value_heads, options.heads);
+  const int64_t count = options.visibility.count();
+  require(options.key_value_heads % count == 0, "attention", "{} patterns do not divide {} key-value heads", count,
+          options.key_value_heads);
   const int64_t head_width = queries.count / options.heads;
-  return {
-      .heads = options.heads,
-      .key_value_heads = options.key_value_heads,
-      .visibility = options.visibility,
-      .mask = options.mask,
-      .scale = 1.0 / std::sqrt(static_cast<double>(head_width)),
-      .by_distance = by_distance(options, queries.var.rows()),
-      .dropout = pass.dropout(options.dropout, queries.var.first_row()),
-  };
+  const Dropout dropout = pass.dropout(options.dropout, queries.var.first_row());
+  const DistanceScores scores = by_distance(options, queries.var.rows());
+  std::vector<AttentionSettings> parts;
+  for (const Visibility& visibility : options.visibility.parts()) {
+    require(scores.table.empty() || (count == 1 && visibility.stride == 1), "attention",
+            "scores by distance for heads that differ, or with a stride");
+    AttentionSettings& part = parts.emplace_back(AttentionSettings{
+        .heads = options.heads / count,
+        .key_value_heads = options.key_value_heads / count,
+        .visibility = visibility,
+        .mask = options.mask,
+        .scale = 1.0 / std::sqrt(static_cast<double>(head_width)),
+        .by_distance = scores,
+        .dropout = dropout,
+    });
+    if (count > 1) {
+      part.dropout.key = dropout.key.derive(parts.size());  // parts number their heads alike
+    }
+  }
+  return parts;
+}
+
+// The columns of one of `count` parts of the heads.
+View part_of(const View& all, size_t part, size_t count) {
+  const int64_t columns = all.columns() / static_cast<int64_t>(count);
+  return all.empty() ? all : all.column_range(static_cast<int64_t>(part) * columns, columns);
+}
+KeyValueView part_of(KeyValueView memory, size_t part, size_t count) {
+  memory.keys = part_of(memory.keys, part, count);
+  memory.values = part_of(memory.values, part, count);
+  return memory;
+}
+
+// A mask can only hide more. Where it shows a sequence some keys, but the pattern hides all of them from all queries,
+// the two were not meant for each other. (Single queries may see nothing: those of padding do.)
+void require_agrees(const AttentionMask& mask, const Visibility& visibility) {
+  for (int64_t s = 0; (visibility.window > 0 || visibility.stride > 1) && s < mask.sequences(); ++s) {
+    const int64_t keys = mask.keys(s), offset = keys - mask.queries(s);
+    int64_t shown = 0, seen = 0;
+    for (int64_t query = 0; query < mask.queries(s) && seen == 0; ++query) {
+      for (int64_t key = 0; key < keys; ++key) {
+        const bool shows = mask.sees(s, query, key);
+        shown += shows ? 1 : 0;
+        seen += shows && visibility.sees(offset + query, key) ? 1 : 0;
+      }
+    }
+    require(shown == 0 || seen > 0, "attention",
+            "sequence {}: all that the mask shows is outside the window of {} tokens, or between the strides of {}", s,
+            visibility.window, visibility.stride);
+  }
 }
 
 void require_fits(const Columns& queries, const Segments& segments, const KeyValueView& memory,
@@ -69,6 +116,7 @@ void require_fits(const Columns& queries, const Segments& segments, const KeyVal
             "attention", "sequence {}: a mask of {} x {} for {} queries and {} keys", s, settings.mask->queries(s),
             settings.mask->keys(s), segments.length(s), memory.segments->length(s));
   }
+  require_agrees(*settings.mask, settings.visibility);
 }
 
 int64_t weight_count(const Segments& queries, const Segments& keys, int64_t heads) {
@@ -79,30 +127,63 @@ int64_t weight_count(const Segments& queries, const Segments& keys, int64_t head
   return count;
 }
 
+// Attention weights of parts of the heads, to be put together: for each sequence the parts follow each other.
+Tensor joined(Backend& backend, const std::vector<Tensor>& parts, const Segments& queries, const Segments& keys,
+              int64_t heads_of_part) {
+  int64_t elements = 0;
+  for (const Tensor& part : parts) {
+    elements += part.elements();
+  }
+  Tensor all({elements}, backend.master_type());
+  int64_t to = 0, from = 0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    const int64_t count = heads_of_part * queries.length(s) * keys.length(s);
+    for (const Tensor& part : parts) {
+      backend.copy(part.view().column_range(from, count), all.view().column_range(to, count));
+      to += count;
+    }
+    from += count;
+  }
+  return all;
+}
+
 struct Result {
   Var output;
   Tensor log_sum_exp;
 };
 
 Result run(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
-           const AttentionSettings& settings, Tensor* weights) {
-  require_fits(queries, segments, memory, settings);
+           const std::vector<AttentionSettings>& parts, Tensor* weights) {
+  const size_t count = parts.size();
   Result result{Var(pass.allocate({queries.var.rows(), queries.count}), queries.var.first_row()), Tensor()};
+  const int64_t heads = parts.front().heads;  // of each part
   if (pass.recording()) {
-    result.log_sum_exp = pass.allocate_master({queries.var.rows(), settings.heads});
+    result.log_sum_exp = pass.allocate_master({queries.var.rows(), heads * static_cast<int64_t>(count)});
+  }
+  std::vector<Tensor> weights_of_parts(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Columns own{queries.var,
+                      queries.first + static_cast<int64_t>(i) * queries.count / static_cast<int64_t>(count),
+                      queries.count / static_cast<int64_t>(count)};
+    const KeyValueView own_memory = part_of(memory, i, count);
+    require_fits(own, segments, own_memory, parts[i]);
+    if (weights != nullptr) {
+      weights_of_parts[i] = Tensor({weight_count(segments, *memory.segments, heads)}, pass.backend().master_type());
+    }
+    pass.backend().attention({
+        .settings = parts[i],
+        .queries = own.value(),
+        .segments = &segments,
+        .memory = own_memory,
+        .output = part_of(result.output.value(), i, count),
+        .log_sum_exp = part_of(result.log_sum_exp.view(), i, count),
+        .weights = weights_of_parts[i].view(),
+    });
   }
   if (weights != nullptr) {
-    *weights = Tensor({weight_count(segments, *memory.segments, settings.heads)}, pass.backend().master_type());
+    *weights = count == 1 ? std::move(weights_of_parts.front())
+                          : joined(pass.backend(), weights_of_parts, segments, *memory.segments, heads);
   }
-  pass.backend().attention({
-      .settings = settings,
-      .queries = queries.value(),
-      .segments = &segments,
-      .memory = memory,
-      .output = result.output.value(),
-      .log_sum_exp = result.log_sum_exp.view(),
-      .weights = weights == nullptr ? View() : weights->view(),
-  });
   return result;
 }
 
@@ -183,7 +264,7 @@ Tensor allocate_relative(Backend& backend, const AttentionOp& op) {
     return {};
   }
   const int64_t rows =
-      relative.of == TableOf::head ? op.inputs.query_segments->count() * op.settings.heads : relative.table.rows();
+      relative.of == TableOf::head ? op.inputs.query_segments->count() * relative.table.rows() : relative.table.rows();
   return Tensor({rows, relative.table.columns()}, relative.table.type(), backend.arena());
 }
 
@@ -201,12 +282,20 @@ void add_relative(Backend& backend, Var& table, const Tensor& found) {
 
 }  // namespace
 
+VisibilityByHead::VisibilityByHead(std::vector<Visibility> parts) : parts_(std::move(parts)) {
+  ensure(!parts_.empty(), "attention", "a visibility without parts");
+  if (std::ranges::all_of(parts_, [this](const Visibility& part) { return part == parts_.front(); })) {
+    parts_.resize(1);
+  }
+}
+
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options) {
-  const AttentionSettings settings = settings_of(pass, inputs.queries, options);
+  std::vector<AttentionSettings> parts = parts_of(pass, inputs.queries, options);
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
-  Result result = run(pass, inputs.queries, *inputs.query_segments, memory, settings, options.weights);
+  Result result = run(pass, inputs.queries, *inputs.query_segments, memory, parts, options.weights);
   if (pass.recording()) {
-    pass.tape().record(AttentionOp{inputs, settings, options.relative, result.output, std::move(result.log_sum_exp)});
+    pass.tape().record(
+        AttentionOp{inputs, std::move(parts), options.relative, result.output, std::move(result.log_sum_exp)});
   }
   return result.output;
 }
@@ -224,7 +313,7 @@ void append_key_values(Pass& pass, const AttentionInputs& inputs, const KeyValue
 Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
               const AttentionOptions& options) {
   ensure(!pass.recording(), "attention", "a cache has no gradient");
-  return run(pass, queries, segments, memory, settings_of(pass, queries, options), options.weights).output;
+  return run(pass, queries, segments, memory, parts_of(pass, queries, options), options.weights).output;
 }
 
 void AttentionOp::backward(Backend& backend) {
@@ -233,19 +322,23 @@ void AttentionOp::backward(Backend& backend) {
   }
   const Destinations gradients(backend, inputs);
   const Tensor d_relative = allocate_relative(backend, *this);
-  backend.attention_backward({
-      .settings = settings,
-      .queries = inputs.queries.value(),
-      .segments = inputs.query_segments,
-      .memory = {inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}},
-      .output = output.value(),
-      .log_sum_exp = log_sum_exp.view(),
-      .d_output = output.gradient(),
-      .d_queries = gradients.view(0),
-      .d_keys = gradients.view(1),
-      .d_values = gradients.view(2),
-      .d_by_distance = d_relative.view(),
-  });
+  const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
+  const size_t count = parts.size();
+  for (size_t i = 0; i < count; ++i) {
+    backend.attention_backward({
+        .settings = parts[i],
+        .queries = part_of(inputs.queries.value(), i, count),
+        .segments = inputs.query_segments,
+        .memory = part_of(memory, i, count),
+        .output = part_of(output.value(), i, count),
+        .log_sum_exp = part_of(log_sum_exp.view(), i, count),
+        .d_output = part_of(output.gradient(), i, count),
+        .d_queries = part_of(gradients.view(0), i, count),
+        .d_keys = part_of(gradients.view(1), i, count),
+        .d_values = part_of(gradients.view(2), i, count),
+        .d_by_distance = d_relative.view(),
+    });
+  }
   gradients.finish();
   if (!d_relative.empty()) {
     add_relative(backend, relative.table, d_relative);

@@ -1,9 +1,26 @@
-// For each sequence and head: softmax(scale * Q K^T + the term by distance, over the visible keys) V.
+// For each sequence and head: softmax(scale * Q K^T + the term by distance, over the visible keys) V. Heads that see
+// different keys are computed part by part, each as attention of its own.
 #pragma once
+
+#include <vector>
 
 #include "ops/pass.h"
 
 namespace heed {
+
+// What each head sees: all the same, or the heads in as many equal parts as there are visibilities, in order.
+class VisibilityByHead {
+ public:
+  VisibilityByHead() : VisibilityByHead(Visibility::full()) {}
+  VisibilityByHead(const Visibility& all) : parts_{all} {}
+  explicit VisibilityByHead(std::vector<Visibility> parts);  // at least one
+
+  const std::vector<Visibility>& parts() const { return parts_; }  // one if all are equal
+  int64_t count() const { return static_cast<int64_t>(parts_.size()); }
+
+ private:
+  std::vector<Visibility> parts_;
+};
 
 struct AttentionInputs {
   Columns queries;  // [query rows, heads * head width]
@@ -25,7 +42,7 @@ struct RelativeScores {
 
 struct AttentionOptions {
   int64_t heads = 1, key_value_heads = 1;
-  Visibility visibility;
+  VisibilityByHead visibility;
   const AttentionMask* mask = nullptr;
   DropoutSite dropout;        // of the weights
   Tensor* weights = nullptr;  // if set, receives the weights before dropout; see AttentionForward
@@ -42,7 +59,7 @@ Var attention(Pass& pass, const Columns& queries, const Segments& segments, cons
 
 struct AttentionOp {
   AttentionInputs inputs;
-  AttentionSettings settings;
+  std::vector<AttentionSettings> parts;  // of the heads
   RelativeScores relative;
   Var output;
   Tensor log_sum_exp;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "models/stacks.h"
 #include "ops/loss.h"
 #include "plan/trace.h"
 
@@ -37,15 +38,15 @@ struct Rows {
   int64_t count() const { return sequences * length; }
 };
 
-// Pairs of a query and a key that it sees, in one sequence.
-double visible_pairs(int64_t queries, int64_t keys, const Visibility& visibility) {
+// Pairs of a query and a key that it sees, in one sequence, on average over the heads.
+double visible_pairs(int64_t queries, int64_t keys, const VisibilityByHead& visibility) {
   double pairs = 0.0;
-  for (int64_t query = 0; query < queries; ++query) {
-    const int64_t position = keys - queries + query;
-    const Visibility::Range range = visibility.range(position, position, keys);
-    pairs += static_cast<double>(range.end - range.begin);
+  for (const Visibility& part : visibility.parts()) {
+    for (int64_t query = 0; query < queries; ++query) {
+      pairs += static_cast<double>(part.count(keys - queries + query, keys));
+    }
   }
-  return pairs;
+  return pairs / static_cast<double>(visibility.count());
 }
 
 // Follows a model's forward pass and records the cost of each op. Layers, norms and names are those of nn/layers.h and
@@ -61,15 +62,14 @@ class Tracer {
   void seq2seq(const PlanBatch& batch) {
     const Rows source{batch.sequences, batch.source_length}, target{batch.sequences, batch.target_length};
     const Value memory = encoder(embedding(source, config_.source_vocabulary, Table::own), source,
-                                 config_.encoder_layers, Visibility::local(Visibility::Reach::full, config_.window));
+                                 config_.encoder_layers, Visibility::Reach::full);
     const Table table = config_.tying == Tying::all ? Table::shared : Table::own;
     const Value decoded = decoder(embedding(target, config_.target_vocabulary, table), target, memory, source);
     output_loss(decoded, config_.target_vocabulary);
   }
 
   void token_model(const Rows& rows, int64_t vocabulary, int64_t layers, Visibility::Reach reach) {
-    const Value hidden =
-        encoder(embedding(rows, vocabulary, Table::own), rows, layers, Visibility::local(reach, config_.window));
+    const Value hidden = encoder(embedding(rows, vocabulary, Table::own), rows, layers, reach);
     output_loss(hidden, vocabulary);
   }
 
@@ -123,7 +123,7 @@ class Tracer {
   }
 
   void attention(const std::vector<Value>& inputs, const Value& output, const Rows& queries, const Rows& keys,
-                 const Visibility& visibility) {
+                 const VisibilityByHead& visibility) {
     const double pairs =
         static_cast<double>(queries.sequences) * visible_pairs(queries.length, keys.length, visibility);
     count_flops(Part::attention,
@@ -137,7 +137,11 @@ class Tracer {
            block_bytes(queries.count() * config_.heads, kMaster));  // log-sum-exp of the scores
   }
 
-  Value self_attention(const Value& x, const Rows& rows, const Visibility& visibility) {
+  static const VisibilityByHead& of_layer(const std::vector<VisibilityByHead>& layers, int64_t layer) {
+    return layers[static_cast<size_t>(layer) % layers.size()];
+  }
+
+  Value self_attention(const Value& x, const Rows& rows, const VisibilityByHead& visibility) {
     const Value projected = linear(Part::attention, x, query_width() + 2 * key_width());
     if (config_.positions == Positions::rotary) {
       record({}, {}, 2 * block_bytes(rows.count(), DType::i32));  // in place; the positions, for queries and for keys
@@ -145,7 +149,7 @@ class Tracer {
     std::vector<Value> inputs{projected};
     int64_t distances = 0;
     if (config_.positions == Positions::relative_bias) {
-      const int64_t directions = visibility.reach == Visibility::Reach::causal ? 1 : 2;
+      const int64_t directions = visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
       distances = directions * config_.relative_max_distance + 1;
       inputs.push_back(make(config_.heads, distances, kMaster));
       record({}, {inputs.back().index}, block_bytes(distances, DType::i32));  // the bucket of each distance
@@ -238,14 +242,15 @@ class Tracer {
     return out;
   }
 
-  Value encoder(const Value& embedded, const Rows& rows, int64_t layers, const Visibility& visibility) {
+  Value encoder(const Value& embedded, const Rows& rows, int64_t layers, Visibility::Reach reach) {
+    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, reach);
     count_relative_bias();
     count_norms(2 * layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < layers; ++i) {
       const Behind behind = i + 1 < layers ? Behind::norm : behind_last();
       stream = run_layer(stream, std::nullopt, [&](TracedStream s) {
-        s = join(s, self_attention(s.normed, rows, visibility), Behind::norm);
+        s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), Behind::norm);
         return join(s, feed_forward(s.normed), behind);
       });
     }
@@ -253,7 +258,7 @@ class Tracer {
   }
 
   Value decoder(const Value& embedded, const Rows& rows, const Value& memory, const Rows& source) {
-    const Visibility causal = Visibility::local(Visibility::Reach::causal, config_.window);
+    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, Visibility::Reach::causal);
     count_relative_bias();
     count_norms(3 * config_.decoder_layers);
     TracedStream stream = enter(embedded);
@@ -261,7 +266,7 @@ class Tracer {
       const Behind behind = i + 1 < config_.decoder_layers ? Behind::norm : behind_last();
       stream = run_layer(stream, memory, [&](TracedStream s) {
         const Value projected = linear(Part::attention, memory, 2 * key_width());
-        s = join(s, self_attention(s.normed, rows, causal), Behind::norm);
+        s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), Behind::norm);
         s = join(s, cross_attention(s.normed, rows, projected, source), Behind::norm);
         return join(s, feed_forward(s.normed), behind);
       });

@@ -14,14 +14,13 @@ double bytes_of(std::initializer_list<View> views) {
   return bytes;
 }
 
-// Visible pairs of queries and keys: half of them if causal, with a window those inside it.
+// Visible pairs of queries and keys.
 double visible_pairs(const Segments& queries, const Segments& keys, const Visibility& visibility) {
   double pairs = 0.0;
   for (int64_t s = 0; s < queries.count(); ++s) {
     const int64_t offset = keys.length(s) - queries.length(s);
     for (int64_t query = 0; query < queries.length(s); ++query) {
-      const Visibility::Range range = visibility.range(offset + query, offset + query, keys.length(s));
-      pairs += static_cast<double>(range.end - range.begin);
+      pairs += static_cast<double>(visibility.count(offset + query, keys.length(s)));
     }
   }
   return pairs;

@@ -20,7 +20,8 @@ constexpr int64_t kVocabulary = 31;
 
 // A decoder-only model whose weights are random, and large enough that its choices differ.
 struct RandomLanguageModel {
-  explicit RandomLanguageModel(DType storage, int64_t window = 0, Positions positions = Positions::rotary)
+  explicit RandomLanguageModel(DType storage, int64_t window = 0, Positions positions = Positions::rotary,
+                               const std::vector<LayerPattern>& attention = {{{}}})
       : model(Scope(weights), {.architecture = Architecture::causal_lm,
                                .model = 32,
                                .inner = 48,
@@ -32,7 +33,8 @@ struct RandomLanguageModel {
                                .target_vocabulary = kVocabulary,
                                .max_length = 3000,
                                .positions = positions,
-                               .window = window}),
+                               .window = window,
+                               .attention = attention}),
         inference{model, *backend, storage} {
     trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
     trainables->initialize(*backend, 3);
@@ -150,6 +152,23 @@ TEST_P(StepperOfALanguageModel, LocalAttentionIsTheSameWhenPagesAreFreed) {
     last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
   }
   EXPECT_EQ(last, full_logits(m, tokens));
+}
+
+TEST_P(StepperOfALanguageModel, PatternsByLayerAndHeadGiveTheBitsOfAFullPass) {
+  const HeadPattern local{HeadPattern::Kind::local, 40}, strided{HeadPattern::Kind::strided, 7};
+  for (const std::vector<LayerPattern>& attention :
+       std::vector<std::vector<LayerPattern>>{{{local}, {{}}}, {{strided}}, {{local, strided}}}) {
+    const RandomLanguageModel m(GetParam(), 0, Positions::rotary, attention);
+    const auto stepper = make_stepper(m.inference);
+    const Ids tokens = random_tokens(330, 6);
+    const SequenceId sequence = begin(*stepper);
+    next(*stepper, sequence, std::span(tokens).first(300));
+    std::vector<float> last;
+    for (size_t i = 300; i < tokens.size(); ++i) {
+      last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
+    }
+    EXPECT_EQ(last, full_logits(m, tokens)) << text_of(attention.front());
+  }
 }
 
 TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {

@@ -24,6 +24,46 @@ TEST(Visibility, SeesWhatItsDefinitionSays) {
   EXPECT_FALSE(before.sees(5, 2) || before.sees(5, 6));
 }
 
+TEST(Visibility, AStrideShowsEveryNthToken) {
+  const Visibility before = Visibility::strided(Reach::causal, 3), around = Visibility::strided(Reach::full, 3);
+  EXPECT_TRUE(before.sees(7, 7) && before.sees(7, 4) && before.sees(7, 1));
+  EXPECT_FALSE(before.sees(7, 5) || before.sees(7, 6) || before.sees(7, 10));
+  EXPECT_TRUE(around.sees(7, 10) && around.sees(7, 1));
+  EXPECT_FALSE(around.sees(7, 9));
+}
+
+TEST(Visibility, CountsAndClassesAreThoseOfThePredicate) {
+  for (const Reach reach : {Reach::full, Reach::causal}) {
+    for (const int64_t window : {0, 1, 5}) {
+      for (const int64_t stride : {1, 2, 5, 30}) {
+        const Visibility visibility{reach, window, stride};
+        for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>(12, 12), {3, 12}, {12, 3}, {0, 4}, {4, 0}}) {
+          int64_t queries_found = 0, keys_found = 0;
+          for (int64_t residue = 0; residue < stride; ++residue) {
+            const ResidueClass tokens(queries, keys, stride, residue);
+            queries_found += tokens.queries;
+            keys_found += tokens.keys;
+            for (int64_t i = 0; i < tokens.queries; ++i) {
+              const int64_t position = keys - queries + tokens.first_query + i * stride;
+              int64_t seen = 0;
+              for (int64_t key = 0; key < keys; ++key) {
+                seen += visibility.sees(position, key) ? 1 : 0;
+              }
+              ASSERT_EQ(visibility.count(position, keys), seen) << position << " " << window << " " << stride;
+              for (int64_t j = 0; j < tokens.keys; ++j) {
+                ASSERT_EQ(visibility.within_class().sees(tokens.first_position + i, j),
+                          visibility.sees(position, residue + j * stride));
+              }
+            }
+          }
+          ASSERT_EQ(queries_found, queries);
+          ASSERT_EQ(keys_found, keys);
+        }
+      }
+    }
+  }
+}
+
 TEST(Visibility, TheRangeIsTheSmallestThatContainsAllSeenKeys) {
   for (const Reach reach : {Reach::full, Reach::causal}) {
     for (const int64_t window : {0, 1, 2, 3, 7, 100}) {

@@ -77,6 +77,56 @@ TEST(ModelConfig, AValueOfTheWrongTypeNamesItsKeyItsLineAndTheRightType) {
          {"r.toml:2: ", "activation: 'sigmoid' is not one of", "relu, gelu, gelu-tanh, silu"});
 }
 
+TEST(ModelConfig, PatternsOfAttentionAreReadAndDescribed) {
+  const ModelConfig c = read_model("[model]\nattention = [\"local:4\", \"local:4+strided:2\"]\n", "r.toml");
+  ASSERT_EQ(c.attention.size(), 2U);
+  EXPECT_EQ(c.attention[0], LayerPattern({{HeadPattern::Kind::local, 4}}));
+  EXPECT_EQ(c.attention[1], LayerPattern({{HeadPattern::Kind::local, 4}, {HeadPattern::Kind::strided, 2}}));
+  EXPECT_THAT(describe(c), ::testing::HasSubstr("attention = [\"local:4\", \"local:4+strided:2\"]\n"));
+  ModelConfig window = small_config(Architecture::causal_lm);
+  window.window = 3;
+  EXPECT_EQ(window.layer_patterns(), std::vector<LayerPattern>({{{HeadPattern::Kind::local, 3}}}));
+}
+
+TEST(ModelConfig, RefusesWhatIsNotAPatternOfAttention) {
+  for (const char* const text : {"", "sliding:4", "local", "local:", "local:0", "local:4x", "local:-1", "strided:1",
+                                 "strided:99999999999999999999", "local:4+", "full+"}) {
+    expect_error<ConfigError>(
+        [&] { read_model(fmt::format("[model]\nattention = [\"full\", \"{}\"]\n", text), "r.toml"); },
+        {"r.toml:2: ", "is not a pattern", "local:WINDOW"});
+  }
+  expect_error<ConfigError>([] { read_model("[model]\nattention = [\"causal\"]\n", "r.toml"); },
+                            {"'causal' is not a pattern: a decoder's attention is causal and an encoder's is not"});
+}
+
+TEST(ModelConfig, RefusesPatternsThatDoNotFitTheModel) {
+  const HeadPattern local{HeadPattern::Kind::local, 4}, strided{HeadPattern::Kind::strided, 16};
+  expect_invalid([](auto& c) { c.attention.clear(); }, {"attention has no pattern"});
+  expect_invalid([&](auto& c) { c.attention = {{local}, {local}, {{}}}; }, {"3 patterns for 2 layers"});
+  expect_invalid([&](auto& c) { c.window = 4, c.attention = {{local}}; }, {"both window and attention", "local:4"});
+  expect_invalid(
+      [&](auto& c) {
+        c.attention = {{local, {}, strided}};
+      },
+      {"\"local:4+full+strided:16\" has 3 parts, which do not divide 2 heads"});
+  expect_invalid(
+      [&](auto& c) {
+        c.heads = 4, c.key_value_heads = 1, c.attention = {{local, {}}};
+      },
+      {"do not divide 1 heads of keys and values"});
+  expect_invalid(
+      [&](auto& c) {
+        c.positions = Positions::alibi, c.attention = {{local}, {local, {}}};
+      },
+      {"\"local:4+full\" with positions that add to the scores"});
+  expect_invalid(
+      [&](auto& c) {
+        c.positions = Positions::relative_bias, c.attention = {{{{HeadPattern::Kind::strided, 2}}}};
+      },
+      {"\"strided:2\" with positions that add to the scores"});
+  expect_invalid([&](auto& c) { c.attention = {{strided}}; }, {"\"strided:16\" sees no other token", "max_length"});
+}
+
 TEST(ModelConfig, InvalidTomlNamesTheLine) {
   expect_error<FormatError>([] { read_model("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
 }

@@ -47,7 +47,11 @@ std::vector<Variant> variants() {
   encoder.tying = Tying::output;
   ModelConfig recomputed_bias = with_positions(Architecture::seq2seq, Positions::relative_bias);
   recomputed_bias.keep = Keep::layer_inputs;
-  return {{"Seq2Seq", small_config(Architecture::seq2seq)},
+  ModelConfig patterns = small_config(Architecture::seq2seq);
+  const HeadPattern local{HeadPattern::Kind::local, 2}, strided{HeadPattern::Kind::strided, 2};
+  patterns.attention = {{local, strided}, {{}}};
+  return {{"Seq2SeqPatterns", patterns},
+          {"Seq2Seq", small_config(Architecture::seq2seq)},
           {"Seq2SeqPostNorm", post},
           {"Seq2SeqTiedAndCheckpointed", tied},
           {"CausalLM", small_config(Architecture::causal_lm)},

@@ -24,7 +24,8 @@ TEST(Attention, GradientOfOneFusedVarAgreesWithDifferences) {
   const Segments segments = segments_of({3, 0, 4, 1});
   for (const Visibility visibility :
        {Visibility::full(), Visibility::causal(), Visibility::local(Visibility::Reach::causal, 2),
-        Visibility::local(Visibility::Reach::full, 2)}) {
+        Visibility::local(Visibility::Reach::full, 2), Visibility::strided(Visibility::Reach::causal, 2),
+        Visibility::strided(Visibility::Reach::full, 3)}) {
     const Differentiable function{
         .inputs = inputs(random_tensor({8, 12}, 1)),
         .parameters = {},
@@ -32,7 +33,7 @@ TEST(Attention, GradientOfOneFusedVarAgreesWithDifferences) {
           return Outcome{{attention(pass, fused(x[0], segments, 4, 4),
                                     {.heads = 2, .key_value_heads = 2, .visibility = visibility})}};
         }};
-    EXPECT_TRUE(gradients_are_right(function)) << "window " << visibility.window;
+    EXPECT_TRUE(gradients_are_right(function)) << "window " << visibility.window << ", stride " << visibility.stride;
   }
 }
 
@@ -152,6 +153,76 @@ TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
         spread_buckets(pass, *buckets, std::vector<int32_t>{0, 3});
       },
       {"spread_buckets: ", "bucket 3", "buckets [3, 2]"});
+}
+
+// One head each, with the weights that it shows.
+TEST(Attention, PartsOfTheHeadsAreAttentionOfTheirOwn) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({4, 3});
+  const Var x = make_var(*backend, random_tensor({7, 12}, 1).view());
+  const auto reach = Visibility::Reach::causal;
+  const std::vector<Visibility> parts{Visibility::local(reach, 2), Visibility::strided(reach, 2)};
+  Tensor weights;
+  const Var both =
+      attention(pass, fused(x, segments, 4, 4),
+                {.heads = 2, .key_value_heads = 2, .visibility = VisibilityByHead(parts), .weights = &weights});
+  for (int64_t head = 0; head < 2; ++head) {
+    Tensor own;
+    const AttentionInputs inputs{{x, 2 * head, 2}, &segments, {x, 4 + 2 * head, 2}, {x, 8 + 2 * head, 2}, &segments};
+    const Var alone = attention(pass, inputs, {.visibility = parts[static_cast<size_t>(head)], .weights = &own});
+    EXPECT_EQ(values_of(both.value().column_range(2 * head, 2)), values_of(alone.value()));
+    // By sequence, then by head.
+    EXPECT_EQ(values_of(weights.view().column_range(16 * head, 16)), values_of(own.view().column_range(0, 16)));
+    EXPECT_EQ(values_of(weights.view().column_range(32 + 9 * head, 9)), values_of(own.view().column_range(16, 9)));
+  }
+}
+
+TEST(Attention, GradientOfPartsOfTheHeadsAgreesWithDifferences) {
+  const Segments segments = segments_of({4, 3});
+  const auto reach = Visibility::Reach::causal;
+  const VisibilityByHead visibility({Visibility::local(reach, 2), Visibility::strided(reach, 2)});
+  const Differentiable function{
+      .inputs = inputs(random_tensor({7, 16}, 1)),
+      .parameters = {},
+      .run =
+          [&](Pass& pass, const std::vector<Var>& x) {
+            return Outcome{{attention(
+                pass, fused(x[0], segments, 8, 4),
+                {.heads = 4, .key_value_heads = 2, .visibility = visibility, .dropout = dropout_at("weights", 0.3F)})}};
+          },
+      .first_row = 11};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+TEST(Attention, RefusesAMaskThatItsPatternContradicts) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({3, 4});
+  const Var x = make_var(*backend, random_tensor({7, 12}, 1).view());
+  AttentionMask mask(segments, segments);
+  mask.show(1, 3, 0);
+  const auto run = [&](const Visibility& visibility) {
+    attention(pass, fused(x, segments, 4, 4),
+              {.heads = 2, .key_value_heads = 2, .visibility = visibility, .mask = &mask});
+  };
+  const auto reach = Visibility::Reach::causal;
+  run(Visibility::causal());
+  run(Visibility::local(reach, 4));
+  run(Visibility::strided(reach, 3));
+  expect_error<ShapeError>([&] { run(Visibility::local(reach, 3)); }, {"sequence 1", "the mask shows", "window of 3"});
+  expect_error<ShapeError>([&] { run(Visibility::strided(reach, 2)); },
+                           {"sequence 1", "the mask shows", "strides of 2"});
+}
+
+TEST(Attention, RefusesPartsThatDoNotDivideTheHeads) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments segments = segments_of({5});
+  const Var x = make_var(*backend, random_tensor({5, 12}, 1).view());
+  const VisibilityByHead two({Visibility::full(), Visibility::causal()});
+  expect_error<ShapeError>([&] { attention(pass, fused(x, segments, 4, 4), {.visibility = two}); },
+                           {"2 patterns do not divide 1 key-value heads"});
 }
 
 TEST(Attention, ARowThatSeesNothingGivesZerosAndNoGradient) {

@@ -201,13 +201,32 @@ class Encoder(Oracle):
         return self.output(self.encoder(x, mask=mask))
 
 
-def visible(batch, window):
-    """[batch, 1, query, key]: real keys, none later than the query, and within a window only the nearest. A row of
-    padding sees itself, so that it holds no NaN that would reach the gradients as 0 * NaN."""
+def sees_back(pattern, back):
+    """Which keys `back` tokens before a query it sees; none after it."""
+    kind, _, size = pattern.partition(":")
+    sees = back >= 0
+    if kind == "local":
+        sees = sees & (back < int(size))
+    if kind == "strided":
+        sees = sees & (back % int(size) == 0)
+    return sees
+
+
+def visible(batch, pattern, heads):
+    """[batch, head, query, key]: real keys that the pattern shows, in equal parts of the heads. A row of padding sees
+    itself, so that it holds no NaN that would reach the gradients as 0 * NaN."""
     place = torch.arange(batch.target.width)
     back = place[:, None] - place[None, :]
-    sees = (back >= 0) & ((back < window) if window else True)
-    return ((sees & batch.target.real()[:, None, :]) | (back == 0))[:, None]
+    parts = [sees_back(part, back) for part in pattern.split("+")]
+    sees = torch.stack(parts).repeat_interleave(heads // len(parts), dim=0)
+    return (sees[None] & batch.target.real()[:, None, None, :]) | (back == 0)
+
+
+def visible_in_layers(batch, config):
+    """Of each layer, over and over."""
+    patterns = config.get("attention", [f"local:{config['window']}" if config.get("window") else "full"])
+    return [visible(batch, patterns[layer % len(patterns)], config["heads"])
+            for layer in range(config["decoder_layers"])]
 
 
 def distances(width):
@@ -300,9 +319,8 @@ class Gpt(Oracle):
         self.make_relative_bias("decoder", config)
 
     def forward(self, batch):
-        sees = visible(batch, self.config.get("window", 0))
         x = self.embed(self.embedding, batch.target.tokens)
-        for layer in self.layers:
+        for layer, sees in zip(self.layers, visible_in_layers(batch, self.config)):
             x = layer(x, sees, self.bias_by_distance(batch.target.width, both_ways=False))
         return self.output(self.norm(x))
 
@@ -373,8 +391,7 @@ class Llama(Oracle):
         self.make_output(config["target_vocabulary"], self.embedding)
 
     def forward(self, batch):
-        sees = visible(batch, self.config.get("window", 0))
         x = self.embed(self.embedding, batch.target.tokens)
-        for layer in self.layers:
+        for layer, sees in zip(self.layers, visible_in_layers(batch, self.config)):
             x = layer(x, sees)
         return self.output(self.norm(x))

@@ -68,8 +68,8 @@ def swap_two_columns(gradients):
     gradients["output.weight"][0, [0, 1]] = gradients["output.weight"][0, [1, 0]]
 
 
-REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_VISIBLE = (
-    oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.visible)
+REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_BACK = (
+    oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.sees_back)
 REAL_SLOPES, REAL_ALIBI, REAL_DISTANCES = oracles.alibi_slopes, oracles.alibi, oracles.distances
 S2S, S2S_POST, GPT, LLAMA, ENCODER = (
     cases.SEQ2SEQ_GELU, {**cases.SEQ2SEQ_POST, "activation": "gelu"}, cases.GPT, cases.LLAMA, cases.ENCODER)
@@ -88,7 +88,11 @@ GROSS = [
     ("scores are not scaled", GPT, GPT,
      replace("attend", lambda q, k, v, sees, bias: REAL_ATTEND(q * q.shape[-1] ** 0.5, k, v, sees, bias))),
     ("a window one token too long", cases.GPT_WINDOW, cases.GPT_WINDOW,
-     replace("visible", lambda batch, window: REAL_VISIBLE(batch, window + 1))),
+     replace("sees_back", lambda pattern, back: REAL_BACK(pattern, back - 1) | (back == 0))),
+    ("a stride that begins one token late", cases.GPT_STRIDED, cases.GPT_STRIDED,
+     replace("sees_back", lambda pattern, back: REAL_BACK(pattern, back - 1) | (back == 0))),
+    ("patterns of heads in the wrong order", cases.GPT_PATTERNS,
+     {**cases.GPT_PATTERNS, "attention": ["strided:2+local:3", "full"]}, None),
     ("queries and keys swapped", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),
     ("ALiBi with the slopes of the next head", cases.GPT_ALIBI, cases.GPT_ALIBI,
      replace("alibi_slopes", lambda heads: REAL_SLOPES(heads)[1:] + [0.0])),

@@ -6,6 +6,8 @@ from parity import finish
 finish(cases.all_agree({
     "GPT": (cases.GPT, cases.BF16_DECODER),
     "GPT, local window, tanh GELU, untied": (cases.GPT_WINDOW, cases.BF16_DECODER),
+    "GPT, strided": (cases.GPT_STRIDED, cases.BF16_DECODER),
+    "GPT, layers and heads that differ": (cases.GPT_PATTERNS, cases.BF16_DECODER),
     "GPT, wide and long": (cases.GPT_LONG, cases.BF16_DECODER),
     "GPT, ALiBi": (cases.GPT_ALIBI, cases.BF16_DECODER),
     "GPT, relative bias": (cases.GPT_BIAS, cases.BF16_DECODER),

@@ -8,6 +8,7 @@ MODELS = {
     "post-norm encoder-decoder": cases.SEQ2SEQ_POST,
     "GPT": cases.GPT,
     "GPT, local window": cases.GPT_WINDOW,
+    "GPT, strided": cases.GPT_STRIDED,
     "GPT, wide and long": cases.GPT_LONG,
     "llama": cases.LLAMA,
     "encoder": cases.ENCODER,

@@ -65,6 +65,10 @@ std::vector<Case> cases() {
          c.head_width = 20;
        }},
       {"window", [](ModelConfig& c) { c.window = 5; }},
+      {"patterns",
+       [](ModelConfig& c) {
+         c.attention = {{{HeadPattern::Kind::local, 4}, {HeadPattern::Kind::strided, 3}}, {{}}};
+       }},
       {"tied output", [](ModelConfig& c) { c.tying = Tying::output; }},
       {"recomputed", [](ModelConfig& c) { c.keep = Keep::layer_inputs; }},
       {"recomputed post-norm",

@@ -86,14 +86,16 @@ class Backward {
         panels_(panels_for(width_)),
         max_queries_(max_queries),
         max_rows_(max_queries * heads_),
-        max_keys_(call.memory.segments->max_length()),
+        max_keys_(max_keys_of_class(call)),
         buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, width_)),
         by_distance_(call.settings, call.settings.by_distance.table) {}
 
   void run(const Share& share) {
     const int64_t queries = share.piece.queries;
-    key_count_ = call_.memory.segments->length(share.piece.sequence);
-    first_key_row_ = call_.memory.segments->begin(share.piece.sequence);
+    const ResidueClass tokens =
+        class_of(settings_, *call_.segments, *call_.memory.segments, share.piece.sequence, share.piece.residue);
+    key_count_ = tokens.keys;
+    first_key_row_ = call_.memory.segments->begin(share.piece.sequence) + tokens.residue;
     key_column_ = share.key_value_head * width_;
     first_head_ = share.key_value_head * heads_;
     one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
@@ -103,7 +105,7 @@ class Backward {
       clear(buffers_.d_values, max_keys_, key_count_);
     }
     for (int64_t first = 0; first < queries; first += max_queries_) {
-      run_chunk({share.piece.sequence, first, std::min(max_queries_, queries - first), 0});
+      run_chunk({share.piece.sequence, share.piece.residue, first, std::min(max_queries_, queries - first), 0});
     }
     // The panels of queries hold scale log2(e) q; the dropout scale has not been applied yet.
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
@@ -112,6 +114,11 @@ class Backward {
   }
 
  private:
+  static int64_t max_keys_of_class(const AttentionBackward& call) {
+    const int64_t stride = call.settings.visibility.stride;
+    return (call.memory.segments->max_length() + stride - 1) / stride;
+  }
+
   // Its own part of the table's gradient starts at zero.
   void begin_table(const Piece& piece) {
     d_by_distance_ = DistanceTable(settings_, call_.d_by_distance, piece.sequence * settings_.heads);
@@ -135,10 +142,11 @@ class Backward {
 
   // The chunk's rows of head h of its group, and some of the sequence's keys.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
-    return {matrix, (first_head_ + h) * width_, width_, chunk_.queries(), chunk_.first_query_row()};
+    return {matrix, (first_head_ + h) * width_, width_, chunk_.queries(), chunk_.query_row(0), chunk_.stride()};
   }
   HeadRows<T> keys_of(const HostView<T>& matrix, int64_t first_key, int64_t count) const {
-    return {matrix, key_column_, width_, count, first_key_row_ + first_key};
+    const int64_t stride = settings_.visibility.stride;
+    return {matrix, key_column_, width_, count, first_key_row_ + first_key * stride, stride};
   }
 
   void run_chunk(const Piece& piece) {
@@ -179,7 +187,7 @@ class Backward {
                 [scale](Vec q) { return hn::Mul(q, scale); });
       pack_rows(rows_of(operands_.d_output, h), max_rows_, buffers_.d_output + first * kPanel);
       for (int64_t i = 0; i < chunk_.queries(); ++i) {
-        buffers_.exponents[first + i] = operands_.log_sum_exp(chunk_.first_query_row() + i, first_head_ + h) * kLog2E;
+        buffers_.exponents[first + i] = operands_.log_sum_exp(chunk_.query_row(i), first_head_ + h) * kLog2E;
       }
     }
   }
@@ -297,7 +305,7 @@ class Backward {
   PieceRows& chunk_ = buffers_.chunk;
   DistanceTable by_distance_, d_by_distance_;
 
-  Piece piece_{-1, 0, 0, 0};
+  Piece piece_{-1, 0, 0, 0, 0};
   bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero
   std::optional<ScoreTile> only_tile_;  // of the chunk, when there is only one
   int64_t first_head_ = 0, key_column_ = 0;

@@ -80,7 +80,7 @@ HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int
                                const DistanceTable& table, const Body& body) {
   for (int64_t r = 0; r < tile.rows; ++r) {
     const int64_t row = tile.first_row + r, head = row / rows.queries(), query = row - head * rows.queries();
-    body(r, table.row(rows.first_query_row() + query, first_head + head),
+    body(r, table.row(rows.query_row(query), first_head + head),
          tile.first_key - (rows.first_position() + query) - table.first);
   }
 }

@@ -135,7 +135,8 @@ class Forward {
 
   struct Prefetch {
     int64_t sequence = -1;
-    int64_t next = 0, end = 0;  // of the sequence's rows: the first that is not prefetched yet, and the end
+    int64_t residue = 0;
+    int64_t next = 0, end = 0;  // of the class's rows: the first that is not prefetched yet, and the end
     int64_t column = 0, columns = 0;
   };
 
@@ -157,10 +158,11 @@ class Forward {
   }
 
   Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {
-    const int64_t keys = call_.memory.segments->length(piece.sequence);
-    const int64_t position = keys - call_.segments->length(piece.sequence) + piece.first_query;
-    const Visibility::Range seen = settings_.visibility.range(position, position, keys);
-    return {piece.sequence, seen.begin, seen.end, key_value_head * width_, heads * width_};
+    const ResidueClass tokens =
+        class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
+    const int64_t position = tokens.first_position + piece.first_query;
+    const Visibility::Range seen = settings_.visibility.within_class().range(position, position, tokens.keys);
+    return {piece.sequence, piece.residue, seen.begin, seen.end, key_value_head * width_, heads * width_};
   }
 
   // Prefetches the next piece's rows, spread evenly over this one's work.
@@ -172,7 +174,8 @@ class Forward {
 
   void prefetch_rows(Prefetch& prefetch, int64_t end) const {
     for (; prefetch.next < std::min(prefetch.end, end); ++prefetch.next) {
-      const int64_t row = call_.memory.row(prefetch.sequence, prefetch.next);
+      const int64_t token = prefetch.residue + prefetch.next * settings_.visibility.stride;
+      const int64_t row = call_.memory.row(prefetch.sequence, token);
       prefetch_columns(operands_.keys.row(row) + prefetch.column, prefetch.columns);
       prefetch_columns(operands_.values.row(row) + prefetch.column, prefetch.columns);
     }
@@ -198,14 +201,16 @@ class Forward {
 
   // The piece's rows of head h of its group.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
-    return {matrix, (first_head_ + h) * width_, width_, rows_.queries(), rows_.first_query_row()};
+    return {matrix, (first_head_ + h) * width_, width_, rows_.queries(), rows_.query_row(0), rows_.stride()};
   }
 
   void pack_keys(int64_t first_key) {
     block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
     if (listed_key_ != first_key) {
       listed_key_ = first_key;
-      list_rows(call_.memory, {piece_.sequence, first_key, block_keys_}, buffers_.key_rows);
+      const int64_t stride = rows_.stride();
+      list_rows(call_.memory, {piece_.sequence, piece_.residue + first_key * stride, block_keys_, stride},
+                buffers_.key_rows);
     }
     if (!few_rows_) {
       pack_columns(key_rows(operands_.keys), buffers_.keys);
@@ -347,35 +352,47 @@ class Forward {
     const float* lse = buffers_.totals;
     for (int64_t h = 0; h < heads_; ++h) {
       for (int64_t i = 0; i < rows_.queries(); ++i) {
-        operands_.log_sum_exp(rows_.first_query_row() + i, first_head_ + h) = *lse++;
+        operands_.log_sum_exp(rows_.query_row(i), first_head_ + h) = *lse++;
       }
     }
   }
 
-  // P = 2^(s - m) / l, once m and l are known.
+  // P = 2^(s - m) / l, once m and l are known; zeros for the keys of other classes.
   void write_weights() {
     const float scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
-    const int64_t all_queries = call_.segments->length(piece_.sequence);
-    float* const weights = operands_.weights.data + piece_.first_weight;
+    if (rows_.stride() > 1) {
+      for (int64_t r = 0; r < rows_.rows(); ++r) {
+        std::fill_n(weights_of(r), call_.memory.segments->length(piece_.sequence), 0.0F);
+      }
+    }
     for (int64_t first_key = 0; first_key < rows_.keys(); first_key += kKeyBlock) {
       pack_keys(first_key);
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
         const ScoreTile tile(rows_, first, first_key, block_keys_);
         score(tile);
         for (int64_t r = first; r < first + tile.rows; ++r) {
-          const int64_t head = first_head_ + r / rows_.queries();
-          const int64_t query = piece_.first_query + r % rows_.queries();
           write_weights_of_row(tile, r - first, 1.0F / scale * buffers_.inverses[r],
-                               weights + (head * all_queries + query) * rows_.keys() + first_key);
+                               weights_of(r) + piece_.residue + first_key * rows_.stride());
         }
       }
     }
+  }
+
+  // Of a row, for all keys of the sequence.
+  float* weights_of(int64_t r) const {
+    const ResidueClass tokens =
+        class_of(settings_, *call_.segments, *call_.memory.segments, piece_.sequence, piece_.residue);
+    const int64_t head = first_head_ + r / rows_.queries();
+    const int64_t query = tokens.first_query + (piece_.first_query + r % rows_.queries()) * tokens.stride;
+    return operands_.weights.data + piece_.first_weight +
+           (head * call_.segments->length(piece_.sequence) + query) * call_.memory.segments->length(piece_.sequence);
   }
 
   void write_weights_of_row(const ScoreTile& tile, int64_t r, float inverse, float* to) const {
     const Floats d;
     const Span vectors = tile.vectors[r];
     const Vec maximum = hn::Set(d, buffers_.maxima[tile.first_row + r]);
+    alignas(64) float lanes[kLanes];
     for (int64_t j = 0; j < tile.keys; j += kLanes) {
       const int64_t v = j / kLanes;
       Vec p = hn::Zero(d);
@@ -383,7 +400,10 @@ class Forward {
         p = hn::Mul(exp2_of(hn::Sub(load(panel_at(buffers_.scores, r, v)), maximum)), hn::Set(d, inverse));
         p = hn::IfThenElseZero(mask_of(tile.seen[r], v), p);
       }
-      store_part(p, to + j, std::min(kLanes, tile.keys - j));
+      hn::Store(p, d, lanes);
+      for (int64_t i = 0; i < std::min(kLanes, tile.keys - j); ++i) {
+        to[(j + i) * rows_.stride()] = lanes[i];
+      }
     }
   }
 
@@ -395,7 +415,7 @@ class Forward {
   PieceRows& rows_ = buffers_.piece;
   DistanceTable by_distance_;
 
-  Piece piece_{-1, 0, 0, 0};
+  Piece piece_{-1, 0, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see
   bool one_block_ = false, few_rows_ = false;
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one

@@ -17,12 +17,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// The columns [first_column, first_column + width) of some rows of a matrix: those that `numbers` lists, or all from
-// first_row on.
+// The columns [first_column, first_column + width) of some rows of a matrix: those that `numbers` lists, or those from
+// first_row on, `step` apart.
 template <class T>
 struct HeadRows {
-  HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count, int64_t first_row)
-      : data(matrix.row(first_row) + first_column), stride(matrix.stride), rows(row_count), width(head_width) {}
+  HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count, int64_t first_row,
+           int64_t step)
+      : data(matrix.row(first_row) + first_column), stride(matrix.stride * step), rows(row_count), width(head_width) {}
   HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
            const int64_t* row_numbers)
       : data(matrix.data + first_column),

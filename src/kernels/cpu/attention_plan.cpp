@@ -16,6 +16,23 @@ int64_t pieces_of(int64_t queries, int64_t max_queries) {
   return max_queries == 0 ? 1 : (queries + max_queries - 1) / max_queries;
 }
 
+// Calls body(class) for the classes of a sequence: those with queries or, if `all`, with queries or keys. A few queries
+// are of as many classes, however many there are.
+template <class Body>
+void for_each_class(const AttentionSettings& settings, const Segments& queries, const Segments& keys, int64_t sequence,
+                    bool all, const Body& body) {
+  const int64_t stride = settings.visibility.stride;
+  const int64_t first = all ? 0 : keys.length(sequence) - queries.length(sequence);
+  const int64_t count = all ? stride : std::max<int64_t>(1, std::min(stride, queries.length(sequence)));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t residue = ((first + i) % stride + stride) % stride;
+    const ResidueClass tokens = class_of(settings, queries, keys, sequence, residue);
+    if (tokens.queries > 0 || (all && (tokens.keys > 0 || stride == 1))) {
+      body(tokens);
+    }
+  }
+}
+
 }  // namespace
 
 Shares::Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
@@ -23,22 +40,30 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
     : key_value_heads_(settings.key_value_heads), threads_(context.pool.threads()) {
   int64_t count = 0, products = 0;
   const int64_t group = settings.heads / settings.key_value_heads;
-  for (int64_t s = 0; s < queries.count(); ++s) {
-    const int64_t parts = pieces_of(queries.length(s), max_queries);
+  const auto visit = [&](const auto& body) {
+    for (int64_t s = 0; s < queries.count(); ++s) {
+      for_each_class(settings, queries, keys, s, max_queries == 0,
+                     [&](const ResidueClass& tokens) { body(s, tokens); });
+    }
+  };
+  visit([&](int64_t, const ResidueClass& tokens) {
+    const int64_t parts = pieces_of(tokens.queries, max_queries);
     count += parts;
-    products += (queries.length(s) * group + parts * kQueriesPerPackedKey) * keys.length(s);
-  }
+    products += (tokens.queries * group + parts * kQueriesPerPackedKey) * tokens.keys;
+  });
   Piece* const pieces = context.shared_scratch.reserve<Piece>(count);
   Piece* next = pieces;
-  int64_t weights = 0;
-  for (int64_t s = 0; s < queries.count(); ++s) {
-    const int64_t length = queries.length(s), parts = pieces_of(length, max_queries);
-    for (int64_t part = parts - 1; part >= 0; --part) {
-      const int64_t first = part * max_queries;
-      *next++ = {s, first, max_queries == 0 ? length : std::min(max_queries, length - first), weights};
+  int64_t weights = 0, sequence = 0;
+  visit([&](int64_t s, const ResidueClass& tokens) {
+    for (; sequence < s; ++sequence) {
+      weights += queries.length(sequence) * keys.length(sequence) * settings.heads;
     }
-    weights += length * keys.length(s) * settings.heads;
-  }
+    for (int64_t part = pieces_of(tokens.queries, max_queries) - 1; part >= 0; --part) {
+      const int64_t first = part * max_queries;
+      const int64_t size = max_queries == 0 ? tokens.queries : std::min(max_queries, tokens.queries - first);
+      *next++ = {s, tokens.residue, first, size, weights};
+    }
+  });
   pieces_ = pieces;
   count_ = count * key_value_heads_;
   // Several tasks per thread, unless there is hardly anything to do.
@@ -56,6 +81,12 @@ bool Shares::pool_begins_with(int64_t task) const {
 }
 
 void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows) {
+  if (tokens.step > 1) {
+    for (int64_t i = 0; i < tokens.count; ++i) {
+      rows[i] = memory.row(tokens.sequence, tokens.first + i * tokens.step);
+    }
+    return;
+  }
   if (!memory.paged()) {
     std::iota(rows, rows + tokens.count, memory.segments->begin(tokens.sequence) + tokens.first);
     return;
@@ -74,16 +105,19 @@ void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* ro
 void PieceRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
                      const Piece& piece) {
   const int64_t s = piece.sequence;
+  const ResidueClass tokens = class_of(settings, queries, keys, s, piece.residue);
+  const Visibility visibility = settings.visibility.within_class();
   heads_ = settings.heads / settings.key_value_heads;
   query_count_ = piece.queries;
-  first_query_row_ = queries.begin(s) + piece.first_query;
-  key_count_ = keys.length(s);
-  first_position_ = key_count_ - queries.length(s) + piece.first_query;
+  stride_ = tokens.stride;
+  first_query_row_ = queries.begin(s) + tokens.first_query + piece.first_query * stride_;
+  first_position_ = tokens.first_position + piece.first_query;
+  key_count_ = tokens.keys;
   for (int64_t i = 0; i < query_count_; ++i) {
-    const int64_t query = piece.first_query + i;
-    const int64_t position = first_position_ + i;
-    queries_[i] = {settings.visibility.range(position, position, key_count_),
-                   settings.mask == nullptr ? nullptr : settings.mask->row(s, query)};
+    const int64_t query = piece.first_query + i, position = first_position_ + i;
+    const uint64_t* const mask =
+        settings.mask == nullptr ? nullptr : settings.mask->row(s, tokens.first_query + query * stride_);
+    queries_[i] = {visibility.range(position, position, key_count_), mask, tokens.residue, stride_};
   }
   sum_up();
 }

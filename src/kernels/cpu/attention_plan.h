@@ -17,9 +17,10 @@ constexpr int64_t kRowGroup = 64;  // rows that are multiplied with a block of k
 constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
 constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
 
-// Some of a sequence's queries.
+// Some of a sequence's queries: of one class of a strided pattern, by which they are counted.
 struct Piece {
-  int64_t sequence, first_query, queries;
+  int64_t sequence, residue;
+  int64_t first_query, queries;
   int64_t first_weight;  // where the weights of its sequence begin, if they were requested
   bool operator==(const Piece&) const = default;
 };
@@ -41,7 +42,7 @@ struct Surroundings {
 // All shares of a call, grouped into tasks long enough to be worth claiming.
 class Shares {
  public:
-  // `max_queries` per piece; 0: whole sequences, those without queries too.
+  // `max_queries` per piece; 0: whole classes, those without queries too.
   Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
          int64_t head_width, int64_t max_queries);
 
@@ -70,9 +71,15 @@ class Shares {
   int64_t key_value_heads_, threads_, count_ = 0, per_task_ = 1;
 };
 
-// Some tokens of a sequence.
+// The queries and keys of a class.
+inline ResidueClass class_of(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
+                             int64_t sequence, int64_t residue) {
+  return {queries.length(sequence), keys.length(sequence), settings.visibility.stride, residue};
+}
+
+// Some tokens of a sequence, `step` apart.
 struct TokenRange {
-  int64_t sequence, first, count;
+  int64_t sequence, first, count, step = 1;
 };
 // The rows of the tokens' keys and values.
 void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows);
@@ -106,8 +113,9 @@ Buffers carve(Scratch& scratch, Sizes... sizes) {
 
 // What one query sees.
 struct Query {
-  Visibility::Range seen;      // by position alone
-  const uint64_t* mask_words;  // of the user's mask, or null
+  Visibility::Range seen;           // by position alone
+  const uint64_t* mask_words;       // of the user's mask, or null
+  int64_t residue = 0, stride = 1;  // of its class, by whose tokens keys are counted
 
   // The keys among [first_key, first_key + kKeyBlock): one bit each.
   uint64_t seen_bits(int64_t first_key) const {
@@ -117,7 +125,20 @@ struct Query {
       return 0;
     }
     const uint64_t bits = (~uint64_t{0} >> (kKeyBlock - (end - begin))) << begin;
-    return mask_words == nullptr ? bits : bits & mask_words[first_key / kKeyBlock];
+    return mask_words == nullptr ? bits : bits & mask_bits(first_key, end);
+  }
+
+ private:
+  uint64_t mask_bits(int64_t first_key, int64_t count) const {
+    if (stride == 1) {
+      return mask_words[first_key / kKeyBlock];
+    }
+    uint64_t bits = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t key = residue + (first_key + i) * stride;
+      bits |= (mask_words[key >> 6] >> (key & 63) & 1U) << i;
+    }
+    return bits;
   }
 };
 
@@ -137,8 +158,9 @@ class PieceRows {
   int64_t rows() const { return heads_ * query_count_; }
   int64_t heads() const { return heads_; }
   int64_t queries() const { return query_count_; }
-  int64_t first_query_row() const { return first_query_row_; }
-  int64_t first_position() const { return first_position_; }  // of its first query, among the keys
+  int64_t query_row(int64_t i) const { return first_query_row_ + i * stride_; }  // in the matrix of queries
+  int64_t stride() const { return stride_; }                                     // between rows of queries, and of keys
+  int64_t first_position() const { return first_position_; }  // of its first query, among the keys of its class
   int64_t keys() const { return key_count_; }
   const Query& query_of(int64_t row) const { return queries_[row < query_count_ ? row : row % query_count_]; }
   const Sight& sight(int64_t first_row) const { return sights_[first_row / kRowGroup]; }
@@ -150,7 +172,7 @@ class PieceRows {
 
   Query* queries_;
   Sight* sights_;  // of each kRowGroup rows
-  int64_t heads_ = 1, query_count_ = 0, first_query_row_ = 0, first_position_ = 0, key_count_ = 0;
+  int64_t heads_ = 1, query_count_ = 0, first_query_row_ = 0, first_position_ = 0, key_count_ = 0, stride_ = 1;
   Visibility::Range seen_{0, 0};
 };
 

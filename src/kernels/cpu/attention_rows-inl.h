@@ -115,10 +115,10 @@ inline void draw_rows(const AttentionSettings& settings, const PieceRows& rows, 
   const Dropout& dropout = settings.dropout;
   const uint64_t heads = static_cast<uint64_t>(settings.heads);
   for (int64_t h = 0; dropout.active() && h < rows.heads(); ++h, random += rows.queries()) {
-    const uint64_t first = (dropout.first_row + static_cast<uint64_t>(rows.first_query_row())) * heads +
-                           static_cast<uint64_t>(first_head + h);
+    const uint64_t first =
+        (dropout.first_row + static_cast<uint64_t>(rows.query_row(0))) * heads + static_cast<uint64_t>(first_head + h);
     for (int64_t i = 0; i < rows.queries(); ++i) {
-      random[i] = RowRandom(dropout.key, first + static_cast<uint64_t>(i) * heads);
+      random[i] = RowRandom(dropout.key, first + static_cast<uint64_t>(i * rows.stride()) * heads);
     }
   }
 }

@@ -59,6 +59,8 @@ TEST_P(CpuAttentionBits, ASequenceIsTheSameAloneAndAmongOthers) {
   for (const TableOf of : {TableOf::head, TableOf::query}) {
     expect_sequences_alone(causal(ragged).by_distance(types(), of, -20, 21));
   }
+  local.settings.visibility = Visibility::strided(Visibility::Reach::causal, 3);
+  expect_sequences_alone(local);
 }
 
 TEST_P(CpuAttentionBits, CachedDecodingIsTheFullPass) {
@@ -99,6 +101,16 @@ TEST_P(CpuAttentionBits, CachedDecodingWithAWindowIsTheFullPass) {
   }
 }
 
+TEST_P(CpuAttentionBits, CachedDecodingWithAStrideIsTheFullPass) {
+  AttentionCase c = causal({.queries = {275}, .keys = {275}, .heads = 4, .key_value_heads = 2});
+  for (const int64_t stride : {2, 3, 16, 300}) {
+    SCOPED_TRACE(stride);
+    c.settings.visibility = Visibility::strided(Visibility::Reach::causal, stride);
+    expect_chunks(c, 1);
+    expect_chunks(c, 9);
+  }
+}
+
 TEST_P(CpuAttentionBits, CachedDecodingWithSomeKeysInTheCache) {
   // The queries are the last 30 of 75 positions.
   const AttentionCase c = causal({.queries = {30}, .keys = {75}, .head_width = 33});
@@ -122,7 +134,9 @@ TEST_P(CpuAttentionBits, PagedKeysEqualContiguousKeys) {
   const AttentionCase self =
       causal({.queries = {5, 1, 70, 33}, .keys = {5, 1, 70, 33}, .heads = 4, .key_value_heads = 2, .head_width = 17});
   const AttentionCase step = causal({.queries = {1, 1, 1, 3}, .keys = {5, 1, 70, 130}, .head_width = 64});
-  for (const AttentionCase& c : {self, step}) {
+  AttentionCase strided = self, strided_step = step;
+  strided.settings.visibility = strided_step.settings.visibility = Visibility::strided(Visibility::Reach::causal, 3);
+  for (const AttentionCase& c : {self, step, strided, strided_step}) {
     const auto contiguous = c.forward(cpu(), types());
     for (const int64_t page_tokens : {1, 4, 16, 64}) {
       SCOPED_TRACE(page_tokens);

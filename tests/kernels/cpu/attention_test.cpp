@@ -124,6 +124,30 @@ TEST_P(CpuAttention, Windows) {
   }
 }
 
+TEST_P(CpuAttention, Strides) {
+  for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
+    for (const int64_t stride : {2, 3, 16, 200}) {
+      SCOPED_TRACE(fmt::format("reach {}, stride {}", static_cast<int>(reach), stride));
+      AttentionCase c = make_case({.queries = {270, 5, 3, 20}, .keys = {270, 5, 90, 6}});
+      c.settings.visibility = Visibility::strided(reach, stride);
+      expect_same(c);
+      c.settings.visibility.window = 40;
+      expect_same(c);
+    }
+  }
+}
+
+TEST_P(CpuAttention, StridesWithGroupedHeadsDropoutMasksAndWeights) {
+  AttentionCase c = make_case({.queries = {170, 5, 3}, .keys = {170, 5, 90}, .heads = 4, .key_value_heads = 2});
+  c.settings.visibility = Visibility::strided(Visibility::Reach::causal, 3);
+  c.settings.dropout = dropout_of(0.25F);
+  expect_same(c);
+  const AttentionMask mask = random_mask(c.query_segments, c.key_segments, 0.4);
+  c.settings.mask = &mask;
+  expect_same(c);
+  EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(oracle(), kOracleTypes), kF32));
+}
+
 TEST_P(CpuAttention, Dropout) {
   for (const AttentionShape& shape : {kRagged, kRaggedCross}) {
     AttentionCase c = make_case(shape);

@@ -80,15 +80,15 @@ void linear_weight_gradient(benchmark::State& state) {
   });
 }
 
-// One layer's self-attention in a training step: arguments sequences, tokens, heads, head width, window (0: none), type.
-// "ns/token" is what windows are compared by.
+// One layer's causal self-attention in a training step: arguments sequences, tokens, heads, head width, window (0: none),
+// stride, type. "s/token" is what patterns are compared by, and "visible" the share of the full causal pattern's pairs.
 struct AttentionCase {
   explicit AttentionCase(const benchmark::State& state)
       : sequences(state.range(0)),
         tokens(state.range(1)),
         heads(state.range(2)),
         width(state.range(3)),
-        type(static_cast<DType>(state.range(5))),
+        type(static_cast<DType>(state.range(6))),
         segments(Segments::equal(sequences, tokens)),
         qkv(random_tensor({sequences * tokens, 3 * heads * width}, type)),
         d_qkv(random_tensor({sequences * tokens, 3 * heads * width}, type)),
@@ -96,7 +96,7 @@ struct AttentionCase {
         log_sum_exp(random_tensor({sequences * tokens, heads}, DType::f32)),
         settings{.heads = heads,
                  .key_value_heads = heads,
-                 .visibility = Visibility::local(Visibility::Reach::causal, state.range(4)),
+                 .visibility = {Visibility::Reach::causal, state.range(4), state.range(5)},
                  .scale = 1.0 / std::sqrt(static_cast<double>(width)),
                  .dropout = Dropout::of(Probability(0.1F), RandomKey{1}, 0)} {}
 
@@ -125,19 +125,22 @@ struct AttentionCase {
                                   .d_keys = part(d_qkv, 1),
                                   .d_values = part(d_qkv, 2)});
   }
-  double visible_flops(double per_pair) const {
+  double visible_pairs() const {
     double pairs = 0.0;
     for (int64_t query = 0; query < tokens; ++query) {
-      const Visibility::Range range = settings.visibility.range(query, query, tokens);
-      pairs += static_cast<double>(range.end - range.begin);
+      pairs += static_cast<double>(settings.visibility.count(query, tokens));
     }
-    return per_pair * pairs * static_cast<double>(sequences * heads * width);
+    return pairs;
+  }
+  double visible_flops(double per_pair) const {
+    return per_pair * visible_pairs() * static_cast<double>(sequences * heads * width);
   }
   void report(benchmark::State& state, double flops) const {
     set_flops(state, flops);
     state.counters["s/token"] =
         benchmark::Counter(static_cast<double>(sequences * tokens),
                            benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    state.counters["visible"] = visible_pairs() / (0.5 * static_cast<double>(tokens) * static_cast<double>(tokens + 1));
   }
 
   int64_t sequences, tokens, heads, width;
@@ -233,10 +236,13 @@ void linear_shapes(benchmark::internal::Benchmark* bench) {
 }
 
 void attention_shapes(benchmark::internal::Benchmark* bench) {
-  bench->ArgNames({"sequences", "tokens", "heads", "width", "window", "type"})->UseRealTime();
-  bench->Args({128, 16, 8, 64, 0, kBf16})->Args({128, 16, 4, 32, 0, kBf16})->Args({16, 256, 6, 64, 0, kBf16});
-  bench->Args({4, 1024, 8, 64, 0, kBf16})->Args({16, 512, 8, 64, 0, kBf16});
-  bench->Args({4, 2048, 8, 64, 256, kBf16})->Args({1, 8192, 8, 64, 256, kBf16});
+  bench->ArgNames({"sequences", "tokens", "heads", "width", "window", "stride", "type"})->UseRealTime();
+  bench->Args({128, 16, 8, 64, 0, 1, kBf16})->Args({128, 16, 4, 32, 0, 1, kBf16})->Args({16, 256, 6, 64, 0, 1, kBf16});
+  bench->Args({4, 1024, 8, 64, 0, 1, kBf16})->Args({16, 512, 8, 64, 0, 1, kBf16});
+  bench->Args({4, 2048, 8, 64, 256, 1, kBf16})->Args({1, 8192, 8, 64, 256, 1, kBf16});
+  // The patterns at one length.
+  bench->Args({1, 4096, 8, 64, 0, 1, kBf16})->Args({1, 4096, 8, 64, 256, 1, kBf16});
+  bench->Args({1, 4096, 8, 64, 0, 16, kBf16})->Args({1, 4096, 8, 64, 0, 64, kBf16});
 }
 
 BENCHMARK(linear_forward)->Apply(linear_shapes);

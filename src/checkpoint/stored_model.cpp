@@ -38,7 +38,7 @@ std::string_view commands_for(Architecture architecture) {
     case Architecture::encoder:
       break;
   }
-  return "heed inspect takes its recipe";
+  return "heed embed takes it, and heed classify or heed tag where it has labels";
 }
 
 }  // namespace

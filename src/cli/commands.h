@@ -9,7 +9,9 @@ namespace heed::cli {
 
 Command bench_command();
 Command bleu_command();
+Command classify_command();
 Command demo_command(const std::string& program);  // `program` is how it was called, for the commands that it suggests
+Command embed_command();
 Command evaluate_command();
 Command generate_command();
 Command inspect_command();
@@ -17,6 +19,7 @@ Command plan_command();
 Command perplexity_command();
 Command report_command();
 Command score_command();
+Command tag_command();
 Command tokenizer_command();
 Command train_command();
 Command translate_command();

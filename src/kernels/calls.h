@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/random.h"
+#include "heed/labels.h"
 #include "kernels/dropout.h"
 #include "kernels/visibility.h"
 #include "tensor/segments.h"
@@ -86,23 +87,24 @@ struct LinearWeightGradient {
   double scale = 1.0;
 };
 
-// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]]).
+// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]] + types[type_rows[r]]).
 struct EmbeddingForward {
   View tokens;       // i32 [1, rows]
   WeightView table;  // [vocabulary, model]
   double scale = 1.0;
   View position_rows, positions;  // i32 [1, rows]; storage or master type [max_length, model]
+  View type_rows, types;          // the same
   Dropout dropout;
   View y;
 };
 
-// Adds scale * d_y to the rows of d_table, d_y to those of d_positions, in the order of the batch's rows.
+// Adds scale * d_y to the rows of d_table, d_y to those of d_positions and d_types, in the order of the batch's rows.
 struct EmbeddingBackward {
   View tokens;
   double scale = 1.0;
-  View position_rows;
+  View position_rows, type_rows;
   Dropout dropout;
-  View d_y, d_table, d_positions;
+  View d_y, d_table, d_positions, d_types;
 };
 
 // y[r] = x[rows[r]]; a row may be selected several times, or not at all.
@@ -115,6 +117,24 @@ struct SelectRows {
 // d_x[i] (+)= the sum of d_y[r] over all r with rows[r] = i, in the order of r; rows that were not selected get zeros.
 struct SelectRowsBackward {
   View d_y, rows, d_x;
+  Write write = Write::overwrite;
+};
+
+// y[s] = the mean or the most of rows [begin(s), end(s)) of x; zeros where there is none. (Pooling::first is a
+// selection of rows.) `chosen` holds the row of the
+// most, the first in a tie.
+struct PoolForward {
+  const Segments* segments = nullptr;
+  Pooling kind = Pooling::mean;
+  View x, y;
+  View chosen;  // of max: i32 [segments, columns]
+};
+
+// mean: d_x[r] (+)= d_y[s] / length(s) for each row r of s; max: d_x[chosen[s, c], c] (+)= d_y[s, c], the others get zeros.
+struct PoolBackward {
+  const Segments* segments = nullptr;
+  Pooling kind = Pooling::mean;
+  View chosen, d_y, d_x;
   Write write = Write::overwrite;
 };
 
@@ -284,6 +304,15 @@ struct CrossEntropy {
   View logits, targets;
   double smoothing = 0.0;
   View losses, d_logits;
+};
+
+// The loss of each row, summed over its columns, with targets t (master type, of the logits' shape):
+//   sigmoid: log(1 + e^z) - t z    d_z = sigmoid(z) - t        squared: (z - t)^2 / 2    d_z = z - t
+// Both columns of `losses` get it.
+enum class LabelLossKind : uint8_t { sigmoid, squared };
+struct LabelLoss {
+  LabelLossKind kind = LabelLossKind::sigmoid;
+  View logits, targets, losses, d_logits;
 };
 
 // Elements [first, first + count) of flat memory, and whether weight decay shrinks them.

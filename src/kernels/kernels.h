@@ -51,6 +51,8 @@ class Backend {
 
   virtual void select_rows(const SelectRows& call) = 0;
   virtual void select_rows_backward(const SelectRowsBackward& call) = 0;
+  virtual void pool(const PoolForward& call) = 0;
+  virtual void pool_backward(const PoolBackward& call) = 0;
 
   virtual void add_norm(const AddNormForward& call) = 0;
   virtual void add_norm_backward(const AddNormBackward& call) = 0;
@@ -67,6 +69,7 @@ class Backend {
 
   virtual void output_loss(const OutputLoss& call) = 0;
   virtual void cross_entropy(const CrossEntropy& call) = 0;
+  virtual void label_loss(const LabelLoss& call) = 0;
   virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
 
   virtual void squared_norm(View x, View result) = 0;  // result: f64 [1, 1]

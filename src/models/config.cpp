@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kLargest = int64_t{1} << 24;  // any one extent
 constexpr int64_t kDeepest = 1024;              // layers of a stack
 constexpr int64_t kMaxDistance = 1 << 16;       // that a relative bias tells apart
-constexpr double kMaxElements = 1e12;           // all parameters and position tables together
+constexpr int64_t kMaxTokenTypes = 1024;
+constexpr double kMaxElements = 1e12;  // all parameters and position tables together
 
 template <class... Args>
 void check(bool condition, fmt::format_string<Args...> message, Args&&... args) {
@@ -117,6 +118,12 @@ void ModelConfig::validate() const {
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);
+  check(head == Head::tokens || head == Head::number || !labels.empty(), "head gives labels, but labels names none");
+  check_extent("token_types", token_types, 0, kMaxTokenTypes);
+  check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
+        "head and token_types are for architecture \"encoder\"");
+  check(head == Head::tokens || tying == Tying::none,
+        "tie = \"output\" ties the projection to the vocabulary, which only head = \"tokens\" has");
   check_probability("embedding_dropout", embedding_dropout);
   check_probability("attention_dropout", attention_dropout);
   check_probability("inner_dropout", inner_dropout);

@@ -13,6 +13,9 @@ namespace heed {
 enum class Architecture : uint8_t { seq2seq, causal_lm, encoder };
 enum class Tying : uint8_t { none, output, all };  // output: with the target embedding; all: source embedding too
 enum class EmbeddingScale : uint8_t { none, sqrt_model };
+// What an encoder's output becomes: scores of each token of the vocabulary, one label for a text, several labels, a
+// number, or a label for each token.
+enum class Head : uint8_t { tokens, one_label, several_labels, number, token_labels };
 enum class InitScheme : uint8_t { xavier, normal };
 
 struct ModelConfig {
@@ -46,10 +49,20 @@ struct ModelConfig {
   Probability embedding_dropout{0.1F}, attention_dropout{0.1F}, inner_dropout{0.1F}, branch_dropout{0.1F};
   Keep keep = Keep::activations;
 
+  int64_t token_types = 0;  // of an encoder; 0: tokens have none
+  Head head = Head::tokens;
+  Pooling pooling = Pooling::first;  // what a text's label is read from
+  std::vector<std::string> labels;   // those that the head scores
+
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
   // Of the layers of a stack, over and over.
   std::vector<LayerPattern> layer_patterns() const;
   int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
+
+  // Scores that an encoder gives to a token or a text.
+  int64_t encoder_outputs() const {
+    return head == Head::tokens ? source_vocabulary : head == Head::number ? 1 : static_cast<int64_t>(labels.size());
+  }
 
   // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".
   void validate() const;

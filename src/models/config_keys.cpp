@@ -84,6 +84,15 @@ SettingTable model_settings(ModelConfig& c) {
               probability("inner_dropout", c.inner_dropout),
               probability("branch_dropout", c.branch_dropout),
               formerly("checkpoint_layers", flag("recompute_layers", c.keep, Keep::activations, Keep::layer_inputs)),
+              added("0", setting("token_types", c.token_types)),
+              added("\"tokens\"", choice<Head>("head", c.head,
+                                               {{"tokens", Head::tokens},
+                                                {"label", Head::one_label},
+                                                {"labels", Head::several_labels},
+                                                {"number", Head::number},
+                                                {"token-labels", Head::token_labels}})),
+              added("\"first\"", choice("pooling", c.pooling, kPoolingNames)),
+              added("[]", setting("labels", c.labels)),
           }};
 }
 

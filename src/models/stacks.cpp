@@ -82,6 +82,7 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .model = config.model,
       .positions = config.positions,
       .max_length = config.max_length,
+      .token_types = config.token_types,
       .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
       .initialization = embedding_initialization(config),
       .dropout = config.embedding_dropout,

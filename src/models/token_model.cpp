@@ -8,8 +8,10 @@ TokenModel::TokenModel(const Scope& scope, const ModelConfig& config, int64_t vo
                  embedding_options(config, vocabulary,
                                    config.tying == Tying::none ? WeightUse::table : WeightUse::product_and_table)),
       stack_(stack_scope, stack),
-      output_(output_weights(scope / "output", config, vocabulary,
-                             config.tying == Tying::none ? nullptr : &embedding_.table())) {}
+      output_(config.head == Head::tokens ? output_weights(scope / "output", config, vocabulary,
+                                                           config.tying == Tying::none ? nullptr : &embedding_.table())
+                                          : output_weights(scope / "head", config, config.encoder_outputs(), nullptr)) {
+}
 
 Hidden TokenModel::hidden(Pass& pass, const Sequences& tokens, const StackCall& call) const {
   return stack_(pass, embedding_(pass, tokens), tokens, call);

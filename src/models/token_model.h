@@ -12,7 +12,7 @@ struct TokenBatch {
   Targets expected;
 };
 
-// One stack over one stream of tokens, with an output projection to its vocabulary.
+// One stack over one stream of tokens, with an output projection to its vocabulary, or a head's to its labels.
 class TokenModel {
  public:
   Hidden hidden(Pass& pass, const Sequences& tokens, const StackCall& call = {}) const;
@@ -24,6 +24,7 @@ class TokenModel {
  protected:
   TokenModel(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Scope& stack_scope,
              const StackShape& stack);
+  const LinearWeights& output() const { return output_; }
 
  private:
   Embedding embedding_;

@@ -57,4 +57,9 @@ Sequences Sequences::without_padding(const std::vector<int32_t>& padded, int64_t
   return Sequences(sequences);
 }
 
+void Sequences::set_types(std::vector<int32_t> types) {
+  require(static_cast<int64_t>(types.size()) == rows(), "sequences", "{} types of {} tokens", types.size(), rows());
+  types_ = std::move(types);
+}
+
 }  // namespace heed

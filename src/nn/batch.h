@@ -34,12 +34,16 @@ class Sequences {
   const Tokens& tokens() const { return tokens_; }
   const Segments& segments() const { return segments_; }
   const std::vector<int32_t>& positions() const { return positions_; }
+  // What kind of token each is, for models that tell kinds apart: 0 and 1 for the two texts of a pair.
+  const std::vector<int32_t>& types() const { return types_; }
+  void set_types(std::vector<int32_t> types);
   int64_t rows() const { return tokens_.size(); }
 
  private:
   Tokens tokens_;
   Segments segments_;
   std::vector<int32_t> positions_;
+  std::vector<int32_t> types_;  // empty: all 0
 };
 
 // The two sides of an encoder-decoder, as types that can't be swapped.

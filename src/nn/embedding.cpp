@@ -57,6 +57,9 @@ Embedding::Embedding(const Scope& scope, const Options& options)
     learned_positions_ =
         &scope.add("positions", {options.max_length, options.model}, WeightUse::table, options.initialization);
   }
+  if (options.token_types > 0) {
+    types_ = &scope.add("types", {options.token_types, options.model}, WeightUse::table, options.initialization);
+  }
 }
 
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
@@ -66,8 +69,11 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   if (sinusoidal_ != nullptr && sequences.rows() > 0) {
     sinusoids = sinusoidal_->reaching(std::ranges::max(sequences.positions()) + 1, pass.backend().master_type());
   }
+  const std::vector<int32_t> all_of_first_type(
+      types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);
   return embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
-                   {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_);
+                   {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
+                   {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
 }
 
 }  // namespace heed

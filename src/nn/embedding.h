@@ -36,6 +36,7 @@ class Embedding {
     int64_t vocabulary, model;
     Positions positions = Positions::sinusoidal;
     int64_t max_length = 1024;  // of a sequence that there are positions for
+    int64_t token_types = 0;    // kinds of tokens that are told apart by a learned vector each; 0: none are
     double scale = 1.0;
     Initialization initialization;
     Probability dropout{0.0F};
@@ -51,6 +52,7 @@ class Embedding {
  private:
   const Weight* table_;
   const Weight* learned_positions_ = nullptr;
+  const Weight* types_ = nullptr;
   Positions positions_;
   int64_t max_length_;
   EmbeddingOptions op_;

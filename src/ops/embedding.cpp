@@ -1,6 +1,6 @@
-// y[r] = dropout(scale * table[tokens[r]] + position_table[positions[r]]). With m the dropout factors:
+// y[r] = dropout(scale * table[tokens[r]] + position_table[positions[r]] + type_table[types[r]]). With m the dropout factors:
 //   d_table[t] += scale * sum of (d_y * m)[r] over all r with tokens[r] = t
-//   d_position_table[p] += sum of (d_y * m)[r] over all r with positions[r] = p, if it is learned
+//   d_position_table[p] += sum of (d_y * m)[r] over all r with positions[r] = p, if it is learned; types likewise
 // Saves the indices.
 #include "ops/embedding.h"
 
@@ -20,7 +20,8 @@ void require_in_table(std::span<const int32_t> indices, int64_t rows, std::strin
 }  // namespace
 
 Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positions, uint64_t first_row,
-              const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options) {
+              const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options,
+              const TypeTable& type_table) {
   const int64_t rows = tokens.size();
   require(static_cast<int64_t>(positions.size()) == rows, "embedding", "{} tokens at {} positions", rows,
           positions.size());
@@ -30,6 +31,14 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
             position_table.table(), table.name(), table.shape());
     require_in_table(positions, position_table.table().rows(), "position", "the position table");
   }
+  const Weight* const type_weight = type_table.learned;
+  if (type_weight != nullptr) {
+    require(type_weight->shape()[1] == table.shape()[1], "embedding", "types {} beside {} {}", type_weight->shape(),
+            table.name(), table.shape());
+    require(static_cast<int64_t>(type_table.types.size()) == rows, "embedding", "{} tokens of {} types", rows,
+            type_table.types.size());
+    require_in_table(type_table.types, type_weight->shape()[0], "type", type_weight->name());
+  }
 
   Var y(pass.allocate({rows, table.shape()[1]}), first_row);
   EmbeddingOp op{y,
@@ -38,13 +47,17 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
                  &table,
                  position_table.learned,
                  options.scale,
-                 pass.dropout(options.dropout, first_row)};
+                 pass.dropout(options.dropout, first_row),
+                 type_weight == nullptr ? Tensor() : pass.indices(type_table.types),
+                 type_weight};
   pass.backend().embedding({
       .tokens = op.tokens.view(),
       .table = table.value(),
       .scale = options.scale,
       .position_rows = op.positions.view(),
       .positions = position_table.empty() ? View() : position_table.table(),
+      .type_rows = op.types.view(),
+      .types = type_weight == nullptr ? View() : type_weight->value().matrix,
       .dropout = op.dropout,
       .y = y.value(),
   });
@@ -63,10 +76,12 @@ void EmbeddingOp::backward(Backend& backend) {
       .tokens = tokens.view(),
       .scale = scale,
       .position_rows = positions.view(),
+      .type_rows = types.view(),
       .dropout = dropout,
       .d_y = d_y,
       .d_table = table->trainable().gradient_to_add_to(backend),
       .d_positions = learned_positions == nullptr ? View() : learned_positions->trainable().gradient_to_add_to(backend),
+      .d_types = learned_types == nullptr ? View() : learned_types->trainable().gradient_to_add_to(backend),
   });
 }
 

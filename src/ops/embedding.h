@@ -1,4 +1,4 @@
-// y[r] = dropout(scale * table[token r] + position_table[position of r]).
+// y[r] = dropout(scale * table[token r] + position_table[position of r] + type_table[type of r]).
 #pragma once
 
 #include <span>
@@ -18,6 +18,12 @@ struct PositionTable {
   View table() const { return learned != nullptr ? learned->value().matrix : fixed; }
 };
 
+// A learned table of kinds of tokens, and each row's; both empty where a model has none.
+struct TypeTable {
+  const Weight* learned = nullptr;  // [types, model]
+  std::span<const int32_t> types = {};
+};
+
 struct EmbeddingOptions {
   double scale = 1.0;
   DropoutSite dropout;
@@ -25,7 +31,8 @@ struct EmbeddingOptions {
 
 // `positions` holds each row's position in its sequence. Tokens and positions are checked against the tables.
 Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positions, uint64_t first_row,
-              const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options);
+              const Weight& table, const PositionTable& position_table, const EmbeddingOptions& options,
+              const TypeTable& type_table = {});
 
 struct EmbeddingOp {
   Var y;
@@ -34,6 +41,8 @@ struct EmbeddingOp {
   const Weight* learned_positions;
   double scale;
   Dropout dropout;
+  Tensor types;
+  const Weight* learned_types;
 
   void backward(Backend& backend);
 };

@@ -8,8 +8,10 @@
 #include "ops/attention.h"
 #include "ops/embedding.h"
 #include "ops/gate.h"
+#include "ops/label_loss.h"
 #include "ops/linear.h"
 #include "ops/loss.h"
+#include "ops/pool.h"
 #include "ops/recompute.h"
 #include "ops/rotate.h"
 #include "ops/select_rows.h"
@@ -18,8 +20,8 @@
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
-using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp, AttentionOp,
-                        OutputLossOp, CrossEntropyOp, RecomputeOp>;
+using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp,
+                        AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
 
 class Tape {
  public:

@@ -70,7 +70,8 @@ class Tracer {
 
   void token_model(const Rows& rows, int64_t vocabulary, int64_t layers, Visibility::Reach reach) {
     const Value hidden = encoder(embedding(rows, vocabulary, Table::own), rows, layers, reach);
-    output_loss(hidden, vocabulary);
+    part(Part::embeddings).parameters += config_.token_types * config_.model;
+    output_loss(hidden, config_.head == Head::tokens ? vocabulary : config_.encoder_outputs());
   }
 
   ModelCost cost() const {

@@ -22,6 +22,7 @@ void MaskedModelRecipe::validate(const Recipe& recipe) const {
   check_text_data(data, recipe);
   masking.validate();
   check_text_tokenizer(tokenizer, data);
+  check(recipe.model.head == Head::tokens, "the task masked-lm needs model.head \"tokens\"");
   check(!mask.empty(), "tokenizer.mask is empty, expected how the mask token is written");
   check(samples >= 0, "validation.samples is {}, expected at least 0", samples);
 }

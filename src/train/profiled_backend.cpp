@@ -90,6 +90,13 @@ class ProfiledBackend final : public Backend {
     time("select rows backward", 0.0, bytes_of({call.d_y, call.d_x}), [&] { inner_.select_rows_backward(call); });
   }
 
+  void pool(const PoolForward& call) override {
+    time("pool", 0.0, bytes_of({call.x, call.y}), [&] { inner_.pool(call); });
+  }
+  void pool_backward(const PoolBackward& call) override {
+    time("pool backward", 0.0, bytes_of({call.d_y, call.d_x}), [&] { inner_.pool_backward(call); });
+  }
+
   void add_norm(const AddNormForward& call) override {
     time("add and norm", 0.0, bytes_of({call.residual, call.branch, call.sum, call.normed}),
          [&] { inner_.add_norm(call); });
@@ -141,6 +148,9 @@ class ProfiledBackend final : public Backend {
   }
   void cross_entropy(const CrossEntropy& call) override {
     time("cross-entropy", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.cross_entropy(call); });
+  }
+  void label_loss(const LabelLoss& call) override {
+    time("label loss", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.label_loss(call); });
   }
 
   void log_softmax(View logits, View log_probs) override {

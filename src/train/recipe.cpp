@@ -100,11 +100,19 @@ void check_validation(const Recipe& recipe) {
         recipe.task->validation_key());
 }
 
+// Two labels, for a model whose labels are not known before its data is read.
+void name_labels(ModelConfig& model) {
+  if (model.labels.empty() && model.head != Head::tokens && model.head != Head::number) {
+    model.labels = {"0", "1"};
+  }
+}
+
 // Checks the model before its vocabulary sizes are known: assumes any, equal ones where they must be.
 void check_model(ModelConfig model) {
   check_at_least("model.source_vocabulary", model.source_vocabulary, 0);
   check_at_least("model.target_vocabulary", model.target_vocabulary, 0);
   model.source_vocabulary = model.target_vocabulary = 1;
+  name_labels(model);
   try {
     model.validate();
   } catch (const ConfigError& error) {
@@ -260,6 +268,7 @@ ModelConfig sized_model(const Recipe& recipe, std::string_view name) {
       model.*roles[i].vocabulary = is_open(roles[i]) ? sizes[i] : model.*roles[i].vocabulary;
     }
   }
+  name_labels(model);
   try {
     model.validate();
   } catch (const ConfigError& error) {

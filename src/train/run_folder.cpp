@@ -69,6 +69,9 @@ Recipe recipe_of_run(const ModelFolder& folder) {
 void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe now) {
   now.model.source_vocabulary = before.model.source_vocabulary;
   now.model.target_vocabulary = before.model.target_vocabulary;
+  if (now.model.labels.empty()) {
+    now.model.labels = before.model.labels;
+  }
   for (const RecipeDifference& difference : differences(before, now)) {
     require<ConfigError>(std::ranges::count(kMayChange, difference.key) > 0, folder.recipe().string(),
                          "{} was {} and is {} now; a run that is resumed may change its limits, training.log_every, "

@@ -39,6 +39,8 @@ class Task {
   virtual const Tokenizers& tokenizers() const = 0;  // one for each role of the model
   // How a language model's text is divided, for config.json.
   virtual Documents documents() const { return Documents::none; }
+  // What the data decides about the model, besides its vocabularies: the labels of a head.
+  virtual void complete(ModelConfig&) const {}
   virtual std::string describe_text() const = 0;  // what was read, in one line
   // Sizes of the text, by their names in metrics.jsonl: {"train_sentences", 29000}.
   virtual std::vector<std::pair<std::string, int64_t>> sizes() const = 0;

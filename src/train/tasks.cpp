@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "train/labeled_recipe.h"
 #include "train/language_model_recipe.h"
 #include "train/masked_model_recipe.h"
 #include "train/translation_recipe.h"
@@ -19,6 +20,8 @@ constexpr std::array kTasks{
     TaskKind{"translation", Architecture::seq2seq, defaults<TranslationRecipe>},
     TaskKind{"language-model", Architecture::causal_lm, defaults<LanguageModelRecipe>},
     TaskKind{"masked-lm", Architecture::encoder, defaults<MaskedModelRecipe>},
+    TaskKind{"classify", Architecture::encoder, defaults<ClassifyRecipe>},
+    TaskKind{"tag", Architecture::encoder, defaults<TagRecipe>},
 };
 
 }  // namespace

@@ -177,6 +177,7 @@ void Trainer::build_model() {
   for (size_t i = 0; i < roles.size(); ++i) {
     recipe_.model.*roles[i].vocabulary = task_->tokenizers()[i]->vocabulary_size();
   }
+  task_->complete(recipe_.model);
   recipe_.model.validate();
   model_.emplace(Scope(weights_), recipe_.model);
   trainables_.emplace(backend_, weights_, storage_);

@@ -11,6 +11,7 @@
 #include "kernels/cpu/loss.h"
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/packed_weight.h"
+#include "kernels/cpu/pool.h"
 #include "kernels/cpu/rotation.h"
 #include "kernels/cpu/select_rows.h"
 
@@ -56,6 +57,9 @@ class CpuBackend final : public Backend {
   void select_rows(const SelectRows& call) override { cpu::select_rows(context_, call); }
   void select_rows_backward(const SelectRowsBackward& call) override { cpu::select_rows_backward(context_, call); }
 
+  void pool(const PoolForward& call) override { cpu::pool(context_, call); }
+  void pool_backward(const PoolBackward& call) override { cpu::pool_backward(context_, call); }
+
   void add_norm(const AddNormForward& call) override { cpu::add_norm(context_, call); }
   void add_norm_backward(const AddNormBackward& call) override { cpu::add_norm_backward(context_, call); }
 
@@ -71,6 +75,7 @@ class CpuBackend final : public Backend {
 
   void output_loss(const OutputLoss& call) override { cpu::output_loss(context_, products_, call); }
   void cross_entropy(const CrossEntropy& call) override { cpu::cross_entropy(context_, call); }
+  void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
   void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
 
   void squared_norm(View x, View result) override { cpu::squared_norm(context_, x, result); }

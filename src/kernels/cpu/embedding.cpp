@@ -37,6 +37,9 @@ void embedding_row(const EmbeddingForward& call, int64_t r, float* scratch) {
       call.positions.empty()
           ? nullptr
           : row_of({call.positions}, host<int32_t>(call.position_rows).data[r], scratch + call.y.columns());
+  const float* const type =
+      call.types.empty() ? nullptr
+                         : row_of({call.types}, host<int32_t>(call.type_rows).data[r], scratch + 2 * call.y.columns());
   T* const y = host<T>(call.y).row(r);
   const Vec scale = hn::Set(Floats(), static_cast<float>(call.scale));
   DropoutRow drop(call.dropout, r);
@@ -44,6 +47,9 @@ void embedding_row(const EmbeddingForward& call, int64_t r, float* scratch) {
     Vec x = hn::Mul(load_upto(row + c, left), scale);
     if (position != nullptr) {
       x = hn::Add(x, load_upto(position + c, left));
+    }
+    if (type != nullptr) {
+      x = hn::Add(x, load_upto(type + c, left));
     }
     store_upto(drop.apply(x, c), y + c, left);
   });
@@ -103,7 +109,7 @@ void scatter(Context& context, const EmbeddingBackward& call, const View& keys, 
 void embedding(Context& context, const EmbeddingForward& call) {
   const RowTasks tasks(call.y.rows(), call.y.columns(), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int worker) {
-    float* const scratch = context.scratch(worker).reserve<float>(2 * call.y.columns());  // a row of each table
+    float* const scratch = context.scratch(worker).reserve<float>(3 * call.y.columns());  // a row of each table
     HWY_DYNAMIC_DISPATCH(run_embedding)(call, tasks.begin(task), tasks.end(task), scratch);
   });
 }
@@ -112,6 +118,9 @@ void embedding_backward(Context& context, const EmbeddingBackward& call) {
   scatter(context, call, call.tokens, call.scale, call.d_table);
   if (!call.d_positions.empty()) {
     scatter(context, call, call.position_rows, 1.0, call.d_positions);
+  }
+  if (!call.d_types.empty()) {
+    scatter(context, call, call.type_rows, 1.0, call.d_types);
   }
 }
 

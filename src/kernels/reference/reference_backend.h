@@ -40,6 +40,8 @@ class ReferenceBackend final : public Backend {
 
   void select_rows(const SelectRows& call) override;
   void select_rows_backward(const SelectRowsBackward& call) override;
+  void pool(const PoolForward& call) override;
+  void pool_backward(const PoolBackward& call) override;
 
   void add_norm(const AddNormForward& call) override;
   void add_norm_backward(const AddNormBackward& call) override;
@@ -56,6 +58,7 @@ class ReferenceBackend final : public Backend {
 
   void output_loss(const OutputLoss& call) override;
   void cross_entropy(const CrossEntropy& call) override;
+  void label_loss(const LabelLoss& call) override;
   void log_softmax(View logits, View log_probs) override;
 
   void squared_norm(View x, View result) override;

@@ -1,0 +1,171 @@
+#include "heed/encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/threads.h"
+#include "checkpoint/stored_model.h"
+#include "decode/text_reading.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/precision.h"
+
+namespace heed {
+namespace {
+
+ModelFolder folder_of_encoder(const std::string& directory) {
+  ModelFolder folder{directory};
+  require_architecture(folder, Architecture::encoder);
+  return folder;
+}
+
+std::string text_name(const Encoder::TextName& name, size_t i) {
+  return name ? name(i) : fmt::format("text {}", i + 1);
+}
+
+// Softmax of one label's scores, sigmoids of several labels'.
+TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores) {
+  TextLabels found;
+  if (config.head == Head::number) {
+    found.number = static_cast<double>(scores.front());
+    return found;
+  }
+  const double most = static_cast<double>(*std::ranges::max_element(scores));
+  double sum = 0.0;
+  for (const float score : scores) {
+    sum += std::exp(static_cast<double>(score) - most);
+  }
+  for (size_t k = 0; k < scores.size(); ++k) {
+    const auto z = static_cast<double>(scores[k]);
+    const bool one = config.head == Head::one_label;
+    found.scores.push_back({config.labels[k], one ? std::exp(z - most) / sum : 1.0 / (1.0 + std::exp(-z))});
+    if (!one && z > 0.0) {
+      found.labels.push_back(config.labels[k]);
+    }
+  }
+  if (config.head == Head::one_label) {
+    found.labels = {config.labels[static_cast<size_t>(std::ranges::max_element(scores) - scores.begin())]};
+  }
+  return found;
+}
+
+double length_of(std::span<const float> values) {
+  return std::sqrt(
+      std::inner_product(values.begin(), values.end(), values.begin(), 0.0, std::plus(),
+                         [](float a, float b) { return static_cast<double>(a) * static_cast<double>(b); }));
+}
+
+}  // namespace
+
+struct Encoder::State {
+  State(const std::string& model, const InferenceOptions& options)
+      : directory(model),
+        storage(inference_type(options.precision)),
+        backend(make_cpu_backend(thread_count(options.threads))),
+        stored(folder_of_encoder(directory), *backend, storage) {}
+
+  TextReader reader() { return {stored.model(), storage, lanes}; }
+  void require_head(bool fits, std::string_view needed) const {
+    require<FormatError>(fits, directory, "its head gives no {}; train one by the task {}",
+                         needed == "classify" ? "labels of texts" : "labels of words", needed);
+  }
+  bool classifies() const {
+    const Head head = stored.config().head;
+    return head == Head::one_label || head == Head::several_labels || head == Head::number;
+  }
+  std::vector<TextLabels> classify(std::span<const EncodedText> texts) {
+    std::vector<TextLabels> found;
+    for (const std::vector<float>& scores : head_scores(reader(), texts)) {
+      found.push_back(labels_of(stored.config(), scores));
+    }
+    return found;
+  }
+
+  std::string directory;
+  DType storage;
+  std::unique_ptr<Backend> backend;
+  StoredModel stored;
+  Lanes lanes{*backend};
+};
+
+Encoder::Encoder(const std::string& directory, const InferenceOptions& options)
+    : state_(std::make_unique<State>(directory, options)) {}
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&& other) noexcept = default;
+Encoder& Encoder::operator=(Encoder&& other) noexcept = default;
+
+Precision Encoder::precision() const { return precision_of(state_->storage); }
+int Encoder::threads() const { return state_->backend->threads(); }
+int64_t Encoder::parameters() const { return state_->stored.parameters(); }
+int64_t Encoder::max_length() const { return state_->stored.config().max_length; }
+int64_t Encoder::embedding_width() const { return state_->stored.config().model; }
+std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
+
+std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name) const {
+  state_->require_head(state_->classifies(), "classify");
+  std::vector<EncodedText> encoded;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    encoded.push_back(
+        encode_text_or_pair(state_->stored.text(), {texts[i]}, max_length(), Overlong::refuse, text_name(name, i)));
+  }
+  return state_->classify(encoded);
+}
+
+std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name) const {
+  state_->require_head(state_->classifies(), "classify");
+  std::vector<EncodedText> encoded;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    encoded.push_back(encode_text_or_pair(state_->stored.text(), {pairs[i].first, &pairs[i].second}, max_length(),
+                                          Overlong::refuse, text_name(name, i)));
+  }
+  return state_->classify(encoded);
+}
+
+std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
+                                                   const TextName& name) const {
+  const ModelConfig& config = state_->stored.config();
+  state_->require_head(config.head == Head::token_labels, "tag");
+  std::vector<EncodedText> encoded;
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    encoded.push_back(encode_words(state_->stored.text(), sentences[i], max_length(), text_name(name, i)));
+  }
+  const auto scores = head_scores(state_->reader(), encoded);
+  std::vector<std::vector<std::string>> found(sentences.size());
+  for (size_t i = 0; i < sentences.size(); ++i) {
+    for (size_t word = 0; word < sentences[i].size(); ++word) {
+      const auto row = std::span(scores[i]).subspan(word * config.labels.size(), config.labels.size());
+      found[i].push_back(config.labels[static_cast<size_t>(std::ranges::max_element(row) - row.begin())]);
+    }
+  }
+  return found;
+}
+
+std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const EmbeddingChoice& choice,
+                                               const TextName& name) const {
+  std::vector<EncodedText> encoded;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    encoded.push_back(
+        encode_text_or_pair(state_->stored.text(), {texts[i]}, max_length(), Overlong::refuse, text_name(name, i)));
+  }
+  std::vector<std::vector<float>> found = embeddings(state_->reader(), encoded, choice.pooling);
+  for (std::vector<float>& values : found) {
+    const double length = choice.normalized == Normalized::yes ? length_of(values) : 0.0;
+    for (float& value : values) {
+      value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
+    }
+  }
+  return found;
+}
+
+double cosine_similarity(std::span<const float> a, std::span<const float> b) {
+  require(a.size() == b.size(), "similarity", "embeddings of {} and {} numbers", a.size(), b.size());
+  double product = 0.0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    product += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  }
+  const double lengths = length_of(a) * length_of(b);
+  return lengths > 0.0 ? product / lengths : 0.0;
+}
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+// Texts with labels, from files of columns.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace heed {
+
+enum class TextColumns : uint8_t { one, pair };
+
+// A line of a classification file: text \t label, or text \t text \t label.
+struct LabeledText {
+  std::string first, second, label;
+  std::string where;  // "train.tsv:12", for messages
+};
+
+// FormatError, naming the line, for one with another number of columns; and for files without a line.
+std::vector<LabeledText> read_labeled_texts(const std::vector<std::string>& files, TextColumns columns);
+
+enum class WordFormat : uint8_t {
+  columns,  // a word a line, with its label in the last of its columns; a blank line between sentences
+  lines,    // a sentence a line: words \t labels, as many of each, with spaces between them
+};
+
+struct LabeledWords {
+  std::vector<std::string> words, labels;
+  std::string where;  // of its first line
+};
+
+// FormatError, naming the line, for one with another number of columns than the first, or of labels than words; and for
+// files without a word.
+std::vector<LabeledWords> read_labeled_words(const std::vector<std::string>& files, WordFormat format);
+
+// What is between the separators; a text without one is one part.
+std::vector<std::string> parts_of(const std::string& text, char separator);
+// The words between white space (ASCII).
+std::vector<std::string> words_of(const std::string& text);
+
+}  // namespace heed

@@ -1,0 +1,22 @@
+// One row for each sequence.
+#pragma once
+
+#include "ops/pass.h"
+#include "tensor/segments.h"
+
+namespace heed {
+
+// y[s] = the first row of sequence s, or the mean or the most of its rows, column by column. Each sequence has at least
+// one row. The tape refers to the segments, which must outlive it.
+Var pool(Pass& pass, const Var& x, const Segments& segments, Pooling kind);
+
+struct PoolOp {
+  Var x, y;
+  const Segments* segments;
+  Pooling kind;
+  Tensor chosen;  // of max: i32 [sequences, columns]
+
+  void backward(Backend& backend);
+};
+
+}  // namespace heed

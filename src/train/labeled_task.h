@@ -1,0 +1,63 @@
+// The tasks of labelling texts and words.
+#pragma once
+
+#include <optional>
+
+#include "decode/text_reading.h"
+#include "train/labeled_recipe.h"
+#include "train/task.h"
+
+namespace heed {
+
+class LabeledTask final : public Task {
+ public:
+  // Reads the recipe's files. FormatError for a label of the validation text that the training text lacks.
+  LabeledTask(const Recipe& recipe, const TaskSetup& setup);
+
+  const Tokenizers& tokenizers() const override { return tokenizers_; }
+  void complete(ModelConfig& model) const override { model.labels = labels_; }
+  std::string describe_text() const override;
+  std::vector<std::pair<std::string, int64_t>> sizes() const override;
+
+  int64_t examples() const override { return static_cast<int64_t>(train_.size()); }
+  Update next_update(int64_t number) override;
+  const BatchPosition& position() const override { return batches_->position(); }
+  void seek(const BatchPosition& position) override;
+
+  std::string describe_origins(const Update& update) const override;
+  std::string list_origins(const Update& update) const override;
+
+  bool can_validate() const override { return !validation_.empty(); }
+  // By the kind of head: accuracy, F1, Matthews' coefficient; F1 of several labels; correlations of numbers. What
+  // checkpoints are compared by is the accuracy, the F1 of all labels together, or Spearman's correlation.
+  Scores validate(const Inference& inference) const override;
+
+ private:
+  // A text with what is expected of it.
+  struct Example {
+    EncodedText text;
+    std::vector<int32_t> labels;  // one, several, or one for each word
+    double number = 0.0;
+    std::string where;
+  };
+  struct RawExample {
+    std::vector<std::string> labels;
+    Example example;
+  };
+
+  std::vector<RawExample> read(const std::vector<std::string>& files) const;
+  std::vector<Example> with_numbers(std::vector<RawExample> raw, const std::string& where) const;
+  std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
+  std::vector<double> targets_of(const Example& example) const;
+
+  Head head_;
+  int64_t token_types_, max_length_, batches_per_update_;
+  const LabeledRecipe* recipe_;  // the clone below
+  std::unique_ptr<TaskRecipe> own_recipe_;
+  Tokenizers tokenizers_;
+  std::vector<std::string> labels_;
+  std::vector<Example> train_, validation_;
+  std::optional<BatchStream> batches_;
+};
+
+}  // namespace heed

@@ -1,0 +1,233 @@
+"""heed train of classifiers and taggers from outside, and heed classify, tag and embed."""
+
+import json
+import math
+import random
+import struct
+import unittest
+
+import train_cli
+from heed_cli import heed
+
+MODEL = """
+[model]
+architecture = "encoder"
+model = 32
+inner = 64
+heads = 2
+encoder_layers = 1
+max_length = 48
+positions = "learned"
+{more}
+
+[data]
+train = ["{folder}/train.tsv"]
+validation = ["{folder}/valid.tsv"]
+batch_sequences = 16
+
+[tokenizer]
+kind = "char"
+vocabulary = 0
+
+[schedule]
+peak = 0.005
+warmup = 20
+
+[training]
+task = "{task}"
+updates = 150
+log_every = 50
+
+[validation]
+every = 75
+
+[checkpoints]
+final = "last"
+"""
+
+
+def words(draw):
+    return "".join(draw.choice("abcdefgh") for _ in range(draw.randint(3, 8)))
+
+
+def has_a(text):
+    return "with" if "a" in text else "without"
+
+
+class Encoder(train_cli.TrainTest):
+    def data(self, make, train=400, valid=50):
+        draw = random.Random(4)
+        for name, count in (("train", train), ("valid", valid)):
+            self.file(name + ".tsv", "".join(make(draw) + "\n" for _ in range(count)))
+
+    def recipe_for(self, task, more=""):
+        self.recipe = self.file("recipe.toml", MODEL.format(folder=self.path, task=task, more=more))
+
+    def texts(self):
+        return [line.split("\t")[0] for line in (self.path / "valid.tsv").read_text().splitlines()]
+
+    def score(self, name):
+        events = [json.loads(line) for line in (self.path / name / "metrics.jsonl").read_text().splitlines()]
+        return events[-2]
+
+    def trained(self, *more):
+        result = self.train("run", *more)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return self.path / "run"
+
+
+class Classify(Encoder):
+    def setUp(self):
+        super().setUp()
+        self.data(lambda draw: (lambda text: f"{text}\t{has_a(text)}")(words(draw)))
+
+    def test_one_label(self):
+        for pooling in "first", "mean", "max":
+            self.recipe_for("classify", f'pooling = "{pooling}"')
+            result = self.train("run-" + pooling)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertRegex(result.stdout, r"validation at update 150: loss .* accuracy .* f1 macro .* matthews")
+            self.assertGreater(self.score("run-" + pooling)["accuracy"], 0.8)
+        model = self.path / "run-max"
+        self.assertEqual(json.loads((model / "config.json").read_text())["model"]["labels"], ["with", "without"])
+        texts = self.texts()
+        result = heed("classify", "--model", model, text="\n".join(texts) + "\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        found = result.stdout.splitlines()
+        right = sum(label == has_a(text) for label, text in zip(found, texts, strict=True))
+        self.assertGreater(right / len(texts), 0.8)
+        whole = heed("classify", "--model", model, "--json", text="\n".join(texts) + "\n").stdout.splitlines()
+        self.assertAlmostEqual(sum(json.loads(whole[0])["probabilities"].values()), 1.0, places=5)
+        alone = [heed("classify", "--model", model, "--json", text=text + "\n").stdout for text in texts[:3]]
+        self.assertEqual([line + "\n" for line in whole[:3]], alone, "a text's result does not depend on the others")
+
+    def test_several_labels_and_numbers(self):
+        self.data(lambda draw: (lambda t: f"{t}\t{','.join(sorted(set(t) & set('ab')))}")(words(draw)))
+        self.recipe_for("classify", 'head = "labels"\npooling = "max"')
+        model = self.trained()
+        self.assertGreater(self.score("run")["f1_micro"], 0.8)
+        found = json.loads(heed("classify", "--model", model, "--json", text="ccc\n").stdout)
+        self.assertEqual(set(found["probabilities"]), {"a", "b"})
+        self.data(lambda draw: (lambda t: f"{t}\t{len(t) / 4}")(words(draw)))
+        self.recipe_for("classify", 'head = "number"')
+        model = self.path / "number"
+        self.assertEqual(self.train("number").returncode, 0)
+        self.assertGreater(self.score("number")["spearman"], 0.8)
+        self.assertGreater(float(heed("classify", "--model", model, text="abcdefgh\n").stdout),
+                           float(heed("classify", "--model", model, text="abc\n").stdout))
+
+    def test_pairs_with_token_types(self):
+        def pair(draw):
+            first, second = words(draw), words(draw)
+            return f"{first}\t{second}\t{has_a(second)}"
+        self.data(pair)
+        self.recipe_for("classify", 'token_types = 2\npooling = "max"')
+        model = self.trained("--set", "data.pairs=true", "--set", "training.updates=400", "--set", "validation.every=400")
+        self.assertGreater(self.score("run")["accuracy"], 0.75)
+        result = heed("classify", "--model", model, "--pairs", text="bbb\taaa\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assert_refused("classify", "--model", model, "--pairs", text="a\tb\nab\n", mentions=["stdin:2", "1 columns"],
+                            stdout=None)
+
+    def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
+        self.recipe_for("classify")
+        self.assert_kills_change_nothing("--set", "checkpoints.every=5", moments=3)
+
+    def test_what_makes_no_sense_is_refused_before_anything_is_trained(self):
+        self.recipe_for("classify")
+        good = (self.path / "valid.tsv").read_text()
+        cases = [("train.tsv", "abc\tx\nabc\n", "train.tsv:2: 1 columns, expected 2"),
+                 ("train.tsv", "abc\tx\nabc\tabc\tx\n", "train.tsv:2: 3 columns, expected 2"),
+                 ("train.tsv", "abc\tx\nabc\t\n", "train.tsv:2: the label is empty"),
+                 ("valid.tsv", "abc\twith\nabc\tnever\n", "valid.tsv:2: the label 'never' is not in the training text"),
+                 ("train.tsv", "", "train.tsv: holds no text")]
+        train = (self.path / "train.tsv").read_text()
+        for name, content, mention in cases:
+            self.file("train.tsv", train)
+            self.file("valid.tsv", good)
+            self.file(name, content)
+            self.assert_refused("train", self.recipe, "--out", self.path / "no", mentions=[mention], stdout=None)
+            self.assertFalse((self.path / "no").exists())
+        self.file("train.tsv", train)
+        self.file("valid.tsv", good)
+        for setting, mention in [("model.head=number", "train.tsv:1: the label is 'with"),
+                                 ("model.head=tokens", "the task classify needs model.head"),
+                                 ("model.tie=output", "tie"),
+                                 ("data.too_long=refuse", None),
+                                 ("model.max_length=2", "of which the marks alone need 2"),
+                                 ("data.batch_sequences=0", "data.batch_sequences is 0"),
+                                 ("model.architecture=causal-lm", "trains an encoder")]:
+            if mention:
+                self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", setting,
+                                    mentions=[mention.split("'")[0]], stdout=None)
+        self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", "data.too_long=refuse", "--set",
+                            "model.max_length=5", mentions=["tokens with the marks, but the model takes at most 5"],
+                            stdout=None)
+
+    def test_embeddings(self):
+        self.recipe_for("classify")
+        model = self.trained()
+        rows = [json.loads(line) for line in heed("embed", "--model", model, text="abc\nabcdefgh\nabc\n").stdout.splitlines()]
+        self.assertEqual([len(row) for row in rows], [32, 32, 32])
+        self.assertEqual(rows[0], rows[2])
+        normal = json.loads(heed("embed", "--model", model, "--normalize", text="abc\n").stdout)
+        self.assertAlmostEqual(math.sqrt(sum(x * x for x in normal)), 1.0, places=5)
+        left, right = self.file("left", "abc\nabc\n"), self.file("right", "abc\nefgh\n")
+        similarity = heed("embed", "--model", model, "--input", left, "--similarity", right).stdout.split()
+        self.assertEqual(float(similarity[0]), 1.0)
+        self.assertLess(float(similarity[1]), 1.0)
+        out = self.path / "out.npy"
+        self.assertEqual(heed("embed", "--model", model, "--input", right, "--npy", out).returncode, 0)
+        content = out.read_bytes()
+        size = struct.unpack("<H", content[8:10])[0]
+        self.assertEqual((content[:8], (10 + size) % 64), (b"\x93NUMPY\x01\x00", 0))
+        self.assertIn(b"'shape': (2, 32)", content[10:10 + size])
+        numbers = struct.unpack("<64f", content[10 + size:])
+        for number, expected in zip(numbers, rows[0]):
+            self.assertAlmostEqual(number, expected, places=5)
+        self.assert_refused("embed", "--model", model, "--npy", out, "--similarity", left, mentions=["give one of them"])
+        self.assert_refused("embed", "--model", model, "--npy", self.path / "no" / "x.npy", mentions=["cannot be written"])
+        self.assert_refused("embed", "--model", model, text="x" * 60 + "\n", mentions=["stdin:1", "at most 48"])
+        self.assert_refused("tag", "--model", model, text="a b\n", mentions=["gives no labels of words"])
+        self.assert_refused("generate", "--model", model, mentions=["heed embed takes it"])
+
+
+class Tag(Encoder):
+    def test_columns_and_lines(self):
+        draw = random.Random(9)
+        sentences = [[words(draw) for _ in range(draw.randint(1, 4))] for _ in range(350)]
+        parts = {"train": sentences[:300], "valid": sentences[300:]}
+        for name, part in parts.items():
+            self.file(name + ".tsv", "\n".join("".join(f"{w}\t{len(w)}\t{has_a(w)}\n" for w in s) for s in part))
+        self.recipe_for("tag")
+        model = self.trained("--set", "training.updates=300")
+        self.assertIn("words in 300 sentences with 2 labels", self.train("again", "--set", "training.updates=1").stdout)
+        self.assertGreater(self.score("run")["accuracy"], 0.7)
+        result = heed("tag", "--model", model, text="bcd abc\n\nefg\n")
+        self.assertEqual([len(line.split()) for line in result.stdout.splitlines()], [2, 0, 1])
+        found = json.loads(heed("tag", "--model", model, "--json", text="bcd abc\n").stdout)
+        self.assertEqual([part["word"] for part in found], ["bcd", "abc"])
+        for name, part in parts.items():
+            self.file(name + ".tsv", "".join(f"{' '.join(s)}\t{' '.join(map(has_a, s))}\n" for s in part))
+        lines = self.train("lines", "--set", "data.format=lines", "--set", "training.updates=300")
+        self.assertEqual((lines.returncode, lines.stderr), (0, ""))
+        self.assertEqual(self.weights("lines"), self.weights("run"), "the same words and labels, written differently")
+
+    def test_bad_files_are_named_by_their_line(self):
+        self.recipe_for("tag")
+        for train, more, mention in [("a\tX\nb\n", [], "train.tsv:2: 1 columns, expected 2"),
+                                     ("a\tX\nb\tn\tX\n", [], "train.tsv:2: 3 columns, expected 2"),
+                                     ("a\tX\n\nb\t\n", [], "train.tsv:3: the word or its label is empty"),
+                                     ("a b\tX Y\na b\tX\n", ["--set", "data.format=lines"], "train.tsv:2: 2 words, but 1 labels"),
+                                     ("\n\n", [], "holds no word")]:
+            self.file("train.tsv", train)
+            self.file("valid.tsv", "a\tX\n")
+            self.assert_refused("train", self.recipe, "--out", self.path / "no", *more, mentions=[mention], stdout=None)
+        self.file("train.tsv", "a\tX\n")
+        self.file("valid.tsv", "a\tX\n\na\tY\n")
+        self.assert_refused("train", self.recipe, "--out", self.path / "no", mentions=["valid.tsv:3: the label 'Y'"],
+                            stdout=None)
+
+
+if __name__ == "__main__":
+    unittest.main()

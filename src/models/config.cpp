@@ -86,6 +86,17 @@ std::vector<LayerPattern> ModelConfig::layer_patterns() const {
   return window == 0 ? attention : std::vector<LayerPattern>{{{HeadPattern::Kind::local, window}}};
 }
 
+Bias ModelConfig::bias_of_attention_inputs() const {
+  return attention_bias == AttentionBias::inputs ? Bias::present : bias_of_attention_output();
+}
+
+Bias ModelConfig::bias_of_attention_output() const {
+  if (attention_bias == AttentionBias::as_model) {
+    return bias;
+  }
+  return attention_bias == AttentionBias::all ? Bias::present : Bias::none;
+}
+
 void ModelConfig::validate() const {
   check_extent("model", model, 1);
   check_extent("inner", inner, 1);
@@ -124,6 +135,10 @@ void ModelConfig::validate() const {
         "head and token_types are for architecture \"encoder\"");
   check(head == Head::tokens || tying == Tying::none,
         "tie = \"output\" ties the projection to the vocabulary, which only head = \"tokens\" has");
+  check(branches == Branches::sequential || placement == NormPlacement::pre,
+        "branches = \"parallel\" needs norm_placement = \"pre\": both branches read one norm");
+  check(branches == Branches::sequential || architecture != Architecture::seq2seq,
+        "branches = \"parallel\" is for models without cross-attention");
   check_probability("embedding_dropout", embedding_dropout);
   check_probability("attention_dropout", attention_dropout);
   check_probability("inner_dropout", inner_dropout);

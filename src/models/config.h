@@ -16,6 +16,9 @@ enum class EmbeddingScale : uint8_t { none, sqrt_model };
 // What an encoder's output becomes: scores of each token of the vocabulary, one label for a text, several labels, a
 // number, or a label for each token.
 enum class Head : uint8_t { tokens, one_label, several_labels, number, token_labels };
+// Which parts of a layer have biases: those that ModelConfig::bias says, or these.
+enum class AttentionBias : uint8_t { as_model, none, inputs, all };  // inputs: of queries, keys and values alone
+enum class PartBias : uint8_t { as_model, none, all };
 enum class InitScheme : uint8_t { xavier, normal };
 
 struct ModelConfig {
@@ -37,9 +40,12 @@ struct ModelConfig {
 
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;
+  Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;
   double epsilon = 1e-5;
   Bias bias = Bias::present;
+  AttentionBias attention_bias = AttentionBias::as_model;
+  PartBias feed_forward_bias = PartBias::as_model, norm_bias = PartBias::as_model;
   Bias output_bias = Bias::present;
   Tying tying = Tying::none;
   EmbeddingScale embedding_scale = EmbeddingScale::sqrt_model;
@@ -63,9 +69,18 @@ struct ModelConfig {
   int64_t encoder_outputs() const {
     return head == Head::tokens ? source_vocabulary : head == Head::number ? 1 : static_cast<int64_t>(labels.size());
   }
+  Bias bias_of_attention_inputs() const;
+  Bias bias_of_attention_output() const;
+  Bias bias_of_feed_forward() const { return bias_of(feed_forward_bias); }
+  Bias bias_of_norms() const { return bias_of(norm_bias); }
 
   // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".
   void validate() const;
+
+ private:
+  Bias bias_of(PartBias part) const {
+    return part == PartBias::as_model ? bias : part == PartBias::all ? Bias::present : Bias::none;
+  }
 };
 
 // The keys of [model] with their values, one per line, as a recipe would give them.

@@ -33,6 +33,8 @@ SettingTable model_settings(ModelConfig& c) {
                    },
                    [&p] { return fmt::format("{}", p.value); }};
   };
+  const ValueNames<PartBias> part_biases{
+      {"default", PartBias::as_model}, {"none", PartBias::none}, {"all", PartBias::all}};
   return {"model",
           {
               choice<Architecture>("architecture", c.architecture,
@@ -69,10 +71,23 @@ SettingTable model_settings(ModelConfig& c) {
               added("[\"full\"]", patterns("attention", c.attention)),
               choice<NormKind>("norm", c.norm, {{"layer", NormKind::layer}, {"rms", NormKind::rms}}),
               choice<NormPlacement>("norm_placement", c.placement,
-                                    {{"pre", NormPlacement::pre}, {"post", NormPlacement::post}}),
+                                    {{"pre", NormPlacement::pre},
+                                     {"post", NormPlacement::post},
+                                     {"sandwich", NormPlacement::sandwich},
+                                     {"branch", NormPlacement::branch}}),
+              added("\"sequential\"",
+                    choice<Branches>("branches", c.branches,
+                                     {{"sequential", Branches::sequential}, {"parallel", Branches::parallel}})),
               flag("final_norm", c.final_norm, FinalNorm::none, FinalNorm::present),
               setting("epsilon", c.epsilon),
               flag("bias", c.bias, Bias::none, Bias::present),
+              added("\"default\"", choice<AttentionBias>("attention_bias", c.attention_bias,
+                                                         {{"default", AttentionBias::as_model},
+                                                          {"none", AttentionBias::none},
+                                                          {"inputs", AttentionBias::inputs},
+                                                          {"all", AttentionBias::all}})),
+              added("\"default\"", choice<PartBias>("feed_forward_bias", c.feed_forward_bias, part_biases)),
+              added("\"default\"", choice<PartBias>("norm_bias", c.norm_bias, part_biases)),
               flag("output_bias", c.output_bias, Bias::none, Bias::present),
               choice<Tying>("tie", c.tying, {{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}),
               choice<EmbeddingScale>("embedding_scale", c.embedding_scale,

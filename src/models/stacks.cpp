@@ -33,6 +33,10 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
   }
 }
 
+NormShape norm_shape(const ModelConfig& config) {
+  return {.width = config.model, .kind = config.norm, .bias = config.bias_of_norms(), .epsilon = config.epsilon};
+}
+
 }  // namespace
 
 std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Visibility::Reach reach) {
@@ -52,7 +56,8 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .heads = config.heads,
                     .key_value_heads = config.heads_of_keys(),
                     .head_width = config.width_of_head(),
-                    .bias = config.bias,
+                    .bias = config.bias_of_attention_inputs(),
+                    .output_bias = config.bias_of_attention_output(),
                     .rotary = {rotary ? config.width_of_head() : 0, config.rotary_base},
                     .relative = relative_positions(scope, config, reach),
                     .dropout = config.attention_dropout,
@@ -62,14 +67,12 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                        .inner = config.inner,
                        .activation = config.activation,
                        .gating = config.gating,
-                       .bias = config.bias,
+                       .bias = config.bias_of_feed_forward(),
                        .dropout = config.inner_dropout,
                        .initialization = initialization},
-      .norm = config.norm,
-      .placement = config.placement,
+      .residual = {.norm = norm_shape(config), .placement = config.placement, .dropout = config.branch_dropout},
+      .branches = config.branches,
       .final_norm = config.final_norm,
-      .epsilon = config.epsilon,
-      .dropout = config.branch_dropout,
       .keep = config.keep,
   };
 }

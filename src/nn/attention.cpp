@@ -16,7 +16,7 @@ Initialization stacked(const AttentionShape& shape, int64_t parts) {
 Linear::Options output_options(const AttentionShape& shape) {
   return {.inputs = query_width(shape),
           .outputs = shape.model,
-          .bias = shape.bias,
+          .bias = shape.output_bias,
           .initialization = shape.initialization.residual(),
           .op = {}};
 }

@@ -13,7 +13,8 @@ struct AttentionShape {
   int64_t model;
   int64_t heads, key_value_heads;  // several heads of queries may share one of keys and values
   int64_t head_width;
-  Bias bias = Bias::present;
+  Bias bias = Bias::present;         // of queries, keys and values
+  Bias output_bias = Bias::present;  // of the projection back
   VisibilityByHead visibility;
   Rotary rotary;
   std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null

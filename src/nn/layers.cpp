@@ -1,26 +1,9 @@
 #include "nn/layers.h"
 
-#include <array>
-
 #include "ops/recompute.h"
 
 namespace heed {
 namespace {
-
-constexpr std::array kSelfAttentionSublayers{"attention", "feed_forward"};
-constexpr std::array kDecoderSublayers{"self_attention", "cross_attention", "feed_forward"};
-
-// The scopes of all sublayers of a stack, in order.
-template <size_t N>
-std::vector<Scope> sublayers_of(const Scope& scope, int64_t layers, const std::array<const char*, N>& names) {
-  std::vector<Scope> scopes;
-  for (int64_t layer = 0; layer < layers; ++layer) {
-    for (const char* name : names) {
-      scopes.push_back(scope / "layers" / layer / name);
-    }
-  }
-  return scopes;
-}
 
 // Positions of a target and a memory have nothing to do with each other.
 AttentionShape without_positions(AttentionShape shape) {
@@ -81,117 +64,105 @@ void make_room_for_maps(const StackCall& call, size_t layers) {
 
 }  // namespace
 
-SelfAttentionLayer::SelfAttentionLayer(const Scope& scope, const StackShape& shape, Join join_attention,
-                                       Join join_feed_forward)
-    : attention_(scope / "attention", shape.attention),
-      join_attention_(join_attention),
-      feed_forward_(scope / "feed_forward", shape.feed_forward),
-      join_feed_forward_(join_feed_forward) {}
+SelfAttentionLayer::SelfAttentionLayer(const Scope& scope, const StackShape& shape)
+    : branches_(shape.branches),
+      around_attention_(scope / "attention", shape.residual),
+      attention_(scope / "attention", shape.attention),
+      around_feed_forward_(shape.branches == Branches::parallel
+                               ? Residual::without_norm(scope / "feed_forward", shape.residual.dropout)
+                               : Residual(scope / "feed_forward", shape.residual)),
+      feed_forward_(scope / "feed_forward", shape.feed_forward) {}
 
 Stream SelfAttentionLayer::operator()(Pass& pass, Stream stream, const Sequences& sequences,
-                                      const SelfAttentionCall& self) const {
-  stream = join_attention_(pass, stream.residual, attention_(pass, stream.normed, sequences, self));
-  return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
+                                      const SelfAttentionCall& self, const Norm* next) const {
+  const Var normed = stream.normed;
+  stream = around_attention_(pass, stream.residual, attention_(pass, normed, sequences, self),
+                             around_feed_forward_.input_norm());
+  const Var& read = branches_ == Branches::parallel ? normed : stream.normed;
+  return around_feed_forward_(pass, stream.residual, feed_forward_(pass, read), next);
 }
 
-DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross,
-                           Join join_feed_forward)
-    : self_attention_(scope / "self_attention", shape.attention),
-      join_self_(join_self),
+DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape)
+    : around_self_(scope / "self_attention", shape.residual),
+      self_attention_(scope / "self_attention", shape.attention),
+      around_cross_(scope / "cross_attention", shape.residual),
       cross_attention_(scope / "cross_attention", without_positions(shape.attention)),
-      join_cross_(join_cross),
-      feed_forward_(scope / "feed_forward", shape.feed_forward),
-      join_feed_forward_(join_feed_forward) {}
+      around_feed_forward_(scope / "feed_forward", shape.residual),
+      feed_forward_(scope / "feed_forward", shape.feed_forward) {}
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
-                                const SelfAttentionCall& self, const CrossAttentionCall& cross) const {
-  stream = join_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self));
-  stream = join_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, target, memory, cross));
-  return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
+                                const SelfAttentionCall& self, const CrossAttentionCall& cross,
+                                const Norm* next) const {
+  stream = around_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self),
+                        around_cross_.input_norm());
+  stream = around_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, target, memory, cross),
+                         around_feed_forward_.input_norm());
+  return around_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed), next);
 }
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const CachedMemory& memory,
-                                const SelfAttentionCall& self) const {
-  stream = join_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self));
-  stream = join_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, memory));
-  return join_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed));
+                                const SelfAttentionCall& self, const Norm* next) const {
+  stream = around_self_(pass, stream.residual, self_attention_(pass, stream.normed, target, self),
+                        around_cross_.input_norm());
+  stream = around_cross_(pass, stream.residual, cross_attention_(pass, stream.normed, memory),
+                         around_feed_forward_.input_norm());
+  return around_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed), next);
 }
 
-NormChain::NormChain(const Scope& scope, const StackShape& shape, const std::vector<Scope>& sublayers)
-    : placement_(shape.placement) {
-  const int64_t width = shape.attention.model;
-  for (const Scope& sublayer : sublayers) {
-    norms_.emplace_back(sublayer / "norm", width, shape.norm, shape.attention.bias, shape.epsilon);
+template <class Layer>
+Layers<Layer>::Layers(const Scope& scope, const StackShape& shape) : placement_(shape.residual.placement) {
+  for (int64_t layer = 0; layer < shape.layers; ++layer) {
+    layers_.emplace_back(scope / "layers" / layer, shape_of_layer(shape, layer));
   }
   if (shape.final_norm == FinalNorm::present) {
-    final_.emplace(scope / "norm", width, shape.norm, shape.attention.bias, shape.epsilon);
-  }
-  for (size_t i = 0; i < sublayers.size(); ++i) {
-    const Norm* after = &norms_[i];
-    if (placement_ == NormPlacement::pre) {
-      after = i + 1 < norms_.size() ? &norms_[i + 1] : final_ ? &*final_ : nullptr;
-    }
-    joins_.emplace_back(placement_, after, DropoutSite{sublayers[i].site("branch"), shape.dropout});
+    final_norm_.emplace(scope / "norm", shape.residual.norm);
   }
 }
 
-Stream NormChain::enter(Pass& pass, const Var& embedded) const {
-  if (placement_ == NormPlacement::post || norms_.empty()) {
-    return {embedded, embedded};
-  }
-  return {embedded, norms_.front()(pass, embedded)};
+template <class Layer>
+Stream Layers<Layer>::enter(Pass& pass, const Var& embedded) const {
+  const Norm* const first = norm_before(0);
+  return {embedded, first == nullptr ? embedded : (*first)(pass, embedded)};
 }
 
-Var NormChain::leave(Pass& pass, const Stream& stream) const {
-  // In pre-norm the last join has applied the final norm already.
-  const bool pending = final_ && (placement_ == NormPlacement::post || norms_.empty());
-  return pending ? (*final_)(pass, stream.normed) : stream.normed;
+template <class Layer>
+Var Layers<Layer>::leave(Pass& pass, const Stream& stream) const {
+  const bool pending = final_norm_ && placement_ == NormPlacement::post;
+  return pending ? (*final_norm_)(pass, stream.normed) : stream.normed;
 }
 
 SelfAttentionStack::SelfAttentionStack(const Scope& scope, const StackShape& shape)
-    : keep_(shape.keep), norms_(scope, shape, sublayers_of(scope, shape.layers, kSelfAttentionSublayers)) {
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    layers_.emplace_back(scope / "layers" / layer, shape_of_layer(shape, layer), norms_.join(2 * layer),
-                         norms_.join(2 * layer + 1));
-  }
-}
+    : keep_(shape.keep), layers_(scope, shape) {}
 
 Hidden SelfAttentionStack::operator()(Pass& pass, const Var& embedded, const Sequences& sequences,
                                       const StackCall& call) const {
   make_room_for_maps(call, layers_.size());
-  Stream stream = norms_.enter(pass, embedded);
+  Stream stream = layers_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const SelfAttentionCall self = self_call(call, i);
-    stream =
-        run_layer(pass, stream, keep_, {}, [&layer = layers_[i], &sequences, self](Pass& p, Stream s, const auto&) {
-          return layer(p, std::move(s), sequences, self);
-        });
+    const auto layer = [&layer = layers_[i], &sequences, self, next = layers_.norm_before(i + 1)](
+                           Pass& p, Stream s, const auto&) { return layer(p, std::move(s), sequences, self, next); };
+    stream = run_layer(pass, stream, keep_, {}, layer);
   }
-  return Hidden(norms_.leave(pass, stream));
+  return Hidden(layers_.leave(pass, stream));
 }
 
-Decoder::Decoder(const Scope& scope, const StackShape& shape)
-    : keep_(shape.keep), norms_(scope, shape, sublayers_of(scope, shape.layers, kDecoderSublayers)) {
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    layers_.emplace_back(scope / "layers" / layer, shape_of_layer(shape, layer), norms_.join(3 * layer),
-                         norms_.join(3 * layer + 1), norms_.join(3 * layer + 2));
-  }
-}
+Decoder::Decoder(const Scope& scope, const StackShape& shape) : keep_(shape.keep), layers_(scope, shape) {}
 
 Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                            const StackCall& call) const {
   make_room_for_maps(call, layers_.size());
-  Stream stream = norms_.enter(pass, embedded);
+  Stream stream = layers_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
     const SelfAttentionCall self = self_call(call, i);
     const CrossAttentionCall cross = cross_call(call, i);
-    const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross](
-                           Pass& p, Stream s, const std::vector<Var>& more) {
-      return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross);
+    const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross,
+                        next = layers_.norm_before(i + 1)](Pass& p, Stream s, const std::vector<Var>& more) {
+      return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross, next);
     };
     stream = run_layer(pass, stream, keep_, {memory.hidden.var()}, layer);
   }
-  return Hidden(norms_.leave(pass, stream));
+  return Hidden(layers_.leave(pass, stream));
 }
 
 void Decoder::cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
@@ -205,12 +176,12 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
                            const DecoderCaches& caches) const {
   ensure(caches.target.size() == layers_.size() && caches.memory.size() == layers_.size(), "decoder",
          "caches of {} and {} layers for {}", caches.target.size(), caches.memory.size(), layers_.size());
-  Stream stream = norms_.enter(pass, embedded);
+  Stream stream = layers_.enter(pass, embedded);
   for (size_t i = 0; i < layers_.size(); ++i) {
     stream = layers_[i](pass, std::move(stream), target, CachedMemory{&caches.memory[i], &caches.queries},
-                        {.cache = &caches.target[i]});
+                        {.cache = &caches.target[i]}, layers_.norm_before(i + 1));
   }
-  return Hidden(norms_.leave(pass, stream));
+  return Hidden(layers_.leave(pass, stream));
 }
 
 }  // namespace heed

@@ -11,6 +11,8 @@
 namespace heed {
 
 enum class FinalNorm : uint8_t { none, present };
+// parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
+enum class Branches : uint8_t { sequential, parallel };
 enum class Keep : uint8_t {
   activations,
   layer_inputs
@@ -22,11 +24,9 @@ struct StackShape {
   // Of self-attention, layer by layer, over and over; empty: attention.visibility in all layers.
   std::vector<VisibilityByHead> visibility;
   FeedForwardShape feed_forward;
-  NormKind norm = NormKind::layer;
-  NormPlacement placement = NormPlacement::pre;
+  Residual::Options residual;
+  Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;
-  double epsilon = 1e-5;
-  Probability dropout{0.0F};  // of each branch
   Keep keep = Keep::activations;
 };
 
@@ -53,59 +53,71 @@ struct DecoderCaches {
 };
 
 // Self-attention and feed-forward, each added to the residual: an encoder's layer and, with causal visibility, the
-// layer of a decoder-only model.
+// layer of a decoder-only model. `next` is the norm through which what follows reads, or null.
 class SelfAttentionLayer {
  public:
-  SelfAttentionLayer(const Scope& scope, const StackShape& shape, Join join_attention, Join join_feed_forward);
-  Stream operator()(Pass& pass, Stream stream, const Sequences& sequences, const SelfAttentionCall& self = {}) const;
+  SelfAttentionLayer(const Scope& scope, const StackShape& shape);
+  Stream operator()(Pass& pass, Stream stream, const Sequences& sequences, const SelfAttentionCall& self,
+                    const Norm* next) const;
+
+  const Norm* input_norm() const { return around_attention_.input_norm(); }
 
  private:
+  Branches branches_;
+  Residual around_attention_;
   SelfAttention attention_;
-  Join join_attention_;
+  Residual around_feed_forward_;
   FeedForward feed_forward_;
-  Join join_feed_forward_;
 };
 
 // Self-attention, cross-attention to a memory, feed-forward: the layer of an encoder-decoder's decoder.
 class DecoderLayer {
  public:
-  DecoderLayer(const Scope& scope, const StackShape& shape, Join join_self, Join join_cross, Join join_feed_forward);
+  DecoderLayer(const Scope& scope, const StackShape& shape);
   Stream operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
-                    const SelfAttentionCall& self = {}, const CrossAttentionCall& cross = {}) const;
+                    const SelfAttentionCall& self, const CrossAttentionCall& cross, const Norm* next) const;
 
   // Decoding in steps.
   void cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
     cross_attention_.cache_memory(pass, memory, cache);
   }
   Stream operator()(Pass& pass, Stream stream, const Sequences& target, const CachedMemory& memory,
-                    const SelfAttentionCall& self) const;
+                    const SelfAttentionCall& self, const Norm* next) const;
+
+  const Norm* input_norm() const { return around_self_.input_norm(); }
 
  private:
+  Residual around_self_;
   SelfAttention self_attention_;
-  Join join_self_;
+  Residual around_cross_;
   CrossAttention cross_attention_;
-  Join join_cross_;
+  Residual around_feed_forward_;
   FeedForward feed_forward_;
-  Join join_feed_forward_;
 };
 
-// The norms of a stack, in the order of the residual stream, and the joins built from them. With n sublayers,
-//   pre:  norm 0 before sublayer 0, norm i + 1 after sublayer i; the last one is the final norm, if there is one;
-//   post: norm i after sublayer i, and a final norm at the end, if there is one.
-class NormChain {
+// A stack's layers between its ends: the first layer's norm of the embedded tokens, and the final norm.
+template <class Layer>
+class Layers {
  public:
-  // `names` are the sublayers' scopes, in order.
-  NormChain(const Scope& scope, const StackShape& shape, const std::vector<Scope>& sublayers);
+  Layers(const Scope& scope, const StackShape& shape);
+
+  size_t size() const { return layers_.size(); }
+  const Layer& operator[](size_t i) const { return layers_[i]; }
 
   Stream enter(Pass& pass, const Var& embedded) const;
-  Join join(int64_t sublayer) const { return joins_[static_cast<size_t>(sublayer)]; }
+  // Through which what follows layer i - 1 reads: the next layer, or the end. Null where that is the residual itself.
+  const Norm* norm_before(size_t i) const { return i < layers_.size() ? layers_[i].input_norm() : fused_final_norm(); }
   Var leave(Pass& pass, const Stream& stream) const;
 
  private:
+  // In post-norm the last layer ends with a norm of its own, and the final norm is an op of its own.
+  const Norm* fused_final_norm() const {
+    return final_norm_ && placement_ != NormPlacement::post ? &*final_norm_ : nullptr;
+  }
+
   NormPlacement placement_;
-  std::vector<Norm> norms_;  // one per sublayer
-  std::optional<Norm> final_;
-  std::vector<Join> joins_;
+  std::vector<Layer> layers_;
+  std::optional<Norm> final_norm_;
 };
 
 class SelfAttentionStack {
@@ -115,8 +127,7 @@ class SelfAttentionStack {
 
  private:
   Keep keep_;
-  NormChain norms_;
-  std::vector<SelfAttentionLayer> layers_;
+  Layers<SelfAttentionLayer> layers_;
 };
 
 class Decoder {
@@ -131,8 +142,7 @@ class Decoder {
 
  private:
   Keep keep_;
-  NormChain norms_;
-  std::vector<DecoderLayer> layers_;
+  Layers<DecoderLayer> layers_;
 };
 
 }  // namespace heed

@@ -2,20 +2,38 @@
 
 namespace heed {
 
-Norm::Norm(const Scope& scope, int64_t width, NormKind kind, Bias bias, double epsilon)
-    : weights_{kind, &scope.add("gain", {width}, WeightUse::vector, Initialization::ones()), nullptr, epsilon} {
-  if (kind == NormKind::layer && bias == Bias::present) {
-    weights_.bias = &scope.add("bias", {width}, WeightUse::vector, Initialization::zeros());
+Norm::Norm(const Scope& scope, const NormShape& shape)
+    : weights_{shape.kind, &scope.add("gain", {shape.width}, WeightUse::vector, Initialization::ones()), nullptr,
+               shape.epsilon} {
+  if (shape.kind == NormKind::layer && shape.bias == Bias::present) {
+    weights_.bias = &scope.add("bias", {shape.width}, WeightUse::vector, Initialization::zeros());
   }
 }
 
-Stream Join::operator()(Pass& pass, const Var& residual, const Var& branch) const {
-  if (!has_norm_) {
-    const Var sum = add(pass, residual, branch, dropout_);
-    return {sum, sum};
+Residual::Residual(const Scope& sublayer, const Options& options) : Residual(sublayer, options.dropout) {
+  const NormPlacement placement = options.placement;
+  if (placement == NormPlacement::pre || placement == NormPlacement::sandwich) {
+    input_norm_.emplace(sublayer / "norm", options.norm);
   }
-  const Stream stream = add_norm(pass, residual, branch, norm_, dropout_);
-  return placement_ == NormPlacement::pre ? stream : Stream{stream.normed, stream.normed};
+  if (placement == NormPlacement::sandwich || placement == NormPlacement::branch) {
+    branch_norm_.emplace(sublayer / "branch_norm", options.norm);
+  }
+  if (placement == NormPlacement::post) {
+    output_norm_.emplace(sublayer / "norm", options.norm);
+  }
+}
+
+Stream Residual::operator()(Pass& pass, const Var& x, const Var& branch, const Norm* next) const {
+  const Var added = branch_norm_ ? (*branch_norm_)(pass, branch) : branch;
+  if (output_norm_) {
+    const Var normed = add_norm(pass, x, added, output_norm_->weights(), dropout_).normed;
+    return {normed, normed};
+  }
+  if (next != nullptr) {
+    return add_norm(pass, x, added, next->weights(), dropout_);
+  }
+  const Var sum = add(pass, x, added, dropout_);
+  return {sum, sum};
 }
 
 }  // namespace heed

@@ -1,16 +1,30 @@
-// Layer and RMS normalization, alone or joined with a residual connection.
+// Layer and RMS normalization, alone and around residual connections.
 #pragma once
+
+#include <optional>
 
 #include "nn/linear.h"
 #include "ops/add_norm.h"
 
 namespace heed {
 
-enum class NormPlacement : uint8_t { pre, post };
+// Where the norms of a sublayer f are:
+//   pre:       x + f(norm(x))
+//   post:      norm(x + f(x))
+//   sandwich:  x + branch_norm(f(norm(x)))
+//   branch:    x + branch_norm(f(x))
+enum class NormPlacement : uint8_t { pre, post, sandwich, branch };
+
+struct NormShape {
+  int64_t width;
+  NormKind kind = NormKind::layer;
+  Bias bias = Bias::present;
+  double epsilon = 1e-5;
+};
 
 class Norm {
  public:
-  Norm(const Scope& scope, int64_t width, NormKind kind, Bias bias, double epsilon);
+  Norm(const Scope& scope, const NormShape& shape);
 
   Var operator()(Pass& pass, const Var& x) const { return norm(pass, x, weights_); }
   const NormWeights& weights() const { return weights_; }
@@ -19,24 +33,30 @@ class Norm {
   NormWeights weights_;
 };
 
-// What comes between one sublayer and the next: dropout of the branch, residual add, and
-//   pre:  the norm that the next sublayer reads (none after the last sublayer of a stack without a final norm);
-//   post: this sublayer's own norm, whose output is the new residual.
-class Join {
+// The residual connection around a sublayer, with its norms and the dropout of its branch. A sum and the norm of that sum
+// are one op. In post-norm it is this connection's own norm; else the one through which the next sublayer reads.
+class Residual {
  public:
-  Join(NormPlacement placement, const Norm* norm, DropoutSite dropout)
-      : placement_(placement), has_norm_(norm != nullptr), dropout_(dropout) {
-    if (has_norm_) {
-      norm_ = norm->weights();
-    }
-  }
+  struct Options {
+    NormShape norm;
+    NormPlacement placement = NormPlacement::pre;
+    Probability dropout{0.0F};
+  };
 
-  Stream operator()(Pass& pass, const Var& residual, const Var& branch) const;
+  Residual(const Scope& sublayer, const Options& options);
+  // x + f(x), where f reads the same as the sublayer before: the second of two parallel branches.
+  static Residual without_norm(const Scope& sublayer, Probability dropout) { return Residual(sublayer, dropout); }
+
+  // Through which the sublayer reads its input; null where it reads the residual itself.
+  const Norm* input_norm() const { return input_norm_ ? &*input_norm_ : nullptr; }
+
+  // `next` is the input norm of what follows, or null.
+  Stream operator()(Pass& pass, const Var& x, const Var& branch, const Norm* next) const;
 
  private:
-  NormPlacement placement_;
-  bool has_norm_;
-  NormWeights norm_;
+  Residual(const Scope& sublayer, Probability dropout) : dropout_{sublayer.site("branch"), dropout} {}
+
+  std::optional<Norm> input_norm_, branch_norm_, output_norm_;
   DropoutSite dropout_;
 };
 

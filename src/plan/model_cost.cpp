@@ -114,8 +114,8 @@ class Tracer {
     return y;
   }
 
-  Value linear(Part which, const Value& x, int64_t outputs, Activation activation = Activation::none) {
-    part(which).parameters += outputs * x.columns + (config_.bias == Bias::present ? outputs : 0);
+  Value linear(Part which, const Value& x, int64_t outputs, Bias bias, Activation activation = Activation::none) {
+    part(which).parameters += outputs * x.columns + (bias == Bias::present ? outputs : 0);
     count_flops(which, 2.0 * static_cast<double>(x.rows) * static_cast<double>(x.columns * outputs));
     const Value y = make(x.rows, outputs);
     const bool keeps_before = activation != Activation::none && activation != Activation::relu;
@@ -143,7 +143,8 @@ class Tracer {
   }
 
   Value self_attention(const Value& x, const Rows& rows, const VisibilityByHead& visibility) {
-    const Value projected = linear(Part::attention, x, query_width() + 2 * key_width());
+    const Value projected =
+        linear(Part::attention, x, query_width() + 2 * key_width(), config_.bias_of_attention_inputs());
     if (config_.positions == Positions::rotary) {
       record({}, {}, 2 * block_bytes(rows.count(), DType::i32));  // in place; the positions, for queries and for keys
     }
@@ -160,25 +161,26 @@ class Tracer {
     if (distances > 0) {  // the gradient of each sequence
       ops_->back().backward_transient_bytes = block_bytes(rows.sequences * config_.heads * distances, kMaster);
     }
-    return linear(Part::attention, mixed, config_.model);
+    return linear(Part::attention, mixed, config_.model, config_.bias_of_attention_output());
   }
 
   Value cross_attention(const Value& x, const Rows& rows, const Value& projected, const Rows& source) {
-    const Value queries = linear(Part::attention, x, query_width());
+    const Value queries = linear(Part::attention, x, query_width(), config_.bias_of_attention_inputs());
     const Value mixed = make(rows.count(), query_width());
     attention({queries, projected}, mixed, rows, source, Visibility::full());
-    return linear(Part::attention, mixed, config_.model);
+    return linear(Part::attention, mixed, config_.model, config_.bias_of_attention_output());
   }
 
   Value feed_forward(const Value& x) {
+    const Bias bias = config_.bias_of_feed_forward();
     if (config_.gating == Gating::plain) {
-      return linear(Part::feed_forward, linear(Part::feed_forward, x, config_.inner, config_.activation),
-                    config_.model);
+      return linear(Part::feed_forward, linear(Part::feed_forward, x, config_.inner, bias, config_.activation),
+                    config_.model, bias);
     }
-    const Value both = linear(Part::feed_forward, x, 2 * config_.inner);
+    const Value both = linear(Part::feed_forward, x, 2 * config_.inner, bias);
     const Value gated = make(x.rows, config_.inner);
     record({both.index}, {gated.index});
-    return linear(Part::feed_forward, gated, config_.model);
+    return linear(Part::feed_forward, gated, config_.model, bias);
   }
 
   Value norm(const Value& x) {
@@ -189,10 +191,18 @@ class Tracer {
 
   static int64_t statistics_bytes(const Value& x) { return block_bytes(2 * x.rows, kMaster); }
 
-  // In pre-norm the last sublayer is followed by the final norm, or by none.
+  // What the sum of a residual connection is read through.
   enum class Behind : uint8_t { norm, nothing };
 
-  TracedStream join(const TracedStream& stream, const Value& branch, Behind behind) {
+  bool has_input_norms() const {
+    return config_.placement == NormPlacement::pre || config_.placement == NormPlacement::sandwich;
+  }
+  bool has_branch_norms() const {
+    return config_.placement == NormPlacement::sandwich || config_.placement == NormPlacement::branch;
+  }
+
+  TracedStream join(const TracedStream& stream, const Value& written, Behind behind) {
+    const Value branch = has_branch_norms() ? norm(written) : written;
     const Value sum = make(branch.rows, branch.columns);
     if (behind == Behind::nothing) {
       record({stream.residual.index, branch.index}, {sum.index});
@@ -200,21 +210,20 @@ class Tracer {
     }
     const Value normed = make(branch.rows, branch.columns);
     record({stream.residual.index, branch.index}, {sum.index, normed.index}, statistics_bytes(sum));
-    return config_.placement == NormPlacement::pre ? TracedStream{sum, normed} : TracedStream{normed, normed};
+    return config_.placement == NormPlacement::post ? TracedStream{normed, normed} : TracedStream{sum, normed};
   }
 
-  TracedStream enter(const Value& embedded) {
-    return {embedded, config_.placement == NormPlacement::pre ? norm(embedded) : embedded};
-  }
+  TracedStream enter(const Value& embedded) { return {embedded, has_input_norms() ? norm(embedded) : embedded}; }
 
   Value leave(const TracedStream& stream) {
     const bool pending = config_.final_norm == FinalNorm::present && config_.placement == NormPlacement::post;
     return pending ? norm(stream.normed) : stream.normed;
   }
 
+  Behind behind_sublayer() const { return config_.placement == NormPlacement::branch ? Behind::nothing : Behind::norm; }
   Behind behind_last() const {
-    return config_.placement == NormPlacement::pre && config_.final_norm == FinalNorm::none ? Behind::nothing
-                                                                                            : Behind::norm;
+    return config_.placement == NormPlacement::post || config_.final_norm == FinalNorm::present ? Behind::norm
+                                                                                                : Behind::nothing;
   }
 
   // One layer, with all its ops, or as one op that is recomputed.
@@ -246,13 +255,16 @@ class Tracer {
   Value encoder(const Value& embedded, const Rows& rows, int64_t layers, Visibility::Reach reach) {
     const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, reach);
     count_relative_bias();
-    count_norms(2 * layers);
+    const bool parallel = config_.branches == Branches::parallel;
+    count_norms(parallel ? layers : 2 * layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < layers; ++i) {
-      const Behind behind = i + 1 < layers ? Behind::norm : behind_last();
+      const Behind behind = i + 1 < layers ? behind_sublayer() : behind_last();
       stream = run_layer(stream, std::nullopt, [&](TracedStream s) {
-        s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), Behind::norm);
-        return join(s, feed_forward(s.normed), behind);
+        const Value normed = s.normed;
+        s = join(s, self_attention(normed, rows, of_layer(visibility, i)),
+                 parallel ? Behind::nothing : behind_sublayer());
+        return join(s, feed_forward(parallel ? normed : s.normed), behind);
       });
     }
     return leave(stream);
@@ -264,11 +276,11 @@ class Tracer {
     count_norms(3 * config_.decoder_layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < config_.decoder_layers; ++i) {
-      const Behind behind = i + 1 < config_.decoder_layers ? Behind::norm : behind_last();
+      const Behind behind = i + 1 < config_.decoder_layers ? behind_sublayer() : behind_last();
       stream = run_layer(stream, memory, [&](TracedStream s) {
-        const Value projected = linear(Part::attention, memory, 2 * key_width());
-        s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), Behind::norm);
-        s = join(s, cross_attention(s.normed, rows, projected, source), Behind::norm);
+        const Value projected = linear(Part::attention, memory, 2 * key_width(), config_.bias_of_attention_inputs());
+        s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), behind_sublayer());
+        s = join(s, cross_attention(s.normed, rows, projected, source), behind_sublayer());
         return join(s, feed_forward(s.normed), behind);
       });
     }
@@ -282,8 +294,9 @@ class Tracer {
   }
 
   void count_norms(int64_t sublayers) {
-    const int64_t norms = sublayers + (config_.final_norm == FinalNorm::present ? 1 : 0);
-    const bool has_bias = config_.norm == NormKind::layer && config_.bias == Bias::present;
+    const int64_t norms = sublayers * (has_input_norms() && has_branch_norms() ? 2 : 1) +
+                          (config_.final_norm == FinalNorm::present ? 1 : 0);
+    const bool has_bias = config_.norm == NormKind::layer && config_.bias_of_norms() == Bias::present;
     part(Part::norms).parameters += norms * config_.model * (has_bias ? 2 : 1);
   }
 

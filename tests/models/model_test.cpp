@@ -50,6 +50,15 @@ std::vector<Variant> variants() {
   ModelConfig patterns = small_config(Architecture::seq2seq);
   const HeadPattern local{HeadPattern::Kind::local, 2}, strided{HeadPattern::Kind::strided, 2};
   patterns.attention = {{local, strided}, {{}}};
+  ModelConfig sandwich = small_config(Architecture::seq2seq), parallel = llama_like(), branch = encoder;
+  sandwich.placement = NormPlacement::sandwich;
+  sandwich.attention_bias = AttentionBias::inputs;
+  sandwich.feed_forward_bias = PartBias::none;
+  parallel.branches = Branches::parallel;
+  parallel.keep = Keep::layer_inputs;
+  branch.placement = NormPlacement::branch;
+  branch.bias = Bias::none;
+  branch.norm_bias = PartBias::all;
   return {{"Seq2SeqPatterns", patterns},
           {"Seq2Seq", small_config(Architecture::seq2seq)},
           {"Seq2SeqPostNorm", post},
@@ -61,7 +70,10 @@ std::vector<Variant> variants() {
           {"CausalLMAlibi", with_positions(Architecture::causal_lm, Positions::alibi)},
           {"EncoderOnlyRelativeBias", with_positions(Architecture::encoder, Positions::relative_bias)},
           {"CausalLMRelativeBias", with_positions(Architecture::causal_lm, Positions::relative_bias)},
-          {"Seq2SeqRelativeBiasRecomputed", recomputed_bias}};
+          {"Seq2SeqRelativeBiasRecomputed", recomputed_bias},
+          {"Seq2SeqSandwichNorms", sandwich},
+          {"CausalLMParallelAndRecomputed", parallel},
+          {"EncoderOnlyBranchNorms", branch}};
 }
 
 class Model : public ::testing::TestWithParam<Variant> {};

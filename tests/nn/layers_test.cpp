@@ -13,7 +13,14 @@ constexpr int64_t kModel = 8;
 StackShape small_stack(int64_t layers) {
   return {.layers = layers,
           .attention = {.model = kModel, .heads = 2, .key_value_heads = 2, .head_width = 4},
-          .feed_forward = {.model = kModel, .inner = 12}};
+          .feed_forward = {.model = kModel, .inner = 12},
+          .residual = {.norm = {.width = kModel}}};
+}
+
+StackShape small_stack(int64_t layers, NormPlacement placement) {
+  StackShape shape = small_stack(layers);
+  shape.residual.placement = placement;
+  return shape;
 }
 
 // Weights in double, all of them random, so that a forgotten bias or gain is noticed.
@@ -81,7 +88,7 @@ TEST_F(Layers, PreNormFollowsItsEquation) {
 // x = norm(x + f(x)).
 TEST_F(Layers, PostNormFollowsItsEquation) {
   StackShape shape = small_stack(2);
-  shape.placement = NormPlacement::post;
+  shape.residual.placement = NormPlacement::post;
   shape.final_norm = FinalNorm::none;
   const SelfAttentionStack encoder(Scope(weights_) / "e", shape);
   start();
@@ -96,11 +103,54 @@ TEST_F(Layers, PostNormFollowsItsEquation) {
   expect_near(encoder(pass, embedded, sequences_).var().value(), x.value(), 1e-12);
 }
 
-TEST_F(Layers, FinalNormsArePresentOrAbsentInEitherPlacement) {
-  for (const NormPlacement placement : {NormPlacement::pre, NormPlacement::post}) {
+// x = x + norm(f(norm(x))), and without the inner norm x + norm(f(x)); a norm at the end.
+TEST_F(Layers, SandwichAndBranchNormsFollowTheirEquations) {
+  const SelfAttentionStack sandwich(Scope(weights_) / "s", small_stack(2, NormPlacement::sandwich));
+  const SelfAttentionStack branch(Scope(weights_) / "b", small_stack(2, NormPlacement::branch));
+  start();
+  Pass pass = infer();
+  const Var embedded = random_rows(5, 1);
+  for (const std::string name : {"s", "b"}) {
+    const auto read = [&](const Var& x, const std::string& sublayer) {
+      return name == "s" ? norm(pass, x, norm_of(sublayer + ".norm")) : x;
+    };
+    Var x = embedded;
+    for (const std::string& layer : {name + ".layers.0.", name + ".layers.1."}) {
+      const Var attended = self_attention(pass, layer + "attention", read(x, layer + "attention"),
+                                          sequences_.segments(), Visibility::full());
+      x = sum(pass, x, norm(pass, attended, norm_of(layer + "attention.branch_norm")));
+      const Var fed = feed_forward(pass, layer + "feed_forward", read(x, layer + "feed_forward"));
+      x = sum(pass, x, norm(pass, fed, norm_of(layer + "feed_forward.branch_norm")));
+    }
+    const Var expected = norm(pass, x, norm_of(name + ".norm"));
+    const SelfAttentionStack& stack = name == "s" ? sandwich : branch;
+    expect_near(stack(pass, embedded, sequences_).var().value(), expected.value(), 1e-12);
+  }
+}
+
+// x = x + attention(y) + feed_forward(y), y = norm(x).
+TEST_F(Layers, ParallelBranchesFollowTheirEquation) {
+  StackShape shape = small_stack(2);
+  shape.branches = Branches::parallel;
+  const SelfAttentionStack stack(Scope(weights_) / "p", shape);
+  start();
+  Pass pass = infer();
+  const Var embedded = random_rows(5, 1);
+  Var x = embedded;
+  for (const std::string layer : {"p.layers.0.", "p.layers.1."}) {
+    const Var y = norm(pass, x, norm_of(layer + "attention.norm"));
+    x = sum(pass, x, self_attention(pass, layer + "attention", y, sequences_.segments(), Visibility::full()));
+    x = sum(pass, x, feed_forward(pass, layer + "feed_forward", y));
+  }
+  expect_near(stack(pass, embedded, sequences_).var().value(), norm(pass, x, norm_of("p.norm")).value(), 1e-12);
+}
+
+TEST_F(Layers, FinalNormsArePresentOrAbsentInEachPlacement) {
+  for (const NormPlacement placement :
+       {NormPlacement::pre, NormPlacement::post, NormPlacement::sandwich, NormPlacement::branch}) {
     Weights with, without;
     StackShape shape = small_stack(1);
-    shape.placement = placement;
+    shape.residual.placement = placement;
     SelfAttentionStack(Scope(with), shape);
     shape.final_norm = FinalNorm::none;
     SelfAttentionStack(Scope(without), shape);

@@ -160,9 +160,12 @@ TEST(Weights, StoredForMeasuringAreTheInitialOnesOfTraining) {
 
 int64_t encoder_layer_parameters(Bias bias, Gating gating, int64_t key_heads) {
   Weights weights;
-  StackShape shape{.layers = 1,
-                   .attention = {.model = 8, .heads = 4, .key_value_heads = key_heads, .head_width = 3, .bias = bias},
-                   .feed_forward = {.model = 8, .inner = 10, .gating = gating, .bias = bias}};
+  StackShape shape{
+      .layers = 1,
+      .attention =
+          {.model = 8, .heads = 4, .key_value_heads = key_heads, .head_width = 3, .bias = bias, .output_bias = bias},
+      .feed_forward = {.model = 8, .inner = 10, .gating = gating, .bias = bias},
+      .residual = {.norm = {.width = 8, .bias = bias}}};
   shape.final_norm = FinalNorm::none;
   SelfAttentionStack(Scope(weights), shape);
   return weights.elements();

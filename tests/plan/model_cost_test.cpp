@@ -49,6 +49,30 @@ std::vector<Case> cases() {
          c.bias = Bias::none;
          c.output_bias = Bias::none;
        }},
+      {"sandwich norms", [](ModelConfig& c) { c.placement = NormPlacement::sandwich; }},
+      {"branch norms", [](ModelConfig& c) { c.placement = NormPlacement::branch; }},
+      {"branch norms without a final norm",
+       [](ModelConfig& c) {
+         c.placement = NormPlacement::branch;
+         c.final_norm = FinalNorm::none;
+       }},
+      {"biases of some parts",
+       [](ModelConfig& c) {
+         c.bias = Bias::none;
+         c.attention_bias = AttentionBias::inputs;
+         c.norm_bias = PartBias::all;
+       }},
+      {"biases of other parts",
+       [](ModelConfig& c) {
+         c.attention_bias = AttentionBias::none;
+         c.feed_forward_bias = PartBias::none;
+       }},
+      {"parallel",
+       [](ModelConfig& c) {
+         if (c.architecture != Architecture::seq2seq) {
+           c.branches = Branches::parallel;
+         }
+       }},
       {"gelu", [](ModelConfig& c) { c.activation = Activation::gelu; }},
       {"gated",
        [](ModelConfig& c) {

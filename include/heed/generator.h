@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "heed/context.h"
 #include "heed/generation.h"
 #include "heed/inference.h"
 
@@ -24,7 +25,9 @@ struct PerplexityOptions {
 class Generator {
  public:
   // Throws, naming the file, when the directory is incomplete or holds a model of another kind.
-  explicit Generator(const std::string& directory, const InferenceOptions& options = {});
+  // `context` may let it take more tokens than it was trained with, unless its positions are a learned table.
+  explicit Generator(const std::string& directory, const InferenceOptions& options = {},
+                     const ContextOptions& context = {});
   ~Generator();
   Generator(Generator&& other) noexcept;
   Generator& operator=(Generator&& other) noexcept;

@@ -38,10 +38,10 @@ Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
 }  // namespace
 
 struct Generator::State {
-  State(const std::string& directory, const InferenceOptions& options)
+  State(const std::string& directory, const InferenceOptions& options, const ContextOptions& context)
       : storage(inference_type(options.precision)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_language_model(directory), *backend, storage) {}
+        stored(folder_of_language_model(directory), *backend, storage, {}, context) {}
 
   DType storage;
   std::unique_ptr<Backend> backend;
@@ -49,8 +49,8 @@ struct Generator::State {
   Lanes lanes{*backend};
 };
 
-Generator::Generator(const std::string& directory, const InferenceOptions& options)
-    : state_(std::make_unique<State>(directory, options)) {}
+Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context)
+    : state_(std::make_unique<State>(directory, options, context)) {}
 Generator::~Generator() = default;
 Generator::Generator(Generator&& other) noexcept = default;
 Generator& Generator::operator=(Generator&& other) noexcept = default;

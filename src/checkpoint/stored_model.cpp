@@ -44,7 +44,7 @@ std::string_view commands_for(Architecture architecture) {
 }  // namespace
 
 StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType storage,
-                         const std::filesystem::path& weights) {
+                         const std::filesystem::path& weights, const ContextOptions& context) {
   const ModelDescription description = load_description(folder);
   const ModelConfig& config = description.config;
   tokenizers_ = load_tokenizers(folder, description);
@@ -53,7 +53,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   const SafeTensors stored(file);
   require_enough_tensors(stored, config);
   require_mark(stored, folder, config);
-  model_.emplace(Scope(weights_), config);
+  model_.emplace(Scope(weights_), with_context(config, context));
   load_weights(file, backend, storage, weights_);
 }
 

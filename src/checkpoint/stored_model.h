@@ -13,7 +13,8 @@ class StoredModel {
  public:
   // The folder's own weights, or those of another file of the same model. ConfigError when the backend cannot run the
   // storage type; FormatError when vocabularies or shapes differ from what config.json says, naming both sides.
-  StoredModel(const ModelFolder& folder, Backend& backend, DType storage, const std::filesystem::path& weights = {});
+  StoredModel(const ModelFolder& folder, Backend& backend, DType storage, const std::filesystem::path& weights = {},
+              const ContextOptions& context = {});
   StoredModel(const StoredModel&) = delete;
   StoredModel& operator=(const StoredModel&) = delete;
 

@@ -18,6 +18,7 @@ constexpr size_t kPromptsTogether = 1000;  // prompts of the standard input that
 
 struct GenerateOptions {
   ModelOptions model;
+  ContextOptions context;
   GenerationOptions generation;
   std::optional<std::string> prompt;
   std::string prompts;
@@ -90,7 +91,7 @@ void generate(const GenerateOptions& options) {
   if (options.prompt && !options.prompts.empty()) {
     throw std::runtime_error("generate: --prompt and --prompts: give one of them");
   }
-  const Generator generator(options.model.directory, options.model.translator);
+  const Generator generator(options.model.directory, options.model.translator, options.context);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   if (options.prompt) {
@@ -133,6 +134,7 @@ Command generate_command() {
       .name = "generate",
       .summary = "generate text with a language model",
       .options = joined({model_options(options->model),
+                         context_options(options->context),
                          {option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
                           option("--prompts FILE", options->prompts,
                                  "a file with one prompt per line; by default prompts are read from standard input"),

@@ -8,6 +8,13 @@ std::vector<Option> model_options(ModelOptions& options) {
           option("--threads N", options.translator.threads, "threads to use; 0: one per processor")};
 }
 
+std::vector<Option> context_options(ContextOptions& options) {
+  return {option("--max-length N", options.max_length,
+                 "tokens that the model takes, perhaps more than it was trained with; 0: its own maximum"),
+          option("--rotary-scaling KIND", options.rotary_scaling, kRotaryScalingNames,
+                 "slow rotary positions down for a larger maximum: linear, ntk, yarn or none")};
+}
+
 std::vector<Option> search_options(TranslationOptions& options) {
   return {option("--beam N", options.beam, "beam width; 1 is greedy"),
           option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command_line/command.h"
+#include "heed/context.h"
 #include "heed/translator.h"
 
 namespace heed::cli {
@@ -15,6 +16,7 @@ struct ModelOptions {
 };
 
 std::vector<Option> model_options(ModelOptions& options);
+std::vector<Option> context_options(ContextOptions& options);
 std::vector<Option> search_options(TranslationOptions& options);
 
 }  // namespace heed::cli

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "heed/labels.h"
 #include "kernels/dropout.h"
+#include "kernels/rotary_scale.h"
 #include "kernels/visibility.h"
 #include "tensor/segments.h"
 #include "tensor/tensor.h"
@@ -180,14 +181,18 @@ struct GateBackward {
   View d_y, d_x;
 };
 
-// Rotates the pairs (c, c + dims / 2) of each head's first `dims` columns by position * base^(-2c / dims), in place.
-// Turn::backward is the inverse, which is also the gradient.
+// Rotates the pairs (c, c + dims / 2) of each head's first `dims` columns by position * frequency(c), in place, and
+// multiplies them by the magnitude; see RotaryPairs. Turn::backward is the transpose, which is the gradient and, at
+// magnitude 1, the inverse.
 struct Rotation {
   View x;              // [rows, heads * head width]
   View position_rows;  // i32 [1, rows]
   int64_t heads = 1, dims = 0;
   double base = 10000.0;
   Turn turn = Turn::forward;
+  RotaryScale scale = {};
+
+  RotaryPairs pairs() const { return {dims, base, scale}; }
 };
 
 // Where the rows of a paged cache are: token j of sequence s is row pages[s, j / page_tokens] * page_tokens +

@@ -80,6 +80,29 @@ void check_attention(const ModelConfig& config) {
   }
 }
 
+void check_rotary(const ModelConfig& config) {
+  check(std::isfinite(config.rotary_base) && config.rotary_base > 0.0, "rotary_base is {}, expected above 0",
+        config.rotary_base);
+  check(std::isfinite(config.rotary_factor) && config.rotary_factor >= 1.0, "rotary_factor is {}, expected at least 1",
+        config.rotary_factor);
+  check_extent("rotary_trained_length", config.rotary_trained_length, 0);
+  check_extent("rotary_width", config.rotary_width, 0);
+  const bool scaled = config.rotary_scaling != RotaryScaling::none;
+  if (config.positions != Positions::rotary) {
+    check(config.rotary_width == 0 && !scaled, "{} is for rotary positions",
+          scaled ? "rotary_scaling" : "rotary_width");
+    return;
+  }
+  check(scaled || config.rotary_factor == 1.0, "rotary_factor is {}, but rotary_scaling is \"none\"",
+        config.rotary_factor);
+  check(config.rotary_width <= config.width_of_head(), "rotary_width is {}, but a head has {} columns",
+        config.rotary_width, config.width_of_head());
+  check(config.rotary().dims % 2 == 0, "rotary positions rotate pairs of columns, but {} has {} columns",
+        config.rotary_width > 0 ? "rotary_width" : "a head", config.rotary().dims);
+  check(config.rotary_scaling != RotaryScaling::yarn || config.rotary_base > 1.0,
+        "rotary_base is {}, expected above 1 for rotary_scaling = \"yarn\"", config.rotary_base);
+}
+
 }  // namespace
 
 std::vector<LayerPattern> ModelConfig::layer_patterns() const {
@@ -97,6 +120,48 @@ Bias ModelConfig::bias_of_attention_output() const {
   return attention_bias == AttentionBias::all ? Bias::present : Bias::none;
 }
 
+Rotary ModelConfig::rotary() const {
+  if (positions != Positions::rotary) {
+    return {};
+  }
+  const double trained = rotary_trained_length > 0 ? static_cast<double>(rotary_trained_length)
+                                                   : static_cast<double>(max_length) / rotary_factor;
+  const bool is_yarn = rotary_scaling == RotaryScaling::yarn;
+  return {rotary_width > 0 ? rotary_width : width_of_head(),
+          rotary_base,
+          {rotary_scaling, rotary_factor, is_yarn ? trained : 0.0}};
+}
+
+ModelConfig with_context(const ModelConfig& config, const ContextOptions& options) {
+  ModelConfig longer = config;
+  const bool scaled = options.rotary_scaling != RotaryScaling::none;
+  require<ConfigError>(!scaled || config.positions == Positions::rotary, "context",
+                       "the model's positions are not rotary, so that they have no scaling");
+  require<ConfigError>(!scaled || options.max_length > config.max_length, "context",
+                       "scaling rotary positions is for more tokens than the model's {}: give a larger maximum",
+                       config.max_length);
+  require<ConfigError>(!scaled || config.rotary_scaling == RotaryScaling::none, "context",
+                       "the model's rotary positions are scaled already");
+  if (options.max_length == 0) {
+    return longer;
+  }
+  require<ConfigError>(options.max_length >= config.max_length && options.max_length <= kLargest, "context",
+                       "at most {} tokens, expected {}, which the model takes, to {}", options.max_length,
+                       config.max_length, kLargest);
+  require<ConfigError>(config.positions != Positions::learned || options.max_length == config.max_length, "context",
+                       "the model learned a table of {} positions, so that it can't take {} tokens", config.max_length,
+                       options.max_length);
+  if (config.rotary_trained_length == 0 && config.positions == Positions::rotary) {
+    longer.rotary_trained_length = static_cast<int64_t>(static_cast<double>(config.max_length) / config.rotary_factor);
+  }
+  if (scaled) {
+    longer.rotary_scaling = options.rotary_scaling;
+    longer.rotary_factor = static_cast<double>(options.max_length) / static_cast<double>(config.max_length);
+  }
+  longer.max_length = options.max_length;
+  return longer;
+}
+
 void ModelConfig::validate() const {
   check_extent("model", model, 1);
   check_extent("inner", inner, 1);
@@ -110,8 +175,7 @@ void ModelConfig::validate() const {
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
   check_attention(*this);
-  check(positions != Positions::rotary || width_of_head() % 2 == 0,
-        "rotary positions rotate pairs of columns, but a head has {} columns", width_of_head());
+  check_rotary(*this);
   check_buckets(*this);
   check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",
         model);
@@ -144,7 +208,6 @@ void ModelConfig::validate() const {
   check_probability("inner_dropout", inner_dropout);
   check_probability("branch_dropout", branch_dropout);
   check(std::isfinite(epsilon) && epsilon > 0.0, "epsilon is {}, expected above 0", epsilon);
-  check(std::isfinite(rotary_base) && rotary_base > 0.0, "rotary_base is {}, expected above 0", rotary_base);
   check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0",
         init_deviation);
 }

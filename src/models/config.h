@@ -34,6 +34,10 @@ struct ModelConfig {
   Gating gating = Gating::plain;
   Positions positions = Positions::sinusoidal;
   double rotary_base = 10000.0;
+  int64_t rotary_width = 0;  // columns of each head that are turned; 0: all
+  RotaryScaling rotary_scaling = RotaryScaling::none;
+  double rotary_factor = 1.0;                                  // of the scaling
+  int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, layer by layer, over and over
@@ -73,6 +77,7 @@ struct ModelConfig {
   Bias bias_of_attention_output() const;
   Bias bias_of_feed_forward() const { return bias_of(feed_forward_bias); }
   Bias bias_of_norms() const { return bias_of(norm_bias); }
+  Rotary rotary() const;  // its dims are 0 for other positions
 
   // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".
   void validate() const;
@@ -82,6 +87,9 @@ struct ModelConfig {
     return part == PartBias::as_model ? bias : part == PartBias::all ? Bias::present : Bias::none;
   }
 };
+
+// The same model, run with sequences of up to options.max_length tokens. Throws ConfigError when it can't be.
+ModelConfig with_context(const ModelConfig& config, const ContextOptions& options);
 
 // The keys of [model] with their values, one per line, as a recipe would give them.
 std::string describe(const ModelConfig& config);

@@ -48,7 +48,6 @@ std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Vi
 }
 
 StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
-  const bool rotary = config.positions == Positions::rotary;
   const MatrixInitialization initialization = matrix_initialization(config, layers);
   return {
       .layers = layers,
@@ -58,7 +57,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .head_width = config.width_of_head(),
                     .bias = config.bias_of_attention_inputs(),
                     .output_bias = config.bias_of_attention_output(),
-                    .rotary = {rotary ? config.width_of_head() : 0, config.rotary_base},
+                    .rotary = config.rotary(),
                     .relative = relative_positions(scope, config, reach),
                     .dropout = config.attention_dropout,
                     .initialization = initialization},

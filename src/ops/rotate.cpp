@@ -1,6 +1,7 @@
-// Rotates the pairs (a, b) = columns (c, c + dims / 2) of each head by t = position * base^(-2c / dims), in place:
-//   a' = a cos t - b sin t    b' = a sin t + b cos t
-// A rotation's transpose is its inverse, so the gradient of (a, b) is that of (a', b') rotated by -t.
+// Rotates the pairs (a, b) = columns (c, c + dims / 2) of each head by t = position * frequency(c), in place, times a
+// magnitude m, which is 1 except for yarn:
+//   a' = m (a cos t - b sin t)    b' = m (a sin t + b cos t)
+// A rotation's transpose is its inverse, so the gradient of (a, b) is m times that of (a', b') rotated by -t.
 // Saves the positions.
 #include "ops/rotate.h"
 
@@ -17,6 +18,7 @@ void turn(Backend& backend, const RotateOp& op, View x, Turn direction) {
       .dims = op.rotary.dims,
       .base = op.rotary.base,
       .turn = direction,
+      .scale = op.rotary.scale,
   });
 }
 

@@ -10,6 +10,7 @@ namespace heed {
 struct Rotary {
   int64_t dims = 0;  // columns of each head that are rotated; 0: no rotation
   double base = 10000.0;
+  RotaryScale scale = {};
 };
 
 // In place: nothing else may have read x. Backward rotates the gradient back.

@@ -36,7 +36,7 @@ void write_positions(Html& page, const ReportContent& content) {
     about = fmt::format(
         "Rotary: the cosine of the angle by which pair c of each head's columns is turned, p &middot; "
         "{:g}<sup>&minus;2c / {}</sup>",
-        content.model.rotary_base, content.model.width_of_head());
+        content.model.rotary_base, content.model.rotary().dims);
   }
   page.add(
       "<p class=\"about\">{}. The first {} positions, {} columns.</p>\n<div class=\"positions needs-script\"></div>\n"

@@ -58,15 +58,14 @@ PositionMap sinusoidal(const ModelConfig& config) {
 }
 
 PositionMap rotary(const ModelConfig& config) {
-  const int64_t dims = config.width_of_head();
+  const Rotary turned = config.rotary();
+  const RotaryPairs all{turned.dims, turned.base, turned.scale};
   std::vector<int64_t> pairs;
-  for (int64_t c = 0; c < std::min(dims / 2, kMaxColumns); ++c) {
+  for (int64_t c = 0; c < std::min(turned.dims / 2, kMaxColumns); ++c) {
     pairs.push_back(c);
   }
-  return tabulate("rotary", std::min(kMaxPositions, config.max_length), std::move(pairs), [&](int64_t p, int64_t c) {
-    const double exponent = 2.0 * static_cast<double>(c) / static_cast<double>(dims);
-    return std::cos(static_cast<double>(p) * std::pow(config.rotary_base, -exponent));
-  });
+  return tabulate("rotary", std::min(kMaxPositions, config.max_length), std::move(pairs),
+                  [&](int64_t p, int64_t c) { return std::cos(static_cast<double>(p) * all.frequency(c)); });
 }
 
 std::optional<PositionMap> learned(const std::filesystem::path& weights) {

@@ -19,6 +19,7 @@
 #include "demo/german_english.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/any_model.h"
+#include "models/config_keys.h"
 #include "text/tokenizer_training.h"
 
 namespace heed {
@@ -63,15 +64,17 @@ void make_model(const ModelFolder& folder, const Arguments& arguments) {
   }
   tokenizers.push_back(make_tokenizer(arguments, "target"));
   const int64_t layers = number(arguments, "layers", 2);
-  const ModelConfig config{.architecture = translates ? Architecture::seq2seq : Architecture::causal_lm,
-                           .model = number(arguments, "width", 32),
-                           .inner = number(arguments, "inner", 64),
-                           .heads = number(arguments, "heads", 4),
-                           .encoder_layers = translates ? layers : 0,
-                           .decoder_layers = layers,
-                           .source_vocabulary = translates ? tokenizers.front()->vocabulary_size() : 0,
-                           .target_vocabulary = tokenizers.back()->vocabulary_size(),
-                           .max_length = number(arguments, "max_length", 64)};
+  ModelConfig config{.architecture = translates ? Architecture::seq2seq : Architecture::causal_lm,
+                     .model = number(arguments, "width", 32),
+                     .inner = number(arguments, "inner", 64),
+                     .heads = number(arguments, "heads", 4),
+                     .encoder_layers = translates ? layers : 0,
+                     .decoder_layers = layers,
+                     .source_vocabulary = translates ? tokenizers.front()->vocabulary_size() : 0,
+                     .target_vocabulary = tokenizers.back()->vocabulary_size(),
+                     .max_length = number(arguments, "max_length", 64)};
+  const std::vector<SettingTable> settings{model_settings(config)};
+  override_setting("model.positions=" + text(arguments, "positions", "sinusoidal"), settings);
   config.validate();
   save_description(folder, config, tokenizers);
 

@@ -42,6 +42,48 @@ class LanguageModelTest(heed_cli.CliTest):
         return result.stdout.decode()
 
 
+class LongerContext(LanguageModelTest):
+    TEXT = "Two dogs play in front of a house while many children look at them and a man is reading. " * 2
+
+    def made(self, positions):
+        folder = self.path / positions
+        subprocess.run([MAKE_MODEL, folder, "architecture=causal-lm", "kind=char", "vocabulary=0",
+                        f"positions={positions}"], check=True)
+        return folder
+
+    def nats(self, model, *options):
+        result = run("perplexity", "--model", model, "--json", *options, text=self.TEXT)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return json.loads(result.stdout)["nats_per_token"]
+
+    def test_positions_without_a_table_go_beyond_the_trained_length(self):
+        for positions in ("none", "sinusoidal", "rotary", "alibi", "relative-bias"):
+            model = self.made(positions)
+            long = self.nats(model, "--max-length", 200)
+            self.assertNotEqual(long, self.nats(model))
+            # What lies behind is the same, read at once or window by window.
+            self.assertEqual(self.nats(model, "--max-length", 200, "--context", 64), self.nats(model))
+            self.generate("--prompt", self.TEXT, "--max-length", 400, "--max-tokens", 5, model=model)
+
+    def test_rotary_positions_can_be_scaled(self):
+        model = self.made("rotary")
+        found = {kind: self.nats(model, "--max-length", 256, "--rotary-scaling", kind)
+                 for kind in ("none", "linear", "ntk", "yarn")}
+        self.assertEqual(len(set(found.values())), 4)
+
+    def test_what_makes_no_sense_is_refused(self):
+        learned, rotary = self.made("learned"), self.made("rotary")
+        for command in ("perplexity", "generate"):
+            self.assert_refused(command, "--model", learned, "--max-length", 65, text=self.TEXT,
+                                mentions=["a table of 64 positions", "65 tokens"])
+            self.assert_refused(command, "--model", rotary, "--max-length", -1, text=self.TEXT, mentions=["-1"])
+            self.assert_refused(command, "--model", rotary, "--rotary-scaling", "yarn", text=self.TEXT,
+                                mentions=["more tokens than the model's 64"])
+            self.assert_refused(command, "--model", self.model, "--max-length", 65, "--rotary-scaling", "yarn",
+                                text=self.TEXT, mentions=["not rotary"])
+        self.assertEqual(self.nats(learned, "--max-length", 64), self.nats(learned))
+
+
 class Generate(LanguageModelTest):
     def test_a_prompt_gives_the_same_object_whatever_is_beside_it(self):
         prompts = self.file("prompts.txt", "\n".join(PROMPTS) + "\n")

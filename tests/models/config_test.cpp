@@ -28,6 +28,17 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.heads = 4, c.key_value_heads = 3; }, {"key_value_heads 3 does not divide heads 4"});
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.head_width = 3; }, {"rotary", "3 columns"});
   expect_invalid([](auto& c) { c.model = 9, c.heads = 3; }, {"sinusoidal", "model is 9"});
+  expect_invalid([](auto& c) { c.rotary_width = 2; }, {"rotary_width is for rotary positions"});
+  expect_invalid([](auto& c) { c.rotary_scaling = RotaryScaling::ntk; }, {"rotary_scaling is for rotary positions"});
+  expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_width = 6; },
+                 {"rotary_width is 6", "head has 4 columns"});
+  expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_width = 3; }, {"rotary_width has 3 columns"});
+  expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_factor = 2.0; },
+                 {"rotary_factor is 2", "rotary_scaling is \"none\""});
+  expect_invalid([](auto& c) { c.rotary_factor = 0.5; }, {"rotary_factor is 0.5", "at least 1"});
+  expect_invalid(
+      [](auto& c) { c.positions = Positions::rotary, c.rotary_scaling = RotaryScaling::yarn, c.rotary_base = 1.0; },
+      {"rotary_base is 1", "above 1"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
                  {"relative_buckets is 30", "multiple of 4"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_max_distance = 8; },
@@ -129,6 +140,30 @@ TEST(ModelConfig, RefusesPatternsThatDoNotFitTheModel) {
 
 TEST(ModelConfig, InvalidTomlNamesTheLine) {
   expect_error<FormatError>([] { read_model("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
+}
+
+TEST(ModelConfig, ALongerContextIsForPositionsWithoutATable) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  EXPECT_EQ(with_context(config, {}).max_length, 16);
+  EXPECT_EQ(with_context(config, {.max_length = 64}).max_length, 64);
+  config.positions = Positions::rotary;
+  const ModelConfig longer = with_context(config, {.max_length = 64, .rotary_scaling = RotaryScaling::yarn});
+  EXPECT_EQ(longer.rotary_factor, 4.0);
+  EXPECT_EQ(longer.rotary_trained_length, 16);
+  longer.validate();
+  const auto refused = [&](const ContextOptions& options, const std::string& part) {
+    expect_error<ConfigError>([&] { with_context(config, options); }, {"context: ", part});
+  };
+  refused({.max_length = -1}, "at most -1 tokens, expected 16");
+  refused({.max_length = 15}, "at most 15 tokens, expected 16");
+  refused({.rotary_scaling = RotaryScaling::ntk}, "more tokens than the model's 16");
+  config = longer;
+  refused({.max_length = 128, .rotary_scaling = RotaryScaling::ntk}, "scaled already");
+  config.positions = Positions::learned;
+  config.max_length = 16;
+  EXPECT_EQ(with_context(config, {.max_length = 16}).max_length, 16);
+  refused({.max_length = 17}, "a table of 16 positions, so that it can't take 17 tokens");
+  refused({.max_length = 17, .rotary_scaling = RotaryScaling::ntk}, "not rotary");
 }
 
 TEST(ModelConfig, AWholeNumberIsAcceptedForANumber) {

@@ -35,6 +35,14 @@ ModelConfig with_positions(Architecture architecture, Positions positions) {
   return c;
 }
 
+ModelConfig yarn_of_half_a_head() {
+  ModelConfig c = with_positions(Architecture::seq2seq, Positions::rotary);
+  c.rotary_width = 2;
+  c.rotary_scaling = RotaryScaling::yarn;
+  c.rotary_factor = 4.0;
+  return c;
+}
+
 std::vector<Variant> variants() {
   ModelConfig post = small_config(Architecture::seq2seq), tied = post, encoder = small_config(Architecture::encoder);
   post.placement = NormPlacement::post;
@@ -66,6 +74,7 @@ std::vector<Variant> variants() {
           {"CausalLM", small_config(Architecture::causal_lm)},
           {"CausalLMGroupedRotaryGated", llama_like()},
           {"EncoderOnly", encoder},
+          {"Seq2SeqYarnOfHalfAHead", yarn_of_half_a_head()},
           {"Seq2SeqAlibi", with_positions(Architecture::seq2seq, Positions::alibi)},
           {"CausalLMAlibi", with_positions(Architecture::causal_lm, Positions::alibi)},
           {"EncoderOnlyRelativeBias", with_positions(Architecture::encoder, Positions::relative_bias)},

@@ -40,6 +40,9 @@ LLAMA = {
     "positions": "rotary", "rotary_base": 10000.0, "norm": "rms", "epsilon": 1e-6, "norm_placement": "pre",
     "final_norm": True, "bias": False, "tie": "none", "output_bias": False, "embedding_scale": "none",
 }
+LLAMA_PARTIAL = {**LLAMA, "rotary_width": 10, "rotary_scaling": "linear", "rotary_factor": 4.0}
+LLAMA_NTK = {**LLAMA, "rotary_scaling": "ntk", "rotary_factor": 4.0}
+LLAMA_YARN = {**LLAMA, "rotary_scaling": "yarn", "rotary_factor": 4.0, "rotary_trained_length": 500, "rotary_base": 500.0}
 LLAMA_LONG = {**LLAMA, "model": 96, "inner": 1100, "heads": 6, "key_value_heads": 1, "head_width": 32, "max_length": 150}
 ENCODER = {
     **DROPOUT_FREE,

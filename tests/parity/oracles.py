@@ -335,13 +335,34 @@ class RmsNorm(nn.Module):
         return x / ((x * x).mean(dim=-1, keepdim=True) + self.epsilon).sqrt() * self.weight
 
 
-def rotate(x, base):
-    """Turns columns (c, c + d/2) of [batch, heads, time, d] by time * base^(-2c/d)."""
-    time, width = x.shape[-2:]
-    angles = torch.arange(time)[:, None] * base ** (-torch.arange(0, width, 2) / width)
-    cosine, sine = angles.cos(), angles.sin()
+def rotary_frequencies(width, base, c):
+    """As transformers' modeling_rope_utils has them, with what cosines and sines are multiplied by."""
+    kind, factor = c.get("rotary_scaling", "none"), c.get("rotary_factor", 1.0)
+    if kind == "ntk":
+        base *= factor ** (width / (width - 2))
+    plain = base ** (-torch.arange(0, width, 2) / width)
+    if kind == "linear":
+        return plain / factor, 1.0
+    if kind != "yarn":
+        return plain, 1.0
+
+    def correction(rotations):
+        return width * math.log(c["rotary_trained_length"] / (rotations * 2 * math.pi)) / (2 * math.log(base))
+
+    low, high = max(math.floor(correction(32)), 0), min(math.ceil(correction(1)), width - 1)
+    ramp = ((torch.arange(width // 2) - low) / (high - low)).clamp(0, 1)
+    return plain / factor * ramp + plain * (1 - ramp), 0.1 * math.log(factor) + 1.0
+
+
+def rotate(x, base, config={}):
+    """Turns columns (c, c + r/2) of [batch, heads, time, d], r of them turned, by time * base^(-2c/r)."""
+    time, width = x.shape[-2], config.get("rotary_width", 0) or x.shape[-1]
+    x, rest = x[..., :width], x[..., width:]
+    frequencies, magnitude = rotary_frequencies(width, base, config)
+    angles = torch.arange(time)[:, None] * frequencies
+    cosine, sine = angles.cos() * magnitude, angles.sin() * magnitude
     first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine, rest], dim=-1)
 
 
 class LlamaLayer(nn.Module):
@@ -349,7 +370,7 @@ class LlamaLayer(nn.Module):
         super().__init__()
         model, inner, width = config["model"], config["inner"], config["head_width"]
         self.heads, self.shared = config["heads"], config["heads"] // config["key_value_heads"]
-        self.base = config["rotary_base"]
+        self.base, self.config = config["rotary_base"], config
         self.norm1, self.norm2 = (RmsNorm(model, config["epsilon"]) for _ in range(2))
         self.query = nn.Linear(model, self.heads * width, bias=False)
         self.key = nn.Linear(model, config["key_value_heads"] * width, bias=False)
@@ -360,8 +381,8 @@ class LlamaLayer(nn.Module):
 
     def attention(self, x, sees):
         groups = self.heads // self.shared
-        query = rotate(split_heads(self.query(x), self.heads), self.base)
-        key = rotate(split_heads(self.key(x), groups), self.base).repeat_interleave(self.shared, dim=1)
+        query = rotate(split_heads(self.query(x), self.heads), self.base, self.config)
+        key = rotate(split_heads(self.key(x), groups), self.base, self.config).repeat_interleave(self.shared, dim=1)
         value = split_heads(self.value(x), groups).repeat_interleave(self.shared, dim=1)
         return self.joined(join_heads(attend(query, key, value, sees)))
 

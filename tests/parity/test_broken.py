@@ -20,7 +20,7 @@ def halves(length, model):
     return torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
 
 
-def rotate_neighbours(x, base):
+def rotate_neighbours(x, base, config):
     """Pairs (2c, 2c + 1) instead of (c, c + d/2)."""
     apart = torch.cat([x[..., 0::2], x[..., 1::2]], dim=-1)
     return torch.stack(REAL_ROTATE(apart, base).chunk(2, dim=-1), dim=-1).flatten(-2)
@@ -70,6 +70,7 @@ def swap_two_columns(gradients):
 
 REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_BACK = (
     oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.sees_back)
+REAL_FREQUENCIES = oracles.rotary_frequencies
 REAL_SLOPES, REAL_ALIBI, REAL_DISTANCES = oracles.alibi_slopes, oracles.alibi, oracles.distances
 S2S, S2S_POST, GPT, LLAMA, ENCODER = (
     cases.SEQ2SEQ_GELU, {**cases.SEQ2SEQ_POST, "activation": "gelu"}, cases.GPT, cases.LLAMA, cases.ENCODER)
@@ -104,7 +105,11 @@ GROSS = [
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("rotation of neighbouring columns", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),
     ("rotation with twice the base", LLAMA, LLAMA,
-     replace("rotate", lambda x, base: REAL_ROTATE(x, base * 2))),
+     replace("rotate", lambda x, base, config: REAL_ROTATE(x, base * 2))),
+    ("YaRN without its temperature", cases.LLAMA_YARN, cases.LLAMA_YARN,
+     replace("rotary_frequencies", lambda *a: (REAL_FREQUENCIES(*a)[0], 1.0))),
+    ("NTK-aware scaling as linear", cases.LLAMA_NTK, {**cases.LLAMA_NTK, "rotary_scaling": "linear"}, None),
+    ("the whole head turned instead of a part", cases.LLAMA_PARTIAL, {**cases.LLAMA_PARTIAL, "rotary_width": 0}, None),
     ("heads paired with the wrong keys", LLAMA, LLAMA,
      mock.patch.object(torch.Tensor, "repeat_interleave", lambda x, n, dim: torch.cat([x] * n, dim=dim))),
     ("a sigmoid gate instead of SiLU", LLAMA, LLAMA,

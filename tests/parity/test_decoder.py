@@ -12,5 +12,8 @@ finish(cases.all_agree({
     "GPT, ALiBi": (cases.GPT_ALIBI, cases.BF16_DECODER),
     "GPT, relative bias": (cases.GPT_BIAS, cases.BF16_DECODER),
     "llama": (cases.LLAMA, cases.BF16_DECODER),
+    "llama, a part of the head turned, linear scaling": (cases.LLAMA_PARTIAL, cases.BF16_DECODER),
+    "llama, NTK-aware scaling": (cases.LLAMA_NTK, cases.BF16_DECODER),
+    "llama, YaRN": (cases.LLAMA_YARN, cases.BF16_DECODER),
     "llama, wide and long, one key-value head": (cases.LLAMA_LONG, cases.BF16_DECODER),
 }))

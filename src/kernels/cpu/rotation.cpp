@@ -1,6 +1,6 @@
 // Each pair of columns (a, b) of a head is rotated by an angle proportional to the row's position:
 //   a' = a cos - b sin      b' = a sin + b cos
-// The cosines and sines depend only on the position, so they are computed once, in double, and cached.
+// both times the magnitude. The cosines and sines depend only on the position, so they are computed once, in double, and cached.
 #include "kernels/cpu/rotation.h"
 
 #include <algorithm>
@@ -75,33 +75,33 @@ HWY_EXPORT(turn_row_bf16);
 constexpr int64_t kMaxCachedPositions = int64_t{1} << 17;
 
 // One position's cosines, then its sines, one of each per pair.
-void turns_of(double base, int64_t dims, int64_t position, float* turns) {
-  const int64_t pairs = dims / 2;
-  for (int64_t c = 0; c < pairs; ++c) {
-    const double frequency = std::pow(base, -2.0 * static_cast<double>(c) / static_cast<double>(dims));
-    const double angle = static_cast<double>(position) * frequency;
-    turns[c] = static_cast<float>(std::cos(angle));
-    turns[pairs + c] = static_cast<float>(std::sin(angle));
+void turns_of(const RotaryPairs& pairs, int64_t position, float* turns) {
+  const int64_t count = pairs.dims / 2;
+  const double magnitude = pairs.magnitude();
+  for (int64_t c = 0; c < count; ++c) {
+    const double angle = static_cast<double>(position) * pairs.frequency(c);
+    turns[c] = static_cast<float>(magnitude * std::cos(angle));
+    turns[count + c] = static_cast<float>(magnitude * std::sin(angle));
   }
 }
 
 // The rotations of positions [0, positions), each dims floats.
 struct TurnTable {
-  double base;
-  int64_t dims, positions;
+  RotaryPairs pairs;
+  int64_t positions;
   std::vector<float> turns;
 };
 
-// Caches one table per (base, dims), and replaces it by a longer one when necessary. A shared_ptr to the old one stays
+// Caches one table per kind of pairs, and replaces it by a longer one when necessary. A shared_ptr to the old one stays
 // valid.
 class TurnTables {
  public:
-  std::shared_ptr<const TurnTable> find(double base, int64_t dims, int64_t positions) {
+  std::shared_ptr<const TurnTable> find(const RotaryPairs& pairs, int64_t positions) {
     const std::lock_guard lock(mutex_);
-    const auto same = [&](const auto& table) { return table->base == base && table->dims == dims; };
+    const auto same = [&](const auto& table) { return table->pairs == pairs; };
     auto table = std::ranges::find_if(tables_, same);
     if (table == tables_.end()) {
-      tables_.push_back(std::make_shared<TurnTable>(TurnTable{base, dims, 0, {}}));
+      tables_.push_back(std::make_shared<TurnTable>(TurnTable{pairs, 0, {}}));
       table = std::prev(tables_.end());
     }
     if ((*table)->positions < positions) {
@@ -112,10 +112,10 @@ class TurnTables {
 
  private:
   static std::shared_ptr<const TurnTable> longer(const TurnTable& from, int64_t positions) {
-    TurnTable table{from.base, from.dims, positions, from.turns};
-    table.turns.resize(static_cast<size_t>(positions * from.dims));
+    TurnTable table{from.pairs, positions, from.turns};
+    table.turns.resize(static_cast<size_t>(positions * from.pairs.dims));
     for (int64_t position = from.positions; position < positions; ++position) {
-      turns_of(from.base, from.dims, position, table.turns.data() + position * from.dims);
+      turns_of(from.pairs, position, table.turns.data() + position * from.pairs.dims);
     }
     return std::make_shared<const TurnTable>(std::move(table));
   }
@@ -134,7 +134,7 @@ void rotate(Context& context, const Rotation& call) {
   static TurnTables tables;
   const int32_t* const positions = host<int32_t>(call.position_rows).data;
   const int64_t count = *std::max_element(positions, positions + rows) + int64_t{1};
-  const auto table = tables.find(call.base, dims, std::clamp<int64_t>(count, 1, kMaxCachedPositions));
+  const auto table = tables.find(call.pairs(), std::clamp<int64_t>(count, 1, kMaxCachedPositions));
   const auto turn_rows = [&]<class T>(const HostView<T>& x, auto turn_row) {
     const RowTasks cut(rows, call.heads * dims, context.pool.threads());
     context.pool.run(cut.count(), [&](int64_t task, int worker) {
@@ -145,7 +145,7 @@ void rotate(Context& context, const Rotation& call) {
         if (position >= 0 && position < table->positions) {
           turns = table->turns.data() + position * dims;
         } else {
-          turns_of(call.base, dims, position, own);
+          turns_of(call.pairs(), position, own);
         }
         turn_row(x.row(r), call, turns, turns + dims / 2);
       }

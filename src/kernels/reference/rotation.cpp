@@ -1,5 +1,5 @@
 // Rotary positions: each pair of columns (a, b) of a head is rotated by an angle proportional to the row's position.
-//   a' = a cos - b sin      b' = a sin + b cos
+//   a' = m (a cos - b sin)      b' = m (a sin + b cos)
 #include <cmath>
 
 #include "kernels/reference/reference_backend.h"
@@ -16,14 +16,14 @@ void ReferenceBackend::rotate(const Rotation& call) {
   const int64_t half = call.dims / 2;
   for (int64_t r = 0; r < x.rows(); ++r) {
     for (int64_t c = 0; c < half; ++c) {
-      const double frequency = std::pow(call.base, -2.0 * static_cast<double>(c) / static_cast<double>(call.dims));
+      const double magnitude = call.pairs().magnitude();
       const double turn = call.turn == Turn::forward ? 1.0 : -1.0;
-      const double angle = turn * position_rows(0, r) * frequency;
+      const double angle = turn * position_rows(0, r) * call.pairs().frequency(c);
       for (int64_t head = 0; head < call.heads; ++head) {
         const int64_t first = head * head_width + c;
         const double a = x(r, first), b = x(r, first + half);
-        x(r, first) = a * std::cos(angle) - b * std::sin(angle);
-        x(r, first + half) = a * std::sin(angle) + b * std::cos(angle);
+        x(r, first) = magnitude * (a * std::cos(angle) - b * std::sin(angle));
+        x(r, first + half) = magnitude * (a * std::sin(angle) + b * std::cos(angle));
       }
     }
   }

@@ -66,13 +66,15 @@ struct RotationCase {
   Guarded x, positions;
   int64_t heads, dims;
   Turn turn = Turn::forward;
+  RotaryScale scale = {};
 
   RotationCase rows(int64_t first, int64_t count) const {
-    return {x.rows(first, count), column_range(positions, first, count), heads, dims, turn};
+    return {x.rows(first, count), column_range(positions, first, count), heads, dims, turn, scale};
   }
   Guarded run(Backend& backend, DType type) const {
     Guarded y = converted(x, type);
-    backend.rotate({.x = y.view(), .position_rows = positions.view(), .heads = heads, .dims = dims, .turn = turn});
+    backend.rotate(
+        {.x = y.view(), .position_rows = positions.view(), .heads = heads, .dims = dims, .turn = turn, .scale = scale});
     return y;
   }
 };
@@ -85,6 +87,18 @@ TEST_P(CpuRotation, MatchesTheOracle) {
     for (const Turn turn : {Turn::forward, Turn::backward}) {
       SCOPED_TRACE(fmt::format("{} of {}, turn {}", dims, head_width, static_cast<int>(turn)));
       const RotationCase c{random(storage(), 11, 3 * head_width, 41), random_integers(11, 100, 42), 3, dims, turn};
+      EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
+    }
+  }
+}
+
+// One after the other, of the same width: none may get another's cosines.
+TEST_P(CpuRotation, EachScalingMatchesTheOracle) {
+  for (const auto& [name, scaling] : kRotaryScalingNames) {
+    for (const double factor : {2.0, 8.0}) {
+      SCOPED_TRACE(name);
+      const RotationCase c{random(storage(), 11, 160, 41), random_integers(11, 900, 42), 2, 64, Turn::backward,
+                           {scaling, factor, 256.0}};
       EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
     }
   }

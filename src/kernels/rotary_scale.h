@@ -1,0 +1,33 @@
+// By which angles rotary positions turn, with the scalings for contexts beyond training.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/context.h"
+
+namespace heed {
+
+struct RotaryScale {
+  RotaryScaling scaling = RotaryScaling::none;
+  double factor = 1.0;          // how many times the trained length
+  double trained_length = 0.0;  // of yarn
+  bool operator==(const RotaryScale&) const = default;
+};
+
+// The pairs (c, c + dims / 2) of a head, for c from 0 on.
+struct RotaryPairs {
+  int64_t dims = 0;
+  double base = 10000.0;
+  RotaryScale scale;
+  bool operator==(const RotaryPairs&) const = default;
+
+  // A pair's angle per position. With f(c) = base^(-2c / dims) and factor s:
+  //   none: f(c)    linear: f(c) / s    ntk: f(c) with base s^(dims / (dims - 2)), so that the slowest pair turns s times
+  //   as slowly and the fastest as before    yarn: r(c) f(c) / s + (1 - r(c)) f(c), where the ramp r rises from 0 for pairs
+  //   that turn 32 times or more in the trained length to 1 for those that turn at most once
+  double frequency(int64_t pair) const;
+  // What queries and keys are multiplied with: yarn's temperature, 0.1 ln(s) + 1; otherwise 1.
+  double magnitude() const;
+};
+
+}  // namespace heed

@@ -32,7 +32,7 @@ TEST(Plan, EveryRecipeOfTheRepositoryHasExactlyTheParametersThatArePlanned) {
     options.overrides = {"model.source_vocabulary=5000", "model.target_vocabulary=5000"};  // without its text
     const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
     Weights weights;
-    const AnyModel model(Scope(weights), recipe.model);
+    const AnyModel model(Scope(weights), sized_model(recipe, options.recipe));
     EXPECT_EQ(plan_model(options).parameters, weights.elements()) << options.recipe;
   }
 }

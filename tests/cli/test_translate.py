@@ -245,7 +245,7 @@ class RefusedModels(ModelTest):
                                   ("activation", 3, "a text"), ("activation", "rellu", "'relu'"),
                                   ("epsilon", -1.0, "epsilon"), ("heads", None, "whole number")):
             self.refused_model(self.edited(lambda c: c["model"].update({key: value})), "config.json", key, words)
-        self.refused_model(self.edited(lambda c: c["model"].update(headz=4)), "config.json", "'headz'", "'heads'")
+        self.refused_model(self.edited(lambda c: c["model"].update(inne=4)), "config.json", "'inne'", "'inner'")
         self.refused_model(self.edited(lambda c: c["model"].pop("heads")), "config.json", "model.heads", "missing")
         self.refused_model(self.edited(lambda c: c.update(note="x")), "config.json", "'note'")
         self.refused_model(self.edited(lambda c: c.update(version=2)), "config.json", "version 2")

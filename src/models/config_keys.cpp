@@ -15,6 +15,7 @@ Setting patterns(std::string name, std::vector<LayerPattern>& value) {
   };
   const auto show = [&value] {
     std::vector<std::string> texts;
+    texts.reserve(value.size());
     for (const LayerPattern& pattern : value) {
       texts.push_back(fmt::format("\"{}\"", text_of(pattern)));
     }

@@ -163,7 +163,7 @@ void add_foreign_keys(std::vector<SettingTable>& tables, const TaskKind& kind) {
 }  // namespace
 
 Recipe::Recipe(std::string_view task_name, ModelConfig model_of_task, std::unique_ptr<TaskRecipe> defaults)
-    : model(model_of_task), task(std::move(defaults)) {
+    : model(std::move(model_of_task)), task(std::move(defaults)) {
   training.task = task_name;
 }
 

@@ -55,6 +55,7 @@ std::optional<TokenId> special_counterpart(const SpecialTokens& own, const Speci
 
 std::vector<int64_t> extents_of_weight(const Shape& shape) {
   std::vector<int64_t> extents;
+  extents.reserve(static_cast<size_t>(shape.rank()));
   for (int axis = 0; axis < shape.rank(); ++axis) {
     extents.push_back(shape[axis]);
   }

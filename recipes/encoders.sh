@@ -14,8 +14,8 @@ languages() {
   paste "$data/$1.de" "$data/$1.en" | awk -F '\t' '{print $1 "\tde"; print $2 "\ten"}'
 }
 
-# The halves of sentences: of one, or of two. A sentence's second half stays with its first, or goes to the sentence
-# before the next one, in turn.
+# The halves of sentences, of one or of two: every second sentence keeps its own second half, the others get that of the
+# sentence two further on.
 halves() {
   awk '
     NF >= 6 {

@@ -18,7 +18,7 @@ inline constexpr std::array<NamedValue<RotaryScaling>, 4> kRotaryScalingNames{{{
 
 struct ContextOptions {
   int64_t max_length = 0;  // tokens; 0: the model's own
-  // For more than the model's own: slows its rotary positions down by as many times. none: as it was trained.
+  // For more than the model's own: slows rotary positions down by max_length / the model's own. none: as trained.
   RotaryScaling rotary_scaling = RotaryScaling::none;
 };
 

@@ -1,4 +1,4 @@
-// What a trained encoder says of texts: their labels, their words' labels, their embeddings.
+// Labels of texts and of words, and embeddings, from a trained encoder.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// An encoder from its directory. Safe to call from several threads at once, which share its weights. What a text gets
+// An encoder from its directory. Safe to call from several threads at once, which share its weights. A text's result
 // depends only on the text and the model, to the last bit: not on the other texts, nor on the number of threads.
 class Encoder {
  public:
@@ -30,8 +30,8 @@ class Encoder {
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
 
-  // Of models trained by the task classify. Throws before anything is read when the model has no such head, or a text is
-  // not UTF-8 or too long.
+  // Of models trained by the task classify. Throws before anything is read when the model has no such head, or a text
+  // is not UTF-8 or too long.
   std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {}) const;
   std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {}) const;
 
@@ -40,13 +40,21 @@ class Encoder {
                                             const TextName& name = {}) const;
 
   // Of any encoder: embedding_width() numbers for each text. Throws for the same reasons.
-  std::vector<std::vector<float>> embed(std::span<const std::string> texts, const EmbeddingChoice& choice = {},
+  std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+struct EmbeddingFiles {
+  std::string input;   // texts, a line each
+  std::string output;  // a NumPy array of float32, [lines, embedding_width()]
+};
+
+// Embeds each line of a file. Throws for the same reasons, and then writes nothing.
+void embed_file(const Encoder& encoder, const EmbeddingFiles& files, const TextEmbeddingOptions& choice = {});
 
 // The cosine of the angle between two embeddings; 0 where one of them is zero.
 double cosine_similarity(std::span<const float> a, std::span<const float> b);

@@ -49,7 +49,8 @@ class Generator {
                                                 const PromptName& name = {}) const;
 
   // Takes the text as one document. Only a model that was trained on documents predicts the first token of a text.
-  // Throws when the text is not UTF-8, naming the line, or no token of it is predicted. `where` names the text in errors.
+  // Throws when the text is not UTF-8, naming the line, or no token of it is predicted. `where` names the text in
+  // errors.
   Perplexity perplexity(const std::string& text, const PerplexityOptions& options = {},
                         std::string_view where = "text") const;
 

@@ -1,6 +1,7 @@
 // What an encoder says of a text.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace heed {
 
-// How a text's tokens become one row: the first one's, or, column by column, their mean or the most of them.
+// How a text's tokens become one row: the first one's, or, column by column, their mean or maximum.
 enum class Pooling : uint8_t { first, mean, max };
 
 inline constexpr std::array<NamedValue<Pooling>, 3> kPoolingNames{
@@ -22,7 +23,7 @@ struct TextPair {
 
 enum class Normalized : uint8_t { no, yes };
 
-struct EmbeddingChoice {
+struct TextEmbeddingOptions {
   Pooling pooling = Pooling::mean;
   Normalized normalized = Normalized::no;  // yes: to length 1
 };

@@ -35,7 +35,8 @@ class ArrivingLines {
   ArrivingLines(const ArrivingLines&) = delete;
   ArrivingLines& operator=(const ArrivingLines&) = delete;
 
-  // Waits for one line, then takes those that follow at once, up to `max_lines` in all. None at the end. Throws as above.
+  // Waits for one line, then takes those that follow at once, up to `max_lines` in all. None at the end. Throws as
+  // above.
   std::vector<std::string> next(size_t max_lines);
 
   // "stdin:12" for the line of that index among those taken last.

@@ -5,9 +5,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/files.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
 #include "decode/text_reading.h"
+#include "heed/lines.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 
@@ -50,6 +52,21 @@ TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores
   return found;
 }
 
+// NumPy's format 1.0: a magic number, a header padded to 64 bytes, and the numbers row by row.
+std::string in_npy(const std::vector<std::vector<float>>& rows, int64_t width) {
+  constexpr size_t kPrefix = 10, kAlignment = 64;
+  std::string header =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.size(), width);
+  header.append((kAlignment - (kPrefix + header.size() + 1) % kAlignment) % kAlignment, ' ').append("\n");
+  std::string file = "\x93NUMPY";
+  file.append({'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)});
+  file += header;
+  for (const std::vector<float>& row : rows) {
+    file.append(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
+  }
+  return file;
+}
+
 double length_of(std::span<const float> values) {
   return std::sqrt(
       std::inner_product(values.begin(), values.end(), values.begin(), 0.0, std::plus(),
@@ -67,7 +84,7 @@ struct Encoder::State {
 
   TextReader reader() { return {stored.model(), storage, lanes}; }
   void require_head(bool fits, std::string_view needed) const {
-    require<FormatError>(fits, directory, "its head gives no {}; train one by the task {}",
+    require<FormatError>(fits, directory, "has no head for {}: train one with training.task = \"{}\"",
                          needed == "classify" ? "labels of texts" : "labels of words", needed);
   }
   bool classifies() const {
@@ -141,7 +158,7 @@ std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<s
   return found;
 }
 
-std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const EmbeddingChoice& choice,
+std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                                const TextName& name) const {
   std::vector<EncodedText> encoded;
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -156,6 +173,14 @@ std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> text
     }
   }
   return found;
+}
+
+void embed_file(const Encoder& encoder, const EmbeddingFiles& files, const TextEmbeddingOptions& choice) {
+  require_other_file(files.output, {files.input});
+  std::vector<std::string> lines;
+  for_each_line(files.input, [&](const std::string& line, const std::string&) { lines.push_back(line); });
+  const auto name = [&](size_t i) { return fmt::format("{}:{}", files.input == "-" ? "stdin" : files.input, i + 1); };
+  write_file(files.output, in_npy(encoder.embed(lines, choice, name), encoder.embedding_width()));
 }
 
 double cosine_similarity(std::span<const float> a, std::span<const float> b) {

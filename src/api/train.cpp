@@ -1,6 +1,7 @@
 #include "heed/train.h"
 
 #include "base/files.h"
+#include "base/plural.h"
 #include "base/threads.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "train/trainer.h"
@@ -12,7 +13,7 @@ TrainResult train(const TrainOptions& options, TrainListener& listener) {
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener);
   listener.on_message(fmt::format("{} parameters, {}, {} thread{}", trainer.parameters(),
                                   name_of(storage_of(recipe.training.precision)), backend->threads(),
-                                  backend->threads() == 1 ? "" : "s"));
+                                  plural(backend->threads())));
   return {.reason = trainer.run(), .parameters = trainer.parameters()};
 }
 

@@ -11,8 +11,8 @@
 
 namespace heed {
 
-// ", did you mean 'word'?" for the candidate that was most likely meant: the closest of those that begin with the word or
-// that the word begins with, or else the one with the smallest edit distance. Empty when none is close.
+// ", did you mean 'word'?" for the candidate that was most likely meant: the closest of those that begin with the word
+// or that the word begins with, or else the one with the smallest edit distance. Empty when none is close.
 std::string suggest_name(std::string_view word, const std::vector<std::string_view>& candidates);
 
 // The value of `name` in an array of (name, value). ConfigError lists the names.

@@ -25,7 +25,8 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // The first of `tasks` tasks in the share with which a worker of `threads` begins; that of worker `threads` is the end.
+  // The first of `tasks` tasks in the share with which a worker of `threads` begins; that of worker `threads` is the
+  // end.
   static int64_t first_task(int64_t tasks, int64_t worker, int64_t threads) { return worker * tasks / threads; }
 
   int threads() const { return static_cast<int>(workers_.size()); }

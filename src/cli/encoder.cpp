@@ -4,9 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
 
@@ -19,7 +16,7 @@
 namespace heed::cli {
 namespace {
 
-constexpr size_t kTextsTogether = 4096;  // that share batches
+constexpr size_t kTextsPerCall = 4096;  // that share batches
 
 struct EncoderOptions {
   ModelOptions model;
@@ -35,7 +32,7 @@ std::vector<Option> input_option(EncoderOptions& options, const std::string& wha
 template <class Use>
 void for_each_part(const std::string& path, Use use) {
   ArrivingLines input(path);
-  for (auto lines = input.next(kTextsTogether); !lines.empty(); lines = input.next(kTextsTogether)) {
+  for (auto lines = input.next(kTextsPerCall); !lines.empty(); lines = input.next(kTextsPerCall)) {
     use(lines, [&](size_t line) { return input.name(line); });
   }
 }
@@ -68,11 +65,11 @@ std::string in_json(const TextLabels& found) {
                      fmt::join(scores, ", "));
 }
 
-std::string in_columns(const TextLabels& found, bool with_scores) {
+std::string in_columns(const TextLabels& found, const EncoderOptions& options) {
   std::string line =
       found.scores.empty() ? fmt::format("{:.6f}", found.number) : fmt::format("{}", fmt::join(found.labels, ","));
   for (const LabelScore& score : found.scores) {
-    line += with_scores ? fmt::format("\t{}={:.6f}", score.label, score.probability) : "";
+    line += options.scores ? fmt::format("\t{}={:.6f}", score.label, score.probability) : "";
   }
   return line + "\n";
 }
@@ -83,7 +80,7 @@ void classify(const EncoderOptions& options) {
     const std::vector<TextLabels> all =
         options.pairs ? encoder.classify(pairs_of(lines, name), name) : encoder.classify(lines, name);
     for (const TextLabels& found : all) {
-      write_output(options.json ? in_json(found) : in_columns(found, options.scores));
+      write_output(options.json ? in_json(found) : in_columns(found, options));
     }
     flush_output();
   });
@@ -99,8 +96,9 @@ std::vector<std::string> words_between_spaces(const std::string& line) {
   return words;
 }
 
-std::string tagged_line(const std::vector<std::string>& words, const std::vector<std::string>& labels, bool json) {
-  if (!json) {
+std::string tagged_line(const std::vector<std::string>& words, const std::vector<std::string>& labels,
+                        const EncoderOptions& options) {
+  if (!options.json) {
     return fmt::format("{}\n", fmt::join(labels, " "));
   }
   std::vector<std::string> parts;
@@ -124,7 +122,7 @@ void tag(const EncoderOptions& options) {
     const auto labels = encoder.tag(sentences, [&](size_t i) { return name(numbers[i]); });
     for (size_t i = 0, next = 0; i < lines.size(); ++i) {
       const bool has_words = next < numbers.size() && numbers[next] == i;
-      write_output(has_words ? tagged_line(sentences[next], labels[next], options.json) : options.json ? "[]\n" : "\n");
+      write_output(has_words ? tagged_line(sentences[next], labels[next], options) : options.json ? "[]\n" : "\n");
       next += has_words ? 1 : 0;
     }
     flush_output();
@@ -133,40 +131,9 @@ void tag(const EncoderOptions& options) {
 
 struct EmbedOptions {
   EncoderOptions encoder;
-  EmbeddingChoice choice;
+  TextEmbeddingOptions choice;
   std::string npy, similarity;
 };
-
-std::vector<std::string> lines_of(const std::string& path) {
-  std::vector<std::string> lines;
-  for_each_line(path, [&](const std::string& line, const std::string&) { lines.push_back(line); });
-  return lines;
-}
-
-// NumPy's format 1.0: a magic number, a header padded to 64 bytes, and the numbers row by row.
-std::string in_npy(const std::vector<std::vector<float>>& rows, int64_t width) {
-  constexpr size_t kPrefix = 10, kAlignment = 64;
-  std::string header =
-      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.size(), width);
-  header.append((kAlignment - (kPrefix + header.size() + 1) % kAlignment) % kAlignment, ' ').append("\n");
-  std::string file = "\x93NUMPY";
-  file.append({'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)});
-  file += header;
-  for (const std::vector<float>& row : rows) {
-    const size_t size = file.size();
-    file.resize(size + row.size() * sizeof(float));
-    std::memcpy(file.data() + size, row.data(), row.size() * sizeof(float));
-  }
-  return file;
-}
-
-void write_npy(const std::string& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size())).flush();
-  if (!file) {
-    throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  }
-}
 
 void print_similarities(const Encoder& encoder, const EmbedOptions& options) {
   std::vector<std::string> left, right;
@@ -194,9 +161,7 @@ void embed(const EmbedOptions& options) {
     return;
   }
   if (!options.npy.empty()) {
-    const std::vector<std::string> lines = lines_of(options.encoder.input);
-    const auto name = [&](size_t i) { return fmt::format("{}:{}", options.encoder.input, i + 1); };
-    write_npy(options.npy, in_npy(encoder.embed(lines, options.choice, name), encoder.embedding_width()));
+    embed_file(encoder, {.input = options.encoder.input, .output = options.npy}, options.choice);
     return;
   }
   for_each_part(options.encoder.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
@@ -214,12 +179,12 @@ Command classify_command() {
   const auto options = std::make_shared<EncoderOptions>();
   return {
       .name = "classify",
-      .summary = "label texts, a line each, with an encoder that the task classify trained",
+      .summary = "label texts, a line each, with an encoder trained for the task classify",
       .options = joined(
           {model_options(options->model),
            input_option(*options, "texts, a line each"),
            {flag("--pairs", options->pairs, "each line is two texts with a tab between them"),
-            flag("--scores", options->scores, "print each label's probability behind the label"),
+            flag("--scores", options->scores, "print each label's probability after the label"),
             flag("--json", options->json, "print one JSON object per line: labels and probabilities, or a number")}}),
       .run = [options] { classify(*options); },
       .footer = "Example:\n  heed classify --model classifier < texts.txt",
@@ -230,7 +195,7 @@ Command tag_command() {
   const auto options = std::make_shared<EncoderOptions>();
   return {
       .name = "tag",
-      .summary = "label the words of sentences, a line each, with an encoder that the task tag trained",
+      .summary = "label the words of sentences, a line each, with an encoder trained for the task tag",
       .options = joined({model_options(options->model),
                          input_option(*options, "sentences, a line each, with spaces between words"),
                          {flag("--json", options->json, "print one JSON array per line, of words and labels")}}),
@@ -248,7 +213,7 @@ Command embed_command() {
           joined({model_options(options->encoder.model),
                   input_option(options->encoder, "texts, a line each"),
                   {option("--pooling NAME", options->choice.pooling, kPoolingNames,
-                          "first, mean or max: what becomes of a text's tokens"),
+                          "how a text's tokens become one embedding: first, mean or max"),
                    flag("--normalize", options->choice.normalized, Normalized::yes, "scale each embedding to length 1"),
                    option("--npy FILE", options->npy, "write a NumPy file instead of a JSON array per line"),
                    option("--similarity FILE", options->similarity,

@@ -10,9 +10,9 @@ std::vector<Option> model_options(ModelOptions& options) {
 
 std::vector<Option> context_options(ContextOptions& options) {
   return {option("--max-length N", options.max_length,
-                 "tokens that the model takes, perhaps more than it was trained with; 0: its own maximum"),
+                 "longest context in tokens; may exceed the trained length; 0: the model's own"),
           option("--rotary-scaling KIND", options.rotary_scaling, kRotaryScalingNames,
-                 "slow rotary positions down for a larger maximum: linear, ntk, yarn or none")};
+                 "slow rotary positions down for a larger --max-length: linear, ntk, yarn or none")};
 }
 
 std::vector<Option> search_options(TranslationOptions& options) {

@@ -18,8 +18,8 @@ struct Request {
 // `words` are those after the program's name. Options are `--name value` or `--name=value`, anywhere after their
 // command's name; after `--` all words are positional. A command that only has subcommands, given alone, shows its
 // help. ConfigError for an unknown option or command (naming the nearest one, and all), a duplicate, a missing or
-// invalid value, an empty path, a word too many, a missing required option, and an option without the one that it needs.
-// Options before the error may have been set by then.
+// invalid value, an empty path, a word too many, a missing required option, and an option without the one that it
+// needs. Options before the error may have been set by then.
 Request parse(const Command& program, std::span<const std::string> words);
 
 }  // namespace heed::cli

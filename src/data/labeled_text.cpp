@@ -3,19 +3,18 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/plural.h"
 #include "data/line_reader.h"
 
 namespace heed {
 namespace {
 
-std::string joined_names(const std::vector<std::string>& files) { return fmt::format("{}", fmt::join(files, ", ")); }
-
 void add_word(const std::string& line, const std::string& where, size_t& columns, LabeledWords& sentence) {
   const std::vector<std::string> parts = line.find('\t') == std::string::npos ? words_of(line) : parts_of(line, '\t');
   columns = columns == 0 ? parts.size() : columns;
   require<FormatError>(parts.size() >= 2 && parts.size() == columns, where,
-                       "{} columns, expected {}: a word, and its label in the last", parts.size(),
-                       std::max<size_t>(columns, 2));
+                       "{} column{}, expected {}: a word, and its label in the last", parts.size(),
+                       plural(static_cast<int64_t>(parts.size())), std::max<size_t>(columns, 2));
   require<FormatError>(!parts.front().empty() && !parts.back().empty(), where, "the word or its label is empty");
   if (sentence.words.empty()) {
     sentence.where = where;
@@ -26,7 +25,8 @@ void add_word(const std::string& line, const std::string& where, size_t& columns
 
 LabeledWords sentence_of(const std::string& line, const std::string& where) {
   const std::vector<std::string> columns = parts_of(line, '\t');
-  require<FormatError>(columns.size() == 2, where, "{} columns, expected 2: words and labels", columns.size());
+  require<FormatError>(columns.size() == 2, where, "{} column{}, expected 2: words and labels", columns.size(),
+                       plural(static_cast<int64_t>(columns.size())));
   LabeledWords sentence{words_of(columns[0]), words_of(columns[1]), where};
   require<FormatError>(sentence.words.size() == sentence.labels.size() && !sentence.words.empty(), where,
                        "{} words, but {} labels", sentence.words.size(), sentence.labels.size());
@@ -59,21 +59,24 @@ std::vector<std::string> words_of(const std::string& text) {
 
 std::vector<LabeledText> read_labeled_texts(const std::vector<std::string>& files, TextColumns columns) {
   const size_t expected = columns == TextColumns::pair ? 3 : 2;
-  LinesOfFiles lines({files.begin(), files.end()});
+  const std::vector<std::filesystem::path> paths(files.begin(), files.end());
+  LinesOfFiles lines(paths);
   std::vector<LabeledText> texts;
   for (std::string line; lines.next(line);) {
     std::vector<std::string> parts = parts_of(line, '\t');
-    require<FormatError>(parts.size() == expected, lines.where(), "{} columns, expected {}: {}", parts.size(), expected,
+    require<FormatError>(parts.size() == expected, lines.where(), "{} column{}, expected {}: {}", parts.size(),
+                         plural(static_cast<int64_t>(parts.size())), expected,
                          columns == TextColumns::pair ? "two texts and a label, with tabs between them (data.pairs)"
                                                       : "a text and a label, with a tab between them");
     texts.push_back({parts.front(), columns == TextColumns::pair ? parts[1] : "", parts.back(), lines.where()});
   }
-  require<FormatError>(!texts.empty(), joined_names(files), "holds no text");
+  require<FormatError>(!texts.empty(), names_of(paths), "holds no text");
   return texts;
 }
 
 std::vector<LabeledWords> read_labeled_words(const std::vector<std::string>& files, WordFormat format) {
-  LinesOfFiles lines({files.begin(), files.end()});
+  const std::vector<std::filesystem::path> paths(files.begin(), files.end());
+  LinesOfFiles lines(paths);
   std::vector<LabeledWords> sentences;
   LabeledWords sentence;
   size_t columns = 0;
@@ -93,7 +96,7 @@ std::vector<LabeledWords> read_labeled_words(const std::vector<std::string>& fil
     }
   }
   end_sentence();
-  require<FormatError>(!sentences.empty(), joined_names(files), "holds no word");
+  require<FormatError>(!sentences.empty(), names_of(paths), "holds no word");
   return sentences;
 }
 

@@ -55,10 +55,10 @@ Masking::Masking(const Tokenizer& tokenizer, TokenId mask, const MaskingRules& r
   const SpecialTokens& special = tokenizer.special();
   for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
     const TokenId token(id);
-    choosable_.push_back(token != mask && token != special.pad && token != special.bos && token != special.eos &&
-                         token != special.sep);
-    if (choosable_.back() && token != special.unk) {
-      ordinary_.push_back(id);
+    maskable_.push_back(token != mask && token != special.pad && token != special.bos && token != special.eos &&
+                        token != special.sep);
+    if (maskable_.back() && token != special.unk) {
+      replacements_.push_back(id);
     }
   }
 }
@@ -67,7 +67,7 @@ Masking::Masking(const Tokenizer& tokenizer, TokenId mask, const MaskingRules& r
 bool Masking::begins_word(std::span<const int32_t> ids, int64_t row) const {
   const auto at = static_cast<size_t>(row);
   return rules_.unit == MaskUnit::tokens || begins_word_[static_cast<size_t>(ids[at])] ||
-         !choosable_[static_cast<size_t>(ids[at - 1])];
+         !maskable_[static_cast<size_t>(ids[at - 1])];
 }
 
 int32_t Masking::replacement(int32_t token, RandomKey key, uint64_t row) const {
@@ -75,11 +75,11 @@ int32_t Masking::replacement(int32_t token, RandomKey key, uint64_t row) const {
   if (kind < rules_.masked) {
     return mask_;
   }
-  if (kind >= rules_.masked + rules_.random || ordinary_.empty()) {
+  if (kind >= rules_.masked + rules_.random || replacements_.empty()) {
     return token;
   }
-  const auto choices = static_cast<double>(ordinary_.size());
-  return ordinary_[static_cast<size_t>(draw(key, "token", row) * choices)];
+  const auto choices = static_cast<double>(replacements_.size());
+  return replacements_[static_cast<size_t>(draw(key, "token", row) * choices)];
 }
 
 MaskedText Masking::apply(RaggedTokens text, RandomKey key) const {
@@ -94,7 +94,7 @@ MaskedText Masking::apply(RaggedTokens text, RandomKey key) const {
       if (r == segments.begin(s) || begins_word(ids, r)) {
         chosen = draw(key, "choice", row) < rules_.chosen;
       }
-      if (chosen && choosable_[static_cast<size_t>(ids[at])]) {
+      if (chosen && maskable_[static_cast<size_t>(ids[at])]) {
         expected[at] = ids[at];
         text.ids[at] = replacement(ids[at], key, row);
       }
@@ -103,10 +103,10 @@ MaskedText Masking::apply(RaggedTokens text, RandomKey key) const {
   return {std::move(text), std::move(expected)};
 }
 
-bool Masking::mask_first(MaskedText& text) const {
+bool Masking::mask_first_maskable(MaskedText& text) const {
   for (size_t row = 0; row < text.expected.size(); ++row) {
     int32_t& id = text.tokens.ids[row];
-    if (choosable_[static_cast<size_t>(id)]) {
+    if (maskable_[static_cast<size_t>(id)]) {
       text.expected[row] = std::exchange(id, mask_);
       return true;
     }

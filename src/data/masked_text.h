@@ -10,7 +10,7 @@
 
 namespace heed {
 
-enum class MaskUnit : uint8_t { tokens, words };  // words: all tokens of a word share its draws
+enum class MaskUnit : uint8_t { tokens, words };  // words: the tokens of a word are chosen together or not at all
 
 struct MaskingRules {
   double chosen = 0.15;               // share of the tokens that are to be predicted
@@ -33,7 +33,7 @@ class Masking {
   // eos, sep and the mask token itself are never chosen.
   MaskedText apply(RaggedTokens text, RandomKey key) const;
   // For an update in which nothing was chosen: masks its first token that may be chosen. False if there is none.
-  bool mask_first(MaskedText& text) const;
+  bool mask_first_maskable(MaskedText& text) const;
 
  private:
   bool begins_word(std::span<const int32_t> ids, int64_t row) const;
@@ -41,8 +41,8 @@ class Masking {
 
   MaskingRules rules_;
   int32_t mask_;
-  std::vector<bool> choosable_, begins_word_;  // by token
-  std::vector<int32_t> ordinary_;              // the tokens that random ones are drawn from
+  std::vector<bool> maskable_, begins_word_;  // by token
+  std::vector<int32_t> replacements_;         // the tokens that random ones are drawn from
 };
 
 // A text as rows, one for each token, marks included.

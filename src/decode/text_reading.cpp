@@ -61,8 +61,8 @@ std::vector<float> floats_of(View row) {
   return values;
 }
 
-// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix, and rows_of(text) says how many of its rows
-// belong to each.
+// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix, and rows_of(text) says how many of its
+// rows belong to each.
 template <class Make, class RowsOf>
 std::vector<std::vector<float>> read_all(const TextReader& reader, std::span<const EncodedText> texts, Make make,
                                          RowsOf rows_of) {
@@ -108,10 +108,10 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
   }
   const size_t around = text.second != nullptr ? 3 : 2;
   const auto most = static_cast<size_t>(max_length);
-  require<FormatError>(most > around, where, "the model takes {} tokens, of which the marks alone need {}", most,
+  require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
   require<FormatError>(overlong == Overlong::cut || first.size() + second.size() + around <= most, where,
-                       "{} tokens with the marks, but the model takes at most {}",
+                       "{} tokens with special tokens, but the model takes at most {}",
                        first.size() + second.size() + around, most);
   cut_to(most - around, first, second);
   EncodedText encoded;
@@ -144,7 +144,7 @@ EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string
   }
   encoded.ids.push_back(marks.end);
   require<FormatError>(static_cast<int64_t>(encoded.ids.size()) <= max_length, where,
-                       "{} tokens with the marks, but the model takes at most {}: divide the sentence",
+                       "{} tokens with special tokens, but the model takes at most {}: split the sentence",
                        encoded.ids.size(), max_length);
   encoded.types.resize(encoded.ids.size(), 0);
   return encoded;

@@ -31,8 +31,8 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 // What happens to a line that is too long for the model: it is refused, or its last tokens are dropped.
 enum class Overlong : uint8_t { refuse, cut };
 
-// Each line's translations, best first. An empty line (white space alone) gives one empty translation. Lines are batched by
-// length, which changes no result. FormatError for a line that is not text, or is too long for the model.
+// Each line's translations, best first. An empty line (white space alone) gives one empty translation. Lines are
+// batched by length, which changes no result. FormatError for a line that is not text, or is too long for the model.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,

@@ -121,9 +121,8 @@ struct SelectRowsBackward {
   Write write = Write::overwrite;
 };
 
-// y[s] = the mean or the most of rows [begin(s), end(s)) of x; zeros where there is none. (Pooling::first is a
-// selection of rows.) `chosen` holds the row of the
-// most, the first in a tie.
+// y[s] = the mean or, column by column, the maximum of rows [begin(s), end(s)) of x; zeros where there are none.
+// `chosen` holds the row of each maximum, the first in a tie. (Pooling::first is a selection of rows.)
 struct PoolForward {
   const Segments* segments = nullptr;
   Pooling kind = Pooling::mean;
@@ -131,7 +130,8 @@ struct PoolForward {
   View chosen;  // of max: i32 [segments, columns]
 };
 
-// mean: d_x[r] (+)= d_y[s] / length(s) for each row r of s; max: d_x[chosen[s, c], c] (+)= d_y[s, c], the others get zeros.
+// For each row r of sequence s:
+//   mean: d_x[r] (+)= d_y[s] / length(s)      max: d_x[r, c] (+)= d_y[s, c] if chosen[s, c] = r, else 0
 struct PoolBackward {
   const Segments* segments = nullptr;
   Pooling kind = Pooling::mean;
@@ -251,10 +251,9 @@ struct AttentionSettings {
 };
 
 // For each sequence and head: P = softmax(S over the visible keys), S = scale * Q K^T plus the term by distance, if
-// there is one; output = dropout(P) V. A query that
-// sees nothing gives zeros. No [queries, keys] matrix is stored. Backward rebuilds P from log_sum_exp (master type
-// [rows, heads]; -infinity where nothing is seen). `weights`, when requested: P before dropout, master type, one row:
-// for each sequence, for each head, [queries, keys], end to end.
+// there is one; output = dropout(P) V. A query that sees nothing gives zeros. No [queries, keys] matrix is stored.
+// Backward rebuilds P from log_sum_exp (master type [rows, heads]; -infinity where nothing is seen). `weights`, when
+// requested: P before dropout, master type, one row: for each sequence, for each head, [queries, keys], end to end.
 struct AttentionForward {
   AttentionSettings settings;
   View queries;

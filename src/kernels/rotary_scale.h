@@ -22,11 +22,14 @@ struct RotaryPairs {
   bool operator==(const RotaryPairs&) const = default;
 
   // A pair's angle per position. With f(c) = base^(-2c / dims) and factor s:
-  //   none: f(c)    linear: f(c) / s    ntk: f(c) with base s^(dims / (dims - 2)), so that the slowest pair turns s times
-  //   as slowly and the fastest as before    yarn: r(c) f(c) / s + (1 - r(c)) f(c), where the ramp r rises from 0 for pairs
-  //   that turn 32 times or more in the trained length to 1 for those that turn at most once
+  //   none:    f(c)
+  //   linear:  f(c) / s
+  //   ntk:     f(c) with base * s^(dims / (dims - 2)) for the base: the slowest pair turns s times as slowly, the
+  //            fastest as before
+  //   yarn:    r(c) f(c) / s + (1 - r(c)) f(c), where the ramp r rises from 0 for pairs that turn 32 times or more in
+  //            the trained length to 1 for those that turn at most once
   double frequency(int64_t pair) const;
-  // What queries and keys are multiplied with: yarn's temperature, 0.1 ln(s) + 1; otherwise 1.
+  // What queries and keys are multiplied by: yarn's temperature, 0.1 ln(s) + 1; otherwise 1.
   double magnitude() const;
 };
 

@@ -48,7 +48,7 @@ void check_buckets(const ModelConfig& config) {
   if (config.positions == Positions::relative_bias) {
     check(config.relative_buckets >= least && config.relative_buckets % least == 0,
           "relative_buckets is {}, expected a multiple of {}{}", config.relative_buckets, least,
-          both_ways ? ", for the keys before and behind" : "");
+          both_ways ? ", for the keys before and after" : "");
     check_extent("relative_max_distance", config.relative_max_distance, exact + 1, kMaxDistance);
   }
 }
@@ -67,11 +67,11 @@ void check_attention(const ModelConfig& config) {
     check(config.heads_of_keys() % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}",
           text_of(pattern), parts, config.heads_of_keys(),
           config.heads_of_keys() == config.heads ? "" : " of keys and values");
-    check(
-        !adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
-        "attention \"{}\" with positions that add to the scores by distance, which need one pattern for all heads of a "
-        "layer, full or local",
-        text_of(pattern));
+    check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
+          "positions \"alibi\" and \"relative-bias\" need one pattern for all heads of a layer, full or local, but "
+          "attention "
+          "has \"{}\"",
+          text_of(pattern));
     for (const HeadPattern& part : pattern) {
       check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
             "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
@@ -136,20 +136,19 @@ ModelConfig with_context(const ModelConfig& config, const ContextOptions& option
   ModelConfig longer = config;
   const bool scaled = options.rotary_scaling != RotaryScaling::none;
   require<ConfigError>(!scaled || config.positions == Positions::rotary, "context",
-                       "the model's positions are not rotary, so that they have no scaling");
+                       "the model's positions are not rotary: the scaling of rotary positions does not apply");
   require<ConfigError>(!scaled || options.max_length > config.max_length, "context",
-                       "scaling rotary positions is for more tokens than the model's {}: give a larger maximum",
-                       config.max_length);
+                       "scaling rotary positions needs a maximum length above the model's {}", config.max_length);
   require<ConfigError>(!scaled || config.rotary_scaling == RotaryScaling::none, "context",
                        "the model's rotary positions are scaled already");
   if (options.max_length == 0) {
     return longer;
   }
   require<ConfigError>(options.max_length >= config.max_length && options.max_length <= kLargest, "context",
-                       "at most {} tokens, expected {}, which the model takes, to {}", options.max_length,
+                       "the maximum length is {}, expected the model's own {} to {}", options.max_length,
                        config.max_length, kLargest);
   require<ConfigError>(config.positions != Positions::learned || options.max_length == config.max_length, "context",
-                       "the model learned a table of {} positions, so that it can't take {} tokens", config.max_length,
+                       "the model learned a table of {} positions, so it can't take {} tokens", config.max_length,
                        options.max_length);
   if (config.rotary_trained_length == 0 && config.positions == Positions::rotary) {
     longer.rotary_trained_length = static_cast<int64_t>(static_cast<double>(config.max_length) / config.rotary_factor);
@@ -193,12 +192,11 @@ void ModelConfig::validate() const {
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);
-  check(head == Head::tokens || head == Head::number || !labels.empty(), "head gives labels, but labels names none");
+  check(head == Head::tokens || head == Head::number || !labels.empty(), "head needs labels, but labels is empty");
   check_extent("token_types", token_types, 0, kMaxTokenTypes);
   check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
         "head and token_types are for architecture \"encoder\"");
-  check(head == Head::tokens || tying == Tying::none,
-        "tie = \"output\" ties the projection to the vocabulary, which only head = \"tokens\" has");
+  check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,
         "branches = \"parallel\" needs norm_placement = \"pre\": both branches read one norm");
   check(branches == Branches::sequential || architecture != Architecture::seq2seq,

@@ -40,7 +40,7 @@ struct ModelConfig {
   int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
-  std::vector<LayerPattern> attention{{{}}};                   // of self-attention, layer by layer, over and over
+  std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
 
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;
@@ -65,7 +65,7 @@ struct ModelConfig {
   std::vector<std::string> labels;   // those that the head scores
 
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
-  // Of the layers of a stack, over and over.
+  // Of the layers of a stack, repeated.
   std::vector<LayerPattern> layer_patterns() const;
   int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
 

@@ -22,7 +22,7 @@ struct AttentionShape {
   MatrixInitialization initialization;
 };
 
-// A mask of the user's and where it belongs: that of self-attention is no type of cross-attention's.
+// A user's mask. Those of self- and cross-attention have different types, so that they can't be swapped.
 class SelfMask {
  public:
   SelfMask() = default;

@@ -21,7 +21,7 @@ enum class Keep : uint8_t {
 struct StackShape {
   int64_t layers;
   AttentionShape attention;
-  // Of self-attention, layer by layer, over and over; empty: attention.visibility in all layers.
+  // Of self-attention, layer by layer, repeated; empty: attention.visibility in all layers.
   std::vector<VisibilityByHead> visibility;
   FeedForwardShape feed_forward;
   Residual::Options residual;
@@ -53,7 +53,7 @@ struct DecoderCaches {
 };
 
 // Self-attention and feed-forward, each added to the residual: an encoder's layer and, with causal visibility, the
-// layer of a decoder-only model. `next` is the norm through which what follows reads, or null.
+// layer of a decoder-only model. `next` is the norm of what follows, or null.
 class SelfAttentionLayer {
  public:
   SelfAttentionLayer(const Scope& scope, const StackShape& shape);
@@ -105,7 +105,7 @@ class Layers {
   const Layer& operator[](size_t i) const { return layers_[i]; }
 
   Stream enter(Pass& pass, const Var& embedded) const;
-  // Through which what follows layer i - 1 reads: the next layer, or the end. Null where that is the residual itself.
+  // The norm of layer i's input, or behind the last layer the final one; null where there is none.
   const Norm* norm_before(size_t i) const { return i < layers_.size() ? layers_[i].input_norm() : fused_final_norm(); }
   Var leave(Pass& pass, const Stream& stream) const;
 

@@ -33,8 +33,8 @@ class Norm {
   NormWeights weights_;
 };
 
-// The residual connection around a sublayer, with its norms and the dropout of its branch. A sum and the norm of that sum
-// are one op. In post-norm it is this connection's own norm; else the one through which the next sublayer reads.
+// The residual connection around a sublayer, with its norms and the dropout of its branch. A sum and the norm of that
+// sum are one op. In post-norm it is this connection's own norm; else the one through which the next sublayer reads.
 class Residual {
  public:
   struct Options {
@@ -47,7 +47,7 @@ class Residual {
   // x + f(x), where f reads the same as the sublayer before: the second of two parallel branches.
   static Residual without_norm(const Scope& sublayer, Probability dropout) { return Residual(sublayer, dropout); }
 
-  // Through which the sublayer reads its input; null where it reads the residual itself.
+  // The norm of the sublayer's input; null where it reads the residual itself.
   const Norm* input_norm() const { return input_norm_ ? &*input_norm_ : nullptr; }
 
   // `next` is the input norm of what follows, or null.

@@ -19,8 +19,8 @@ class RelativePositions {
   virtual RelativeScores scores(Pass& pass, int64_t furthest) const = 0;
 };
 
-// ALiBi: -slope * |distance|, with the slopes 2^(-8h / n) of heads h = 1 to n. When n is not a power of two: those of the
-// power below, then every other one of the power above.
+// ALiBi: -slope * |distance|, with the slopes 2^(-8h / n) of heads h = 1 to n. When n is not a power of two: those of
+// the power below, then every other one of the power above.
 std::vector<double> alibi_slopes(Heads heads);
 
 class Alibi final : public RelativePositions {

@@ -1,4 +1,5 @@
-// y[r] = dropout(scale * table[tokens[r]] + position_table[positions[r]] + type_table[types[r]]). With m the dropout factors:
+// y[r] = dropout(scale * table[tokens[r]] + position_table[positions[r]] + type_table[types[r]]). With m the dropout
+// factors:
 //   d_table[t] += scale * sum of (d_y * m)[r] over all r with tokens[r] = t
 //   d_position_table[p] += sum of (d_y * m)[r] over all r with positions[r] = p, if it is learned; types likewise
 // Saves the indices.

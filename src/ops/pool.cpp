@@ -1,6 +1,6 @@
 // With the rows r of sequence s, n of them:
 //   mean: y[s] = sum of x[r] / n             d_x[r] = d_y[s] / n
-//   max:  y[s, c] = x[m, c], the most        d_x[m, c] = d_y[s, c], zero in other rows
+//   max:  y[s, c] = x[m, c], the maximum        d_x[m, c] = d_y[s, c], zero in other rows
 // Saves the row m of each column.
 #include "ops/pool.h"
 

@@ -25,7 +25,7 @@ void check_labeled(const LabeledRecipe& recipe) {
   const LabeledDataRecipe& data = recipe.data;
   check(!data.train.empty(), "data.train names no file");
   check(std::ranges::count(data.train, "-") + std::ranges::count(data.validation, "-") == 0,
-        "data names the standard input (-), which can be read only once");
+        "data.train and data.validation must name files, not the standard input (-)");
   check_at_least("data.batch_sequences", data.batch_sequences, 1);
   check_tokenizer(recipe.tokenizer.learned);
 }

@@ -98,10 +98,10 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
     labels_.assign(found.begin(), found.end());
     require<FormatError>(!labels_.empty(), "data.train", "no text has a label");
   }
-  const std::string_view known = recipe.model.labels.empty() ? "the training text" : "model.labels";
-  train_ = with_numbers(std::move(train), std::string(known));
+  const std::string_view known_from = recipe.model.labels.empty() ? "the training text" : "model.labels";
+  train_ = with_label_ids(std::move(train), std::string(known_from));
   if (!recipe_->data.validation.empty()) {
-    validation_ = with_numbers(read(recipe_->data.validation), std::string(known));
+    validation_ = with_label_ids(read(recipe_->data.validation), std::string(known_from));
   }
   RandomKey content;
   for (const Example& example : train_) {
@@ -148,15 +148,15 @@ std::vector<LabeledTask::RawExample> LabeledTask::read(const std::vector<std::st
   return found;
 }
 
-// With labels by their numbers. `known` says where all of them should be.
-std::vector<LabeledTask::Example> LabeledTask::with_numbers(std::vector<RawExample> raw,
-                                                            const std::string& known) const {
+// With labels by their numbers. `known_from` says where all of them should be.
+std::vector<LabeledTask::Example> LabeledTask::with_label_ids(std::vector<RawExample> raw,
+                                                              const std::string& known_from) const {
   std::vector<Example> examples;
   for (RawExample& one : raw) {
     for (const std::string& label : one.labels) {
       const auto it = std::ranges::find(labels_, label);
       require<FormatError>(it != labels_.end(), one.example.where,
-                           "the label '{}' is not in {}: nothing would be learned about it", label, known);
+                           "the label '{}' is not in {}: nothing would be learned about it", label, known_from);
       one.example.labels.push_back(static_cast<int32_t>(it - labels_.begin()));
     }
     examples.push_back(std::move(one.example));
@@ -270,52 +270,70 @@ Scores LabeledTask::validate(const Inference& inference) const {
   std::vector<EncodedText> texts;
   std::ranges::transform(validation_, std::back_inserter(texts), &Example::text);
   Lanes lanes(inference.backend);
-  const auto scores = head_scores({inference.model, inference.storage, lanes}, texts);
+  const HeadScores scores = head_scores({inference.model, inference.storage, lanes}, texts);
+  Scores found = head_ == Head::number           ? compare_numbers(scores)
+                 : head_ == Head::several_labels ? compare_several_labels(scores)
+                                                 : compare_labels(scores);
+  found.value = found.others.front().value;
+  return found;
+}
+
+Scores LabeledTask::compare_numbers(const HeadScores& scores) const {
+  NumberPairs numbers;
+  double sum = 0.0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const double predicted = static_cast<double>(scores[i].front()), expected = validation_[i].number;
+    numbers.expected.push_back(expected);
+    numbers.predicted.push_back(predicted);
+    sum += (predicted - expected) * (predicted - expected) / 2.0;
+  }
   Scores found;
+  found.loss = sum / static_cast<double>(scores.size());
+  found.others = {{"spearman", spearman(numbers)}, {"pearson", pearson(numbers)}};
+  return found;
+}
+
+Scores LabeledTask::compare_several_labels(const HeadScores& scores) const {
+  std::vector<LabelCounts> counts(labels_.size());
+  double sum = 0.0;
+  int64_t exact = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const std::vector<double> expected = targets_of(validation_[i]);
+    bool all = true;
+    for (size_t k = 0; k < counts.size(); ++k) {
+      const bool predicted = scores[i][k] > 0.0F, wanted = expected[k] > 0.0;
+      sum += sigmoid_loss(static_cast<double>(scores[i][k]), expected[k]);
+      counts[k].predicted += predicted ? 1 : 0;
+      counts[k].expected += wanted ? 1 : 0;
+      counts[k].right += predicted && wanted ? 1 : 0;
+      all = all && predicted == wanted;
+    }
+    exact += all ? 1 : 0;
+  }
+  const auto texts = static_cast<double>(scores.size());
+  Scores found;
+  found.loss = sum / texts;
+  found.others = {
+      {"f1_micro", micro_f1(counts)}, {"f1_macro", macro_f1(counts)}, {"exact", static_cast<double>(exact) / texts}};
+  return found;
+}
+
+// Of texts or of words.
+Scores LabeledTask::compare_labels(const HeadScores& scores) const {
+  ConfusionMatrix matrix(static_cast<int64_t>(labels_.size()));
   double sum = 0.0;
   int64_t rows = 0;
-  if (head_ == Head::number) {
-    NumberPairs numbers;
-    for (size_t i = 0; i < scores.size(); ++i, ++rows) {
-      const double predicted = static_cast<double>(scores[i].front()), expected = validation_[i].number;
-      numbers.expected.push_back(expected);
-      numbers.predicted.push_back(predicted);
-      sum += (predicted - expected) * (predicted - expected) / 2.0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    for (size_t k = 0; k < validation_[i].labels.size(); ++k, ++rows) {
+      const auto row = std::span(scores[i]).subspan(k * labels_.size(), labels_.size());
+      sum += surprise(row, validation_[i].labels[k]);
+      matrix.add(validation_[i].labels[k], best_label(row));
     }
-    found.others = {{"spearman", spearman(numbers)}, {"pearson", pearson(numbers)}};
-  } else if (head_ == Head::several_labels) {
-    std::vector<LabelCounts> counts(labels_.size());
-    int64_t exact = 0;
-    for (size_t i = 0; i < scores.size(); ++i, ++rows) {
-      const std::vector<double> expected = targets_of(validation_[i]);
-      bool all = true;
-      for (size_t k = 0; k < counts.size(); ++k) {
-        const bool predicted = scores[i][k] > 0.0F, wanted = expected[k] > 0.0;
-        sum += sigmoid_loss(static_cast<double>(scores[i][k]), expected[k]);
-        counts[k].predicted += predicted ? 1 : 0;
-        counts[k].expected += wanted ? 1 : 0;
-        counts[k].right += predicted && wanted ? 1 : 0;
-        all = all && predicted == wanted;
-      }
-      exact += all ? 1 : 0;
-    }
-    found.others = {{"f1_micro", micro_f1(counts)},
-                    {"f1_macro", macro_f1(counts)},
-                    {"exact", static_cast<double>(exact) / static_cast<double>(rows)}};
-  } else {
-    ConfusionMatrix matrix(static_cast<int64_t>(labels_.size()));
-    for (size_t i = 0; i < scores.size(); ++i) {
-      for (size_t k = 0; k < validation_[i].labels.size(); ++k, ++rows) {
-        const auto row = std::span(scores[i]).subspan(k * labels_.size(), labels_.size());
-        sum += surprise(row, validation_[i].labels[k]);
-        matrix.add(validation_[i].labels[k], best_label(row));
-      }
-    }
-    found.others = {
-        {"accuracy", matrix.accuracy()}, {"f1_macro", macro_f1(matrix.by_label())}, {"matthews", matrix.matthews()}};
   }
+  Scores found;
   found.loss = sum / static_cast<double>(rows);
-  found.value = found.others.front().value;
+  found.others = {
+      {"accuracy", matrix.accuracy()}, {"f1_macro", macro_f1(matrix.by_label())}, {"matthews", matrix.matthews()}};
   return found;
 }
 

@@ -45,8 +45,14 @@ class LabeledTask final : public Task {
     Example example;
   };
 
+  using HeadScores = std::vector<std::vector<float>>;
+
+  Scores compare_numbers(const HeadScores& scores) const;
+  Scores compare_several_labels(const HeadScores& scores) const;
+  Scores compare_labels(const HeadScores& scores) const;
+
   std::vector<RawExample> read(const std::vector<std::string>& files) const;
-  std::vector<Example> with_numbers(std::vector<RawExample> raw, const std::string& where) const;
+  std::vector<Example> with_label_ids(std::vector<RawExample> raw, const std::string& known_from) const;
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
   std::vector<double> targets_of(const Example& example) const;
 

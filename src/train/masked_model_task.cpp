@@ -36,11 +36,11 @@ int64_t chosen_in(const MaskedText& text) {
   return static_cast<int64_t>(text.expected.size()) - std::ranges::count(text.expected, MaskedText::kNothing);
 }
 
-// A batch without anything to predict would have no mean loss.
+// An update without anything to predict would have no mean loss.
 void ensure_chosen(std::vector<MaskedText>& texts, const Masking& masking, std::string_view key) {
   const bool any = std::ranges::any_of(texts, [](const MaskedText& text) { return chosen_in(text) > 0; }) ||
-                   std::ranges::any_of(texts, [&](MaskedText& text) { return masking.mask_first(text); });
-  require<FormatError>(any, key, "a batch of the text has no token that can be masked");
+                   std::ranges::any_of(texts, [&](MaskedText& text) { return masking.mask_first_maskable(text); });
+  require<FormatError>(any, key, "an update has no token that can be masked");
 }
 
 TokenId mask_of(const Tokenizer& tokenizer, const MaskedModelRecipe& recipe) {

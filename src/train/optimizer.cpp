@@ -44,8 +44,8 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
   split_weights();
 }
 
-// From the last weight to the first, which is their order in the flat memory. Padding behind a matrix of Muon's belongs to
-// nobody.
+// From the last weight to the first, which is their order in the flat memory. Padding behind a matrix of Muon's is not
+// updated.
 void Optimizer::split_weights() {
   const Weights& weights = trainables_.weights();
   for (size_t i = weights.all().size(); i-- > 0;) {

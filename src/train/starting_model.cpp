@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 // The place among the roles of one architecture of the tokenizer that takes a role in another.
-size_t place_of_role(Architecture from, std::string_view role, Architecture to) {
+size_t index_of_role(Architecture from, std::string_view role, Architecture to) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(from);
   const auto same = std::ranges::find(roles, role, &TokenizerRole::name);
   if (same != roles.end()) {
@@ -83,7 +83,7 @@ std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture
   const ModelConfig config = load_description(folder).config;
   std::vector<int64_t> sizes;
   for (const TokenizerRole& role : tokenizer_roles(architecture)) {
-    const size_t place = place_of_role(config.architecture, role.name, architecture);
+    const size_t place = index_of_role(config.architecture, role.name, architecture);
     sizes.push_back(config.*tokenizer_roles(config.architecture)[place].vocabulary);
   }
   return sizes;
@@ -100,7 +100,7 @@ StartingModel::StartingModel(const ModelFolder& folder)
 Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
   Tokenizers chosen;
   for (const TokenizerRole& role : tokenizer_roles(architecture)) {
-    const size_t place = place_of_role(description_.config.architecture, role.name, architecture);
+    const size_t place = index_of_role(description_.config.architecture, role.name, architecture);
     chosen.push_back(tokenizers_[place]);
     if (architecture == Architecture::seq2seq) {
       require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[place].name);
@@ -110,20 +110,20 @@ Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
 }
 
 const Tokenizer& StartingModel::tokenizer(std::string_view role) const {
-  return *tokenizers_[place_of_role(description_.config.architecture, role, description_.config.architecture)];
+  return *tokenizers_[index_of_role(description_.config.architecture, role, description_.config.architecture)];
 }
 
-std::vector<int32_t> StartingModel::rows_for(const Tokenizer& own, const Tokenizer& other) const {
+std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const {
   std::vector<int32_t> rows;
-  if (own.serialize() == other.serialize()) {
+  if (of_run.serialize() == of_this.serialize()) {
     return rows;
   }
-  for (int32_t id = 0; id < own.vocabulary_size(); ++id) {
+  for (int32_t id = 0; id < of_run.vocabulary_size(); ++id) {
     const TokenId token{id};
-    std::optional<TokenId> found = special_counterpart(own.special(), other.special(), token);
+    std::optional<TokenId> found = special_counterpart(of_run.special(), of_this.special(), token);
     if (!found) {
-      found = other.find(own.piece(token));
-      const bool is_text = found && !special_counterpart(other.special(), own.special(), *found);
+      found = of_this.find(of_run.piece(token));
+      const bool is_text = found && !special_counterpart(of_this.special(), of_run.special(), *found);
       found = is_text ? found : std::nullopt;
     }
     rows.push_back(found && *found != kNoToken ? found->value : kNoRow);
@@ -164,7 +164,7 @@ TakenWeights StartingModel::copy_to(Backend& backend, Trainables& trainables, co
         weight.shape()[0] == config.*role->vocabulary &&
         stored->shape.front() == description_.config.*other->vocabulary &&
         stored->elements() / stored->shape.front() == row_size(weight.shape())) {
-      rows = rows_for(*tokenizers[place_of_role(config.architecture, name, config.architecture)], tokenizer(name));
+      rows = rows_for(*tokenizers[index_of_role(config.architecture, name, config.architecture)], tokenizer(name));
     }
     TakenWeights::Part part{.name = weight.name()};
     if (!rows.empty()) {
@@ -188,8 +188,8 @@ TakenWeights StartingModel::copy_to(Backend& backend, Trainables& trainables, co
     }
   }
   require<ConfigError>(!taken.whole.empty() || !taken.by_text.empty(), folder_.path.string(),
-                       "training.from names a model none of whose weights fits this one; {}: {}",
-                       taken.fresh.front().name, taken.fresh.front().why);
+                       "none of its weights fits the new model (training.from); {}: {}", taken.fresh.front().name,
+                       taken.fresh.front().why);
   trainables.refresh(backend);
   return taken;
 }
@@ -205,10 +205,11 @@ std::string TakenWeights::text() const {
     }
     line += fmt::format(", {} of them by their tokens' text ({} of {} rows)", by_text.size(), rows, of);
   }
-  line += fmt::format("; {} begin fresh, {} there are unused (metrics.jsonl lists them)", fresh.size(), unused.size());
+  line += fmt::format("; {} start from random values, {} of the other model's are unused (metrics.jsonl lists them)",
+                      fresh.size(), unused.size());
   std::vector<std::string> differences;
   for (const Difference& d : settings) {
-    differences.push_back(fmt::format("{} is {} there and {} here", d.key, d.there, d.here));
+    differences.push_back(fmt::format("{} was {}, is {}", d.key, d.there, d.here));
   }
   return differences.empty() ? line : fmt::format("{}; {}", line, fmt::join(differences, ", "));
 }

@@ -49,15 +49,15 @@ class StartingModel {
   Tokenizers tokenizers_for(Architecture architecture) const;
 
   // Copies the weights that have the same name and shape in both models into the masters, and refreshes the copies. A
-  // weight with a row for each token is copied row by row where the vocabularies differ: a token's row goes to the token
-  // that looks alike. ConfigError when nothing fits.
+  // weight with a row for each token is copied row by row where the vocabularies differ: a token's row goes to the
+  // token that looks alike. ConfigError when nothing fits.
   TakenWeights copy_to(Backend& backend, Trainables& trainables, const ModelConfig& config,
                        const Tokenizers& tokenizers) const;
 
  private:
-  // The row of this model's vocabulary for each token of the other, or kNoRow; empty where both are the same.
+  // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
   static constexpr int32_t kNoRow = -1;
-  std::vector<int32_t> rows_for(const Tokenizer& own, const Tokenizer& other) const;
+  std::vector<int32_t> rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const;
   bool copy_rows(const StoredTensor& from, const Trainable& to, std::span<const int32_t> rows,
                  TakenWeights::Part& copied) const;
   const Tokenizer& tokenizer(std::string_view role) const;

@@ -158,7 +158,7 @@ TEST_F(Files, AFolderIsWritableWhenSomethingCanBeCreatedInIt) {
   EXPECT_THROW(require_writable("/proc/nowhere"), IoError);
 }
 
-TEST_F(Files, AFileThatIsReadIsNotToBeOverwritten) {
+TEST_F(Files, RefusesToOverwriteAnInputFile) {
   write_file(folder_ / "a", "");
   std::filesystem::create_symlink(folder_ / "a", folder_ / "link");
   const std::string a = folder_ / "a", link = folder_ / "link";

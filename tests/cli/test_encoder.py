@@ -136,7 +136,7 @@ class Classify(Encoder):
     def test_what_makes_no_sense_is_refused_before_anything_is_trained(self):
         self.recipe_for("classify")
         good = (self.path / "valid.tsv").read_text()
-        cases = [("train.tsv", "abc\tx\nabc\n", "train.tsv:2: 1 columns, expected 2"),
+        cases = [("train.tsv", "abc\tx\nabc\n", "train.tsv:2: 1 column, expected 2"),
                  ("train.tsv", "abc\tx\nabc\tabc\tx\n", "train.tsv:2: 3 columns, expected 2"),
                  ("train.tsv", "abc\tx\nabc\t\n", "train.tsv:2: the label is empty"),
                  ("valid.tsv", "abc\twith\nabc\tnever\n", "valid.tsv:2: the label 'never' is not in the training text"),
@@ -154,14 +154,14 @@ class Classify(Encoder):
                                  ("model.head=tokens", "the task classify needs model.head"),
                                  ("model.tie=output", "tie"),
                                  ("data.too_long=refuse", None),
-                                 ("model.max_length=2", "of which the marks alone need 2"),
+                                 ("model.max_length=2", "of which special tokens alone need 2"),
                                  ("data.batch_sequences=0", "data.batch_sequences is 0"),
                                  ("model.architecture=causal-lm", "trains an encoder")]:
             if mention:
                 self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", setting,
                                     mentions=[mention.split("'")[0]], stdout=None)
         self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", "data.too_long=refuse", "--set",
-                            "model.max_length=5", mentions=["tokens with the marks, but the model takes at most 5"],
+                            "model.max_length=5", mentions=["tokens with special tokens, but the model takes at most 5"],
                             stdout=None)
 
     def test_embeddings(self):
@@ -186,9 +186,10 @@ class Classify(Encoder):
         for number, expected in zip(numbers, rows[0]):
             self.assertAlmostEqual(number, expected, places=5)
         self.assert_refused("embed", "--model", model, "--npy", out, "--similarity", left, mentions=["give one of them"])
-        self.assert_refused("embed", "--model", model, "--npy", self.path / "no" / "x.npy", mentions=["cannot be written"])
+        self.assert_refused("embed", "--model", model, "--npy", self.path / "no" / "x.npy", mentions=["x.npy"])
+        self.assert_refused("embed", "--model", model, "--input", left, "--npy", left, mentions=["overwritten"])
         self.assert_refused("embed", "--model", model, text="x" * 60 + "\n", mentions=["stdin:1", "at most 48"])
-        self.assert_refused("tag", "--model", model, text="a b\n", mentions=["gives no labels of words"])
+        self.assert_refused("tag", "--model", model, text="a b\n", mentions=["has no head for labels of words"])
         self.assert_refused("generate", "--model", model, mentions=["heed embed takes it"])
 
 
@@ -215,7 +216,7 @@ class Tag(Encoder):
 
     def test_bad_files_are_named_by_their_line(self):
         self.recipe_for("tag")
-        for train, more, mention in [("a\tX\nb\n", [], "train.tsv:2: 1 columns, expected 2"),
+        for train, more, mention in [("a\tX\nb\n", [], "train.tsv:2: 1 column, expected 2"),
                                      ("a\tX\nb\tn\tX\n", [], "train.tsv:2: 3 columns, expected 2"),
                                      ("a\tX\n\nb\t\n", [], "train.tsv:3: the word or its label is empty"),
                                      ("a b\tX Y\na b\tX\n", ["--set", "data.format=lines"], "train.tsv:2: 2 words, but 1 labels"),

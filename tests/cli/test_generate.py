@@ -78,7 +78,7 @@ class LongerContext(LanguageModelTest):
                                 mentions=["a table of 64 positions", "65 tokens"])
             self.assert_refused(command, "--model", rotary, "--max-length", -1, text=self.TEXT, mentions=["-1"])
             self.assert_refused(command, "--model", rotary, "--rotary-scaling", "yarn", text=self.TEXT,
-                                mentions=["more tokens than the model's 64"])
+                                mentions=["above the model's 64"])
             self.assert_refused(command, "--model", self.model, "--max-length", 65, "--rotary-scaling", "yarn",
                                 text=self.TEXT, mentions=["not rotary"])
         self.assertEqual(self.nats(learned, "--max-length", 64), self.nats(learned))

@@ -64,7 +64,7 @@ class Budget(heed_cli.CliTest):
         for options in (("--set", "model.model=8"), ("--length", "8"), ("--no-run",), ("--threads", "1")):
             self.assert_refused("plan", "--flops", "1e18", *options, mentions=(f"plan: {options[0]} needs RECIPE",))
 
-    def test_one_flop_is_not_plural(self):
+    def test_one_flop_is_singular(self):
         self.assertIn("1 FLOP is best spent on", heed("plan", "--flops", "1").stdout)
         self.assert_refused("plan", "--flops", "1e18", "--hours", "2", mentions=("--flops", "--hours"))
         self.assert_refused("plan", "--hours", "2", mentions=("--hours", "recipe"))
@@ -177,7 +177,7 @@ updates = 10
             self.assert_refused("plan", RECIPE, "--no-run", f"--length={length}", mentions=(length, "tokens"))
         self.assert_refused("plan", RECIPE, "--threads=-1", mentions=("threads",))
 
-    def test_a_vocabulary_that_nothing_gives_is_named_with_its_key(self):
+    def test_the_error_names_the_key_of_an_unknown_vocabulary_size(self):
         open_sizes = ("--no-run", "--set", "model.source_vocabulary=0", "--set", "model.target_vocabulary=0")
         self.assert_refused("plan", RECIPE, *open_sizes, "--set", "tokenizer.kind=bpe", "--set",
                             "tokenizer.vocabulary=0", mentions=("tokenizer.vocabulary is 0",))

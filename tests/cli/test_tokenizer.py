@@ -181,7 +181,7 @@ class Refusals(TokenizerTest):
                             self.path / "." / "t", mentions=(text, "overwritten"))
         self.assertEqual(text.read_text(), TEXT)
 
-    def test_text_without_anything_to_learn_is_named(self):
+    def test_the_error_names_a_text_with_nothing_to_learn(self):
         empty, blank = self.file("empty", ""), self.file("blank", "\n\n")
         for kind in ("bpe", "word"):
             self.assert_refused("tokenizer", "train", "--kind", kind, "--vocabulary", "300", "--input", empty, blank,

@@ -135,14 +135,14 @@ class Train(TranslationTest):
         self.assert_refused("train", self.path / "none.toml", "--out", self.path / "x", mentions=("none.toml",))
         self.assert_refused("train", self.recipe, mentions=("--out",))
 
-    def test_it_begins_from_another_model_and_refuses_what_is_none(self):
+    def test_it_begins_from_another_model_and_refuses_a_folder_that_is_not_a_model(self):
         self.train("first", "--set", "training.updates=5")
         begun = self.train("second", "--set", f"training.from={self.path}/first", "--set", "model.branch_dropout=0.2")
         self.assertEqual((begun.returncode, begun.stderr), (0, ""))
-        self.assertRegex(begun.stdout, r"(?m)^(\d+) of \1 weights taken from .*; 0 begin fresh, .*"
-                                       r"model\.branch_dropout is 0\.1 there and 0\.2 here$")
+        self.assertRegex(begun.stdout, r"(?m)^(\d+) of \1 weights taken from .*; 0 start from random values, .*"
+                                       r"model\.branch_dropout was 0\.1, is 0\.2$")
         self.refuse("no such model directory", more=("--set", f"training.from={self.path}/nowhere"))
-        self.refuse("none of whose weights fits", "F32[", more=(
+        self.refuse("none of its weights fits", "F32[", more=(
             "--set", f"training.from={self.path}/first", "--set", "model.model=16", "--set", "model.inner=32", "--set",
             "model.output_bias=false"))
 
@@ -184,7 +184,7 @@ class Train(TranslationTest):
         self.refuse("nothing.de", "no lines", more=both)
         self.assertIn("1 empty file skipped", self.kept("file", *both, "--set", "data.empty_file=skip"))
 
-    def test_text_without_anything_to_learn_is_named(self):
+    def test_the_error_names_a_text_with_nothing_to_learn(self):
         empty, blank = self.file("empty", ""), self.file("blank", "\n" * 9)
         for file, more in ((empty, ()), (blank, ("--set", "data.empty_line=refuse"))):
             self.refuse(f"{file}, {file}: there is no text to learn a vocabulary from",

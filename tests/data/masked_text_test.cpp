@@ -81,7 +81,7 @@ TEST(Masking, DrawsByTheRowOfTheUpdateHoweverItIsCut) {
   EXPECT_NE(masking.apply(repeated(sentence, 8), RandomKey{8}).tokens.ids, whole.tokens.ids);
 }
 
-TEST(Masking, OfWordsChoosesAllTokensOfAWordOrNone) {
+TEST(Masking, ChoosesWholeWordsOrNone) {
   const auto tokenizer = word_pieces();
   const std::vector<TokenId> sentence = tokenizer->encode("lowest newest widest lower");
   const Masking masking(*tokenizer, mask_of(*tokenizer), {.chosen = 0.5, .unit = MaskUnit::words});
@@ -114,17 +114,17 @@ TEST(Masking, NeverChoosesMarks) {
   EXPECT_EQ(masked.expected.front(), MaskedText::kNothing);
 }
 
-TEST(Masking, OfAnUpdateWithoutAChosenTokenMasksTheFirstThatMayBe) {
+TEST(Masking, MasksTheFirstMaskableTokenWhenNoneWasChosen) {
   const auto tokenizer = word_pieces();
   const Masking masking(*tokenizer, mask_of(*tokenizer), {});
   const int32_t word = tokenizer->encode("new").front().value;
   MaskedText text{{{tokenizer->special().bos.value, word}, Segments(std::vector<int64_t>{2})},
                   {MaskedText::kNothing, MaskedText::kNothing}};
-  EXPECT_TRUE(masking.mask_first(text));
+  EXPECT_TRUE(masking.mask_first_maskable(text));
   EXPECT_THAT(text.tokens.ids, ElementsAre(tokenizer->special().bos.value, mask_of(*tokenizer).value));
   EXPECT_THAT(text.expected, ElementsAre(MaskedText::kNothing, word));
   MaskedText marks{{{tokenizer->special().bos.value}, Segments(std::vector<int64_t>{1})}, {MaskedText::kNothing}};
-  EXPECT_FALSE(masking.mask_first(marks));
+  EXPECT_FALSE(masking.mask_first_maskable(marks));
 }
 
 TEST(Masking, RefusesSharesThatMakeNoSenseAndWordsOfBytes) {
@@ -140,7 +140,7 @@ TEST(Masking, RefusesSharesThatMakeNoSenseAndWordsOfBytes) {
 
 class Pieces : public InFolder {};
 
-TEST_F(Pieces, HaveEveryTokenOfADocumentMarksIncluded) {
+TEST_F(Pieces, IncludeBosAndEosOfEachDocument) {
   ThreadPool pool(1);
   const Tokenizer& bytes = test::trained(TokenizerKind::byte);
   const TextCorpus corpus =

@@ -9,8 +9,8 @@
 namespace heed {
 namespace {
 
-// Three classes, counted by hand: expected 0: 4 right, 1 taken for 1; expected 1: 2 right, 1 for 0, 1 for 2; expected 2:
-// 3 right.
+// Three classes, counted by hand: expected 0: 4 right, 1 taken for 1; expected 1: 2 right, 1 for 0, 1 for 2; expected
+// 2: 3 right.
 ConfusionMatrix example() {
   ConfusionMatrix matrix(3);
   for (const auto& [expected, predicted, times] :

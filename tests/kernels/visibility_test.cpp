@@ -32,7 +32,7 @@ TEST(Visibility, AStrideShowsEveryNthToken) {
   EXPECT_FALSE(around.sees(7, 9));
 }
 
-TEST(Visibility, CountsAndClassesAreThoseOfThePredicate) {
+TEST(Visibility, CountAndResidueClassesAgreeWithSees) {
   for (const Reach reach : {Reach::full, Reach::causal}) {
     for (const int64_t window : {0, 1, 5}) {
       for (const int64_t stride : {1, 2, 5, 30}) {

@@ -129,12 +129,12 @@ TEST(ModelConfig, RefusesPatternsThatDoNotFitTheModel) {
       [&](auto& c) {
         c.positions = Positions::alibi, c.attention = {{local}, {local, {}}};
       },
-      {"\"local:4+full\" with positions that add to the scores"});
+      {"one pattern for all heads of a layer", "\"local:4+full\""});
   expect_invalid(
       [&](auto& c) {
         c.positions = Positions::relative_bias, c.attention = {{{{HeadPattern::Kind::strided, 2}}}};
       },
-      {"\"strided:2\" with positions that add to the scores"});
+      {"one pattern for all heads of a layer", "\"strided:2\""});
   expect_invalid([&](auto& c) { c.attention = {{strided}}; }, {"\"strided:16\" sees no other token", "max_length"});
 }
 
@@ -142,7 +142,7 @@ TEST(ModelConfig, InvalidTomlNamesTheLine) {
   expect_error<FormatError>([] { read_model("[model]\nmodel = \n", "r.toml"); }, {"r.toml:2: "});
 }
 
-TEST(ModelConfig, ALongerContextIsForPositionsWithoutATable) {
+TEST(ModelConfig, RefusesALongerContextForLearnedPositions) {
   ModelConfig config = small_config(Architecture::causal_lm);
   EXPECT_EQ(with_context(config, {}).max_length, 16);
   EXPECT_EQ(with_context(config, {.max_length = 64}).max_length, 64);
@@ -154,15 +154,15 @@ TEST(ModelConfig, ALongerContextIsForPositionsWithoutATable) {
   const auto refused = [&](const ContextOptions& options, const std::string& part) {
     expect_error<ConfigError>([&] { with_context(config, options); }, {"context: ", part});
   };
-  refused({.max_length = -1}, "at most -1 tokens, expected 16");
-  refused({.max_length = 15}, "at most 15 tokens, expected 16");
-  refused({.rotary_scaling = RotaryScaling::ntk}, "more tokens than the model's 16");
+  refused({.max_length = -1}, "is -1, expected the model's own 16");
+  refused({.max_length = 15}, "is 15, expected the model's own 16");
+  refused({.rotary_scaling = RotaryScaling::ntk}, "above the model's 16");
   config = longer;
   refused({.max_length = 128, .rotary_scaling = RotaryScaling::ntk}, "scaled already");
   config.positions = Positions::learned;
   config.max_length = 16;
   EXPECT_EQ(with_context(config, {.max_length = 16}).max_length, 16);
-  refused({.max_length = 17}, "a table of 16 positions, so that it can't take 17 tokens");
+  refused({.max_length = 17}, "a table of 16 positions, so it can't take 17 tokens");
   refused({.max_length = 17, .rotary_scaling = RotaryScaling::ntk}, "not rotary");
 }
 

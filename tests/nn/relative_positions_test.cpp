@@ -41,7 +41,7 @@ TEST(Alibi, TheTableGrowsWithTheDistancesThatAreNeeded) {
 }
 
 // The values of transformers' T5Attention._relative_position_bucket.
-TEST(Buckets, AreT5s) {
+TEST(Buckets, MatchT5) {
   const BucketRule both{32, 128, Visibility::Reach::full}, behind{32, 128, Visibility::Reach::causal};
   const std::vector<std::pair<int64_t, int64_t>> expected_both{
       {-200, 15}, {-128, 15}, {-100, 15}, {-64, 14}, {-63, 13}, {-32, 12}, {-20, 10},

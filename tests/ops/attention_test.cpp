@@ -156,7 +156,7 @@ TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
 }
 
 // One head each, with the weights that it shows.
-TEST(Attention, PartsOfTheHeadsAreAttentionOfTheirOwn) {
+TEST(Attention, PartsOfTheHeadsEqualSeparateAttention) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
   const Segments segments = segments_of({4, 3});

@@ -10,7 +10,7 @@ const Segments& sequences() {
   return segments;
 }
 
-TEST(Pool, TakesTheFirstRowTheMeanOrTheMostOfEachColumn) {
+TEST(Pool, TakesTheFirstRowTheMeanOrTheMaximumOfEachColumn) {
   const auto backend = make_reference_backend();
   Tensor values({6, 2}, DType::f64);
   const double numbers[6][2] = {{1, 9}, {4, 2}, {1, 1}, {-5, 7}, {2, 2}, {3, -8}};

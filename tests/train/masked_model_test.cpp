@@ -86,7 +86,7 @@ TEST_F(MaskedModelTraining, MasksAnewEachUpdateHoweverItIsCutIntoBatches) {
 
 // What is before the colon tells what is after it, and the other way around. How often each letter comes tells no more
 // than 1.85 nats: 8/9 ln 8.
-TEST_F(MaskedModelTraining, LearnsMoreThanHowOftenEachLetterComes) {
+TEST_F(MaskedModelTraining, LearnsMoreThanLetterFrequencies) {
   Recipe recipe = masked_recipe();
   recipe.model.embedding_dropout = recipe.model.attention_dropout = recipe.model.inner_dropout =
       recipe.model.branch_dropout = Probability(0.0F);
@@ -111,7 +111,7 @@ TEST_F(MaskedModelTraining, WritesAnEncoderWithAMaskToken) {
   EXPECT_TRUE(stored.text().find("<mask>").has_value());
 }
 
-TEST_F(MaskedModelTraining, AModelWithoutKnowledgeHasTheLogarithmOfTheVocabularyAsItsLoss) {
+TEST_F(MaskedModelTraining, AnUntrainedModelsLossIsTheLogOfTheVocabularySize) {
   Recipe recipe = masked_recipe();
   const MaskedModelTask task(recipe, {});
   recipe.model.source_vocabulary = task.tokenizers().front()->vocabulary_size();

@@ -92,7 +92,7 @@ TEST_F(Starting, TakesWhatFitsAndNamesTheRestAndTheSettingsThatDiffer) {
   EXPECT_EQ(fresh.at("encoder.layers.1.attention.projection.weight"), "the other model has no such weight");
   EXPECT_EQ(event.at("settings"), json::parse(R"([{"key": "model.inner", "there": "64", "here": "48"},
                                                   {"key": "model.encoder_layers", "there": "1", "here": "2"}])"));
-  EXPECT_THAT(listening_.messages, Contains(HasSubstr("model.inner is 64 there and 48 here")));
+  EXPECT_THAT(listening_.messages, Contains(HasSubstr("model.inner was 64, is 48")));
 }
 
 TEST_F(Starting, CopiesRowsByTheTextOfTheirTokens) {
@@ -166,7 +166,7 @@ TEST_F(Starting, RefusesADirectoryWithNothingThatFits) {
   recipe.model.model = 16;
   recipe.model.inner = 32;
   recipe.model.output_bias = Bias::none;
-  EXPECT_THAT(error_of(recipe), HasSubstr("first: training.from names a model none of whose weights fits this one; "
+  EXPECT_THAT(error_of(recipe), HasSubstr("first: none of its weights fits the new model (training.from); "
                                           "source.tokens: "));
   recipe.training.from = file("nowhere");
   EXPECT_THAT(error_of(recipe), HasSubstr("nowhere: there is no such model directory"));

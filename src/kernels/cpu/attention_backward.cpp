@@ -1,4 +1,5 @@
-// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k + the term by distance), and D = rowsum(d_output * output), block by block:
+// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k + the term by distance), and D = rowsum(d_output *
+// output), block by block:
 //   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T)    d_s = p (d_p - D)
 //   d_q += scale d_s K         d_k += scale d_s^T Q         d_table[clamped distance] += factor d_s
 // A share is all work of one key-value head of a sequence: it adds up the query heads that read it, in order.

@@ -1,5 +1,5 @@
-// Terms of the scores by distance: the keys of a block are neighbours, so that a row of scores needs neighbouring columns
-// of a table, except where distances beyond the table's ends take the columns there.
+// Terms of the scores by distance: the keys of a block are neighbours, so that a row of scores needs neighbouring
+// columns of a table, except where distances beyond the table's ends take the columns there.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_DISTANCE_INL_H_

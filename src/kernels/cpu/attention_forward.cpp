@@ -129,9 +129,9 @@ class Forward {
 
   // ---- prefetching keys and values ----
   //
-  // A head's part of a row is only a cache line or two: read head by head, each would be waited for. So the whole rows of
-  // the next piece are prefetched while this one is computed. A piece whose rows nobody prefetched loads its own, a block
-  // ahead of its first head.
+  // A head's part of a row is only a cache line or two: read head by head, each would be waited for. So the whole rows
+  // of the next piece are prefetched while this one is computed. A piece whose rows nobody prefetched loads its own, a
+  // block ahead of its first head.
 
   struct Prefetch {
     int64_t sequence = -1;

@@ -16,11 +16,14 @@ int64_t pieces_of(int64_t queries, int64_t max_queries) {
   return max_queries == 0 ? 1 : (queries + max_queries - 1) / max_queries;
 }
 
-// Calls body(class) for the classes of a sequence: those with queries or, if `all`, with queries or keys. A few queries
-// are of as many classes, however many there are.
+enum class Classes : uint8_t { with_queries, all };
+
+// Calls body(class) for the classes of a sequence: those with queries, or all with queries or keys. A few queries are
+// of as many classes, however many there are.
 template <class Body>
 void for_each_class(const AttentionSettings& settings, const Segments& queries, const Segments& keys, int64_t sequence,
-                    bool all, const Body& body) {
+                    Classes which, const Body& body) {
+  const bool all = which == Classes::all;
   const int64_t stride = settings.visibility.stride;
   const int64_t first = all ? 0 : keys.length(sequence) - queries.length(sequence);
   const int64_t count = all ? stride : std::max<int64_t>(1, std::min(stride, queries.length(sequence)));
@@ -42,7 +45,7 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   const int64_t group = settings.heads / settings.key_value_heads;
   const auto visit = [&](const auto& body) {
     for (int64_t s = 0; s < queries.count(); ++s) {
-      for_each_class(settings, queries, keys, s, max_queries == 0,
+      for_each_class(settings, queries, keys, s, max_queries == 0 ? Classes::all : Classes::with_queries,
                      [&](const ResidueClass& tokens) { body(s, tokens); });
     }
   };

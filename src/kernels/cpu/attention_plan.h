@@ -48,9 +48,9 @@ class Shares {
 
   int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
 
-  // Calls body(share, surroundings) for each share of a task. Sequences come in order, so that a worker has about the same
-  // rows here as in other ops. Within a sequence the last piece comes first: under a causal mask it is the longest, and
-  // the short ones balance the load at the end.
+  // Calls body(share, surroundings) for each share of a task. Sequences come in order, so that a worker has about the
+  // same rows here as in other ops. Within a sequence the last piece comes first: under a causal mask it is the
+  // longest, and the short ones balance the load at the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
     const int64_t begin = task * per_task_, end = std::min(count_, begin + per_task_);

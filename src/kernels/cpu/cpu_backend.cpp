@@ -7,6 +7,7 @@
 #include "kernels/cpu/embedding.h"
 #include "kernels/cpu/gate.h"
 #include "kernels/cpu/instruction_sets.h"
+#include "kernels/cpu/label_loss.h"
 #include "kernels/cpu/linear.h"
 #include "kernels/cpu/loss.h"
 #include "kernels/cpu/norm.h"

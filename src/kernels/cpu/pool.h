@@ -1,4 +1,4 @@
-// One row for each sequence, with its gradient, and the losses of what is read from such rows.
+// One row for each sequence: the mean or the maximum of its rows, with its gradient.
 #pragma once
 
 #include "kernels/cpu/context.h"
@@ -8,8 +8,5 @@ namespace heed::cpu {
 
 void pool(Context& context, const PoolForward& call);
 void pool_backward(Context& context, const PoolBackward& call);
-
-// Of a few columns for each sequence: not worth several threads.
-void label_loss(const LabelLoss& call);
 
 }  // namespace heed::cpu

@@ -1,6 +1,7 @@
 // Each pair of columns (a, b) of a head is rotated by an angle proportional to the row's position:
 //   a' = a cos - b sin      b' = a sin + b cos
-// both times the magnitude. The cosines and sines depend only on the position, so they are computed once, in double, and cached.
+// both times the magnitude. The cosines and sines depend only on the position, so they are computed once, in double,
+// and cached.
 #include "kernels/cpu/rotation.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The mean or the most of each sequence's rows, and its gradient.
+// The mean or the maximum of each sequence's rows, and its gradient.
 #include "kernels/reference/reference_backend.h"
 #include "kernels/reference/values.h"
 
@@ -12,17 +12,17 @@ void ReferenceBackend::pool(const PoolForward& call) {
   Values y(segments.count(), call.x.columns());
   for (int64_t s = 0; s < segments.count(); ++s) {
     for (int64_t c = 0; c < y.columns(); ++c) {
-      int64_t most = segments.begin(s);
+      int64_t largest = segments.begin(s);
       double sum = 0.0;
       for (int64_t r = segments.begin(s); r < segments.end(s); ++r) {
         sum += x(r, c);
-        most = x(r, c) > x(most, c) ? r : most;
+        largest = x(r, c) > x(largest, c) ? r : largest;
       }
       if (segments.length(s) > 0) {
-        y(s, c) = call.kind == Pooling::max ? x(most, c) : sum / static_cast<double>(segments.length(s));
+        y(s, c) = call.kind == Pooling::max ? x(largest, c) : sum / static_cast<double>(segments.length(s));
       }
       if (call.kind == Pooling::max) {
-        host<int32_t>(call.chosen)(s, c) = static_cast<int32_t>(most);
+        host<int32_t>(call.chosen)(s, c) = static_cast<int32_t>(largest);
       }
     }
   }

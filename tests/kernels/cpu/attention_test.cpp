@@ -63,7 +63,7 @@ TEST_P(CpuAttention, LongSequences) {
 }
 
 // Tables that reach all distances, and tables whose ends count for the distances beyond.
-TEST_P(CpuAttention, TermsByDistance) {
+TEST_P(CpuAttention, TermsByDistanceMatchTheReference) {
   struct Table {
     int64_t first, distances;
   };
@@ -124,7 +124,7 @@ TEST_P(CpuAttention, Windows) {
   }
 }
 
-TEST_P(CpuAttention, Strides) {
+TEST_P(CpuAttention, StridesMatchTheReference) {
   for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
     for (const int64_t stride : {2, 3, 16, 200}) {
       SCOPED_TRACE(fmt::format("reach {}, stride {}", static_cast<int>(reach), stride));

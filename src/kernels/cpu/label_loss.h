@@ -1,0 +1,11 @@
+// Losses of labels that do not exclude each other, and of numbers.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace heed::cpu {
+
+// Of a few columns for each sequence: not worth several threads.
+void label_loss(const LabelLoss& call);
+
+}  // namespace heed::cpu

@@ -187,9 +187,11 @@ TakenWeights StartingModel::copy_to(Backend& backend, Trainables& trainables, co
       taken.unused.push_back(tensor.name);
     }
   }
-  require<ConfigError>(!taken.whole.empty() || !taken.by_text.empty(), folder_.path.string(),
-                       "none of its weights fits the new model (training.from); {}: {}", taken.fresh.front().name,
-                       taken.fresh.front().why);
+  if (taken.whole.empty() && taken.by_text.empty()) {
+    const TakenWeights::Reason& first = taken.fresh.front();
+    fail<ConfigError>(folder_.path.string(), "none of its weights fits the new model (training.from); {}: {}",
+                      first.name, first.why);
+  }
   trainables.refresh(backend);
   return taken;
 }

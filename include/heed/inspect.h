@@ -1,7 +1,8 @@
-// What a recipe describes.
+// What a recipe or a model directory describes, and what such a model does with a random batch.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,66 @@ struct ModelSummary {
 // `overrides` are "table.key=value" and replace what the recipe says. Where the recipe leaves a vocabulary's size to
 // its tokenizer, the largest allowed size is assumed; characters and words are counted in the recipe's text or, where
 // the text is missing, left open.
+// A model directory has no overrides. ConfigError and FormatError say what is wrong.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
+
+struct ProbeOptions {
+  std::string path;                    // a recipe, whose model begins as training begins it, or a model directory
+  std::vector<std::string> overrides;  // of a recipe
+  int64_t sequences = 2;
+  int64_t length = 16;  // of a sequence, in tokens; the target of a translation has three quarters of it
+  uint64_t seed = 1;    // of tokens and initial weights
+  int threads = 0;      // 0: one per processor
+};
+
+// What came out of a part of the model, over all rows and columns.
+struct ProbedPart {
+  std::string name;  // the path of its weights: "encoder.layers.0.feed_forward.inner"
+  int64_t rows = 0, columns = 0;
+  double mean = 0.0, deviation = 0.0, least = 0.0, most = 0.0;
+};
+
+// A layer's attention weights, over all heads and queries.
+struct ProbedAttention {
+  std::string name;
+  double least_sum = 0.0, most_sum = 0.0;  // of a query's weights; each should be 1
+  double unseen = 0.0;                     // the largest weight of a key that its query must not see; should be 0
+};
+
+struct ProbedGradient {
+  std::string name, shape;  // of a parameter; a whole layer has no shape
+  double norm = 0.0;        // of the gradient
+  double weights = 0.0;     // the norm of the parameter itself
+};
+
+// The positions of the first sequence at which a stack's output changed with one token, as bits.
+struct ProbedChange {
+  std::string stream;           // whose token was changed: "source", "target" or "text"
+  int64_t position = 0;         // of that token
+  std::string stack;            // whose output was compared: "encoder" or "decoder"
+  int64_t length = 0;           // of the stack's first sequence
+  std::vector<int64_t> there;   // positions that changed
+  std::vector<int64_t> leaks;   // changed, but nothing may reach them
+  std::vector<int64_t> silent;  // could have changed, but did not
+  int64_t other_sequences = 0;  // rows of other sequences that changed: each is a leak
+};
+
+struct Probe {
+  std::vector<std::string> notes;  // what was assumed
+  int64_t sequences = 0, tokens = 0, outputs = 0;
+  uint64_t seed = 0;
+  double loss = 0.0;                    // per prediction
+  std::optional<double> uniform_guess;  // the loss of a model that gives all outputs the same probability
+  std::vector<ProbedPart> parts;        // in the order in which they were computed
+  std::vector<ProbedAttention> attention;
+  std::vector<ProbedGradient> layers, parameters;
+  std::vector<ProbedChange> changes;
+
+  // A position that must not depend on a token does, attention sees what it must not, or rows do not sum to 1.
+  bool is_sound() const;
+};
+
+// Runs one random batch through the model, forward and backward, in f32 and without dropout.
+Probe probe_model(const ProbeOptions& options);
 
 }  // namespace heed

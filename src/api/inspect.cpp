@@ -3,38 +3,11 @@
 #include <algorithm>
 #include <deque>
 
-#include "base/files.h"
+#include "api/inspected_model.h"
 #include "models/any_model.h"
-#include "train/recipe.h"
 
 namespace heed {
 namespace {
-
-// A vocabulary's size stays 0 if it depends on a text or a tokenizer that does not exist.
-ModelConfig model_of(const Recipe& recipe, const std::string& path) {
-  try {
-    return sized_model(recipe, path);
-  } catch (const IoError&) {
-    return recipe.model;
-  }
-}
-
-// A vocabulary of the architecture, by the name of its key.
-struct VocabularyKey {
-  std::string key;
-  int64_t* size;
-};
-
-std::vector<VocabularyKey> vocabularies_of(ModelConfig& config) {
-  std::vector<VocabularyKey> all;
-  if (config.architecture != Architecture::causal_lm) {
-    all.push_back({"source_vocabulary", &config.source_vocabulary});
-  }
-  if (config.architecture != Architecture::encoder) {
-    all.push_back({"target_vocabulary", &config.target_vocabulary});
-  }
-  return all;
-}
 
 // A model's weights, for their shapes.
 class Measured {
@@ -118,7 +91,7 @@ std::vector<ParameterCount> counts_of(const std::vector<ParameterInfo>& paramete
 }  // namespace
 
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides) {
-  const ModelConfig config = model_of(parse_recipe(read_file(path), path, overrides), path);
+  const ModelConfig config = inspected_model(path, overrides).config;
   ModelSummary summary{.architecture = describe(config), .parameters = parameters_of(config, path), .counts = {}};
   summary.counts = counts_of(summary.parameters);
   return summary;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 
 #include "cli/commands.h"
+#include "cli/probe_output.h"
 #include "cli/standard_output.h"
 
 namespace heed::cli {
@@ -34,17 +36,41 @@ void print_summary(const ModelSummary& summary) {
       fmt::format("{}", fmt::join(counts, " + ")));
 }
 
+struct InspectArguments {
+  ProbeOptions options;
+  bool probe = false, json = false;
+};
+
+void inspect(const InspectArguments& arguments) {
+  const ProbeOptions& options = arguments.options;
+  if (!arguments.probe) {
+    print_summary(inspect_recipe(options.path, options.overrides));
+    return;
+  }
+  const Probe probe = probe_model(options);
+  put("{}", arguments.json ? probe_in_json(probe) : probe_in_tables(probe));
+  if (!probe.is_sound()) {
+    throw std::runtime_error(options.path + ": the probe found a leak, or attention that does not add up");
+  }
+}
+
 }  // namespace
 
 Command inspect_command() {
-  const auto path = std::make_shared<std::string>();
-  const auto overrides = std::make_shared<std::vector<std::string>>();
+  const auto arguments = std::make_shared<InspectArguments>();
+  ProbeOptions& options = arguments->options;
   return {
       .name = "inspect",
-      .summary = "show a recipe's architecture and its table of parameters",
-      .options = {required(option("RECIPE", *path, "a recipe, in TOML")),
-                  option("--set KEY=VALUE", *overrides, "override a setting of the recipe, as table.key=value")},
-      .run = [path, overrides] { print_summary(inspect_recipe(*path, *overrides)); },
+      .summary = "show a model's architecture and its table of parameters, or what comes out of its parts",
+      .options = {required(option("RECIPE", options.path, "a recipe, in TOML, or a model directory")),
+                  option("--set KEY=VALUE", options.overrides, "override a setting of the recipe, as table.key=value"),
+                  flag("--probe", arguments->probe, "run a random batch through the model, forward and backward"),
+                  needing("--probe", option("--sequences N", options.sequences, "sequences of the batch")),
+                  needing("--probe", option("--length N", options.length, "tokens of a sequence")),
+                  needing("--probe", option("--seed N", options.seed, "of the random tokens and initial weights")),
+                  needing("--probe", flag("--json", arguments->json, "print one JSON object")),
+                  needing("--probe", option("--threads N", options.threads, "threads to use; 0: one per processor"))},
+      .run = [arguments] { inspect(*arguments); },
   };
 }
 

@@ -2,6 +2,13 @@
 
 namespace heed {
 
+void Tape::record(Op op) {
+  ops_.push_back(std::move(op));
+  if (observer_ != nullptr) {
+    observer_->recorded(ops_.back());
+  }
+}
+
 void Tape::backward(Backend& backend) {
   while (!ops_.empty()) {
     std::visit([&](auto& op) { op.backward(backend); }, ops_.back());

@@ -23,6 +23,13 @@ namespace heed {
 using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp,
                         AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
 
+// Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
+class TapeObserver {
+ public:
+  virtual ~TapeObserver() = default;
+  virtual void recorded(const Op& op) = 0;
+};
+
 class Tape {
  public:
   // Gradients are those of loss_scale * (sum of the recorded losses' rows). The scale is, for example, one over the
@@ -30,8 +37,10 @@ class Tape {
   explicit Tape(double loss_scale = 1.0) : loss_scale_(loss_scale) {}
 
   double loss_scale() const { return loss_scale_; }
-  void record(Op op) { ops_.push_back(std::move(op)); }
+  void record(Op op);
   bool empty() const { return ops_.empty(); }
+  // The observer must outlive what is recorded.
+  void observe(TapeObserver& observer) { observer_ = &observer; }
 
   // Last op first. Each is destroyed once it has run, and with it the activations that no other op needs.
   void backward(Backend& backend);
@@ -39,6 +48,7 @@ class Tape {
  private:
   double loss_scale_;
   std::vector<Op> ops_;
+  TapeObserver* observer_ = nullptr;
 };
 
 }  // namespace heed

@@ -1,11 +1,14 @@
 """heed inspect: the parameter table, and every way in which a recipe can be wrong."""
 
+import json
+import math
 import pathlib
 import re
 import unittest
 
 import heed_cli
 from heed_cli import RECIPE, heed
+from model_folder import make_model
 
 
 class Inspect(heed_cli.CliTest):
@@ -82,6 +85,133 @@ class Settings(heed_cli.CliTest):
         self.assertRegex(apart, r"(?m)^parameters .* \+ \d+ x source_vocabulary \+ \d+ x target_vocabulary$")
         shared = heed("inspect", recipe, *absent, "--set", "model.tie=all").stdout
         self.assertRegex(shared, r"(?m)^parameters +\d+ \+ \d+ x vocabulary$")
+
+
+SMALL = """
+[model]
+architecture = "{architecture}"
+model = 32
+inner = 48
+heads = 4
+encoder_layers = 2
+decoder_layers = 2
+source_vocabulary = {source}
+target_vocabulary = {target}
+{more}
+"""
+
+
+class Probe(heed_cli.CliTest):
+    def recipe(self, architecture, more=""):
+        source = 0 if architecture == "causal-lm" else 60
+        target = 0 if architecture == "encoder" else 70
+        return self.file(f"{architecture}.toml",
+                         SMALL.format(architecture=architecture, source=source, target=target, more=more))
+
+    def probe(self, path, *options):
+        result = heed("inspect", path, "--probe", "--json", *options)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        probe = json.loads(result.stdout)
+        self.assertTrue(probe["sound"])
+        return probe
+
+    def changed(self, probe):
+        return {(c["stream"], c["stack"]): c["changed"] for c in probe["changes"]}
+
+    def test_a_changed_token_reaches_all_of_an_encoder_and_only_later_positions_of_a_decoder(self):
+        decoder = self.probe(self.recipe("causal-lm"), "--length", 10)
+        self.assertEqual(self.changed(decoder), {("text", "decoder"): [5, 6, 7, 8, 9]})
+        encoder = self.probe(self.recipe("encoder"), "--length", 6)
+        self.assertEqual(self.changed(encoder), {("text", "encoder"): [0, 1, 2, 3, 4, 5]})
+        both = self.probe(self.recipe("seq2seq"), "--length", 8)
+        self.assertEqual(self.changed(both), {
+            ("source", "encoder"): list(range(8)), ("source", "decoder"): list(range(6)),
+            ("target", "encoder"): [], ("target", "decoder"): [3, 4, 5]})
+
+    def test_a_window_reaches_one_window_further_with_each_layer(self):
+        probe = self.probe(self.recipe("encoder", "window = 2"), "--length", 12)
+        self.assertEqual(self.changed(probe), {("text", "encoder"): [4, 5, 6, 7, 8]})
+        self.assertEqual([c["silent"] for c in probe["changes"]], [[]])
+
+    def test_every_variant_is_sound(self):
+        for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"', 'norm_placement = "post"',
+                     'gated = true', 'attention = ["local:3+strided:2", "full"]', 'recompute_layers = true'):
+            for architecture in ("seq2seq", "causal-lm", "encoder"):
+                with self.subTest(more=more, architecture=architecture):
+                    self.probe(self.recipe(architecture, more))
+
+    def test_a_norm_puts_out_mean_0_and_deviation_1_at_the_beginning(self):
+        parts = {part["name"]: part for part in self.probe(self.recipe("seq2seq"))["parts"]}
+        norm = parts["decoder.layers.1.cross_attention.norm"]
+        self.assertEqual(norm["shape"], [24, 32])
+        self.assertAlmostEqual(norm["mean"], 0.0, places=6)
+        self.assertAlmostEqual(norm["deviation"], 1.0, places=3)
+        relu = parts["encoder.layers.0.feed_forward.inner"]
+        self.assertEqual((relu["shape"], relu["least"]), ([32, 48], 0.0))
+        self.assertGreater(relu["most"], relu["mean"])
+        self.assertEqual(parts["logits"]["shape"], [24, 70])
+        self.assertEqual((parts["source"]["shape"], parts["target"]["shape"]), ([32, 32], [24, 32]))
+
+    def test_the_rows_of_attention_sum_to_one_in_every_layer(self):
+        attention = self.probe(self.recipe("seq2seq"))["attention"]
+        self.assertEqual(len(attention), 2 + 2 * 2)
+        for layer in attention:
+            self.assertAlmostEqual(layer["least_sum"], 1.0, places=5, msg=layer["name"])
+            self.assertAlmostEqual(layer["most_sum"], 1.0, places=5, msg=layer["name"])
+            self.assertEqual(layer["on_hidden_keys"], 0.0, layer["name"])
+
+    def test_every_parameter_has_a_gradient_and_layers_add_up(self):
+        recipe = self.recipe("causal-lm")
+        probe = self.probe(recipe)
+        names = re.findall(r"(?m)^(\S+)\s+\[", heed("inspect", recipe).stdout)
+        self.assertEqual([one["name"] for one in probe["parameters"]], names)
+        for one in probe["parameters"]:
+            self.assertGreater(one["gradient_norm"], 0.0, one["name"])
+        layer = math.hypot(*(one["gradient_norm"] for one in probe["parameters"]
+                             if one["name"].startswith("decoder.layers.1.")))
+        [found] = [one for one in probe["layers"] if one["name"] == "decoder.layers.1"]
+        self.assertAlmostEqual(found["gradient_norm"], layer, places=6)
+
+    def test_an_untrained_model_guesses_no_better_than_equal_probabilities(self):
+        probe = self.probe(self.recipe("causal-lm"))
+        self.assertAlmostEqual(probe["uniform_guess"], math.log(70), places=6)
+        self.assertGreater(probe["loss"], math.log(70) - 0.5)
+
+    def test_the_seed_draws_tokens_and_weights(self):
+        recipe = self.recipe("causal-lm")
+        first = self.probe(recipe)
+        self.assertEqual(self.probe(recipe, "--threads", 1), first)
+        self.assertNotEqual(self.probe(recipe, "--seed", 2)["loss"], first["loss"])
+
+    def test_heads_for_labels_are_probed_too(self):
+        for head in ("label", "labels", "number", "token-labels"):
+            with self.subTest(head):
+                probe = self.probe(self.recipe("encoder", f'head = "{head}"'))
+                self.assertEqual("pool" in [part["name"] for part in probe["parts"]], head != "token-labels")
+
+    def test_a_vocabulary_left_to_the_tokenizer_is_named_with_the_size_assumed(self):
+        recipe = heed_cli.SOURCE / "recipes" / "multi30k-de-en.toml"
+        result = heed("inspect", recipe, "--probe")
+        self.assertIn("source_vocabulary 4000: the most that the recipe's tokenizer may have\n", result.stdout)
+        absent = heed("inspect", self.recipe_with(source_vocabulary=0, target_vocabulary=0), "--probe", "--set",
+                      "tokenizer.kind=word", "--set", "tokenizer.vocabulary=0", "--set", "data.train_source=absent.de",
+                      "--set", "data.train_target=absent.en")
+        self.assertIn("target_vocabulary 1000: assumed", absent.stdout)
+
+    def test_a_trained_models_weights_are_read(self):
+        make_model(self.path / "model", end_bias=3.0)
+        probe = self.probe(self.path / "model")
+        [bias] = [one for one in probe["parameters"] if one["name"] == "output.bias"]
+        self.assertAlmostEqual(bias["norm"], 3.0, places=6)
+        self.assertRegex(heed("inspect", self.path / "model").stdout, r"(?m)^parameters +\d+$")
+        self.assert_refused("inspect", self.path / "model", "--set", "model.inner=3", mentions=("trained model",))
+
+    def test_what_a_probe_cannot_do_is_refused(self):
+        recipe = self.recipe("causal-lm")
+        self.assert_refused("inspect", recipe, "--json", mentions=("--probe",))
+        self.assert_refused("inspect", recipe, "--probe", "--length", 1, mentions=("1 tokens, expected 2",))
+        self.assert_refused("inspect", recipe, "--probe", "--sequences", 0, mentions=("0 sequences",))
+        self.assert_refused("inspect", recipe, "--probe", "--set", "model.target_vocabulary=1", mentions=("two tokens",))
 
 
 class WrongRecipes(heed_cli.CliTest):

@@ -1,0 +1,422 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "api/inspected_model.h"
+#include "api/probed_parts.h"
+#include "base/threads.h"
+#include "checkpoint/weights.h"
+#include "heed/inspect.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "models/any_model.h"
+#include "models/reach.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kAssumedVocabulary = 1000;  // where nothing tells the size
+constexpr int64_t kMaxSequences = 64, kMaxLength = 1024;
+constexpr double kSumTolerance = 1e-4;  // of a row of attention weights
+
+using TokenLists = std::vector<std::vector<int32_t>>;
+
+void check_probe(const ProbeOptions& options) {
+  require<ConfigError>(options.sequences >= 1 && options.sequences <= kMaxSequences, "probe",
+                       "{} sequences, expected 1 to {}", options.sequences, kMaxSequences);
+  require<ConfigError>(options.length >= 2 && options.length <= kMaxLength, "probe",
+                       "sequences of {} tokens, expected 2 to {}", options.length, kMaxLength);
+}
+
+bool is_labeled_text(const ModelConfig& config) {
+  return config.architecture == Architecture::encoder &&
+         (config.head == Head::one_label || config.head == Head::several_labels || config.head == Head::number);
+}
+
+int64_t outputs_of(const ModelConfig& config) {
+  return config.architecture == Architecture::encoder ? config.encoder_outputs() : config.target_vocabulary;
+}
+
+std::string stream_of(const ModelConfig& config) {
+  return config.architecture == Architecture::seq2seq ? "target" : "text";
+}
+
+// The configuration to run, and what had to be assumed for it.
+ModelConfig runnable(const InspectedModel& inspected, const std::string& path, std::vector<std::string>& notes) {
+  ModelConfig config = inspected.config;
+  for (const VocabularyKey& vocabulary : vocabularies_of(config)) {
+    const bool missing = *vocabulary.size == 0;
+    if (missing) {
+      *vocabulary.size = kAssumedVocabulary;
+      notes.push_back(fmt::format("{} {}: assumed, because the text or tokenizer that decides it is missing",
+                                  vocabulary.key, *vocabulary.size));
+    } else if (std::ranges::find(inspected.open, vocabulary.key) != inspected.open.end()) {
+      notes.push_back(
+          fmt::format("{} {}: the most that the recipe's tokenizer may have", vocabulary.key, *vocabulary.size));
+    }
+    require<ConfigError>(*vocabulary.size >= 2, path, "a vocabulary of {}: a probe needs two tokens to change one",
+                         *vocabulary.size);
+  }
+  if (config.architecture == Architecture::encoder && config.head != Head::tokens && config.head != Head::number &&
+      config.labels.empty()) {
+    config.labels = {"0", "1"};
+  }
+  config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
+      Probability(0.0F);
+  config.keep = Keep::activations;
+  try {
+    config.validate();
+  } catch (const ConfigError& error) {
+    fail<ConfigError>(path, "{}", error.what());
+  }
+  return config;
+}
+
+class Draws {
+ public:
+  explicit Draws(RandomKey key) : key_(key) {}
+
+  double uniform() { return uniform_draw(key_, next_++); }
+  std::vector<int32_t> ids(int64_t count, int64_t below) {
+    std::vector<int32_t> drawn(static_cast<size_t>(count));
+    std::ranges::generate(drawn, [&] { return static_cast<int32_t>(uniform() * static_cast<double>(below)); });
+    return drawn;
+  }
+  TokenLists sequences(int64_t count, int64_t length, int64_t vocabulary) {
+    TokenLists drawn(static_cast<size_t>(count));
+    std::ranges::generate(drawn, [&] { return ids(length, vocabulary); });
+    return drawn;
+  }
+
+ private:
+  RandomKey key_;
+  uint64_t next_ = 0;
+};
+
+// The rows that a stack puts out.
+struct StackOutput {
+  std::string stack;
+  Var rows;
+  const Segments* segments;
+};
+
+struct ProbeMaps {
+  AttentionMaps encoder, decoder;
+};
+
+// A random batch, of which one token can be changed.
+class ProbeBatch {
+ public:
+  ProbeBatch(const ModelConfig& config, const ProbeOptions& options)
+      : draws_(RandomKey{options.seed}.derive("probe")), config_(config) {
+    const int64_t length = std::min(options.length, config.max_length);
+    const bool pairs = config.architecture == Architecture::seq2seq;
+    const int64_t vocabulary =
+        config.architecture == Architecture::encoder ? config.source_vocabulary : config.target_vocabulary;
+    if (pairs) {
+      source_ = draws_.sequences(options.sequences, length, config.source_vocabulary);
+    }
+    stream_ = draws_.sequences(options.sequences, pairs ? std::max<int64_t>(2, length * 3 / 4) : length, vocabulary);
+    const int64_t predictions =
+        is_labeled_text(config) ? options.sequences : options.sequences * static_cast<int64_t>(stream_[0].size());
+    expected_ = Targets(draws_.ids(predictions, std::max<int64_t>(1, outputs_of(config))));
+    build();
+  }
+
+  // The next token of the vocabulary instead of the one at this position of the first sequence.
+  void change(const std::string& stream, int64_t position) {
+    const bool source = stream == "source" || config_.architecture == Architecture::encoder;
+    int32_t& token = (stream == "source" ? source_ : stream_).front().at(static_cast<size_t>(position));
+    token = static_cast<int32_t>((token + 1) % (source ? config_.source_vocabulary : config_.target_vocabulary));
+    build();
+  }
+
+  int64_t sequences() const { return static_cast<int64_t>(stream_.size()); }
+  int64_t predictions() const { return expected_.size(); }
+  int64_t length(const std::string& stream) const {
+    return static_cast<int64_t>((stream == "source" ? source_ : stream_).front().size());
+  }
+
+  TokenLosses loss(Pass& pass, const AnyModel& model) {
+    return model.visit([&](const auto& one) { return loss_of(pass, one); });
+  }
+  std::vector<StackOutput> outputs(Pass& pass, const AnyModel& model, ProbeMaps& maps) const {
+    return model.visit([&](const auto& one) { return outputs_of_stacks(pass, one, maps); });
+  }
+
+ private:
+  void build() {
+    tokens_ = {Sequences(stream_), is_labeled_text(config_) ? Targets() : expected_};
+    if (config_.architecture == Architecture::seq2seq) {
+      pairs_ = {SourceSequences(source_), TargetSequences(stream_), expected_};
+    }
+  }
+
+  TokenLosses loss_of(Pass& pass, const Seq2Seq& model) const { return model.loss(pass, pairs_, Smoothing(0.0F)); }
+  TokenLosses loss_of(Pass& pass, const CausalLM& model) const { return model.loss(pass, tokens_, Smoothing(0.0F)); }
+  TokenLosses loss_of(Pass& pass, const EncoderOnly& model) {
+    if (config_.head == Head::one_label) {
+      return model.label_loss(pass, tokens_.tokens, expected_, Smoothing(0.0F));
+    }
+    if (!is_labeled_text(config_)) {
+      return model.loss(pass, tokens_, Smoothing(0.0F));
+    }
+    valued_ = {tokens_.tokens, {{}, config_.encoder_outputs()}};
+    for (int64_t i = 0; i < sequences() * config_.encoder_outputs(); ++i) {
+      valued_.values.values.push_back(std::floor(2.0 * draws_.uniform()));
+    }
+    return model.value_loss(pass, valued_);
+  }
+
+  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const Seq2Seq& model, ProbeMaps& maps) const {
+    const Memory memory = model.encode(pass, pairs_.source, {.maps = &maps.encoder});
+    const Hidden decoded = model.decode(pass, pairs_.target, memory, {.maps = &maps.decoder});
+    return {{"encoder", memory.hidden.var(), &pairs_.source.segments()},
+            {"decoder", decoded.var(), &pairs_.target.segments()}};
+  }
+  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const TokenModel& model, ProbeMaps& maps) const {
+    const bool encodes = config_.architecture == Architecture::encoder;
+    AttentionMaps& own = encodes ? maps.encoder : maps.decoder;
+    return {{encodes ? "encoder" : "decoder", model.hidden(pass, tokens_.tokens, {.maps = &own}).var(),
+             &tokens_.tokens.segments()}};
+  }
+
+  Draws draws_;
+  const ModelConfig& config_;
+  TokenLists source_, stream_;
+  Targets expected_;
+  TokenBatch tokens_;
+  PairBatch pairs_;
+  ValuedBatch valued_;
+};
+
+// The maps of a layer: for each sequence, for each head, [queries, keys].
+ProbedAttention probed_attention(std::string name, const Tensor& weights, const Segments& queries, const Segments& keys,
+                                 const VisibilityByHead& visibility, Heads heads) {
+  ProbedAttention found{.name = std::move(name), .least_sum = std::numeric_limits<double>::infinity()};
+  const float* weight = weights.data<float>();
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    for (int64_t head = 0; head < heads.value; ++head) {
+      const Visibility& seen = visibility.parts()[static_cast<size_t>(head * visibility.count() / heads.value)];
+      for (int64_t query = 0; query < queries.length(s); ++query) {
+        double sum = 0.0;
+        for (int64_t key = 0; key < keys.length(s); ++key, ++weight) {
+          sum += static_cast<double>(*weight);
+          found.unseen = seen.sees(query, key) ? found.unseen : std::max(found.unseen, static_cast<double>(*weight));
+        }
+        found.least_sum = std::min(found.least_sum, sum);
+        found.most_sum = std::max(found.most_sum, sum);
+      }
+    }
+  }
+  return found;
+}
+
+double norm_of(const View& values) {
+  const auto matrix = host<float>(values);
+  double squares = 0.0;
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    for (int64_t column = 0; column < matrix.columns; ++column) {
+      squares += std::pow(static_cast<double>(matrix(row, column)), 2);
+    }
+  }
+  return std::sqrt(squares);
+}
+
+// "encoder.layers.0" of "encoder.layers.0.attention.norm.gain", "source" of "source.tokens": what a sum over a layer's
+// parameters is called.
+std::string layer_of(const std::string& name) {
+  constexpr std::string_view kLayers = ".layers.";
+  const size_t layers = name.find(kLayers);
+  return layers == std::string::npos ? name.substr(0, name.rfind('.'))
+                                     : name.substr(0, name.find('.', layers + kLayers.size()));
+}
+
+Visibility::Reach reach_of(const std::string& stack) {
+  return stack == "encoder" ? Visibility::Reach::full : Visibility::Reach::causal;
+}
+
+class Probing {
+ public:
+  explicit Probing(const ProbeOptions& options)
+      : options_(options),
+        inspected_(inspected_model(options.path, options.overrides)),
+        config_(runnable(inspected_, options.path, probe_.notes)),
+        backend_(make_cpu_backend(thread_count(options.threads))),
+        model_(Scope(weights_), config_),
+        trainables_(*backend_, weights_, DType::f32),
+        batch_(config_, options) {
+    if (inspected_.weights.empty()) {
+      trainables_.initialize(*backend_, options.seed);
+    } else {
+      load_masters(inspected_.weights, *backend_, trainables_);
+    }
+  }
+
+  Probe take() {
+    probe_.sequences = batch_.sequences();
+    probe_.tokens =
+        batch_.sequences() * (batch_.length(stream_of(config_)) +
+                              (config_.architecture == Architecture::seq2seq ? batch_.length("source") : 0));
+    probe_.outputs = outputs_of(config_);
+    probe_.seed = options_.seed;
+    train();
+    observe_attention();
+    if (config_.architecture == Architecture::seq2seq) {
+      change("source");
+    }
+    change(stream_of(config_));
+    return std::move(probe_);
+  }
+
+ private:
+  void train() {
+    Tape tape(1.0 / static_cast<double>(batch_.predictions()));
+    PartsObserver observer(config_.architecture == Architecture::seq2seq ? std::vector<std::string>{"source", "target"}
+                                                                         : std::vector<std::string>{"embedding"});
+    tape.observe(observer);
+    Pass pass = Pass::train(*backend_, DType::f32, tape, RandomKey{options_.seed});
+    trainables_.begin_update();
+    const TokenLosses losses = batch_.loss(pass, model_);
+    probe_.loss = losses.total_negative_log_likelihood() / static_cast<double>(batch_.predictions());
+    if (config_.head != Head::several_labels && config_.head != Head::number) {
+      probe_.uniform_guess = std::log(static_cast<double>(outputs_of(config_)));
+    }
+    tape.backward(*backend_);
+    trainables_.finish_update(*backend_);
+    probe_.parts = observer.take();
+    add_gradients();
+  }
+
+  void add_gradients() {
+    for (const Weight& weight : weights_.all()) {
+      const Trainable& trainable = weight.trainable();
+      probe_.parameters.push_back(
+          {weight.name(), weight.shape().text(), norm_of(trainable.gradient()), norm_of(trainable.master())});
+    }
+    for (const ProbedGradient& one : probe_.parameters) {
+      const std::string layer = layer_of(one.name);
+      if (probe_.layers.empty() || probe_.layers.back().name != layer) {
+        probe_.layers.push_back({layer, "", 0.0, 0.0});
+      }
+      ProbedGradient& sum = probe_.layers.back();
+      sum.norm = std::hypot(sum.norm, one.norm);
+      sum.weights = std::hypot(sum.weights, one.weights);
+    }
+  }
+
+  void observe_attention() {
+    ProbeMaps maps;
+    Pass pass = Pass::infer(*backend_, DType::f32);
+    before_ = batch_.outputs(pass, model_, maps);
+    const StackOutput& last = before_.back();
+    add_maps("encoder", "attention", maps.encoder.self, before_.front());
+    add_maps("decoder", config_.architecture == Architecture::seq2seq ? "self_attention" : "attention",
+             maps.decoder.self, last);
+    for (size_t layer = 0; layer < maps.decoder.cross.size(); ++layer) {
+      add_map(fmt::format("decoder.layers.{}.cross_attention", layer), maps.decoder.cross[layer], *last.segments,
+              *before_.front().segments, Visibility::full());
+    }
+    if (!is_labeled_text(config_)) {
+      const Logits logits = model_.visit([&](const auto& one) { return one.logits(pass, Hidden(last.rows)); });
+      probe_.parts.push_back(probed_part("logits", logits.var().value()));
+    }
+  }
+
+  void add_maps(const std::string& stack, std::string_view sublayer, const std::vector<Tensor>& maps,
+                const StackOutput& output) {
+    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, reach_of(stack));
+    for (size_t layer = 0; layer < maps.size(); ++layer) {
+      add_map(fmt::format("{}.layers.{}.{}", stack, layer, sublayer), maps[layer], *output.segments, *output.segments,
+              visibility[layer % visibility.size()]);
+    }
+  }
+
+  // A layer without a softmax over keys has no map.
+  void add_map(std::string name, const Tensor& map, const Segments& queries, const Segments& keys,
+               const VisibilityByHead& visibility) {
+    if (!map.empty()) {
+      probe_.attention.push_back(
+          probed_attention(std::move(name), map, queries, keys, visibility, Heads(config_.heads)));
+    }
+  }
+
+  // Runs the batch with another token in the middle of the stream's first sequence, and puts the first one back.
+  void change(const std::string& stream) {
+    const int64_t position = batch_.length(stream) / 2;
+    ProbeBatch changed = batch_;
+    changed.change(stream, position);
+    ProbeMaps maps;
+    Pass pass = Pass::infer(*backend_, DType::f32);
+    const std::vector<StackOutput> after = changed.outputs(pass, model_, maps);
+    for (size_t i = 0; i < after.size(); ++i) {
+      compare(stream, position, before_[i], after[i]);
+    }
+  }
+
+  // Cross-attention sees the whole source. Nothing of the target reaches the encoder.
+  std::vector<bool> expected(const std::string& stream, int64_t position, const StackOutput& output) const {
+    const int64_t length = output.segments->length(0);
+    const bool encoder = output.stack == "encoder";
+    if (config_.architecture == Architecture::seq2seq && encoder != (stream == "source")) {
+      return std::vector<bool>(static_cast<size_t>(length), !encoder);
+    }
+    return reached_positions(visibility_of_layers(config_, reach_of(output.stack)),
+                             encoder ? config_.encoder_layers : config_.decoder_layers, {length, position});
+  }
+
+  void compare(const std::string& stream, int64_t position, const StackOutput& before, const StackOutput& after) {
+    const std::vector<bool> may_change = expected(stream, position, before);
+    ProbedChange change{.stream = stream,
+                        .position = position,
+                        .stack = before.stack,
+                        .length = before.segments->length(0),
+                        .there = {},
+                        .leaks = {},
+                        .silent = {}};
+    for (const int64_t row : differing_rows(before.rows.value(), after.rows.value())) {
+      if (row >= change.length) {
+        ++change.other_sequences;
+        continue;
+      }
+      change.there.push_back(row);
+      if (!may_change[static_cast<size_t>(row)]) {
+        change.leaks.push_back(row);
+      }
+    }
+    for (int64_t row = 0; row < change.length; ++row) {
+      if (may_change[static_cast<size_t>(row)] && !std::ranges::binary_search(change.there, row)) {
+        change.silent.push_back(row);
+      }
+    }
+    probe_.changes.push_back(std::move(change));
+  }
+
+  const ProbeOptions& options_;
+  Probe probe_;
+  InspectedModel inspected_;
+  ModelConfig config_;
+  std::unique_ptr<Backend> backend_;
+  Weights weights_;
+  AnyModel model_;
+  Trainables trainables_;
+  ProbeBatch batch_;
+  std::vector<StackOutput> before_;
+};
+
+}  // namespace
+
+bool Probe::is_sound() const {
+  const auto sums_to_one = [](const ProbedAttention& one) {
+    return std::abs(one.least_sum - 1.0) <= kSumTolerance && std::abs(one.most_sum - 1.0) <= kSumTolerance &&
+           one.unseen <= 0.0;
+  };
+  const auto has_no_leak = [](const ProbedChange& one) { return one.leaks.empty() && one.other_sequences == 0; };
+  return std::ranges::all_of(attention, sums_to_one) && std::ranges::all_of(changes, has_no_leak);
+}
+
+Probe probe_model(const ProbeOptions& options) {
+  check_probe(options);
+  return Probing(options).take();
+}
+
+}  // namespace heed

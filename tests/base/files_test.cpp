@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/errors.h"
+#include "test_folder.h"
 
 namespace heed {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 class Files : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = test::folder_of_test();
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

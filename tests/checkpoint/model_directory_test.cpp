@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "checkpoint/weights.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "test_folder.h"
 #include "text/tokenizer_training.h"
 
 namespace heed {
@@ -66,8 +67,7 @@ class ModelDirectory : public testing::Test {
     return "nothing was thrown";
   }
 
-  ModelFolder folder_{std::filesystem::path(testing::TempDir()) /
-                      testing::UnitTest::GetInstance()->current_test_info()->name()};
+  ModelFolder folder_{test::folder_of_test()};
   ModelConfig config_;
   Tokenizers tokenizers_;
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);

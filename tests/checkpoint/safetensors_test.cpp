@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "checkpoint/safetensors_header.h"
 #include "source_root.h"
+#include "test_folder.h"
 
 namespace heed {
 namespace {
@@ -25,10 +26,7 @@ std::span<const std::byte> bytes_view(const auto& values) { return std::as_bytes
 
 class SafeTensorsFile : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    path_ = std::filesystem::path(testing::TempDir()) / ("safetensors_" + name);
-  }
+  void SetUp() override { path_ = test::folder_of_test(); }
   void TearDown() override { std::filesystem::remove(path_); }
 
   // A file of this header and as many zeros.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "test_folder.h"
 
 namespace heed {
 namespace {
@@ -17,8 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::filesystem::path folder() {
-  const auto path = std::filesystem::path(testing::TempDir()) /
-                    (std::string("weights_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  const auto path = test::folder_of_test();
   std::filesystem::create_directories(path);
   return path;
 }

@@ -1,19 +1,17 @@
 #include "data/data_testing.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cctype>
 #include <sstream>
 
 #include "base/files.h"
+#include "test_folder.h"
 
 namespace heed {
 
 void InFolder::SetUp() {
-  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-  folder_ = std::filesystem::path(testing::TempDir()) /
-            fmt::format("heed_{}_{}_{}", test.test_suite_name(), test.name(), ::getpid());
+  folder_ = test::folder_of_test();
   std::filesystem::create_directories(folder_);
 }
 

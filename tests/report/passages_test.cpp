@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "nn/trainables.h"
+#include "test_folder.h"
 #include "text/tokenizer_training.h"
 
 namespace heed {
@@ -20,7 +21,7 @@ using testing::SizeIs;
 class PassagesTest : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    path_ = test::folder_of_test();
     bool given = false;
     tokenizer_ = train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}}, [&](std::string& line) {
       line = "abcdefghijklmnopqrstuvwxyz ";

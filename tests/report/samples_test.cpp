@@ -11,6 +11,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "nn/trainables.h"
 #include "report/positions.h"
+#include "test_folder.h"
 #include "text/tokenizer_training.h"
 
 namespace heed {
@@ -77,7 +78,7 @@ std::vector<int> row_sums(const std::string& maps, size_t columns) {
 class Folder : public testing::Test {
  protected:
   void SetUp() override {
-    path_ = std::filesystem::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+    path_ = test::folder_of_test();
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -1,9 +1,10 @@
 #include "text/tokenizer.h"
 
-#include <chrono>
+#include <ctime>
 #include <regex>
 
 #include "base/files.h"
+#include "test_folder.h"
 #include "text/unicode.h"
 #include "text/words.h"
 #include "tokenizer_testing.h"
@@ -127,8 +128,7 @@ TEST_P(EachKind, AnySequenceOfTokensDecodesToUtf8) {
 }
 
 TEST_P(EachKind, IsTheSameAfterSavingAndLoading) {
-  const std::filesystem::path path =
-      std::filesystem::path(testing::TempDir()) / fmt::format("tokenizer_{}.file", name_of(GetParam()));
+  const std::filesystem::path path = test::folder_of_test();
   save_tokenizer(tokenizer(), path);
   const std::unique_ptr<Tokenizer> again = load_tokenizer(path);
   EXPECT_EQ(again->kind(), GetParam());
@@ -185,9 +185,9 @@ TEST_P(EachKind, SpecialTextsCanBeChosen) {
 TEST_P(EachKind, LongTextsTakeNoMoreThanLinearTime) {
   const auto seconds = [&](size_t size) {
     const std::string text(size, 'a');
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     EXPECT_FALSE(tokenizer().encode(text).empty());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
   EXPECT_LT(seconds(300'000), 10.0) << "a quadratic search takes minutes";
 }

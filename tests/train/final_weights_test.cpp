@@ -7,6 +7,7 @@
 #include "checkpoint/weights.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/any_model.h"
+#include "test_folder.h"
 
 namespace heed::test {
 namespace {
@@ -60,7 +61,7 @@ class CheckpointAverage : public testing::Test {
                       .decoder_layers = 1,
                       .source_vocabulary = 5,
                       .target_vocabulary = 7};
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "heed-checkpoint-average";
+  std::filesystem::path folder_ = test::folder_of_test();
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
   Checkpoints checkpoints_{folder_ / "checkpoints"};
   Weights weights_;

@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "base/files.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "test_folder.h"
 #include "train/metrics_log.h"
 
 namespace heed::test {
@@ -34,7 +35,7 @@ class RunFolder : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  fs::path folder_ = fs::path(testing::TempDir()) / testing::UnitTest::GetInstance()->current_test_info()->name();
+  fs::path folder_ = test::folder_of_test();
 };
 
 class CheckpointFolder : public RunFolder {

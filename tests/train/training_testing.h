@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "checkpoint/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "test_folder.h"
 #include "train/reversed_text.h"
 #include "train/tasks.h"
 #include "train/trainer.h"
@@ -35,8 +36,7 @@ inline TranslationRecipe& task(Recipe& recipe) { return recipe.of<TranslationRec
 class TrainingTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              fmt::format("heed-{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ = test::folder_of_test();
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     write_pairs("train", 300);

@@ -37,6 +37,10 @@ class LoadedTokenizer {
                                              std::string_view where = "text") const;
   std::string decode(std::span<const int32_t> tokens, std::string_view where = "tokens") const;
 
+  // ConfigError for kinds that have no steps: word, char and byte. FormatError where the text is not UTF-8, and for a
+  // model from elsewhere whose own merges give other tokens.
+  TokenizerTrace trace(std::string_view text) const;
+
   // A token in readable form, without white space, and back. Errors name what is not in the vocabulary.
   std::string piece(int32_t token) const;
   int32_t token(std::string_view piece, std::string_view where = "tokens") const;

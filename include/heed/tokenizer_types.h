@@ -100,4 +100,20 @@ struct TokenizerSummary {
   std::vector<Special> special;  // pad, unk, bos, eos, sep
 };
 
+// How a text became tokens, step by step: a bpe's merges, a wordpiece's matches, the pieces that a unigram model chose.
+struct TokenizerTrace {
+  struct Step {
+    std::string from;                 // bpe: the two neighbours; wordpiece: what was left of the word
+    std::string piece;                // that they became
+    double score = 0.0;               // bpe: the higher, the earlier it is merged; unigram: log probability
+    std::vector<std::string> tokens;  // bpe: all tokens after this step
+  };
+
+  TokenizerKind kind = TokenizerKind::bpe;
+  std::string normalized;          // the text that was cut
+  std::vector<std::string> start;  // bpe: its characters
+  std::vector<Step> steps;
+  std::vector<std::string> tokens;  // the result
+};
+
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "base/files.h"
 #include "data/line_reader.h"
+#include "text/tokenizer_trace.h"
 #include "text/tokenizer_training.h"
 
 namespace heed {
@@ -97,6 +98,8 @@ std::string LoadedTokenizer::decode(std::span<const int32_t> tokens, std::string
   }
   return state_->tokenizer->decode(ids);
 }
+
+TokenizerTrace LoadedTokenizer::trace(std::string_view text) const { return trace_of(*state_->tokenizer, text); }
 
 std::string LoadedTokenizer::piece(int32_t token) const {
   return std::string(state_->tokenizer->piece(TokenId(token)));

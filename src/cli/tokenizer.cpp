@@ -7,6 +7,7 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
@@ -190,15 +191,55 @@ Command decode_command() {
   };
 }
 
+std::string in_line(const std::vector<std::string>& tokens) { return fmt::format("{}", fmt::join(tokens, " ")); }
+
+size_t code_points(std::string_view text) {
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+void print_trace(const TokenizerTrace& trace) {
+  put("text    {}\n", trace.normalized);
+  if (trace.kind == TokenizerKind::bpe) {
+    put("start   {}\n", in_line(trace.start));
+  }
+  double sum = 0.0;
+  for (size_t i = 0; i < trace.steps.size(); ++i) {
+    const TokenizerTrace::Step& step = trace.steps[i];
+    sum += step.score;
+    switch (trace.kind) {
+      case TokenizerKind::bpe:
+        put("{:>6}  {} -> {}: {}\n", i + 1, step.from, step.piece, in_line(step.tokens));
+        break;
+      case TokenizerKind::wordpiece:
+        put("{:>6}  {} -> {}\n", i + 1, step.from, step.piece);
+        break;
+      default:
+        put("{:>6}  {}{:{}} {:>9.4f}\n", i + 1, step.piece, "", 20 - std::min<size_t>(20, code_points(step.piece)),
+            step.score);
+    }
+  }
+  if (trace.kind == TokenizerKind::unigram) {
+    put("log probability {:.4f}\n", sum);
+  }
+  put("tokens  {}\n", in_line(trace.tokens));
+}
+
 Command inspect_tokenizer_command() {
   const auto path = std::make_shared<std::string>();
+  const auto traced = std::make_shared<std::optional<std::string>>();
   return {
       .name = "inspect",
       .summary = "show what a tokenizer consists of",
-      .options = {required(option("--model FILE", *path, "the tokenizer"))},
+      .options = {required(option("--model FILE", *path, "the tokenizer")),
+                  option("--trace TEXT", *traced, "show how this text becomes tokens, step by step, and nothing else")},
       .run =
-          [path] {
+          [path, traced] {
             const LoadedTokenizer tokenizer(*path);
+            if (*traced) {
+              print_trace(tokenizer.trace(**traced));
+              return;
+            }
             print_summary(tokenizer.summary());
             print_pieces(tokenizer);
           },

@@ -11,8 +11,12 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
+bool is_character_begin(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
+
+}  // namespace
+
 // Two neighbours that may be merged. Outdated when either of them has changed.
-struct Merge {
+struct SubwordDropout::Merge {
   float score;
   int32_t index, left, right, merged;
 
@@ -21,7 +25,7 @@ struct Merge {
 };
 
 // Tokens whose neighbours can be merged; the result is stored at the left one's index.
-class Chain {
+class SubwordDropout::Chain {
  public:
   void append(int32_t token) {
     const auto index = static_cast<int32_t>(links_.size());
@@ -67,10 +71,6 @@ class Chain {
 
   std::vector<Link> links_;
 };
-
-bool is_character_begin(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) != 0x80U; }
-
-}  // namespace
 
 SubwordDropout::SubwordDropout(const Tokenizer& tokenizer) {
   require<ConfigError>(tokenizer.kind() == TokenizerKind::bpe, "subword dropout",
@@ -130,7 +130,7 @@ void SubwordDropout::add_merges(int32_t token, std::string_view text,
   }
 }
 
-std::vector<int32_t> SubwordDropout::recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const {
+SubwordDropout::Chain SubwordDropout::characters_of(std::span<const int32_t> tokens) const {
   Chain chain;
   for (const int32_t token : tokens) {
     const Characters part = parts_.at(static_cast<size_t>(token));
@@ -138,27 +138,50 @@ std::vector<int32_t> SubwordDropout::recut(std::span<const int32_t> tokens, Prob
       chain.append(characters_[static_cast<size_t>(i)]);
     }
   }
+  return chain;
+}
+
+template <class Keep>
+void SubwordDropout::merge(Chain& chain, Keep keep) const {
   std::priority_queue<Merge> queue;
   const auto consider = [&](int32_t index) {
     const int32_t left = chain.token(index), right = left == kNone ? kNone : chain.token_after(index);
-    if (const auto merge = merges_.find(pair_of(left, right)); merge != merges_.end()) {
-      queue.push({scores_[static_cast<size_t>(merge->second)], index, left, right, merge->second});
+    if (const auto found = merges_.find(pair_of(left, right)); found != merges_.end()) {
+      queue.push({scores_[static_cast<size_t>(found->second)], index, left, right, found->second});
     }
   };
   for (int32_t index = 0; index < chain.size(); ++index) {
     consider(index);
   }
-  for (uint64_t draws = 0; !queue.empty();) {
-    const Merge merge = queue.top();
+  while (!queue.empty()) {
+    const Merge best = queue.top();
     queue.pop();
-    if (!chain.still_has(merge) || uniform_draw(key, draws++) < static_cast<double>(left_out.value)) {
+    if (!chain.still_has(best) || !keep(best)) {
       continue;
     }
-    chain.apply(merge);
-    consider(chain.before(merge.index));
-    consider(merge.index);
+    chain.apply(best);
+    consider(chain.before(best.index));
+    consider(best.index);
   }
+}
+
+std::vector<int32_t> SubwordDropout::recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const {
+  Chain chain = characters_of(tokens);
+  uint64_t draws = 0;
+  merge(chain, [&](const Merge&) { return uniform_draw(key, draws++) >= static_cast<double>(left_out.value); });
   return chain.tokens();
+}
+
+SubwordMerges SubwordDropout::merges_of(std::span<const int32_t> tokens) const {
+  Chain chain = characters_of(tokens);
+  SubwordMerges found{.characters = chain.tokens(), .merges = {}};
+  merge(chain, [&](const Merge& best) {
+    Chain after = chain;
+    after.apply(best);
+    found.merges.push_back({best.left, best.right, best.merged, best.score, after.tokens()});
+    return true;
+  });
+  return found;
 }
 
 }  // namespace heed

@@ -13,6 +13,18 @@
 
 namespace heed {
 
+// One merge of two neighbours, and all tokens after it.
+struct SubwordMerge {
+  int32_t left, right, merged;
+  float score;
+  std::vector<int32_t> tokens;
+};
+
+struct SubwordMerges {
+  std::vector<int32_t> characters;  // before the first merge
+  std::vector<SubwordMerge> merges;
+};
+
 // Immutable, and safe to use from several threads at once.
 class SubwordDropout {
  public:
@@ -24,7 +36,13 @@ class SubwordDropout {
   // (bytes, user symbols, unknown and special tokens) stay unchanged.
   std::vector<int32_t> recut(std::span<const int32_t> tokens, Probability left_out, RandomKey key) const;
 
+  // The merges that make these tokens out of characters, in their order.
+  SubwordMerges merges_of(std::span<const int32_t> tokens) const;
+
  private:
+  class Chain;
+  struct Merge;
+
   struct Characters {
     int32_t begin = 0, end = 0;  // in characters_
   };
@@ -32,6 +50,10 @@ class SubwordDropout {
   static uint64_t pair_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
   }
+  Chain characters_of(std::span<const int32_t> tokens) const;
+  // Merges, best first, until nothing is left to merge: those for which keep(merge) is true.
+  template <class Keep>
+  void merge(Chain& chain, Keep keep) const;
   void take_apart(int32_t token, std::string_view text, const std::unordered_map<std::string_view, int32_t>& ids);
   void add_merges(int32_t token, std::string_view text, const std::unordered_map<std::string_view, int32_t>& ids);
 

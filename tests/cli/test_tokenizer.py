@@ -104,6 +104,19 @@ class Options(TokenizerTest):
         self.assertIn("unk            1 [UNK]\n", shown)
         self.assertIn("<2de> <2fr>", shown)
 
+    def test_trace_shows_the_steps_from_text_to_tokens(self):
+        for kind in ("bpe", "unigram", "wordpiece"):
+            model = self.train(kind)
+            tokens = self.run_well("encode", "--model", model, text="The dog sleeps\n").strip()
+            shown = self.run_well("inspect", "--model", model, "--trace", "The dog sleeps").splitlines()
+            self.assertEqual((shown[0], shown[-1]), ("text    The dog sleeps", "tokens  " + tokens), kind)
+        merges = self.run_well("inspect", "--model", self.train("bpe"), "--trace", "The dog").splitlines()
+        self.assertEqual(merges[1], "start   \u2581 T h e \u2581 d o g")
+        self.assertRegex(merges[2], r"^ +1  \S+ \+ \S+ -> \S+: ")
+        for kind in ("word", "char", "byte"):
+            self.assert_refused("tokenizer", "inspect", "--model", self.train(kind), "--trace", "The dog",
+                                mentions=(f"kind {kind}",))
+
     def test_inspect_says_what_a_tokenizer_is(self):
         for kind in KINDS:
             shown = heed("tokenizer", "inspect", "--model", self.train(kind)).stdout

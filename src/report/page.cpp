@@ -68,6 +68,7 @@ void header(Html& page, const ReportContent& content) {
            escape_html(content.name), architecture(content.model), run.empty() ? "" : "; ", escape_html(run));
   page.add(
       "<nav aria-label=\"Sections\"><a href=\"#curves\">Curves</a>{}"
+      "<a href=\"#heads\">Heads</a><a href=\"#architecture\">Architecture</a>"
       "<a href=\"#positions\">Positions</a><a href=\"#configuration\">Configuration</a></nav>\n</header>\n",
       is_language_model(content) ? "<a href=\"#written\">Written</a><a href=\"#samples\">Surprisal and attention</a>"
                                  : "<a href=\"#samples\">Samples and attention</a>");
@@ -152,12 +153,14 @@ std::string report_page(const ReportContent& content) {
   } else {
     write_samples(page, content);
   }
+  write_heads(page, content);
+  write_architecture(page, content);
   write_positions(page, content);
   write_configuration(page, content);
   page.add("</main>\n<script type=\"application/json\" id=\"data\">");
   page.add(report_data(content));
   page.add("</script>\n<script>");
-  for (const char* const script : {"report/common.js", "report/charts.js", "report/maps.js"}) {
+  for (const char* const script : {"report/common.js", "report/charts.js", "report/maps.js", "report/sort.js"}) {
     page.add(web_asset(script));
   }
   page.add("</script>\n</body>\n</html>\n");

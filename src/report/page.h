@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/config.h"
+#include "report/head_figures.h"
 #include "report/metrics.h"
 #include "report/passages.h"
 #include "report/positions.h"
@@ -32,6 +33,7 @@ struct ReportContent {
   std::optional<RunMetrics> metrics;
   std::vector<TranslatedSample> samples;  // of a translation model
   std::vector<Passage> passages;          // of a language model
+  std::vector<HeadFigures> heads;         // over all samples or passages
   std::optional<PositionMap> positions;
   std::vector<std::string> notes;
 };

@@ -32,12 +32,15 @@ DocumentRows longest_part(const TextRows& rows, const RowRange& range) {
           {text.expected.begin() + begin, text.expected.begin() + end}};
 }
 
-Passage read_passage(const Inference& inference, const Tokenizer& tokenizer, const DocumentRows& rows) {
+Passage read_passage(const Inference& inference, const Tokenizer& tokenizer, const DocumentRows& rows,
+                     HeadFiguresSum& heads) {
   const CausalLM& model = inference.model.causal_lm();
   AttentionMaps maps;
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const Hidden hidden = model.hidden(pass, Sequences({rows.fed}), {.maps = &maps});
   const LogProbs log_probs = log_softmax(pass, model.logits(pass, hidden));
+  const auto length = static_cast<int64_t>(rows.fed.size());
+  heads.add("decoder", maps.self, {inference.model.config().heads, length, length});
   const auto values = host<float>(log_probs.var().value());
   Passage passage{.where = {},
                   .fed_tokens = pieces_of(tokenizer, rows.fed),
@@ -61,11 +64,12 @@ Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, c
   const int64_t length = std::min(rules.max_tokens, inference.model.config().max_length);
   const int64_t count = std::clamp<int64_t>(rows.size() / length, 1, rules.count);
   size_t bytes = 0;
+  HeadFiguresSum heads;
   for (int64_t i = 0; i < count && rows.size() > 0; ++i) {
     const int64_t begin = i * (rows.size() / count);
     const RowRange range{begin, std::min(begin + length, rows.size())};
     const DocumentRows shown = longest_part(rows, range);
-    Passage passage = read_passage(inference, tokenizer, shown);
+    Passage passage = read_passage(inference, tokenizer, shown, heads);
     passage.where = rows.describe(std::span(&shown.range, 1));
     bytes += passage.maps.size();
     if (bytes > kMaxPassageBytes) {
@@ -73,6 +77,7 @@ Passages read_passages(const Inference& inference, const Tokenizer& tokenizer, c
     }
     passages.read.push_back(std::move(passage));
   }
+  passages.heads = heads.take();
   if (bytes > kMaxPassageBytes) {
     passages.notes.emplace_back("Some attention maps are left out: they would make the page too large.");
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/any_model.h"
+#include "report/head_figures.h"
 #include "train/language_model_recipe.h"
 
 namespace heed {
@@ -25,6 +26,7 @@ struct PassageRules {
 
 struct Passages {
   std::vector<Passage> read;
+  std::vector<HeadFigures> heads;
   std::vector<std::string> notes;  // what was left out
 };
 

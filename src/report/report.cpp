@@ -172,6 +172,7 @@ class Report {
     Passages passages =
         read_passages({stored.model(), backend, DType::f32}, stored.text(), *text, {.count = options_.samples});
     content_.passages = std::move(passages.read);
+    content_.heads = std::move(passages.heads);
     content_.notes.insert(content_.notes.end(), passages.notes.begin(), passages.notes.end());
   }
 
@@ -187,6 +188,7 @@ class Report {
     Samples samples = translate_samples(
         {{stored.model(), backend, DType::f32}, stored.source(), stored.target(), lanes}, lines, search());
     content_.samples = std::move(samples.translated);
+    content_.heads = std::move(samples.heads);
     content_.notes.insert(content_.notes.end(), samples.notes.begin(), samples.notes.end());
   }
 

@@ -16,7 +16,7 @@ constexpr size_t kMaxSelfBytes = size_t{3} << 20;  // of all samples' self-atten
 
 // Runs encoder and decoder once more over the finished translation.
 void trace(const TextTranslator& translator, const std::vector<int32_t>& source_ids, const std::vector<int32_t>& found,
-           TranslatedSample& sample) {
+           TranslatedSample& sample, HeadFiguresSum& heads) {
   const Inference& inference = translator.inference;
   const Seq2Seq& model = inference.model.seq2seq();
   std::vector<int32_t> fed{translator.target.special().bos.value}, produced = found;
@@ -37,6 +37,10 @@ void trace(const TextTranslator& translator, const std::vector<int32_t>& source_
   for (size_t row = 0; row < produced.size(); ++row) {
     sample.log_probabilities.push_back(rows(static_cast<int64_t>(row), produced[row]));
   }
+  const int64_t count = inference.model.config().heads;
+  heads.add("cross", of_decoder.cross, {count, target.rows(), source.rows()});
+  heads.add("encoder", of_encoder.self, {count, source.rows(), source.rows()});
+  heads.add("decoder", of_decoder.self, {count, target.rows(), target.rows()});
   if (std::max(source.rows(), target.rows()) <= kMaxMapTokens) {
     sample.maps = {in_255ths(of_decoder.cross), in_255ths(of_encoder.self), in_255ths(of_decoder.self)};
   }
@@ -104,11 +108,13 @@ Samples translate_samples(const TextTranslator& translator, const std::vector<Sa
   }
   const auto found =
       translate_lines(translator, texts, options, [](size_t i) { return fmt::format("sample {}", i + 1); });
+  HeadFiguresSum heads;
   for (size_t i = 0; i < found.size(); ++i) {
     TranslatedSample& sample = samples.translated[i];
     sample.translation = found[i].front().translation.text;
-    trace(translator, ids[i], found[i].front().ids, sample);
+    trace(translator, ids[i], found[i].front().ids, sample, heads);
   }
+  samples.heads = heads.take();
   if (too_long > 0) {
     samples.notes.push_back(fmt::format("{} of the sample sentences {} longer than the model takes, and left out.",
                                         too_long, too_long == 1 ? "is" : "are"));

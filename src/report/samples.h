@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decode/text_translation.h"
+#include "report/head_figures.h"
 
 namespace heed {
 
@@ -35,6 +36,7 @@ struct TranslatedSample {
 
 struct Samples {
   std::vector<TranslatedSample> translated;
+  std::vector<HeadFigures> heads;
   std::vector<std::string> notes;  // what was left out
 };
 

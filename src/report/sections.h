@@ -8,11 +8,13 @@ namespace heed {
 
 bool is_language_model(const ReportContent& content);
 
-void write_curves(Html& page, const ReportContent& content);     // charts, and a table of validations
-void write_samples(Html& page, const ReportContent& content);    // translations with their attention
-void write_texts(Html& page, const ReportContent& content);      // a language model's samples at validations
-void write_passages(Html& page, const ReportContent& content);   // its surprise at each token, and its attention
-void write_positions(Html& page, const ReportContent& content);  // the model's position embeddings
+void write_curves(Html& page, const ReportContent& content);        // charts, and a table of validations
+void write_samples(Html& page, const ReportContent& content);       // translations with their attention
+void write_texts(Html& page, const ReportContent& content);         // a language model's samples at validations
+void write_passages(Html& page, const ReportContent& content);      // its surprise at each token, and its attention
+void write_heads(Html& page, const ReportContent& content);         // what each head attends to
+void write_architecture(Html& page, const ReportContent& content);  // a drawing of the model
+void write_positions(Html& page, const ReportContent& content);     // the model's position embeddings
 void write_configuration(Html& page,
                          const ReportContent& content);  // settings, with those that differ from the defaults marked
 

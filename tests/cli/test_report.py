@@ -173,6 +173,28 @@ class WholeReport(ReportTest):
                 for first in range(0, len(values), columns):
                     self.assertAlmostEqual(sum(values[first:first + columns]), 255, delta=columns / 2)
 
+    def test_heads_are_sorted_by_their_largest_share_and_agree_with_the_maps(self):
+        table = self.page.source.split('<section id="heads">')[1].split("</section>")[0]
+        rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(<td>.*?)</tr>", table)]
+        self.assertEqual(len(rows), (3 + 2 + 3) * 2)
+        largest = [float(row[9]) for row in rows]
+        self.assertEqual(largest, sorted(largest, reverse=True))
+        row = next(row for row in rows if row[:3] == ["cross-attention", "3", "2"])
+        first, end, counted = 0, 0, 0
+        for sample in self.page.data["samples"]:
+            sources, targets = len(sample["source_tokens"]), len(sample["target_tokens"])
+            values = base64.b64decode(sample["maps"]["cross"])[(2 * 2 + 1) * targets * sources:]
+            for query in range(targets):
+                first += values[query * sources] / 255
+                end += values[query * sources + sources - 1] / 255
+            counted += targets
+        self.assertAlmostEqual(float(row[7]), first / counted, delta=0.004)
+        self.assertAlmostEqual(float(row[8]), end / counted, delta=0.004)
+
+    def test_the_architecture_is_drawn_with_all_parameters(self):
+        drawing = re.search(r'<svg class="architecture".*?</svg>', self.page.source, re.S).group(0)
+        self.assertEqual(sum(map(int, re.findall(r'data-parameters="(\d+)"', drawing))), self.parameters)
+
     def test_positions_are_a_table_with_named_columns(self):
         positions = self.page.data["positions"]
         self.assertEqual((positions["kind"], positions["positions"]), ("sinusoidal", 64))

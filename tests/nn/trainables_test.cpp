@@ -192,6 +192,48 @@ TEST(SinusoidalPositions, HaveKnownValuesAtTheFirstTwoPositions) {
   EXPECT_NEAR(get(table.view(), 1, 5), 0.9999976792065, 1e-12);  // cos(10000^(-2/3))
 }
 
+// [sin, cos] of a pair at p + k is [[c, s], [-s, c]] times that at p, where c and s depend on k alone.
+TEST(SinusoidalPositions, AShiftIsARotationOfEachPair) {
+  constexpr int64_t kPositions = 50, kModel = 16, kShift = 7;
+  const Tensor table = sinusoidal_positions(kPositions, Width(kModel), DType::f64);
+  for (int64_t c = 0; c < kModel; c += 2) {
+    // Position 0 is [0, 1], so the shift itself says what the rotation is.
+    const double sine = get(table.view(), kShift, c), cosine = get(table.view(), kShift, c + 1);
+    EXPECT_NEAR(sine * sine + cosine * cosine, 1.0, 1e-12);
+    for (int64_t p = 0; p + kShift < kPositions; ++p) {
+      const double x = get(table.view(), p, c), y = get(table.view(), p, c + 1);
+      EXPECT_NEAR(get(table.view(), p + kShift, c), cosine * x + sine * y, 1e-12) << p << " " << c;
+      EXPECT_NEAR(get(table.view(), p + kShift, c + 1), -sine * x + cosine * y, 1e-12) << p << " " << c;
+    }
+  }
+}
+
+TEST(SinusoidalPositions, AProductDependsOnTheDistanceAlone) {
+  constexpr int64_t kPositions = 40, kModel = 32;
+  const Tensor table = sinusoidal_positions(kPositions, Width(kModel), DType::f64);
+  const auto product = [&](int64_t p, int64_t q) {
+    double sum = 0.0;
+    for (int64_t c = 0; c < kModel; ++c) {
+      sum += get(table.view(), p, c) * get(table.view(), q, c);
+    }
+    return sum;
+  };
+  for (const int64_t distance : {0, 1, 5, 20}) {
+    for (int64_t p = 0; p + distance < kPositions; ++p) {
+      EXPECT_NEAR(product(p, p + distance), product(0, distance), 1e-10) << p << " " << distance;
+    }
+  }
+}
+
+TEST(SinusoidalPositions, AreFasterInTheFirstColumnsThanInTheLast) {
+  constexpr int64_t kModel = 512;
+  const Tensor table = sinusoidal_positions(64, Width(kModel), DType::f64);
+  // Pair 0 has turned by more than half a circle at position 4; the last has hardly moved at 63.
+  EXPECT_LT(get(table.view(), 4, 0), 0.0);
+  EXPECT_NEAR(get(table.view(), 63, kModel - 2), 0.0, 0.01);
+  EXPECT_NEAR(get(table.view(), 63, kModel - 1), 1.0, 1e-4);
+}
+
 TEST(SinusoidalPositions, AreAccurateToOneUlpAtLargePositions) {
   constexpr int64_t kPlace = 100000, kModel = 64;
   const Tensor table = sinusoidal_positions(kPlace + 1, Width(kModel), DType::f32);

@@ -45,7 +45,8 @@ class Program(heed_cli.CliTest):
         given = {"bench": ("train", "--shape", "tiny"), "demo": ("--out", self.path / "demo"),
                  "evaluate": (*pair, "--reference", files["reference"]),
                  "classify": pair[:2], "embed": pair[:2], "tag": pair[:2],
-                 "generate": pair[:2], "perplexity": pair[:2], "plan": (heed_cli.RECIPE,),
+                 "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
+                 "plan": (heed_cli.RECIPE,),
                  "report": (self.path / "model",), "score": (*pair, "--target", files["target"]),
                  "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}
         for command in COMMANDS:

@@ -17,12 +17,14 @@ struct ParameterCount {
 struct ParameterInfo {
   std::string name, shape;  // the shape names the vocabulary too
   ParameterCount count;
+  bool trained = true;  // otherwise frozen: by training.freeze, or because adapters are trained instead
 };
 
 struct ModelSummary {
   std::string architecture;  // the [model] keys and their values, a line each
   std::vector<ParameterInfo> parameters;
-  std::vector<ParameterCount> counts;  // of all parameters: first what is known, then per vocabulary of unknown size
+  std::vector<ParameterCount> trained;  // of those that are trained; empty: all are
+  std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
 // `overrides` are "table.key=value" and replace what the recipe says. Where the recipe leaves a vocabulary's size to

@@ -5,6 +5,7 @@
 
 #include "api/inspected_model.h"
 #include "models/any_model.h"
+#include "train/planned_parts.h"
 
 namespace heed {
 namespace {
@@ -12,12 +13,20 @@ namespace {
 // A model's weights, for their shapes.
 class Measured {
  public:
-  explicit Measured(const ModelConfig& config) { AnyModel(Scope(weights_), config); }
+  Measured(const ModelConfig& config, const std::optional<Recipe>& recipe) {
+    AnyModel(Scope(weights_), config);
+    if (recipe) {
+      parts_ = planned_parts(*recipe, weights_);
+    }
+  }
+
+  bool is_frozen(size_t weight) const { return !parts_.empty() && parts_[weight] != WeightPart::trained; }
 
   const std::deque<Weight>& weights() const { return weights_.all(); }
 
  private:
   Weights weights_;
+  std::vector<WeightPart> parts_;  // of a recipe's training
 };
 
 // The shape, with the vocabulary's name for the extents that differ in `larger`.
@@ -51,7 +60,8 @@ void validate(const ModelConfig& config, const std::string& path) {
 }
 
 // Vocabularies of size 0 are unknown. They get one token; comparing with one more token shows what depends on them.
-std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::string& path) {
+std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::optional<Recipe>& recipe,
+                                         const std::string& path) {
   std::vector<std::vector<VocabularyKey>> unknown;  // those in one vector share a vocabulary
   for (const VocabularyKey& one : vocabularies_of(config)) {
     if (*one.size == 0) {
@@ -63,14 +73,15 @@ std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::string& 
     }
   }
   validate(config, path);
-  const Measured small(config);
+  const Measured small(config, recipe);
   std::vector<ParameterInfo> parameters;
   for (const Weight& weight : small.weights()) {
-    parameters.push_back({weight.name(), weight.shape().text(), {weight.shape().elements(), ""}});
+    const bool trained = !small.is_frozen(parameters.size());
+    parameters.push_back({weight.name(), weight.shape().text(), {weight.shape().elements(), ""}, trained});
   }
   for (const std::vector<VocabularyKey>& one : unknown) {
     std::ranges::for_each(one, [](const VocabularyKey& part) { ++*part.size; });
-    mark(parameters, small, Measured(config), one.size() == 1 ? one.front().key : "vocabulary");
+    mark(parameters, small, Measured(config, recipe), one.size() == 1 ? one.front().key : "vocabulary");
     std::ranges::for_each(one, [](const VocabularyKey& part) { --*part.size; });
   }
   return parameters;
@@ -91,9 +102,17 @@ std::vector<ParameterCount> counts_of(const std::vector<ParameterInfo>& paramete
 }  // namespace
 
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides) {
-  const ModelConfig config = inspected_model(path, overrides).config;
-  ModelSummary summary{.architecture = describe(config), .parameters = parameters_of(config, path), .counts = {}};
+  const InspectedModel model = inspected_model(path, overrides);
+  ModelSummary summary{.architecture = describe(model.config),
+                       .parameters = parameters_of(model.config, model.recipe, path),
+                       .trained = {},
+                       .counts = {}};
   summary.counts = counts_of(summary.parameters);
+  std::vector<ParameterInfo> trained = summary.parameters;
+  std::erase_if(trained, [](const ParameterInfo& parameter) { return !parameter.trained; });
+  if (trained.size() < summary.parameters.size()) {
+    summary.trained = counts_of(trained);
+  }
   return summary;
 }
 

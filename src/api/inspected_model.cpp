@@ -21,10 +21,10 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
   if (std::filesystem::is_directory(path)) {
     require<ConfigError>(overrides.empty(), path, "is a trained model, whose settings cannot be changed");
     const ModelFolder folder{path};
-    return {load_description(folder).config, {}, folder.weights()};
+    return {load_description(folder).config, {}, folder.weights(), std::nullopt};
   }
   Recipe recipe = parse_recipe(read_file(path), path, overrides);
-  InspectedModel model{config_of_recipe(recipe, path), {}, {}};
+  InspectedModel model{config_of_recipe(recipe, path), {}, {}, recipe};
   for (const VocabularyKey& vocabulary : vocabularies_of(recipe.model)) {
     if (*vocabulary.size == 0) {
       model.open.push_back(vocabulary.key);

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "models/config.h"
+#include "train/recipe.h"
 
 namespace heed {
 
@@ -13,6 +14,7 @@ struct InspectedModel {
   ModelConfig config;             // a vocabulary's size is 0 if it depends on a text or a tokenizer that does not exist
   std::vector<std::string> open;  // the recipe leaves these keys to its tokenizers
   std::filesystem::path weights;  // of a model directory; empty for a recipe
+  std::optional<Recipe> recipe;   // none of a model directory
 };
 
 // ConfigError for overrides of a model directory.

@@ -11,7 +11,9 @@ TrainResult train(const TrainOptions& options, TrainListener& listener) {
   const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
   const auto backend = make_cpu_backend(thread_count(options.threads));
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener);
-  listener.on_message(fmt::format("{} parameters, {}, {} thread{}", trainer.parameters(),
+  const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();
+  listener.on_message(fmt::format("{} parameters{}, {}, {} thread{}", all,
+                                  trained == all ? "" : fmt::format(" ({} trained, {} frozen)", trained, all - trained),
                                   name_of(storage_of(recipe.training.precision)), backend->threads(),
                                   plural(backend->threads())));
   return {.reason = trainer.run(), .parameters = trainer.parameters()};

@@ -14,7 +14,9 @@ struct TrainBenchOptions {
   Precision precision = Precision::automatic;
   int threads = 0;  // 0: one per processor
   int warmup_steps = 2;
-  int steps = 0;  // timed; 0: as many as fit in about ten seconds, at least five
+  int64_t adapter_rank = 0;                   // of low-rank adapters, on frozen weights; 0: all weights are trained
+  std::vector<std::string> adapter_matrices;  // patterns of those that get one; empty: those of attention
+  int steps = 0;                              // timed; 0: as many as fit in about ten seconds, at least five
 };
 
 struct TrainBenchOp {
@@ -31,7 +33,7 @@ struct TrainBenchReport {
   std::string instruction_set;  // of heed's own kernels
   std::string yardstick;        // the library that computes the roofline's products, and the types of their operands
   int threads = 0;
-  int64_t parameters = 0, target_tokens = 0;
+  int64_t parameters = 0, trained_parameters = 0, target_tokens = 0;
   double step_seconds = 0.0;  // median
   double target_tokens_per_second = 0.0;
   double model_flops_per_second = 0.0;

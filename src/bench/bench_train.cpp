@@ -96,7 +96,8 @@ std::vector<std::vector<int32_t>> random_sequences(const BenchShape& shape, uint
 // A model, its batch and its optimizer: everything that a step needs.
 class WholeStep {
  public:
-  WholeStep(Backend& backend, const BenchShape& shape, DType storage) : storage_(storage) {
+  WholeStep(Backend& backend, const BenchShape& shape, DType storage, const AdapterConfig& adapter)
+      : storage_(storage) {
     const ModelConfig config = config_of(shape);
     const Sequences target(random_sequences(shape, 2));
     const Sequences drawn(random_sequences(shape, 3));
@@ -104,8 +105,15 @@ class WholeStep {
     model_.emplace(Scope(weights_), config);
     pairs_ = {SourceSequences(random_sequences(shape, 1)), TargetSequences(target), expected};
     tokens_ = {target, expected};
-    trainables_.emplace(backend, weights_, storage);
+    std::vector<WeightPart> parts;
+    if (adapter.rank > 0) {
+      parts.resize(weights_.all().size(), WeightPart::of_base);
+      add_adapters(weights_, adapter);
+    }
+    parts.resize(weights_.all().size(), WeightPart::trained);
+    trainables_.emplace(backend, weights_, storage, Trainables::Gradients::wanted, std::move(parts));
     trainables_->initialize(backend, kSeed);
+    trainables_->initialize_base(backend, kSeed);
     optimizer_.emplace(backend, *trainables_, OptimizerConfig{});
   }
 
@@ -121,6 +129,7 @@ class WholeStep {
   }
 
   int64_t parameters() const { return weights_.elements(); }
+  int64_t trained_parameters() const { return trainables_->trained_elements(); }
 
  private:
   TokenLosses loss(const Seq2Seq& model, Pass& pass) const { return model.loss(pass, pairs_, kSmoothing); }
@@ -264,8 +273,14 @@ TrainBenchReport bench_train(const TrainBenchOptions& options) {
   report.threads = backend->threads();
   report.target_tokens = shape.sequences * shape.length;
   {
-    WholeStep whole(*backend, shape, storage);
+    AdapterConfig adapter{.rank = options.adapter_rank, .matrices = options.adapter_matrices};
+    if (adapter.matrices.empty()) {
+      adapter.matrices = AdapterConfig().matrices;
+    }
+    adapter.validate();
+    WholeStep whole(*backend, shape, storage, adapter);
     report.parameters = whole.parameters();
+    report.trained_parameters = whole.trained_parameters();
     const int steps = warm_up(whole, *backend, options);
     whole.step(*make_profiled_backend(*backend, profile));
     report.peak_memory_bytes = peak_memory_bytes();  // before the yardstick takes memory

@@ -44,6 +44,8 @@ struct ModelFolder {
   std::filesystem::path path;
 
   std::filesystem::path weights() const { return path / "model.safetensors"; }
+  std::filesystem::path adapter() const { return path / "adapter.json"; }
+  std::filesystem::path adapter_weights() const { return path / "adapter.safetensors"; }
   std::filesystem::path config() const { return path / "config.json"; }
   std::filesystem::path recipe() const { return path / "recipe.toml"; }
   std::filesystem::path metrics() const { return path / "metrics.jsonl"; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
 
 namespace heed {
@@ -49,6 +50,11 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   const ModelConfig& config = description.config;
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
+  if (holds_adapter(folder)) {
+    model_.emplace(Scope(weights_), with_context(config, context));
+    load_adapted_weights(AdaptedWeights(folder, weights), backend, storage, weights_);
+    return;
+  }
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
   const SafeTensors stored(file);
   require_enough_tensors(stored, config);

@@ -26,16 +26,16 @@ std::span<const std::byte> bytes_of(const View& master) {
 }
 
 // The file, after checking that it has one tensor for each weight and no others.
-SafeTensors fitting_weights(const std::filesystem::path& path, const Weights& weights) {
+SafeTensors fitting_weights(const std::filesystem::path& path, const std::vector<const Weight*>& weights) {
   SafeTensors file(path);
   std::set<std::string_view> names;
-  for (const Weight& weight : weights.all()) {
-    const StoredTensor* const tensor = file.find(weight.name());
+  for (const Weight* const weight : weights) {
+    const StoredTensor* const tensor = file.find(weight->name());
     require<FormatError>(tensor != nullptr, path.string(), "there is no tensor '{}', which the model has as F32{}",
-                         weight.name(), weight.shape());
-    require<FormatError>(tensor->type == StoredType::f32 && tensor->shape == extents_of(weight.shape()), path.string(),
-                         "{}, but the model has F32{}", tensor->text(), weight.shape());
-    names.insert(weight.name());
+                         weight->name(), weight->shape());
+    require<FormatError>(tensor->type == StoredType::f32 && tensor->shape == extents_of(weight->shape()), path.string(),
+                         "{}, but the model has F32{}", tensor->text(), weight->shape());
+    names.insert(weight->name());
   }
   for (const StoredTensor& tensor : file.tensors()) {
     require<FormatError>(names.contains(tensor.name), path.string(), "{} is not a weight of the model", tensor.text());
@@ -81,6 +81,9 @@ class FileRows {
 void save_weights(const std::filesystem::path& path, const Trainables& trainables, const Metadata& metadata) {
   std::vector<TensorSource> tensors;
   for (const Weight& weight : trainables.weights().all()) {
+    if (!weight.has_trainable()) {
+      continue;
+    }
     tensors.push_back(tensor_source(weight.name(), StoredType::f32, extents_of(weight.shape()),
                                     bytes_of(weight.trainable().master())));
   }
@@ -88,7 +91,11 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 }
 
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights) {
-  const SafeTensors file = fitting_weights(path, weights);
+  std::vector<const Weight*> all;
+  for (const Weight& weight : weights.all()) {
+    all.push_back(&weight);
+  }
+  const SafeTensors file = fitting_weights(path, all);
   verify_checksum(file);
   for (Weight& weight : weights.all()) {
     FileRows rows(file, file.at(weight.name()), weight.shape());
@@ -105,12 +112,32 @@ std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tens
   return values;
 }
 
-void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
-  const SafeTensors file = fitting_weights(path, trainables.weights());
-  verify_checksum(file);
+void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
+  const SafeTensors file(path);
   for (const Weight& weight : trainables.weights().all()) {
-    const StoredTensor& tensor = file.at(weight.name());
-    auto* const master = static_cast<float*>(host_address(weight.trainable().master()));
+    if (!weight.has_trainable() || weight.is_trained()) {
+      continue;
+    }
+    const std::vector<float> values = read_weight(file, file.at(weight.name()));
+    require<FormatError>(file.at(weight.name()).shape == extents_of(weight.shape()), path.string(),
+                         "{}, but the model has F32{}", file.at(weight.name()).text(), weight.shape());
+    std::ranges::copy(values, static_cast<float*>(host_address(weight.trainable().master())));
+  }
+  trainables.refresh(backend);
+}
+
+void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
+  std::vector<const Weight*> stored;
+  for (const Weight& weight : trainables.weights().all()) {
+    if (weight.has_trainable()) {
+      stored.push_back(&weight);
+    }
+  }
+  const SafeTensors file = fitting_weights(path, stored);
+  verify_checksum(file);
+  for (const Weight* const weight : stored) {
+    const StoredTensor& tensor = file.at(weight->name());
+    auto* const master = static_cast<float*>(host_address(weight->trainable().master()));
     std::memcpy(master, tensor.bytes.data(), tensor.bytes.size());
     require_finite({master, tensor.bytes.size() / sizeof(float)}, file, tensor);
   }

@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// The masters, in f32, by name.
+// The masters, in f32, by name: of all weights but those of a base.
 void save_weights(const std::filesystem::path& path, const Trainables& trainables, const Metadata& metadata);
 
 // For inference: each weight in the one form that its use needs, matrices in `precision`. Converts while reading, a few
@@ -20,6 +20,9 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
 
 // The values of one tensor of a file. FormatError unless they are f32 and finite.
 std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor);
+
+// The values of the weights that are frozen, from a file that has them among others. Refreshes the copies.
+void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables& trainables);
 
 // Into the masters, with the same checks. Refreshes the copies.
 void load_masters(const std::filesystem::path& path, Backend& backend, Trainables& trainables);

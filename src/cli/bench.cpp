@@ -18,18 +18,21 @@ std::string_view quiet_or_not(double share) { return share > 1.0 ? "  (above 1: 
 void print_json(const TrainBenchReport& report) {
   put("{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, "
       "\"roofline_flops_per_second\": {:.6g}, \"peak_product_flops_per_second\": {:.6g}, \"share\": {:.4g}, "
-      "\"peak_memory_bytes\": {}, \"parameters\": {}, \"step_seconds\": {:.6g}, \"precision\": \"{}\", "
+      "\"peak_memory_bytes\": {}, \"parameters\": {}, \"trained_parameters\": {}, "
+      "\"step_seconds\": {:.6g}, \"precision\": \"{}\", "
       "\"threads\": {}, \"instruction_set\": \"{}\", \"yardstick\": \"{}\", \"disturbance\": {:.3g}, "
       "\"quiet\": {}}}\n",
       report.target_tokens_per_second, report.model_flops_per_second, report.roofline_flops_per_second,
       report.peak_product_flops_per_second, report.share, report.peak_memory_bytes, report.parameters,
-      report.step_seconds, name_of(report.precision), report.threads, report.instruction_set, report.yardstick,
-      report.disturbance, report.quiet());
+      report.trained_parameters, report.step_seconds, name_of(report.precision), report.threads, report.instruction_set,
+      report.yardstick, report.disturbance, report.quiet());
 }
 
 void print_text(const TrainBenchReport& report) {
   put("{}\n", report.setup);
-  put("{} parameters, {}{}, {} kernels, {} thread{}\n\n", report.parameters, name_of(report.precision),
+  put("{} parameters{}, {}{}, {} kernels, {} thread{}\n\n", report.parameters,
+      report.trained_parameters == report.parameters ? "" : fmt::format(" ({} trained)", report.trained_parameters),
+      name_of(report.precision),
       report.precision == Precision::bf16 ? fmt::format(" (products: {})", report.bf16_products) : "",
       report.instruction_set, report.threads, report.threads == 1 ? "" : "s");
   put("target tokens/s     {:>10.0f}   ({:.1f} ms per step of {} target tokens)\n", report.target_tokens_per_second,
@@ -125,6 +128,10 @@ Command bench_command() {
                                   fmt::format("one of {}", fmt::join(train_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
+                  option("--adapter RANK", options->adapter_rank,
+                         "train low-rank adapters of this rank alone, the weights frozen; 0: all weights"),
+                  option("--matrices PATTERN", options->adapter_matrices,
+                         "matrices that get an adapter; by default those of attention"),
                   option("--steps N", options->steps, "timed steps; 0: as many as take about ten seconds"),
                   option("--warmup N", options->warmup_steps, "steps before the timed ones"),
                   flag("--json", *json, "print one JSON object")},

@@ -27,13 +27,18 @@ void print_summary(const ModelSummary& summary) {
     shape_width = std::max(shape_width, parameter.shape.size());
   }
   for (const ParameterInfo& parameter : summary.parameters) {
-    put("{:<{}}  {:>{}}  {:>12}\n", parameter.name, name_width, parameter.shape, shape_width,
-        count_in_words(parameter.count));
+    put("{:<{}}  {:>{}}  {:>12}{}\n", parameter.name, name_width, parameter.shape, shape_width,
+        count_in_words(parameter.count), parameter.trained ? "" : "  frozen");
   }
-  std::vector<std::string> counts;
-  std::ranges::transform(summary.counts, std::back_inserter(counts), count_in_words);
-  put("{:<{}}  {:>{}}  {:>12}\n", "parameters", name_width, "", shape_width,
-      fmt::format("{}", fmt::join(counts, " + ")));
+  const auto put_counts = [&](std::string_view what, const std::vector<ParameterCount>& all) {
+    std::vector<std::string> counts;
+    std::ranges::transform(all, std::back_inserter(counts), count_in_words);
+    put("{:<{}}  {:>{}}  {:>12}\n", what, name_width, "", shape_width, fmt::format("{}", fmt::join(counts, " + ")));
+  };
+  put_counts("parameters", summary.counts);
+  if (!summary.trained.empty()) {
+    put_counts("trained", summary.trained);
+  }
 }
 
 struct InspectArguments {

@@ -67,6 +67,10 @@ void print_parts(const ModelPlan& plan) {
     row(part.name, part.parameters, part.forward_flops, part.training_flops);
   }
   row("total", plan.parameters, plan.forward_flops, plan.training_flops);
+  if (plan.frozen()) {
+    put("trained: {} parameters, the adapters' among them; the FLOPs are those of training all\n",
+        plan.trained_parameters);
+  }
   put("FLOPs per token{}; 6 for each parameter would be {}\n",
       plan.batch.source_length > 0 && plan.batch.target_length > 0 ? " of the target" : "",
       in_short(6.0 * static_cast<double>(plan.parameters)));
@@ -146,15 +150,16 @@ std::string plan_json(const ModelPlan& plan) {
   }
   const PlanMemory& memory = plan.memory;
   std::string json = fmt::format(
-      "\"model\": \"{}\", \"precision\": \"{}\", \"parameters\": {}, \"parts\": {{{}}}, "
+      "\"model\": \"{}\", \"precision\": \"{}\", \"parameters\": {}, \"trained_parameters\": {}, \"parts\": {{{}}}, "
       "\"forward_flops_per_token\": {:.9g}, \"training_flops_per_token\": {:.9g}, \"tokens_per_update\": {}, "
       "\"optimizer_flops_per_update\": {:.9g}, \"flops_per_update\": {:.9g}, \"updates\": {}, "
       "\"memory\": {{\"weights\": {}, \"gradients\": {}, \"optimizer\": {}, \"activations\": {}, "
       "\"activations_kept\": {}, \"activations_recomputed\": {}, \"cache_per_token\": {}, \"cache_full\": {}}}",
-      plan.model, name_of(plan.precision), plan.parameters, parts, per_token(plan.forward_flops, plan),
-      per_token(plan.training_flops, plan), plan.update_tokens(), plan.optimizer_flops, plan.update_flops(),
-      plan.updates, memory.weights, memory.gradients, memory.optimizer, memory.activations, memory.activations_kept,
-      memory.activations_recomputed, memory.cache_per_token, memory.cache_full);
+      plan.model, name_of(plan.precision), plan.parameters, plan.trained_parameters, parts,
+      per_token(plan.forward_flops, plan), per_token(plan.training_flops, plan), plan.update_tokens(),
+      plan.optimizer_flops, plan.update_flops(), plan.updates, memory.weights, memory.gradients, memory.optimizer,
+      memory.activations, memory.activations_kept, memory.activations_recomputed, memory.cache_per_token,
+      memory.cache_full);
   if (plan.timing) {
     json += fmt::format(
         ", \"timing\": {{\"threads\": {}, \"update_seconds\": {:.6g}, \"tokens_per_second\": {:.6g}, "

@@ -53,7 +53,7 @@ struct WeightView {
 // request.
 using RowSource = std::function<View(int64_t first, int64_t count)>;
 
-// y = dropout(act(x W^T + b)), in the storage or the master type. `before` saves x W^T + b for backward where the
+// y = dropout(act(x W^T + b)), in the storage or the master type; b has one row, or one for each of x. `before` saves x W^T + b for backward where the
 // activation needs it.
 struct LinearForward {
   View x;

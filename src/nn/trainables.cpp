@@ -1,5 +1,8 @@
 #include "nn/trainables.h"
 
+#include <utility>
+#include <vector>
+
 namespace heed {
 namespace {
 
@@ -9,13 +12,19 @@ int64_t padded(int64_t elements) { return (elements + kAlignment - 1) / kAlignme
 
 }  // namespace
 
-Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients)
-    : weights_(weights), offsets_(weights.all().size()) {
+Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients,
+                       std::vector<WeightPart> parts)
+    : weights_(weights),
+      precision_(precision),
+      parts_(std::move(parts)),
+      kept_(weights.all().size()),
+      offsets_(weights.all().size()) {
   weights.close();
+  parts_.resize(offsets_.size(), WeightPart::trained);
   int64_t total = 0;
   for (size_t i = offsets_.size(); i-- > 0;) {
     offsets_[i] = total;
-    total += padded(weights.all()[i].shape().elements());
+    total += parts_[i] == WeightPart::trained ? padded(weights.all()[i].shape().elements()) : 0;
   }
   masters_ = Tensor({total}, backend.master_type());
   if (gradients == Gradients::wanted) {
@@ -25,20 +34,63 @@ Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Grad
     copies_ = Tensor({total}, precision);
   }
   for (size_t i = 0; i < offsets_.size(); ++i) {
-    Weight& weight = weights.all()[i];
-    const View master = part(masters_, i);
-    trainables_.emplace_back(master, part(gradients_, i));
-    const bool reads_master = copies_.empty() || weight.use() == WeightUse::vector;
-    weight.borrow(reads_master ? master : part(copies_, i), &trainables_.back());
+    parts_[i] == WeightPart::trained ? train(i) : keep(backend, i);
   }
 }
 
+void Trainables::train(size_t index) {
+  Weight& weight = weights_.all()[index];
+  const View master = part(masters_, index);
+  trainables_.emplace_back(master, part(gradients_, index));
+  const bool reads_master = copies_.empty() || weight.use() == WeightUse::vector;
+  weight.borrow(reads_master ? master : part(copies_, index), &trainables_.back());
+}
+
+void Trainables::keep(Backend& backend, size_t index) {
+  Weight& weight = weights_.all()[index];
+  Kept& kept = kept_[index];
+  if (parts_[index] == WeightPart::of_base) {
+    weight.borrow({}, nullptr);
+    return;
+  }
+  kept.master = Tensor(weight.shape(), backend.master_type());
+  trainables_.push_back(Trainable::frozen(part(kept.master, index)));
+  const bool reads_master = precision_ == backend.master_type() || weight.use() == WeightUse::vector;
+  if (!reads_master) {
+    kept.copy = Tensor(weight.shape(), precision_);
+  }
+  weight.borrow(part(reads_master ? kept.master : kept.copy, index), &trainables_.back());
+}
+
+void Trainables::hold_base(Backend& backend, size_t index, View value) {
+  Weight& weight = weights_.all()[index];
+  ensure(parts_[index] == WeightPart::of_base, "trainables", "{} is not of the base", weight.name());
+  Tensor& copy = kept_[index].copy;
+  copy = Tensor(weight.shape(), weight.use() == WeightUse::vector ? backend.master_type() : precision_);
+  backend.copy(value, copy.view());
+  weight.borrow(part(copy, index), nullptr);
+}
+
+int64_t Trainables::end(size_t weight) const {
+  return offsets_[weight] + padded(weights_.all()[weight].shape().elements());
+}
+
+int64_t Trainables::trained_elements() const {
+  int64_t elements = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    elements += parts_[i] == WeightPart::trained ? weights_.all()[i].shape().elements() : 0;
+  }
+  return elements;
+}
+
+// Of a weight that is kept, the tensor has nothing else.
 View Trainables::part(const Tensor& flat, size_t index) const {
   if (flat.empty()) {
     return {};
   }
   const Shape& shape = weights_.all()[index].shape();
-  auto* const address = static_cast<std::byte*>(host_address(flat.view())) + offsets_[index] * size_of(flat.type());
+  const int64_t offset = parts_[index] == WeightPart::trained ? offsets_[index] : 0;
+  auto* const address = static_cast<std::byte*>(host_address(flat.view())) + offset * size_of(flat.type());
   return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
 }
 
@@ -49,10 +101,13 @@ Trainables::~Trainables() {
 }
 
 void Trainables::initialize(Backend& backend, uint64_t seed) {
-  for (size_t i = 0; i < trainables_.size(); ++i) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
     const Weight& weight = weights_.all()[i];
+    if (parts_[i] == WeightPart::of_base) {
+      continue;
+    }
     const RandomKey key = Weights::initial_stream(seed, weight);
-    const View master = trainables_[i].master();
+    const View master = weight.trainable().master();
     for (int64_t e = 0; e < weight.shape().elements(); ++e) {
       const double value = weights_.initialization(i).value(weight.shape(), key, e);
       if (master.type() == DType::f64) {
@@ -65,17 +120,46 @@ void Trainables::initialize(Backend& backend, uint64_t seed) {
   refresh(backend);
 }
 
+void Trainables::initialize_base(Backend& backend, uint64_t seed) {
+  std::vector<float> values;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i] != WeightPart::of_base) {
+      continue;
+    }
+    const Weight& weight = weights_.all()[i];
+    const Shape& shape = weight.shape();
+    const RandomKey key = Weights::initial_stream(seed, weight);
+    values.resize(static_cast<size_t>(shape.elements()));
+    for (size_t e = 0; e < values.size(); ++e) {
+      values[e] = static_cast<float>(weights_.initialization(i).value(shape, key, static_cast<int64_t>(e)));
+    }
+    hold_base(backend, i, View(values.data(), DType::f32, shape.rows(), shape.columns(), shape.columns()));
+  }
+}
+
 void Trainables::refresh(Backend& backend) {
   if (!copies_.empty()) {
     backend.copy(masters(), copies());
+  }
+  for (const Kept& kept : kept_) {
+    if (!kept.master.empty() && !kept.copy.empty()) {
+      backend.copy(kept.master.view(), kept.copy.view());
+    }
+  }
+}
+
+template <class Use>
+void Trainables::for_each_trained(Use use) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i] == WeightPart::trained) {
+      use(i, weights_.all()[i].trainable());
+    }
   }
 }
 
 void Trainables::begin_update() {
   shards_ = 1;
-  for (size_t i = 0; i < trainables_.size(); ++i) {
-    trainables_[i].begin_gradient(part(gradients_, i));
-  }
+  for_each_trained([&](size_t i, Trainable& trainable) { trainable.begin_gradient(part(gradients_, i)); });
 }
 
 void Trainables::begin_shard(Backend& backend) {
@@ -84,17 +168,15 @@ void Trainables::begin_shard(Backend& backend) {
   if (of_shard_.empty()) {
     of_shard_ = Tensor({gradients_.elements()}, gradients_.type());
   }
-  for (size_t i = 0; i < trainables_.size(); ++i) {
-    trainables_[i].begin_gradient(part(of_shard_, i));
-  }
+  for_each_trained([&](size_t i, Trainable& trainable) { trainable.begin_gradient(part(of_shard_, i)); });
 }
 
 void Trainables::finish_shard(Backend& backend) {
-  for (Trainable& trainable : trainables_) {
+  for_each_trained([&](size_t, Trainable& trainable) {
     if (trainable.writes() == 0) {
       trainable.gradient_to_add_to(backend);
     }
-  }
+  });
   if (shards_ > 1) {
     backend.add(of_shard_.view(), gradients());
   }
@@ -103,9 +185,7 @@ void Trainables::finish_shard(Backend& backend) {
 void Trainables::finish_update(Backend& backend) {
   finish_shard(backend);
   shards_ = 1;
-  for (size_t i = 0; i < trainables_.size(); ++i) {
-    trainables_[i].move_gradient(part(gradients_, i));
-  }
+  for_each_trained([&](size_t i, Trainable& trainable) { trainable.move_gradient(part(gradients_, i)); });
 }
 
 }  // namespace heed

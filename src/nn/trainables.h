@@ -9,20 +9,34 @@
 
 namespace heed {
 
+// What training does with a weight.
+enum class WeightPart : uint8_t {
+  trained,
+  frozen,   // keeps its value, which is saved with those of the others
+  of_base,  // keeps its value, which is that of another model's file: has no master, only the run's precision
+};
+
 // Owns flat buffers: masters, gradients (from an update's second shard on also those of the current shard), and, where
 // the run's precision is not the master type, the copy of the masters that matrices are read from. In them the weights
-// are in the reverse order of registration, which is the order in which backward finishes them. The weights borrow
-// their values from here, and must outlive this.
+// are in the reverse order of registration, which is the order in which backward finishes them. Weights that are not
+// trained are not in the buffers, but each in memory of its own. The weights borrow their values from here, and must
+// outlive this.
 class Trainables {
  public:
   enum class Gradients : uint8_t { none, wanted };
-  Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients = Gradients::wanted);
+  // `parts` has one for each weight; none: all are trained.
+  Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients = Gradients::wanted,
+             std::vector<WeightPart> parts = {});
   ~Trainables();
   Trainables(const Trainables&) = delete;
   Trainables& operator=(const Trainables&) = delete;
 
   // Draws each weight from its own stream of `seed`, whatever other weights the model has.
   void initialize(Backend& backend, uint64_t seed);
+  // The value of a weight of the base, in any type. It has none before.
+  void hold_base(Backend& backend, size_t weight, View value);
+  // For measuring with untrained weights: the same values for the base.
+  void initialize_base(Backend& backend, uint64_t seed);
   // Copies the masters into the run's precision, after something other than the optimizer changed them.
   void refresh(Backend& backend);
 
@@ -34,13 +48,17 @@ class Trainables {
   void finish_update(Backend& backend);
 
   const Weights& weights() const { return weights_; }
-  // In the order of the weights.
+  WeightPart part_of(size_t weight) const { return parts_[weight]; }
+  int64_t trained_elements() const;
+  // Of those that have one, in the order of the weights.
   const std::deque<Trainable>& all() const { return trainables_; }
   std::deque<Trainable>& all() { return trainables_; }
   Trainable& find(std::string_view name) { return weights_.find(name).trainable(); }
   const Trainable& find(std::string_view name) const { return weights_.find(name).trainable(); }
 
-  int64_t offset(size_t weight) const { return offsets_[weight]; }  // of its first element in the flat buffers
+  // Of a trained weight's first element in the flat buffers, and of what follows it.
+  int64_t offset(size_t weight) const { return offsets_[weight]; }
+  int64_t end(size_t weight) const;
   View masters() const { return masters_.view(); }
   View gradients() const { return gradients_.view(); }
   View copies() const { return copies_.view(); }  // empty where matrices are read from the masters
@@ -48,8 +66,21 @@ class Trainables {
  private:
   View part(const Tensor& flat, size_t index) const;  // that of one weight
   void finish_shard(Backend& backend);
+  template <class Use>
+  void for_each_trained(Use use);
+
+  // A weight that is not trained: its master, unless it is of the base, and what it is read from if that is not the
+  // master.
+  struct Kept {
+    Tensor master, copy;
+  };
+  void keep(Backend& backend, size_t index);
+  void train(size_t index);
 
   Weights& weights_;
+  DType precision_;
+  std::vector<WeightPart> parts_;
+  std::vector<Kept> kept_;  // by weight
   Tensor masters_, gradients_, of_shard_, copies_;
   std::vector<int64_t> offsets_;  // of each weight in all of them
   std::deque<Trainable> trainables_;

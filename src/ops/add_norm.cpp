@@ -34,6 +34,16 @@ void run(Pass& pass, AddNormOp op) {
     op.statistics = pass.allocate_master({op.sum.rows(), 2});
   }
   const NormWeights& weights = op.weights;
+  const bool norm_is_trained =
+      has_norm && (weights.gain->is_trained() || (weights.bias != nullptr && weights.bias->is_trained()));
+  const bool sum_wants = op.residual.wants_gradient() || (!op.branch.empty() && op.branch.wants_gradient());
+  if (!op.branch.empty()) {
+    op.sum.want_gradient_only_if(sum_wants);
+  }
+  if (has_norm) {
+    op.normed.want_gradient_only_if(sum_wants || norm_is_trained);
+  }
+  const bool recorded = pass.recording() && (sum_wants || norm_is_trained);
   pass.backend().add_norm({
       .kind = weights.kind,
       .residual = op.residual.value(),
@@ -46,7 +56,7 @@ void run(Pass& pass, AddNormOp op) {
       .normed = has_norm ? op.normed.value() : View(),
       .statistics = op.statistics.view(),
   });
-  if (pass.recording()) {
+  if (recorded) {
     pass.tape().record(std::move(op));
   }
 }
@@ -105,8 +115,8 @@ void AddNormOp::backward(Backend& backend) {
       .d_residual = d_residual.view,
       .write_residual = d_residual.write,
       .d_branch = d_branch,
-      .d_gain = has_norm ? weights.gain->trainable().gradient_to_add_to(backend) : View(),
-      .d_bias = has_norm && weights.bias != nullptr ? weights.bias->trainable().gradient_to_add_to(backend) : View(),
+      .d_gain = has_norm ? gradient_to_add_to(backend, weights.gain) : View(),
+      .d_bias = has_norm ? gradient_to_add_to(backend, weights.bias) : View(),
   });
 }
 

@@ -280,6 +280,11 @@ void add_relative(Backend& backend, Var& table, const Tensor& found) {
   }
 }
 
+bool wants_gradient(const RelativeScores& relative) {
+  return !relative.table.empty() && relative.gradient != RelativeScores::Gradient::none &&
+         relative.table.wants_gradient();
+}
+
 }  // namespace
 
 VisibilityByHead::VisibilityByHead(std::vector<Visibility> parts) : parts_(std::move(parts)) {
@@ -293,7 +298,9 @@ Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions&
   std::vector<AttentionSettings> parts = parts_of(pass, inputs.queries, options);
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   Result result = run(pass, inputs.queries, *inputs.query_segments, memory, parts, options.weights);
-  if (pass.recording()) {
+  result.output.want_gradient_only_if(inputs.queries.var.wants_gradient() || inputs.keys.var.wants_gradient() ||
+                                      inputs.values.var.wants_gradient() || wants_gradient(options.relative));
+  if (pass.recording() && result.output.wants_gradient()) {
     pass.tape().record(
         AttentionOp{inputs, std::move(parts), options.relative, result.output, std::move(result.log_sum_exp)});
   }

@@ -51,6 +51,8 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
                  pass.dropout(options.dropout, first_row),
                  type_weight == nullptr ? Tensor() : pass.indices(type_table.types),
                  type_weight};
+  const auto is_trained = [](const Weight* weight) { return weight != nullptr && weight->is_trained(); };
+  y.want_gradient_only_if(table.is_trained() || is_trained(position_table.learned) || is_trained(type_weight));
   pass.backend().embedding({
       .tokens = op.tokens.view(),
       .table = table.value(),
@@ -62,7 +64,7 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
       .dropout = op.dropout,
       .y = y.value(),
   });
-  if (pass.recording()) {
+  if (pass.recording() && y.wants_gradient()) {
     pass.tape().record(std::move(op));
   }
   return y;
@@ -80,9 +82,9 @@ void EmbeddingOp::backward(Backend& backend) {
       .type_rows = types.view(),
       .dropout = dropout,
       .d_y = d_y,
-      .d_table = table->trainable().gradient_to_add_to(backend),
-      .d_positions = learned_positions == nullptr ? View() : learned_positions->trainable().gradient_to_add_to(backend),
-      .d_types = learned_types == nullptr ? View() : learned_types->trainable().gradient_to_add_to(backend),
+      .d_table = gradient_to_add_to(backend, table),
+      .d_positions = gradient_to_add_to(backend, learned_positions),
+      .d_types = gradient_to_add_to(backend, learned_types),
   });
 }
 

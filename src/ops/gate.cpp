@@ -12,7 +12,8 @@ Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dro
   Var y(pass.allocate({x.rows(), x.columns() / 2}), x.first_row());
   const GateOp op{x, y, activation, pass.dropout(dropout, x.first_row())};
   pass.backend().gate({.activation = activation, .x = x.value(), .dropout = op.dropout, .y = y.value()});
-  if (pass.recording()) {
+  y.want_gradient_only_if(x.wants_gradient());
+  if (pass.recording() && y.wants_gradient()) {
     pass.tape().record(op);
   }
   return y;

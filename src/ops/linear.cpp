@@ -1,8 +1,10 @@
 // y = dropout(act(z)), z = x W^T + b. With m the dropout factors (0 or 1 / (1 - p)):
+// A low-rank addition to W takes the place of b, with b in it (ops/low_rank.h).
 //   d_z = d_y * m * act'(z)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
 // Saves x. For ReLU also y: y > 0 says that z was positive and not dropped. For the other activations also z.
 #include "ops/linear.h"
 
+#include "ops/low_rank.h"
 #include "ops/tape.h"
 #include "ops/trainable.h"
 
@@ -12,6 +14,10 @@ namespace {
 bool needs_before(Activation activation) { return activation != Activation::none && activation != Activation::relu; }
 
 }  // namespace
+
+bool is_trained(const LinearWeights& weights) {
+  return weights.weight->is_trained() || (weights.bias != nullptr && weights.bias->is_trained());
+}
 
 void require_fits(const Var& x, const LinearWeights& weights, std::string_view op) {
   const Shape& shape = weights.weight->shape();
@@ -33,35 +39,46 @@ Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions&
   if (pass.recording() && needs_before(options.activation)) {
     before = Var(pass.allocate(result), x.first_row());
   }
+  const LowRank* const addition = weights.weight->low_rank();
+  y.want_gradient_only_if(x.wants_gradient() || is_trained(weights) || addition != nullptr);
+  View bias = weights.bias == nullptr ? View() : weights.bias->vector();
+  Tensor added;
+  if (addition != nullptr) {
+    added = low_rank(pass, x, y, *addition, bias);
+    bias = added.view();
+  }
   const Dropout dropout = pass.dropout(options.dropout, x.first_row());
   pass.backend().linear({
       .x = x.value(),
       .weight = weights.weight->value(),
-      .bias = weights.bias == nullptr ? View() : weights.bias->vector(),
+      .bias = bias,
       .activation = options.activation,
       .dropout = dropout,
       .y = y.value(),
       .before = before.empty() ? View() : before.value(),
   });
-  if (pass.recording()) {
+  if (pass.recording() && y.wants_gradient()) {
     pass.tape().record(LinearOp{x, y, before, weights, options.activation, dropout});
   }
   return y;
 }
 
 void linear_weight_gradient(Backend& backend, LinearWeights weights, View d_y, View x, double scale) {
-  Trainable& weight = weights.weight->trainable();
-  Trainable* const bias = weights.bias == nullptr ? nullptr : &weights.bias->trainable();
-  Write write = weight.next_write();
-  if (bias != nullptr && bias->next_write() != write) {
+  if (!is_trained(weights)) {
+    return;
+  }
+  Trainable* const weight = weights.weight->is_trained() ? &weights.weight->trainable() : nullptr;
+  Trainable* const bias = weights.bias != nullptr && weights.bias->is_trained() ? &weights.bias->trainable() : nullptr;
+  Write write = (weight != nullptr ? weight : bias)->next_write();
+  if (weight != nullptr && bias != nullptr && bias->next_write() != write) {
     // Only one of the two has contributions already (a tied weight): fill the other with zeros, to be added to.
-    backend.fill((write == Write::overwrite ? weight : *bias).gradient(), 0.0);
+    backend.fill((write == Write::overwrite ? *weight : *bias).gradient(), 0.0);
     write = Write::add;
   }
   backend.linear_weight_gradient({
       .d_y = d_y,
       .x = x,
-      .d_weight = weight.gradient(),
+      .d_weight = weight == nullptr ? View() : weight->gradient(),
       .d_bias = bias == nullptr ? View() : bias->gradient(),
       .write = write,
       .scale = scale,
@@ -84,6 +101,9 @@ void LinearOp::backward(Backend& backend) {
     });
   }
   linear_weight_gradient(backend, weights, d_y, x.value());
+  if (!x.wants_gradient()) {
+    return;
+  }
   const Var::Slot d_x = x.gradient_slot(backend);
   backend.linear_input_gradient({.d_y = d_y, .weight = weights.weight->value(), .d_x = d_x.view, .write = d_x.write});
 }

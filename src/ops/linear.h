@@ -31,7 +31,11 @@ struct LinearOp {
   void backward(Backend& backend);
 };
 
-// Contributes scale * d_y^T x to the weight's gradient and the scaled column sums of d_y to the bias's.
+// Whether one of them is trained.
+bool is_trained(const LinearWeights& weights);
+
+// Contributes scale * d_y^T x to the weight's gradient and the scaled column sums of d_y to the bias's,
+// as far as they are trained.
 void linear_weight_gradient(Backend& backend, LinearWeights weights, View d_y, View x, double scale = 1.0);
 
 }  // namespace heed

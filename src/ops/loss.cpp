@@ -60,6 +60,7 @@ void input_gradient(const Pass& pass, View d_z, const WeightView& weight, View d
 // The rows to be projected, their targets, and where to write their losses.
 struct LossRows {
   View x;
+  bool wants_gradient;  // of x
   std::span<const int32_t> targets;
   View losses;
 };
@@ -72,8 +73,10 @@ Tensor project(const Pass& pass, const LossRows& rows, LinearWeights output, Smo
   const int64_t block_rows = rows_of_loss_block({count, vocabulary}, pass.storage());
   const Tensor targets = pass.indices(rows.targets);
   Tensor d_x, d_logits;
-  if (pass.recording()) {
+  if (pass.recording() && rows.wants_gradient) {
     d_x = pass.allocate({count, rows.x.columns()});
+  }
+  if (pass.recording()) {
     d_logits = pass.allocate({block_rows, vocabulary});
   }
   for (int64_t first = 0; first < count; first += block_rows) {
@@ -91,7 +94,9 @@ Tensor project(const Pass& pass, const LossRows& rows, LinearWeights output, Smo
     });
     if (pass.recording()) {
       linear_weight_gradient(backend, output, d_z, x, pass.tape().loss_scale());
-      input_gradient(pass, d_z, output.weight->value(), d_x.view().row_range(first, length));
+      if (!d_x.empty()) {
+        input_gradient(pass, d_z, output.weight->value(), d_x.view().row_range(first, length));
+      }
     }
   }
   return d_x;
@@ -111,7 +116,8 @@ std::vector<int32_t> counted_rows(const Targets& targets) {
 class SelectedRows {
  public:
   SelectedRows(const Pass& pass, const Var& x, const Targets& targets, std::span<const int32_t> rows)
-      : indices_(pass.indices(rows)),
+      : wants_gradient_(x.wants_gradient()),
+        indices_(pass.indices(rows)),
         x_(pass.allocate({static_cast<int64_t>(rows.size()), x.columns()}, x.type())),
         losses_(pass.allocate_master({static_cast<int64_t>(rows.size()), 2})) {
     pass.backend().select_rows({.x = x.value(), .rows = indices_.view(), .y = x_.view()});
@@ -120,13 +126,14 @@ class SelectedRows {
     }
   }
 
-  LossRows rows() const { return {x_.view(), targets_, losses_.view()}; }
+  LossRows rows() const { return {x_.view(), wants_gradient_, targets_, losses_.view()}; }
   // Back to their rows; the other rows get zeros.
   void spread_losses(Backend& backend, View losses) const {
     backend.select_rows_backward({.d_y = losses_.view(), .rows = indices_.view(), .d_x = losses});
   }
 
  private:
+  bool wants_gradient_;
   Tensor indices_, x_, losses_;
   std::vector<int32_t> targets_;
 };
@@ -175,8 +182,9 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
   auto losses = std::make_shared<Tensor>(pass.allocate_master({hidden.rows(), 2}));
   const std::vector<int32_t> counted = counted_rows(targets);
   if (static_cast<int64_t>(counted.size()) == hidden.rows()) {
-    Tensor d_x = project(pass, {hidden.value(), targets.ids(), losses->view()}, output, smoothing);
-    if (pass.recording()) {
+    Tensor d_x =
+        project(pass, {hidden.value(), hidden.wants_gradient(), targets.ids(), losses->view()}, output, smoothing);
+    if (!d_x.empty()) {
       pass.tape().record(OutputLossOp{hidden, Tensor(), std::move(d_x)});
     }
   } else if (counted.empty()) {
@@ -185,7 +193,7 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
     const SelectedRows selected(pass, hidden, targets, counted);
     Tensor d_x = project(pass, selected.rows(), output, smoothing);
     selected.spread_losses(pass.backend(), losses->view());
-    if (pass.recording()) {
+    if (!d_x.empty()) {
       pass.tape().record(OutputLossOp{hidden, pass.indices(counted), std::move(d_x)});
     }
   }

@@ -3,6 +3,8 @@
 // Saves the inputs, the outputs and the point of the random stream.
 #include "ops/recompute.h"
 
+#include <algorithm>
+
 #include "ops/tape.h"
 
 namespace heed {
@@ -13,6 +15,10 @@ std::vector<Var> recomputed(Pass& pass, std::vector<Var> inputs, RecomputeBody b
   }
   Pass unrecorded = pass.unrecorded();
   std::vector<Var> outputs = body(unrecorded, inputs);
+  if (std::ranges::none_of(outputs, &Var::wants_gradient)) {
+    pass.continue_after(unrecorded);
+    return outputs;
+  }
   pass.tape().record(RecomputeOp{std::move(inputs), outputs, std::move(body), pass});
   pass.continue_after(unrecorded);
   return outputs;

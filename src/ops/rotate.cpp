@@ -32,7 +32,7 @@ void rotate(Pass& pass, const Columns& x, std::span<const int32_t> positions, He
           "{} rotated columns in each of {} heads of {}", rotary.dims, heads, x.value());
   RotateOp op{x, pass.indices(positions), heads, rotary};
   turn(pass.backend(), op, x.value(), Turn::forward);
-  if (pass.recording()) {
+  if (pass.recording() && x.var.wants_gradient()) {
     pass.tape().record(std::move(op));
   }
 }

@@ -15,7 +15,8 @@ Var select_rows(Pass& pass, const Var& x, std::span<const int32_t> rows) {
   Var y(pass.allocate({static_cast<int64_t>(rows.size()), x.columns()}, x.type()), x.first_row());
   SelectRowsOp op{x, y, pass.indices(rows)};
   pass.backend().select_rows({.x = x.value(), .rows = op.rows.view(), .y = y.value()});
-  if (pass.recording()) {
+  y.want_gradient_only_if(x.wants_gradient());
+  if (pass.recording() && y.wants_gradient()) {
     pass.tape().record(std::move(op));
   }
   return y;

@@ -15,7 +15,8 @@ Var spread_buckets(Pass& pass, const Weight& table, std::span<const int32_t> buc
   Var scores(pass.allocate_master({table.shape()[1], static_cast<int64_t>(buckets.size())}), 0);
   SpreadBucketsOp op{scores, pass.indices(buckets), &table};
   pass.backend().spread_buckets({table.value().matrix, op.buckets.view(), scores.value()});
-  if (pass.recording()) {
+  scores.want_gradient_only_if(table.is_trained());
+  if (pass.recording() && scores.wants_gradient()) {
     pass.tape().record(std::move(op));
   }
   return scores;

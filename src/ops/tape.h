@@ -11,6 +11,7 @@
 #include "ops/label_loss.h"
 #include "ops/linear.h"
 #include "ops/loss.h"
+#include "ops/low_rank.h"
 #include "ops/pool.h"
 #include "ops/recompute.h"
 #include "ops/rotate.h"
@@ -20,8 +21,8 @@
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
-using Op = std::variant<LinearOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp,
-                        AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
+using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp,
+                        SpreadBucketsOp, AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

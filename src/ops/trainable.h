@@ -1,7 +1,7 @@
 // What training stores for a weight: its master, its gradient, and how often the gradient was written.
 #pragma once
 
-#include "kernels/kernels.h"
+#include "ops/weight.h"
 
 namespace heed {
 
@@ -11,6 +11,14 @@ class Trainable {
   // Both in the master type and of the weight's shape. The gradient may be empty; then nothing can contribute to it.
   Trainable(View master, View gradient) : master_(master), gradient_(gradient) {}
 
+  // Of a weight that keeps its value: it has neither gradient nor optimizer.
+  static Trainable frozen(View master) {
+    Trainable trainable(master, {});
+    trainable.frozen_ = true;
+    return trainable;
+  }
+
+  bool is_frozen() const { return frozen_; }
   View master() const { return master_; }  // what the optimizer updates
   View gradient() const { return gradient_; }
   int64_t writes() const { return writes_; }  // to this gradient so far
@@ -37,6 +45,12 @@ class Trainable {
  private:
   View master_, gradient_;
   int64_t writes_ = 0;
+  bool frozen_ = false;
 };
+
+// The gradient of a weight, for kernels that can only add; empty where there is no weight or it is not trained.
+inline View gradient_to_add_to(Backend& backend, const Weight* weight) {
+  return weight != nullptr && weight->is_trained() ? weight->trainable().gradient_to_add_to(backend) : View();
+}
 
 }  // namespace heed

@@ -5,7 +5,7 @@
 namespace heed {
 
 Var::Var(Tensor value, uint64_t first_row)
-    : node_(std::make_shared<Node>(Node{std::move(value), Tensor(), first_row})) {}
+    : node_(std::make_shared<Node>(Node{std::move(value), Tensor(), first_row, true})) {}
 
 Var::Slot Var::gradient_slot(Backend& backend) {
   if (!node_->gradient.empty()) {

@@ -22,6 +22,11 @@ class Var {
   DType type() const { return node_->value.type(); }
   uint64_t first_row() const { return node_->first_row; }  // index of row 0 in the whole batch
 
+  // Whether anything that is trained lies before it: otherwise ops need not compute its gradient. True until an op that
+  // made it says otherwise.
+  bool wants_gradient() const { return node_->wanted; }
+  void want_gradient_only_if(bool wanted) { node_->wanted = wanted; }
+
   // The gradient so far; empty when nothing has contributed, which means zero.
   View gradient() const { return node_->gradient.view(); }
 
@@ -38,6 +43,7 @@ class Var {
   struct Node {
     Tensor value, gradient;
     uint64_t first_row;
+    bool wanted = true;
   };
   std::shared_ptr<Node> node_;
 };

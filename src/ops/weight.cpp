@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/trainable.h"
+
 namespace heed {
 namespace {
 
@@ -18,6 +20,8 @@ Trainable& Weight::trainable() const {
   ensure(trainable_ != nullptr, "weight", "{} {} is not trained", name_, shape_);
   return *trainable_;
 }
+
+bool Weight::is_trained() const { return trainable_ != nullptr && !trainable_->is_frozen(); }
 
 void Weight::borrow(View value, Trainable* trainable) {
   ensure(value.elements() == shape_.elements() || value.empty(), "weight", "{} {} is given {}", name_, shape_, value);

@@ -1,13 +1,16 @@
 // A weight as layers and ops see it: its name, its shape, how it is used, and its value in one stored form.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "kernels/kernels.h"
 
 namespace heed {
 
 class Trainable;
+struct LowRank;
 
 // How a weight is read. The layer that registers it says so.
 enum class WeightUse : uint8_t {
@@ -32,8 +35,14 @@ class Weight {
 
   int64_t bytes() const { return packed_ != nullptr ? packed_->bytes() : own_.empty() ? 0 : own_.bytes(); }
 
-  // Where its gradient goes. Our own invariant: it is being trained.
+  // Where its gradient goes. Our own invariant: training stores something for it.
   Trainable& trainable() const;
+  bool has_trainable() const { return trainable_ != nullptr; }
+  bool is_trained() const;  // whether it has a gradient: in training, and not frozen
+
+  // A low-rank matrix that products add to this one; null: none.
+  const LowRank* low_rank() const { return low_rank_.get(); }
+  void add_low_rank(std::shared_ptr<const LowRank> low_rank) { low_rank_ = std::move(low_rank); }
 
   // The value belongs to the trainer. An empty view: there is no value.
   void borrow(View value, Trainable* trainable);
@@ -49,6 +58,7 @@ class Weight {
   Tensor own_;
   std::unique_ptr<PackedWeight> packed_;
   Trainable* trainable_ = nullptr;
+  std::shared_ptr<const LowRank> low_rank_;
 };
 
 }  // namespace heed

@@ -7,6 +7,7 @@
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
 #include "plan/short_run.h"
+#include "train/planned_parts.h"
 #include "train/trainer.h"
 
 namespace heed {
@@ -39,6 +40,24 @@ std::string describe_model(const ModelConfig& config) {
                      sizes(config.source_vocabulary, config.target_vocabulary));
 }
 
+// How many parameters training treats how; those of adapters are among the trained ones.
+struct PartSizes {
+  int64_t trained = 0, frozen = 0, of_base = 0;
+};
+
+PartSizes part_sizes(const Recipe& recipe, const ModelConfig& config) {
+  Weights weights;
+  const AnyModel model(Scope(weights), config);
+  const std::vector<WeightPart> parts = planned_parts(recipe, weights);
+  PartSizes sizes;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    (parts[i] == WeightPart::trained  ? sizes.trained
+     : parts[i] == WeightPart::frozen ? sizes.frozen
+                                      : sizes.of_base) += weights.all()[i].shape().elements();
+  }
+  return sizes;
+}
+
 PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& batch, DType storage,
                      const MuonCost& muon) {
   const auto activations = [&](Keep keep) {
@@ -46,14 +65,14 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
     other.keep = keep;
     return cost_of(other, batch, storage).activation_bytes;
   };
-  const int64_t parameters = cost_of(config, batch, storage).parameters;
+  const PartSizes sizes = part_sizes(recipe, config);
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
   const int64_t gradients = recipe.training.accumulate > 1 ? 2 : 1;  // the sum, and those of the current batch
   PlanMemory memory{
-      .weights = parameters * (kMasterBytes + copies),
-      .gradients = parameters * kMasterBytes * gradients,
-      .optimizer = parameters * kMasterBytes * (kMoments + averages) + muon.scratch_bytes,
+      .weights = (sizes.trained + sizes.frozen) * (kMasterBytes + copies) + sizes.of_base * size_of(storage),
+      .gradients = sizes.trained * kMasterBytes * gradients,
+      .optimizer = sizes.trained * kMasterBytes * (kMoments + averages) + muon.scratch_bytes,
       .activations_kept = activations(Keep::activations),
       .activations_recomputed = activations(Keep::layer_inputs),
   };
@@ -85,6 +104,7 @@ ModelPlan plan_model(const PlanOptions& options) {
       .batches = recipe.training.accumulate,
       .updates = recipe.training.updates,
       .parameters = cost.parameters,
+      .trained_parameters = part_sizes(recipe, config).trained,
       .parts = std::move(cost.parts),
       .forward_flops = cost.forward_flops,
       .training_flops = cost.training_flops,

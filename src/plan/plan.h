@@ -53,12 +53,14 @@ struct ModelPlan {
   int64_t batches = 1;  // of an update
   int64_t updates = 0;  // of the recipe's whole run; 0: another limit ends it
   int64_t parameters = 0;
+  int64_t trained_parameters = 0;  // the others are frozen
   std::vector<PlanPart> parts;
-  double forward_flops = 0.0, training_flops = 0.0;  // of one batch
+  double forward_flops = 0.0, training_flops = 0.0;  // of one batch, as if all weights were trained
   double optimizer_flops = 0.0;                      // of an update: Muon's products
   PlanMemory memory;
   std::optional<PlanTiming> timing;
 
+  bool frozen() const { return trained_parameters != parameters; }  // some of the weights
   int64_t update_tokens() const { return batches * batch.tokens(); }
   double update_flops() const { return static_cast<double>(batches) * training_flops + optimizer_flops; }
 };

@@ -11,6 +11,7 @@
 #include "ops/tape.h"
 #include "plan/random_batch.h"
 #include "train/optimizer.h"
+#include "train/planned_parts.h"
 #include "train/trainer.h"
 
 namespace heed {
@@ -31,8 +32,9 @@ class Run {
         batch_(config, plan.batch, kSeed),
         tokens_(static_cast<double>(plan.update_tokens())),
         batches_(plan.batches) {
-    trainables_.emplace(backend, weights_, storage_);
+    trainables_.emplace(backend, weights_, storage_, Trainables::Gradients::wanted, planned_parts(recipe, weights_));
     trainables_->initialize(backend, kSeed);
+    trainables_->initialize_base(backend, kSeed);
     optimizer_.emplace(backend, *trainables_, recipe.optimizer);
   }
 

@@ -40,11 +40,14 @@ std::vector<int64_t> final_updates(const CheckpointRecipe& rules, const std::vec
 }
 
 // The mean m_i of the first i: m_i = m_{i-1} + (w_i - m_{i-1}) / i.
-void write_average(Backend& backend, const ModelConfig& config, const Checkpoints& checkpoints,
+void write_average(Backend& backend, const RunWeights& run, const Checkpoints& checkpoints,
                    std::span<const int64_t> updates, const std::filesystem::path& path) {
   Weights weights;
-  const AnyModel shape(Scope(weights), config);
-  Trainables trainables(backend, weights, backend.master_type(), Trainables::Gradients::none);
+  const AnyModel shape(Scope(weights), run.config);
+  if (run.adapter.rank > 0) {
+    add_adapters(weights, run.adapter);
+  }
+  Trainables trainables(backend, weights, backend.master_type(), Trainables::Gradients::none, run.parts);
   Tensor mean({trainables.masters().elements()}, backend.master_type());
   std::string made_of;
   for (size_t i = 0; i < updates.size(); ++i) {
@@ -53,7 +56,7 @@ void write_average(Backend& backend, const ModelConfig& config, const Checkpoint
     made_of += fmt::format("{}{}", made_of.empty() ? "" : ",", updates[i]);
   }
   backend.copy(mean.view(), trainables.masters());
-  Metadata metadata = mark_of(config);
+  Metadata metadata = mark_of(run.config);
   metadata["updates"] = made_of;
   save_weights(path, trainables, metadata);
 }

@@ -15,8 +15,15 @@ namespace heed {
 // the run's last weights.
 std::vector<int64_t> final_updates(const CheckpointRecipe& rules, const std::vector<Candidate>& candidates);
 
+// What the weights of a run's checkpoints belong to.
+struct RunWeights {
+  const ModelConfig& config;
+  const AdapterConfig& adapter;
+  std::vector<WeightPart> parts;
+};
+
 // Writes the mean of the checkpoints' weights, and names their updates in its metadata.
-void write_average(Backend& backend, const ModelConfig& config, const Checkpoints& checkpoints,
+void write_average(Backend& backend, const RunWeights& run, const Checkpoints& checkpoints,
                    std::span<const int64_t> updates, const std::filesystem::path& path);
 
 }  // namespace heed

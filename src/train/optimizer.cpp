@@ -6,9 +6,6 @@
 namespace heed {
 namespace {
 
-// Adam updates the output projection: its rows are tokens, like those of an embedding.
-constexpr std::string_view kOutput = "output.";
-
 View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {
   if (flat.empty()) {
     return {};
@@ -18,10 +15,6 @@ View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {
 }
 
 }  // namespace
-
-bool is_hidden_matrix(const Weight& weight) {
-  return weight.use() == WeightUse::product && weight.shape().rank() == 2 && !weight.name().starts_with(kOutput);
-}
 
 void OptimizerConfig::validate() const {
   require<ConfigError>(beta1 >= 0.0 && beta1 < 1.0 && beta2 >= 0.0 && beta2 < 1.0, "optimizer",
@@ -50,14 +43,16 @@ void Optimizer::split_weights() {
   const Weights& weights = trainables_.weights();
   for (size_t i = weights.all().size(); i-- > 0;) {
     const Weight& weight = weights.all()[i];
+    if (trainables_.part_of(i) != WeightPart::trained) {
+      continue;
+    }
     const int64_t first = trainables_.offset(i);
     if (config_.kind == OptimizerKind::muon && is_hidden_matrix(weight)) {
       leave_to_muon(weight, weights.initialization(i).parts, first);
       continue;
     }
-    const int64_t end = i == 0 ? trainables_.masters().elements() : trainables_.offset(i - 1);
     const bool decays = config_.decay == DecayedWeights::all || weight.shape().rank() == 2;
-    leave_to_adam({first, end - first, decays ? Decays::yes : Decays::no});
+    leave_to_adam({first, trainables_.end(i) - first, decays ? Decays::yes : Decays::no});
   }
   int64_t largest = 0;
   for (const Matrix& matrix : matrices_) {

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "nn/adapters.h"
 #include "nn/trainables.h"
 #include "train/muon.h"
 
 namespace heed {
 
-// Muon updates the matrices of hidden layers; AdamW updates embeddings, the output projection and vectors.
+// Muon updates the matrices of hidden layers (is_hidden_matrix); AdamW updates embeddings, the output projection and vectors.
 enum class OptimizerKind : uint8_t { adam, adamw, muon };
 
 // What weight decay shrinks: matrices, embeddings among them, but no gains and biases; or all weights.
@@ -26,9 +27,6 @@ struct OptimizerConfig {
   // Throws ConfigError, with a message that a user can act on.
   void validate() const;
 };
-
-// Whether Muon moves the weight: a matrix of a hidden layer, or several that are stacked in one.
-bool is_hidden_matrix(const Weight& weight);
 
 // Owns the moments. An update changes nothing when the gradients' norm is not finite, so the host need not wait for the
 // norm before it goes on.

@@ -12,6 +12,12 @@
 namespace heed {
 namespace {
 
+SettingTable adapter_settings(AdapterConfig& adapter) {
+  return {"adapter",
+          {setting("rank", adapter.rank), setting("alpha", adapter.alpha), setting("dropout", adapter.dropout),
+           setting("matrices", adapter.matrices)}};
+}
+
 SettingTable optimizer_settings(OptimizerConfig& optimizer) {
   return {"optimizer",
           {choice<OptimizerKind>(
@@ -35,13 +41,13 @@ SettingTable schedule_settings(ScheduleConfig& schedule) {
 }
 
 SettingTable training_settings(TrainingRecipe& training) {
-  return {
-      "training",
-      {setting("task", training.task), setting("from", training.from),
-       setting("from_tokenizers", training.from_tokenizers), choice("precision", training.precision, kPrecisionNames),
-       setting("seed", training.seed), setting("epochs", training.epochs), setting("updates", training.updates),
-       setting("minutes", training.minutes), setting("accumulate", training.accumulate),
-       setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
+  return {"training",
+          {setting("task", training.task), setting("from", training.from),
+           setting("from_tokenizers", training.from_tokenizers), setting("freeze", training.freeze),
+           choice("precision", training.precision, kPrecisionNames), setting("seed", training.seed),
+           setting("epochs", training.epochs), setting("updates", training.updates),
+           setting("minutes", training.minutes), setting("accumulate", training.accumulate),
+           setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
 }
 
 SettingTable validation_settings(ValidationRecipe& validation) {
@@ -169,6 +175,7 @@ Recipe::Recipe(std::string_view task_name, ModelConfig model_of_task, std::uniqu
 
 Recipe::Recipe(const Recipe& other)
     : model(other.model),
+      adapter(other.adapter),
       optimizer(other.optimizer),
       schedule(other.schedule),
       training(other.training),
@@ -184,6 +191,9 @@ void Recipe::validate() const {
         kind.name, in_words(kind.architecture), in_words(model.architecture));
   check_model(model);
   task->validate(*this);
+  adapter.validate();
+  check(adapter.rank == 0 || !training.from.empty(),
+        "adapter.rank is {}, but there is no model to adapt: set training.from", adapter.rank);
   optimizer.validate();
   schedule.validate();
   check_run(*this);
@@ -210,9 +220,9 @@ bool takes_tokenizers(const Recipe& recipe) {
 
 std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   std::vector<SettingTable> tables{model_settings(recipe.model)};
-  std::vector<SettingTable> common{optimizer_settings(recipe.optimizer), schedule_settings(recipe.schedule),
-                                   training_settings(recipe.training), validation_settings(recipe.validation),
-                                   checkpoint_settings(recipe.checkpoints)};
+  std::vector<SettingTable> common{adapter_settings(recipe.adapter),       optimizer_settings(recipe.optimizer),
+                                   schedule_settings(recipe.schedule),     training_settings(recipe.training),
+                                   validation_settings(recipe.validation), checkpoint_settings(recipe.checkpoints)};
   for (SettingTable& own : recipe.task->settings()) {
     const auto same = std::ranges::find(common, own.name, &SettingTable::name);
     if (same == common.end()) {

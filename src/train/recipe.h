@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "heed/precision.h"
 #include "models/config.h"
+#include "nn/adapters.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/task.h"
@@ -19,6 +20,7 @@ struct TrainingRecipe {
   std::string task;             // its name in the table of tasks
   std::string from;             // the directory of a model whose weights the run begins from; empty: from random ones
   bool from_tokenizers = true;  // take that model's tokenizers too, unless the recipe names files of others
+  std::vector<std::string> freeze;  // patterns of weights that are not trained; see base/pattern.h
   Precision precision = Precision::automatic;
   int64_t seed = 1;
   int64_t epochs = 0, updates = 0;  // whichever comes first ends the run; 0: no limit
@@ -82,6 +84,7 @@ struct Recipe {
   Recipe& operator=(Recipe&&) = default;
 
   ModelConfig model;
+  AdapterConfig adapter;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   TrainingRecipe training;

@@ -13,6 +13,7 @@ std::string to_json(const TrainingStart& start) {
              {"update", start.update},
              {"time", std::chrono::duration_cast<std::chrono::seconds>(time).count()},
              {"parameters", start.parameters},
+             {"trained_parameters", start.trained_parameters},
              {"precision", start.precision},
              {"threads", start.threads},
              {"task", start.task}});

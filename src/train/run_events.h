@@ -13,7 +13,7 @@ namespace heed {
 
 struct TrainingStart {
   int64_t update = 0;  // more than 0 when the run is resumed
-  int64_t parameters = 0;
+  int64_t parameters = 0, trained_parameters = 0;
   std::string_view precision;
   int threads = 0;
   std::string_view task;

@@ -1,10 +1,10 @@
 #include "train/starting_model.h"
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
 #include "models/config_keys.h"
 
@@ -77,6 +77,12 @@ std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, Mode
   return found;
 }
 
+SafeTensors weights_of(const ModelFolder& folder) {
+  require<FormatError>(!holds_adapter(folder), folder.path.string(),
+                       "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
+  return SafeTensors(folder.weights());
+}
+
 }  // namespace
 
 std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture architecture) {
@@ -93,7 +99,7 @@ StartingModel::StartingModel(const ModelFolder& folder)
     : folder_(folder),
       description_(load_description(folder)),
       tokenizers_(load_tokenizers(folder, description_)),
-      file_(folder.weights()) {
+      file_(weights_of(folder)) {
   verify_checksum(file_);
 }
 
@@ -107,10 +113,6 @@ Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
     }
   }
   return chosen;
-}
-
-const Tokenizer& StartingModel::tokenizer(std::string_view role) const {
-  return *tokenizers_[index_of_role(description_.config.architecture, role, description_.config.architecture)];
 }
 
 std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const {
@@ -131,59 +133,48 @@ std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Toke
   return rows;
 }
 
-// Whether there was a row to copy.
-bool StartingModel::copy_rows(const StoredTensor& from, const Trainable& to, std::span<const int32_t> rows,
-                              TakenWeights::Part& copied) const {
-  const std::vector<float> values = read_weight(file_, from);
-  const auto width = static_cast<int64_t>(values.size()) / from.shape.front();
-  auto* const master = static_cast<float*>(host_address(to.master()));
-  copied.of = static_cast<int64_t>(rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (rows[row] != kNoRow) {
-      std::copy_n(values.data() + rows[row] * width, width, master + static_cast<int64_t>(row) * width);
-      ++copied.rows;
-    }
-  }
-  return copied.rows > 0;
+// Where the rows of a weight come from, when they are tokens of two vocabularies that differ.
+std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
+                                            const Tokenizers& tokenizers) const {
+  const std::string_view name = role_of_rows(weight.name(), config.architecture);
+  const TokenizerRole* const role = role_named(name, config.architecture);
+  const TokenizerRole* const other = role_named(name, description_.config.architecture);
+  const bool are_tokens = role != nullptr && other != nullptr && !stored.shape.empty() &&
+                          weight.shape()[0] == config.*role->vocabulary &&
+                          stored.shape.front() == description_.config.*other->vocabulary &&
+                          stored.elements() / stored.shape.front() == row_size(weight.shape());
+  return are_tokens ? rows_for(*tokenizers[index_of_role(config.architecture, name, config.architecture)],
+                               *tokenizers_[index_of_role(description_.config.architecture, name,
+                                                          description_.config.architecture)])
+                    : std::vector<int32_t>();
 }
 
-TakenWeights StartingModel::copy_to(Backend& backend, Trainables& trainables, const ModelConfig& config,
-                                    const Tokenizers& tokenizers) const {
+TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& config,
+                                  const Tokenizers& tokenizers) const {
   TakenWeights taken{.directory = folder_.path.string(), .settings = differing_settings(description_.config, config)};
-  for (const Weight& weight : trainables.weights().all()) {
+  for (const Weight& weight : weights.all()) {
     const StoredTensor* const stored = file_.find(weight.name());
+    if (is_adapter(weight)) {
+      continue;
+    }
     if (stored == nullptr) {
       taken.fresh.push_back({weight.name(), "the other model has no such weight"});
       continue;
     }
-    const std::string_view name = role_of_rows(weight.name(), config.architecture);
-    const TokenizerRole* const role = role_named(name, config.architecture);
-    const TokenizerRole* const other = role_named(name, description_.config.architecture);
-    std::vector<int32_t> rows;
-    if (role != nullptr && other != nullptr && !stored->shape.empty() &&
-        weight.shape()[0] == config.*role->vocabulary &&
-        stored->shape.front() == description_.config.*other->vocabulary &&
-        stored->elements() / stored->shape.front() == row_size(weight.shape())) {
-      rows = rows_for(*tokenizers[index_of_role(config.architecture, name, config.architecture)], tokenizer(name));
-    }
-    TakenWeights::Part part{.name = weight.name()};
-    if (!rows.empty()) {
-      if (copy_rows(*stored, weight.trainable(), rows, part)) {
-        taken.by_text.push_back(part);
-      } else {
-        taken.fresh.push_back({weight.name(), "the vocabularies have no token in common"});
-      }
+    std::vector<int32_t> rows = rows_of(weight, *stored, config, tokenizers);
+    const auto known = static_cast<int64_t>(rows.size()) - std::ranges::count(rows, kNoRow);
+    if (known > 0) {
+      taken.by_text.push_back({weight.name(), known, std::move(rows)});
+    } else if (!rows.empty()) {
+      taken.fresh.push_back({weight.name(), "the vocabularies have no token in common"});
     } else if (stored->shape == extents_of_weight(weight.shape())) {
-      const std::vector<float> values = read_weight(file_, *stored);
-      std::ranges::copy(values, static_cast<float*>(host_address(weight.trainable().master())));
       taken.whole.push_back(weight.name());
     } else {
       taken.fresh.push_back({weight.name(), fmt::format("{} there, F32{} here", stored->text(), weight.shape())});
     }
   }
   for (const StoredTensor& tensor : file_.tensors()) {
-    const auto& own = trainables.weights().all();
-    if (std::ranges::find(own, tensor.name, &Weight::name) == own.end()) {
+    if (std::ranges::find(weights.all(), tensor.name, &Weight::name) == weights.all().end()) {
       taken.unused.push_back(tensor.name);
     }
   }
@@ -192,8 +183,35 @@ TakenWeights StartingModel::copy_to(Backend& backend, Trainables& trainables, co
     fail<ConfigError>(folder_.path.string(), "none of its weights fits the new model (training.from); {}: {}",
                       first.name, first.why);
   }
-  trainables.refresh(backend);
   return taken;
+}
+
+void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const {
+  for (size_t i = 0; i < trainables.weights().all().size(); ++i) {
+    const Weight& weight = trainables.weights().all()[i];
+    const auto part = std::ranges::find(taken.by_text, weight.name(), &TakenWeights::Part::name);
+    if (std::ranges::count(taken.whole, weight.name()) == 0 && part == taken.by_text.end()) {
+      continue;
+    }
+    std::vector<float> values = read_weight(file_, file_.at(weight.name()));
+    const int64_t width = row_size(weight.shape());
+    if (!weight.has_trainable()) {
+      const int64_t columns = weight.shape().columns();
+      trainables.hold_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
+      continue;
+    }
+    auto* const master = static_cast<float*>(host_address(weight.trainable().master()));
+    if (part == taken.by_text.end()) {
+      std::ranges::copy(values, master);
+      continue;
+    }
+    for (size_t row = 0; row < part->from.size(); ++row) {
+      if (part->from[row] != kNoRow) {
+        std::copy_n(values.data() + part->from[row] * width, width, master + static_cast<int64_t>(row) * width);
+      }
+    }
+  }
+  trainables.refresh(backend);
 }
 
 std::string TakenWeights::text() const {
@@ -203,7 +221,7 @@ std::string TakenWeights::text() const {
     int64_t rows = 0, of = 0;
     for (const Part& part : by_text) {
       rows += part.rows;
-      of += part.of;
+      of += static_cast<int64_t>(part.from.size());
     }
     line += fmt::format(", {} of them by their tokens' text ({} of {} rows)", by_text.size(), rows, of);
   }
@@ -219,7 +237,7 @@ std::string TakenWeights::text() const {
 std::string to_json(const TakenWeights& taken) {
   json by_text = json::array(), fresh = json::array(), settings = json::array();
   for (const TakenWeights::Part& part : taken.by_text) {
-    by_text.push_back({{"name", part.name}, {"rows", part.rows}, {"of", part.of}});
+    by_text.push_back({{"name", part.name}, {"rows", part.rows}, {"of", part.from.size()}});
   }
   for (const TakenWeights::Reason& reason : taken.fresh) {
     fresh.push_back({{"name", reason.name}, {"why", reason.why}});

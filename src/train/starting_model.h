@@ -21,7 +21,8 @@ std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture
 struct TakenWeights {
   struct Part {
     std::string name;
-    int64_t rows = 0, of = 0;
+    int64_t rows = 0;           // that are copied
+    std::vector<int32_t> from;  // the other's row for each of this one's; -1: none
   };
   struct Reason {
     std::string name, why;
@@ -48,19 +49,21 @@ class StartingModel {
   // encoder-decoder when they lack bos or eos.
   Tokenizers tokenizers_for(Architecture architecture) const;
 
-  // Copies the weights that have the same name and shape in both models into the masters, and refreshes the copies. A
-  // weight with a row for each token is copied row by row where the vocabularies differ: a token's row goes to the
-  // token that looks alike. ConfigError when nothing fits.
-  TakenWeights copy_to(Backend& backend, Trainables& trainables, const ModelConfig& config,
-                       const Tokenizers& tokenizers) const;
+  // What fits a model: the weights that have the same name and shape in both. A weight with a row for each token is taken
+  // row by row where the vocabularies differ: a token's row goes to the token that looks alike. ConfigError when nothing
+  // fits.
+  TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
+  // Copies that into the masters, or into the weights of the base, and refreshes the copies.
+  void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
+
+  const SafeTensors& weights() const { return file_; }
 
  private:
-  // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
   static constexpr int32_t kNoRow = -1;
+  // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
   std::vector<int32_t> rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const;
-  bool copy_rows(const StoredTensor& from, const Trainable& to, std::span<const int32_t> rows,
-                 TakenWeights::Part& copied) const;
-  const Tokenizer& tokenizer(std::string_view role) const;
+  std::vector<int32_t> rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
+                               const Tokenizers& tokenizers) const;
 
   ModelFolder folder_;
   ModelDescription description_;

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "checkpoint/adapter.h"
+#include "checkpoint/weights.h"
 #include "train/final_weights.h"
 #include "train/run_folder.h"
 
@@ -71,12 +73,15 @@ void Trainer::begin() {
   }
   make_task(tokenizers.empty() ? nullptr : &tokenizers);
   build_model();
-  trainables_->initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
-  std::string taken;
+  TakenWeights taken;
   if (from) {
-    const TakenWeights weights = from->copy_to(backend_, *trainables_, recipe_.model, task_->tokenizers());
-    listener_.on_message(weights.text());
-    taken = to_json(weights);
+    taken = from->match(weights_, recipe_.model, task_->tokenizers());
+    listener_.on_message(taken.text());
+  }
+  make_trainables(parts_on(taken));
+  trainables_->initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
+  if (from) {
+    from->copy(taken, backend_, *trainables_);
   }
   if (keeps_average()) {
     backend_.copy(trainables_->masters(), moving_average_.view());
@@ -89,8 +94,11 @@ void Trainer::begin() {
   NewEntries entries(folder_.path, made);
   save_description(folder_, recipe_.model, task_->tokenizers(), task_->documents());
   metrics_.emplace(folder_.metrics(), 0);
-  if (!taken.empty()) {
-    metrics_->add(taken);
+  if (from) {
+    metrics_->add(to_json(taken));
+  }
+  if (adapts()) {
+    save_adapter_description(*from, taken);
   }
   save();
   // Last, because its existence says that there is something to resume.
@@ -122,7 +130,10 @@ void Trainer::resume() {
   const Tokenizers tokenizers = load_tokenizers(folder_, description);
   make_task(&tokenizers);
   build_model();
+  make_trainables(resumed_parts());
   state_ = newest_state();
+  load_frozen(checkpoints_.weights(state_.update), backend_, *trainables_);
+  load_base();
   checkpoints_.verify_weights(final_updates(recipe_.checkpoints, state_.candidates));
   trainables_->refresh(backend_);
   task_->seek(state_.position);
@@ -180,7 +191,80 @@ void Trainer::build_model() {
   task_->complete(recipe_.model);
   recipe_.model.validate();
   model_.emplace(Scope(weights_), recipe_.model);
-  trainables_.emplace(backend_, weights_, storage_);
+  if (adapts()) {
+    add_adapters(weights_, recipe_.adapter);
+  }
+}
+
+// With adapters, what was taken as it is belongs to the base, and only the rest is trained.
+std::vector<WeightPart> Trainer::parts_on(const TakenWeights& taken) const {
+  std::vector<WeightPart> parts;
+  for (const Weight& weight : weights_.all()) {
+    const bool of_base = adapts() && std::ranges::count(taken.whole, weight.name()) > 0;
+    parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
+  }
+  return parts;
+}
+
+std::vector<WeightPart> Trainer::resumed_parts() const {
+  TakenWeights taken;
+  if (adapts()) {
+    const AdapterDescription description = load_adapter(folder_);
+    for (const Weight& weight : weights_.all()) {
+      if (!is_adapter(weight) && std::ranges::count(description.whole, weight.name()) == 0) {
+        taken.whole.push_back(weight.name());
+      }
+    }
+  }
+  return parts_on(taken);
+}
+
+// An adapter is of no use without its base, so the base has to be there when its run goes on, and is still the same.
+void Trainer::load_base() {
+  if (!adapts()) {
+    return;
+  }
+  const SafeTensors base = open_base(folder_, load_adapter(folder_));
+  for (size_t i = 0; i < weights_.all().size(); ++i) {
+    const Weight& weight = weights_.all()[i];
+    if (trainables_->part_of(i) == WeightPart::of_base) {
+      std::vector<float> values = read_weight(base, base.at(weight.name()));
+      const int64_t columns = weight.shape().columns();
+      ensure(static_cast<int64_t>(values.size()) == weight.shape().elements(), "trainer", "the base has another {}",
+             weight.name());
+      trainables_->hold_base(backend_, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
+    }
+  }
+}
+
+void Trainer::save_adapter_description(const StartingModel& base, const TakenWeights& taken) const {
+  AdapterDescription description{
+      .base = std::filesystem::relative(recipe_.training.from, folder_.path),
+      .checksum = checksum_of_weights(base.weights()),
+      .rank = recipe_.adapter.rank,
+      .alpha = recipe_.adapter.alpha,
+      .matrices = {},
+      .whole = {},
+  };
+  for (const Weight& weight : weights_.all()) {
+    if (weight.low_rank() != nullptr) {
+      description.matrices.push_back(weight.name());
+    }
+    if (!is_adapter(weight) && std::ranges::count(taken.whole, weight.name()) == 0) {
+      description.whole.push_back(weight.name());
+    }
+  }
+  save_adapter(folder_, description);
+}
+
+void Trainer::make_trainables(std::vector<WeightPart> parts) {
+  const std::vector<bool> frozen = matching_weights(weights_, recipe_.training.freeze, "training.freeze");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = frozen[i] && parts[i] == WeightPart::trained ? WeightPart::frozen : parts[i];
+  }
+  require<ConfigError>(std::ranges::count(parts, WeightPart::trained) > 0, "recipe",
+                       "training.freeze leaves no weight to train");
+  trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts));
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer);
   if (keeps_average()) {
     moving_average_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
@@ -192,6 +276,7 @@ EndReason Trainer::run() {
   started_ = seconds_now() - state_.seconds;
   metrics_->add(to_json(TrainingStart{.update = state_.update,
                                       .parameters = parameters(),
+                                      .trained_parameters = trained_parameters(),
                                       .precision = name_of(storage_),
                                       .threads = backend_.threads(),
                                       .task = recipe_.training.task,
@@ -400,7 +485,12 @@ void Trainer::write_final_weights() {
   if (updates.empty()) {
     updates = {state_.update};
   }
-  write_average(backend_, recipe_.model, checkpoints_, updates, folder_.weights());
+  std::vector<WeightPart> parts;
+  for (size_t i = 0; i < weights_.all().size(); ++i) {
+    parts.push_back(trainables_->part_of(i));
+  }
+  write_average(backend_, {recipe_.model, recipe_.adapter, std::move(parts)}, checkpoints_, updates,
+                adapts() ? folder_.adapter_weights() : folder_.weights());
 }
 
 }  // namespace heed

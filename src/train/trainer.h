@@ -29,6 +29,7 @@ class Trainer {
   EndReason run();
 
   int64_t parameters() const { return weights_.elements(); }
+  int64_t trained_parameters() const { return trainables_->trained_elements(); }
 
  private:
   struct Totals {
@@ -45,6 +46,11 @@ class Trainer {
   std::filesystem::path spill_folder() const;
   void make_task(const Tokenizers* tokenizers);
   void build_model();
+  void make_trainables(std::vector<WeightPart> parts);
+  std::vector<WeightPart> parts_on(const TakenWeights& taken) const;
+  void save_adapter_description(const StartingModel& base, const TakenWeights& taken) const;
+  std::vector<WeightPart> resumed_parts() const;
+  void load_base();
   std::optional<EndReason> reason_to_end();
   void update();
   Totals differentiate(const Update& update, int64_t targets);
@@ -59,6 +65,7 @@ class Trainer {
   double seconds() const;
   double epoch() const;
   double fraction() const;
+  bool adapts() const { return recipe_.adapter.rank > 0; }
   bool keeps_average() const { return recipe_.checkpoints.moving_average > 0.0; }
   TrainingTensors tensors() const;
 

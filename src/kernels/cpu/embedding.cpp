@@ -115,7 +115,9 @@ void embedding(Context& context, const EmbeddingForward& call) {
 }
 
 void embedding_backward(Context& context, const EmbeddingBackward& call) {
-  scatter(context, call, call.tokens, call.scale, call.d_table);
+  if (!call.d_table.empty()) {
+    scatter(context, call, call.tokens, call.scale, call.d_table);
+  }
   if (!call.d_positions.empty()) {
     scatter(context, call, call.position_rows, 1.0, call.d_positions);
   }

@@ -32,9 +32,10 @@ namespace {
 template <class T, Activation kind>
 void finish_rows(const LinearForward& call, const Tile& tile) {
   const HostView<T> y = host<T>(call.y);
-  const float* const bias = call.bias.empty() ? nullptr : host<float>(call.bias).data + tile.first_column;
   for (int64_t r = 0; r < tile.rows; ++r) {
     const int64_t row = tile.first_row + r;
+    const int64_t bias_row = call.bias.rows() > 1 ? row : 0;
+    const float* const bias = call.bias.empty() ? nullptr : host<float>(call.bias).row(bias_row) + tile.first_column;
     const float* const values = tile.values + r * tile.stride;
     T* const out = y.row(row) + tile.first_column;
     T* const before = call.before.empty() ? nullptr : host<T>(call.before).row(row) + tile.first_column;
@@ -254,7 +255,9 @@ void linear_weight_gradient(Context& context, Bf16Products products, const Linea
   const bool with_bias = !call.d_bias.empty();
   const BiasParts bias{call.d_y,
                        with_bias ? context.bias_scratch.reserve<float>(parts.count() * call.d_y.columns()) : nullptr};
-  if (is_deep(d_y, x)) {
+  if (call.d_weight.empty()) {
+    context.pool.run(parts.count(), [&](int64_t part, int) { sum_bias_part(&bias, parts.at(part)); });
+  } else if (is_deep(d_y, x)) {
     multiply_deep(context, d_y, x, products, {take_gradient, &target}, {with_bias ? sum_bias_part : nullptr, &bias});
   } else {
     multiply_into(context, d_y, x, products, target);

@@ -72,7 +72,7 @@ Values affine(const Values& x, const Values& weight, const Values& bias) {
   Values y(x.rows(), weight.rows());
   for (int64_t r = 0; r < x.rows(); ++r) {
     for (int64_t out = 0; out < weight.rows(); ++out) {
-      double sum = bias.empty() ? 0.0 : bias(0, out);
+      double sum = bias.empty() ? 0.0 : bias(bias.rows() > 1 ? r : 0, out);
       for (int64_t in = 0; in < x.columns(); ++in) {
         sum += x(r, in) * weight(out, in);
       }

@@ -1,0 +1,170 @@
+#include "checkpoint/adapter.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/excerpt.h"
+#include "base/files.h"
+#include "base/json_depth.h"
+#include "checkpoint/weights.h"
+#include "models/any_model.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kAdapterFormat = "heed-adapter";
+constexpr int kAdapterVersion = 1;
+constexpr const char* kWeightsChecksum = "heed_checksum";
+
+std::vector<int64_t> shape_of(const Weight& weight) {
+  std::vector<int64_t> extents;
+  for (int axis = 0; axis < weight.shape().rank(); ++axis) {
+    extents.push_back(weight.shape()[axis]);
+  }
+  return extents;
+}
+
+// into += scale B A, in f32.
+void add_product(const std::vector<float>& b, const std::vector<float>& a, int64_t rank, float scale,
+                 std::vector<float>& into) {
+  const int64_t columns = static_cast<int64_t>(a.size()) / rank;
+  const int64_t rows = static_cast<int64_t>(b.size()) / rank;
+  for (int64_t row = 0; row < rows; ++row) {
+    float* const out = into.data() + row * columns;
+    for (int64_t r = 0; r < rank; ++r) {
+      const float factor = scale * b[static_cast<size_t>(row * rank + r)];
+      const float* const from = a.data() + r * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        out[c] += factor * from[c];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool holds_adapter(const ModelFolder& folder) { return std::filesystem::exists(folder.adapter()); }
+
+void save_adapter(const ModelFolder& folder, const AdapterDescription& description) {
+  const json root{{"format", kAdapterFormat},          {"version", kAdapterVersion},
+                  {"base", description.base.string()}, {"base_checksum", description.checksum},
+                  {"rank", description.rank},          {"alpha", description.alpha},
+                  {"matrices", description.matrices},  {"whole", description.whole}};
+  write_file(folder.adapter(), root.dump(2) + "\n");
+}
+
+AdapterDescription load_adapter(const ModelFolder& folder) {
+  const std::string where = folder.adapter().string();
+  const std::string text = read_file(folder.adapter());
+  require_shallow_json(text, where);
+  const json root = json::parse(text, nullptr, false);
+  require<FormatError>(root.is_object() && root.value("format", json()) == kAdapterFormat, where,
+                       "expected a JSON object with \"format\": \"{}\"", kAdapterFormat);
+  require<FormatError>(root.value("version", json()) == kAdapterVersion, where, "version {}, but this program reads {}",
+                       shown(root.value("version", json()).dump()), kAdapterVersion);
+  AdapterDescription description;
+  try {
+    description.base = root.at("base").get<std::string>();
+    description.checksum = root.at("base_checksum").get<std::string>();
+    description.rank = root.at("rank").get<int64_t>();
+    description.alpha = root.at("alpha").get<double>();
+    description.matrices = root.at("matrices").get<std::vector<std::string>>();
+    description.whole = root.at("whole").get<std::vector<std::string>>();
+  } catch (const json::exception&) {
+    fail<FormatError>(where, "something is missing or has the wrong type");
+  }
+  require<FormatError>(description.rank >= 1, where, "\"rank\" is {}, expected at least 1", description.rank);
+  return description;
+}
+
+std::string checksum_of_weights(const SafeTensors& file) {
+  const auto found = file.metadata().find(kWeightsChecksum);
+  require<FormatError>(found != file.metadata().end(), file.path().string(),
+                       "has no checksum, by which an adapter names its base");
+  verify_checksum(file);
+  return found->second;
+}
+
+SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
+                      const std::filesystem::path& base) {
+  const ModelFolder recorded{base.empty() ? (folder.path / description.base).lexically_normal() : base};
+  require<IoError>(std::filesystem::exists(recorded.weights()), folder.path.string(),
+                   "is an adapter, and its base is not in {}: put it there, or heed merge with --model DIR",
+                   recorded.path.string());
+  SafeTensors file(recorded.weights());
+  const std::string found = checksum_of_weights(file);
+  require<FormatError>(found == description.checksum, folder.path.string(),
+                       "is an adapter for a base whose weights have the checksum {}, but those in {} have {}: it "
+                       "belongs to another model",
+                       description.checksum, recorded.path.string(), found);
+  return file;
+}
+
+AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const std::filesystem::path& file,
+                               const std::filesystem::path& base)
+    : description_(load_adapter(folder)),
+      adapter_(file.empty() ? folder.adapter_weights() : file),
+      base_(open_base(folder, description_, base)) {
+  verify_checksum(adapter_);
+}
+
+std::vector<float> AdaptedWeights::read(const SafeTensors& file, const std::string& name,
+                                        const std::vector<int64_t>& shape) const {
+  const StoredTensor& tensor = file.at(name);
+  require<FormatError>(tensor.shape == shape, file.path().string(), "{}, but the model has [{}]", tensor.text(),
+                       fmt::join(shape, ", "));
+  return read_weight(file, tensor);
+}
+
+std::vector<float> AdaptedWeights::values(const Weight& weight) const {
+  const std::vector<int64_t> shape = shape_of(weight);
+  if (std::ranges::count(description_.whole, weight.name()) > 0) {
+    return read(adapter_, weight.name(), shape);
+  }
+  std::vector<float> values = read(base_, weight.name(), shape);
+  if (std::ranges::count(description_.matrices, weight.name()) > 0) {
+    require<FormatError>(shape.size() == 2, adapter_.path().string(), "{} is not a matrix", weight.name());
+    const AdapterNames names = adapter_names(weight.name());
+    add_product(read(adapter_, names.b, {shape[0], description_.rank}),
+                read(adapter_, names.a, {description_.rank, shape[1]}), description_.rank,
+                static_cast<float>(description_.scale()), values);
+  }
+  return values;
+}
+
+void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType precision, Weights& weights) {
+  for (Weight& weight : weights.all()) {
+    std::vector<float> values = source.values(weight);
+    const int64_t columns = weight.shape().columns();
+    weight.hold(backend, precision, [&](int64_t first, int64_t count) {
+      return View(values.data() + first * columns, DType::f32, count, columns, columns);
+    });
+  }
+}
+
+void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base, const ModelFolder& to) {
+  require<ConfigError>(holds_adapter(adapter), adapter.path.string(), "is not an adapter: it has no adapter.json");
+  require<ConfigError>(!std::filesystem::exists(to.config()) && !std::filesystem::exists(to.weights()),
+                       to.path.string(), "holds a model already: choose another directory");
+  const ModelDescription description = load_description(adapter);
+  const Tokenizers tokenizers = load_tokenizers(adapter, description);
+  const AdaptedWeights source(adapter, {}, base);
+  Weights weights;
+  const AnyModel model(Scope(weights), description.config);
+  std::vector<TensorSource> tensors;
+  for (const Weight& weight : weights.all()) {
+    tensors.push_back({weight.name(), StoredType::f32, shape_of(weight), [&](const ByteSink& sink) {
+                         const std::vector<float> values = source.values(weight);
+                         sink(std::as_bytes(std::span(values)));
+                       }});
+  }
+  std::error_code problem;
+  std::filesystem::create_directories(to.path, problem);
+  require<IoError>(!problem, to.path.string(), "cannot create the folder: {}", problem.message());
+  write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
+  save_description(to, description.config, tokenizers, description.documents);
+}
+
+}  // namespace heed

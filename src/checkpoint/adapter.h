@@ -1,0 +1,59 @@
+// The directory of an adapter: what was trained on top of a base model, whose own weights stay where they are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/model_directory.h"
+#include "nn/adapters.h"
+
+namespace heed {
+
+// The content of adapter.json.
+struct AdapterDescription {
+  std::filesystem::path base;  // the model's directory, as seen from the adapter's
+  std::string checksum;        // of the base's weights
+  int64_t rank = 0;
+  double alpha = 0.0;
+  std::vector<std::string> matrices;  // that have an adapter
+  std::vector<std::string> whole;     // weights that were trained as a whole: their values are not the base's
+
+  double scale() const { return alpha / static_cast<double>(rank); }
+};
+
+bool holds_adapter(const ModelFolder& folder);
+void save_adapter(const ModelFolder& folder, const AdapterDescription& description);
+AdapterDescription load_adapter(const ModelFolder& folder);
+
+// The base as it should be. FormatError when the weights have no checksum.
+std::string checksum_of_weights(const SafeTensors& file);
+
+// The base's weights. FormatError, naming both checksums, when they are not those that the adapter was trained on;
+// IoError, saying how to give another directory, when there are none.
+SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
+                      const std::filesystem::path& base = {});
+
+// An adapter and its base, as the weights of one model.
+class AdaptedWeights {
+ public:
+  // `file` holds the adapter's weights: the folder's own if it is empty. `base`: another directory than the one recorded.
+  explicit AdaptedWeights(const ModelFolder& folder, const std::filesystem::path& file = {},
+                          const std::filesystem::path& base = {});
+
+  // W + scale B A, computed in f32. FormatError when the files do not have it in the weight's shape.
+  std::vector<float> values(const Weight& weight) const;
+
+ private:
+  std::vector<float> read(const SafeTensors& file, const std::string& name, const std::vector<int64_t>& shape) const;
+
+  AdapterDescription description_;
+  SafeTensors adapter_, base_;
+};
+
+// For inference; see load_weights().
+void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType precision, Weights& weights);
+
+// Writes a model directory without an adapter: weights, description and tokenizers.
+void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base, const ModelFolder& to);
+
+}  // namespace heed

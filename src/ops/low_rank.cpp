@@ -1,0 +1,83 @@
+// u = scale A (x * m)    z = x W^T + b + B u, with m the dropout factors:
+//   d_B = d_z^T u    d_u = d_z B    d_A = scale d_u^T (x * m)    d_x = scale (d_u A) * m
+// Saves x and u; x * m is computed again.
+#include "ops/low_rank.h"
+
+#include "ops/tape.h"
+#include "ops/trainable.h"
+
+namespace heed {
+namespace {
+
+// x * m. The gradient of dropout is dropout itself.
+void drop(Backend& backend, View x, const Dropout& dropout, View to) {
+  backend.activation_backward(
+      {.activation = Activation::none, .dropout = dropout, .y = {}, .before = {}, .d_y = x, .d_before = to});
+}
+
+View dropped_input(Backend& backend, const Var& x, const Dropout& dropout, Tensor& memory) {
+  if (!dropout.active()) {
+    return x.value();
+  }
+  memory = Tensor({x.rows(), x.columns()}, x.type(), backend.arena());
+  drop(backend, x.value(), dropout, memory.view());
+  return memory.view();
+}
+
+void input_gradient(Backend& backend, LowRankOp& op, View d_u) {
+  auto& [x, y, u, weights, dropout] = op;
+  const Var::Slot slot = x.gradient_slot(backend);
+  if (!dropout.active()) {
+    backend.linear_input_gradient(
+        {.d_y = d_u, .weight = weights->a->value(), .d_x = slot.view, .write = slot.write, .scale = weights->scale});
+    return;
+  }
+  const Tensor d_x({x.rows(), x.columns()}, x.type(), backend.arena());
+  backend.linear_input_gradient(
+      {.d_y = d_u, .weight = weights->a->value(), .d_x = d_x.view(), .scale = weights->scale});
+  drop(backend, d_x.view(), dropout, slot.write == Write::overwrite ? slot.view : d_x.view());
+  if (slot.write == Write::add) {
+    backend.add(d_x.view(), slot.view);
+  }
+}
+
+}  // namespace
+
+Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, View bias) {
+  require_fits(x, {weights.a, nullptr}, "low_rank");
+  Backend& backend = pass.backend();
+  LowRankOp op{x, y, Var(pass.allocate({x.rows(), weights.a->shape()[0]}), x.first_row()), &weights,
+               pass.dropout(weights.dropout, x.first_row())};
+  Tensor memory;
+  const View dropped = dropped_input(backend, x, op.dropout, memory);
+  backend.linear(
+      {.x = dropped, .weight = weights.a->value(), .bias = {}, .dropout = {}, .y = op.u.value(), .before = {}});
+  backend.scale(op.u.value(), weights.scale);
+  Tensor sum = pass.allocate_master({y.rows(), y.columns()});
+  backend.linear(
+      {.x = op.u.value(), .weight = weights.b->value(), .bias = bias, .dropout = {}, .y = sum.view(), .before = {}});
+  if (pass.recording()) {
+    pass.tape().record(std::move(op));
+  }
+  return sum;
+}
+
+void LowRankOp::backward(Backend& backend) {
+  const View d_y = y.gradient();
+  if (d_y.empty()) {
+    return;
+  }
+  linear_weight_gradient(backend, {weights->b, nullptr}, d_y, u.value());
+  const Tensor d_u({u.rows(), u.columns()}, u.type(), backend.arena());
+  backend.linear_input_gradient({.d_y = d_y, .weight = weights->b->value(), .d_x = d_u.view()});
+  if (weights->a->is_trained()) {
+    Tensor memory;
+    linear_weight_gradient(backend, {weights->a, nullptr}, d_u.view(), dropped_input(backend, x, dropout, memory),
+                           weights->scale);
+  }
+  if (x.wants_gradient()) {
+    input_gradient(backend, *this, d_u.view());
+  }
+}
+
+}  // namespace heed

@@ -9,7 +9,7 @@ import time
 import unittest
 
 import train_cli
-from heed_cli import BINARY
+from heed_cli import BINARY, heed
 from terminal import PROGRESS, Terminal
 
 RECIPE = """
@@ -145,6 +145,41 @@ class Train(TranslationTest):
         self.refuse("none of its weights fits", "F32[", more=(
             "--set", f"training.from={self.path}/first", "--set", "model.model=16", "--set", "model.inner=32", "--set",
             "model.output_bias=false"))
+
+    def test_it_trains_an_adapter_that_runs_and_merges_into_a_plain_model(self):
+        base, adapter, merged = self.path / "base", self.path / "adapter", self.path / "merged"
+        self.train("base", "--set", "training.updates=20")
+        more = ("--set", f"training.from={base}", "--set", "adapter.rank=4", "--set", "training.updates=20")
+        trained = self.train("adapter", *more)
+        self.assertEqual((trained.returncode, trained.stderr), (0, ""))
+        self.assertRegex(trained.stdout, r"(?m)^\d+ parameters \(\d+ trained, \d+ frozen\), ")
+        self.assertLess((adapter / "adapter.safetensors").stat().st_size, (base / "model.safetensors").stat().st_size / 3)
+        self.assertFalse((adapter / "model.safetensors").exists())
+        text = "".join(source + "\n" for source, _ in PAIRS[:5])
+        plain = heed("merge", "--adapter", adapter, "--out", merged)
+        self.assertEqual((plain.returncode, plain.stdout, plain.stderr), (0, "", ""))
+        from_adapter, from_merged = (heed("translate", "--model", model, text=text) for model in (adapter, merged))
+        self.assertEqual((from_adapter.returncode, from_adapter.stderr), (0, ""))
+        self.assertEqual(from_adapter.stdout, from_merged.stdout)
+        self.assert_refused("merge", "--adapter", adapter, "--model", merged, "--out", self.path / "x",
+                            mentions=("belongs to another model",))
+        self.assert_refused("merge", "--adapter", base, "--out", self.path / "x", mentions=("is not an adapter",))
+        self.assert_refused("merge", "--adapter", adapter, "--out", merged, mentions=("holds a model already",))
+        self.refuse("set training.from", more=("--set", "adapter.rank=4"))
+        self.refuse("adapter.rank is -1", more=(*more, "--set", "adapter.rank=-1"))
+        self.refuse("*atention*", "the nearest is", more=(*more, "--set", "adapter.matrices=*atention*"))
+        self.refuse("encodr.*", "the nearest is 'encoder.", more=("--set", "training.freeze=encodr.*"))
+        (adapter / "adapter.json").write_text("{}")
+        self.assert_refused("translate", "--model", adapter, text=text, mentions=("adapter.json",))
+
+    def test_inspect_and_plan_count_what_is_trained(self):
+        table = heed("inspect", self.recipe, "--set", "training.freeze=encoder.*").stdout
+        self.assertRegex(table, r"(?m)^encoder\.norm\.gain .* frozen$")
+        self.assertRegex(table, r"(?m)^decoder\.norm\.gain .*\d$")
+        trained = int(table.splitlines()[-1].split()[1])
+        plan = json.loads(heed("plan", self.recipe, "--no-run", "--json", "--set", "training.freeze=encoder.*").stdout)
+        self.assertEqual(plan["trained_parameters"], trained)
+        self.assertLess(trained, plan["parameters"])
 
     def test_it_refuses_text_that_does_not_fit(self):
         self.file("train.en", "one line\n")

@@ -2,6 +2,7 @@
 
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
+#include "checkpoint/weights.h"
 #include "train/training_testing.h"
 
 namespace heed::test {

@@ -74,7 +74,8 @@ TEST_F(CheckpointAverage, IsTheMeanAndNamesItsCheckpoints) {
   checkpoint(1, 1.0F);
   checkpoint(2, 2.0F);
   checkpoint(3, 6.0F);
-  write_average(*backend_, config_, checkpoints_, std::vector<int64_t>{3, 1, 2}, folder_ / "average.safetensors");
+  write_average(*backend_, {config_, AdapterConfig(), {}}, checkpoints_, std::vector<int64_t>{3, 1, 2},
+                folder_ / "average.safetensors");
   load_masters(folder_ / "average.safetensors", *backend_, *trainables_);
   for (const Weight& weight : weights_.all()) {
     const View master = weight.trainable().master();

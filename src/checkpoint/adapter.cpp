@@ -164,7 +164,7 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   std::filesystem::create_directories(to.path, problem);
   require<IoError>(!problem, to.path.string(), "cannot create the folder: {}", problem.message());
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
-  save_description(to, description.config, tokenizers, description.documents);
+  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none));
 }
 
 }  // namespace heed

@@ -61,17 +61,18 @@ void check_attention(const ModelConfig& config) {
   const bool plain = config.attention == std::vector<LayerPattern>{{{}}};
   check(config.window == 0 || plain, "both window and attention are set: write \"local:{}\" in attention instead",
         config.window);
-  const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias;
+  const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
+                              config.positions == Positions::relative_keys;
   for (const LayerPattern& pattern : config.attention) {
     const auto parts = static_cast<int64_t>(pattern.size());
     check(config.heads_of_keys() % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}",
           text_of(pattern), parts, config.heads_of_keys(),
           config.heads_of_keys() == config.heads ? "" : " of keys and values");
-    check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
-          "positions \"alibi\" and \"relative-bias\" need one pattern for all heads of a layer, full or local, but "
-          "attention "
-          "has \"{}\"",
-          text_of(pattern));
+    check(
+        !adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
+        "positions \"alibi\", \"relative-bias\" and \"relative-keys\" need one pattern for all heads of a layer, full "
+        "or local, but attention has \"{}\"",
+        text_of(pattern));
     for (const HeadPattern& part : pattern) {
       check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
             "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
@@ -176,6 +177,7 @@ void ModelConfig::validate() const {
   check_attention(*this);
   check_rotary(*this);
   check_buckets(*this);
+  check_extent("relative_clip", relative_clip, 1, kMaxDistance);
   check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",
         model);
   const bool has_encoder = architecture != Architecture::causal_lm;

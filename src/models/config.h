@@ -39,6 +39,7 @@ struct ModelConfig {
   double rotary_factor = 1.0;                                  // of the scaling
   int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
+  int64_t relative_clip = 16;                                  // of Positions::relative_keys
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
 

@@ -59,6 +59,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .output_bias = config.bias_of_attention_output(),
                     .rotary = config.rotary(),
                     .relative = relative_positions(scope, config, reach),
+                    .relative_clip = config.positions == Positions::relative_keys ? config.relative_clip : 0,
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
       .visibility = visibility_of_layers(config, reach),

@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOutput = "output.";
+constexpr std::string_view kOutput = "output.", kMatrix = ".weight";
 
 void add_adapter(Weights& weights, Weight& matrix, const AdapterConfig& config) {
   const AdapterNames names = adapter_names(matrix.name());
@@ -41,7 +41,7 @@ void for_each_match(const std::vector<std::string_view>& names, const std::vecto
 }  // namespace
 
 bool is_hidden_matrix(const Weight& weight) {
-  return weight.use() == WeightUse::product && weight.shape().rank() == 2 && !weight.name().starts_with(kOutput);
+  return weight.use() == WeightUse::product && weight.name().ends_with(kMatrix) && !weight.name().starts_with(kOutput);
 }
 
 void AdapterConfig::validate() const {
@@ -53,9 +53,8 @@ void AdapterConfig::validate() const {
 }
 
 AdapterNames adapter_names(std::string_view matrix) {
-  constexpr std::string_view kEnding = ".weight";
-  if (matrix.ends_with(kEnding)) {
-    matrix.remove_suffix(kEnding.size());
+  if (matrix.ends_with(kMatrix)) {
+    matrix.remove_suffix(kMatrix.size());
   }
   return {fmt::format("{}.adapter_a", matrix), fmt::format("{}.adapter_b", matrix)};
 }

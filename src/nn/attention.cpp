@@ -1,5 +1,9 @@
 #include "nn/attention.h"
 
+#include <cmath>
+
+#include "ops/relative_keys.h"
+
 namespace heed {
 namespace {
 
@@ -26,6 +30,15 @@ AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& drop
   return {shape.heads, shape.key_value_heads, shape.visibility, call.mask.get(), dropout, call.weights, {}};
 }
 
+const Weight* add_relative_keys(const Scope& scope, const AttentionShape& shape) {
+  if (shape.relative_clip == 0) {
+    return nullptr;
+  }
+  const int64_t directions = shape.visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
+  return &scope.add("relative_keys", {directions * shape.relative_clip + 1, shape.head_width}, WeightUse::product,
+                    shape.initialization.inner());
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
@@ -36,7 +49,22 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
                                          .bias = shape.bias,
                                          .initialization = stacked(shape, 3),
                                          .op = {}}),
+      relative_keys_(add_relative_keys(scope, shape)),
       output_(scope / "output", output_options(shape)) {}
+
+RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const {
+  if (shape_.relative != nullptr) {
+    return shape_.relative->scores(pass, keys.max_length());
+  }
+  if (relative_keys_ == nullptr) {
+    return {};
+  }
+  return {.table = relative_keys(pass, queries, *relative_keys_, Heads(shape_.heads)),
+          .of = TableOf::query,
+          .first = -shape_.relative_clip,
+          .factor = 1.0 / std::sqrt(static_cast<double>(shape_.head_width)),
+          .gradient = RelativeScores::Gradient::wanted};
+}
 
 Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences,
                               const SelfAttentionCall& call) const {
@@ -55,10 +83,8 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
     rotate(pass, inputs.keys, sequences.positions(), Heads(shape_.key_value_heads), shape_.rotary);
   }
   AttentionOptions options = options_of(shape_, dropout_, call);
-  if (shape_.relative != nullptr) {
-    const Segments& keys_so_far = call.cache == nullptr ? sequences.segments() : *call.cache->segments;
-    options.relative = shape_.relative->scores(pass, keys_so_far.max_length());
-  }
+  options.relative =
+      scores_by_distance(pass, inputs.queries, call.cache == nullptr ? sequences.segments() : *call.cache->segments);
   if (call.cache == nullptr) {
     return output_(pass, attention(pass, inputs, options));
   }

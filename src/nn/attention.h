@@ -18,7 +18,10 @@ struct AttentionShape {
   VisibilityByHead visibility;
   Rotary rotary;
   std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null
-  Probability dropout{0.0F};                          // of the attention weights
+  // Of self-attention: distances up to this one have embeddings, which are added to keys, S = scale Q (K + A)^T; those
+  // beyond count as this one. 0: none.
+  int64_t relative_clip = 0;
+  Probability dropout{0.0F};  // of the attention weights
   MatrixInitialization initialization;
 };
 
@@ -69,9 +72,13 @@ class SelfAttention {
   Var operator()(Pass& pass, const Var& x, const Sequences& sequences, const SelfAttentionCall& call = {}) const;
 
  private:
+  RelativeScores scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const;
+
   AttentionShape shape_;
   DropoutSite dropout_;
-  Linear projection_, output_;
+  Linear projection_;
+  const Weight* relative_keys_ = nullptr;  // A
+  Linear output_;
 };
 
 // Queries from the decoder, keys and values [k | v] from the encoder's memory.

@@ -9,6 +9,7 @@ namespace {
 AttentionShape without_positions(AttentionShape shape) {
   shape.rotary = {};
   shape.relative = nullptr;
+  shape.relative_clip = 0;
   shape.visibility = Visibility::full();
   return shape;
 }

@@ -257,10 +257,15 @@ class Destinations {
   std::vector<Piece> pieces_;
 };
 
+bool wants_gradient(const RelativeScores& relative) {
+  return !relative.table.empty() && relative.gradient != RelativeScores::Gradient::none &&
+         relative.table.wants_gradient();
+}
+
 // Memory for the gradient of a term by distance, if that is wanted: of a table of heads, each sequence's own sums.
 Tensor allocate_relative(Backend& backend, const AttentionOp& op) {
   const RelativeScores& relative = op.relative;
-  if (relative.table.empty() || relative.gradient == RelativeScores::Gradient::none) {
+  if (!wants_gradient(relative)) {
     return {};
   }
   const int64_t rows =
@@ -278,11 +283,6 @@ void add_relative(Backend& backend, Var& table, const Tensor& found) {
   for (int64_t first = 0; first < found.shape().rows(); first += rows) {
     backend.add(found.view().row_range(first, rows), slot.view);
   }
-}
-
-bool wants_gradient(const RelativeScores& relative) {
-  return !relative.table.empty() && relative.gradient != RelativeScores::Gradient::none &&
-         relative.table.wants_gradient();
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ Var pool(Pass& pass, const Var& x, const Segments& segments, Pooling kind) {
   }
   pass.backend().pool(
       {.segments = &segments, .kind = kind, .x = x.value(), .y = y.value(), .chosen = op.chosen.view()});
-  if (pass.recording()) {
+  y.want_gradient_only_if(x.wants_gradient());
+  if (pass.recording() && y.wants_gradient()) {
     pass.tape().record(std::move(op));
   }
   return y;

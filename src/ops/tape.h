@@ -14,6 +14,7 @@
 #include "ops/low_rank.h"
 #include "ops/pool.h"
 #include "ops/recompute.h"
+#include "ops/relative_keys.h"
 #include "ops/rotate.h"
 #include "ops/select_rows.h"
 #include "ops/spread_buckets.h"
@@ -21,8 +22,9 @@
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
-using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp,
-                        SpreadBucketsOp, AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
+using Op =
+    std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp,
+                 RelativeKeysOp, AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

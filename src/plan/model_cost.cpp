@@ -156,12 +156,31 @@ class Tracer {
       inputs.push_back(make(config_.heads, distances, kMaster));
       record({}, {inputs.back().index}, block_bytes(distances, DType::i32));  // the bucket of each distance
     }
+    if (config_.positions == Positions::relative_keys) {
+      inputs.push_back(relative_keys(projected, visibility));
+    }
     const Value mixed = make(rows.count(), query_width());
     attention(inputs, mixed, rows, rows, visibility);
     if (distances > 0) {  // the gradient of each sequence
       ops_->back().backward_transient_bytes = block_bytes(rows.sequences * config_.heads * distances, kMaster);
     }
+    if (config_.positions == Positions::relative_keys) {
+      ops_->back().backward_transient_bytes = block_bytes(inputs.back().rows * inputs.back().columns, kMaster);
+    }
     return linear(Part::attention, mixed, config_.model, config_.bias_of_attention_output());
+  }
+
+  // Each head's queries against the embeddings of the distances.
+  Value relative_keys(const Value& projected, const VisibilityByHead& visibility) {
+    const int64_t directions = visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
+    const int64_t distances = directions * config_.relative_clip + 1;
+    part(Part::attention).parameters += distances * config_.width_of_head();
+    count_flops(Part::attention,
+                2.0 * static_cast<double>(projected.rows) * static_cast<double>(query_width() * distances));
+    const Value scores = make(projected.rows, config_.heads * distances, kMaster);
+    record({projected.index}, {scores.index});
+    ops_->back().backward_transient_bytes = block_bytes(projected.rows * distances, storage_);
+    return scores;
   }
 
   Value cross_attention(const Value& x, const Rows& rows, const Value& projected, const Rows& source) {

@@ -12,6 +12,8 @@ std::string_view without_map(const ModelConfig& config) {
       return "ALiBi: each head's each head's scores fall with distance, each with its own slope.";
     case Positions::relative_bias:
       return "A learned bias of the scores for each head and bucket of distances.";
+    case Positions::relative_keys:
+      return "Each layer adds a learned embedding of the distance to its keys.";
     default:
       return "No weights to read the learned positions from.";
   }

@@ -32,6 +32,7 @@ ModelConfig with_positions(Architecture architecture, Positions positions) {
   c.positions = positions;
   c.relative_buckets = 4;
   c.relative_max_distance = 3;
+  c.relative_clip = 2;
   return c;
 }
 
@@ -67,6 +68,8 @@ std::vector<Variant> variants() {
   branch.placement = NormPlacement::branch;
   branch.bias = Bias::none;
   branch.norm_bias = PartBias::all;
+  ModelConfig grouped_keys = with_positions(Architecture::causal_lm, Positions::relative_keys);
+  grouped_keys.key_value_heads = 1;
   return {{"Seq2SeqPatterns", patterns},
           {"Seq2Seq", small_config(Architecture::seq2seq)},
           {"Seq2SeqPostNorm", post},
@@ -80,6 +83,8 @@ std::vector<Variant> variants() {
           {"EncoderOnlyRelativeBias", with_positions(Architecture::encoder, Positions::relative_bias)},
           {"CausalLMRelativeBias", with_positions(Architecture::causal_lm, Positions::relative_bias)},
           {"Seq2SeqRelativeBiasRecomputed", recomputed_bias},
+          {"Seq2SeqRelativeKeys", with_positions(Architecture::seq2seq, Positions::relative_keys)},
+          {"CausalLMRelativeKeysOfGroupedHeads", grouped_keys},
           {"Seq2SeqSandwichNorms", sandwich},
           {"CausalLMParallelAndRecomputed", parallel},
           {"EncoderOnlyBranchNorms", branch}};

@@ -133,6 +133,26 @@ TEST(Attention, GradientOfScoresOfEachQueryAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
+TEST(Attention, GradientOfRelativeKeysAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 4});
+  TestParameter embeddings("embeddings", {3, 2}, 7);
+  const Differentiable function{
+      .inputs = inputs(random_tensor({7, 12}, 1)),
+      .parameters = {&embeddings},
+      .run = [&](Pass& pass, const std::vector<Var>& x) {
+        const AttentionInputs operands = fused(x[0], segments, 4, 4);
+        return Outcome{{attention(pass, operands,
+                                  {.heads = 2,
+                                   .key_value_heads = 2,
+                                   .relative = {.table = relative_keys(pass, operands.queries, *embeddings, Heads(2)),
+                                                .of = TableOf::query,
+                                                .first = -1,
+                                                .factor = 0.7,
+                                                .gradient = RelativeScores::Gradient::wanted}})}};
+      }};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
 TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
@@ -153,6 +173,11 @@ TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
         spread_buckets(pass, *buckets, std::vector<int32_t>{0, 3});
       },
       {"spread_buckets: ", "bucket 3", "buckets [3, 2]"});
+  expect_error<ShapeError>(
+      [&] {
+        relative_keys(pass, {x, 0, 4}, *buckets, Heads(3));
+      },
+      {"relative_keys: ", "3 heads", "f64[5, 4]", "buckets [3, 2]"});
 }
 
 // One head each, with the weights that it shows.

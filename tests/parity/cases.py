@@ -33,6 +33,7 @@ GPT_ALIBI = {**GPT_LONG, "positions": "alibi", "heads": 6}
 GPT_BIAS = {**GPT_LONG, "positions": "relative-bias", "relative_buckets": 32, "relative_max_distance": 128}
 GPT_STRIDED = {**GPT, "attention": ["strided:3"]}
 GPT_PATTERNS = {**GPT, "heads": 4, "attention": ["local:3+strided:2", "full"]}
+GPT_KEYS = {**GPT_LONG, "positions": "relative-keys", "relative_clip": 16}
 LLAMA = {
     **DROPOUT_FREE,
     "architecture": "causal-lm", "model": 64, "inner": 172, "heads": 4, "key_value_heads": 2, "head_width": 24,

@@ -292,9 +292,15 @@ class GptLayer(nn.Module):
         self.norm1, self.norm2 = norm(), norm()
         self.projection, self.joined = nn.Linear(model, 3 * model), nn.Linear(model, model)
         self.linear1, self.linear2 = nn.Linear(model, inner), nn.Linear(inner, model)
+        if config["positions"] == "relative-keys":
+            self.relative_keys = nn.Parameter(torch.empty(config["relative_clip"] + 1, model // self.heads))
 
     def forward(self, x, sees, bias=0.0):
         query, key, value = (split_heads(part, self.heads) for part in self.projection(self.norm1(x)).chunk(3, dim=2))
+        if hasattr(self, "relative_keys"):
+            clip = len(self.relative_keys) - 1
+            a = self.relative_keys[distances(x.shape[1]).clamp(-clip, 0) + clip]
+            bias = torch.einsum("bhid,ijd->bhij", query, a) / math.sqrt(query.shape[-1])
         x = x + self.joined(join_heads(attend(query, key, value, sees, bias)))
         return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
 
@@ -310,6 +316,8 @@ class Gpt(Oracle):
         for i, layer in enumerate(self.layers):
             name = f"decoder.layers.{i}"
             self.add_linear(name + ".attention.projection", layer.projection)
+            if config["positions"] == "relative-keys":
+                self.add(name + ".attention.relative_keys", layer.relative_keys)
             self.add_linear(name + ".attention.output", layer.joined)
             self.add_norm(name + ".attention.norm", layer.norm1)
             self.add_feed_forward(name + ".feed_forward", layer)

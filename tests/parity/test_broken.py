@@ -101,6 +101,8 @@ GROSS = [
      replace("alibi", lambda heads, width: -REAL_ALIBI(heads, width))),
     ("relative bias of the opposite direction", cases.ENCODER_BIAS, cases.ENCODER_BIAS,
      replace("distances", lambda width: -REAL_DISTANCES(width))),
+    ("relative keys of the next distance", cases.GPT_KEYS, cases.GPT_KEYS,
+     replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("relative bias of the next distance", cases.GPT_BIAS, cases.GPT_BIAS,
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("rotation of neighbouring columns", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),

@@ -11,6 +11,7 @@ finish(cases.all_agree({
     "GPT, wide and long": (cases.GPT_LONG, cases.BF16_DECODER),
     "GPT, ALiBi": (cases.GPT_ALIBI, cases.BF16_DECODER),
     "GPT, relative bias": (cases.GPT_BIAS, cases.BF16_DECODER),
+    "GPT, relative keys": (cases.GPT_KEYS, cases.BF16_DECODER),
     "llama": (cases.LLAMA, cases.BF16_DECODER),
     "llama, a part of the head turned, linear scaling": (cases.LLAMA_PARTIAL, cases.BF16_DECODER),
     "llama, NTK-aware scaling": (cases.LLAMA_NTK, cases.BF16_DECODER),

@@ -82,6 +82,7 @@ std::vector<Case> cases() {
       {"learned positions", [](ModelConfig& c) { c.positions = Positions::learned; }},
       {"rotary", [](ModelConfig& c) { c.positions = Positions::rotary; }},
       {"alibi", [](ModelConfig& c) { c.positions = Positions::alibi; }},
+      {"relative keys", [](ModelConfig& c) { c.positions = Positions::relative_keys; }},
       {"relative bias", [](ModelConfig& c) { c.positions = Positions::relative_bias; }},
       {"grouped heads",
        [](ModelConfig& c) {

@@ -39,6 +39,11 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid(
       [](auto& c) { c.positions = Positions::rotary, c.rotary_scaling = RotaryScaling::yarn, c.rotary_base = 1.0; },
       {"rotary_base is 1", "above 1"});
+  expect_invalid(
+      [](auto& c) {
+        c.positions = Positions::relative_keys, c.attention = {{{HeadPattern::Kind::strided, 2}}};
+      },
+      {"\"relative-keys\"", "one pattern for all heads of a layer", "\"strided:2\""});
   expect_invalid([](auto& c) { c.relative_clip = 0; }, {"relative_clip is 0", "expected 1"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
                  {"relative_buckets is 30", "multiple of 4"});

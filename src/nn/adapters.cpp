@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOutput = "output.", kMatrix = ".weight";
+constexpr std::string_view kOutput = "output.", kHead = "head.", kMatrix = ".weight";
 
 void add_adapter(Weights& weights, Weight& matrix, const AdapterConfig& config) {
   const AdapterNames names = adapter_names(matrix.name());
@@ -41,7 +41,8 @@ void for_each_match(const std::vector<std::string_view>& names, const std::vecto
 }  // namespace
 
 bool is_hidden_matrix(const Weight& weight) {
-  return weight.use() == WeightUse::product && weight.name().ends_with(kMatrix) && !weight.name().starts_with(kOutput);
+  return weight.use() == WeightUse::product && weight.name().ends_with(kMatrix) &&
+         !weight.name().starts_with(kOutput) && !weight.name().starts_with(kHead);
 }
 
 void AdapterConfig::validate() const {

@@ -21,8 +21,8 @@ struct AdapterConfig {
   void validate() const;
 };
 
-// Whether a weight is a matrix of a hidden layer, or several that are stacked in one: neither an embedding nor the
-// output projection, whose rows are tokens.
+// Whether a weight is a matrix of a hidden layer, or several that are stacked in one: neither an embedding,
+// nor the output projection or a head, whose rows are tokens or labels.
 bool is_hidden_matrix(const Weight& weight);
 
 // Registers the adapters of a complete model, as "layer.adapter_a" and "layer.adapter_b" for "layer.weight", and returns

@@ -44,12 +44,21 @@ struct Sample {
   std::string prompt, text;
 };
 
+// How one label of the validation text was predicted.
+struct LabelFigures {
+  std::string label;
+  int64_t expected = 0, predicted = 0, right = 0;  // how often
+  // How often each label was predicted where this one was expected; empty where a text may have several labels.
+  std::vector<int64_t> predicted_as;
+};
+
 // How good a model is on text that it was not trained on.
 struct Scores {
   double loss = 0.0;               // negative log-likelihood per target, in nats
   std::vector<NamedScore> others;  // of the task
   double value = 0.0;              // what checkpoints are compared by; higher is better
   std::vector<Sample> samples;
+  std::vector<LabelFigures> labels;  // of classification, if they are few enough to list
 
   const NamedScore* find(std::string_view name) const {  // nullptr where the task has none of that name
     for (const NamedScore& score : others) {

@@ -36,6 +36,14 @@ class Line {
                          "\"{}\" is {}, expected a count", key, value);
     return static_cast<int64_t>(value);
   }
+  // A list of as many, or none.
+  std::vector<int64_t> counts(const char* key, size_t expected) const {
+    const json list = object_.value(key, json::array());
+    const bool fits = list.is_array() && (list.empty() || list.size() == expected) &&
+                      std::ranges::all_of(list, [](const json& entry) { return entry.is_number_unsigned(); });
+    require<FormatError>(fits, where_, "\"{}\" is {}, expected {} counts", key, shown(list.dump()), expected);
+    return list.get<std::vector<int64_t>>();
+  }
   int64_t update() const {
     require<FormatError>(object_.contains("update"), where_, "has no \"update\"");
     return count("update");
@@ -56,6 +64,18 @@ class Line {
       samples.push_back({sample.text("prompt"), sample.text("text")});
     }
     return samples;
+  }
+  std::vector<LabelFigures> labels() const {
+    const json list = object_.value("labels", json::array());
+    require<FormatError>(list.is_array(), where_, "\"labels\" is {}, expected a list", shown(list.dump()));
+    std::vector<LabelFigures> labels;
+    for (const json& entry : list) {
+      require<FormatError>(entry.is_object(), where_, "a label is {}, expected an object", shown(entry.dump()));
+      const Line label(entry, where_);
+      labels.push_back({label.text("label"), label.count("expected"), label.count("predicted"), label.count("right"),
+                        label.counts("predicted_as", list.size())});
+    }
+    return labels;
   }
   bool flag(const char* key) const {
     const json value = object_.value(key, json(false));
@@ -124,7 +144,8 @@ void take(RunMetrics& metrics, const json& object, const std::string& where) {
                                   .bits_per_byte = line.number("bits_per_byte"),
                                   .seconds = line.number("seconds"),
                                   .best = line.flag("best"),
-                                  .samples = line.samples()});
+                                  .samples = line.samples(),
+                                  .labels = line.labels()});
     note_time(metrics, metrics.validation.back().seconds);
   } else if (event == "end") {
     const std::string reason = line.text("reason");

@@ -27,7 +27,8 @@ struct ValidationPoint {
   double loss = TrainPoint::kNone, bleu = TrainPoint::kNone, bits_per_byte = TrainPoint::kNone;
   double seconds = TrainPoint::kNone;
   bool best = false;
-  std::vector<Sample> samples;  // texts that the model wrote
+  std::vector<Sample> samples;       // texts that the model wrote
+  std::vector<LabelFigures> labels;  // of classification
 };
 
 struct RunMetrics {

@@ -9,7 +9,7 @@ std::string_view without_map(const ModelConfig& config) {
     case Positions::none:
       return "This model has no positions.";
     case Positions::alibi:
-      return "ALiBi: each head's each head's scores fall with distance, each with its own slope.";
+      return "ALiBi: each head's scores fall with distance, each with its own slope.";
     case Positions::relative_bias:
       return "A learned bias of the scores for each head and bucket of distances.";
     case Positions::relative_keys:

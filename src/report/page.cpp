@@ -71,7 +71,8 @@ void header(Html& page, const ReportContent& content) {
       "<a href=\"#heads\">Heads</a><a href=\"#architecture\">Architecture</a>"
       "<a href=\"#positions\">Positions</a><a href=\"#configuration\">Configuration</a></nav>\n</header>\n",
       is_language_model(content) ? "<a href=\"#written\">Written</a><a href=\"#samples\">Surprisal and attention</a>"
-                                 : "<a href=\"#samples\">Samples and attention</a>");
+      : labeled_validation(content) != nullptr ? "<a href=\"#labels\">Labels</a>"
+                                               : "<a href=\"#samples\">Samples and attention</a>");
 }
 
 void figure(Html& page, std::string_view name, const std::string& value, const std::string& detail) {
@@ -150,6 +151,8 @@ std::string report_page(const ReportContent& content) {
   if (is_language_model(content)) {
     write_texts(page, content);
     write_passages(page, content);
+  } else if (labeled_validation(content) != nullptr) {
+    write_labels(page, content);
   } else {
     write_samples(page, content);
   }

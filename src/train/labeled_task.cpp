@@ -45,6 +45,22 @@ class ValueShard final : public Shard {
   ValuedBatch batch_;
 };
 
+// Figures of each label, unless there are too many to list at every validation.
+constexpr size_t kListedLabels = 64;
+
+std::vector<LabelFigures> figures_by_label(const std::vector<std::string>& labels,
+                                           const std::vector<LabelCounts>& counts) {
+  std::vector<LabelFigures> scores;
+  for (size_t k = 0; k < labels.size() && labels.size() <= kListedLabels; ++k) {
+    scores.push_back({.label = labels[k],
+                      .expected = counts[k].expected,
+                      .predicted = counts[k].predicted,
+                      .right = counts[k].right,
+                      .predicted_as = {}});
+  }
+  return scores;
+}
+
 double number_of(const std::string& text, const std::string& where) {
   double number = 0.0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -315,6 +331,7 @@ Scores LabeledTask::compare_several_labels(const HeadScores& scores) const {
   found.loss = sum / texts;
   found.others = {
       {"f1_micro", micro_f1(counts)}, {"f1_macro", macro_f1(counts)}, {"exact", static_cast<double>(exact) / texts}};
+  found.labels = figures_by_label(labels_, counts);
   return found;
 }
 
@@ -334,6 +351,12 @@ Scores LabeledTask::compare_labels(const HeadScores& scores) const {
   found.loss = sum / static_cast<double>(rows);
   found.others = {
       {"accuracy", matrix.accuracy()}, {"f1_macro", macro_f1(matrix.by_label())}, {"matthews", matrix.matthews()}};
+  found.labels = figures_by_label(labels_, matrix.by_label());
+  for (size_t e = 0; e < found.labels.size(); ++e) {
+    for (size_t p = 0; p < found.labels.size(); ++p) {
+      found.labels[e].predicted_as.push_back(matrix.at(static_cast<int64_t>(e), static_cast<int64_t>(p)));
+    }
+  }
   return found;
 }
 

@@ -50,6 +50,13 @@ std::string to_json(const ValidationStatus& status) {
   for (const Sample& sample : status.scores.samples) {
     line["samples"].push_back({{"prompt", sample.prompt}, {"text", sample.text}});
   }
+  for (const LabelFigures& label : status.scores.labels) {
+    line["labels"].push_back(
+        {{"label", label.label}, {"expected", label.expected}, {"predicted", label.predicted}, {"right", label.right}});
+    if (!label.predicted_as.empty()) {
+      line["labels"].back()["predicted_as"] = label.predicted_as;
+    }
+  }
   return line.dump();
 }
 

@@ -72,6 +72,23 @@ TEST(ReportMetrics, HoldTheContentOfTheLines) {
   EXPECT_FALSE(metrics.truncated);
 }
 
+TEST(ReportMetrics, HoldTheLabelsOfAClassifier) {
+  const RunMetrics metrics = parse_metrics(
+      kStart + validation_line(100, 2.5,
+                               R"(,"labels":[{"label":"de","expected":3,"predicted":2,"right":2,"predicted_as":[2,1]},)"
+                               R"({"label":"en","expected":1,"predicted":2,"right":1,"predicted_as":[0,1]}])"),
+      "m");
+  ASSERT_EQ(metrics.validation[0].labels.size(), 2U);
+  EXPECT_EQ(metrics.validation[0].labels[0].label, "de");
+  EXPECT_EQ(metrics.validation[0].labels[0].expected, 3);
+  EXPECT_EQ(metrics.validation[0].labels[1].predicted, 2);
+  EXPECT_EQ(metrics.validation[0].labels[1].right, 1);
+  EXPECT_THAT(metrics.validation[0].labels[0].predicted_as, testing::ElementsAre(2, 1));
+  EXPECT_THAT(message_of(validation_line(100, 2.5, R"(,"labels":[{"label":"de","predicted_as":[1,2]}])")),
+              HasSubstr("\"predicted_as\" is [1,2], expected 1 counts"));
+  EXPECT_THAT(message_of(validation_line(100, 2.5, R"(,"labels":[7])")), HasSubstr("a label is 7, expected an object"));
+}
+
 TEST(ReportMetrics, OfAnUnfinishedRunHaveNoEnd) {
   const RunMetrics metrics = parse_metrics(kStart + train_line(50, 4.0), "m");
   EXPECT_THAT(metrics.end_reason, IsEmpty());

@@ -58,6 +58,26 @@ TEST(ReportPage, InvalidUtf8IsReplaced) {
   EXPECT_THAT(report_page(broken), HasSubstr("<h1>\xEF\xBF\xBD</h1>"));
 }
 
+TEST(ReportPage, ShowsHowLabelsWereConfusedAtTheBestValidation) {
+  ReportContent labeled;
+  labeled.metrics.emplace();
+  labeled.metrics->validation = {
+      {.update = 10, .best = true, .labels = {{"a<b", 4, 3, 3, {3, 1}}, {"c", 1, 2, 1, {0, 1}}}},
+      {.update = 20, .labels = {{"a<b", 4, 5, 4, {4, 0}}, {"c", 1, 0, 0, {1, 0}}}},
+  };
+  std::string page = report_page(labeled);
+  EXPECT_THAT(page, HasSubstr("The validation text at update 10, counted"));
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\" dir=\"auto\">a&lt;b</th><td style=\"--share: 0.750\">3</td>"
+                              "<td style=\"--share: 0.250\">1</td><td>4</td><td>3</td>"
+                              "<td>1.000</td><td>0.750</td><td>0.857</td></tr>"));
+  EXPECT_THAT(page, HasSubstr("<td>1</td><td>2</td><td>0.500</td><td>1.000</td><td>0.667</td></tr>"));
+  EXPECT_THAT(page, Not(HasSubstr("Samples and attention")));
+  labeled.metrics->validation = {{.update = 10, .loss = 1.0, .labels = {{"x", 4, 3, 3, {}}}}};
+  page = report_page(labeled);
+  EXPECT_THAT(page, HasSubstr("The validation text at update 10.</p>"));
+  EXPECT_THAT(page, HasSubstr("x</th><td>4</td><td>3</td><td>1.000</td>"));
+}
+
 TEST(ReportPage, SaysWhatIsMissing) {
   ReportContent empty;
   empty.notes = {"a <note>"};

@@ -100,7 +100,7 @@ struct LinearCase {
 // ---- embedding ----
 
 struct EmbeddingCase {
-  Guarded tokens, table, position_rows, positions, d_y;
+  Guarded tokens, table, position_rows, positions, type_rows, token_types, d_y;
   double scale = 1.0;
   Dropout dropout;
   const PackedWeight* packed = nullptr;  // the table
@@ -110,6 +110,8 @@ struct EmbeddingCase {
             .table = random(types.master, vocabulary, model, 6),
             .position_rows = random_integers(rows, 9, 7),
             .positions = random(types.master, 9, model, 8),
+            .type_rows = random_integers(rows, 2, 4),
+            .token_types = random(types.master, 2, model, 3),
             .d_y = random(types.storage, rows, model, 9),
             .scale = 1.75};
   }
@@ -117,6 +119,7 @@ struct EmbeddingCase {
     EmbeddingCase part = *this;
     part.tokens = column_range(tokens, first, count);
     part.position_rows = column_range(position_rows, first, count);
+    part.type_rows = column_range(type_rows, first, count);
     part.d_y = d_y.rows(first, count);
     part.dropout = shifted(dropout, first);
     return part;
@@ -129,23 +132,27 @@ struct EmbeddingCase {
                        .scale = scale,
                        .position_rows = position_rows.view(),
                        .positions = positions.view(),
+                       .type_rows = type_rows.view(),
+                       .types = token_types.view(),
                        .dropout = dropout,
                        .y = y.view()});
     return y;
   }
   struct Result {
-    Guarded d_table, d_positions;
+    Guarded d_table, d_positions, d_types;
   };
   // On top of what the tables themselves hold, so that what is added to is not zero.
   Result backward(Backend& backend, Types types) const {
-    Result d{converted(table, types.master), converted(positions, types.master)};
+    Result d{converted(table, types.master), converted(positions, types.master), converted(token_types, types.master)};
     backend.embedding_backward({.tokens = tokens.view(),
                                 .scale = scale,
                                 .position_rows = position_rows.view(),
+                                .type_rows = type_rows.view(),
                                 .dropout = dropout,
                                 .d_y = d_y.view(),
                                 .d_table = d.d_table.view(),
-                                .d_positions = d.d_positions.view()});
+                                .d_positions = d.d_positions.view(),
+                                .d_types = d.d_types.view()});
     return d;
   }
 };
@@ -172,6 +179,81 @@ struct SelectRowsCase {
     Guarded d_x = write == Write::add ? converted(x, types.storage) : Guarded(types.storage, x.rows(), x.columns());
     backend.select_rows_backward({.d_y = d_y.view(), .rows = rows.view(), .d_x = d_x.view(), .write = write});
     return d_x;
+  }
+};
+
+// ---- pooled sequences ----
+
+struct PoolCase {
+  Segments segments;
+  Pooling kind = Pooling::mean;
+  Guarded x, d_y;
+
+  static PoolCase make(Types types, Pooling kind, const std::vector<int64_t>& lengths, int64_t columns) {
+    PoolCase c{.segments = Segments(lengths), .kind = kind};
+    c.x = random(types.storage, c.segments.rows(), columns, 40, 1.0, {7, 1});
+    c.d_y = random(types.storage, c.segments.count(), columns, 41, 1.0, {3, 9});
+    return c;
+  }
+
+  struct Result {
+    Guarded y, chosen;
+  };
+  Result forward(Backend& backend, Types types) const {
+    Result result{Guarded(types.storage, segments.count(), x.columns()), {}};
+    if (kind == Pooling::max) {
+      result.chosen = Guarded(DType::i32, segments.count(), x.columns());
+    }
+    backend.pool(
+        {.segments = &segments, .kind = kind, .x = x.view(), .y = result.y.view(), .chosen = result.chosen.view()});
+    return result;
+  }
+  // With Write::add, on top of x's own values.
+  Guarded backward(Backend& backend, Types types, Write write) const {
+    Guarded d_x = write == Write::add ? converted(x, types.storage) : Guarded(types.storage, x.rows(), x.columns());
+    const Guarded chosen = forward(backend, types).chosen;
+    backend.pool_backward({.segments = &segments,
+                           .kind = kind,
+                           .chosen = chosen.view(),
+                           .d_y = d_y.view(),
+                           .d_x = d_x.view(),
+                           .write = write});
+    return d_x;
+  }
+};
+
+// ---- loss of labels ----
+
+struct LabelLossCase {
+  LabelLossKind kind = LabelLossKind::sigmoid;
+  Guarded logits, targets;
+
+  static LabelLossCase make(Types types, LabelLossKind kind, int64_t rows, int64_t columns) {
+    LabelLossCase c{.kind = kind,
+                    .logits = random(types.storage, rows, columns, 42, 4.0, {7, 1}),
+                    .targets = random(types.master, rows, columns, 43)};
+    if (kind == LabelLossKind::sigmoid) {
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t column = 0; column < columns; ++column) {
+          c.targets.set(r, column, c.targets.get(r, column) > 0.0 ? 1.0 : 0.0);
+        }
+      }
+    }
+    return c;
+  }
+
+  struct Result {
+    Guarded losses, d_logits;
+  };
+  Result run(Backend& backend, Types types) const {
+    const Guarded wanted = converted(targets, types.master);
+    Result result{Guarded(types.master, logits.rows(), 2), Guarded(types.storage, logits.rows(), logits.columns())};
+    backend.label_loss({.kind = kind,
+                        .logits = logits.view(),
+                        .targets = wanted.view(),
+                        .losses = result.losses.view(),
+                        .d_logits = result.d_logits.view()});
+    return result;
   }
 };
 

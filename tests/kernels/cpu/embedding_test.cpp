@@ -12,6 +12,9 @@ class CpuEmbedding : public CpuTest {
     if (!c.positions.empty()) {
       EXPECT_TRUE(close(actual.d_positions, expected.d_positions, kF32));
     }
+    if (!c.token_types.empty()) {
+      EXPECT_TRUE(close(actual.d_types, expected.d_types, kF32));
+    }
   }
 };
 
@@ -34,6 +37,13 @@ TEST_P(CpuEmbedding, WithoutPositions) {
   EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, 33);
   c.positions = {};
   c.position_rows = {};
+  expect_same(c);
+}
+
+TEST_P(CpuEmbedding, WithoutTokenTypes) {
+  EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, 33);
+  c.token_types = {};
+  c.type_rows = {};
   expect_same(c);
 }
 
@@ -62,6 +72,7 @@ TEST_P(CpuEmbedding, ReadsTablesInTheStorageType) {
     EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, columns);
     c.table = converted(c.table, storage());
     c.positions = converted(c.positions, storage());
+    c.token_types = converted(c.token_types, storage());
     EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(oracle(), kOracleTypes), stored())) << columns;
   }
 }

@@ -54,6 +54,10 @@ ENCODER = {
 ENCODER_LONG = {**ENCODER, "model": 96, "inner": 1100, "max_length": 150}
 ENCODER_ALIBI = {**ENCODER_LONG, "positions": "alibi"}
 ENCODER_BIAS = {**ENCODER_LONG, "positions": "relative-bias", "relative_buckets": 32, "relative_max_distance": 128}
+# A label for each text, from all of its rows.
+LABELS = {**ENCODER, "head": "label", "labels": ["a", "b", "c"], "tie": "none", "pooling": "mean"}
+LABELS_FIRST = {**LABELS, "pooling": "first"}
+LABELS_MAX = {**LABELS, "pooling": "max"}
 
 SHORT = [[7, 1, 12, 3, 5], [4, 12, 1, 6, 9]]
 LONG = [[70, 1, 130, 33], [130, 2, 64, 65]]

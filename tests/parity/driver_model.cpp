@@ -16,6 +16,10 @@ Seq2SeqCall call_of(const Batch& batch) {
 StackCall self_call(const CausalLM&, const Batch& batch) { return {.self_mask = call_of(batch).decoder.self_mask}; }
 StackCall self_call(const EncoderOnly&, const Batch& batch) { return {.self_mask = call_of(batch).encoder.self_mask}; }
 
+bool has_label_of_each_text(const Batch& batch) {
+  return batch.tokens.expected.size() == batch.tokens.tokens.segments().count();
+}
+
 Logits logits_of(const Seq2Seq& model, Pass& pass, const Batch& batch) {
   const Seq2SeqCall call = call_of(batch);
   const Memory memory = model.encode(pass, batch.pairs.source, call.encoder);
@@ -26,12 +30,24 @@ Logits logits_of(const Model& model, Pass& pass, const Batch& batch) {
   return model.logits(pass, model.hidden(pass, batch.tokens.tokens, self_call(model, batch)));
 }
 
+Logits logits_of(const EncoderOnly& model, Pass& pass, const Batch& batch) {
+  const StackCall call = self_call(model, batch);
+  const Sequences& texts = batch.tokens.tokens;
+  return model.logits(
+      pass, has_label_of_each_text(batch) ? model.pooled(pass, texts, call) : model.hidden(pass, texts, call));
+}
+
 TokenLosses loss_of(const Seq2Seq& model, Pass& pass, const Batch& batch, Smoothing smoothing) {
   return model.loss(pass, batch.pairs, smoothing, call_of(batch));
 }
 template <class Model>
 TokenLosses loss_of(const Model& model, Pass& pass, const Batch& batch, Smoothing smoothing) {
   return model.loss(pass, batch.tokens, smoothing, self_call(model, batch));
+}
+
+TokenLosses loss_of(const EncoderOnly& model, Pass& pass, const Batch& batch, Smoothing smoothing) {
+  return has_label_of_each_text(batch) ? model.label_loss(pass, batch.tokens.tokens, batch.tokens.expected, smoothing)
+                                       : model.loss(pass, batch.tokens, smoothing, self_call(model, batch));
 }
 
 }  // namespace

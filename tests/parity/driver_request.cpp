@@ -31,7 +31,11 @@ struct Rectangle {
   }
 };
 
+// One for each token, or for each text.
 Targets expected_of(const json& j, const Rectangle& target, Layout layout) {
+  if (j.size() == target.lengths.size()) {
+    return Targets(j.get<std::vector<int32_t>>());
+  }
   const std::vector<int64_t> all(target.lengths.size(), target.width);
   const Sequences kept = Sequences::without_padding(j, target.width, layout == Layout::ragged ? target.lengths : all);
   return Targets({kept.tokens().ids().begin(), kept.tokens().ids().end()});

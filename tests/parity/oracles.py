@@ -182,19 +182,36 @@ class Seq2Seq(Oracle):
         return self.output(x)
 
 
+def pooled(x, real, kind):
+    """Each text's row: its first, or the mean or the maximum of its real ones."""
+    if kind == "first":
+        return x[:, 0]
+    if kind == "max":
+        return x.masked_fill(~real[:, :, None], -math.inf).amax(dim=1)
+    return (x * real[:, :, None]).sum(dim=1) / real.sum(dim=1)[:, None]
+
+
 class Encoder(Oracle):
     def __init__(self, config):
         super().__init__(config)
         self.embedding = self.make_embedding("embedding", config["source_vocabulary"])
         self.make_encoder()
-        self.make_output(config["source_vocabulary"], self.embedding)
+        labels = config.get("labels")
+        if labels:
+            self.output = nn.Linear(config["model"], len(labels))
+            self.add_linear("head", self.output)
+        else:
+            self.make_output(config["source_vocabulary"], self.embedding)
         self.make_relative_bias("encoder", config)
 
     def forward(self, batch):
         x = self.embed(self.embedding, batch.target.tokens)
         real = batch.target.real()
         if self.config["positions"] not in ("alibi", "relative-bias"):
-            return self.output(self.encoder(x, src_key_padding_mask=~real))
+            x = self.encoder(x, src_key_padding_mask=~real)
+            if self.config.get("head") == "label":
+                x = pooled(x, real, self.config["pooling"])[:, None]
+            return self.output(x)
         # PyTorch's layers take a mask for each sequence and head, to be added to its scores.
         bias = self.bias_by_distance(batch.target.width, both_ways=True)
         mask = torch.where(real[:, None, None, :], bias[None], -math.inf).flatten(0, 1)

@@ -43,7 +43,8 @@ class Rectangle:
 
 
 class Batch:
-    """`ignored` is the share of the target's tokens that are not to be predicted."""
+    """`ignored` is the share of the target's tokens that are not to be predicted. `expected` has a column for each token,
+    or a single one for a model that labels texts; `rows` says which of its elements are real."""
 
     def __init__(self, config, seed, target_lengths, source_lengths=None, ignored=0.0):
         generator = torch.Generator().manual_seed(seed)
@@ -52,7 +53,11 @@ class Batch:
         self.target = Rectangle(generator, target_lengths, vocabulary)
         self.expected = Rectangle(generator, target_lengths, vocabulary).tokens
         dropped = torch.rand(self.expected.shape, generator=generator) < ignored
-        self.expected[dropped | ~self.target.real()] = IGNORED
+        self.rows = self.target.real()
+        self.expected[dropped | ~self.rows] = IGNORED
+        if config.get("head") == "label":
+            self.expected = torch.randint(len(config["labels"]), (len(self.target.lengths), 1), generator=generator)
+            self.rows = self.expected != IGNORED
 
     def request(self):
         request = {"target": self.target.request(), "expected": self.expected.flatten().tolist()}
@@ -131,8 +136,8 @@ def run_heed(config, weights, batches, precision="f32", smoothing=SMOOTHING, lay
 
 
 def real_rows(batch, padded):
-    """The rows of real tokens, end to end."""
-    return padded[batch.target.real()]
+    """The rows of real tokens, or of texts, end to end."""
+    return padded[batch.rows]
 
 
 def differentiate(oracle, batch, smoothing):

@@ -70,6 +70,7 @@ def swap_two_columns(gradients):
 
 REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_BACK = (
     oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.sees_back)
+REAL_POOLED = oracles.pooled
 REAL_FREQUENCIES = oracles.rotary_frequencies
 REAL_SLOPES, REAL_ALIBI, REAL_DISTANCES = oracles.alibi_slopes, oracles.alibi, oracles.distances
 S2S, S2S_POST, GPT, LLAMA, ENCODER = (
@@ -101,6 +102,9 @@ GROSS = [
      replace("alibi", lambda heads, width: -REAL_ALIBI(heads, width))),
     ("relative bias of the opposite direction", cases.ENCODER_BIAS, cases.ENCODER_BIAS,
      replace("distances", lambda width: -REAL_DISTANCES(width))),
+    ("a label from the first row instead of the mean", cases.LABELS, cases.LABELS_FIRST, None),
+    ("padding in the mean", cases.LABELS, cases.LABELS,
+     replace("pooled", lambda x, real, kind: REAL_POOLED(x, torch.ones_like(real), kind))),
     ("relative keys of the next distance", cases.GPT_KEYS, cases.GPT_KEYS,
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("relative bias of the next distance", cases.GPT_BIAS, cases.GPT_BIAS,

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/threads.h"
+#include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
@@ -138,7 +139,7 @@ class Report {
       note("No samples: they need a translation model or a language model.");
       return;
     }
-    if (!fs::exists(folder_.weights())) {
+    if (!fs::exists(folder_.weights()) && !holds_adapter(folder_)) {
       note("No model.safetensors yet: there are no samples.");
       return;
     }

@@ -1,10 +1,14 @@
 #include "heed/encoder.h"
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <thread>
+#include <utility>
 
 #include "checkpoint/model_directory.h"
 #include "checkpoint/weights.h"
-#include "data/data_testing.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/any_model.h"
 #include "text/tokenizer_training.h"
@@ -12,11 +16,11 @@
 namespace heed {
 namespace {
 
-class EncoderThreads : public InFolder {
+class EncoderThreads : public testing::Test {
  protected:
   // A classifier with random weights.
   void SetUp() override {
-    InFolder::SetUp();
+    std::filesystem::create_directories(folder_);
     const std::string line = "abcdefghijklmnopqrstuvwxyz ";
     bool read = false;
     const Tokenizers tokenizers{
@@ -42,6 +46,10 @@ class EncoderThreads : public InFolder {
     trainables.initialize(*backend, 1);
     save_weights(ModelFolder{folder_}.weights(), trainables, {});
   }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("heed-encoder-threads-" + std::to_string(getpid()));
 };
 
 TEST_F(EncoderThreads, GetTheSameResultsTogetherAsAlone) {

@@ -4,6 +4,7 @@
 
 #include "api/inspected_model.h"
 #include "api/probed_parts.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "checkpoint/weights.h"
 #include "heed/inspect.h"
@@ -235,6 +236,15 @@ Visibility::Reach reach_of(const std::string& stack) {
   return stack == "encoder" ? Visibility::Reach::full : Visibility::Reach::causal;
 }
 
+// Refuses weights that this machine cannot hold, with their gradients, before memory is allocated for them.
+Weights& fitting(Weights& weights, const std::string& path) {
+  constexpr int64_t kBytes = 8;  // of an f32 weight and its gradient
+  const int64_t needed = kBytes * weights.elements(), there = memory_of_machine();
+  require<ConfigError>(needed <= there, path, "a probe takes {:.1f} GB of memory, this machine has {:.1f}",
+                       static_cast<double>(needed) / 1e9, static_cast<double>(there) / 1e9);
+  return weights;
+}
+
 class Probing {
  public:
   explicit Probing(const ProbeOptions& options)
@@ -243,7 +253,7 @@ class Probing {
         config_(runnable(inspected_, options.path, probe_.notes)),
         backend_(make_cpu_backend(thread_count(options.threads))),
         model_(Scope(weights_), config_),
-        trainables_(*backend_, weights_, DType::f32),
+        trainables_(*backend_, fitting(weights_, options.path), DType::f32),
         batch_(config_, options) {
     if (inspected_.weights.empty()) {
       trainables_.initialize(*backend_, options.seed);

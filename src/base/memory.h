@@ -1,4 +1,4 @@
-// The process's memory.
+// Memory of the process and of the machine.
 #pragma once
 
 #include <cstdint>
@@ -7,5 +7,8 @@ namespace heed {
 
 // The peak of its resident memory so far.
 int64_t peak_memory_bytes();
+
+// What the machine has.
+int64_t memory_of_machine();
 
 }  // namespace heed

@@ -1,11 +1,10 @@
 #include "plan/short_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/placement.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "ops/tape.h"
@@ -60,10 +59,6 @@ class Run {
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
 };
-
-int64_t memory_of_machine() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-}
 
 }  // namespace
 

@@ -212,6 +212,8 @@ class Probe(heed_cli.CliTest):
         self.assert_refused("inspect", recipe, "--probe", "--length", 1, mentions=("1 tokens, expected 2",))
         self.assert_refused("inspect", recipe, "--probe", "--sequences", 0, mentions=("0 sequences",))
         self.assert_refused("inspect", recipe, "--probe", "--set", "model.target_vocabulary=1", mentions=("two tokens",))
+        self.assert_refused("inspect", recipe, "--probe", "--set", "model.model=65536", "--set", "model.inner=1048576",
+                            mentions=("GB of memory",))
 
 
 class WrongRecipes(heed_cli.CliTest):

@@ -6,6 +6,7 @@
 #include "api/probed_parts.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
 #include "heed/inspect.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -258,7 +259,7 @@ class Probing {
     if (inspected_.weights.empty()) {
       trainables_.initialize(*backend_, options.seed);
     } else {
-      load_masters(inspected_.weights, *backend_, trainables_);
+      load_weights();
     }
   }
 
@@ -279,6 +280,19 @@ class Probing {
   }
 
  private:
+  void load_weights() {
+    const ModelFolder folder{options_.path};
+    if (!holds_adapter(folder)) {
+      load_masters(inspected_.weights, *backend_, trainables_);
+      return;
+    }
+    const AdaptedWeights adapted(folder);
+    for (const Weight& weight : weights_.all()) {
+      std::ranges::copy(adapted.values(weight), static_cast<float*>(host_address(weight.trainable().master())));
+    }
+    trainables_.refresh(*backend_);
+  }
+
   void train() {
     Tape tape(1.0 / static_cast<double>(batch_.predictions()));
     PartsObserver observer(config_.architecture == Architecture::seq2seq ? std::vector<std::string>{"source", "target"}

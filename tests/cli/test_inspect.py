@@ -134,7 +134,7 @@ class Probe(heed_cli.CliTest):
         self.assertEqual([c["silent"] for c in probe["changes"]], [[]])
 
     def test_every_variant_is_sound(self):
-        for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"', 'norm_placement = "post"',
+        for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"', 'positions = "relative-keys"', 'norm_placement = "post"',
                      'gated = true', 'attention = ["local:3+strided:2", "full"]', 'recompute_layers = true'):
             for architecture in ("seq2seq", "causal-lm", "encoder"):
                 with self.subTest(more=more, architecture=architecture):

@@ -161,6 +161,10 @@ class Train(TranslationTest):
         from_adapter, from_merged = (heed("translate", "--model", model, text=text) for model in (adapter, merged))
         self.assertEqual((from_adapter.returncode, from_adapter.stderr), (0, ""))
         self.assertEqual(from_adapter.stdout, from_merged.stdout)
+        probed = [heed("inspect", model, "--probe", "--json") for model in (base, adapter, merged)]
+        self.assertEqual([probe.returncode for probe in probed], [0, 0, 0], probed[1].stderr)
+        self.assertEqual(probed[1].stdout, probed[2].stdout)
+        self.assertNotEqual(probed[1].stdout, probed[0].stdout)
         self.assert_refused("merge", "--adapter", adapter, "--model", merged, "--out", self.path / "x",
                             mentions=("belongs to another model",))
         self.assert_refused("merge", "--adapter", base, "--out", self.path / "x", mentions=("is not an adapter",))

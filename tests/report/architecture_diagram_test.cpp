@@ -50,6 +50,8 @@ TEST(ArchitectureDiagram, ShowsEveryParameterOfEveryArchitectureOnce) {
     }
     config.positions = Positions::relative_bias;
     EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));
+    config.positions = Positions::relative_keys;
+    EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));
     config.positions = Positions::learned;
     config.tying = architecture == Architecture::seq2seq ? Tying::all : Tying::output;
     config.target_vocabulary = config.source_vocabulary = 11;

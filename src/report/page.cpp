@@ -153,8 +153,11 @@ std::string report_page(const ReportContent& content) {
     write_passages(page, content);
   } else if (labeled_validation(content) != nullptr) {
     write_labels(page, content);
-  } else {
+  } else if (content.model.architecture != Architecture::encoder) {
     write_samples(page, content);
+  }
+  if (content.model.architecture == Architecture::encoder) {
+    write_encoder_texts(page, content);
   }
   write_heads(page, content);
   write_architecture(page, content);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/config.h"
+#include "report/encoder_texts.h"
 #include "report/head_figures.h"
 #include "report/metrics.h"
 #include "report/passages.h"
@@ -33,6 +34,7 @@ struct ReportContent {
   std::optional<RunMetrics> metrics;
   std::vector<TranslatedSample> samples;  // of a translation model
   std::vector<Passage> passages;          // of a language model
+  std::vector<EncoderText> texts;         // of an encoder
   std::vector<HeadFigures> heads;         // over all samples or passages
   std::optional<PositionMap> positions;
   std::vector<std::string> notes;

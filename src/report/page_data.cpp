@@ -71,6 +71,15 @@ json passage(const Passage& p) {
           {"maps", maps}};
 }
 
+// An encoder's text has a source alone.
+json encoder_text(const EncoderText& text) {
+  json maps = json::object();
+  if (!text.maps.empty()) {
+    maps["encoder"] = to_base64(text.maps);
+  }
+  return {{"source", text.text}, {"source_tokens", text.tokens}, {"maps", maps}};
+}
+
 json positions(const PositionMap& table) {
   return {{"kind", table.kind},
           {"positions", table.positions},
@@ -95,6 +104,9 @@ std::string report_data(const ReportContent& content) {
   }
   for (const Passage& p : content.passages) {
     root["samples"].push_back(passage(p));
+  }
+  for (const EncoderText& text : content.texts) {
+    root["samples"].push_back(encoder_text(text));
   }
   // Only "<" could end the element that contains this.
   const std::string text = root.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/threads.h"
@@ -11,6 +12,7 @@
 #include "models/config_keys.h"
 #include "report/page.h"
 #include "train/language_model_task.h"
+#include "train/masked_model_recipe.h"
 #include "train/run_folder.h"
 #include "train/tasks.h"
 #include "train/translation_recipe.h"
@@ -135,10 +137,6 @@ class Report {
   }
 
   void add_samples() {
-    if (content_.model.architecture == Architecture::encoder) {
-      note("No samples: they need a translation model or a language model.");
-      return;
-    }
     if (!fs::exists(folder_.weights()) && !holds_adapter(folder_)) {
       note("No model.safetensors yet: there are no samples.");
       return;
@@ -146,8 +144,38 @@ class Report {
     const auto backend = make_cpu_backend(thread_count(options_.threads));
     const StoredModel stored(folder_, *backend, DType::f32);
     content_.parameters = stored.parameters();
-    content_.model.architecture == Architecture::causal_lm ? add_passages(stored, *backend)
-                                                           : add_translations(stored, *backend);
+    switch (content_.model.architecture) {
+      case Architecture::causal_lm:
+        add_passages(stored, *backend);
+        break;
+      case Architecture::seq2seq:
+        add_translations(stored, *backend);
+        break;
+      case Architecture::encoder:
+        add_encoder_texts(stored, *backend);
+        break;
+    }
+  }
+
+  // The requested lines, or else those of a masked language model's validation text if it still exists.
+  void add_encoder_texts(const StoredModel& stored, Backend& backend) {
+    std::vector<fs::path> files;
+    const MaskedModelRecipe* const own = recipe_ ? recipe_->find<MaskedModelRecipe>() : nullptr;
+    if (!options_.source.empty()) {
+      files.emplace_back(options_.source);
+    } else if (own != nullptr) {
+      std::ranges::copy_if(own->data.validation, std::back_inserter(files),
+                           [](const std::string& file) { return fs::is_regular_file(file); });
+    }
+    EncoderTexts texts = read_encoder_texts({stored.model(), backend, DType::f32}, stored.text(),
+                                            read_sample_lines(files, {}, options_.samples));
+    if (texts.read.empty()) {
+      note(files.empty() ? "No texts: name a file of them with --source."
+                         : "No texts: there are none, or none were requested.");
+    }
+    content_.texts = std::move(texts.read);
+    content_.heads = std::move(texts.heads);
+    content_.notes.insert(content_.notes.end(), texts.notes.begin(), texts.notes.end());
   }
 
   // The requested text, or else the validation text if it still exists.
@@ -218,7 +246,7 @@ WrittenReport write_report(const ReportOptions& options) {
   write_file(output, page);
   return {.path = output.string(),
           .bytes = static_cast<int64_t>(page.size()),
-          .samples = static_cast<int64_t>(content.samples.size() + content.passages.size()),
+          .samples = static_cast<int64_t>(content.samples.size() + content.passages.size() + content.texts.size()),
           .notes = content.notes};
 }
 

@@ -91,6 +91,24 @@ void write_samples(Html& page, const ReportContent& content) {
   page.add("</section>\n");
 }
 
+void write_encoder_texts(Html& page, const ReportContent& content) {
+  page.add("<section id=\"samples\">\n<h2>Texts and attention</h2>\n");
+  if (content.texts.empty()) {
+    page.add("<p class=\"empty\">No texts.</p>\n</section>\n");
+    return;
+  }
+  page.add(
+      "<p class=\"about\">Texts as the model reads them. A row of a map is a token, and a column is what it attends "
+      "to; "
+      "each row adds up to 1.</p>\n");
+  for (size_t i = 0; i < content.texts.size(); ++i) {
+    page.add("<article class=\"sample\">\n<h3>Text {}</h3>\n<dl>\n<dt>Text</dt><dd dir=\"auto\">{}</dd>\n</dl>\n",
+             i + 1, escape_html(content.texts[i].text));
+    attention_maps(page, i, content.texts[i].maps.empty() ? Maps::too_large : Maps::drawn);
+  }
+  page.add("</section>\n");
+}
+
 // A passage's tokens, each with the colour of its surprisal.
 void write_passages(Html& page, const ReportContent& content) {
   page.add("<section id=\"samples\">\n<h2>Surprisal and attention</h2>\n");

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import struct
 import unittest
 
@@ -100,6 +101,12 @@ class Classify(Encoder):
         self.assertAlmostEqual(sum(json.loads(whole[0])["probabilities"].values()), 1.0, places=5)
         alone = [heed("classify", "--model", model, "--json", text=text + "\n").stdout for text in texts[:3]]
         self.assertEqual([line + "\n" for line in whole[:3]], alone, "a text's result does not depend on the others")
+        report = heed("report", model, "--source", self.file("texts.txt", "\n".join(texts) + "\n"), "--samples", 3)
+        self.assertEqual((report.returncode, report.stderr), (0, ""))
+        page = (model / "report.html").read_text()
+        self.assertEqual(page.count('<article class="sample">'), 3)
+        self.assertEqual(len(re.findall(r"<tr><td>encoder</td>", page)), 2, "a row for each head")
+        self.assertEqual(heed("inspect", model, "--probe").returncode, 0)
 
     def test_several_labels_and_numbers(self):
         self.data(lambda draw: (lambda t: f"{t}\t{','.join(sorted(set(t) & set('ab')))}")(words(draw)))

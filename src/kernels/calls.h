@@ -144,8 +144,11 @@ struct PoolBackward {
 //   layer: (s - mean) / sqrt(variance + epsilon)    rms: s / sqrt(mean of squares + epsilon)
 // Without a branch, the sum is the residual itself and `sum` is empty; without `normed`, only the sum is computed.
 // `statistics` holds mean (0 for rms) and 1/deviation.
+// A norm without a branch may be one of groups: each of a row's equal groups of columns, such as its heads, is
+// normalized on its own, by the same gain and bias of a group's width; `statistics` has two columns for each group.
 struct AddNormForward {
   NormKind kind = NormKind::layer;
+  int64_t groups = 1;
   View residual, branch;
   Dropout dropout;
   View gain, bias;
@@ -158,6 +161,7 @@ struct AddNormForward {
 // without a norm, d_normed, statistics, gain, d_gain and d_bias are empty.
 struct AddNormBackward {
   NormKind kind = NormKind::layer;
+  int64_t groups = 1;
   View sum, statistics, gain;
   Dropout dropout;
   View d_normed, d_sum;
@@ -204,7 +208,7 @@ struct PageTable {
 
 // Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages.
 struct KeyValueView {
-  View keys, values;  // [rows, key-value heads * head width], storage type
+  View keys, values;  // [rows, key-value heads * head width], and of values' own width; storage type
   const Segments* segments = nullptr;
   PageTable table;  // empty pages: end to end
 
@@ -221,7 +225,7 @@ struct KeyValueView {
 
 // Writes new rows into a cache: they become the last tokens of their sequences in `memory`.
 struct KeyValueAppend {
-  View keys, values;                   // [new rows, key-value heads * head width], storage type
+  View keys, values;                   // [new rows, columns of the memory's], storage type
   const Segments* segments = nullptr;  // of the new rows
   KeyValueView memory;                 // its segments include the new rows
 };
@@ -244,14 +248,16 @@ struct AttentionSettings {
   Visibility visibility;
   const AttentionMask* mask = nullptr;
   double scale = 1.0;  // usually 1 / sqrt(head width)
+  // Above 0: cap * tanh(scale * Q K^T / cap) takes the place of scale * Q K^T. Not with a term by distance.
+  double score_cap = 0.0;
   DistanceScores by_distance;
   // Draws from RowRandom(key, (first_row + query row) * heads + head), where the query row is counted in the matrix of
   // queries; the column is the key's position in its sequence, divided by the stride.
   Dropout dropout;
 };
 
-// For each sequence and head: P = softmax(S over the visible keys), S = scale * Q K^T plus the term by distance, if
-// there is one; output = dropout(P) V. A query that sees nothing gives zeros. No [queries, keys] matrix is stored.
+// For each sequence and head: P = softmax(S over the visible keys), S = scale * Q K^T, perhaps capped, or plus the term
+// by distance; output = dropout(P) V, as wide as V's heads, which may differ from K's. A query that sees nothing gives zeros. No [queries, keys] matrix is stored.
 // Backward rebuilds P from log_sum_exp (master type [rows, heads]; -infinity where nothing is seen). `weights`, when
 // requested: P before dropout, master type, one row: for each sequence, for each head, [queries, keys], end to end.
 struct AttentionForward {
@@ -264,7 +270,7 @@ struct AttentionForward {
 
 // With D = rowsum(d_output * output):
 //   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T)   d_S = P * (d_P - D)
-//   d_queries = scale * d_S K          d_keys = scale * d_S^T Q
+//   d_queries = scale * d_S K          d_keys = scale * d_S^T Q       with a cap: d_S (1 - (S / cap)^2) for d_S here
 //   d_by_distance[row, d] = factor * the sum of d_S over the pairs of the row whose clamped distance is d
 // Keys and values are stored end to end here (no pages). All gradients are overwritten. d_by_distance, master type, may
 // be empty; where all queries share a table, it is [sequences * heads, distances]: each sequence's own sums.
@@ -291,6 +297,8 @@ struct SpreadBucketsBackward {
 
 // Output projection and label-smoothed cross-entropy, block of rows by block of rows:
 //   z = x W^T + b    q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
+// With a cap (above 0), cap * tanh(z / cap) takes the place of z, and d_logits are those of the z before:
+//   d_logits = (softmax(capped) - q) * (1 - (capped / cap)^2)
 // A negative target is ignored: loss 0, gradient 0. losses, master type [rows, 2]: the loss above, and lse(z) -
 // z[target].
 struct OutputLoss {
@@ -298,7 +306,7 @@ struct OutputLoss {
   WeightView weight;
   View bias;
   View targets;  // i32 [1, rows]
-  double smoothing = 0.0;
+  double smoothing = 0.0, cap = 0.0;
   View losses;
   View d_logits;  // storage type [rows, vocabulary]; empty when no gradient is needed
 };
@@ -317,6 +325,24 @@ enum class LabelLossKind : uint8_t { sigmoid, squared };
 struct LabelLoss {
   LabelLossKind kind = LabelLossKind::sigmoid;
   View logits, targets, losses, d_logits;
+};
+
+// Multiplies by the dropout's factors, in place; so does its gradient.
+struct Drop {
+  View x;
+  Dropout dropout;
+};
+
+// x = cap * tanh(x / cap), in place: about x where that is small, and never beyond the cap.
+struct SoftCap {
+  View x;
+  double cap = 1.0;
+};
+
+// d_y *= 1 - (y / cap)^2, in place.
+struct SoftCapBackward {
+  View y, d_y;
+  double cap = 1.0;
 };
 
 // Elements [first, first + count) of flat memory, and whether weight decay shrinks them.

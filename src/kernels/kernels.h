@@ -61,6 +61,9 @@ class Backend {
   virtual void gate_backward(const GateBackward& call) = 0;
 
   virtual void rotate(const Rotation& call) = 0;
+  virtual void drop(const Drop& call) = 0;
+  virtual void soft_cap(const SoftCap& call) = 0;
+  virtual void soft_cap_backward(const SoftCapBackward& call) = 0;
   virtual void append_key_values(const KeyValueAppend& call) = 0;
   virtual void attention(const AttentionForward& call) = 0;
   virtual void attention_backward(const AttentionBackward& call) = 0;

@@ -4,6 +4,7 @@
 //   d_V = (P * M)^T d_O    d_P = (d_O V^T) * M    d_S = P * (d_P - D)    d_Q = scale d_S K    d_K = scale d_S^T Q
 // B is the term by distance, if there is one: factor * table, at each pair's head, or query, and distance;
 //   d_table = factor * the sum of d_S over the pairs that read an entry
+// With a cap there is no B: S = cap tanh(scale Q K^T / cap), and d_S (1 - (S / cap)^2) takes the place of d_S above.
 // D stands for the sum over a row of P * d_P, to which it is equal. Saves Q, K, V, O and lse; backward rebuilds P from
 // S and lse. No [queries, keys] matrix is stored.
 #include "ops/attention.h"
@@ -48,12 +49,14 @@ std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, cons
   for (const Visibility& visibility : options.visibility.parts()) {
     require(scores.table.empty() || (count == 1 && visibility.stride == 1), "attention",
             "scores by distance for heads that differ, or with a stride");
+    require(scores.table.empty() || !options.cap.active(), "attention", "scores by distance with a cap");
     AttentionSettings& part = parts.emplace_back(AttentionSettings{
         .heads = options.heads / count,
         .key_value_heads = options.key_value_heads / count,
         .visibility = visibility,
         .mask = options.mask,
         .scale = 1.0 / std::sqrt(static_cast<double>(head_width)),
+        .score_cap = options.cap.value,
         .by_distance = scores,
         .dropout = dropout,
     });
@@ -97,9 +100,11 @@ void require_agrees(const AttentionMask& mask, const Visibility& visibility) {
 void require_fits(const Columns& queries, const Segments& segments, const KeyValueView& memory,
                   const AttentionSettings& settings) {
   const int64_t width = queries.count / settings.heads * settings.key_value_heads;
-  require(memory.keys.columns() == width && memory.values.columns() == width, "attention",
-          "{} key-value heads against queries {} need {} columns, keys are {}, values {}", settings.key_value_heads,
-          queries.value(), width, memory.keys, memory.values);
+  require(memory.keys.columns() == width, "attention",
+          "{} key-value heads against queries {} need {} columns, keys are {}", settings.key_value_heads,
+          queries.value(), width, memory.keys);
+  require(memory.values.columns() > 0 && memory.values.columns() % settings.key_value_heads == 0, "attention",
+          "{} key-value heads do not divide values {}", settings.key_value_heads, memory.values);
   require(segments.rows() == queries.var.rows(), "attention", "segments of {} rows for queries {}", segments.rows(),
           queries.value());
   require(segments.count() == memory.segments->count(), "attention", "{} sequences of queries, {} of keys",
@@ -155,8 +160,10 @@ struct Result {
 Result run(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
            const std::vector<AttentionSettings>& parts, Tensor* weights) {
   const size_t count = parts.size();
-  Result result{Var(pass.allocate({queries.var.rows(), queries.count}), queries.var.first_row()), Tensor()};
   const int64_t heads = parts.front().heads;  // of each part
+  const int64_t group = heads / parts.front().key_value_heads;
+  Result result{Var(pass.allocate({queries.var.rows(), group * memory.values.columns()}), queries.var.first_row()),
+                Tensor()};
   if (pass.recording()) {
     result.log_sum_exp = pass.allocate_master({queries.var.rows(), heads * static_cast<int64_t>(count)});
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/pass.h"
+#include "ops/soft_cap.h"
 
 namespace heed {
 
@@ -23,9 +24,9 @@ class VisibilityByHead {
 };
 
 struct AttentionInputs {
-  Columns queries;  // [query rows, heads * head width]
+  Columns queries;  // [query rows, heads * key width]
   const Segments* query_segments = nullptr;
-  Columns keys, values;  // [key rows, key-value heads * head width]
+  Columns keys, values;  // [key rows, key-value heads * key width], and of the value width
   const Segments* key_segments = nullptr;
 };
 
@@ -47,6 +48,7 @@ struct AttentionOptions {
   DropoutSite dropout;        // of the weights
   Tensor* weights = nullptr;  // if set, receives the weights before dropout; see AttentionForward
   RelativeScores relative;
+  SoftCapAt cap;  // of the scores; not with a term by distance
 };
 
 // The segments and the mask must outlive the tape.

@@ -2,6 +2,7 @@
 //
 // With the upstream gradient u, one number for all rows, which the tape knows before forward:
 //   d_z = u (p - q)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
+// With a cap, y = cap tanh(z / cap) takes the place of z in p and in the loss, and d_z = u (p - q) (1 - (y / cap)^2).
 // output_loss computes all of it in forward, a block of rows at a time, while the block's p - q is in memory, and saves
 // only d_x: neither the logits of all rows nor their gradients ever exist. cross_entropy, whose logits exist already,
 // saves p - q.
@@ -65,9 +66,16 @@ struct LossRows {
   View losses;
 };
 
+struct Projection {
+  LinearWeights output;
+  Smoothing smoothing;
+  SoftCapAt cap;
+};
+
 // Computes the losses of all rows. While recording, also the gradients of the tape's scale * their sum: adds those of
 // the weights, block by block, and returns x's.
-Tensor project(const Pass& pass, const LossRows& rows, LinearWeights output, Smoothing smoothing) {
+Tensor project(const Pass& pass, const LossRows& rows, const Projection& projection) {
+  const LinearWeights& output = projection.output;
   Backend& backend = pass.backend();
   const int64_t count = rows.x.rows(), vocabulary = output.weight->shape()[0];
   const int64_t block_rows = rows_of_loss_block({count, vocabulary}, pass.storage());
@@ -88,7 +96,8 @@ Tensor project(const Pass& pass, const LossRows& rows, LinearWeights output, Smo
         .weight = output.weight->value(),
         .bias = output.bias == nullptr ? View() : output.bias->vector(),
         .targets = targets.view().column_range(first, length),
-        .smoothing = static_cast<double>(smoothing.value),
+        .smoothing = static_cast<double>(projection.smoothing.value),
+        .cap = projection.cap.value,
         .losses = rows.losses.row_range(first, length),
         .d_logits = d_z,
     });
@@ -172,18 +181,18 @@ int64_t rows_of_loss_block(const LogitsShape& logits, DType storage) {
   return (logits.rows + blocks - 1) / blocks;
 }
 
-TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
-                        Smoothing smoothing) {
+TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing,
+                        SoftCapAt cap) {
   const Var& hidden = x.var();
   require_fits(hidden, output, "output_loss");
   const int64_t vocabulary = output.weight->shape()[0];
   require_targets(targets, hidden.rows(), vocabulary, smoothing, "output_loss");
 
+  const Projection projection{output, smoothing, cap};
   auto losses = std::make_shared<Tensor>(pass.allocate_master({hidden.rows(), 2}));
   const std::vector<int32_t> counted = counted_rows(targets);
   if (static_cast<int64_t>(counted.size()) == hidden.rows()) {
-    Tensor d_x =
-        project(pass, {hidden.value(), hidden.wants_gradient(), targets.ids(), losses->view()}, output, smoothing);
+    Tensor d_x = project(pass, {hidden.value(), hidden.wants_gradient(), targets.ids(), losses->view()}, projection);
     if (!d_x.empty()) {
       pass.tape().record(OutputLossOp{hidden, Tensor(), std::move(d_x)});
     }
@@ -191,7 +200,7 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
     pass.backend().fill(losses->view(), 0.0);
   } else {
     const SelectedRows selected(pass, hidden, targets, counted);
-    Tensor d_x = project(pass, selected.rows(), output, smoothing);
+    Tensor d_x = project(pass, selected.rows(), projection);
     selected.spread_losses(pass.backend(), losses->view());
     if (!d_x.empty()) {
       pass.tape().record(OutputLossOp{hidden, pass.indices(counted), std::move(d_x)});
@@ -222,8 +231,10 @@ TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targe
   return {std::move(losses), targets.counted(), z.columns(), smoothing};
 }
 
-Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output) {
-  return Logits(linear(pass, x.var(), output, {.in_master_type = !pass.recording()}));
+Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output, SoftCapAt cap) {
+  const Var z = linear(pass, x.var(), output, {.in_master_type = !pass.recording()});
+  soft_cap(pass, z, cap);
+  return Logits(z);
 }
 
 LogProbs log_softmax(Pass& pass, const Logits& logits) {

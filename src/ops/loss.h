@@ -4,6 +4,7 @@
 
 #include "ops/linear.h"
 #include "ops/roles.h"
+#include "ops/soft_cap.h"
 
 namespace heed {
 
@@ -44,13 +45,14 @@ int64_t rows_of_loss_block(const LogitsShape& logits, DType storage);
 
 // z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
 // are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are
-// skipped.
-TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing);
+// skipped. With a cap, the loss is that of cap * tanh(z / cap).
+TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing,
+                        SoftCapAt cap = {});
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
-// z = x W^T + b. When nothing is recorded it stays in the master type: rounding logits around 10 to bf16 would change
+// z = x W^T + b, or with a cap, cap * tanh(z / cap). When nothing is recorded it stays in the master type: rounding logits around 10 to bf16 would change
 // log-probabilities by about 0.02.
-Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output);
+Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output, SoftCapAt cap = {});
 
 // log p, for decoding; has no gradient.
 LogProbs log_softmax(Pass& pass, const Logits& logits);

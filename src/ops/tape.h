@@ -8,6 +8,7 @@
 #include "ops/attention.h"
 #include "ops/embedding.h"
 #include "ops/gate.h"
+#include "ops/head_norm.h"
 #include "ops/label_loss.h"
 #include "ops/linear.h"
 #include "ops/loss.h"
@@ -17,14 +18,16 @@
 #include "ops/relative_keys.h"
 #include "ops/rotate.h"
 #include "ops/select_rows.h"
+#include "ops/soft_cap.h"
 #include "ops/spread_buckets.h"
 
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
 using Op =
-    std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, GateOp, RotateOp, SpreadBucketsOp,
-                 RelativeKeysOp, AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
+    std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp, DropOp,
+                 SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp,
+                 RecomputeOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

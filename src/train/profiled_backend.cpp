@@ -116,18 +116,28 @@ class ProfiledBackend final : public Backend {
     time("rotate", 0.0, bytes_of({call.x, call.x}), [&] { inner_.rotate(call); });
   }
 
+  void drop(const Drop& call) override {
+    time("dropout", 0.0, bytes_of({call.x, call.x}), [&] { inner_.drop(call); });
+  }
+  void soft_cap(const SoftCap& call) override {
+    time("soft cap", 0.0, bytes_of({call.x, call.x}), [&] { inner_.soft_cap(call); });
+  }
+  void soft_cap_backward(const SoftCapBackward& call) override {
+    time("soft cap backward", 0.0, bytes_of({call.y, call.d_y, call.d_y}), [&] { inner_.soft_cap_backward(call); });
+  }
+
   void append_key_values(const KeyValueAppend& call) override {
     time("append keys and values", 0.0, bytes_of({call.keys, call.keys, call.values, call.values}),
          [&] { inner_.append_key_values(call); });
   }
   void attention(const AttentionForward& call) override {
     const double pairs = visible_pairs(*call.segments, *call.memory.segments, call.settings.visibility);
-    time("attention", 4.0 * pairs * static_cast<double>(call.queries.columns()),
+    time("attention", 2.0 * pairs * static_cast<double>(call.queries.columns() + call.output.columns()),
          bytes_of({call.queries, call.memory.keys, call.memory.values, call.output}), [&] { inner_.attention(call); });
   }
   void attention_backward(const AttentionBackward& call) override {
     const double pairs = visible_pairs(*call.segments, *call.memory.segments, call.settings.visibility);
-    time("attention backward", 8.0 * pairs * static_cast<double>(call.queries.columns()),
+    time("attention backward", 4.0 * pairs * static_cast<double>(call.queries.columns() + call.output.columns()),
          bytes_of({call.queries, call.memory.keys, call.memory.values, call.output, call.d_output, call.d_queries,
                    call.d_keys, call.d_values}),
          [&] { inner_.attention_backward(call); });

@@ -13,6 +13,7 @@ namespace heed::test {
 struct AttentionShape {
   std::vector<int64_t> queries, keys;  // lengths
   int64_t heads = 2, key_value_heads = 2, head_width = 16;
+  int64_t value_width = 0;  // 0: as head_width
 };
 
 struct AttentionCase {
@@ -32,10 +33,11 @@ struct AttentionCase {
     c.settings.key_value_heads = shape.key_value_heads;
     c.settings.scale = 1.0 / std::sqrt(static_cast<double>(shape.head_width));
     const int64_t model = shape.heads * shape.head_width, memory = shape.key_value_heads * shape.head_width;
+    const int64_t value_width = shape.value_width > 0 ? shape.value_width : shape.head_width;
     c.queries = random(types.storage, c.query_segments.rows(), model, 30, 1.5);
     c.keys = random(types.storage, c.key_segments.rows(), memory, 31, 1.5, {9, 1});
-    c.values = random(types.storage, c.key_segments.rows(), memory, 32, 1.0, {2, 6});
-    c.d_output = random(types.storage, c.query_segments.rows(), model, 33);
+    c.values = random(types.storage, c.key_segments.rows(), shape.key_value_heads * value_width, 32, 1.0, {2, 6});
+    c.d_output = random(types.storage, c.query_segments.rows(), shape.heads * value_width, 33);
     return c;
   }
   static AttentionCase causal(Types types, const AttentionShape& shape) {
@@ -95,7 +97,7 @@ struct AttentionCase {
   KeyValueView memory() const { return {keys.view(), values.view(), &key_segments, table}; }
 
   Result forward(Backend& backend, Types types, const Guarded& weights = {}) const {
-    Result result{Guarded(types.storage, queries.rows(), queries.columns()),
+    Result result{Guarded(types.storage, queries.rows(), d_output.columns()),
                   Guarded(types.master, queries.rows(), settings.heads)};
     backend.attention({.settings = settings,
                        .queries = queries.view(),
@@ -199,6 +201,8 @@ struct PagedMemory {
       for (int64_t token = 0; token < segments.length(s); ++token) {
         for (int64_t column = 0; column < keys.columns(); ++column) {
           keys.set(paged.row(s, token), column, c.keys.get(segments.begin(s) + token, column));
+        }
+        for (int64_t column = 0; column < values.columns(); ++column) {
           values.set(paged.row(s, token), column, c.values.get(segments.begin(s) + token, column));
         }
       }

@@ -264,10 +264,22 @@ struct AddNormCase {
   Guarded residual, branch, gain, bias, d_normed, d_sum;
   Dropout dropout;
   double epsilon = 1e-5;
+  int64_t groups = 1;
 
   struct Result {
     Guarded sum, normed, statistics;
   };
+
+  // A norm of each group of columns.
+  static AddNormCase of_groups(Types types, NormKind kind, int64_t rows, int64_t groups, int64_t columns) {
+    AddNormCase c = make(types, kind, rows, groups * columns);
+    const AddNormCase narrow = make(types, kind, rows, columns);
+    c.branch = {};
+    c.gain = narrow.gain;
+    c.bias = narrow.bias;
+    c.groups = groups;
+    return c;
+  }
 
   static AddNormCase make(Types types, NormKind kind, int64_t rows, int64_t columns) {
     AddNormCase c{.kind = kind,
@@ -297,8 +309,9 @@ struct AddNormCase {
       result.sum = Guarded(types.storage, residual.rows(), residual.columns());
     }
     result.normed = Guarded(types.storage, residual.rows(), residual.columns());
-    result.statistics = Guarded(types.master, residual.rows(), 2);
+    result.statistics = Guarded(types.master, residual.rows(), 2 * groups);
     backend.add_norm({.kind = kind,
+                      .groups = groups,
                       .residual = residual.view(),
                       .branch = branch.view(),
                       .dropout = dropout,
@@ -323,6 +336,7 @@ struct AddNormCase {
       d.d_branch = Guarded(types.storage, residual.rows(), residual.columns());
     }
     backend.add_norm_backward({.kind = kind,
+                               .groups = groups,
                                .sum = branch.empty() ? residual.view() : saved.sum.view(),
                                .statistics = saved.statistics.view(),
                                .gain = gain.view(),
@@ -371,7 +385,7 @@ struct GateCase {
 
 struct LossCase {
   Guarded x, weight, bias, targets;
-  double smoothing = 0.1;
+  double smoothing = 0.1, cap = 0.0;
   const PackedWeight* packed = nullptr;
 
   struct Result {
@@ -403,6 +417,7 @@ struct LossCase {
                          .bias = bias.view(),
                          .targets = targets.view(),
                          .smoothing = smoothing,
+                         .cap = cap,
                          .losses = result.losses.view(),
                          .d_logits = result.d_logits.view()});
     return result;

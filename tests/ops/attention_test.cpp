@@ -74,6 +74,27 @@ TEST(Attention, GradientOfGroupedHeadsAgreesWithDifferences) {
   }
 }
 
+TEST(Attention, GradientOfCappedScoresAndValuesOfAnotherWidthAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 2});
+  for (const double cap : {0.0, 0.6}) {
+    for (const VisibilityByHead& visibility :
+         {VisibilityByHead(Visibility::causal()), VisibilityByHead({Visibility::causal(), Visibility::full()})}) {
+      const Differentiable function{
+          .inputs = inputs(random_tensor({5, 8 + 4 + 6}, 1)),
+          .parameters = {},
+          .run = [&](Pass& pass, const std::vector<Var>& x) {
+            AttentionInputs operands = fused(x[0], segments, 8, 4);
+            operands.values = {x[0], 12, 6};
+            const Var y =
+                attention(pass, operands, {.heads = 4, .key_value_heads = 2, .visibility = visibility, .cap = {cap}});
+            EXPECT_EQ(y.columns(), 12);
+            return Outcome{{y}};
+          }};
+      EXPECT_TRUE(gradients_are_right(function)) << cap << ", " << visibility.count();
+    }
+  }
+}
+
 TEST(Attention, GradientUnderDropoutAgreesWithDifferences) {
   const Segments segments = segments_of({3, 4});
   const Differentiable function{.inputs = inputs(random_tensor({7, 12}, 1)),
@@ -374,6 +395,10 @@ TEST(Attention, ErrorsAboutHeadsAndColumnsShowBothSides) {
   expect_error<ShapeError>([&] { run(right, 4, 0); }, {"attention: ", "0 key-value heads"});
   expect_error<ShapeError>([&] { run(right, 4, 2); },
                            {"attention: ", "2 key-value heads", "f64[5, 4]", "need 2 columns", "keys are f64[5, 4]"});
+  AttentionInputs odd = right;
+  odd.values = {x, 8, 3};
+  expect_error<ShapeError>([&] { run(odd, 4, 4); },
+                           {"attention: ", "4 key-value heads do not divide values", "f64[5, 3]"});
 }
 
 TEST(Attention, ErrorsAboutSegmentsShowBothSides) {

@@ -1,6 +1,7 @@
-// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k + the term by distance), and D = rowsum(d_output *
+// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k, capped, or with the term by distance), and D = rowsum(d_output *
 // output), block by block:
 //   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T)    d_s = p (d_p - D)
+//   with a cap: d_s *= 1 - (s / cap)^2
 //   d_q += scale d_s K         d_k += scale d_s^T Q         d_table[clamped distance] += factor d_s
 // A share is all work of one key-value head of a sequence: it adds up the query heads that read it, in order.
 #include <optional>
@@ -27,24 +28,26 @@ constexpr int64_t kChunkRows = 256;  // rows whose panels fit in a core's own ca
 
 // A worker's memory for one share.
 struct Buffers {
-  Buffers(Carver& from, int64_t max_queries, int64_t heads, int64_t max_keys, int64_t width)
+  Buffers(Carver& from, int64_t max_queries, int64_t heads, int64_t max_keys, HeadWidths widths, int64_t slope_count)
       : chunk(from, max_queries, heads) {
-    const int64_t max_rows = max_queries * heads, panels = panels_for(width);
+    const int64_t max_rows = max_queries * heads;
+    const int64_t panels = panels_for(widths.of_keys), value_panels = panels_for(widths.of_values);
     const int64_t padded = (max_rows + kLanes - 1) / kLanes * kLanes;
     random = from.take<RowRandom>(max_rows);
     queries = from.take<float>(panels * max_rows * kPanel);
-    d_output = from.take<float>(panels * max_rows * kPanel);
+    d_output = from.take<float>(value_panels * max_rows * kPanel);
     d_queries = from.take<float>(panels * max_rows * kPanel);
     exponents = from.take<float>(padded);
     row_sums = from.take<float>(padded);
     lane_sums = from.take<float>(padded * kLanes);
     key_columns = from.take<float>(panels * kPanel * kKeyBlock);
-    value_columns = from.take<float>(panels * kPanel * kKeyBlock);
+    value_columns = from.take<float>(value_panels * kPanel * kKeyBlock);
     keys = from.take<float>(panels * kKeyBlock * kPanel);
     scores = from.take<float>(kRowGroup * kKeyBlock);
     d_scores = from.take<float>(kRowGroup * kKeyBlock);
     d_keys = from.take<float>(panels * max_keys * kPanel);
-    d_values = from.take<float>(panels * max_keys * kPanel);
+    d_values = from.take<float>(value_panels * max_keys * kPanel);
+    slopes = from.take<float>(slope_count);
   }
 
   PieceRows chunk;
@@ -56,6 +59,7 @@ struct Buffers {
   float* keys;                            // the same keys as rows
   float *scores, *d_scores;               // of one group of rows and one block: s, then dropout(p); d_p, then d_s
   float *d_keys, *d_values;               // panels of all keys of the sequence
+  float* slopes;                          // of the cap at each of the scores
 };
 
 template <class T>
@@ -83,12 +87,12 @@ class Backward {
         settings_(call.settings),
         operands_(operands),
         heads_(call.settings.heads / call.settings.key_value_heads),
-        width_(call.queries.columns() / call.settings.heads),
-        panels_(panels_for(width_)),
+        widths_(call.settings, call.queries, call.output),
         max_queries_(max_queries),
         max_rows_(max_queries * heads_),
         max_keys_(max_keys_of_class(call)),
-        buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, width_)),
+        buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, widths_,
+                                call.settings.score_cap > 0.0 ? kRowGroup * kKeyBlock : 0)),
         by_distance_(call.settings, call.settings.by_distance.table) {}
 
   void run(const Share& share) {
@@ -97,13 +101,13 @@ class Backward {
         class_of(settings_, *call_.segments, *call_.memory.segments, share.piece.sequence, share.piece.residue);
     key_count_ = tokens.keys;
     first_key_row_ = call_.memory.segments->begin(share.piece.sequence) + tokens.residue;
-    key_column_ = share.key_value_head * width_;
+    key_value_head_ = share.key_value_head;
     first_head_ = share.key_value_head * heads_;
     one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
     begin_table(share.piece);
     if (!one_tile_) {
-      clear(buffers_.d_keys, max_keys_, key_count_);
-      clear(buffers_.d_values, max_keys_, key_count_);
+      clear(buffers_.d_keys, widths_.of_keys, max_keys_, key_count_);
+      clear(buffers_.d_values, widths_.of_values, max_keys_, key_count_);
     }
     for (int64_t first = 0; first < queries; first += max_queries_) {
       run_chunk({share.piece.sequence, share.piece.residue, first, std::min(max_queries_, queries - first), 0});
@@ -135,19 +139,20 @@ class Backward {
     }
   }
 
-  void clear(float* panels, int64_t panel_rows, int64_t rows) const {
-    for (int64_t panel = 0; panel < panels_; ++panel) {
+  static void clear(float* panels, int64_t width, int64_t panel_rows, int64_t rows) {
+    for (int64_t panel = 0; panel < panels_for(width); ++panel) {
       std::fill_n(panels + panel * panel_rows * kPanel, rows * kPanel, 0.0F);
     }
   }
 
   // The chunk's rows of head h of its group, and some of the sequence's keys.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
-    return {matrix, (first_head_ + h) * width_, width_, chunk_.queries(), chunk_.query_row(0), chunk_.stride()};
+    const int64_t width = matrix.columns / settings_.heads;
+    return {matrix, (first_head_ + h) * width, width, chunk_.queries(), chunk_.query_row(0), chunk_.stride()};
   }
   HeadRows<T> keys_of(const HostView<T>& matrix, int64_t first_key, int64_t count) const {
-    const int64_t stride = settings_.visibility.stride;
-    return {matrix, key_column_, width_, count, first_key_row_ + first_key * stride, stride};
+    const int64_t stride = settings_.visibility.stride, width = matrix.columns / settings_.key_value_heads;
+    return {matrix, key_value_head_ * width, width, count, first_key_row_ + first_key * stride, stride};
   }
 
   void run_chunk(const Piece& piece) {
@@ -166,7 +171,7 @@ class Backward {
       }
       backpropagate(*only_tile_);
     } else {
-      clear(buffers_.d_queries, max_rows_, chunk_.rows());
+      clear(buffers_.d_queries, widths_.of_keys, max_rows_, chunk_.rows());
       for (int64_t key = chunk_.seen().begin / kKeyBlock * kKeyBlock; key < chunk_.seen().end; key += kKeyBlock) {
         pack_keys(key);
         for (int64_t first = 0; first < chunk_.rows(); first += kRowGroup) {
@@ -200,9 +205,10 @@ class Backward {
       const HeadRows<T> output = rows_of(operands_.output, h);
       for (int64_t i = 0; i < chunk_.queries(); ++i, sums += kLanes) {
         Vec sum = hn::Zero(Floats());
-        for (int64_t panel = 0; panel < panels_; ++panel) {
+        for (int64_t panel = 0; panel < panels_for(output.width); ++panel) {
           const float* const d_output = buffers_.d_output + (panel * max_rows_ + h * chunk_.queries() + i) * kPanel;
-          read_row(output.row(i) + panel * kPanel, panel_columns(width_, panel), is_deinterleaved<T>(width_),
+          read_row(output.row(i) + panel * kPanel, panel_columns(output.width, panel),
+                   is_deinterleaved<T>(output.width),
                    [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output + c), sum); });
         }
         store(sum, sums);
@@ -227,19 +233,26 @@ class Backward {
     if (tile.seen_by_any == 0 && !one_tile_) {
       return;
     }
-    multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
-    multiply_tile(tile, width_, max_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
+    multiply_tile(tile, widths_.of_keys, max_rows_, buffers_.queries, buffers_.key_columns, buffers_.scores);
+    multiply_tile(tile, widths_.of_values, max_rows_, buffers_.d_output, buffers_.value_columns, buffers_.d_scores);
+    const bool capped = settings_.score_cap > 0.0;
+    if (capped) {
+      cap_scores(tile, settings_, buffers_.scores, buffers_.slopes);
+    }
     const auto factor = static_cast<float>(settings_.by_distance.factor);
     if (!by_distance_.empty()) {
       add_by_distance(tile, chunk_, first_head_, by_distance_, factor * kLog2E, buffers_.scores);
     }
     differentiate(tile);
+    if (capped) {
+      multiply_by_slopes(tile);
+    }
     if (!d_by_distance_.empty()) {
       add_to_table(tile, chunk_, first_head_, d_by_distance_, factor, buffers_.d_scores);
     }
     add_to_queries(tile);
-    add_to_keys(tile, buffers_.scores, buffers_.d_output, buffers_.d_values);
-    add_to_keys(tile, buffers_.d_scores, buffers_.queries, buffers_.d_keys);
+    add_to_keys(tile, widths_.of_values, buffers_.scores, buffers_.d_output, buffers_.d_values);
+    add_to_keys(tile, widths_.of_keys, buffers_.d_scores, buffers_.queries, buffers_.d_keys);
   }
 
   // s and d_p become dropout(p), without its scale, and d_s; zeros for keys that are not seen.
@@ -269,13 +282,25 @@ class Backward {
     }
   }
 
+  // From d_s of the capped scores to that of the scores.
+  void multiply_by_slopes(const ScoreTile& tile) {
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
+        float* const d_score = panel_at(buffers_.d_scores, r, v);
+        store(
+            hn::IfThenElseZero(mask_of(tile.seen[r], v), hn::Mul(load(d_score), load(panel_at(buffers_.slopes, r, v)))),
+            d_score);
+      }
+    }
+  }
+
   Sums::Start start() const { return one_tile_ ? Sums::Start::zero : Sums::Start::former; }
 
   // d_q += d_s K
   void add_to_queries(const ScoreTile& tile) {
-    for (int64_t panel = 0; panel < panels_; ++panel) {
+    for (int64_t panel = 0; panel < panels_for(widths_.of_keys); ++panel) {
       product(
-          tile.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.d_scores},
+          tile.rows, 0, vectors_for(panel_columns(widths_.of_keys, panel)), LeftRows{buffers_.d_scores},
           buffers_.keys + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); },
           Sums{buffers_.d_queries + (panel * max_rows_ + tile.first_row) * kPanel, start()});
@@ -283,10 +308,10 @@ class Backward {
   }
 
   // d_keys += d_s^T Q, d_values += dropout(p)^T d_o, from the factors by key of each row, and panels of the rows.
-  void add_to_keys(const ScoreTile& tile, const float* factors, const float* rows, float* d_keys) {
-    for (int64_t panel = 0; panel < panels_; ++panel) {
+  void add_to_keys(const ScoreTile& tile, int64_t width, const float* factors, const float* rows, float* d_keys) {
+    for (int64_t panel = 0; panel < panels_for(width); ++panel) {
       product(
-          tile.keys, 0, vectors_for(panel_columns(width_, panel)), LeftColumns{factors},
+          tile.keys, 0, vectors_for(panel_columns(width, panel)), LeftColumns{factors},
           rows + (panel * max_rows_ + tile.first_row) * kPanel,
           [&tile](int64_t key, int64_t count) { return tile.rows_of(key, count); },
           Sums{d_keys + (panel * max_keys_ + tile.first_key) * kPanel, start()});
@@ -301,7 +326,9 @@ class Backward {
   const AttentionBackward& call_;
   const AttentionSettings& settings_;
   const Operands<T>& operands_;
-  int64_t heads_, width_, panels_, max_queries_, max_rows_, max_keys_;
+  int64_t heads_;
+  HeadWidths widths_;
+  int64_t max_queries_, max_rows_, max_keys_;
   Buffers buffers_;
   PieceRows& chunk_ = buffers_.chunk;
   DistanceTable by_distance_, d_by_distance_;
@@ -309,7 +336,7 @@ class Backward {
   Piece piece_{-1, 0, 0, 0, 0};
   bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero
   std::optional<ScoreTile> only_tile_;  // of the chunk, when there is only one
-  int64_t first_head_ = 0, key_column_ = 0;
+  int64_t first_head_ = 0, key_value_head_ = 0;
   int64_t key_count_ = 0, block_keys_ = 0, first_key_row_ = 0;
 };
 

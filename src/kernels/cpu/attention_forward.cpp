@@ -1,5 +1,5 @@
 // For each row i of queries, over blocks of keys, in base 2:
-//   s = log2(e) (scale q.k + the term by distance)     m' = max(m, max s)     p = 2^(s - m')
+//   s = log2(e) (scale q.k, capped, or with the term by distance)     m' = max(m, max s)     p = 2^(s - m')
 //   l = l 2^(m - m') + sum p    o = o 2^(m - m') + dropout(p) V
 // and at the end output = o / l, log_sum_exp = ln(2) m + ln(l).
 #include <limits>
@@ -28,15 +28,16 @@ constexpr int64_t kShareRows = 512;  // enough rows to make up for packing their
 
 // A worker's memory for one share.
 struct Buffers {
-  Buffers(Carver& from, int64_t max_queries, int64_t heads, int64_t width) : piece(from, max_queries, heads) {
-    const int64_t max_rows = max_queries * heads, panels = panels_for(width);
+  Buffers(Carver& from, int64_t max_queries, int64_t heads, HeadWidths widths) : piece(from, max_queries, heads) {
+    const int64_t max_rows = max_queries * heads;
+    const int64_t panels = panels_for(widths.of_keys), value_panels = panels_for(widths.of_values);
     const int64_t padded = (max_rows + kLanes - 1) / kLanes * kLanes;
     random = from.take<RowRandom>(max_rows);
     key_rows = from.take<int64_t>(kKeyBlock);
     queries = from.take<float>(panels * max_rows * kPanel);
-    output = from.take<float>(panels * max_rows * kPanel);
+    output = from.take<float>(value_panels * max_rows * kPanel);
     keys = from.take<float>(panels * kPanel * kKeyBlock);
-    values = from.take<float>(panels * kKeyBlock * kPanel);
+    values = from.take<float>(value_panels * kKeyBlock * kPanel);
     scores = from.take<float>(kRowGroup * kKeyBlock);
     lane_maxima = from.take<float>(kRowGroup * kLanes);
     maxima = from.take<float>(padded);
@@ -85,10 +86,10 @@ class Forward {
         settings_(call.settings),
         operands_(operands),
         heads_(call.settings.heads / call.settings.key_value_heads),
-        width_(call.queries.columns() / call.settings.heads),
-        panels_(panels_for(width_)),
+        widths_(call.settings, call.queries, call.output),
+        value_panels_(panels_for(widths_.of_values)),
         max_rows_(max_queries * heads_),
-        buffers_(carve<Buffers>(scratch, max_queries, heads_, width_)),
+        buffers_(carve<Buffers>(scratch, max_queries, heads_, widths_)),
         by_distance_(call.settings, call.settings.by_distance.table) {}
 
   void run(const Share& share, const Surroundings& surroundings) {
@@ -137,7 +138,7 @@ class Forward {
     int64_t sequence = -1;
     int64_t residue = 0;
     int64_t next = 0, end = 0;  // of the class's rows: the first that is not prefetched yet, and the end
-    int64_t column = 0, columns = 0;
+    int64_t first_head = 0, heads = 0;
   };
 
   void begin_prefetching(const Share& share, const Surroundings& surroundings) {
@@ -154,7 +155,7 @@ class Forward {
     next_prefetch_rows_ = next_prefetch_.end - next_prefetch_.next;
     prefetch_steps_ = 0;
     all_prefetch_steps_ = std::max<int64_t>(
-        1, surroundings.key_value_heads * score_steps<T>(rows_.seen().end - first_block_ * kKeyBlock, width_));
+        1, surroundings.key_value_heads * score_steps<T>(rows_.seen().end - first_block_ * kKeyBlock, widths_.of_keys));
   }
 
   Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {
@@ -162,7 +163,7 @@ class Forward {
         class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
     const int64_t position = tokens.first_position + piece.first_query;
     const Visibility::Range seen = settings_.visibility.within_class().range(position, position, tokens.keys);
-    return {piece.sequence, piece.residue, seen.begin, seen.end, key_value_head * width_, heads * width_};
+    return {piece.sequence, piece.residue, seen.begin, seen.end, key_value_head, heads};
   }
 
   // Prefetches the next piece's rows, spread evenly over this one's work.
@@ -176,13 +177,15 @@ class Forward {
     for (; prefetch.next < std::min(prefetch.end, end); ++prefetch.next) {
       const int64_t token = prefetch.residue + prefetch.next * settings_.visibility.stride;
       const int64_t row = call_.memory.row(prefetch.sequence, token);
-      prefetch_columns(operands_.keys.row(row) + prefetch.column, prefetch.columns);
-      prefetch_columns(operands_.values.row(row) + prefetch.column, prefetch.columns);
+      prefetch_columns(operands_.keys.row(row) + prefetch.first_head * widths_.of_keys,
+                       prefetch.heads * widths_.of_keys);
+      prefetch_columns(operands_.values.row(row) + prefetch.first_head * widths_.of_values,
+                       prefetch.heads * widths_.of_values);
     }
   }
 
   void begin_share(int64_t key_value_head) {
-    key_column_ = key_value_head * width_;
+    key_value_head_ = key_value_head;
     first_head_ = key_value_head * heads_;
     draw_rows(settings_, rows_, first_head_, buffers_.random);
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
@@ -193,7 +196,7 @@ class Forward {
     std::fill_n(buffers_.maxima, (rows_.rows() + kLanes - 1) / kLanes * kLanes, kLowest);
     if (!one_block_) {
       std::fill_n(buffers_.sums, (rows_.rows() + kLanes - 1) / kLanes * kLanes * kLanes, 0.0F);
-      for (int64_t panel = 0; panel < panels_; ++panel) {
+      for (int64_t panel = 0; panel < value_panels_; ++panel) {
         std::fill_n(buffers_.output + panel * max_rows_ * kPanel, rows_.rows() * kPanel, 0.0F);
       }
     }
@@ -201,7 +204,8 @@ class Forward {
 
   // The piece's rows of head h of its group.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
-    return {matrix, (first_head_ + h) * width_, width_, rows_.queries(), rows_.query_row(0), rows_.stride()};
+    const int64_t width = matrix.columns / settings_.heads;
+    return {matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0), rows_.stride()};
   }
 
   void pack_keys(int64_t first_key) {
@@ -219,7 +223,8 @@ class Forward {
   }
 
   HeadRows<T> key_rows(const HostView<T>& matrix) const {
-    return {matrix, key_column_, width_, block_keys_, buffers_.key_rows};
+    const int64_t width = matrix.columns / settings_.key_value_heads;
+    return {matrix, key_value_head_ * width, width, block_keys_, buffers_.key_rows};
   }
 
   // ---- one group of rows, one block of keys ----
@@ -252,7 +257,10 @@ class Forward {
                         [this]() HWY_ATTR { prefetch_next_piece(); });
       });
     } else {
-      multiply_tile(tile, width_, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+      multiply_tile(tile, widths_.of_keys, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+    }
+    if (settings_.score_cap > 0.0) {
+      cap_scores(tile, settings_, buffers_.scores);
     }
     if (!by_distance_.empty()) {
       add_by_distance(tile, rows_, first_head_, by_distance_, static_cast<float>(settings_.by_distance.factor) * kLog2E,
@@ -296,7 +304,7 @@ class Forward {
 
   // o = o 2^(m - m') + dropout(p) V. With one block of keys, there is nothing to multiply by the decay.
   void weigh(const ScoreTile& tile) {
-    for (int64_t panel = 0; panel < panels_; ++panel) {
+    for (int64_t panel = 0; panel < value_panels_; ++panel) {
       Sums sums{buffers_.output + (panel * max_rows_ + tile.first_row) * kPanel};
       if (!one_block_) {
         sums.start = Sums::Start::former;
@@ -309,7 +317,7 @@ class Forward {
         continue;
       }
       product(
-          tile.rows, 0, vectors_for(panel_columns(width_, panel)), LeftRows{buffers_.scores},
+          tile.rows, 0, vectors_for(panel_columns(widths_.of_values, panel)), LeftRows{buffers_.scores},
           buffers_.values + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); }, sums);
     }
@@ -410,7 +418,9 @@ class Forward {
   const AttentionForward& call_;
   const AttentionSettings& settings_;
   const Operands<T>& operands_;
-  int64_t heads_, width_, panels_, max_rows_;
+  int64_t heads_;
+  HeadWidths widths_;
+  int64_t value_panels_, max_rows_;
   Buffers buffers_;
   PieceRows& rows_ = buffers_.piece;
   DistanceTable by_distance_;
@@ -419,7 +429,7 @@ class Forward {
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see
   bool one_block_ = false, few_rows_ = false;
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
-  int64_t first_head_ = 0, key_column_ = 0;
+  int64_t first_head_ = 0, key_value_head_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
   Prefetch prefetch_, next_prefetch_;  // of this piece, and of the next one
   int64_t next_prefetch_rows_ = 0, prefetch_steps_ = 0, all_prefetch_steps_ = 1;

@@ -17,6 +17,15 @@ constexpr int64_t kRowGroup = 64;  // rows that are multiplied with a block of k
 constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
 constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
 
+// Columns of a head of queries and keys, and of values.
+struct HeadWidths {
+  // From matrices with rows of queries.
+  HeadWidths(const AttentionSettings& settings, const View& queries, const View& output)
+      : of_keys(queries.columns() / settings.heads), of_values(output.columns() / settings.heads) {}
+
+  int64_t of_keys, of_values;
+};
+
 // Some of a sequence's queries: of one class of a strided pattern, by which they are counted.
 struct Piece {
   int64_t sequence, residue;

@@ -13,6 +13,7 @@
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_tile-inl.h"
+#include "kernels/cpu/soft_cap-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
@@ -96,6 +97,22 @@ inline void multiply_tile(const ScoreTile& tile, int64_t width, int64_t left_pan
           right + panel * kPanel * kKeyBlock,
           [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
           Sums{to + first * kKeyBlock, panel == 0 ? Sums::Start::zero : Sums::Start::former});
+    }
+  }
+}
+
+// s = cap * tanh(s / cap) of scores in base 2, for the vectors that the rows need. Where `slopes` is not null, it gets
+// 1 - (s / cap)^2.
+inline void cap_scores(const ScoreTile& tile, const AttentionSettings& settings, float* scores,
+                       float* slopes = nullptr) {
+  const SoftCapping cap(static_cast<float>(settings.score_cap) * kLog2E);
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
+      const Vec capped = cap.of(load(panel_at(scores, r, v)));
+      store(capped, panel_at(scores, r, v));
+      if (slopes != nullptr) {
+        store(cap.slope_at(capped), panel_at(slopes, r, v));
+      }
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/rotation.h"
 #include "kernels/cpu/select_rows.h"
+#include "kernels/cpu/soft_cap.h"
 
 namespace heed {
 namespace {
@@ -68,6 +69,9 @@ class CpuBackend final : public Backend {
   void gate_backward(const GateBackward& call) override { cpu::gate_backward(context_, call); }
 
   void rotate(const Rotation& call) override { cpu::rotate(context_, call); }
+  void drop(const Drop& call) override { cpu::drop(context_, call); }
+  void soft_cap(const SoftCap& call) override { cpu::soft_cap(context_, call); }
+  void soft_cap_backward(const SoftCapBackward& call) override { cpu::soft_cap_backward(context_, call); }
   void append_key_values(const KeyValueAppend& call) override { cpu::append_key_values(context_, call); }
   void attention(const AttentionForward& call) override { cpu::attention(context_, call); }
   void attention_backward(const AttentionBackward& call) override { cpu::attention_backward(context_, call); }

@@ -13,9 +13,9 @@ namespace heed::cpu {
 struct LossRow {
   int64_t vocabulary;
   int32_t target;
-  float smoothing;
-  float* losses;  // two
-  View d_logits;  // one row, or empty
+  float smoothing, cap;  // cap 0: none
+  float* losses;         // two
+  View d_logits;         // one row, or empty
 };
 
 // Where a tile of x W^T goes: the logits of a block of rows.
@@ -33,6 +33,7 @@ struct LogitsBlock {
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
 #include "kernels/cpu/simd-inl.h"
+#include "kernels/cpu/soft_cap-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
@@ -49,6 +50,27 @@ void write_gradient(const LossRow& row, const float* exponentials, float total) 
     store_upto(hn::MulSub(load_upto(exponentials + c, left), scale, spread), d_logits + c, left);
   });
   d_logits[row.target] = static_cast<T>(target - (1.0F - row.smoothing));
+}
+
+// The same, times the cap's slope, from capped logits of which `maximum` is the largest and whose exponentials sum up to
+// `total`.
+template <class T>
+void write_capped_gradient(const LossRow& row, const float* logits, float maximum, float total) {
+  const Floats d;
+  T* const d_logits = host<T>(row.d_logits).data;  // may be the memory of the logits
+  const SoftCapping cap(row.cap);
+  const Vec scale = hn::Set(d, 1.0F / total), shift = hn::Set(d, maximum), log2_e = hn::Set(d, kLog2E);
+  const float spread = row.smoothing / static_cast<float>(row.vocabulary);
+  const Vec others = hn::Set(d, spread), at_target = hn::Set(d, spread + 1.0F - row.smoothing);
+  const auto gradient = [&](Vec z, Vec q) HWY_ATTR {
+    const Vec e = exp2_of(hn::Mul(hn::Sub(z, shift), log2_e));
+    return hn::Mul(hn::MulSub(e, scale, q), cap.slope_at(z));
+  };
+  const Vec of_target = gradient(hn::Set(d, logits[row.target]), at_target);
+  each_vector(row.vocabulary, [&](int64_t c, int64_t left) HWY_ATTR {
+    store_upto(gradient(load_upto(logits + c, left), others), d_logits + c, left);
+  });
+  store_upto(of_target, d_logits + row.target, 1);
 }
 
 void ignore_row(const LossRow& row) {
@@ -87,6 +109,13 @@ RowSums scan(const float* logits, int64_t count) {
   return {hn::GetLane(hn::MaxOfLanes(d, highest)), hn::GetLane(hn::SumOfLanes(d, sum))};
 }
 
+void write_losses(const LossRow& row, float at_target, RowSums sums, float total) {
+  const float log_sum_exp = sums.maximum + std::log(total);
+  const float average = sums.total / static_cast<float>(row.vocabulary);
+  row.losses[0] = log_sum_exp - (1.0F - row.smoothing) * at_target - row.smoothing * average;
+  row.losses[1] = log_sum_exp - at_target;
+}
+
 // Calls take(column, left, e^(z - maximum)) at every vector; returns the sum of the exponentials.
 template <class Take>
 HWY_INLINE float exponentiate(const float* logits, int64_t count, float maximum, Take&& take) {
@@ -111,6 +140,23 @@ HWY_INLINE float exponentiate(const float* logits, int64_t count, float maximum,
 
 }  // namespace
 
+// The same with capped logits, which keep their memory until the gradient is written.
+void run_capped_loss_row(const LossRow& row, float* logits) {
+  if (row.target < 0) {
+    return ignore_row(row);
+  }
+  const SoftCapping cap(row.cap);
+  each_vector(row.vocabulary, [&](int64_t c, int64_t left)
+                                  HWY_ATTR { store_upto(cap.of(load_upto(logits + c, left)), logits + c, left); });
+  const RowSums sums = scan(logits, row.vocabulary);
+  const float total = exponentiate(logits, row.vocabulary, sums.maximum, [](int64_t, int64_t, Vec) HWY_ATTR {});
+  write_losses(row, logits[row.target], sums, total);
+  if (!row.d_logits.empty()) {
+    row.d_logits.type() == DType::bf16 ? write_capped_gradient<bf16>(row, logits, sums.maximum, total)
+                                       : write_capped_gradient<float>(row, logits, sums.maximum, total);
+  }
+}
+
 // Overwrites the logits with e^(z - max).
 void run_loss_row(const LossRow& row, float* logits) {
   if (row.target < 0) {
@@ -120,10 +166,7 @@ void run_loss_row(const LossRow& row, float* logits) {
   const RowSums sums = scan(logits, row.vocabulary);
   const float total = exponentiate(logits, row.vocabulary, sums.maximum,
                                    [&](int64_t c, int64_t left, Vec e) HWY_ATTR { store_upto(e, logits + c, left); });
-  const float log_sum_exp = sums.maximum + std::log(total);
-  const float average = sums.total / static_cast<float>(row.vocabulary);
-  row.losses[0] = log_sum_exp - (1.0F - row.smoothing) * at_target - row.smoothing * average;
-  row.losses[1] = log_sum_exp - at_target;
+  write_losses(row, at_target, sums, total);
   if (!row.d_logits.empty()) {
     row.d_logits.type() == DType::bf16 ? write_gradient<bf16>(row, logits, total)
                                        : write_gradient<float>(row, logits, total);
@@ -162,6 +205,7 @@ HWY_AFTER_NAMESPACE();
 namespace heed::cpu {
 
 HWY_EXPORT(run_loss_row);
+HWY_EXPORT(run_capped_loss_row);
 HWY_EXPORT(run_log_softmax_row);
 HWY_EXPORT(run_take_logits);
 HWY_EXPORT(run_widen_logits);
@@ -189,8 +233,20 @@ void read_logits(const View& from, int64_t r, float* to) {
 
 template <class Call>
 LossRow loss_row(const Call& call, int64_t r, int64_t vocabulary) {
-  return {vocabulary, host<int32_t>(call.targets).data[r], static_cast<float>(call.smoothing),
-          host<float>(call.losses).row(r), call.d_logits.empty() ? View() : call.d_logits.row_range(r, 1)};
+  return {
+      vocabulary, host<int32_t>(call.targets).data[r], static_cast<float>(call.smoothing),
+      0.0F,       host<float>(call.losses).row(r),     call.d_logits.empty() ? View() : call.d_logits.row_range(r, 1)};
+}
+
+// Of the output projection's row r.
+void finish_row(const OutputLoss& call, int64_t r, int64_t vocabulary, float* logits) {
+  LossRow row = loss_row(call, r, vocabulary);
+  if (call.cap > 0.0) {
+    row.cap = static_cast<float>(call.cap);
+    HWY_DYNAMIC_DISPATCH(run_capped_loss_row)(row, logits);
+  } else {
+    HWY_DYNAMIC_DISPATCH(run_loss_row)(row, logits);
+  }
 }
 
 // Computes the logits of all rows, packing the weight's panels some columns at a time.
@@ -220,7 +276,7 @@ void output_loss_by_columns(Context& context, Bf16Products products, const Outpu
   const RowTasks tasks(rows, 4 * vocabulary, context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
     for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
-      HWY_DYNAMIC_DISPATCH(run_loss_row)(loss_row(call, r, vocabulary), all.logits + r * stride);
+      finish_row(call, r, vocabulary, all.logits + r * stride);
     }
   });
 }
@@ -246,7 +302,7 @@ void output_loss(Context& context, Bf16Products products, const OutputLoss& call
     const LogitsBlock target{call.bias.empty() ? nullptr : host<float>(call.bias).data, logits, stride, first};
     multiply_rows(context.scratch(worker), {call.x}, panels, first, count, {take_logits, &target});
     for (int64_t r = 0; r < count; ++r) {
-      HWY_DYNAMIC_DISPATCH(run_loss_row)(loss_row(call, first + r, vocabulary), logits + r * stride);
+      finish_row(call, first + r, vocabulary, logits + r * stride);
     }
   });
 }

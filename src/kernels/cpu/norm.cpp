@@ -15,11 +15,17 @@ namespace {
 
 HWY_INLINE float sum_of(Vec x) { return hn::GetLane(hn::SumOfLanes(Floats(), x)); }
 
-// Computes a row of the new residual as f32 in `row`, rounded like the stored value; also stores it if requested.
+// The columns that are normalized together.
+struct NormedColumns {
+  int64_t first, count;
+};
+
+// Computes columns of a row of the new residual as f32 in `row`, rounded like the stored value; also stores it if
+// requested. With a branch these are all columns.
 template <class T>
-HWY_INLINE void form_sum(const AddNormForward& call, int64_t r, float* row) {
-  const int64_t columns = call.residual.columns();
-  const T* const residual = host<T>(call.residual).row(r);
+HWY_INLINE void form_sum(const AddNormForward& call, int64_t r, NormedColumns of, float* row) {
+  const int64_t columns = of.count;
+  const T* const residual = host<T>(call.residual).row(r) + of.first;
   if (call.branch.empty()) {
     each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR { store(load_upto(residual + c, left), row + c); });
     return;
@@ -59,21 +65,21 @@ HWY_INLINE Statistics statistics_of(NormKind kind, const float* row, int64_t col
 }
 
 template <class T>
-void add_norm_row(const AddNormForward& call, int64_t r, float* row) {
-  const int64_t columns = call.residual.columns();
-  form_sum<T>(call, r, row);
+void add_norm_row(const AddNormForward& call, int64_t r, int64_t group, float* row) {
+  const int64_t columns = call.residual.columns() / call.groups, first = group * columns;
+  form_sum<T>(call, r, {first, columns}, row);
   if (call.normed.empty()) {
     return;
   }
   const Statistics s = statistics_of(call.kind, row, columns, call.epsilon);
   if (!call.statistics.empty()) {
-    float* const kept = host<float>(call.statistics).row(r);
+    float* const kept = host<float>(call.statistics).row(r) + 2 * group;
     kept[0] = s.mean;
     kept[1] = s.inverse_deviation;
   }
   const float* const gain = host<float>(call.gain).data;
   const float* const bias = call.bias.empty() ? nullptr : host<float>(call.bias).data;
-  T* const normed = host<T>(call.normed).row(r);
+  T* const normed = host<T>(call.normed).row(r) + first;
   const Vec mean = hn::Set(Floats(), s.mean);
   const Vec scale = hn::Set(Floats(), s.inverse_deviation);
   each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
@@ -88,14 +94,14 @@ void add_norm_row(const AddNormForward& call, int64_t r, float* row) {
 // With n = (s - mean) / deviation and g = d_normed * gain:
 //   layer: d_s = (g - average(g) - n * average(g * n)) / deviation      rms: without average(g)
 template <class T>
-void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain, float* d_bias) {
+void add_norm_backward_row(const AddNormBackward& call, int64_t r, int64_t group, float* d_gain, float* d_bias) {
   const Floats d;
-  const int64_t columns = call.d_residual.columns();
-  const T* const d_sum = call.d_sum.empty() ? nullptr : host<T>(call.d_sum).row(r);
-  const T* const d_normed = call.d_normed.empty() ? nullptr : host<T>(call.d_normed).row(r);
-  const T* const sum = host<T>(call.sum).row(r);
+  const int64_t columns = call.d_residual.columns() / call.groups, first = group * columns;
+  const T* const d_sum = call.d_sum.empty() ? nullptr : host<T>(call.d_sum).row(r) + first;
+  const T* const d_normed = call.d_normed.empty() ? nullptr : host<T>(call.d_normed).row(r) + first;
+  const T* const sum = host<T>(call.sum).row(r) + first;
   const float* const gain = d_normed == nullptr ? nullptr : host<float>(call.gain).data;
-  const float* const s = d_normed == nullptr ? nullptr : host<float>(call.statistics).row(r);
+  const float* const s = d_normed == nullptr ? nullptr : host<float>(call.statistics).row(r) + 2 * group;
   const Vec mean = hn::Set(d, s == nullptr ? 0.0F : s[0]);
   const Vec scale = hn::Set(d, s == nullptr ? 0.0F : s[1]);
 
@@ -116,7 +122,7 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain
   const Vec average = hn::Set(d, call.kind == NormKind::layer ? sum_of(total) / count : 0.0F);
   const Vec average_projected = hn::Set(d, sum_of(projected) / count);
 
-  T* const d_residual = host<T>(call.d_residual).row(r);
+  T* const d_residual = host<T>(call.d_residual).row(r) + first;
   T* const d_branch = call.d_branch.empty() ? nullptr : host<T>(call.d_branch).row(r);
   DropoutRow drop(call.dropout, r);
   each_vector(columns, [&](int64_t c, int64_t left) HWY_ATTR {
@@ -140,14 +146,19 @@ void add_norm_backward_row(const AddNormBackward& call, int64_t r, float* d_gain
 
 void run_add_norm(const AddNormForward& call, int64_t begin, int64_t end, float* row) {
   for (int64_t r = begin; r < end; ++r) {
-    call.residual.type() == DType::bf16 ? add_norm_row<bf16>(call, r, row) : add_norm_row<float>(call, r, row);
+    for (int64_t group = 0; group < call.groups; ++group) {
+      call.residual.type() == DType::bf16 ? add_norm_row<bf16>(call, r, group, row)
+                                          : add_norm_row<float>(call, r, group, row);
+    }
   }
 }
 
 void run_add_norm_backward(const AddNormBackward& call, int64_t begin, int64_t end, float* d_gain, float* d_bias) {
   for (int64_t r = begin; r < end; ++r) {
-    call.d_residual.type() == DType::bf16 ? add_norm_backward_row<bf16>(call, r, d_gain, d_bias)
-                                          : add_norm_backward_row<float>(call, r, d_gain, d_bias);
+    for (int64_t group = 0; group < call.groups; ++group) {
+      call.d_residual.type() == DType::bf16 ? add_norm_backward_row<bf16>(call, r, group, d_gain, d_bias)
+                                            : add_norm_backward_row<float>(call, r, group, d_gain, d_bias);
+    }
   }
 }
 
@@ -180,7 +191,7 @@ void add_norm(Context& context, const AddNormForward& call) {
 
 void add_norm_backward(Context& context, const AddNormBackward& call) {
   const int64_t rows = call.d_residual.rows();
-  const int64_t columns = call.d_residual.columns();
+  const int64_t columns = call.d_residual.columns() / call.groups;
   const int64_t width = whole_vectors(columns);
   const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
   float* const sums = context.shared_scratch.reserve<float>(2 * blocks * width);

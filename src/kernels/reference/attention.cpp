@@ -17,11 +17,10 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 // One sequence's queries and keys for one head: their rows, and the columns that belong to the head.
 class Block {
  public:
-  Block(const AttentionSettings& settings, const Segments& segments, const KeyValueView& memory, int64_t head_width,
-        int64_t sequence, int64_t head)
+  Block(const AttentionSettings& settings, const Segments& segments, const KeyValueView& memory, int64_t sequence,
+        int64_t head)
       : queries(segments.length(sequence)),
         keys(memory.segments->length(sequence)),
-        head_width_(head_width),
         settings_(settings),
         segments_(segments),
         memory_(memory),
@@ -30,9 +29,11 @@ class Block {
 
   int64_t query_row(int64_t i) const { return segments_.begin(sequence_) + i; }
   int64_t key_row(int64_t j) const { return memory_.row(sequence_, j); }
-  int64_t query_column(int64_t c) const { return head_ * head_width_ + c; }
-  int64_t key_column(int64_t c) const {
-    return head_ / (settings_.heads / settings_.key_value_heads) * head_width_ + c;
+  // Columns of the head in a matrix with rows of queries, and of the head of keys and values that it reads.
+  int64_t query_columns(const Values& of_queries) const { return of_queries.columns() / settings_.heads; }
+  int64_t query_column(const Values& of_queries, int64_t c) const { return head_ * query_columns(of_queries) + c; }
+  int64_t key_column(const Values& of_keys, int64_t c) const {
+    return head_ / (settings_.heads / settings_.key_value_heads) * (of_keys.columns() / settings_.key_value_heads) + c;
   }
 
   bool sees(int64_t i, int64_t j) const {
@@ -70,28 +71,27 @@ class Block {
   // a[query i] . b[key j], over the head's columns.
   double dot(const Values& a, int64_t i, const Values& b, int64_t j) const {
     double sum = 0.0;
-    for (int64_t c = 0; c < head_width_; ++c) {
-      sum += a(query_row(i), query_column(c)) * b(key_row(j), key_column(c));
+    for (int64_t c = 0; c < query_columns(a); ++c) {
+      sum += a(query_row(i), query_column(a, c)) * b(key_row(j), key_column(b, c));
     }
     return sum;
   }
 
   // a[query i] += factor * b[key j], and b[key j] += factor * a[query i].
   void add_key_to_query(Values& a, int64_t i, double factor, const Values& b, int64_t j) const {
-    for (int64_t c = 0; c < head_width_; ++c) {
-      a(query_row(i), query_column(c)) += factor * b(key_row(j), key_column(c));
+    for (int64_t c = 0; c < query_columns(a); ++c) {
+      a(query_row(i), query_column(a, c)) += factor * b(key_row(j), key_column(b, c));
     }
   }
   void add_query_to_key(Values& b, int64_t j, double factor, const Values& a, int64_t i) const {
-    for (int64_t c = 0; c < head_width_; ++c) {
-      b(key_row(j), key_column(c)) += factor * a(query_row(i), query_column(c));
+    for (int64_t c = 0; c < query_columns(a); ++c) {
+      b(key_row(j), key_column(b, c)) += factor * a(query_row(i), query_column(a, c));
     }
   }
 
   const int64_t queries, keys;
 
  private:
-  int64_t head_width_;
   const AttentionSettings& settings_;
   const Segments& segments_;
   const KeyValueView& memory_;
@@ -105,12 +105,15 @@ struct ScoreOperands {
   Values by_distance = Values(settings.by_distance.table);
 };
 
-// scale * q.k + the term by distance where the query sees the key, -infinity elsewhere.
+// scale * q.k, capped or with the term by distance, where the query sees the key, -infinity elsewhere.
 double score(const Block& block, const ScoreOperands& from, int64_t i, int64_t j) {
   if (!block.sees(i, j)) {
     return kMinusInfinity;
   }
   double s = from.settings.scale * block.dot(from.queries, i, from.keys, j);
+  if (from.settings.score_cap > 0.0) {
+    s = from.settings.score_cap * std::tanh(s / from.settings.score_cap);
+  }
   if (!from.by_distance.empty()) {
     const Block::Entry entry = block.entry(i, j);
     s += from.settings.by_distance.factor * from.by_distance(entry.row, entry.column);
@@ -149,6 +152,8 @@ void ReferenceBackend::append_key_values(const KeyValueAppend& call) {
       const int64_t row = call.memory.row(s, known + token);
       for (int64_t c = 0; c < keys.columns(); ++c) {
         reference::set(call.memory.keys, row, c, keys(fresh.begin(s) + token, c));
+      }
+      for (int64_t c = 0; c < values.columns(); ++c) {
         reference::set(call.memory.values, row, c, values(fresh.begin(s) + token, c));
       }
     }
@@ -159,11 +164,12 @@ void ReferenceBackend::attention(const AttentionForward& call) {
   const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
   const int64_t heads = call.settings.heads;
   const ScoreOperands operands{call.settings, queries, keys};
-  Values output(queries.rows(), queries.columns()), log_sum_exp(queries.rows(), heads);
+  Values output(queries.rows(), heads * values.columns() / call.settings.key_value_heads);
+  Values log_sum_exp(queries.rows(), heads);
   int64_t next_weight = 0;
   for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
     for (int64_t head = 0; head < heads; ++head) {
-      const Block block(call.settings, *call.segments, call.memory, queries.columns() / heads, sequence, head);
+      const Block block(call.settings, *call.segments, call.memory, sequence, head);
       std::vector<double> scores(static_cast<size_t>(block.keys));
       for (int64_t i = 0; i < block.queries; ++i) {
         for (int64_t j = 0; j < block.keys; ++j) {
@@ -191,7 +197,6 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
   const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
   const Values output(call.output), log_sum_exp(call.log_sum_exp), d_output(call.d_output);
   const int64_t heads = call.settings.heads;
-  const int64_t head_width = queries.columns() / heads;
   const double scale = call.settings.scale;
   const ScoreOperands operands{call.settings, queries, keys};
   Values d_queries(queries.rows(), queries.columns());
@@ -199,11 +204,12 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
   Values d_by_distance(call.d_by_distance.rows(), call.d_by_distance.columns());
   for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
     for (int64_t head = 0; head < heads; ++head) {
-      const Block block(call.settings, *call.segments, call.memory, head_width, sequence, head);
+      const Block block(call.settings, *call.segments, call.memory, sequence, head);
       for (int64_t i = 0; i < block.queries; ++i) {
         double d = 0.0;  // D = rowsum(d_output * output)
-        for (int64_t c = 0; c < head_width; ++c) {
-          d += d_output(block.query_row(i), block.query_column(c)) * output(block.query_row(i), block.query_column(c));
+        for (int64_t c = 0; c < block.query_columns(output); ++c) {
+          const int64_t column = block.query_column(output, c);
+          d += d_output(block.query_row(i), column) * output(block.query_row(i), column);
         }
         for (int64_t j = 0; j < block.keys; ++j) {
           if (!block.sees(i, j)) {
@@ -213,7 +219,8 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
           const double p = probability(s, log_sum_exp(block.query_row(i), head));
           const double factor = block.dropout_factor(i, j);
           const double d_p = factor * block.dot(d_output, i, values, j);
-          const double d_s = p * (d_p - d);
+          const double cap = call.settings.score_cap;
+          const double d_s = p * (d_p - d) * (cap > 0.0 ? 1.0 - s / cap * (s / cap) : 1.0);
           block.add_query_to_key(d_values, j, p * factor, d_output, i);
           block.add_key_to_query(d_queries, i, scale * d_s, keys, j);
           block.add_query_to_key(d_keys, j, scale * d_s, queries, i);

@@ -1,4 +1,6 @@
-// Element by element: fill, copy, add, scale, blend.
+// Element by element: fill, copy, add, scale, blend, dropout, a soft cap.
+#include <cmath>
+
 #include "kernels/reference/reference_backend.h"
 #include "kernels/reference/values.h"
 
@@ -35,6 +37,33 @@ void ReferenceBackend::blend(View from, View into, double share) {
     }
   }
   reference::write(result, into);
+}
+
+void ReferenceBackend::drop(const Drop& call) {
+  Values x(call.x);
+  reference::drop(x, call.dropout);
+  reference::write(x, call.x);
+}
+
+void ReferenceBackend::soft_cap(const SoftCap& call) {
+  Values x(call.x);
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    for (int64_t c = 0; c < x.columns(); ++c) {
+      x(r, c) = call.cap * std::tanh(x(r, c) / call.cap);
+    }
+  }
+  reference::write(x, call.x);
+}
+
+void ReferenceBackend::soft_cap_backward(const SoftCapBackward& call) {
+  const Values y(call.y);
+  Values d(call.d_y);
+  for (int64_t r = 0; r < d.rows(); ++r) {
+    for (int64_t c = 0; c < d.columns(); ++c) {
+      d(r, c) *= 1.0 - (y(r, c) / call.cap) * (y(r, c) / call.cap);
+    }
+  }
+  reference::write(d, call.d_y);
 }
 
 }  // namespace heed

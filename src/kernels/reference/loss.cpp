@@ -1,5 +1,5 @@
 // Label-smoothed cross-entropy of logits, and of an output projection.
-//   q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
+//   z = x W^T + b, or cap * tanh of that / cap    q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,8 +24,8 @@ double log_sum_exp_of_row(const Values& z, int64_t r) {
   return largest + std::log(sum);
 }
 
-void smoothed_cross_entropy(const Values& z, const View& targets, double smoothing, const View& losses_view,
-                            const View& d_logits_view) {
+// Writes the losses; returns d_z.
+Values smoothed_cross_entropy(const Values& z, const View& targets, double smoothing, const View& losses_view) {
   Values losses(z.rows(), 2), d_logits(z.rows(), z.columns());
   for (int64_t r = 0; r < z.rows(); ++r) {
     const int64_t target = host<int32_t>(targets)(0, r);
@@ -43,18 +43,30 @@ void smoothed_cross_entropy(const Values& z, const View& targets, double smoothi
     losses(r, 1) = lse - z(r, target);
   }
   reference::write(losses, losses_view);
-  reference::write(d_logits, d_logits_view);
+  return d_logits;
 }
 
 }  // namespace
 
 void ReferenceBackend::output_loss(const OutputLoss& call) {
-  const Values z = reference::affine(Values(call.x), Values(call.weight), Values(call.bias));
-  smoothed_cross_entropy(z, call.targets, call.smoothing, call.losses, call.d_logits);
+  Values z = reference::affine(Values(call.x), Values(call.weight), Values(call.bias));
+  for (int64_t r = 0; call.cap > 0.0 && r < z.rows(); ++r) {
+    for (int64_t c = 0; c < z.columns(); ++c) {
+      z(r, c) = call.cap * std::tanh(z(r, c) / call.cap);
+    }
+  }
+  Values d_z = smoothed_cross_entropy(z, call.targets, call.smoothing, call.losses);
+  for (int64_t r = 0; call.cap > 0.0 && r < z.rows(); ++r) {
+    for (int64_t c = 0; c < z.columns(); ++c) {
+      d_z(r, c) *= 1.0 - (z(r, c) / call.cap) * (z(r, c) / call.cap);
+    }
+  }
+  reference::write(d_z, call.d_logits);
 }
 
 void ReferenceBackend::cross_entropy(const CrossEntropy& call) {
-  smoothed_cross_entropy(Values(call.logits), call.targets, call.smoothing, call.losses, call.d_logits);
+  reference::write(smoothed_cross_entropy(Values(call.logits), call.targets, call.smoothing, call.losses),
+                   call.d_logits);
 }
 
 void ReferenceBackend::log_softmax(View logits, View log_probs) {

@@ -22,9 +22,30 @@ double mean_over(int64_t columns, F&& f) {
   return total / static_cast<double>(columns);
 }
 
+// Calls body(columns_of) for each group, where columns_of(view) gives the group's columns.
+template <class Body>
+void each_group(int64_t groups, const Body& body) {
+  for (int64_t group = 0; group < groups; ++group) {
+    body([&](const View& all) {
+      const int64_t width = all.columns() / groups;
+      return all.empty() ? all : all.column_range(group * width, width);
+    });
+  }
+}
+
 }  // namespace
 
 void ReferenceBackend::add_norm(const AddNormForward& call) {
+  if (call.groups > 1) {
+    return each_group(call.groups, [&](const auto& columns_of) {
+      AddNormForward group = call;
+      group.groups = 1;
+      group.residual = columns_of(call.residual);
+      group.normed = columns_of(call.normed);
+      group.statistics = columns_of(call.statistics);
+      add_norm(group);
+    });
+  }
   Values sum(call.residual), branch(call.branch);
   const Values gain(call.gain), bias(call.bias);
   reference::drop(branch, call.dropout);
@@ -58,6 +79,18 @@ void ReferenceBackend::add_norm(const AddNormForward& call) {
 //   layer: d_sum = (g - mean(g) - n mean(g n)) / deviation        rms: d_sum = (g - n mean(g n)) / deviation
 //   d_gain = sum over rows of d_normed * n                        d_bias = sum over rows of d_normed
 void ReferenceBackend::add_norm_backward(const AddNormBackward& call) {
+  if (call.groups > 1) {
+    return each_group(call.groups, [&](const auto& columns_of) {
+      AddNormBackward group = call;
+      group.groups = 1;
+      group.sum = columns_of(call.sum);
+      group.statistics = columns_of(call.statistics);
+      group.d_normed = columns_of(call.d_normed);
+      group.d_sum = columns_of(call.d_sum);
+      group.d_residual = columns_of(call.d_residual);
+      add_norm_backward(group);
+    });
+  }
   const Values sum(call.sum), statistics(call.statistics), gain(call.gain), d_normed(call.d_normed), d_sum(call.d_sum);
   const int64_t columns = sum.columns();
   Values total(sum.rows(), columns), d_gain(1, columns), d_bias(1, columns);

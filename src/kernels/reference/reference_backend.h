@@ -50,6 +50,9 @@ class ReferenceBackend final : public Backend {
   void gate_backward(const GateBackward& call) override;
 
   void rotate(const Rotation& call) override;
+  void drop(const Drop& call) override;
+  void soft_cap(const SoftCap& call) override;
+  void soft_cap_backward(const SoftCapBackward& call) override;
   void append_key_values(const KeyValueAppend& call) override;
   void attention(const AttentionForward& call) override;
   void attention_backward(const AttentionBackward& call) override;

@@ -73,6 +73,18 @@ TEST_P(CpuAttentionBits, CachedDecodingIsTheFullPass) {
   }
 }
 
+TEST_P(CpuAttentionBits, CachedDecodingWithACapAndValuesOfAnotherWidthIsTheFullPass) {
+  AttentionCase c = causal({.queries = {75}, .keys = {75}, .head_width = 32, .value_width = 48});
+  c.settings.score_cap = 1.5;
+  for (const int64_t count : {1, 3, 7, 40}) {
+    expect_chunks(c, count);
+  }
+  AttentionCase ragged =
+      causal({.queries = {5, 1, 70, 33}, .keys = {5, 1, 70, 33}, .head_width = 17, .value_width = 32});
+  ragged.settings.score_cap = 1.5;
+  expect_sequences_alone(ragged);
+}
+
 TEST_P(CpuAttentionBits, CachedDecodingByDistanceIsTheFullPass) {
   for (const TableOf of : {TableOf::head, TableOf::query}) {
     const AttentionCase c = causal({.queries = {75}, .keys = {75}, .heads = 4, .key_value_heads = 2});

@@ -56,6 +56,40 @@ TEST_P(CpuAttention, MatchesTheOracleForAnyHeadWidth) {
   }
 }
 
+TEST_P(CpuAttention, ValuesOfAnotherWidthMatchTheOracle) {
+  for (const auto& [width, value_width] :
+       std::vector<std::pair<int64_t, int64_t>>{{16, 8}, {16, 64}, {17, 32}, {64, 33}, {32, 160}, {160, 32}}) {
+    SCOPED_TRACE(fmt::format("{} columns of keys, {} of values", width, value_width));
+    expect_same(
+        causal({.queries = {19, 3, 150}, .keys = {19, 3, 150}, .head_width = width, .value_width = value_width}));
+    AttentionCase c = make_case({.queries = {3, 40, 1},
+                                 .keys = {7, 21, 200},
+                                 .heads = 4,
+                                 .key_value_heads = 2,
+                                 .head_width = width,
+                                 .value_width = value_width});
+    c.settings.dropout = dropout_of(0.25F);
+    expect_same(c);
+  }
+}
+
+TEST_P(CpuAttention, CappedScoresMatchTheOracle) {
+  for (const double cap : {0.5, 3.0, 50.0}) {
+    SCOPED_TRACE(cap);
+    AttentionCase c = causal({.queries = {19, 3, 150}, .keys = {19, 3, 150}});
+    c.settings.score_cap = cap;
+    expect_same(c);
+    c.settings.visibility = Visibility::local(Visibility::Reach::causal, 11);
+    c.settings.dropout = dropout_of(0.25F);
+    expect_same(c);
+    AttentionCase few = make_case({.queries = {1, 3}, .keys = {130, 70}, .heads = 4, .key_value_heads = 2});
+    few.settings.score_cap = cap;
+    expect_same(few);
+    const Tolerance rounding = storage() == DType::f32 ? kF32 : kBf16Forward;
+    EXPECT_TRUE(close(few.weights(cpu(), types()), few.weights(oracle(), kOracleTypes), rounding));
+  }
+}
+
 TEST_P(CpuAttention, LongSequences) {
   expect_same(causal({.queries = {530}, .keys = {530}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {9}, .keys = {1030}, .heads = 1, .key_value_heads = 1, .head_width = 32}));

@@ -60,7 +60,50 @@ TEST_P(CpuDropout, DropsExactlyTheValuesThatTheCounterSelects) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_P(CpuDropout, AloneInPlaceIsThatOfOtherOps) {
+  const Dropout dropout = dropout_of(0.3F);
+  const Guarded x = random(storage(), 9, 65, 22), factors(storage(), 9, 65);
+  const Guarded y = clone(x);
+  cpu().drop({y.view(), dropout});
+  cpu().activation_backward(
+      {.activation = Activation::none, .dropout = dropout, .d_y = x.view(), .d_before = factors.view()});
+  EXPECT_TRUE(same_bits(y, factors));
+  EXPECT_TRUE(y.untouched());
+}
+
 HEED_ON_EVERY_INSTRUCTION_SET(CpuDropout);
+
+class CpuSoftCap : public CpuTest {};
+
+TEST_P(CpuSoftCap, MatchesTheOracle) {
+  for (const int64_t columns : kColumns) {
+    for (const double cap : {0.5, 30.0}) {
+      SCOPED_TRACE(fmt::format("{} columns, cap {}", columns, cap));
+      const Guarded x = random(storage(), 5, columns, 23, 20.0), d_y = random(storage(), 5, columns, 24);
+      const auto run = [&](Backend& backend, DType type) {
+        const Guarded y = converted(x, type);
+        backend.soft_cap({y.view(), cap});
+        return y;
+      };
+      const Guarded y = run(cpu(), storage());
+      EXPECT_TRUE(close(y, run(oracle(), DType::f64), stored()));
+      const Guarded d_x = clone(d_y), expected = converted(d_y, DType::f64);
+      cpu().soft_cap_backward({y.view(), d_x.view(), cap});
+      oracle().soft_cap_backward({y.view(), expected.view(), cap});
+      EXPECT_TRUE(close(d_x, expected, stored()));
+    }
+  }
+}
+
+TEST_P(CpuSoftCap, KeepsWhatIsNotANumber) {
+  const Guarded x = random(storage(), 1, 20, 25);
+  x.set(0, 3, std::nan(""));
+  cpu().soft_cap({x.view(), 30.0});
+  EXPECT_TRUE(std::isnan(x.get(0, 3)));
+  EXPECT_FALSE(std::isnan(x.get(0, 4)));
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuSoftCap);
 
 struct RotationCase {
   Guarded x, positions;

@@ -53,6 +53,29 @@ TEST_P(CpuLoss, EveryOption) {
   EXPECT_EQ(ignored.forward(cpu(), types()).losses.get(4, 0), 0.0);
 }
 
+TEST_P(CpuLoss, OfCappedLogitsMatchesTheOracle) {
+  for (const double cap : {0.5, 3.0, 50.0}) {
+    for (const int64_t vocabulary : {2, 17, 300, 1000}) {
+      SCOPED_TRACE(fmt::format("cap {}, vocabulary {}", cap, vocabulary));
+      LossCase c = make_case(9, 33, vocabulary);
+      c.cap = cap;
+      expect_same(c);
+    }
+  }
+  LossCase c = make_case(300, 33, 300);
+  c.cap = 3.0;
+  expect_same_rows(c, 300, [&](const LossCase& part) { return part.forward(cpu(), types()).losses; });
+  expect_same_rows(c, 300, [&](const LossCase& part) { return part.forward(cpu(), types()).d_logits; });
+}
+
+// A run that diverges must be noticed.
+TEST_P(CpuLoss, OfCappedLogitsThatAreNotNumbersIsNotANumber) {
+  LossCase c = make_case(4, 33, 300);
+  c.cap = 30.0;
+  c.x.set(1, 5, std::nan(""));
+  EXPECT_TRUE(std::isnan(c.forward(cpu(), types()).losses.get(1, 0)));
+}
+
 TEST_P(CpuLoss, WithoutGradientsTheLossIsTheSameBits) {
   const LossCase c = make_case(70, 33, 1000);
   const auto with = c.forward(cpu(), types());

@@ -69,6 +69,21 @@ TEST_P(CpuAddNorm, EveryOption) {
   }
 }
 
+TEST_P(CpuAddNorm, EachGroupOfColumnsIsNormalizedOnItsOwn) {
+  for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
+    for (const int64_t columns : {3, 16, 24, 64, 65}) {
+      for (const int64_t groups : {2, 7}) {
+        SCOPED_TRACE(fmt::format("kind {}, {} groups of {} columns", static_cast<int>(kind), groups, columns));
+        AddNormCase c = AddNormCase::of_groups(types(), kind, 70, groups, columns);
+        c.epsilon = 1e-2;
+        expect_forward(c);
+        expect_backward(c);
+        expect_backward(c, Write::add);
+      }
+    }
+  }
+}
+
 TEST_P(CpuAddNorm, ResidualGradientMayOverwriteTheSums) {
   AddNormCase c = AddNormCase::make(types(), NormKind::layer, 9, 65);
   c.dropout = dropout_of(0.25F);

@@ -31,6 +31,39 @@ TEST(ReferenceAttention, WindowedBackwardIsTheGradient) {
   }
 }
 
+TEST(ReferenceAttention, BackwardOfValuesOfAnotherWidthIsTheGradient) {
+  for (const int64_t value_width : {1, 2, 5}) {
+    expect_gradients(AttentionCase::make(kOracleTypes, {.queries = {3, 2},
+                                                        .keys = {4, 5},
+                                                        .heads = 4,
+                                                        .key_value_heads = 2,
+                                                        .head_width = 3,
+                                                        .value_width = value_width}));
+  }
+}
+
+TEST(ReferenceAttention, BackwardOfCappedScoresIsTheGradient) {
+  for (const float p : {0.0F, 0.3F}) {
+    AttentionCase c = AttentionCase::causal(kOracleTypes, kSelf);
+    c.settings.score_cap = 0.7;
+    c.settings.dropout = dropout_of(p);
+    expect_gradients(c);
+  }
+}
+
+// Two keys whose scores are far apart: their capped difference is at most twice the cap.
+TEST(ReferenceAttention, ACapBoundsTheScores) {
+  ReferenceBackend backend;
+  AttentionCase c = AttentionCase::make(
+      kOracleTypes, {.queries = {1}, .keys = {2}, .heads = 1, .key_value_heads = 1, .head_width = 1});
+  c.queries.set(0, 0, 100.0);
+  c.keys.set(0, 0, 100.0);
+  c.keys.set(1, 0, 0.5);
+  c.settings.score_cap = 2.0;
+  const double other = std::exp(2.0 * std::tanh(50.0 / 2.0));
+  EXPECT_NEAR(c.weights(backend, kOracleTypes).get(0, 0), std::exp(2.0) / (std::exp(2.0) + other), 1e-12);
+}
+
 // Of a table of heads, each sequence has rows of its own.
 Guarded summed_over_sequences(const Guarded& found, int64_t heads) {
   Guarded sums(DType::f64, heads, found.columns());

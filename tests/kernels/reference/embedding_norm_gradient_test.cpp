@@ -77,6 +77,30 @@ TEST(ReferenceAddNorm, BackwardIsTheGradientForEveryOption) {
   }
 }
 
+TEST(ReferenceAddNorm, BackwardIsTheGradientOfEachGroup) {
+  ReferenceBackend backend;
+  for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
+    const AddNormCase c = AddNormCase::of_groups(kOracleTypes, kind, 4, 3, 5);
+    const auto objective = [&] { return objective_of(c, backend); };
+    const auto saved = c.forward(backend, kOracleTypes);
+    const auto d = c.backward(backend, saved, kOracleTypes);
+    EXPECT_TRUE(is_gradient(d.d_residual, c.residual, objective));
+    EXPECT_TRUE(is_gradient(d.d_gain, c.gain, objective, clone(c.gain)));
+    if (kind == NormKind::layer) {
+      EXPECT_TRUE(is_gradient(d.d_bias, c.bias, objective, clone(c.bias)));
+    }
+    // The second group, written out.
+    double squares = 0.0;
+    for (int64_t column = 5; column < 10; ++column) {
+      squares += c.residual.get(1, column) * c.residual.get(1, column) / 5.0;
+    }
+    if (kind == NormKind::rms) {
+      EXPECT_NEAR(saved.normed.get(1, 6), c.residual.get(1, 6) / std::sqrt(squares + c.epsilon) * c.gain.get(0, 1),
+                  1e-12);
+    }
+  }
+}
+
 TEST(ReferenceAddNorm, EitherUpstreamGradientMayBeAbsent) {
   ReferenceBackend backend;
   for (const bool normed : {true, false}) {

@@ -35,6 +35,34 @@ TEST(ReferenceLoss, LogitGradientIsTheGradient) {
   }
 }
 
+TEST(ReferenceLoss, GradientThroughACapIsTheGradient) {
+  ReferenceBackend backend;
+  LossCase c = LossCase::make(kOracleTypes, 5, 6, 9);
+  c.cap = 1.5;
+  const auto projected = c.forward(backend, kOracleTypes);
+  const Guarded ones(DType::f64, 5, 1), d_weight(DType::f64, 9, 1), d_bias(DType::f64, 1, 9);
+  backend.fill(ones.view(), 1.0);
+  backend.linear_weight_gradient(
+      {.d_y = projected.d_logits.view(), .x = ones.view(), .d_weight = d_weight.view(), .d_bias = d_bias.view()});
+  EXPECT_TRUE(is_gradient(d_bias, c.bias, [&] { return total_loss(c.forward(backend, kOracleTypes).losses); }));
+  // Capped logits, each below 1.5, can't tell one token of nine from the others by more than this.
+  EXPECT_LT(projected.losses.get(0, 1), std::log(1.0 + 8.0 * std::exp(3.0)));
+}
+
+TEST(ReferenceSoftCap, IsTheHyperbolicTangentWithItsGradient) {
+  ReferenceBackend backend;
+  const Guarded x = random(DType::f64, 3, 7, 62, 3.0), d_y = random(DType::f64, 3, 7, 63);
+  const auto capped = [&] {
+    Guarded y = clone(x);
+    backend.soft_cap({y.view(), 2.0});
+    return y;
+  };
+  const Guarded y = capped(), d_x = clone(d_y);
+  EXPECT_DOUBLE_EQ(y.get(1, 2), 2.0 * std::tanh(x.get(1, 2) / 2.0));
+  backend.soft_cap_backward({y.view(), d_x.view(), 2.0});
+  EXPECT_TRUE(is_gradient(d_x, x, [&] { return dot(capped(), d_y); }));
+}
+
 TEST(ReferenceLoss, KnownValuesAndIgnoredTargets) {
   ReferenceBackend backend;
   LossCase c{.x = Guarded(DType::f64, 2, 4), .targets = integers({2, -1}), .smoothing = 0.2};

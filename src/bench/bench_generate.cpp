@@ -220,8 +220,9 @@ StreamsBench measure_streams(const RandomModel& model, Backend& backend, const s
   // A disturbance makes the yardstick slower: the better of two readings is closer to the machine's real rate.
   const double rate = std::max(rate_before, read_rate(report.threads));
   report.read_bytes_per_second = std::max(report.read_bytes_per_second, rate);
-  const int64_t cached = 2 * config.decoder_layers * config.heads_of_keys() * config.width_of_head() *
-                         (group.length() - options.tokens / 2) * streams * (report.precision == Precision::f32 ? 4 : 2);
+  const int64_t cached = config.decoder_layers * config.heads_of_keys() *
+                         (config.width_of_head() + config.width_of_values()) * (group.length() - options.tokens / 2) *
+                         streams * (report.precision == Precision::f32 ? 4 : 2);
   StreamsBench bench{.streams = streams, .step_seconds = median(seconds)};
   bench.tokens_per_second = static_cast<double>(streams) / bench.step_seconds;
   bench.bytes_per_second = static_cast<double>(report.weight_bytes + cached) / bench.step_seconds;

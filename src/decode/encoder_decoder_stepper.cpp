@@ -8,6 +8,7 @@ EncoderDecoderStepper::EncoderDecoderStepper(const Inference& inference, const S
       memory_(inference.backend, inference.storage,
               {.layers = config_.decoder_layers,
                .width = config_.heads_of_keys() * config_.width_of_head(),
+               .value_width = config_.heads_of_keys() * config_.width_of_values(),
                .max_tokens = options.max_tokens}) {}
 
 std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector<int32_t>> sources) {

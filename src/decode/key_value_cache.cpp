@@ -104,8 +104,10 @@ const std::vector<KeyValueView>& KeyValueCache::list_views() {
   const auto rows = static_cast<int64_t>(listed_.size()), columns = static_cast<int64_t>(max_pages);
   const PageTable table{View(table_.data(), DType::i32, rows, columns, columns), kPage};
   views_.clear();
+  const int64_t value_width = shape_.value_width > 0 ? shape_.value_width : shape_.width;
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
-    views_.push_back({blocks_from(2 * layer), blocks_from(2 * layer + 1), &segments_, table});
+    views_.push_back({blocks_from(2 * layer).column_range(0, shape_.width),
+                      blocks_from(2 * layer + 1).column_range(0, value_width), &segments_, table});
   }
   return views_;
 }
@@ -227,7 +229,7 @@ void KeyValueCache::grow() {
     pages = std::min(pages, pages_for(shape_.max_tokens));
   }
   // From the arena, whose memory is reused by the next cache.
-  Tensor larger({pages * blocks_ * kPage, shape_.width}, storage_, backend_.arena());
+  Tensor larger({pages * blocks_ * kPage, std::max(shape_.width, shape_.value_width)}, storage_, backend_.arena());
   if (old_pages > 0) {
     backend_.copy(rows_.view(), larger.view().row_range(0, old_pages * blocks_ * kPage));
   }

@@ -14,9 +14,10 @@ namespace heed {
 using SequenceId = Strong<struct SequenceIdTag, int64_t>;
 
 struct CacheShape {
-  int64_t layers, width;   // width: of keys, and of values
-  int64_t window = 0;      // of local attention, see Visibility; 0: all tokens are cached
-  int64_t max_tokens = 0;  // the budget: of all sequences together, in whole pages; 0: as many as memory holds
+  int64_t layers, width;    // of keys
+  int64_t value_width = 0;  // of values; 0: as keys
+  int64_t window = 0;       // of local attention, see Visibility; 0: all tokens are cached
+  int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
 };
 
 // How a sequence grows.
@@ -81,8 +82,8 @@ class KeyValueCache {
   Backend& backend_;
   DType storage_;
   CacheShape shape_;
-  // [pages * blocks * kPageTokens, width]: a page holds, for each layer, a block of rows of keys and one of values, end
-  // to end, so that only the memory of its tokens is touched.
+  // [pages * blocks * kPageTokens, the wider of keys and values]: a page holds, for each layer, a block of rows of keys
+  // and one of values, end to end, so that only the memory of its tokens is touched.
   Tensor rows_;
   int64_t blocks_;
   std::vector<int32_t> readers_;  // of each page

@@ -46,6 +46,7 @@ PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& opt
       cache_(inference.backend, inference.storage,
              {.layers = config_.decoder_layers,
               .width = config_.heads_of_keys() * config_.width_of_head(),
+              .value_width = config_.heads_of_keys() * config_.width_of_values(),
               .window = window_of(config_),
               .max_tokens = options.max_tokens}) {}
 

@@ -28,8 +28,8 @@ void check_extent(std::string_view name, int64_t value, int64_t least, int64_t m
 double estimated_elements(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double model = number(config.model);
-  const double attention =
-      model * number(config.width_of_head()) * 2.0 * (number(config.heads) + number(config.heads_of_keys()));
+  const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
+                           (number(config.heads) + number(config.heads_of_keys()));
   const double feed_forward = model * number(config.inner) * (config.gating == Gating::gated ? 3.0 : 2.0);
   const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
                                  (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length)));
@@ -168,6 +168,7 @@ void ModelConfig::validate() const {
   check_extent("heads", heads, 1);
   check_extent("key_value_heads", key_value_heads, 0);
   check_extent("head_width", head_width, 0);
+  check_extent("value_width", value_width, 0);
   check_extent("encoder_layers", encoder_layers, 0, kDeepest);
   check_extent("decoder_layers", decoder_layers, 0, kDeepest);
   check_extent("max_length", max_length, 1);
@@ -207,6 +208,14 @@ void ModelConfig::validate() const {
   check_probability("attention_dropout", attention_dropout);
   check_probability("inner_dropout", inner_dropout);
   check_probability("branch_dropout", branch_dropout);
+  check(std::isfinite(logit_cap) && logit_cap >= 0.0, "logit_cap is {}, expected above 0, or 0 for none", logit_cap);
+  check(std::isfinite(attention_cap) && attention_cap >= 0.0, "attention_cap is {}, expected above 0, or 0 for none",
+        attention_cap);
+  check(attention_cap == 0.0 || (positions != Positions::alibi && positions != Positions::relative_bias &&
+                                 positions != Positions::relative_keys),
+        "attention_cap does not go with positions \"alibi\", \"relative-bias\" and \"relative-keys\", which add to the "
+        "scores");
+  check(logit_cap == 0.0 || head == Head::tokens, "logit_cap is of scores of tokens: it needs head = \"tokens\"");
   check(std::isfinite(epsilon) && epsilon > 0.0, "epsilon is {}, expected above 0", epsilon);
   check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0",
         init_deviation);

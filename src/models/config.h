@@ -13,19 +13,22 @@ namespace heed {
 enum class Architecture : uint8_t { seq2seq, causal_lm, encoder };
 enum class Tying : uint8_t { none, output, all };  // output: with the target embedding; all: source embedding too
 enum class EmbeddingScale : uint8_t { none, sqrt_model };
+enum class EmbeddingNorm : uint8_t { none, present };
 // What an encoder's output becomes: scores of each token of the vocabulary, one label for a text, several labels, a
 // number, or a label for each token.
 enum class Head : uint8_t { tokens, one_label, several_labels, number, token_labels };
 // Which parts of a layer have biases: those that ModelConfig::bias says, or these.
 enum class AttentionBias : uint8_t { as_model, none, inputs, all };  // inputs: of queries, keys and values alone
 enum class PartBias : uint8_t { as_model, none, all };
-enum class InitScheme : uint8_t { xavier, normal };
+// xavier_all: embeddings too; pytorch: what that framework's layers begin with.
+enum class InitScheme : uint8_t { xavier, xavier_all, normal, pytorch };
 
 struct ModelConfig {
   Architecture architecture = Architecture::seq2seq;
   int64_t model = 512, inner = 2048, heads = 8;
   int64_t key_value_heads = 0;  // 0: as many as heads
   int64_t head_width = 0;       // 0: model / heads
+  int64_t value_width = 0;      // of a head's values; 0: as head_width
   int64_t encoder_layers = 6, decoder_layers = 6;
   int64_t source_vocabulary = 0, target_vocabulary = 0;  // an encoder has only a source, a causal-lm only a target
   int64_t max_length = 1024;                             // of a sequence that the model takes
@@ -47,11 +50,14 @@ struct ModelConfig {
   NormPlacement placement = NormPlacement::pre;
   Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;
+  EmbeddingNorm embedding_norm = EmbeddingNorm::none;
+  HeadNorm head_norm = HeadNorm::none;  // of queries and keys
   double epsilon = 1e-5;
   Bias bias = Bias::present;
   AttentionBias attention_bias = AttentionBias::as_model;
   PartBias feed_forward_bias = PartBias::as_model, norm_bias = PartBias::as_model;
   Bias output_bias = Bias::present;
+  double logit_cap = 0.0, attention_cap = 0.0;  // of logits and of attention's scores; 0: none
   Tying tying = Tying::none;
   EmbeddingScale embedding_scale = EmbeddingScale::sqrt_model;
   InitScheme init = InitScheme::xavier;
@@ -65,6 +71,7 @@ struct ModelConfig {
   Pooling pooling = Pooling::first;  // what a text's label is read from
   std::vector<std::string> labels;   // those that the head scores
 
+  int64_t width_of_values() const { return value_width > 0 ? value_width : width_of_head(); }
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
   // Of the layers of a stack, repeated.
   std::vector<LayerPattern> layer_patterns() const;

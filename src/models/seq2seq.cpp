@@ -20,7 +20,8 @@ Seq2Seq::Seq2Seq(const Scope& scope, const ModelConfig& config)
       decoder_(scope / "decoder",
                stack_shape(scope / "decoder", config, config.decoder_layers, Visibility::Reach::causal)),
       output_(output_weights(scope / "output", config, config.target_vocabulary,
-                             config.tying == Tying::none ? nullptr : &target_.table())) {}
+                             config.tying == Tying::none ? nullptr : &target_.table())),
+      cap_{config.logit_cap} {}
 
 Memory Seq2Seq::encode(Pass& pass, const SourceSequences& source, const StackCall& call) const {
   return {encoder_(pass, source_(pass, source), source, call), &source.segments()};
@@ -34,11 +35,11 @@ Hidden Seq2Seq::decode_next(Pass& pass, const TargetSequences& target, const Dec
   return decoder_(pass, target_(pass, target), target, caches);
 }
 
-Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return output_logits(pass, hidden, output_); }
+Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return output_logits(pass, hidden, output_, cap_); }
 
 TokenLosses Seq2Seq::loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call) const {
   const Memory memory = encode(pass, batch.source, call.encoder);
-  return output_loss(pass, decode(pass, batch.target, memory, call.decoder), output_, batch.expected, smoothing);
+  return output_loss(pass, decode(pass, batch.target, memory, call.decoder), output_, batch.expected, smoothing, cap_);
 }
 
 }  // namespace heed

@@ -47,6 +47,7 @@ class Seq2Seq {
   SelfAttentionStack encoder_;
   Decoder decoder_;
   LinearWeights output_;
+  SoftCapAt cap_;  // of the logits
 };
 
 }  // namespace heed

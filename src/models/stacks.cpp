@@ -7,16 +7,29 @@ namespace {
 
 // Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a setting).
 MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
-  if (config.init == InitScheme::xavier) {
-    return {};
+  switch (config.init) {
+    case InitScheme::normal:
+      return {MatrixInitialization::Kind::normal, config.init_deviation,
+              config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
+    case InitScheme::pytorch:
+      return {MatrixInitialization::Kind::inputs};
+    default:
+      return {};
   }
-  return {config.init_deviation, config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
 }
 
 // An embedding that is scaled by sqrt(model) is initialized with 1 / sqrt(model), so that the result has deviation 1.
 Initialization embedding_initialization(const ModelConfig& config) {
-  return config.init == InitScheme::xavier ? Initialization::normal(1.0 / std::sqrt(static_cast<double>(config.model)))
-                                           : Initialization::normal(config.init_deviation);
+  switch (config.init) {
+    case InitScheme::normal:
+      return Initialization::normal(config.init_deviation);
+    case InitScheme::xavier_all:
+      return Initialization::xavier_uniform();
+    case InitScheme::pytorch:
+      return Initialization::normal(1.0);
+    default:
+      return Initialization::normal(1.0 / std::sqrt(static_cast<double>(config.model)));
+  }
 }
 
 std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, const ModelConfig& config,
@@ -55,11 +68,15 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .heads = config.heads,
                     .key_value_heads = config.heads_of_keys(),
                     .head_width = config.width_of_head(),
+                    .value_width = config.width_of_values(),
                     .bias = config.bias_of_attention_inputs(),
                     .output_bias = config.bias_of_attention_output(),
+                    .head_norm = config.head_norm,
+                    .norm = norm_shape(config),
                     .rotary = config.rotary(),
                     .relative = relative_positions(scope, config, reach),
                     .relative_clip = config.positions == Positions::relative_keys ? config.relative_clip : 0,
+                    .score_cap = {config.attention_cap},
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
       .visibility = visibility_of_layers(config, reach),
@@ -88,6 +105,7 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .token_types = config.token_types,
       .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
       .initialization = embedding_initialization(config),
+      .norm = config.embedding_norm == EmbeddingNorm::present ? std::optional(norm_shape(config)) : std::nullopt,
       .dropout = config.embedding_dropout,
       .use = use,
       .shared = shared,
@@ -96,12 +114,12 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
 
 LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Weight* tied) {
   LinearWeights weights{tied, nullptr};
+  const Initialization initialization = matrix_initialization(config, 1).inner();
   if (tied == nullptr) {
-    weights.weight =
-        &scope.add("weight", {vocabulary, config.model}, WeightUse::product, matrix_initialization(config, 1).inner());
+    weights.weight = &scope.add("weight", {vocabulary, config.model}, WeightUse::product, initialization);
   }
   if (config.output_bias == Bias::present) {
-    weights.bias = &scope.add("bias", {vocabulary}, WeightUse::vector, Initialization::zeros());
+    weights.bias = &scope.add("bias", {vocabulary}, WeightUse::vector, initialization.of_bias(config.model));
   }
   return weights;
 }

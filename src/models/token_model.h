@@ -30,6 +30,7 @@ class TokenModel {
   Embedding embedding_;
   SelfAttentionStack stack_;
   LinearWeights output_;
+  SoftCapAt cap_;  // of the logits
 };
 
 }  // namespace heed

@@ -9,16 +9,24 @@ namespace {
 
 int64_t query_width(const AttentionShape& shape) { return shape.heads * shape.head_width; }
 int64_t key_width(const AttentionShape& shape) { return shape.key_value_heads * shape.head_width; }
+int64_t value_head_width(const AttentionShape& shape) {
+  return shape.value_width > 0 ? shape.value_width : shape.head_width;
+}
+int64_t value_width(const AttentionShape& shape) { return shape.key_value_heads * value_head_width(shape); }
 
-// Stacked projections are initialized as separate matrices. With grouped heads the parts differ in size; then the whole
-// is initialized as one matrix.
-Initialization stacked(const AttentionShape& shape, int64_t parts) {
-  return shape.initialization.inner(shape.heads == shape.key_value_heads ? parts : 1);
+// Stacked projections are initialized as separate matrices. With grouped heads, or values of another width, the parts
+// differ in size; then the whole is initialized as one matrix.
+Initialization stacked_self(const AttentionShape& shape) {
+  return shape.initialization.inner(
+      query_width(shape) == key_width(shape) && key_width(shape) == value_width(shape) ? 3 : 1);
+}
+Initialization stacked_cross(const AttentionShape& shape) {
+  return shape.initialization.inner(key_width(shape) == value_width(shape) ? 2 : 1);
 }
 
 // From all heads, concatenated, back to the model's width.
 Linear::Options output_options(const AttentionShape& shape) {
-  return {.inputs = query_width(shape),
+  return {.inputs = shape.heads * value_head_width(shape),
           .outputs = shape.model,
           .bias = shape.output_bias,
           .initialization = shape.initialization.residual(),
@@ -27,7 +35,8 @@ Linear::Options output_options(const AttentionShape& shape) {
 
 template <class Call>
 AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const Call& call) {
-  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask.get(), dropout, call.weights, {}};
+  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask.get(), dropout, call.weights,
+          {},          shape.score_cap};
 }
 
 const Weight* add_relative_keys(const Scope& scope, const AttentionShape& shape) {
@@ -41,15 +50,30 @@ const Weight* add_relative_keys(const Scope& scope, const AttentionShape& shape)
 
 }  // namespace
 
+QueryKeyNorm::QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Heads heads)
+    : groups_{shape.head_norm == HeadNorm::each_head ? heads.value : 1} {
+  if (shape.head_norm != HeadNorm::none) {
+    NormShape norm = shape.norm;
+    norm.width = heads.value * shape.head_width / groups_.count;
+    norm_.emplace(scope, norm);
+  }
+}
+
+Columns QueryKeyNorm::operator()(Pass& pass, const Columns& x) const {
+  return norm_ ? Columns::all(head_norm(pass, x, groups_, norm_->weights())) : x;
+}
+
 SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
     : shape_(shape),
       dropout_{scope.site("weights"), shape.dropout},
       projection_(scope / "projection", {.inputs = shape.model,
-                                         .outputs = query_width(shape) + 2 * key_width(shape),
+                                         .outputs = query_width(shape) + key_width(shape) + value_width(shape),
                                          .bias = shape.bias,
-                                         .initialization = stacked(shape, 3),
+                                         .initialization = stacked_self(shape),
                                          .op = {}}),
       relative_keys_(add_relative_keys(scope, shape)),
+      query_norm_(scope / "query_norm", shape, Heads(shape.heads)),
+      key_norm_(scope / "key_norm", shape, Heads(shape.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
 
 RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const {
@@ -72,10 +96,10 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
   const int64_t queries = query_width(shape_);
   const int64_t keys = key_width(shape_);
   const AttentionInputs inputs{
-      .queries = {projected, 0, queries},
+      .queries = query_norm_(pass, {projected, 0, queries}),
       .query_segments = &sequences.segments(),
-      .keys = {projected, queries, keys},
-      .values = {projected, queries + keys, keys},
+      .keys = key_norm_(pass, {projected, queries, keys}),
+      .values = {projected, queries + keys, value_width(shape_)},
       .key_segments = &sequences.segments(),
   };
   if (shape_.rotary.dims > 0) {
@@ -101,36 +125,36 @@ CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
                                .initialization = shape.initialization.inner(),
                                .op = {}}),
       key_value_(scope / "key_value", {.inputs = shape.model,
-                                       .outputs = 2 * key_width(shape),
+                                       .outputs = key_width(shape) + value_width(shape),
                                        .bias = shape.bias,
-                                       .initialization = shape.initialization.inner(2),
+                                       .initialization = stacked_cross(shape),
                                        .op = {}}),
+      query_norm_(scope / "query_norm", shape, Heads(shape.heads)),
+      key_norm_(scope / "key_norm", shape, Heads(shape.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
+
+AttentionInputs CrossAttention::keys_and_values(Pass& pass, const Memory& memory) const {
+  const Var projected = key_value_(pass, memory.hidden.var());
+  const int64_t keys = key_width(shape_);
+  return {.keys = key_norm_(pass, {projected, 0, keys}),
+          .values = {projected, keys, value_width(shape_)},
+          .key_segments = memory.segments};
+}
 
 Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
                                const CrossAttentionCall& call) const {
-  const Var projected = key_value_(pass, memory.hidden.var());
-  const Var queries = query_(pass, x);
-  const int64_t keys = key_width(shape_);
-  const AttentionInputs inputs{
-      .queries = Columns::all(queries),
-      .query_segments = &sequences.segments(),
-      .keys = {projected, 0, keys},
-      .values = {projected, keys, keys},
-      .key_segments = memory.segments,
-  };
+  AttentionInputs inputs = keys_and_values(pass, memory);
+  inputs.queries = query_norm_(pass, Columns::all(query_(pass, x)));
+  inputs.query_segments = &sequences.segments();
   return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
 }
 
 void CrossAttention::cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
-  const Var projected = key_value_(pass, memory.hidden.var());
-  const int64_t keys = key_width(shape_);
-  append_key_values(
-      pass, {.keys = {projected, 0, keys}, .values = {projected, keys, keys}, .key_segments = memory.segments}, cache);
+  append_key_values(pass, keys_and_values(pass, memory), cache);
 }
 
 Var CrossAttention::operator()(Pass& pass, const Var& x, const CachedMemory& memory) const {
-  const Columns queries = Columns::all(query_(pass, x));
+  const Columns queries = query_norm_(pass, Columns::all(query_(pass, x)));
   return output_(pass, attention(pass, queries, *memory.queries, *memory.keys_values,
                                  options_of(shape_, dropout_, CrossAttentionCall{})));
 }

@@ -2,27 +2,46 @@
 #pragma once
 
 #include "nn/batch.h"
-#include "nn/linear.h"
+#include "nn/norm.h"
 #include "nn/relative_positions.h"
 #include "ops/attention.h"
+#include "ops/head_norm.h"
 #include "ops/rotate.h"
 
 namespace heed {
 
+// What is normalized at once: each head of a query or a key, or all its heads together.
+enum class HeadNorm : uint8_t { none, each_head, all_heads };
+
 struct AttentionShape {
   int64_t model;
-  int64_t heads, key_value_heads;  // several heads of queries may share one of keys and values
-  int64_t head_width;
+  int64_t heads, key_value_heads;    // several heads of queries may share one of keys and values
+  int64_t head_width;                // of queries and keys
+  int64_t value_width = 0;           // of a head's values; 0: as the others
   Bias bias = Bias::present;         // of queries, keys and values
   Bias output_bias = Bias::present;  // of the projection back
   VisibilityByHead visibility;
+  HeadNorm head_norm = HeadNorm::none;  // of queries and keys, before they are rotated
+  NormShape norm = {};                  // of what kind; its width follows from the heads
   Rotary rotary;
   std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null
   // Of self-attention: distances up to this one have embeddings, which are added to keys, S = scale Q (K + A)^T; those
   // beyond count as this one. 0: none.
   int64_t relative_clip = 0;
+  SoftCapAt score_cap;
   Probability dropout{0.0F};  // of the attention weights
   MatrixInitialization initialization;
+};
+
+// The norm of queries or of keys, with weights of its own; where there is none, they stay what they are.
+class QueryKeyNorm {
+ public:
+  QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Heads heads);
+  Columns operator()(Pass& pass, const Columns& x) const;
+
+ private:
+  std::optional<Norm> norm_;
+  NormGroups groups_;
 };
 
 // A user's mask. Those of self- and cross-attention have different types, so that they can't be swapped.
@@ -78,6 +97,7 @@ class SelfAttention {
   DropoutSite dropout_;
   Linear projection_;
   const Weight* relative_keys_ = nullptr;  // A
+  QueryKeyNorm query_norm_, key_norm_;
   Linear output_;
 };
 
@@ -93,9 +113,14 @@ class CrossAttention {
   Var operator()(Pass& pass, const Var& x, const CachedMemory& memory) const;
 
  private:
+  // Of a memory.
+  AttentionInputs keys_and_values(Pass& pass, const Memory& memory) const;
+
   AttentionShape shape_;
   DropoutSite dropout_;
-  Linear query_, key_value_, output_;
+  Linear query_, key_value_;
+  QueryKeyNorm query_norm_, key_norm_;
+  Linear output_;
 };
 
 }  // namespace heed

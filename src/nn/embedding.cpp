@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/soft_cap.h"
+
 namespace heed {
 namespace {
 
@@ -46,7 +48,8 @@ std::shared_ptr<const Tensor> SinusoidalPositions::reaching(int64_t count, DType
 Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       max_length_(options.max_length),
-      op_{options.scale, {scope.site("dropout"), options.dropout}} {
+      dropout_{scope.site("dropout"), options.dropout},
+      op_{options.scale, options.norm ? DropoutSite() : dropout_} {
   table_ = options.shared != nullptr
                ? options.shared
                : &scope.add("tokens", {options.vocabulary, options.model}, options.use, options.initialization);
@@ -60,6 +63,9 @@ Embedding::Embedding(const Scope& scope, const Options& options)
   if (options.token_types > 0) {
     types_ = &scope.add("types", {options.token_types, options.model}, WeightUse::table, options.initialization);
   }
+  if (options.norm) {
+    norm_.emplace(scope / "norm", *options.norm);
+  }
 }
 
 Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
@@ -71,9 +77,15 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   }
   const std::vector<int32_t> all_of_first_type(
       types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);
-  return embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
-                   {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
-                   {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
+  const Var sum = embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
+                            {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
+                            {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
+  if (!norm_) {
+    return sum;
+  }
+  const Var normed = (*norm_)(pass, sum);
+  drop(pass, normed, dropout_);
+  return normed;
 }
 
 }  // namespace heed

@@ -3,9 +3,10 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "nn/batch.h"
-#include "nn/weights.h"
+#include "nn/norm.h"
 #include "ops/embedding.h"
 
 namespace heed {
@@ -39,6 +40,7 @@ class Embedding {
     int64_t token_types = 0;    // kinds of tokens that are told apart by a learned vector each; 0: none are
     double scale = 1.0;
     Initialization initialization;
+    std::optional<NormShape> norm;  // of the sum, before its dropout
     Probability dropout{0.0F};
     WeightUse use = WeightUse::table;  // of the table: also an output projection?
     const Weight* shared = nullptr;    // use this table instead of an own one
@@ -55,6 +57,8 @@ class Embedding {
   const Weight* types_ = nullptr;
   Positions positions_;
   int64_t max_length_;
+  std::optional<Norm> norm_;
+  DropoutSite dropout_;
   EmbeddingOptions op_;
   std::unique_ptr<SinusoidalPositions> sinusoidal_;
 };

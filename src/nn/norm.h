@@ -16,7 +16,7 @@ namespace heed {
 enum class NormPlacement : uint8_t { pre, post, sandwich, branch };
 
 struct NormShape {
-  int64_t width;
+  int64_t width = 0;
   NormKind kind = NormKind::layer;
   Bias bias = Bias::present;
   double epsilon = 1e-5;

@@ -18,6 +18,10 @@ double Initialization::value(const Shape& shape, RandomKey key, int64_t index) c
       const double limit = std::sqrt(6.0 / static_cast<double>(shape[1] + out));
       return limit * (2.0 * uniform_draw(key, static_cast<uint64_t>(index)) - 1.0);
     }
+    case Kind::inputs_uniform: {
+      const double limit = 1.0 / std::sqrt(static_cast<double>(inputs > 0 ? inputs : shape[1]));
+      return limit * (2.0 * uniform_draw(key, static_cast<uint64_t>(index)) - 1.0);
+    }
   }
   return 0.0;
 }

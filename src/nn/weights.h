@@ -13,33 +13,50 @@ namespace heed {
 
 // How a weight is initialized.
 struct Initialization {
-  enum class Kind : uint8_t { zeros, ones, normal, xavier_uniform };
+  enum class Kind : uint8_t { zeros, ones, normal, xavier_uniform, inputs_uniform };
 
   Kind kind = Kind::zeros;
   double deviation = 0.0;  // of normal
   int64_t parts = 1;       // matrices stacked in one, each initialized on its own
+  int64_t inputs = 0;      // of inputs_uniform; 0: the matrix's columns
 
   static Initialization zeros() { return {}; }
-  static Initialization ones() { return {Kind::ones, 0.0, 1}; }
+  static Initialization ones() { return {Kind::ones}; }
   static Initialization normal(double deviation, int64_t parts = 1) { return {Kind::normal, deviation, parts}; }
   // Uniform within +-sqrt(6 / (in + out)).
   static Initialization xavier_uniform(int64_t parts = 1) { return {Kind::xavier_uniform, 0.0, parts}; }
+
+  // Uniform within +-1 / sqrt(inputs): of a linear layer's matrix, and of its bias, which is not told its inputs.
+  static Initialization inputs_uniform(int64_t count = 0) { return {Kind::inputs_uniform, 0.0, 1, count}; }
+
+  // What the bias of a matrix that begins like this begins with.
+  Initialization of_bias(int64_t count) const { return kind == Kind::inputs_uniform ? inputs_uniform(count) : zeros(); }
 
   // Element `index` of a weight of this shape, drawn from the weight's own stream.
   double value(const Shape& shape, RandomKey key, int64_t index) const;
 };
 
-// How a model's matrices are initialized: Xavier, or normal with one deviation, and a smaller one for matrices that
-// write to the residual stream, so that its variance does not grow with depth.
+// How a model's matrices are initialized: by Xavier, by the number of inputs, or normal with one deviation, and a
+// smaller one for matrices that write to the residual stream, so that its variance does not grow with depth.
 struct MatrixInitialization {
-  double deviation = 0.0;  // 0: Xavier
-  double residual_deviation = 0.0;
+  enum class Kind : uint8_t { xavier, inputs, normal };
 
-  Initialization inner(int64_t parts = 1) const {
-    return deviation > 0.0 ? Initialization::normal(deviation, parts) : Initialization::xavier_uniform(parts);
-  }
-  Initialization residual() const {
-    return deviation > 0.0 ? Initialization::normal(residual_deviation) : Initialization::xavier_uniform();
+  Kind kind = Kind::xavier;
+  double deviation = 0.0, residual_deviation = 0.0;  // of normal
+
+  Initialization inner(int64_t parts = 1) const { return with(deviation, parts); }
+  Initialization residual() const { return with(residual_deviation, 1); }
+
+ private:
+  Initialization with(double deviation_of_normal, int64_t parts) const {
+    switch (kind) {
+      case Kind::inputs:
+        return Initialization::inputs_uniform();
+      case Kind::normal:
+        return Initialization::normal(deviation_of_normal, parts);
+      default:
+        return Initialization::xavier_uniform(parts);
+    }
   }
 };
 

@@ -33,7 +33,9 @@ Var head_norm(Pass& pass, const Columns& x, NormGroups groups, const NormWeights
       .statistics = op.statistics.view(),
   });
   Var normed = op.normed;
-  if (pass.recording()) {
+  const bool is_trained = weights.gain->is_trained() || (weights.bias != nullptr && weights.bias->is_trained());
+  normed.want_gradient_only_if(x.var.wants_gradient() || is_trained);
+  if (pass.recording() && normed.wants_gradient()) {
     pass.tape().record(std::move(op));
   }
   return normed;

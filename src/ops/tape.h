@@ -24,10 +24,9 @@
 namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
-using Op =
-    std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp, DropOp,
-                 SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, OutputLossOp, CrossEntropyOp, LabelLossOp,
-                 RecomputeOp>;
+using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp,
+                        DropOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, OutputLossOp, CrossEntropyOp,
+                        LabelLossOp, RecomputeOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

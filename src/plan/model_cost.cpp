@@ -111,7 +111,11 @@ class Tracer {
     embeddings.parameters += config_.positions == Positions::learned ? config_.max_length * config_.model : 0;
     const Value y = make(rows.count(), config_.model);
     record({}, {y.index}, 2 * block_bytes(rows.count(), DType::i32));  // tokens and positions
-    return y;
+    if (config_.embedding_norm == EmbeddingNorm::none) {
+      return y;
+    }
+    part(Part::norms).parameters += config_.model * weights_of_norm();
+    return norm(y);
   }
 
   Value linear(Part which, const Value& x, int64_t outputs, Bias bias, Activation activation = Activation::none) {
@@ -128,7 +132,7 @@ class Tracer {
     const double pairs =
         static_cast<double>(queries.sequences) * visible_pairs(queries.length, keys.length, visibility);
     count_flops(Part::attention,
-                4.0 * pairs * static_cast<double>(output.columns));  // scores, and their weighted values
+                2.0 * pairs * static_cast<double>(query_width() + mixed_width()));  // scores, and their weighted values
     std::vector<size_t> indices;
     indices.reserve(inputs.size());
     for (const Value& input : inputs) {
@@ -138,17 +142,29 @@ class Tracer {
            block_bytes(queries.count() * config_.heads, kMaster));  // log-sum-exp of the scores
   }
 
+  // The norm of `heads` heads of queries or keys, which are columns of `projected`.
+  Value head_norm(const Value& projected, int64_t heads) {
+    const bool each = config_.head_norm == HeadNorm::each_head;
+    part(Part::norms).parameters += (each ? 1 : heads) * config_.width_of_head() * weights_of_norm();
+    const Value normed = make(projected.rows, heads * config_.width_of_head());
+    record({projected.index}, {normed.index}, block_bytes(2 * projected.rows * (each ? heads : 1), kMaster));
+    return normed;
+  }
+
   static const VisibilityByHead& of_layer(const std::vector<VisibilityByHead>& layers, int64_t layer) {
     return layers[static_cast<size_t>(layer) % layers.size()];
   }
 
   Value self_attention(const Value& x, const Rows& rows, const VisibilityByHead& visibility) {
     const Value projected =
-        linear(Part::attention, x, query_width() + 2 * key_width(), config_.bias_of_attention_inputs());
+        linear(Part::attention, x, query_width() + key_width() + value_width(), config_.bias_of_attention_inputs());
     if (config_.positions == Positions::rotary) {
       record({}, {}, 2 * block_bytes(rows.count(), DType::i32));  // in place; the positions, for queries and for keys
     }
     std::vector<Value> inputs{projected};
+    if (config_.head_norm != HeadNorm::none) {
+      inputs = {head_norm(projected, config_.heads), head_norm(projected, config_.heads_of_keys()), projected};
+    }
     int64_t distances = 0;
     if (config_.positions == Positions::relative_bias) {
       const int64_t directions = visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
@@ -157,9 +173,9 @@ class Tracer {
       record({}, {inputs.back().index}, block_bytes(distances, DType::i32));  // the bucket of each distance
     }
     if (config_.positions == Positions::relative_keys) {
-      inputs.push_back(relative_keys(projected, visibility));
+      inputs.push_back(relative_keys(inputs.front(), visibility));
     }
-    const Value mixed = make(rows.count(), query_width());
+    const Value mixed = make(rows.count(), mixed_width());
     attention(inputs, mixed, rows, rows, visibility);
     if (distances > 0) {  // the gradient of each sequence
       ops_->back().backward_transient_bytes = block_bytes(rows.sequences * config_.heads * distances, kMaster);
@@ -184,9 +200,14 @@ class Tracer {
   }
 
   Value cross_attention(const Value& x, const Rows& rows, const Value& projected, const Rows& source) {
+    std::vector<Value> inputs{projected};
+    if (config_.head_norm != HeadNorm::none) {
+      inputs.push_back(head_norm(projected, config_.heads_of_keys()));
+    }
     const Value queries = linear(Part::attention, x, query_width(), config_.bias_of_attention_inputs());
-    const Value mixed = make(rows.count(), query_width());
-    attention({queries, projected}, mixed, rows, source, Visibility::full());
+    inputs.push_back(config_.head_norm == HeadNorm::none ? queries : head_norm(queries, config_.heads));
+    const Value mixed = make(rows.count(), mixed_width());
+    attention(inputs, mixed, rows, source, Visibility::full());
     return linear(Part::attention, mixed, config_.model, config_.bias_of_attention_output());
   }
 
@@ -297,7 +318,8 @@ class Tracer {
     for (int64_t i = 0; i < config_.decoder_layers; ++i) {
       const Behind behind = i + 1 < config_.decoder_layers ? behind_sublayer() : behind_last();
       stream = run_layer(stream, memory, [&](TracedStream s) {
-        const Value projected = linear(Part::attention, memory, 2 * key_width(), config_.bias_of_attention_inputs());
+        const Value projected =
+            linear(Part::attention, memory, key_width() + value_width(), config_.bias_of_attention_inputs());
         s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), behind_sublayer());
         s = join(s, cross_attention(s.normed, rows, projected, source), behind_sublayer());
         return join(s, feed_forward(s.normed), behind);
@@ -315,8 +337,12 @@ class Tracer {
   void count_norms(int64_t sublayers) {
     const int64_t norms = sublayers * (has_input_norms() && has_branch_norms() ? 2 : 1) +
                           (config_.final_norm == FinalNorm::present ? 1 : 0);
-    const bool has_bias = config_.norm == NormKind::layer && config_.bias_of_norms() == Bias::present;
-    part(Part::norms).parameters += norms * config_.model * (has_bias ? 2 : 1);
+    part(Part::norms).parameters += norms * config_.model * weights_of_norm();
+  }
+
+  // Of a column.
+  int64_t weights_of_norm() const {
+    return config_.norm == NormKind::layer && config_.bias_of_norms() == Bias::present ? 2 : 1;
   }
 
   void output_loss(const Value& hidden, int64_t vocabulary) {
@@ -335,6 +361,8 @@ class Tracer {
 
   int64_t query_width() const { return config_.heads * config_.width_of_head(); }
   int64_t key_width() const { return config_.heads_of_keys() * config_.width_of_head(); }
+  int64_t value_width() const { return config_.heads_of_keys() * config_.width_of_values(); }
+  int64_t mixed_width() const { return config_.heads * config_.width_of_values(); }  // values, of all heads of queries
 
   const ModelConfig& config_;
   DType storage_;
@@ -366,7 +394,8 @@ ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType stora
 }
 
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage) {
-  return 2 * config.decoder_layers * config.heads_of_keys() * config.width_of_head() * size_of(storage);
+  const int64_t widest = std::max(config.width_of_head(), config.width_of_values());
+  return 2 * config.decoder_layers * config.heads_of_keys() * widest * size_of(storage);
 }
 
 }  // namespace heed

@@ -18,24 +18,35 @@ using Ids = std::vector<int32_t>;
 
 constexpr int64_t kVocabulary = 31;
 
+ModelConfig small_language_model() {
+  return {.architecture = Architecture::causal_lm,
+          .model = 32,
+          .inner = 48,
+          .heads = 4,
+          .key_value_heads = 2,
+          .encoder_layers = 0,
+          .decoder_layers = 2,
+          .source_vocabulary = 0,
+          .target_vocabulary = kVocabulary,
+          .max_length = 3000,
+          .positions = Positions::rotary};
+}
+
+ModelConfig with_attention(int64_t window, Positions positions, const std::vector<LayerPattern>& attention) {
+  ModelConfig config = small_language_model();
+  config.positions = positions;
+  config.window = window;
+  config.attention = attention;
+  return config;
+}
+
 // A decoder-only model whose weights are random, and large enough that its choices differ.
 struct RandomLanguageModel {
   explicit RandomLanguageModel(DType storage, int64_t window = 0, Positions positions = Positions::rotary,
                                const std::vector<LayerPattern>& attention = {{{}}})
-      : model(Scope(weights), {.architecture = Architecture::causal_lm,
-                               .model = 32,
-                               .inner = 48,
-                               .heads = 4,
-                               .key_value_heads = 2,
-                               .encoder_layers = 0,
-                               .decoder_layers = 2,
-                               .source_vocabulary = 0,
-                               .target_vocabulary = kVocabulary,
-                               .max_length = 3000,
-                               .positions = positions,
-                               .window = window,
-                               .attention = attention}),
-        inference{model, *backend, storage} {
+      : RandomLanguageModel(storage, with_attention(window, positions, attention)) {}
+  RandomLanguageModel(DType storage, const ModelConfig& config)
+      : model(Scope(weights), config), inference{model, *backend, storage} {
     trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
     trainables->initialize(*backend, 3);
     backend->scale(trainables->masters(), 2.0);
@@ -168,6 +179,30 @@ TEST_P(StepperOfALanguageModel, PatternsByLayerAndHeadGiveTheBitsOfAFullPass) {
       last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
     }
     EXPECT_EQ(last, full_logits(m, tokens)) << text_of(attention.front());
+  }
+}
+
+TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
+  ModelConfig config = small_language_model();
+  config.embedding_norm = EmbeddingNorm::present;
+  config.logit_cap = 3.0;
+  config.attention_cap = 2.0;
+  config.value_width = 12;
+  for (const HeadNorm norm : {HeadNorm::each_head, HeadNorm::all_heads}) {
+    config.head_norm = norm;
+    const RandomLanguageModel m(GetParam(), config);
+    const auto stepper = make_stepper(m.inference);
+    const Ids tokens = random_tokens(330, 6);
+    const SequenceId sequence = begin(*stepper);
+    next(*stepper, sequence, std::span(tokens).first(300));
+    std::vector<float> last;
+    for (size_t i = 300; i < tokens.size(); ++i) {
+      last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
+    }
+    const std::vector<float> expected = full_logits(m, tokens);
+    EXPECT_EQ(last, expected);
+    EXPECT_LT(std::ranges::max(expected), 3.0F);
+    config.value_width = 5;
   }
 }
 

@@ -62,6 +62,14 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.branch_dropout = Probability{1.0F}; }, {"branch_dropout is 1"});
   expect_invalid([](auto& c) { c.inner_dropout = Probability{-0.1F}; }, {"inner_dropout is -0.1"});
   expect_invalid([](auto& c) { c.epsilon = 0.0; }, {"epsilon is 0"});
+  expect_invalid([](auto& c) { c.logit_cap = -1.0; }, {"logit_cap is -1", "above 0, or 0 for none"});
+  expect_invalid([](auto& c) { c.attention_cap = -50.0; }, {"attention_cap is -50", "above 0, or 0 for none"});
+  expect_invalid([](auto& c) { c.attention_cap = 50.0, c.positions = Positions::alibi; },
+                 {"attention_cap does not go with positions"});
+  expect_invalid([](auto& c) { c.value_width = -1; }, {"value_width is -1"});
+  expect_invalid([](auto& c) { c.logit_cap = std::nan(""); }, {"logit_cap is nan"});
+  expect_invalid([](auto& c) { c.architecture = Architecture::encoder, c.head = Head::number, c.logit_cap = 30.0; },
+                 {"logit_cap", "head = \"tokens\""});
   expect_invalid([](auto& c) { c.rotary_base = std::nan(""); }, {"rotary_base is nan"});
 }
 
@@ -186,6 +194,12 @@ TEST(ModelConfig, IsDescribedAsARecipeForTheSameModel) {
   config.epsilon = 1.2345e-7;
   config.branch_dropout = Probability{0.15F};
   config.keep = Keep::layer_inputs;
+  config.head_norm = HeadNorm::each_head;
+  config.embedding_norm = EmbeddingNorm::present;
+  config.logit_cap = 30.0;
+  config.attention_cap = 50.0;
+  config.value_width = 5;
+  config.init = InitScheme::pytorch;
   for (const ModelConfig& c : {config, small_config(Architecture::seq2seq), small_config(Architecture::encoder)}) {
     const std::string text = describe(c);
     const ModelConfig again = read_model("[model]\n" + text, "described");

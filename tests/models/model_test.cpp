@@ -59,6 +59,25 @@ std::vector<Variant> variants() {
   ModelConfig patterns = small_config(Architecture::seq2seq);
   const HeadPattern local{HeadPattern::Kind::local, 2}, strided{HeadPattern::Kind::strided, 2};
   patterns.attention = {{local, strided}, {{}}};
+  ModelConfig gemma = llama_like(), capped = small_config(Architecture::seq2seq), bert = encoder;
+  gemma.head_norm = HeadNorm::each_head;
+  gemma.epsilon = 0.1;  // heads have two columns: where both are small, differences are of a steep function
+  gemma.logit_cap = 1.5;
+  gemma.attention_cap = 0.8;
+  gemma.placement = NormPlacement::sandwich;
+  gemma.keep = Keep::layer_inputs;
+  capped.head_norm = HeadNorm::all_heads;
+  capped.logit_cap = 2.0;
+  capped.attention_cap = 0.8;
+  capped.value_width = 3;
+  capped.embedding_norm = EmbeddingNorm::present;
+  capped.init = InitScheme::pytorch;
+  bert.placement = NormPlacement::post;
+  bert.final_norm = FinalNorm::none;
+  bert.embedding_norm = EmbeddingNorm::present;
+  bert.head_norm = HeadNorm::each_head;
+  bert.tying = Tying::none;
+  bert.init = InitScheme::xavier_all;
   ModelConfig sandwich = small_config(Architecture::seq2seq), parallel = llama_like(), branch = encoder;
   sandwich.placement = NormPlacement::sandwich;
   sandwich.attention_bias = AttentionBias::inputs;
@@ -87,6 +106,9 @@ std::vector<Variant> variants() {
           {"CausalLMRelativeKeysOfGroupedHeads", grouped_keys},
           {"Seq2SeqSandwichNorms", sandwich},
           {"CausalLMParallelAndRecomputed", parallel},
+          {"CausalLMHeadNormsAndCap", gemma},
+          {"Seq2SeqEmbeddingNormHeadNormsAndCap", capped},
+          {"EncoderOnlyEmbeddingAndHeadNorms", bert},
           {"EncoderOnlyBranchNorms", branch}};
 }
 

@@ -68,6 +68,24 @@ TEST_F(Training, NormalHasItsDeviationAndZerosAndOnesTheirValues) {
   EXPECT_EQ(values("ones"), std::vector<double>(7, 1.0));
 }
 
+TEST_F(Training, UniformByItsInputsIsThatOfPyTorchsLinearLayers) {
+  constexpr int64_t kIn = 96, kOut = 200;
+  Linear(Scope(weights_) / "layer",
+         {.inputs = kIn, .outputs = kOut, .initialization = Initialization::inputs_uniform(), .op = {}});
+  start();
+  const double bound = 1.0 / std::sqrt(kIn);
+  for (const std::string name : {"layer.weight", "layer.bias"}) {
+    SCOPED_TRACE(name);
+    const std::vector<double> all = values(name);
+    const Moments m = moments_of(all);
+    const double count = static_cast<double>(all.size());
+    EXPECT_LE(m.largest, bound);
+    EXPECT_GT(m.largest, 0.97 * bound);
+    EXPECT_NEAR(m.deviation, bound / std::numbers::sqrt3, bound / std::sqrt(count));
+    EXPECT_NEAR(m.mean, 0.0, 4.0 * m.deviation / std::sqrt(count));
+  }
+}
+
 TEST(Weights, AreInitializedTheSameWhateverElseTheModelHas) {
   const auto backend = make_reference_backend();
   const auto begin = [&](const std::vector<std::string>& names, uint64_t seed) {

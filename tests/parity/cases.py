@@ -18,6 +18,7 @@ SEQ2SEQ_POST = {**SEQ2SEQ_PRE, "norm_placement": "post", "final_norm": False}
 SEQ2SEQ_GELU = {**SEQ2SEQ_PRE, "activation": "gelu"}
 SEQ2SEQ_TIED = {**SEQ2SEQ_POST, "source_vocabulary": 53, "tie": "all", "final_norm": True, "output_bias": False,
                 "activation": "gelu", "positions": "learned", "embedding_scale": "none"}
+SEQ2SEQ_CAPPED = {**SEQ2SEQ_GELU, "embedding_norm": True, "logit_cap": 1.5}
 # Sizes that are not multiples of a vector and go beyond one block of a product's inner dimension.
 SEQ2SEQ_WIDE = {**SEQ2SEQ_PRE, "model": 96, "inner": 1100, "target_vocabulary": 1201, "encoder_layers": 1,
                 "decoder_layers": 1}
@@ -45,12 +46,17 @@ LLAMA_PARTIAL = {**LLAMA, "rotary_width": 10, "rotary_scaling": "linear", "rotar
 LLAMA_NTK = {**LLAMA, "rotary_scaling": "ntk", "rotary_factor": 4.0}
 LLAMA_YARN = {**LLAMA, "rotary_scaling": "yarn", "rotary_factor": 4.0, "rotary_trained_length": 500, "rotary_base": 500.0}
 LLAMA_LONG = {**LLAMA, "model": 96, "inner": 1100, "heads": 6, "key_value_heads": 1, "head_width": 32, "max_length": 150}
+QWEN = {**LLAMA, "qk_norm": "head"}
+OLMO = {**LLAMA, "qk_norm": "all"}
+GEMMA = {**LLAMA, "logit_cap": 1.5, "attention_cap": 1.0}
+WIDE_VALUES = {**LLAMA, "value_width": 40}
 ENCODER = {
     **DROPOUT_FREE,
     "architecture": "encoder", "model": 32, "inner": 128, "heads": 4, "encoder_layers": 2, "source_vocabulary": 53,
     "max_length": 16, "activation": "gelu", "positions": "learned", "norm_placement": "post", "final_norm": False,
     "tie": "output", "output_bias": True, "embedding_scale": "none", "epsilon": 1e-12,
 }
+BERT = {**ENCODER, "embedding_norm": True}
 ENCODER_LONG = {**ENCODER, "model": 96, "inner": 1100, "max_length": 150}
 ENCODER_ALIBI = {**ENCODER_LONG, "positions": "alibi"}
 ENCODER_BIAS = {**ENCODER_LONG, "positions": "relative-bias", "relative_buckets": 32, "relative_max_distance": 128}

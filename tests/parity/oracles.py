@@ -17,6 +17,11 @@ def sinusoidal(length, model):
     return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
 
 
+def soft_capped(x, cap):
+    """As Gemma 2 has it."""
+    return cap * torch.tanh(x / cap) if cap else x
+
+
 class Oracle(nn.Module):
     """`pieces` lists for each of heed's parameters the tensors, or (tensor, first row, end row), stacked in it."""
 
@@ -111,9 +116,16 @@ class Oracle(nn.Module):
         if self.config["positions"] == "learned":
             embedding.positions = nn.Parameter(torch.empty(self.config["max_length"], self.config["model"]))
             self.add(name + ".positions", embedding.positions)
+        if self.config.get("embedding_norm"):
+            embedding.norm = self.layer_norm()
+            self.add_norm(name + ".norm", embedding.norm)
         return embedding
 
     def embed(self, embedding, tokens):
+        x = self.embed_plainly(embedding, tokens)
+        return embedding.norm(x) if self.config.get("embedding_norm") else x
+
+    def embed_plainly(self, embedding, tokens):
         c = self.config
         x = embedding(tokens) * (math.sqrt(c["model"]) if c["embedding_scale"] == "sqrt-model" else 1.0)
         if c["positions"] == "sinusoidal":
@@ -144,6 +156,10 @@ class Oracle(nn.Module):
             self.add("output.weight", self.output.weight)
         if c["output_bias"]:
             self.add("output.bias", self.output.bias)
+
+    def scores(self, x):
+        """Of the vocabulary, softly capped."""
+        return soft_capped(self.output(x), self.config.get("logit_cap"))
 
 
 class Seq2Seq(Oracle):
@@ -179,7 +195,7 @@ class Seq2Seq(Oracle):
         memory = self.encoder(self.embed(self.source, batch.source.tokens), src_key_padding_mask=source_padding)
         x = self.decoder(self.embed(self.target, batch.target.tokens), memory, tgt_mask=later,
                          tgt_key_padding_mask=target_padding, memory_key_padding_mask=source_padding)
-        return self.output(x)
+        return self.scores(x)
 
 
 def pooled(x, real, kind):
@@ -211,11 +227,11 @@ class Encoder(Oracle):
             x = self.encoder(x, src_key_padding_mask=~real)
             if self.config.get("head") == "label":
                 x = pooled(x, real, self.config["pooling"])[:, None]
-            return self.output(x)
+            return self.scores(x)
         # PyTorch's layers take a mask for each sequence and head, to be added to its scores.
         bias = self.bias_by_distance(batch.target.width, both_ways=True)
         mask = torch.where(real[:, None, None, :], bias[None], -math.inf).flatten(0, 1)
-        return self.output(self.encoder(x, mask=mask))
+        return self.scores(self.encoder(x, mask=mask))
 
 
 def sees_back(pattern, back):
@@ -284,9 +300,9 @@ def t5_bucket(relative, both_ways, buckets, max_distance):
     return first + torch.where(relative < exact, relative, large.clamp(max=buckets - 1))
 
 
-def attend(query, key, value, sees, bias=0.0):
-    """softmax(Q K^T / sqrt(d) + bias) V over what each query sees; operands [batch, heads, time, d]."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]) + bias
+def attend(query, key, value, sees, bias=0.0, cap=None):
+    """softmax(Q K^T / sqrt(d), capped, + bias) V over what each query sees; operands [batch, heads, time, d]."""
+    scores = soft_capped(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), cap) + bias
     return scores.masked_fill(~sees, -math.inf).softmax(dim=-1) @ value
 
 
@@ -347,7 +363,7 @@ class Gpt(Oracle):
         x = self.embed(self.embedding, batch.target.tokens)
         for layer, sees in zip(self.layers, visible_in_layers(batch, self.config)):
             x = layer(x, sees, self.bias_by_distance(batch.target.width, both_ways=False))
-        return self.output(self.norm(x))
+        return self.scores(self.norm(x))
 
 
 class RmsNorm(nn.Module):
@@ -399,17 +415,31 @@ class LlamaLayer(nn.Module):
         self.norm1, self.norm2 = (RmsNorm(model, config["epsilon"]) for _ in range(2))
         self.query = nn.Linear(model, self.heads * width, bias=False)
         self.key = nn.Linear(model, config["key_value_heads"] * width, bias=False)
-        self.value = nn.Linear(model, config["key_value_heads"] * width, bias=False)
-        self.joined = nn.Linear(self.heads * width, model, bias=False)
+        value_width = config.get("value_width") or width
+        self.value = nn.Linear(model, config["key_value_heads"] * value_width, bias=False)
+        self.joined = nn.Linear(self.heads * value_width, model, bias=False)
+        self.qk_norm = config.get("qk_norm", "none")
+        if self.qk_norm != "none":
+            heads = (self.heads, config["key_value_heads"]) if self.qk_norm == "all" else (1, 1)
+            self.query_norm, self.key_norm = (RmsNorm(count * width, config["epsilon"]) for count in heads)
         self.gate, self.up = nn.Linear(model, inner, bias=False), nn.Linear(model, inner, bias=False)
         self.down = nn.Linear(inner, model, bias=False)
 
+    def normed_heads(self, x, heads, norm):
+        """Split into heads, and normalized: each head, as Qwen3 and Gemma 3 do, or all together, as OLMo 2 does."""
+        if self.qk_norm == "all":
+            return split_heads(getattr(self, norm)(x), heads)
+        x = split_heads(x, heads)
+        return getattr(self, norm)(x) if self.qk_norm == "head" else x
+
     def attention(self, x, sees):
         groups = self.heads // self.shared
-        query = rotate(split_heads(self.query(x), self.heads), self.base, self.config)
-        key = rotate(split_heads(self.key(x), groups), self.base, self.config).repeat_interleave(self.shared, dim=1)
+        query = rotate(self.normed_heads(self.query(x), self.heads, "query_norm"), self.base, self.config)
+        key = rotate(self.normed_heads(self.key(x), groups, "key_norm"), self.base, self.config)
+        key = key.repeat_interleave(self.shared, dim=1)
         value = split_heads(self.value(x), groups).repeat_interleave(self.shared, dim=1)
-        return self.joined(join_heads(attend(query, key, value, sees)))
+        cap = self.config.get("attention_cap")
+        return self.joined(join_heads(attend(query, key, value, sees, **({"cap": cap} if cap else {}))))
 
     def forward(self, x, sees):
         x = x + self.attention(self.norm1(x), sees)
@@ -430,6 +460,9 @@ class Llama(Oracle):
             self.add_linear(name + ".attention.projection", layer.query, layer.key, layer.value)
             self.add_linear(name + ".attention.output", layer.joined)
             self.add_norm(name + ".attention.norm", layer.norm1)
+            if layer.qk_norm != "none":
+                self.add_norm(name + ".attention.query_norm", layer.query_norm)
+                self.add_norm(name + ".attention.key_norm", layer.key_norm)
             self.add_linear(name + ".feed_forward.inner", layer.gate, layer.up)
             self.add_linear(name + ".feed_forward.output", layer.down)
             self.add_norm(name + ".feed_forward.norm", layer.norm2)
@@ -440,4 +473,4 @@ class Llama(Oracle):
         x = self.embed(self.embedding, batch.target.tokens)
         for layer, sees in zip(self.layers, visible_in_layers(batch, self.config)):
             x = layer(x, sees)
-        return self.output(self.norm(x))
+        return self.scores(self.norm(x))

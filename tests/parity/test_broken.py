@@ -26,6 +26,10 @@ def rotate_neighbours(x, base, config):
     return torch.stack(REAL_ROTATE(apart, base).chunk(2, dim=-1), dim=-1).flatten(-2)
 
 
+def norm_before_positions(self, embedding, tokens):
+    return embedding.norm(embedding(tokens)) + embedding.positions[:tokens.shape[1]]
+
+
 def drop(kind, argument):
     """A stack of PyTorch that forgets one of its masks."""
     forward = kind.forward
@@ -109,6 +113,10 @@ GROSS = [
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("relative bias of the next distance", cases.GPT_BIAS, cases.GPT_BIAS,
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
+    ("logits without their cap", cases.GEMMA, {**cases.GEMMA, "logit_cap": None}, None),
+    ("scores without their cap", cases.GEMMA, {**cases.GEMMA, "attention_cap": None}, None),
+    ("embeddings normalized before their positions are added", cases.BERT, cases.BERT,
+     mock.patch.object(oracles.Oracle, "embed", norm_before_positions)),
     ("rotation of neighbouring columns", LLAMA, LLAMA, replace("rotate", rotate_neighbours)),
     ("rotation with twice the base", LLAMA, LLAMA,
      replace("rotate", lambda x, base, config: REAL_ROTATE(x, base * 2))),

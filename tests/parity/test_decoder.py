@@ -16,5 +16,9 @@ finish(cases.all_agree({
     "llama, a part of the head turned, linear scaling": (cases.LLAMA_PARTIAL, cases.BF16_DECODER),
     "llama, NTK-aware scaling": (cases.LLAMA_NTK, cases.BF16_DECODER),
     "llama, YaRN": (cases.LLAMA_YARN, cases.BF16_DECODER),
+    "llama, norms of each head of queries and keys": (cases.QWEN, cases.BF16_DECODER),
+    "llama, norms of all heads together": (cases.OLMO, cases.BF16_DECODER),
+    "llama, capped scores and logits": (cases.GEMMA, cases.BF16_DECODER),
+    "llama, values wider than keys": (cases.WIDE_VALUES, cases.BF16_DECODER),
     "llama, wide and long, one key-value head": (cases.LLAMA_LONG, cases.BF16_DECODER),
 }))

@@ -5,6 +5,7 @@ from parity import finish
 
 finish(cases.all_agree({
     "post-norm": (cases.ENCODER, cases.BF16_ENCODER),
+    "post-norm, norm of the embeddings": (cases.BERT, cases.BF16_ENCODER),
     "wide and long": (cases.ENCODER_LONG, cases.BF16_ENCODER),
     "ALiBi": (cases.ENCODER_ALIBI, cases.BF16_ENCODER),
     "relative bias": (cases.ENCODER_BIAS, cases.BF16_ENCODER),

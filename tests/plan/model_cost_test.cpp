@@ -73,6 +73,35 @@ std::vector<Case> cases() {
            c.branches = Branches::parallel;
          }
        }},
+      {"embedding norms", [](ModelConfig& c) { c.embedding_norm = EmbeddingNorm::present; }},
+      {"norms of heads",
+       [](ModelConfig& c) {
+         c.head_norm = HeadNorm::each_head;
+         c.key_value_heads = 2;
+       }},
+      {"norms of all heads, by the root of the mean square",
+       [](ModelConfig& c) {
+         c.head_norm = HeadNorm::all_heads;
+         c.norm = NormKind::rms;
+         c.positions = Positions::rotary;
+       }},
+      {"norms of heads, recomputed",
+       [](ModelConfig& c) {
+         c.head_norm = HeadNorm::each_head;
+         c.keep = Keep::layer_inputs;
+       }},
+      {"caps",
+       [](ModelConfig& c) {
+         c.logit_cap = 30.0;
+         c.attention_cap = 50.0;
+       }},
+      {"wide values", [](ModelConfig& c) { c.value_width = 20; }},
+      {"narrow values of fewer heads",
+       [](ModelConfig& c) {
+         c.value_width = 4;
+         c.key_value_heads = 2;
+         c.head_norm = HeadNorm::each_head;
+       }},
       {"gelu", [](ModelConfig& c) { c.activation = Activation::gelu; }},
       {"gated",
        [](ModelConfig& c) {

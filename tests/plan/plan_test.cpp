@@ -167,6 +167,17 @@ TEST(Plan, TheTutorialsLanguageModelHasTheParametersThatItsWriteUpStates) {
   EXPECT_EQ(plan_model(of_recipe("tutorial-lm.toml")).parameters, 49'665'328);
 }
 
+// By hand: 6 x 3,152,384 of the encoder, 6 x 4,204,032 of the decoder, 512 x (7,877 + 5,944) of the embeddings, 513 x
+// 5,944 of the output; pre-norm ends each stack with a norm of 1,024. The vocabularies are those of Multi30k's words.
+TEST(Plan, TheTutorialsTranslatorsHaveTheParametersCountedByHand) {
+  for (const auto& [recipe, parameters] :
+       {std::pair("multi30k-word-prenorm.toml", 54'266'168), std::pair("multi30k-postnorm.toml", 54'264'120)}) {
+    PlanOptions options = of_recipe(recipe);
+    options.overrides = {"model.source_vocabulary=7877", "model.target_vocabulary=5944"};
+    EXPECT_EQ(plan_model(options).parameters, parameters) << recipe;
+  }
+}
+
 TEST(Plan, CacheOfTheLongestSequenceIsThatOfAllItsTokens) {
   const ModelPlan plan = plan_model(of_recipe("tutorial-2x2.toml"));
   // Two decoder layers, keys and values of width 512, in bf16.

@@ -68,6 +68,8 @@ void PartsObserver::see(const Kind& op) {
     if (!op.normed.empty()) {
       add(path_above(op.weights.gain->name()), op.normed);
     }
+  } else if constexpr (std::is_same_v<Kind, HeadNormOp>) {
+    add(path_above(op.weights.gain->name()), op.normed);
   } else if constexpr (std::is_same_v<Kind, PoolOp> || std::is_same_v<Kind, SelectRowsOp>) {
     add("pool", op.y);
   }

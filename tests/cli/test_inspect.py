@@ -134,8 +134,11 @@ class Probe(heed_cli.CliTest):
         self.assertEqual([c["silent"] for c in probe["changes"]], [[]])
 
     def test_every_variant_is_sound(self):
-        for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"', 'positions = "relative-keys"', 'norm_placement = "post"',
-                     'gated = true', 'attention = ["local:3+strided:2", "full"]', 'recompute_layers = true'):
+        for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"',
+                     'positions = "relative-keys"', 'norm_placement = "post"', 'gated = true',
+                     'qk_norm = "head"\nembedding_norm = true', 'qk_norm = "all"\nvalue_width = 6',
+                     'logit_cap = 3.0\nattention_cap = 2.0', 'init = "pytorch"',
+                     'attention = ["local:3+strided:2", "full"]', 'recompute_layers = true'):
             for architecture in ("seq2seq", "causal-lm", "encoder"):
                 with self.subTest(more=more, architecture=architecture):
                     self.probe(self.recipe(architecture, more))
@@ -226,6 +229,15 @@ class WrongRecipes(heed_cli.CliTest):
 
     def test_an_unknown_table_is_named(self):
         self.refuse(self.file("table.toml", "[modell]\nmodel = 8\n"), "'modell'", "'model'")
+
+    def test_what_makes_no_sense_about_blocks_is_refused(self):
+        self.refuse(self.recipe_with(logit_cap="-30.0"), "logit_cap is -30, expected above 0, or 0 for none")
+        self.refuse(self.recipe_with(attention_cap="nan"), "attention_cap is nan")
+        self.refuse(self.recipe_with(attention_cap="50.0", positions='"alibi"'), "attention_cap does not go with positions")
+        self.refuse(self.recipe_with(value_width="-4"), "value_width is -4")
+        self.refuse(self.recipe_with(qk_norm='"each"'), "qk_norm: 'each' is not one of none, head, all")
+        self.refuse(self.recipe_with(embedding_norm="1"), "embedding_norm must be true or false")
+        self.refuse(self.recipe_with(init='"torch"'), "init: 'torch' is not one of xavier, xavier-all, normal, pytorch")
 
     def test_heads_that_do_not_divide_the_model_name_both(self):
         self.refuse(self.recipe_with(heads=7), "heads 7 does not divide model 512")

@@ -19,9 +19,9 @@ constexpr int kAdapterVersion = 1;
 constexpr const char* kWeightsChecksum = "heed_checksum";
 
 std::vector<int64_t> shape_of(const Weight& weight) {
-  std::vector<int64_t> extents;
-  for (int axis = 0; axis < weight.shape().rank(); ++axis) {
-    extents.push_back(weight.shape()[axis]);
+  std::vector<int64_t> extents(static_cast<size_t>(weight.shape().rank()));
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    extents[axis] = weight.shape()[static_cast<int>(axis)];
   }
   return extents;
 }

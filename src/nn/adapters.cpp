@@ -47,6 +47,8 @@ bool is_hidden_matrix(const Weight& weight) {
 
 void AdapterConfig::validate() const {
   require<ConfigError>(rank >= 0, "recipe", "adapter.rank is {}, expected at least 0", rank);
+  require<ConfigError>(rank > 0 || *this == AdapterConfig{}, "recipe",
+                       "[adapter] has settings, but adapter.rank is 0: there is no adapter");
   require<ConfigError>(alpha > 0.0, "recipe", "adapter.alpha is {}, expected above 0", alpha);
   require<ConfigError>(dropout >= 0.0 && dropout < 1.0, "recipe",
                        "adapter.dropout is {}, expected at least 0 and below 1", dropout);

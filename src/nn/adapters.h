@@ -16,6 +16,7 @@ struct AdapterConfig {
   double dropout = 0.0;
   std::vector<std::string> matrices{"*attention*"};  // patterns of names; see base/pattern.h
 
+  bool operator==(const AdapterConfig&) const = default;
   double scale() const { return alpha / static_cast<double>(rank); }
   // Throws ConfigError, with a message that a user can act on.
   void validate() const;

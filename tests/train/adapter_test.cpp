@@ -162,6 +162,9 @@ TEST_F(Adapting, RefusesAnotherBaseAndBadSettings) {
   recipe.adapter.matrices = {"*atention*"};
   EXPECT_THAT(train_error(recipe), HasSubstr("'*atention*' matches no matrix of a hidden layer; the nearest is '"));
   recipe = adapting();
+  recipe.adapter.rank = 0;
+  EXPECT_THAT(train_error(recipe), HasSubstr("[adapter] has settings, but adapter.rank is 0"));
+  recipe = adapting();
   recipe.adapter.rank = 33;
   EXPECT_THAT(train_error(recipe), HasSubstr("adapter.rank is 33, but "));
   recipe = adapting();

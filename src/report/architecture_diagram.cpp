@@ -185,14 +185,15 @@ class Diagram {
                    Own own) {
     column.label(tokens);
     const std::string positions = setting_in_words(config_, "positions");
-    return column.box({.title = fmt::format("Embedding{}, {} &#8594; {}", own == Own::no ? " (the same table)" : "",
-                                            grouped(vocabulary), grouped(config_.model)),
-                       .detail = fmt::format("{}positions: {}",
-                                             config_.embedding_scale == EmbeddingScale::sqrt_model
-                                                 ? fmt::format("times &#8730;{}, ", config_.model)
-                                                 : "",
-                                             positions),
-                       .parameters = counts_.below(name + ".")});
+    return column.box(
+        {.title = fmt::format("Embedding{}, {} &#8594; {}", own == Own::no ? " (the same table)" : "",
+                              grouped(vocabulary), grouped(config_.model)),
+         .detail = fmt::format("{}{}positions: {}", config_.embedding_norm == EmbeddingNorm::present ? "normed, " : "",
+                               config_.embedding_scale == EmbeddingScale::sqrt_model
+                                   ? fmt::format("times &#8730;{}, ", config_.model)
+                                   : "",
+                               positions),
+         .parameters = counts_.below(name + ".")});
   }
 
   std::string norm_name() const { return config_.norm == NormKind::rms ? "RMS norm" : "Layer norm"; }
@@ -220,7 +221,23 @@ class Diagram {
         "{} heads of {}{}{}", config_.heads, config_.width_of_head(),
         config_.heads_of_keys() == config_.heads ? "" : fmt::format(", {} of keys and values", config_.heads_of_keys()),
         part == "cross_attention" ? "" : patterns());
+    box.detail += scoring();
     return box;
+  }
+
+  // What is done to queries, keys and scores, and the values where they have a width of their own.
+  std::string scoring() const {
+    std::string words;
+    if (config_.width_of_values() != config_.width_of_head()) {
+      words += fmt::format(", values of {}", config_.width_of_values());
+    }
+    if (config_.head_norm != HeadNorm::none) {
+      words += ", Q and K normed";
+    }
+    if (config_.attention_cap > 0.0) {
+      words += fmt::format(", scores within &#177;{:g}", config_.attention_cap);
+    }
+    return words;
   }
 
   // ", local:128 / full" of layers that take turns.
@@ -299,9 +316,10 @@ class Diagram {
     const int64_t outputs = encodes ? config_.encoder_outputs() : config_.target_vocabulary;
     const double output = column.box(
         {.title = fmt::format("{}, {} &#8594; {}", of_tokens ? "Output" : "Head", config_.model, grouped(outputs)),
-         .detail = tied        ? "the embedding's table"
-                   : of_tokens ? "a table of its own"
-                               : "of labels",
+         .detail = std::string(tied        ? "the embedding's table"
+                               : of_tokens ? "a table of its own"
+                                           : "of labels") +
+                   (config_.logit_cap > 0.0 ? fmt::format(", within &#177;{:g}", config_.logit_cap) : ""),
          .parameters = counts_.below("output.") + counts_.below("head.")});
     if (tied) {
       parts_.add("<path class=\"tied\" d=\"M{0} {1}H{2}V{3}H{0}\"/>", column.right(), -output,

@@ -50,6 +50,7 @@ TEST(ArchitectureDiagram, ShowsEveryParameterOfEveryArchitectureOnce) {
     }
     config.positions = Positions::relative_bias;
     EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));
+    config.embedding_norm = EmbeddingNorm::present;
     config.positions = Positions::relative_keys;
     EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));
     config.positions = Positions::learned;
@@ -63,8 +64,14 @@ TEST(ArchitectureDiagram, ShowsWidthsHeadsAndLayers) {
   ModelConfig config = small_config(Architecture::seq2seq);
   config.key_value_heads = 1;
   config.decoder_layers = 3;
+  config.value_width = 3;
+  config.head_norm = HeadNorm::each_head;
+  config.attention_cap = 50.0;
+  config.logit_cap = 30.0;
   const std::string svg = architecture_diagram(config);
-  EXPECT_THAT(svg, HasSubstr("2 heads of 4, 1 of keys and values"));
+  EXPECT_THAT(svg,
+              HasSubstr("2 heads of 4, 1 of keys and values, values of 3, Q and K normed, scores within &#177;50<"));
+  EXPECT_THAT(svg, HasSubstr("a table of its own, within &#177;30<"));
   EXPECT_THAT(svg, HasSubstr("8 &#8594; 12 &#8594; 8, relu"));
   EXPECT_THAT(svg, HasSubstr(">2 &#215;<"));
   EXPECT_THAT(svg, HasSubstr(">3 &#215;<"));

@@ -5,6 +5,7 @@
 
 #include "bench/roofline.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/linear_attention_cost.h"
 
 namespace heed {
 namespace {
@@ -167,6 +168,73 @@ void attention_backward(benchmark::State& state) {
   c.report(state, c.visible_flops(8.0));
 }
 
+// Arguments: sequences, tokens, heads, head width, type. Causal.
+struct LinearAttentionCase {
+  explicit LinearAttentionCase(const benchmark::State& state)
+      : tokens(state.range(0) * state.range(1)),
+        columns(state.range(2) * state.range(3)),
+        segments(Segments::equal(state.range(0), state.range(1))),
+        qkv(random_tensor({tokens, 3 * columns}, static_cast<DType>(state.range(4)))),
+        d_qkv(random_tensor({tokens, 3 * columns}, static_cast<DType>(state.range(4)))),
+        output(random_tensor({tokens, columns}, static_cast<DType>(state.range(4)))),
+        divisors(random_tensor({tokens, state.range(2)}, DType::f32)),
+        settings{state.range(2), state.range(2), Visibility::Reach::causal},
+        flops(static_cast<double>(state.range(0) * state.range(2)) *
+              linear_attention_flops(settings.reach, state.range(1), state.range(3), state.range(3))) {}
+
+  View part(const Tensor& fused, int64_t which) const { return fused.view().column_range(which * columns, columns); }
+  KeyValueView memory() const { return {part(qkv, 1), part(qkv, 2), &segments, {}}; }
+
+  void forward() const {
+    backend().linear_attention({.settings = settings,
+                                .queries = part(qkv, 0),
+                                .segments = &segments,
+                                .memory = memory(),
+                                .output = output.view(),
+                                .divisors = divisors.view()});
+  }
+  void backward() const {
+    backend().linear_attention_backward({.settings = settings,
+                                         .queries = part(qkv, 0),
+                                         .segments = &segments,
+                                         .memory = memory(),
+                                         .output = output.view(),
+                                         .divisors = divisors.view(),
+                                         .d_output = output.view(),
+                                         .d_queries = part(d_qkv, 0),
+                                         .d_keys = part(d_qkv, 1),
+                                         .d_values = part(d_qkv, 2)});
+  }
+  void report(benchmark::State& state, double share) const {
+    set_flops(state, share * flops);
+    state.counters["s/token"] = benchmark::Counter(
+        static_cast<double>(tokens), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  }
+
+  int64_t tokens, columns;
+  Segments segments;
+  Tensor qkv, d_qkv, output, divisors;
+  LinearAttentionSettings settings;
+  double flops;
+};
+
+void linear_attention_forward(benchmark::State& state) {
+  const LinearAttentionCase c(state);
+  for (auto _ : state) {
+    c.forward();
+  }
+  c.report(state, 1.0);
+}
+
+void linear_attention_backward(benchmark::State& state) {
+  const LinearAttentionCase c(state);
+  c.forward();
+  for (auto _ : state) {
+    c.backward();
+  }
+  c.report(state, 2.0);
+}
+
 // Arguments: rows, model, type.
 void add_norm(benchmark::State& state) {
   const Shape shape{state.range(0), state.range(1)};
@@ -245,11 +313,18 @@ void attention_shapes(benchmark::internal::Benchmark* bench) {
   bench->Args({1, 4096, 8, 64, 0, 16, kBf16})->Args({1, 4096, 8, 64, 0, 64, kBf16});
 }
 
+void linear_attention_shapes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"sequences", "tokens", "heads", "width", "type"})->UseRealTime();
+  bench->Args({16, 512, 8, 64, kBf16})->Args({4, 2048, 8, 64, kBf16})->Args({1, 8192, 8, 64, kBf16});
+}
+
 BENCHMARK(linear_forward)->Apply(linear_shapes);
 BENCHMARK(linear_input_gradient)->Apply(linear_shapes);
 BENCHMARK(linear_weight_gradient)->Apply(linear_shapes);
 BENCHMARK(attention_forward)->Apply(attention_shapes);
 BENCHMARK(attention_backward)->Apply(attention_shapes);
+BENCHMARK(linear_attention_forward)->Apply(linear_attention_shapes);
+BENCHMARK(linear_attention_backward)->Apply(linear_attention_shapes);
 BENCHMARK(add_norm)
     ->ArgNames({"rows", "model", "type"})
     ->Args({2048, 512, kF32})

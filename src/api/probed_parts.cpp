@@ -59,7 +59,7 @@ void PartsObserver::see(const Kind& op) {
     add(path_above(op.weights.weight->name()), op.y);
   } else if constexpr (std::is_same_v<Kind, GateOp>) {
     add(sublayer_of(op.x, "feed_forward") + ".gate", op.y);
-  } else if constexpr (std::is_same_v<Kind, AttentionOp>) {
+  } else if constexpr (std::is_same_v<Kind, AttentionOp> || std::is_same_v<Kind, LinearAttentionOp>) {
     add(sublayer_of(op.inputs.values.var, "attention") + ".heads", op.output);
   } else if constexpr (std::is_same_v<Kind, AddNormOp>) {
     if (!op.branch.empty()) {

@@ -7,7 +7,7 @@ namespace heed {
 namespace {
 
 constexpr int64_t kPage = KeyValueCache::kPageTokens;
-constexpr int64_t kFirstPages = 64;
+constexpr int64_t kFirstPages = 64, kFirstStates = 4;
 constexpr int64_t kAllAtOnce = int64_t{1} << 40;
 
 int64_t pages_for(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
@@ -15,7 +15,12 @@ int64_t pages_for(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
 }  // namespace
 
 KeyValueCache::KeyValueCache(Backend& backend, DType storage, const CacheShape& shape)
-    : backend_(backend), storage_(storage), shape_(shape), blocks_(2 * shape.layers) {}
+    : backend_(backend),
+      storage_(storage),
+      shape_(shape),
+      blocks_(2 * shape.layers),
+      state_size_(LinearStates::size(shape.heads, shape.width / shape.heads,
+                                     (shape.value_width > 0 ? shape.value_width : shape.width) / shape.heads)) {}
 
 SequenceId KeyValueCache::add() { return SequenceId(open().id); }
 
@@ -28,12 +33,18 @@ SequenceId KeyValueCache::fork(SequenceId sequence) {
   for (auto page = child.pages.begin() + child.first_page; page != child.pages.end(); ++page) {
     ++readers_[static_cast<size_t>(*page)];
   }
+  child.state = slots_[parent].state;
+  child.summed = slots_[parent].summed;
+  if (child.state >= 0) {
+    ++state_readers_[static_cast<size_t>(child.state)];
+  }
   return SequenceId(child.id);
 }
 
 void KeyValueCache::remove(SequenceId sequence) {
   const size_t slot = slot_of(sequence);
   free_pages(slots_[slot], static_cast<int64_t>(slots_[slot].pages.size()));
+  release_state(slots_[slot]);
   slots_[slot].id = -1;
   free_slots_.push_back(slot);
   live_.erase(std::ranges::lower_bound(live_, sequence.value, {}, [](const auto& entry) { return entry.first; }));
@@ -44,10 +55,13 @@ void KeyValueCache::roll_back(SequenceId sequence, int64_t new_length) {
   require(new_length >= 0 && new_length <= s.length, "cache", "a sequence of {} tokens cannot be rolled back to {}",
           s.length, new_length);
   const int64_t length = std::exchange(s.length, new_length);
-  if (first_page_in_sight(s) < s.first_page) {
+  if (first_page_in_sight(s) < s.first_page || (new_length < s.summed && s.first_page > 0)) {
     s.length = length;
     fail<ShapeError>("cache", "a sequence of {} tokens cannot be rolled back to {}: what it would see was freed",
                      length, new_length);
+  }
+  if (new_length < s.summed) {
+    release_state(s);  // no page was freed: the tokens that remain are summed again
   }
   while (static_cast<int64_t>(s.pages.size()) > pages_for(new_length)) {
     release(s.pages.back());
@@ -56,6 +70,7 @@ void KeyValueCache::roll_back(SequenceId sequence, int64_t new_length) {
 }
 
 const std::vector<KeyValueView>& KeyValueCache::extend(std::span<const Extension> extensions) {
+  sum_whole_chunks(extensions);
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);
     free_pages(sequence, first_page_in_sight(sequence));
@@ -102,14 +117,33 @@ const std::vector<KeyValueView>& KeyValueCache::list_views() {
                            [this](int32_t page) { return page * static_cast<int32_t>(blocks_); });
   }
   const auto rows = static_cast<int64_t>(listed_.size()), columns = static_cast<int64_t>(max_pages);
+  state_rows_.clear();
+  summed_.clear();
+  for (const Sequence* sequence : listed_) {
+    state_rows_.push_back(std::max(0, sequence->state));
+    summed_.push_back(static_cast<int32_t>(sequence->summed));
+  }
   const PageTable table{View(table_.data(), DType::i32, rows, columns, columns), kPage};
   views_.clear();
   const int64_t value_width = shape_.value_width > 0 ? shape_.value_width : shape_.width;
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
     views_.push_back({blocks_from(2 * layer).column_range(0, shape_.width),
-                      blocks_from(2 * layer + 1).column_range(0, value_width), &segments_, table});
+                      blocks_from(2 * layer + 1).column_range(0, value_width), &segments_, table, states_of(layer)});
   }
   return views_;
+}
+
+LinearStates KeyValueCache::states_of(int64_t layer) const {
+  const auto found = std::ranges::find(shape_.linear_layers, layer);
+  if (found == shape_.linear_layers.end() || states_.empty()) {
+    return {};
+  }
+  const auto count = static_cast<int64_t>(state_rows_.size());
+  const auto indices = [count](const std::vector<int32_t>& values) {
+    return View(const_cast<int32_t*>(values.data()), DType::i32, 1, count, count);
+  };
+  return {states_.view().column_range((found - shape_.linear_layers.begin()) * state_size_, state_size_),
+          indices(state_rows_), indices(summed_)};
 }
 
 // The rows from a block on, to the end.
@@ -133,7 +167,8 @@ KeyValueCache::Sequence& KeyValueCache::open() {
   free_slots_.pop_back();
   Sequence& sequence = slots_[slot];
   sequence.id = next_id_++;
-  sequence.length = sequence.first_page = 0;
+  sequence.length = sequence.first_page = sequence.summed = 0;
+  sequence.state = -1;
   sequence.pages.clear();
   live_.emplace_back(sequence.id, slot);
   return sequence;
@@ -203,6 +238,64 @@ void KeyValueCache::own_last_page(Sequence& sequence) {
   }
   release(shared);
   sequence.pages.back() = own;
+}
+
+// Of the tokens so far. So those of the extension that follows can be rolled back.
+void KeyValueCache::sum_whole_chunks(std::span<const Extension> extensions) {
+  listed_.clear();
+  for (const Extension& extension : extensions) {
+    Sequence& sequence = find(extension.sequence);
+    if (!shape_.linear_layers.empty() && sequence.length - sequence.summed >= kLinearChunk) {
+      own_state(sequence);
+      listed_.push_back(&sequence);
+    }
+  }
+  if (listed_.empty()) {
+    return;
+  }
+  const std::vector<KeyValueView>& views = list_views();
+  for (const int64_t layer : shape_.linear_layers) {
+    backend_.fold_linear_attention({shape_.heads, views[static_cast<size_t>(layer)]});
+  }
+  for (const Extension& extension : extensions) {
+    Sequence& sequence = find(extension.sequence);
+    sequence.summed = sequence.length / kLinearChunk * kLinearChunk;
+  }
+}
+
+void KeyValueCache::own_state(Sequence& sequence) {
+  const int32_t shared = sequence.state;
+  if (shared >= 0 && state_readers_[static_cast<size_t>(shared)] == 1) {
+    return;
+  }
+  if (free_states_.empty()) {
+    const auto old = static_cast<int64_t>(state_readers_.size()), count = std::max(kFirstStates, 2 * old);
+    Tensor larger({count, static_cast<int64_t>(shape_.linear_layers.size()) * state_size_}, backend_.master_type(),
+                  backend_.arena());
+    if (old > 0) {
+      backend_.copy(states_.view(), larger.view().row_range(0, old));
+    }
+    states_ = std::move(larger);
+    state_readers_.resize(static_cast<size_t>(count), 0);
+    for (int64_t row = count - 1; row >= old; --row) {
+      free_states_.push_back(static_cast<int32_t>(row));
+    }
+  }
+  sequence.state = free_states_.back();
+  free_states_.pop_back();
+  state_readers_[static_cast<size_t>(sequence.state)] = 1;
+  if (shared >= 0) {
+    backend_.copy(states_.view().row_range(shared, 1), states_.view().row_range(sequence.state, 1));
+    --state_readers_[static_cast<size_t>(shared)];
+  }
+}
+
+void KeyValueCache::release_state(Sequence& sequence) {
+  if (sequence.state >= 0 && --state_readers_[static_cast<size_t>(sequence.state)] == 0) {
+    free_states_.push_back(sequence.state);
+  }
+  sequence.state = -1;
+  sequence.summed = 0;
 }
 
 int32_t KeyValueCache::take_page() {

@@ -16,8 +16,12 @@ using SequenceId = Strong<struct SequenceIdTag, int64_t>;
 struct CacheShape {
   int64_t layers, width;    // of keys
   int64_t value_width = 0;  // of values; 0: as keys
-  int64_t window = 0;       // of local attention, see Visibility; 0: all tokens are cached
+  int64_t window = 0;       // the latest tokens that any layer needs; 0: all tokens are cached
   int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
+  // Layers of linear attention, and heads of keys: of their sums, see LinearStates. The budget does not count those: a
+  // sequence has no more of them however long it is.
+  std::vector<int64_t> linear_layers = {};
+  int64_t heads = 1;
 };
 
 // How a sequence grows.
@@ -27,7 +31,8 @@ struct Extension {
 };
 
 // Forking and rolling back change page numbers and copy no keys: a page is copied only when a sequence is about to
-// write into one that another still reads. With local attention, pages that no future token sees are freed.
+// write into one that another still reads. Pages that no future token needs are freed: with local attention those out of
+// sight, with linear attention those whose tokens are summed. Sums are shared and copied like pages.
 class KeyValueCache {
  public:
   static constexpr int64_t kPageTokens = 16;
@@ -39,8 +44,7 @@ class KeyValueCache {
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);
   void remove(SequenceId sequence);
-  // Drops the tokens from position `new_length` on. With local attention, whose cache frees what is out of sight, at
-  // most those of the last extension.
+  // Drops the tokens from position `new_length` on. Where pages are freed, at most those of the last extension.
   void roll_back(SequenceId sequence, int64_t new_length);
 
   int64_t count() const { return static_cast<int64_t>(live_.size()); }
@@ -55,6 +59,7 @@ class KeyValueCache {
   // A view of these sequences, without new tokens.
   const std::vector<KeyValueView>& view(std::span<const SequenceId> sequences);
 
+  int64_t states_in_use() const { return static_cast<int64_t>(state_readers_.size() - free_states_.size()); }
   int64_t pages_in_use() const { return static_cast<int64_t>(readers_.size() - free_.size()); }
 
  private:
@@ -62,6 +67,8 @@ class KeyValueCache {
     int64_t id = -1, length = 0;
     int64_t first_page = 0;  // those before it were freed, and must not be read
     std::vector<int32_t> pages;
+    int32_t state = -1;  // the row of its sums of linear attention; -1: none
+    int64_t summed = 0;  // tokens in them: whole chunks
   };
 
   Sequence& find(SequenceId sequence) { return slots_[slot_of(sequence)]; }
@@ -73,11 +80,15 @@ class KeyValueCache {
   int64_t copies_of_shared_pages(std::span<const Extension> extensions);
   void free_pages(Sequence& sequence, int64_t first_page);
   void own_last_page(Sequence& sequence);
+  void sum_whole_chunks(std::span<const Extension> extensions);
+  void own_state(Sequence& sequence);
+  void release_state(Sequence& sequence);
   int32_t take_page();
   void release(int32_t page);
   void grow();
   const std::vector<KeyValueView>& list_views();
   View blocks_from(int64_t block) const;
+  LinearStates states_of(int64_t layer) const;
 
   Backend& backend_;
   DType storage_;
@@ -88,6 +99,10 @@ class KeyValueCache {
   int64_t blocks_;
   std::vector<int32_t> readers_;  // of each page
   std::vector<int32_t> free_;
+  // Of linear attention: a row for each state, in which the sums of all linear layers follow each other.
+  Tensor states_;
+  int64_t state_size_;  // of one layer
+  std::vector<int32_t> state_readers_, free_states_;
   std::vector<Sequence> slots_;
   std::vector<size_t> free_slots_;
   std::vector<std::pair<int64_t, size_t>> live_;  // id and slot, ids ascending
@@ -97,7 +112,7 @@ class KeyValueCache {
   std::vector<const Sequence*> listed_;
   std::vector<int64_t> lengths_;
   std::vector<int32_t> shared_;
-  std::vector<int32_t> table_;
+  std::vector<int32_t> table_, state_rows_, summed_;
   Segments segments_;
   std::vector<KeyValueView> views_;
 };

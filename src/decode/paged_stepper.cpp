@@ -13,21 +13,6 @@ constexpr int64_t kPassRows = 1024;  // tokens in one pass: enough for products 
 int64_t token_count(const Fresh& fresh) { return static_cast<int64_t>(fresh.tokens.size()); }
 int64_t wanted_rows(const Fresh& fresh) { return fresh.wanted == Wanted::all ? token_count(fresh) : 1; }
 
-// The most that any layer of the decoder sees of the past; 0: all of it. One page holds the keys and values of all
-// layers, so it is freed when none of them sees it.
-int64_t window_of(const ModelConfig& config) {
-  int64_t window = 0;
-  for (const LayerPattern& layer : config.layer_patterns()) {
-    for (const HeadPattern& part : layer) {
-      if (part.kind != HeadPattern::Kind::local) {
-        return 0;
-      }
-      window = std::max(window, part.size);
-    }
-  }
-  return window;
-}
-
 // The tensor's own memory if it can be read here, or else a copy.
 HostView<float> on_host(Backend& backend, const View& values, Tensor& copy) {
   if (backend.device() == Device::cpu && values.type() == DType::f32) {
@@ -47,8 +32,10 @@ PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& opt
              {.layers = config_.decoder_layers,
               .width = config_.heads_of_keys() * config_.width_of_head(),
               .value_width = config_.heads_of_keys() * config_.width_of_values(),
-              .window = window_of(config_),
-              .max_tokens = options.max_tokens}) {}
+              .window = config_.cached_window(),
+              .max_tokens = options.max_tokens,
+              .linear_layers = config_.linear_layers_of_decoder(),
+              .heads = config_.heads_of_keys()}) {}
 
 NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
   if (check(fresh) > kPassRows) {

@@ -46,7 +46,7 @@ class Stepper {
   // without an encoder takes empty ones. BudgetError when there is no room for them; then none has begun.
   virtual std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) = 0;
   virtual SequenceId fork(SequenceId sequence) = 0;
-  // Drops the tokens from position `length` on. With local attention, at most those of the last step.
+  // Drops the tokens from position `length` on. Where all layers are local or linear, at most those of the last step.
   virtual void roll_back(SequenceId sequence, int64_t length) = 0;
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;

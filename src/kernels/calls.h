@@ -206,11 +206,29 @@ struct PageTable {
   int64_t page_tokens = 16;
 };
 
+// Linear attention sums the tokens of a sequence in chunks that begin at multiples of this, whatever the batch.
+constexpr int64_t kLinearChunk = 64;
+
+// What linear attention knows of the tokens that came before those of a cache: for each key-value head, sums over the
+// first `tokens` of a sequence, whole chunks, whose keys and values need not be in the cache any more.
+struct LinearStates {
+  View sums;           // master type [slots, size()]; the order of a slot's elements is the backend's own
+  View slots, tokens;  // i32 [1, sequences]: a sequence's row of `sums`, and its summed tokens; 0: the row is not read
+
+  // Of a slot: the sums of phi(k) v^T and of phi(k), see LinearAttentionForward.
+  static int64_t size(int64_t key_value_heads, int64_t key_width, int64_t value_width) {
+    return key_value_heads * key_width * (value_width + 1);
+  }
+  // Requires host memory.
+  int64_t tokens_of(int64_t sequence) const { return tokens.empty() ? 0 : host<int32_t>(tokens)(0, sequence); }
+};
+
 // Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages.
 struct KeyValueView {
   View keys, values;  // [rows, key-value heads * head width], and of values' own width; storage type
   const Segments* segments = nullptr;
-  PageTable table;  // empty pages: end to end
+  PageTable table;           // empty pages: end to end
+  LinearStates states = {};  // of linear attention; empty: no token was summed before
 
   bool paged() const { return !table.pages.empty(); }
   // Requires host memory.
@@ -281,6 +299,45 @@ struct AttentionBackward {
   KeyValueView memory;
   View output, log_sum_exp, d_output;
   View d_queries, d_keys, d_values, d_by_distance;
+};
+
+// Linear attention's settings. Heads of queries share the key-value heads evenly, in order.
+struct LinearAttentionSettings {
+  int64_t heads = 1, key_value_heads = 1;
+  Visibility::Reach reach = Visibility::Reach::full;
+};
+
+// For each sequence and head, with phi(x) = elu(x) + 1, element by element, and sums over the keys that the query sees:
+//   output = sum of (phi(q) . phi(k)) v / divisor    divisor = sum of phi(q) . phi(k)
+// Queries are aligned with the end of the keys. phi is at least kLeastFeature, where elu(x) + 1 would round to nothing:
+// so the divisor is above zero for every input. `divisors`, when requested: master type [rows, heads]. `weights`, when
+// requested (not with states): (phi(q) . phi(k)) / divisor, master type, in the order of AttentionForward's.
+constexpr double kLeastFeature = 0x1p-24;  // below x = -16.6; half of f32's rounding step at 1
+struct LinearAttentionForward {
+  LinearAttentionSettings settings;
+  View queries;
+  const Segments* segments = nullptr;  // of the queries
+  KeyValueView memory;
+  View output, divisors, weights;
+};
+
+// With g = d_output / divisor, h = -(d_output . output) / divisor, and sums over the pairs that see each other:
+//   d_phi(q) = sum over keys of (g . v + h) phi(k)        d_values = sum over queries of (phi(q) . phi(k)) g
+//   d_phi(k) = sum over queries of (g . v + h) phi(q)     d_x = d_phi(x) * phi'(x), which is 0 at the least feature
+// Queries and keys are the same tokens, end to end (no pages, no states). All gradients are overwritten.
+struct LinearAttentionBackward {
+  LinearAttentionSettings settings;
+  View queries;
+  const Segments* segments = nullptr;
+  KeyValueView memory;
+  View output, divisors, d_output;
+  View d_queries, d_keys, d_values;
+};
+
+// Adds all whole chunks of the cached tokens that the states lack to their sums. Each sequence has a slot of its own.
+struct LinearAttentionFold {
+  int64_t key_value_heads = 1;
+  KeyValueView memory;
 };
 
 // scores[h, d] = table[buckets[d], h]: a learned score of each bucket of distances, spread over the distances.

@@ -67,6 +67,9 @@ class Backend {
   virtual void append_key_values(const KeyValueAppend& call) = 0;
   virtual void attention(const AttentionForward& call) = 0;
   virtual void attention_backward(const AttentionBackward& call) = 0;
+  virtual void linear_attention(const LinearAttentionForward& call) = 0;
+  virtual void linear_attention_backward(const LinearAttentionBackward& call) = 0;
+  virtual void fold_linear_attention(const LinearAttentionFold& call) = 0;
   virtual void spread_buckets(const SpreadBuckets& call) = 0;
   virtual void spread_buckets_backward(const SpreadBucketsBackward& call) = 0;
 

@@ -63,8 +63,14 @@ void check_attention(const ModelConfig& config) {
         config.window);
   const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
                               config.positions == Positions::relative_keys;
+  const bool relative = adds_to_scores || config.positions == Positions::rotary;
   for (const LayerPattern& pattern : config.attention) {
     const auto parts = static_cast<int64_t>(pattern.size());
+    check(!relative || !is_linear(pattern),
+          "attention \"linear\" sums over keys before it meets a query, so that positions can't depend on both: use "
+          "positions \"none\", \"sinusoidal\" or \"learned\"");
+    check(config.attention_cap == 0.0 || !is_linear(pattern),
+          "attention_cap limits scores, but attention \"linear\" has none: leave it at 0");
     check(config.heads_of_keys() % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}",
           text_of(pattern), parts, config.heads_of_keys(),
           config.heads_of_keys() == config.heads ? "" : " of keys and values");
@@ -108,6 +114,31 @@ void check_rotary(const ModelConfig& config) {
 
 std::vector<LayerPattern> ModelConfig::layer_patterns() const {
   return window == 0 ? attention : std::vector<LayerPattern>{{{HeadPattern::Kind::local, window}}};
+}
+
+// Linear attention reads those of a chunk that is not summed yet.
+int64_t ModelConfig::cached_window() const {
+  int64_t most = 0;
+  for (const LayerPattern& layer : layer_patterns()) {
+    for (const HeadPattern& part : layer) {
+      if (part.kind == HeadPattern::Kind::full || part.kind == HeadPattern::Kind::strided) {
+        return 0;
+      }
+      most = std::max(most, part.kind == HeadPattern::Kind::local ? part.size : kLinearChunk);
+    }
+  }
+  return most;
+}
+
+std::vector<int64_t> ModelConfig::linear_layers_of_decoder() const {
+  const std::vector<LayerPattern> patterns = layer_patterns();
+  std::vector<int64_t> layers;
+  for (int64_t layer = 0; layer < decoder_layers; ++layer) {
+    if (is_linear(patterns[static_cast<size_t>(layer) % patterns.size()])) {
+      layers.push_back(layer);
+    }
+  }
+  return layers;
 }
 
 Bias ModelConfig::bias_of_attention_inputs() const {

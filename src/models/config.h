@@ -75,6 +75,9 @@ struct ModelConfig {
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
   // Of the layers of a stack, repeated.
   std::vector<LayerPattern> layer_patterns() const;
+  // How many of the latest tokens' keys and values decoding needs, at most; 0: those of all tokens.
+  int64_t cached_window() const;
+  std::vector<int64_t> linear_layers_of_decoder() const;
   int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
 
   // Scores that an encoder gives to a token or a text.

@@ -60,6 +60,15 @@ std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Vi
   return layers;
 }
 
+std::vector<LayerAttention> attention_of_layers(const ModelConfig& config, Visibility::Reach reach) {
+  std::vector<LayerAttention> layers;
+  for (const LayerPattern& pattern : config.layer_patterns()) {
+    layers.push_back(
+        {is_linear(pattern) ? AttentionKernel::linear : AttentionKernel::softmax, visibility_of(pattern, reach)});
+  }
+  return layers;
+}
+
 StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
   const MatrixInitialization initialization = matrix_initialization(config, layers);
   return {
@@ -79,7 +88,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .score_cap = {config.attention_cap},
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
-      .visibility = visibility_of_layers(config, reach),
+      .self_attention = attention_of_layers(config, reach),
       .feed_forward = {.model = config.model,
                        .inner = config.inner,
                        .activation = config.activation,

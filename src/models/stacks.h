@@ -7,6 +7,8 @@ namespace heed {
 
 // What self-attention sees, layer by layer, repeated.
 std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Visibility::Reach reach);
+// Self-attention's kernels and what they see, layer by layer, repeated.
+std::vector<LayerAttention> attention_of_layers(const ModelConfig& config, Visibility::Reach reach);
 // What the layers share is registered in the stack's scope.
 StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach);
 

@@ -106,6 +106,9 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
     rotate(pass, inputs.queries, sequences.positions(), Heads(shape_.heads), shape_.rotary);
     rotate(pass, inputs.keys, sequences.positions(), Heads(shape_.key_value_heads), shape_.rotary);
   }
+  if (shape_.kernel == AttentionKernel::linear) {
+    return output_(pass, mix_linearly(pass, inputs, sequences, call));
+  }
   AttentionOptions options = options_of(shape_, dropout_, call);
   options.relative =
       scores_by_distance(pass, inputs.queries, call.cache == nullptr ? sequences.segments() : *call.cache->segments);
@@ -114,6 +117,18 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
   }
   append_key_values(pass, inputs, *call.cache);
   return output_(pass, attention(pass, inputs.queries, sequences.segments(), *call.cache, options));
+}
+
+Var SelfAttention::mix_linearly(Pass& pass, const AttentionInputs& inputs, const Sequences& sequences,
+                                const SelfAttentionCall& call) const {
+  require(call.mask.get() == nullptr, "linear attention", "a mask: it hides pairs, and linear attention forms none");
+  const LinearAttentionOptions options{shape_.heads, shape_.key_value_heads, shape_.visibility.parts().front().reach,
+                                       call.weights};
+  if (call.cache == nullptr) {
+    return linear_attention(pass, inputs, options);
+  }
+  append_key_values(pass, inputs, *call.cache);
+  return linear_attention(pass, inputs.queries, sequences.segments(), *call.cache, options);
 }
 
 CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)

@@ -6,12 +6,15 @@
 #include "nn/relative_positions.h"
 #include "ops/attention.h"
 #include "ops/head_norm.h"
+#include "ops/linear_attention.h"
 #include "ops/rotate.h"
 
 namespace heed {
 
 // What is normalized at once: each head of a query or a key, or all its heads together.
 enum class HeadNorm : uint8_t { none, each_head, all_heads };
+// How a query's keys become weights of their values; see ops/attention.h and ops/linear_attention.h.
+enum class AttentionKernel : uint8_t { softmax, linear };
 
 struct AttentionShape {
   int64_t model;
@@ -20,7 +23,8 @@ struct AttentionShape {
   int64_t value_width = 0;           // of a head's values; 0: as the others
   Bias bias = Bias::present;         // of queries, keys and values
   Bias output_bias = Bias::present;  // of the projection back
-  VisibilityByHead visibility;
+  AttentionKernel kernel = AttentionKernel::softmax;
+  VisibilityByHead visibility;          // of linear attention only the reach
   HeadNorm head_norm = HeadNorm::none;  // of queries and keys, before they are rotated
   NormShape norm = {};                  // of what kind; its width follows from the heads
   Rotary rotary;
@@ -29,7 +33,7 @@ struct AttentionShape {
   // beyond count as this one. 0: none.
   int64_t relative_clip = 0;
   SoftCapAt score_cap;
-  Probability dropout{0.0F};  // of the attention weights
+  Probability dropout{0.0F};  // of the attention weights, which linear attention lacks
   MatrixInitialization initialization;
 };
 
@@ -92,6 +96,8 @@ class SelfAttention {
 
  private:
   RelativeScores scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const;
+  Var mix_linearly(Pass& pass, const AttentionInputs& inputs, const Sequences& sequences,
+                   const SelfAttentionCall& call) const;
 
   AttentionShape shape_;
   DropoutSite dropout_;

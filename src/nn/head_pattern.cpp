@@ -26,6 +26,9 @@ HeadPattern head_pattern(const std::string& where, std::string_view text) {
   if (text == "full") {
     return {};
   }
+  if (text == "linear") {
+    return {HeadPattern::Kind::linear, 0};
+  }
   if (const auto window = size_after("local:", text, 1)) {
     return {HeadPattern::Kind::local, *window};
   }
@@ -37,8 +40,9 @@ HeadPattern head_pattern(const std::string& where, std::string_view text) {
                        "whatever its pattern",
                        text);
   fail<ConfigError>(where,
-                    "attention: '{}' is not a pattern: \"full\", \"local:WINDOW\" (from 1) or \"strided:STRIDE\" (from "
-                    "2), or several for equal parts of the heads, as in \"local:128+strided:16\"",
+                    "attention: '{}' is not a pattern: \"full\", \"linear\", \"local:WINDOW\" (from 1) or "
+                    "\"strided:STRIDE\" (from 2), or several for equal parts of the heads, as in "
+                    "\"local:128+strided:16\"",
                     text);
 }
 
@@ -48,6 +52,8 @@ std::string text_of(const HeadPattern& pattern) {
       return fmt::format("local:{}", pattern.size);
     case HeadPattern::Kind::strided:
       return fmt::format("strided:{}", pattern.size);
+    case HeadPattern::Kind::linear:
+      return "linear";
     case HeadPattern::Kind::full:
       break;
   }
@@ -85,6 +91,11 @@ LayerPattern layer_pattern(const std::string& where, const std::string& text) {
     pattern.push_back(head_pattern(where, std::string_view(text).substr(begin, end - begin)));
     begin = end + 1;
   }
+  const auto linear = std::ranges::count(pattern, HeadPattern::Kind::linear, &HeadPattern::kind);
+  require<ConfigError>(linear == 0 || pattern.size() == 1, where,
+                       "attention: '{}' is not a pattern: linear attention is for all heads of a layer; other layers "
+                       "may have other patterns",
+                       text);
   return pattern;
 }
 

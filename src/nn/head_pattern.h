@@ -8,10 +8,10 @@
 
 namespace heed {
 
-// "full", "local:128" or "strided:16". Whether a query also sees what comes after it is the stack's business: a
+// "full", "local:128", "strided:16" or, for a layer as a whole, "linear". Whether a query also sees what comes after it is the stack's business: a
 // decoder's does not.
 struct HeadPattern {
-  enum class Kind : uint8_t { full, local, strided };
+  enum class Kind : uint8_t { full, local, strided, linear };
 
   Kind kind = Kind::full;
   int64_t size = 0;  // local: the window; strided: the stride
@@ -24,6 +24,7 @@ struct HeadPattern {
 using LayerPattern = std::vector<HeadPattern>;
 
 VisibilityByHead visibility_of(const LayerPattern& pattern, Visibility::Reach reach);
+inline bool is_linear(const LayerPattern& pattern) { return pattern.front().kind == HeadPattern::Kind::linear; }
 std::string text_of(const LayerPattern& pattern);
 // ConfigError, about `where`, for what is not a pattern.
 LayerPattern layer_pattern(const std::string& where, const std::string& text);

@@ -10,14 +10,17 @@ AttentionShape without_positions(AttentionShape shape) {
   shape.rotary = {};
   shape.relative = nullptr;
   shape.relative_clip = 0;
+  shape.kernel = AttentionKernel::softmax;
   shape.visibility = Visibility::full();
   return shape;
 }
 
 // The shape of one layer.
 StackShape shape_of_layer(StackShape shape, int64_t layer) {
-  if (!shape.visibility.empty()) {
-    shape.attention.visibility = shape.visibility[static_cast<size_t>(layer) % shape.visibility.size()];
+  if (!shape.self_attention.empty()) {
+    const LayerAttention& own = shape.self_attention[static_cast<size_t>(layer) % shape.self_attention.size()];
+    shape.attention.kernel = own.kernel;
+    shape.attention.visibility = own.visibility;
   }
   return shape;
 }

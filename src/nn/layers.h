@@ -18,11 +18,17 @@ enum class Keep : uint8_t {
   layer_inputs
 };  // layer_inputs: what is between them is recomputed in backward
 
+// What a layer's self-attention computes, and what its heads see.
+struct LayerAttention {
+  AttentionKernel kernel = AttentionKernel::softmax;
+  VisibilityByHead visibility;
+};
+
 struct StackShape {
   int64_t layers;
   AttentionShape attention;
-  // Of self-attention, layer by layer, repeated; empty: attention.visibility in all layers.
-  std::vector<VisibilityByHead> visibility;
+  // Of self-attention, layer by layer, repeated; empty: those of `attention` in all layers.
+  std::vector<LayerAttention> self_attention;
   FeedForwardShape feed_forward;
   Residual::Options residual;
   Branches branches = Branches::sequential;

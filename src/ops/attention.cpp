@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/attention_gradients.h"
 #include "ops/tape.h"
 
 namespace heed {
@@ -124,14 +125,6 @@ void require_fits(const Columns& queries, const Segments& segments, const KeyVal
   require_agrees(*settings.mask, settings.visibility);
 }
 
-int64_t weight_count(const Segments& queries, const Segments& keys, int64_t heads) {
-  int64_t count = 0;
-  for (int64_t s = 0; s < queries.count(); ++s) {
-    count += heads * queries.length(s) * keys.length(s);
-  }
-  return count;
-}
-
 // Attention weights of parts of the heads, to be put together: for each sequence the parts follow each other.
 Tensor joined(Backend& backend, const std::vector<Tensor>& parts, const Segments& queries, const Segments& keys,
               int64_t heads_of_part) {
@@ -175,7 +168,8 @@ Result run(Pass& pass, const Columns& queries, const Segments& segments, const K
     const KeyValueView own_memory = part_of(memory, i, count);
     require_fits(own, segments, own_memory, parts[i]);
     if (weights != nullptr) {
-      weights_of_parts[i] = Tensor({weight_count(segments, *memory.segments, heads)}, pass.backend().master_type());
+      weights_of_parts[i] =
+          Tensor({attention_weight_count(segments, *memory.segments, heads)}, pass.backend().master_type());
     }
     pass.backend().attention({
         .settings = parts[i],
@@ -193,76 +187,6 @@ Result run(Pass& pass, const Columns& queries, const Segments& segments, const K
   }
   return result;
 }
-
-// Where the three gradients are written; they may be columns of the same Var. The first contribution to a Var's
-// gradient is written in place; when it has contributions already, or columns in two roles, the gradient is written to
-// a separate tensor, which is then added.
-class Destinations {
- public:
-  Destinations(Backend& backend, const AttentionInputs& inputs) : backend_(backend) {
-    for (const Columns* operand : {&inputs.queries, &inputs.keys, &inputs.values}) {
-      open(*operand);
-    }
-    for (const Piece& piece : pieces_) {
-      if (piece.begins_here && written_columns(piece.columns.var) < piece.columns.var.columns()) {
-        backend_.fill(piece.columns.var.gradient(), 0.0);
-      }
-    }
-  }
-
-  View view(size_t operand) const {
-    const Piece& piece = pieces_[operand];
-    return piece.own.empty() ? target(piece) : piece.own.view();
-  }
-
-  void finish() const {
-    for (const Piece& piece : pieces_) {
-      if (!piece.own.empty()) {
-        backend_.add(piece.own.view(), target(piece));
-      }
-    }
-  }
-
- private:
-  struct Piece {
-    Columns columns;
-    bool begins_here;  // this is the first contribution to the Var's gradient
-    Tensor own;
-  };
-
-  static View target(const Piece& piece) {
-    return piece.columns.var.gradient().column_range(piece.columns.first, piece.columns.count);
-  }
-
-  void open(Columns columns) {
-    bool begins_here = columns.var.gradient_slot(backend_).write == Write::overwrite;
-    bool overlaps = false;
-    for (const Piece& piece : pieces_) {
-      const Columns& before = piece.columns;
-      if (before.var.same_as(columns.var)) {
-        begins_here |= piece.begins_here;  // as for the operand before, in the same Var
-        overlaps |= before.first < columns.first + columns.count && columns.first < before.first + before.count;
-      }
-    }
-    Tensor own;
-    if (!begins_here || overlaps) {
-      own = Tensor({columns.var.rows(), columns.count}, columns.var.type(), backend_.arena());
-    }
-    pieces_.push_back({std::move(columns), begins_here, std::move(own)});
-  }
-
-  // Columns of a Var's gradient that are written in place.
-  int64_t written_columns(const Var& var) const {
-    int64_t columns = 0;
-    for (const Piece& piece : pieces_) {
-      columns += piece.columns.var.same_as(var) && piece.own.empty() ? piece.columns.count : 0;
-    }
-    return columns;
-  }
-
-  Backend& backend_;
-  std::vector<Piece> pieces_;
-};
 
 bool wants_gradient(const RelativeScores& relative) {
   return !relative.table.empty() && relative.gradient != RelativeScores::Gradient::none &&
@@ -301,6 +225,14 @@ VisibilityByHead::VisibilityByHead(std::vector<Visibility> parts) : parts_(std::
   }
 }
 
+int64_t attention_weight_count(const Segments& queries, const Segments& keys, int64_t heads) {
+  int64_t count = 0;
+  for (int64_t s = 0; s < queries.count(); ++s) {
+    count += heads * queries.length(s) * keys.length(s);
+  }
+  return count;
+}
+
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options) {
   std::vector<AttentionSettings> parts = parts_of(pass, inputs.queries, options);
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
@@ -334,7 +266,7 @@ void AttentionOp::backward(Backend& backend) {
   if (output.gradient().empty()) {
     return;
   }
-  const Destinations gradients(backend, inputs);
+  const AttentionGradients gradients(backend, inputs);
   const Tensor d_relative = allocate_relative(backend, *this);
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   const size_t count = parts.size();
@@ -347,9 +279,9 @@ void AttentionOp::backward(Backend& backend) {
         .output = part_of(output.value(), i, count),
         .log_sum_exp = part_of(log_sum_exp.view(), i, count),
         .d_output = part_of(output.gradient(), i, count),
-        .d_queries = part_of(gradients.view(0), i, count),
-        .d_keys = part_of(gradients.view(1), i, count),
-        .d_values = part_of(gradients.view(2), i, count),
+        .d_queries = part_of(gradients.queries(), i, count),
+        .d_keys = part_of(gradients.keys(), i, count),
+        .d_values = part_of(gradients.values(), i, count),
         .d_by_distance = d_relative.view(),
     });
   }

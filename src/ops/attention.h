@@ -51,6 +51,9 @@ struct AttentionOptions {
   SoftCapAt cap;  // of the scores; not with a term by distance
 };
 
+// Of all sequences, when they are requested.
+int64_t attention_weight_count(const Segments& queries, const Segments& keys, int64_t heads);
+
 // The segments and the mask must outlive the tape.
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options);
 // Writes keys and values of new tokens into a cache, which has room for them; see KeyValueAppend. For inference.

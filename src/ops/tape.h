@@ -11,6 +11,7 @@
 #include "ops/head_norm.h"
 #include "ops/label_loss.h"
 #include "ops/linear.h"
+#include "ops/linear_attention.h"
 #include "ops/loss.h"
 #include "ops/low_rank.h"
 #include "ops/pool.h"
@@ -25,8 +26,8 @@ namespace heed {
 
 // Each op is a plain struct of exactly what its backward reads.
 using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp,
-                        DropOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, OutputLossOp, CrossEntropyOp,
-                        LabelLossOp, RecomputeOp>;
+                        DropOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
+                        OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/linear_attention_cost.h"
 #include "models/stacks.h"
 #include "ops/loss.h"
 #include "plan/trace.h"
@@ -151,11 +152,26 @@ class Tracer {
     return normed;
   }
 
-  static const VisibilityByHead& of_layer(const std::vector<VisibilityByHead>& layers, int64_t layer) {
+  void attention(const std::vector<Value>& inputs, const Value& output, const Rows& rows, const LayerAttention& layer) {
+    if (layer.kernel == AttentionKernel::softmax) {
+      return attention(inputs, output, rows, rows, layer.visibility);
+    }
+    count_flops(Part::attention, static_cast<double>(rows.sequences * config_.heads) *
+                                     linear_attention_flops(layer.visibility.parts().front().reach, rows.length,
+                                                            config_.width_of_head(), config_.width_of_values()));
+    std::vector<size_t> indices;
+    indices.reserve(inputs.size());
+    for (const Value& input : inputs) {
+      indices.push_back(input.index);
+    }
+    record(std::move(indices), {output.index}, block_bytes(rows.count() * config_.heads, kMaster));  // divisors
+  }
+
+  static const LayerAttention& of_layer(const std::vector<LayerAttention>& layers, int64_t layer) {
     return layers[static_cast<size_t>(layer) % layers.size()];
   }
 
-  Value self_attention(const Value& x, const Rows& rows, const VisibilityByHead& visibility) {
+  Value self_attention(const Value& x, const Rows& rows, const LayerAttention& layer) {
     const Value projected =
         linear(Part::attention, x, query_width() + key_width() + value_width(), config_.bias_of_attention_inputs());
     if (config_.positions == Positions::rotary) {
@@ -167,16 +183,16 @@ class Tracer {
     }
     int64_t distances = 0;
     if (config_.positions == Positions::relative_bias) {
-      const int64_t directions = visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
+      const int64_t directions = layer.visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
       distances = directions * config_.relative_max_distance + 1;
       inputs.push_back(make(config_.heads, distances, kMaster));
       record({}, {inputs.back().index}, block_bytes(distances, DType::i32));  // the bucket of each distance
     }
     if (config_.positions == Positions::relative_keys) {
-      inputs.push_back(relative_keys(inputs.front(), visibility));
+      inputs.push_back(relative_keys(inputs.front(), layer.visibility));
     }
     const Value mixed = make(rows.count(), mixed_width());
-    attention(inputs, mixed, rows, rows, visibility);
+    attention(inputs, mixed, rows, layer);
     if (distances > 0) {  // the gradient of each sequence
       ops_->back().backward_transient_bytes = block_bytes(rows.sequences * config_.heads * distances, kMaster);
     }
@@ -293,7 +309,7 @@ class Tracer {
   }
 
   Value encoder(const Value& embedded, const Rows& rows, int64_t layers, Visibility::Reach reach) {
-    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, reach);
+    const std::vector<LayerAttention> attention = attention_of_layers(config_, reach);
     count_relative_bias();
     const bool parallel = config_.branches == Branches::parallel;
     count_norms(parallel ? layers : 2 * layers);
@@ -302,7 +318,7 @@ class Tracer {
       const Behind behind = i + 1 < layers ? behind_sublayer() : behind_last();
       stream = run_layer(stream, std::nullopt, [&](TracedStream s) {
         const Value normed = s.normed;
-        s = join(s, self_attention(normed, rows, of_layer(visibility, i)),
+        s = join(s, self_attention(normed, rows, of_layer(attention, i)),
                  parallel ? Behind::nothing : behind_sublayer());
         return join(s, feed_forward(parallel ? normed : s.normed), behind);
       });
@@ -311,7 +327,7 @@ class Tracer {
   }
 
   Value decoder(const Value& embedded, const Rows& rows, const Value& memory, const Rows& source) {
-    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, Visibility::Reach::causal);
+    const std::vector<LayerAttention> attention = attention_of_layers(config_, Visibility::Reach::causal);
     count_relative_bias();
     count_norms(3 * config_.decoder_layers);
     TracedStream stream = enter(embedded);
@@ -320,7 +336,7 @@ class Tracer {
       stream = run_layer(stream, memory, [&](TracedStream s) {
         const Value projected =
             linear(Part::attention, memory, key_width() + value_width(), config_.bias_of_attention_inputs());
-        s = join(s, self_attention(s.normed, rows, of_layer(visibility, i)), behind_sublayer());
+        s = join(s, self_attention(s.normed, rows, of_layer(attention, i)), behind_sublayer());
         s = join(s, cross_attention(s.normed, rows, projected, source), behind_sublayer());
         return join(s, feed_forward(s.normed), behind);
       });
@@ -396,6 +412,14 @@ ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType stora
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage) {
   const int64_t widest = std::max(config.width_of_head(), config.width_of_values());
   return 2 * config.decoder_layers * config.heads_of_keys() * widest * size_of(storage);
+}
+
+int64_t full_cache_bytes(const ModelConfig& config, DType storage) {
+  const int64_t window = config.cached_window();
+  const int64_t tokens = window == 0 ? config.max_length : std::min(config.max_length, window);
+  const int64_t sums = LinearStates::size(config.heads_of_keys(), config.width_of_head(), config.width_of_values());
+  return cache_bytes_per_token(config, storage) * tokens +
+         static_cast<int64_t>(config.linear_layers_of_decoder().size()) * sums * size_of(kMaster);
 }
 
 }  // namespace heed

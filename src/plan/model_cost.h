@@ -20,5 +20,8 @@ ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType stora
 
 // The keys and values that decoding caches per token, over all layers.
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage);
+// What decoding keeps of a sequence of the model's maximum length: keys and values of the tokens that some layer still
+// needs, and the sums of linear attention.
+int64_t full_cache_bytes(const ModelConfig& config, DType storage);
 
 }  // namespace heed

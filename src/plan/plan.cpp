@@ -79,7 +79,7 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
   memory.activations = config.keep == Keep::activations ? memory.activations_kept : memory.activations_recomputed;
   if (config.architecture != Architecture::encoder) {
     memory.cache_per_token = cache_bytes_per_token(config, storage);
-    memory.cache_full = memory.cache_per_token * config.max_length;
+    memory.cache_full = full_cache_bytes(config, storage);
   }
   return memory;
 }

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <initializer_list>
 
+#include "kernels/linear_attention_cost.h"
+
 namespace heed {
 namespace {
 
@@ -142,6 +144,21 @@ class ProfiledBackend final : public Backend {
                    call.d_keys, call.d_values}),
          [&] { inner_.attention_backward(call); });
   }
+  void linear_attention(const LinearAttentionForward& call) override {
+    time("linear attention", linear_flops(call.settings, *call.segments, call.memory),
+         bytes_of({call.queries, call.memory.keys, call.memory.values, call.output}),
+         [&] { inner_.linear_attention(call); });
+  }
+  void linear_attention_backward(const LinearAttentionBackward& call) override {
+    time("linear attention backward", 2.0 * linear_flops(call.settings, *call.segments, call.memory),
+         bytes_of({call.queries, call.memory.keys, call.memory.values, call.output, call.d_output, call.d_queries,
+                   call.d_keys, call.d_values}),
+         [&] { inner_.linear_attention_backward(call); });
+  }
+  void fold_linear_attention(const LinearAttentionFold& call) override {
+    time("fold linear attention", 0.0, bytes_of({call.memory.states.sums}),
+         [&] { inner_.fold_linear_attention(call); });
+  }
 
   void spread_buckets(const SpreadBuckets& call) override {
     time("spread buckets", 0.0, bytes_of({call.scores, call.scores}), [&] { inner_.spread_buckets(call); });
@@ -186,6 +203,16 @@ class ProfiledBackend final : public Backend {
   }
 
  private:
+  static double linear_flops(const LinearAttentionSettings& settings, const Segments& tokens,
+                             const KeyValueView& memory) {
+    double flops = 0.0;
+    for (int64_t s = 0; s < tokens.count(); ++s) {
+      flops +=
+          linear_attention_flops(settings.reach, tokens.length(s), memory.keys.columns() / settings.key_value_heads,
+                                 memory.values.columns() / settings.key_value_heads);
+    }
+    return flops * static_cast<double>(settings.heads);
+  }
   double product(const ProductShape& shape) {
     ++profile_.products[shape];
     return shape.flops();

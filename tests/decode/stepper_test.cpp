@@ -206,6 +206,79 @@ TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
   }
 }
 
+const LayerPattern kFullLayer{HeadPattern{}}, kLinearLayer{HeadPattern{HeadPattern::Kind::linear}},
+    kLocalLayer{HeadPattern{HeadPattern::Kind::local, 40}};
+const std::vector<LayerPattern> kLinear{kLinearLayer};
+const std::vector<std::vector<LayerPattern>> kLinearAndOthers{
+    kLinear, {kLinearLayer, kLocalLayer}, {kFullLayer, kLinearLayer}};
+
+TEST_P(StepperOfALanguageModel, LinearAttentionInStepsGivesTheBitsOfAFullPass) {
+  for (const auto& attention : kLinearAndOthers) {
+    const RandomLanguageModel m(GetParam(), 0, Positions::sinusoidal, attention);
+    const auto stepper = make_stepper(m.inference);
+    const Ids tokens = random_tokens(1300, 6);
+    const SequenceId sequence = begin(*stepper);
+    size_t done = 0;
+    for (const size_t step : {size_t{3}, size_t{61}, size_t{1}, size_t{1100}, size_t{64}}) {
+      const std::vector<float> found = next(*stepper, sequence, std::span(tokens).subspan(done, step));
+      done += step;
+      EXPECT_EQ(found, full_logits(m, Ids(tokens.begin(), tokens.begin() + static_cast<int64_t>(done)))) << done;
+    }
+    std::vector<float> last;
+    for (; done < tokens.size(); ++done) {
+      last = next(*stepper, sequence, std::span(tokens).subspan(done, 1));
+    }
+    EXPECT_EQ(last, full_logits(m, tokens));
+  }
+}
+
+// Forks share their sums until one of them grows; the tokens of the last step can be dropped, and where a layer keeps
+// all keys, any.
+TEST_P(StepperOfALanguageModel, ForksAndRollbacksOfLinearAttentionDependOnlyOnTheirTokens) {
+  for (const auto& attention : kLinearAndOthers) {
+    const RandomLanguageModel m(GetParam(), 0, Positions::sinusoidal, attention);
+    const auto stepper = make_stepper(m.inference);
+    const Ids tokens = random_tokens(400, 4), others = random_tokens(300, 5);
+    const SequenceId a = begin(*stepper);
+    next(*stepper, a, std::span(tokens).first(130));
+    next(*stepper, a, std::span(tokens).subspan(130, 1));
+    const SequenceId b = stepper->fork(a), c = stepper->fork(a);
+    next(*stepper, b, others);
+    stepper->roll_back(b, 131 + 70);
+    stepper->remove(c);
+    Ids of_b(tokens.begin(), tokens.begin() + 131);
+    of_b.insert(of_b.end(), others.begin(), others.begin() + 70);
+    of_b.push_back(7);
+    EXPECT_EQ(next(*stepper, b, std::span(of_b).last(1)), full_logits(m, of_b));
+    EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(131)), full_logits(m, tokens));
+    const bool keeps_all = m.model.config().cached_window() == 0;
+    if (keeps_all) {
+      stepper->roll_back(a, 100);
+      EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(100)), full_logits(m, tokens));
+    } else {
+      EXPECT_THROW(stepper->roll_back(a, 100), ShapeError);
+      EXPECT_EQ(stepper->length(a), 400);
+    }
+  }
+}
+
+TEST_P(StepperOfALanguageModel, LinearAttentionNeedsAsMuchMemoryHoweverLongTheText) {
+  const RandomLanguageModel m(GetParam(), 0, Positions::none, kLinear);
+  // Room for what a pass of 1024 tokens needs, and a chunk.
+  const auto stepper = make_stepper(m.inference, {.max_tokens = 1024 + 96});
+  const Ids tokens = random_tokens(2999, 7);
+  const SequenceId sequence = begin(*stepper);
+  next(*stepper, sequence, std::span(tokens).first(2900));
+  std::vector<float> last;
+  for (size_t i = 2900; i < tokens.size(); ++i) {
+    last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
+  }
+  EXPECT_EQ(last, full_logits(m, tokens));
+  const SequenceId second = begin(*stepper);
+  EXPECT_THROW(next(*stepper, second, std::span(tokens).first(2900)), BudgetError);
+  EXPECT_EQ(stepper->length(second), 0);
+}
+
 TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(m.inference);

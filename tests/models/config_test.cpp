@@ -120,6 +120,8 @@ TEST(ModelConfig, RefusesWhatIsNotAPatternOfAttention) {
         [&] { read_model(fmt::format("[model]\nattention = [\"full\", \"{}\"]\n", text), "r.toml"); },
         {"r.toml:2: ", "is not a pattern", "local:WINDOW"});
   }
+  expect_error<ConfigError>([] { read_model("[model]\nattention = [\"full+linear\"]\n", "r.toml"); },
+                            {"r.toml:2: ", "linear attention is for all heads of a layer"});
   expect_error<ConfigError>([] { read_model("[model]\nattention = [\"causal\"]\n", "r.toml"); },
                             {"'causal' is not a pattern: a decoder's attention is causal and an encoder's is not"});
 }
@@ -149,6 +151,19 @@ TEST(ModelConfig, RefusesPatternsThatDoNotFitTheModel) {
         c.positions = Positions::relative_bias, c.attention = {{{{HeadPattern::Kind::strided, 2}}}};
       },
       {"one pattern for all heads of a layer", "\"strided:2\""});
+  const LayerPattern linear{HeadPattern{HeadPattern::Kind::linear}};
+  expect_invalid(
+      [&](auto& c) {
+        c.attention_cap = 5.0, c.attention = {linear, linear};
+      },
+      {"attention_cap limits scores, but attention \"linear\" has none"});
+  for (const Positions positions : {Positions::rotary, Positions::alibi, Positions::relative_bias}) {
+    expect_invalid(
+        [&](auto& c) {
+          c.positions = positions, c.attention = {LayerPattern{HeadPattern{}}, linear};
+        },
+        {"\"linear\" sums over keys before it meets a query", "\"learned\""});
+  }
   expect_invalid([&](auto& c) { c.attention = {{strided}}; }, {"\"strided:16\" sees no other token", "max_length"});
 }
 

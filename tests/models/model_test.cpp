@@ -89,7 +89,13 @@ std::vector<Variant> variants() {
   branch.norm_bias = PartBias::all;
   ModelConfig grouped_keys = with_positions(Architecture::causal_lm, Positions::relative_keys);
   grouped_keys.key_value_heads = 1;
+  ModelConfig linear = small_config(Architecture::causal_lm), linear_encoder = encoder;
+  const LayerPattern linear_layer{HeadPattern{HeadPattern::Kind::linear}};
+  linear.attention = {linear_layer, {local}};
+  linear_encoder.attention = std::vector<LayerPattern>{linear_layer};
   return {{"Seq2SeqPatterns", patterns},
+          {"CausalLMLinearAndLocal", linear},
+          {"EncoderOnlyLinear", linear_encoder},
           {"Seq2Seq", small_config(Architecture::seq2seq)},
           {"Seq2SeqPostNorm", post},
           {"Seq2SeqTiedAndCheckpointed", tied},

@@ -35,6 +35,8 @@ GPT_BIAS = {**GPT_LONG, "positions": "relative-bias", "relative_buckets": 32, "r
 GPT_STRIDED = {**GPT, "attention": ["strided:3"]}
 GPT_PATTERNS = {**GPT, "heads": 4, "attention": ["local:3+strided:2", "full"]}
 GPT_KEYS = {**GPT_LONG, "positions": "relative-keys", "relative_clip": 16}
+GPT_LINEAR = {**GPT_LONG, "attention": ["linear"]}
+GPT_LINEAR_AND_LOCAL = {**GPT_LONG, "attention": ["linear", "local:20"], "positions": "none"}
 LLAMA = {
     **DROPOUT_FREE,
     "architecture": "causal-lm", "model": 64, "inner": 172, "heads": 4, "key_value_heads": 2, "head_width": 24,

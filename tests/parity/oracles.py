@@ -256,10 +256,10 @@ def visible(batch, pattern, heads):
 
 
 def visible_in_layers(batch, config):
-    """Of each layer, over and over."""
+    """Of each layer, over and over; None where attention is linear."""
     patterns = config.get("attention", [f"local:{config['window']}" if config.get("window") else "full"])
-    return [visible(batch, patterns[layer % len(patterns)], config["heads"])
-            for layer in range(config["decoder_layers"])]
+    patterns = [patterns[layer % len(patterns)] for layer in range(config["decoder_layers"])]
+    return [None if pattern == "linear" else visible(batch, pattern, config["heads"]) for pattern in patterns]
 
 
 def distances(width):
@@ -306,6 +306,17 @@ def attend(query, key, value, sees, bias=0.0, cap=None):
     return scores.masked_fill(~sees, -math.inf).softmax(dim=-1) @ value
 
 
+def features(x):
+    return functional.elu(x) + 1.0
+
+
+def attend_linearly(query, key, value):
+    """phi(q) S / phi(q) z, where S and z are sums of phi(k) v^T and phi(k) over all tokens up to the query's."""
+    query, key = features(query), features(key)
+    sums = torch.einsum("bhtd,bhte->bhtde", key, value).cumsum(dim=2)
+    return torch.einsum("bhtd,bhtde->bhte", query, sums) / (query * key.cumsum(dim=2)).sum(dim=-1, keepdim=True)
+
+
 def split_heads(x, heads):
     """[batch, time, heads * d] to [batch, heads, time, d]."""
     return x.unflatten(2, (heads, -1)).transpose(1, 2)
@@ -334,7 +345,8 @@ class GptLayer(nn.Module):
             clip = len(self.relative_keys) - 1
             a = self.relative_keys[distances(x.shape[1]).clamp(-clip, 0) + clip]
             bias = torch.einsum("bhid,ijd->bhij", query, a) / math.sqrt(query.shape[-1])
-        x = x + self.joined(join_heads(attend(query, key, value, sees, bias)))
+        mixed = attend_linearly(query, key, value) if sees is None else attend(query, key, value, sees, bias)
+        x = x + self.joined(join_heads(mixed))
         return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
 
 

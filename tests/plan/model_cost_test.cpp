@@ -123,6 +123,11 @@ std::vector<Case> cases() {
        [](ModelConfig& c) {
          c.attention = {{{HeadPattern::Kind::local, 4}, {HeadPattern::Kind::strided, 3}}, {{}}};
        }},
+      {"linear",
+       [](ModelConfig& c) {
+         const LayerPattern linear{HeadPattern{HeadPattern::Kind::linear}};
+         c.attention = {linear, LayerPattern{HeadPattern{}}};
+       }},
       {"tied output", [](ModelConfig& c) { c.tying = Tying::output; }},
       {"recomputed", [](ModelConfig& c) { c.keep = Keep::layer_inputs; }},
       {"recomputed post-norm",

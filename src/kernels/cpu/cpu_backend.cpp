@@ -9,6 +9,7 @@
 #include "kernels/cpu/instruction_sets.h"
 #include "kernels/cpu/label_loss.h"
 #include "kernels/cpu/linear.h"
+#include "kernels/cpu/linear_attention.h"
 #include "kernels/cpu/loss.h"
 #include "kernels/cpu/norm.h"
 #include "kernels/cpu/packed_weight.h"
@@ -75,6 +76,11 @@ class CpuBackend final : public Backend {
   void append_key_values(const KeyValueAppend& call) override { cpu::append_key_values(context_, call); }
   void attention(const AttentionForward& call) override { cpu::attention(context_, call); }
   void attention_backward(const AttentionBackward& call) override { cpu::attention_backward(context_, call); }
+  void linear_attention(const LinearAttentionForward& call) override { cpu::linear_attention(context_, call); }
+  void linear_attention_backward(const LinearAttentionBackward& call) override {
+    cpu::linear_attention_backward(context_, call);
+  }
+  void fold_linear_attention(const LinearAttentionFold& call) override { cpu::fold_linear_attention(context_, call); }
   void spread_buckets(const SpreadBuckets& call) override { cpu::spread_buckets(call); }
   void spread_buckets_backward(const SpreadBucketsBackward& call) override { cpu::spread_buckets_backward(call); }
 

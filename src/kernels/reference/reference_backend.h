@@ -56,6 +56,9 @@ class ReferenceBackend final : public Backend {
   void append_key_values(const KeyValueAppend& call) override;
   void attention(const AttentionForward& call) override;
   void attention_backward(const AttentionBackward& call) override;
+  void linear_attention(const LinearAttentionForward& call) override;
+  void linear_attention_backward(const LinearAttentionBackward& call) override;
+  void fold_linear_attention(const LinearAttentionFold& call) override;
   void spread_buckets(const SpreadBuckets& call) override;
   void spread_buckets_backward(const SpreadBucketsBackward& call) override;
 

@@ -14,10 +14,10 @@ languages() {
   paste "$data/$1.de" "$data/$1.en" | awk -F '\t' '{print $1 "\tde"; print $2 "\ten"}'
 }
 
-# The halves of sentences, of one or of two: every second sentence keeps its own second half, the others get that of the
-# sentence two further on.
+# The halves of sentences, for each sentence "both" kinds, or "one" in turn: a first half with its own second half, and
+# with that of the sentence two further on.
 halves() {
-  awk '
+  awk -v kinds="$2" '
     NF >= 6 {
       ++n
       half = int(NF / 2)
@@ -28,8 +28,8 @@ halves() {
     }
     END {
       for (i = 1; i <= n; ++i) {
-        if (i % 2 == 0) print first[i] "\t" second[i] "\tsame"
-        else print first[i] "\t" second[i + 2 <= n ? i + 2 : 1] "\tother"
+        if (kinds == "both" || i % 2 == 0) print first[i] "\t" second[i] "\tsame"
+        if (kinds == "both" || i % 2 == 1) print first[i] "\t" second[i + 2 <= n ? i + 2 : 1] "\tother"
       }
     }' "$1"
 }
@@ -40,5 +40,5 @@ languages train | head -n "$labels" > made/language-train.tsv
 if [ ! -e made/demo ]; then
   "$heed" demo --out made/demo --updates 1 > made/demo.log
 fi
-halves made/demo/train.en > made/halves-train.tsv
-halves made/demo/validation.en > made/halves-val.tsv
+halves made/demo/train.en both > made/halves-train.tsv
+halves made/demo/validation.en one > made/halves-val.tsv

@@ -14,7 +14,7 @@ namespace {
 class Measured {
  public:
   Measured(const ModelConfig& config, const std::optional<Recipe>& recipe) {
-    AnyModel(Scope(weights_), config);
+    const AnyModel model(Scope(weights_), config);
     if (recipe) {
       parts_ = planned_parts(*recipe, weights_);
     }

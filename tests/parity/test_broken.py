@@ -75,7 +75,7 @@ def swap_two_columns(gradients):
 REAL_SINUSOIDAL, REAL_ROTATE, REAL_ATTEND, REAL_BACK = (
     oracles.sinusoidal, oracles.rotate, oracles.attend, oracles.sees_back)
 REAL_POOLED = oracles.pooled
-REAL_LINEAR, REAL_FEATURES = oracles.attend_linearly, oracles.features
+REAL_LINEAR = oracles.attend_linearly
 REAL_FREQUENCIES = oracles.rotary_frequencies
 REAL_SLOPES, REAL_ALIBI, REAL_DISTANCES = oracles.alibi_slopes, oracles.alibi, oracles.distances
 S2S, S2S_POST, GPT, LLAMA, ENCODER = (
@@ -100,8 +100,6 @@ GROSS = [
      replace("sees_back", lambda pattern, back: REAL_BACK(pattern, back - 1) | (back == 0))),
     ("linear attention that sees the next token", cases.GPT_LINEAR, cases.GPT_LINEAR,
      replace("attend_linearly", lambda q, k, v: REAL_LINEAR(q, k.roll(-1, dims=2), v.roll(-1, dims=2)))),
-    ("linear attention with other features", cases.GPT_LINEAR, cases.GPT_LINEAR,
-     replace("features", lambda x: REAL_FEATURES(x) + 0.1)),
     ("patterns of heads in the wrong order", cases.GPT_PATTERNS,
      {**cases.GPT_PATTERNS, "attention": ["strided:2+local:3", "full"]}, None),
     ("queries and keys swapped", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),

@@ -18,11 +18,13 @@ TEST(ReferenceEmbedding, BackwardAddsTheGradient) {
   }
 }
 
-TEST(ReferenceEmbedding, PositionsMayBeAbsent) {
+TEST(ReferenceEmbedding, PositionsAndTypesMayBeAbsent) {
   ReferenceBackend backend;
   EmbeddingCase c = EmbeddingCase::make(kOracleTypes, 6, 5, 4);
   c.positions = {};
   c.position_rows = {};
+  c.token_types = {};
+  c.type_rows = {};
   const Guarded y = c.forward(backend, kOracleTypes);
   for (int64_t r = 0; r < 6; ++r) {
     EXPECT_EQ(y.get(r, 3), c.scale * c.table.get(static_cast<int64_t>(c.tokens.get(0, r)), 3));

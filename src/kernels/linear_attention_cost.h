@@ -16,10 +16,9 @@ inline double linear_attention_flops(Visibility::Reach reach, int64_t tokens, in
     return 4.0 * n * k * v;
   }
   const int64_t behind_first = std::max<int64_t>(0, tokens - kLinearChunk);
-  const auto whole = static_cast<double>(tokens / kLinearChunk), rest = static_cast<double>(tokens % kLinearChunk);
-  constexpr auto kChunk = static_cast<double>(kLinearChunk);
-  const double pairs = whole * kChunk * (kChunk + 1.0) / 2.0 + rest * (rest + 1.0) / 2.0;
-  return 4.0 * static_cast<double>(behind_first) * k * v + 2.0 * pairs * (k + v);
+  const int64_t chunks = tokens / kLinearChunk, rest = tokens % kLinearChunk;
+  const int64_t pairs = chunks * (kLinearChunk * (kLinearChunk + 1) / 2) + rest * (rest + 1) / 2;
+  return 4.0 * static_cast<double>(behind_first) * k * v + 2.0 * static_cast<double>(pairs) * (k + v);
 }
 
 }  // namespace heed

@@ -77,13 +77,13 @@ Var Embedding::operator()(Pass& pass, const Sequences& sequences) const {
   }
   const std::vector<int32_t> all_of_first_type(
       types_ != nullptr && sequences.types().empty() ? static_cast<size_t>(sequences.rows()) : 0);
-  const Var sum = embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
-                            {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
-                            {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
+  Var sum = embedding(pass, sequences.tokens(), sequences.positions(), sequences.segments().first_row(), *table_,
+                      {sinusoids == nullptr ? View() : sinusoids->view(), learned_positions_}, op_,
+                      {types_, sequences.types().empty() ? all_of_first_type : sequences.types()});
   if (!norm_) {
     return sum;
   }
-  const Var normed = (*norm_)(pass, sum);
+  Var normed = (*norm_)(pass, sum);
   drop(pass, normed, dropout_);
   return normed;
 }

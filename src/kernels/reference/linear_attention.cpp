@@ -68,14 +68,17 @@ void for_each_block(const LinearAttentionSettings& settings, const Segments& seg
 // The sums over the keys that query i sees: of each value column, and last the divisor.
 std::vector<double> sums_of(const LinearBlock& block, const Values& q, const Values& k, const Values& v, int64_t i) {
   std::vector<double> sums(static_cast<size_t>(block.values) + 1, 0.0);
-  for (int64_t column = 0; column <= block.values; ++column) {
-    double& sum = sums[static_cast<size_t>(column)];
-    for (int64_t c = 0; block.summed() > 0 && c < block.width; ++c) {
-      sum += feature(block.query(q, i, c)) *
-             reference::get(block.memory.states.sums, block.state_row(), block.state_column(c, column));
+  for (int64_t column = 0; block.summed() > 0 && column <= block.values; ++column) {
+    for (int64_t c = 0; c < block.width; ++c) {
+      sums[static_cast<size_t>(column)] +=
+          feature(block.query(q, i, c)) *
+          reference::get(block.memory.states.sums, block.state_row(), block.state_column(c, column));
     }
-    for (int64_t j = block.summed(); j < block.keys; ++j) {
-      sum += block.sees(i, j) ? block.score(q, k, i, j) * block.value(v, j, column) : 0.0;
+  }
+  for (int64_t j = block.summed(); j < block.keys; ++j) {
+    const double score = block.sees(i, j) ? block.score(q, k, i, j) : 0.0;
+    for (int64_t column = 0; column <= block.values; ++column) {
+      sums[static_cast<size_t>(column)] += score * block.value(v, j, column);
     }
   }
   return sums;

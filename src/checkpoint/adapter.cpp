@@ -18,14 +18,6 @@ constexpr std::string_view kAdapterFormat = "heed-adapter";
 constexpr int kAdapterVersion = 1;
 constexpr const char* kWeightsChecksum = "heed_checksum";
 
-std::vector<int64_t> shape_of(const Weight& weight) {
-  std::vector<int64_t> extents(static_cast<size_t>(weight.shape().rank()));
-  for (size_t axis = 0; axis < extents.size(); ++axis) {
-    extents[axis] = weight.shape()[static_cast<int>(axis)];
-  }
-  return extents;
-}
-
 // into += scale B A, in f32.
 void add_product(const std::vector<float>& b, const std::vector<float>& a, int64_t rank, float scale,
                  std::vector<float>& into) {
@@ -119,7 +111,7 @@ std::vector<float> AdaptedWeights::read(const SafeTensors& file, const std::stri
 }
 
 std::vector<float> AdaptedWeights::values(const Weight& weight) const {
-  const std::vector<int64_t> shape = shape_of(weight);
+  const std::vector<int64_t> shape = stored_shape(weight.shape());
   if (std::ranges::count(description_.whole, weight.name()) > 0) {
     return read(adapter_, weight.name(), shape);
   }
@@ -155,7 +147,7 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   const AnyModel model(Scope(weights), description.config);
   std::vector<TensorSource> tensors;
   for (const Weight& weight : weights.all()) {
-    tensors.push_back({weight.name(), StoredType::f32, shape_of(weight), [&](const ByteSink& sink) {
+    tensors.push_back({weight.name(), StoredType::f32, stored_shape(weight.shape()), [&](const ByteSink& sink) {
                          const std::vector<float> values = source.values(weight);
                          sink(std::as_bytes(std::span(values)));
                        }});

@@ -11,14 +11,6 @@
 namespace heed {
 namespace {
 
-std::vector<int64_t> extents_of(const Shape& shape) {
-  std::vector<int64_t> extents(static_cast<size_t>(shape.rank()));
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    extents[static_cast<size_t>(axis)] = shape[axis];
-  }
-  return extents;
-}
-
 std::span<const std::byte> bytes_of(const View& master) {
   ensure(master.type() == DType::f32, "weights", "masters of {}, expected f32", master);
   const auto* const first = static_cast<const std::byte*>(host_address(master));
@@ -33,8 +25,8 @@ SafeTensors fitting_weights(const std::filesystem::path& path, const std::vector
     const StoredTensor* const tensor = file.find(weight->name());
     require<FormatError>(tensor != nullptr, path.string(), "there is no tensor '{}', which the model has as F32{}",
                          weight->name(), weight->shape());
-    require<FormatError>(tensor->type == StoredType::f32 && tensor->shape == extents_of(weight->shape()), path.string(),
-                         "{}, but the model has F32{}", tensor->text(), weight->shape());
+    require<FormatError>(tensor->type == StoredType::f32 && tensor->shape == stored_shape(weight->shape()),
+                         path.string(), "{}, but the model has F32{}", tensor->text(), weight->shape());
     names.insert(weight->name());
   }
   for (const StoredTensor& tensor : file.tensors()) {
@@ -78,13 +70,21 @@ class FileRows {
 
 }  // namespace
 
+std::vector<int64_t> stored_shape(const Shape& shape) {
+  std::vector<int64_t> extents(static_cast<size_t>(shape.rank()));
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    extents[static_cast<size_t>(axis)] = shape[axis];
+  }
+  return extents;
+}
+
 void save_weights(const std::filesystem::path& path, const Trainables& trainables, const Metadata& metadata) {
   std::vector<TensorSource> tensors;
   for (const Weight& weight : trainables.weights().all()) {
     if (!weight.has_trainable()) {
       continue;
     }
-    tensors.push_back(tensor_source(weight.name(), StoredType::f32, extents_of(weight.shape()),
+    tensors.push_back(tensor_source(weight.name(), StoredType::f32, stored_shape(weight.shape()),
                                     bytes_of(weight.trainable().master())));
   }
   write_checked_safetensors(path, tensors, metadata);
@@ -119,7 +119,7 @@ void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables
       continue;
     }
     const std::vector<float> values = read_weight(file, file.at(weight.name()));
-    require<FormatError>(file.at(weight.name()).shape == extents_of(weight.shape()), path.string(),
+    require<FormatError>(file.at(weight.name()).shape == stored_shape(weight.shape()), path.string(),
                          "{}, but the model has F32{}", file.at(weight.name()).text(), weight.shape());
     std::ranges::copy(values, static_cast<float*>(host_address(weight.trainable().master())));
   }

@@ -9,6 +9,9 @@
 
 namespace heed {
 
+// A shape as a file lists it.
+std::vector<int64_t> stored_shape(const Shape& shape);
+
 // The masters, in f32, by name: of all weights but those of a base.
 void save_weights(const std::filesystem::path& path, const Trainables& trainables, const Metadata& metadata);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ops/soft_cap.h"
+#include "ops/drop.h"
 
 namespace heed {
 namespace {

@@ -34,8 +34,7 @@ void run(Pass& pass, AddNormOp op) {
     op.statistics = pass.allocate_master({op.sum.rows(), 2});
   }
   const NormWeights& weights = op.weights;
-  const bool norm_is_trained =
-      has_norm && (weights.gain->is_trained() || (weights.bias != nullptr && weights.bias->is_trained()));
+  const bool norm_is_trained = has_norm && is_trained(weights);
   const bool sum_wants = op.residual.wants_gradient() || (!op.branch.empty() && op.branch.wants_gradient());
   if (!op.branch.empty()) {
     op.sum.want_gradient_only_if(sum_wants);
@@ -62,6 +61,10 @@ void run(Pass& pass, AddNormOp op) {
 }
 
 }  // namespace
+
+bool is_trained(const NormWeights& weights) {
+  return weights.gain->is_trained() || (weights.bias != nullptr && weights.bias->is_trained());
+}
 
 Stream add_norm(Pass& pass, const Var& residual, const Var& branch, const NormWeights& weights,
                 const DropoutSite& dropout) {

@@ -13,6 +13,8 @@ struct NormWeights {
   double epsilon = 1e-5;
 };
 
+bool is_trained(const NormWeights& weights);
+
 // The residual and its normalized copy. Pre-norm sublayers read `normed` and add to `residual`; in post-norm both are
 // the same.
 struct Stream {

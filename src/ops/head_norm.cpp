@@ -33,8 +33,7 @@ Var head_norm(Pass& pass, const Columns& x, NormGroups groups, const NormWeights
       .statistics = op.statistics.view(),
   });
   Var normed = op.normed;
-  const bool is_trained = weights.gain->is_trained() || (weights.bias != nullptr && weights.bias->is_trained());
-  normed.want_gradient_only_if(x.var.wants_gradient() || is_trained);
+  normed.want_gradient_only_if(x.var.wants_gradient() || is_trained(weights));
   if (pass.recording() && normed.wants_gradient()) {
     pass.tape().record(std::move(op));
   }

@@ -9,36 +9,33 @@
 namespace heed {
 namespace {
 
-// x * m. The gradient of dropout is dropout itself.
-void drop(Backend& backend, View x, const Dropout& dropout, View to) {
-  backend.activation_backward(
-      {.activation = Activation::none, .dropout = dropout, .y = {}, .before = {}, .d_y = x, .d_before = to});
-}
-
+// x * m.
 View dropped_input(Backend& backend, const Var& x, const Dropout& dropout, Tensor& memory) {
   if (!dropout.active()) {
     return x.value();
   }
   memory = Tensor({x.rows(), x.columns()}, x.type(), backend.arena());
-  drop(backend, x.value(), dropout, memory.view());
+  backend.copy(x.value(), memory.view());
+  backend.drop({memory.view(), dropout});
   return memory.view();
 }
 
 void input_gradient(Backend& backend, LowRankOp& op, View d_u) {
   auto& [x, y, u, weights, dropout] = op;
   const Var::Slot slot = x.gradient_slot(backend);
-  if (!dropout.active()) {
+  if (slot.write == Write::overwrite || !dropout.active()) {
     backend.linear_input_gradient(
         {.d_y = d_u, .weight = weights->a->value(), .d_x = slot.view, .write = slot.write, .scale = weights->scale});
+    if (dropout.active()) {
+      backend.drop({slot.view, dropout});
+    }
     return;
   }
   const Tensor d_x({x.rows(), x.columns()}, x.type(), backend.arena());
   backend.linear_input_gradient(
       {.d_y = d_u, .weight = weights->a->value(), .d_x = d_x.view(), .scale = weights->scale});
-  drop(backend, d_x.view(), dropout, slot.write == Write::overwrite ? slot.view : d_x.view());
-  if (slot.write == Write::add) {
-    backend.add(d_x.view(), slot.view);
-  }
+  backend.drop({d_x.view(), dropout});
+  backend.add(d_x.view(), slot.view);
 }
 
 }  // namespace

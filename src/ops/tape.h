@@ -6,6 +6,7 @@
 
 #include "ops/add_norm.h"
 #include "ops/attention.h"
+#include "ops/drop.h"
 #include "ops/embedding.h"
 #include "ops/gate.h"
 #include "ops/head_norm.h"

@@ -53,15 +53,6 @@ std::optional<TokenId> special_counterpart(const SpecialTokens& own, const Speci
   return std::nullopt;
 }
 
-std::vector<int64_t> extents_of_weight(const Shape& shape) {
-  std::vector<int64_t> extents;
-  extents.reserve(static_cast<size_t>(shape.rank()));
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    extents.push_back(shape[axis]);
-  }
-  return extents;
-}
-
 // A row of a vector is one element.
 int64_t row_size(const Shape& shape) { return shape.elements() / shape[0]; }
 
@@ -167,7 +158,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       taken.by_text.push_back({weight.name(), known, std::move(rows)});
     } else if (!rows.empty()) {
       taken.fresh.push_back({weight.name(), "the vocabularies have no token in common"});
-    } else if (stored->shape == extents_of_weight(weight.shape())) {
+    } else if (stored->shape == stored_shape(weight.shape())) {
       taken.whole.push_back(weight.name());
     } else {
       taken.fresh.push_back({weight.name(), fmt::format("{} there, F32{} here", stored->text(), weight.shape())});

@@ -122,6 +122,15 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.refused("data.train=-", mentions=["standard input"])
         self.refused("data.documents=verse", mentions=["documents", "verse"])
 
+    def test_it_refuses_attention_that_makes_no_sense(self):
+        linear = 'model.attention=["linear"]'
+        for positions in ("rotary", "alibi", "relative-bias", "relative-keys"):
+            self.refused(linear, f"model.positions={positions}", mentions=['attention "linear"', "use positions"])
+        self.refused(linear, "model.attention_cap=5", mentions=["attention_cap", '"linear" has none'])
+        self.refused('model.attention=["linear+full"]', mentions=["'linear+full'", "all heads of a layer"])
+        self.refused('model.attention=["local:4+strided:4"]', "model.positions=alibi", mentions=["alibi"])
+        self.refused("model.logit_cap=-1", mentions=["logit_cap is -1"])
+
     def test_it_refuses_keys_of_another_task(self):
         self.refused("data.train_source=x", mentions=["train_source"])
         self.refused("validation.beam=4", mentions=["beam"])

@@ -88,6 +88,16 @@ class StepperOfALanguageModel : public testing::TestWithParam<DType> {
     const std::vector<Fresh> fresh{{sequence, tokens}};
     return row_of(stepper.next(fresh).logits, 0);
   }
+  // Those of the last token, after a prompt in one step and the rest one by one.
+  static std::vector<float> logits_token_by_token(Stepper& stepper, const Ids& tokens, size_t prompt) {
+    const SequenceId sequence = begin(stepper);
+    next(stepper, sequence, std::span(tokens).first(prompt));
+    std::vector<float> last;
+    for (size_t i = prompt; i < tokens.size(); ++i) {
+      last = next(stepper, sequence, std::span(tokens).subspan(i, 1));
+    }
+    return last;
+  }
 };
 
 TEST_P(StepperOfALanguageModel, APromptInOneOrManyChunksGivesTheBitsOfAFullPass) {
@@ -172,13 +182,7 @@ TEST_P(StepperOfALanguageModel, PatternsByLayerAndHeadGiveTheBitsOfAFullPass) {
     const RandomLanguageModel m(GetParam(), 0, Positions::rotary, attention);
     const auto stepper = make_stepper(m.inference);
     const Ids tokens = random_tokens(330, 6);
-    const SequenceId sequence = begin(*stepper);
-    next(*stepper, sequence, std::span(tokens).first(300));
-    std::vector<float> last;
-    for (size_t i = 300; i < tokens.size(); ++i) {
-      last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
-    }
-    EXPECT_EQ(last, full_logits(m, tokens)) << text_of(attention.front());
+    EXPECT_EQ(logits_token_by_token(*stepper, tokens, 300), full_logits(m, tokens)) << text_of(attention.front());
   }
 }
 
@@ -193,14 +197,8 @@ TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
     const RandomLanguageModel m(GetParam(), config);
     const auto stepper = make_stepper(m.inference);
     const Ids tokens = random_tokens(330, 6);
-    const SequenceId sequence = begin(*stepper);
-    next(*stepper, sequence, std::span(tokens).first(300));
-    std::vector<float> last;
-    for (size_t i = 300; i < tokens.size(); ++i) {
-      last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
-    }
     const std::vector<float> expected = full_logits(m, tokens);
-    EXPECT_EQ(last, expected);
+    EXPECT_EQ(logits_token_by_token(*stepper, tokens, 300), expected);
     EXPECT_LT(std::ranges::max(expected), 3.0F);
     config.value_width = 5;
   }
@@ -262,18 +260,24 @@ TEST_P(StepperOfALanguageModel, ForksAndRollbacksOfLinearAttentionDependOnlyOnTh
   }
 }
 
+TEST_P(StepperOfALanguageModel, LinearAttentionMayHaveValuesOfAnotherWidth) {
+  ModelConfig config = small_language_model();
+  config.positions = Positions::sinusoidal;
+  config.attention = kLinear;
+  for (const int64_t width : {12, 5}) {
+    config.value_width = width;
+    const RandomLanguageModel m(GetParam(), config);
+    const Ids tokens = random_tokens(330, 6);
+    EXPECT_EQ(logits_token_by_token(*make_stepper(m.inference), tokens, 190), full_logits(m, tokens)) << width;
+  }
+}
+
 TEST_P(StepperOfALanguageModel, LinearAttentionNeedsAsMuchMemoryHoweverLongTheText) {
   const RandomLanguageModel m(GetParam(), 0, Positions::none, kLinear);
   // Room for what a pass of 1024 tokens needs, and a chunk.
   const auto stepper = make_stepper(m.inference, {.max_tokens = 1024 + 96});
   const Ids tokens = random_tokens(2999, 7);
-  const SequenceId sequence = begin(*stepper);
-  next(*stepper, sequence, std::span(tokens).first(2900));
-  std::vector<float> last;
-  for (size_t i = 2900; i < tokens.size(); ++i) {
-    last = next(*stepper, sequence, std::span(tokens).subspan(i, 1));
-  }
-  EXPECT_EQ(last, full_logits(m, tokens));
+  EXPECT_EQ(logits_token_by_token(*stepper, tokens, 2900), full_logits(m, tokens));
   const SequenceId second = begin(*stepper);
   EXPECT_THROW(next(*stepper, second, std::span(tokens).first(2900)), BudgetError);
   EXPECT_EQ(stepper->length(second), 0);

@@ -83,7 +83,7 @@ SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& descr
                       const std::filesystem::path& base) {
   const ModelFolder recorded{base.empty() ? (folder.path / description.base).lexically_normal() : base};
   require<IoError>(std::filesystem::exists(recorded.weights()), folder.path.string(),
-                   "is an adapter, and its base is not in {}: put it there, or heed merge with --model DIR",
+                   "is an adapter, and its base is not in {}: put it there, or run heed merge with --model DIR",
                    recorded.path.string());
   SafeTensors file(recorded.weights());
   const std::string found = checksum_of_weights(file);

@@ -272,7 +272,7 @@ TEST_P(StepperOfALanguageModel, LinearAttentionMayHaveValuesOfAnotherWidth) {
   }
 }
 
-TEST_P(StepperOfALanguageModel, LinearAttentionNeedsAsMuchMemoryHoweverLongTheText) {
+TEST_P(StepperOfALanguageModel, MemoryOfLinearAttentionDoesNotGrowWithTheText) {
   const RandomLanguageModel m(GetParam(), 0, Positions::none, kLinear);
   // Room for what a pass of 1024 tokens needs, and a chunk.
   const auto stepper = make_stepper(m.inference, {.max_tokens = 1024 + 96});

@@ -100,7 +100,7 @@ TEST(InitialValues, OfPyTorchAreUniformByInputsAndNormalForEmbeddings) {
   EXPECT_EQ(fresh.spread("decoder.layers.0.attention.norm.bias").largest, 0.0);
 }
 
-TEST(InitialValues, OfXavierForAllAreThoseOfEachMatrixAndOfEmbeddings) {
+TEST(InitialValues, OfXavierAllAreUniformForMatricesAndEmbeddings) {
   FreshModel fresh(InitScheme::xavier_all);
   expect_uniform(fresh.spread("embedding.tokens"), std::sqrt(6.0 / (kVocabulary + kModel)));
   expect_uniform(fresh.spread("output.weight"), std::sqrt(6.0 / (kVocabulary + kModel)));
@@ -111,7 +111,7 @@ TEST(InitialValues, OfXavierForAllAreThoseOfEachMatrixAndOfEmbeddings) {
 // The last norm's rows have variance 1 in each column, so that logits have that of the output's columns, summed:
 // v = model / (3 model) or 2 model / (vocabulary + model). The mean of log(sum of exponentials) is then about
 // log(vocabulary) + v / 2, and that of the logits is 0.
-TEST(InitialValues, GiveTheLossOfTheLogitsVariance) {
+TEST(InitialValues, GiveALossOfLnVPlusHalfTheLogitsVariance) {
   EXPECT_NEAR(FreshModel(InitScheme::pytorch).loss(), std::log(1000.0) + 1.0 / 6.0, 0.08);
   EXPECT_NEAR(FreshModel(InitScheme::xavier_all).loss(), std::log(1000.0) + 64.0 / 1064.0, 0.05);
 }

@@ -68,7 +68,7 @@ TEST_F(Training, NormalHasItsDeviationAndZerosAndOnesTheirValues) {
   EXPECT_EQ(values("ones"), std::vector<double>(7, 1.0));
 }
 
-TEST_F(Training, UniformByItsInputsIsThatOfPyTorchsLinearLayers) {
+TEST_F(Training, PyTorchsLinearLayersAreUniformByTheirInputs) {
   constexpr int64_t kIn = 96, kOut = 200;
   Linear(Scope(weights_) / "layer",
          {.inputs = kIn, .outputs = kOut, .initialization = Initialization::inputs_uniform(), .op = {}});
@@ -243,7 +243,7 @@ TEST(SinusoidalPositions, AProductDependsOnTheDistanceAlone) {
   }
 }
 
-TEST(SinusoidalPositions, AreFasterInTheFirstColumnsThanInTheLast) {
+TEST(SinusoidalPositions, TurnFasterInTheFirstColumnsThanInTheLast) {
   constexpr int64_t kModel = 512;
   const Tensor table = sinusoidal_positions(64, Width(kModel), DType::f64);
   // Pair 0 has turned by more than half a circle at position 4; the last has hardly moved at 63.

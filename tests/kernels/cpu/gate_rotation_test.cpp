@@ -60,7 +60,7 @@ TEST_P(CpuDropout, DropsExactlyTheValuesThatTheCounterSelects) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_P(CpuDropout, AloneInPlaceIsThatOfOtherOps) {
+TEST_P(CpuDropout, AloneInPlaceDropsWhatOtherOpsDrop) {
   const Dropout dropout = dropout_of(0.3F);
   const Guarded x = random(storage(), 9, 65, 22), factors(storage(), 9, 65);
   const Guarded y = clone(x);

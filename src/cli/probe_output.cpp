@@ -24,7 +24,7 @@ std::string in_ranges(const std::vector<int64_t>& positions) {
                                    : fmt::format("{} to {}", positions[first], positions[last]));
     first = last + 1;
   }
-  return ranges.empty() ? "none" : fmt::format("{}", fmt::join(ranges, ", "));
+  return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
 template <class Entries>
@@ -74,8 +74,9 @@ std::string gradients_table(const std::string& title, const std::vector<ProbedGr
 std::string changes_in_words(const Probe& probe) {
   std::string text;
   for (const ProbedChange& change : probe.changes) {
-    text += fmt::format("\ntoken {} of the first {} changed: so did the {}'s positions {} (of {})\n", change.position,
-                        change.stream, change.stack, in_ranges(change.there), change.length);
+    text += fmt::format("\ntoken {} of the first {} replaced: the {}'s output changed at {} of its {} positions{}\n",
+                        change.position, change.stream, change.stack, change.there.size(), change.length,
+                        change.there.empty() ? "" : ": " + in_ranges(change.there));
     if (!change.leaks.empty()) {
       text += fmt::format("  LEAK: positions {} must not depend on it\n", in_ranges(change.leaks));
     }

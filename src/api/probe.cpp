@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "api/inspected_model.h"
+#include "api/probe_batch.h"
 #include "api/probed_parts.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -10,7 +11,6 @@
 #include "checkpoint/weights.h"
 #include "heed/inspect.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "models/any_model.h"
 #include "models/reach.h"
 
 namespace heed {
@@ -20,22 +20,11 @@ constexpr int64_t kAssumedVocabulary = 1000;  // where nothing tells the size
 constexpr int64_t kMaxSequences = 64, kMaxLength = 1024;
 constexpr double kSumTolerance = 1e-4;  // of a row of attention weights
 
-using TokenLists = std::vector<std::vector<int32_t>>;
-
 void check_probe(const ProbeOptions& options) {
   require<ConfigError>(options.sequences >= 1 && options.sequences <= kMaxSequences, "probe",
                        "{} sequences, expected 1 to {}", options.sequences, kMaxSequences);
   require<ConfigError>(options.length >= 2 && options.length <= kMaxLength, "probe",
                        "sequences of {} tokens, expected 2 to {}", options.length, kMaxLength);
-}
-
-bool is_labeled_text(const ModelConfig& config) {
-  return config.architecture == Architecture::encoder &&
-         (config.head == Head::one_label || config.head == Head::several_labels || config.head == Head::number);
-}
-
-int64_t outputs_of(const ModelConfig& config) {
-  return config.architecture == Architecture::encoder ? config.encoder_outputs() : config.target_vocabulary;
 }
 
 std::string stream_of(const ModelConfig& config) {
@@ -72,124 +61,6 @@ ModelConfig runnable(const InspectedModel& inspected, const std::string& path, s
   }
   return config;
 }
-
-class Draws {
- public:
-  explicit Draws(RandomKey key) : key_(key) {}
-
-  double uniform() { return uniform_draw(key_, next_++); }
-  std::vector<int32_t> ids(int64_t count, int64_t below) {
-    std::vector<int32_t> drawn(static_cast<size_t>(count));
-    std::ranges::generate(drawn, [&] { return static_cast<int32_t>(uniform() * static_cast<double>(below)); });
-    return drawn;
-  }
-  TokenLists sequences(int64_t count, int64_t length, int64_t vocabulary) {
-    TokenLists drawn(static_cast<size_t>(count));
-    std::ranges::generate(drawn, [&] { return ids(length, vocabulary); });
-    return drawn;
-  }
-
- private:
-  RandomKey key_;
-  uint64_t next_ = 0;
-};
-
-// The rows that a stack puts out.
-struct StackOutput {
-  std::string stack;
-  Var rows;
-  const Segments* segments;
-};
-
-struct ProbeMaps {
-  AttentionMaps encoder, decoder;
-};
-
-// A random batch, of which one token can be changed.
-class ProbeBatch {
- public:
-  ProbeBatch(const ModelConfig& config, const ProbeOptions& options)
-      : draws_(RandomKey{options.seed}.derive("probe")), config_(config) {
-    const int64_t length = std::min(options.length, config.max_length);
-    const bool pairs = config.architecture == Architecture::seq2seq;
-    const int64_t vocabulary =
-        config.architecture == Architecture::encoder ? config.source_vocabulary : config.target_vocabulary;
-    if (pairs) {
-      source_ = draws_.sequences(options.sequences, length, config.source_vocabulary);
-    }
-    stream_ = draws_.sequences(options.sequences, pairs ? std::max<int64_t>(2, length * 3 / 4) : length, vocabulary);
-    const int64_t predictions =
-        is_labeled_text(config) ? options.sequences : options.sequences * static_cast<int64_t>(stream_[0].size());
-    expected_ = Targets(draws_.ids(predictions, std::max<int64_t>(1, outputs_of(config))));
-    build();
-  }
-
-  // The next token of the vocabulary instead of the one at this position of the first sequence.
-  void change(const std::string& stream, int64_t position) {
-    const bool source = stream == "source" || config_.architecture == Architecture::encoder;
-    int32_t& token = (stream == "source" ? source_ : stream_).front().at(static_cast<size_t>(position));
-    token = static_cast<int32_t>((token + 1) % (source ? config_.source_vocabulary : config_.target_vocabulary));
-    build();
-  }
-
-  int64_t sequences() const { return static_cast<int64_t>(stream_.size()); }
-  int64_t predictions() const { return expected_.size(); }
-  int64_t length(const std::string& stream) const {
-    return static_cast<int64_t>((stream == "source" ? source_ : stream_).front().size());
-  }
-
-  TokenLosses loss(Pass& pass, const AnyModel& model) {
-    return model.visit([&](const auto& one) { return loss_of(pass, one); });
-  }
-  std::vector<StackOutput> outputs(Pass& pass, const AnyModel& model, ProbeMaps& maps) const {
-    return model.visit([&](const auto& one) { return outputs_of_stacks(pass, one, maps); });
-  }
-
- private:
-  void build() {
-    tokens_ = {Sequences(stream_), is_labeled_text(config_) ? Targets() : expected_};
-    if (config_.architecture == Architecture::seq2seq) {
-      pairs_ = {SourceSequences(source_), TargetSequences(stream_), expected_};
-    }
-  }
-
-  TokenLosses loss_of(Pass& pass, const Seq2Seq& model) const { return model.loss(pass, pairs_, Smoothing(0.0F)); }
-  TokenLosses loss_of(Pass& pass, const CausalLM& model) const { return model.loss(pass, tokens_, Smoothing(0.0F)); }
-  TokenLosses loss_of(Pass& pass, const EncoderOnly& model) {
-    if (config_.head == Head::one_label) {
-      return model.label_loss(pass, tokens_.tokens, expected_, Smoothing(0.0F));
-    }
-    if (!is_labeled_text(config_)) {
-      return model.loss(pass, tokens_, Smoothing(0.0F));
-    }
-    valued_ = {tokens_.tokens, {{}, config_.encoder_outputs()}};
-    for (int64_t i = 0; i < sequences() * config_.encoder_outputs(); ++i) {
-      valued_.values.values.push_back(std::floor(2.0 * draws_.uniform()));
-    }
-    return model.value_loss(pass, valued_);
-  }
-
-  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const Seq2Seq& model, ProbeMaps& maps) const {
-    const Memory memory = model.encode(pass, pairs_.source, {.maps = &maps.encoder});
-    const Hidden decoded = model.decode(pass, pairs_.target, memory, {.maps = &maps.decoder});
-    return {{"encoder", memory.hidden.var(), &pairs_.source.segments()},
-            {"decoder", decoded.var(), &pairs_.target.segments()}};
-  }
-  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const TokenModel& model, ProbeMaps& maps) const {
-    const bool encodes = config_.architecture == Architecture::encoder;
-    AttentionMaps& own = encodes ? maps.encoder : maps.decoder;
-    return {{encodes ? "encoder" : "decoder", model.hidden(pass, tokens_.tokens, {.maps = &own}).var(),
-             &tokens_.tokens.segments()}};
-  }
-
-  Draws draws_;
-  const ModelConfig& config_;
-  TokenLists source_, stream_;
-  Targets expected_;
-  TokenBatch tokens_;
-  PairBatch pairs_;
-  ValuedBatch valued_;
-};
 
 // The maps of a layer: for each sequence, for each head, [queries, keys].
 ProbedAttention probed_attention(std::string name, const Tensor& weights, const Segments& queries, const Segments& keys,

@@ -34,7 +34,7 @@ void print_text(const TrainBenchReport& report) {
       report.trained_parameters == report.parameters ? "" : fmt::format(" ({} trained)", report.trained_parameters),
       name_of(report.precision),
       report.precision == Precision::bf16 ? fmt::format(" (products: {})", report.bf16_products) : "",
-      report.instruction_set, report.threads, report.threads == 1 ? "" : "s");
+      report.instruction_set, report.threads, plural(report.threads));
   put("target tokens/s     {:>10.0f}   ({:.1f} ms per step of {} target tokens)\n", report.target_tokens_per_second,
       1e3 * report.step_seconds, report.target_tokens);
   put("model FLOP/s        {:>10.1f} G\n", report.model_flops_per_second / kGiga);
@@ -77,7 +77,7 @@ void print_json(const GenerateBenchReport& report) {
 void print_text(const GenerateBenchReport& report) {
   put("{}\n", report.setup);
   put("{} parameters, {}, {} thread{}\n\n", report.parameters, name_of(report.precision), report.threads,
-      report.threads == 1 ? "" : "s");
+      plural(report.threads));
   put("first token         {:>10.1f} ms  (a prompt of {} tokens)\n", 1e3 * report.prompt_seconds, report.prompt);
   put("prompt FLOP/s       {:>10.1f} G\n", report.prompt_flops_per_second / kGiga);
   put("roofline            {:>10.1f} G   (oneDNN's best product of each of the prompt's shapes, harmonic mean)\n",

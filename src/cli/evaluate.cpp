@@ -27,7 +27,7 @@ void print_text(const EvaluationReport& report) {
   print_scores(report.scores);
   put("{} sentences in {:.2f} s: {:.1f} sentences/s, {:.0f} target tokens/s ({}, {} thread{})\n\n",
       report.scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens_per_second(),
-      name_of(report.precision), report.threads, report.threads == 1 ? "" : "s");
+      name_of(report.precision), report.threads, plural(report.threads));
   print_signatures(report.scores);
 }
 

@@ -24,7 +24,7 @@ void print_text(const Perplexity& found) {
     put("{}\t{:.6f}\n", token.piece, token.nats);
   }
   put("{} token{}, {} byte{}\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", found.tokens,
-      found.tokens == 1 ? "" : "s", found.bytes, found.bytes == 1 ? "" : "s", found.nats_per_token, found.bits_per_byte,
+      plural(found.tokens), found.bytes, plural(found.bytes), found.nats_per_token, found.bits_per_byte,
       found.perplexity);
 }
 

@@ -31,8 +31,6 @@ struct Answer {
   std::vector<ComputeOptimum> optima;
 };
 
-std::string_view plural(int64_t count) { return count == 1 ? "" : "s"; }
-
 double flops_per_second(const ModelPlan& plan) { return plan.update_flops() / plan.timing->update_seconds; }
 
 double per_token(double flops_of_batch, const ModelPlan& plan) {
@@ -103,7 +101,7 @@ void print_memory(const PlanMemory& memory) {
 void print_timing(const ModelPlan& plan) {
   const PlanTiming& timing = *plan.timing;
   put("on this machine, {} thread{}: {:.1f} ms per update (median of {}), {} tokens/s, {:.1f} GFLOP/s\n",
-      timing.threads, timing.threads == 1 ? "" : "s", 1e3 * timing.update_seconds, timing.updates,
+      timing.threads, plural(timing.threads), 1e3 * timing.update_seconds, timing.updates,
       in_short(static_cast<double>(plan.update_tokens()) / timing.update_seconds), flops_per_second(plan) / 1e9);
 }
 

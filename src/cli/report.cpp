@@ -12,7 +12,7 @@ namespace {
 
 void print_summary(const WrittenReport& report) {
   put("{}  {:.0f} kB, {} sample{}\n", report.path, static_cast<double>(report.bytes) / 1e3, report.samples,
-      report.samples == 1 ? "" : "s");
+      plural(report.samples));
   for (const std::string& note : report.notes) {
     put("  {}\n", note);
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +16,9 @@ template <class... Args>
 void put(fmt::format_string<Args...> format, Args&&... args) {
   write_output(fmt::format(format, std::forward<Args>(args)...));
 }
+
+// What follows a noun after its count.
+constexpr std::string_view plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 // Flushes what was written so far. Throws like write_output(), also for an earlier failure of show_output().
 void flush_output();

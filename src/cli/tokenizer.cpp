@@ -120,7 +120,7 @@ void encode(const CodingOptions& options) {
       });
   if (dropped > 0) {
     std::cerr << fmt::format("heed: {} of {} lines were longer than {} token{} and are left empty\n", dropped.load(),
-                             lines, *encoding.max_length, *encoding.max_length == 1 ? "" : "s");
+                             lines, *encoding.max_length, plural(*encoding.max_length));
   }
 }
 

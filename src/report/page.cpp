@@ -62,6 +62,19 @@ std::string run_in_words(const RunMetrics& metrics) {
   return words;
 }
 
+// To what shows text, which depends on the architecture.
+std::string_view links_to_texts(const ReportContent& content) {
+  if (is_language_model(content)) {
+    return "<a href=\"#written\">Written</a><a href=\"#samples\">Surprisal and attention</a>";
+  }
+  if (content.model.architecture != Architecture::encoder) {
+    return "<a href=\"#samples\">Samples and attention</a>";
+  }
+  return labeled_validation(content) != nullptr
+             ? "<a href=\"#labels\">Labels</a><a href=\"#samples\">Texts and attention</a>"
+             : "<a href=\"#samples\">Texts and attention</a>";
+}
+
 void header(Html& page, const ReportContent& content) {
   const std::string run = content.metrics ? run_in_words(*content.metrics) : "";
   page.add("<header>\n<p class=\"kicker\">heed training report</p>\n<h1>{}</h1>\n<p class=\"lead\">{}{}{}</p>\n",
@@ -70,9 +83,7 @@ void header(Html& page, const ReportContent& content) {
       "<nav aria-label=\"Sections\"><a href=\"#curves\">Curves</a>{}"
       "<a href=\"#heads\">Heads</a><a href=\"#architecture\">Architecture</a>"
       "<a href=\"#positions\">Positions</a><a href=\"#configuration\">Configuration</a></nav>\n</header>\n",
-      is_language_model(content) ? "<a href=\"#written\">Written</a><a href=\"#samples\">Surprisal and attention</a>"
-      : labeled_validation(content) != nullptr ? "<a href=\"#labels\">Labels</a>"
-                                               : "<a href=\"#samples\">Samples and attention</a>");
+      links_to_texts(content));
 }
 
 void figure(Html& page, std::string_view name, const std::string& value, const std::string& detail) {
@@ -151,13 +162,13 @@ std::string report_page(const ReportContent& content) {
   if (is_language_model(content)) {
     write_texts(page, content);
     write_passages(page, content);
-  } else if (labeled_validation(content) != nullptr) {
-    write_labels(page, content);
-  } else if (content.model.architecture != Architecture::encoder) {
-    write_samples(page, content);
-  }
-  if (content.model.architecture == Architecture::encoder) {
+  } else if (content.model.architecture == Architecture::encoder) {
+    if (labeled_validation(content) != nullptr) {
+      write_labels(page, content);
+    }
     write_encoder_texts(page, content);
+  } else {
+    write_samples(page, content);
   }
   write_heads(page, content);
   write_architecture(page, content);

@@ -60,6 +60,7 @@ TEST(ReportPage, InvalidUtf8IsReplaced) {
 
 TEST(ReportPage, ShowsHowLabelsWereConfusedAtTheBestValidation) {
   ReportContent labeled;
+  labeled.model.architecture = Architecture::encoder;
   labeled.metrics.emplace();
   labeled.metrics->validation = {
       {.update = 10, .best = true, .labels = {{"a<b", 4, 3, 3, {3, 1}}, {"c", 1, 2, 1, {0, 1}}}},
@@ -76,6 +77,31 @@ TEST(ReportPage, ShowsHowLabelsWereConfusedAtTheBestValidation) {
   page = report_page(labeled);
   EXPECT_THAT(page, HasSubstr("The validation text at update 10.</p>"));
   EXPECT_THAT(page, HasSubstr("x</th><td>4</td><td>3</td><td>1.000</td>"));
+}
+
+// What stands between each pair of `before` and `after`, in order.
+std::vector<std::string> all_between(const std::string& text, std::string_view before, std::string_view after) {
+  std::vector<std::string> found;
+  for (size_t at = text.find(before); at != std::string::npos; at = text.find(before, at)) {
+    at += before.size();
+    found.push_back(text.substr(at, text.find(after, at) - at));
+  }
+  return found;
+}
+
+TEST(ReportPage, EachSectionHasALink) {
+  for (const Architecture architecture : {Architecture::seq2seq, Architecture::causal_lm, Architecture::encoder}) {
+    for (const bool labeled : {false, true}) {
+      ReportContent shown;
+      shown.model.architecture = architecture;
+      if (labeled && architecture == Architecture::encoder) {
+        shown.metrics.emplace();
+        shown.metrics->validation = {{.update = 10, .loss = 1.0, .labels = {{"x", 4, 3, 3, {}}}}};
+      }
+      const std::string page = report_page(shown);
+      EXPECT_EQ(all_between(page, "<a href=\"#", "\""), all_between(page, "<section id=\"", "\""));
+    }
+  }
 }
 
 TEST(ReportPage, SaysWhatIsMissing) {

@@ -70,10 +70,13 @@ class TrainMaskedModel(train_cli.TrainTest):
                                  ("data.whole_words=true", "data.whole_words needs tokens that are words"),
                                  ("tokenizer.mask=", "tokenizer.mask is empty"),
                                  ("validation.samples=-1", "validation.samples is -1"),
-                                 ("training.task=language-model", "model.architecture is an encoder")]:
+                                 ("training.task=language-model", "model.architecture is an encoder"),
+                                 ('model.attention=["causal"]', "'causal' is not a pattern: a decoder's attention is causal and an encoder's is not")]:
             self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", setting, mentions=[mention],
                                 stdout=None)
             self.assertFalse((self.path / "no").exists())
+        self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", "training.task=masked-lm", "--set",
+                            "model.architecture=causal-lm", mentions=['"masked-lm" trains an encoder'], stdout=None)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ compare() {
 mkdir -p "$out"
 # The last tenth, as the recipe keeps it.
 tail -c "$(($(wc -c < "$text") / 10 + 1))" "$text" > "$out/validation.txt"
-for positions in none sinusoidal learned rotary alibi relative-bias relative-keys; do
+for positions in none sinusoidal learned rotary alibi relative-bias relative-keys relative-keys-values; do
   compare "$positions" --set model.positions="$positions"
 done
 compare sinusoidal-scaled --set model.positions=sinusoidal --set model.embedding_scale=sqrt-model

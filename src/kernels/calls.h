@@ -278,26 +278,30 @@ struct AttentionSettings {
 // by distance; output = dropout(P) V, as wide as V's heads, which may differ from K's. A query that sees nothing gives zeros. No [queries, keys] matrix is stored.
 // Backward rebuilds P from log_sum_exp (master type [rows, heads]; -infinity where nothing is seen). `weights`, when
 // requested: P before dropout, master type, one row: for each sequence, for each head, [queries, keys], end to end.
+// `mass`, when requested, which needs a table by distance of queries, has that table's shape and type: the sum of
+// dropout(P) over the keys at each clamped distance.
 struct AttentionForward {
   AttentionSettings settings;
   View queries;
   const Segments* segments = nullptr;  // of the queries
   KeyValueView memory;
-  View output, log_sum_exp, weights;
+  View output, log_sum_exp, weights, mass;
 };
 
 // With D = rowsum(d_output * output):
-//   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T)   d_S = P * (d_P - D)
+//   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T + d_mass at the pair's distance)   d_S = P * (d_P - D)
 //   d_queries = scale * d_S K          d_keys = scale * d_S^T Q       with a cap: d_S (1 - (S / cap)^2) for d_S here
 //   d_by_distance[row, d] = factor * the sum of d_S over the pairs of the row whose clamped distance is d
 // Keys and values are stored end to end here (no pages). All gradients are overwritten. d_by_distance, master type, may
-// be empty; where all queries share a table, it is [sequences * heads, distances]: each sequence's own sums.
+// be empty; where all queries share a table, it is [sequences * heads, distances]: each sequence's own sums. With
+// d_mass, which may be empty, `output` includes what was made of the mass, so that D has its part.
 struct AttentionBackward {
   AttentionSettings settings;
   View queries;
   const Segments* segments = nullptr;
   KeyValueView memory;
   View output, log_sum_exp, d_output;
+  View d_mass;
   View d_queries, d_keys, d_values, d_by_distance;
 };
 

@@ -62,7 +62,7 @@ void check_attention(const ModelConfig& config) {
   check(config.window == 0 || plain, "both window and attention are set: write \"local:{}\" in attention instead",
         config.window);
   const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
-                              config.positions == Positions::relative_keys;
+                              config.has_relative_keys();
   const bool relative = adds_to_scores || config.positions == Positions::rotary;
   for (const LayerPattern& pattern : config.attention) {
     const auto parts = static_cast<int64_t>(pattern.size());
@@ -74,11 +74,10 @@ void check_attention(const ModelConfig& config) {
     check(config.heads_of_keys() % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}",
           text_of(pattern), parts, config.heads_of_keys(),
           config.heads_of_keys() == config.heads ? "" : " of keys and values");
-    check(
-        !adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
-        "positions \"alibi\", \"relative-bias\" and \"relative-keys\" need one pattern for all heads of a layer, full "
-        "or local, but attention has \"{}\"",
-        text_of(pattern));
+    check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
+          "positions \"alibi\", \"relative-bias\", \"relative-keys\" and \"relative-keys-values\" need one pattern for "
+          "all heads of a layer, full or local, but attention has \"{}\"",
+          text_of(pattern));
     for (const HeadPattern& part : pattern) {
       check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
             "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
@@ -242,10 +241,10 @@ void ModelConfig::validate() const {
   check(std::isfinite(logit_cap) && logit_cap >= 0.0, "logit_cap is {}, expected above 0, or 0 for none", logit_cap);
   check(std::isfinite(attention_cap) && attention_cap >= 0.0, "attention_cap is {}, expected above 0, or 0 for none",
         attention_cap);
-  check(attention_cap == 0.0 || (positions != Positions::alibi && positions != Positions::relative_bias &&
-                                 positions != Positions::relative_keys),
-        "attention_cap does not go with positions \"alibi\", \"relative-bias\" and \"relative-keys\", which add to the "
-        "scores");
+  check(attention_cap == 0.0 ||
+            (positions != Positions::alibi && positions != Positions::relative_bias && !has_relative_keys()),
+        "attention_cap does not go with positions \"alibi\", \"relative-bias\", \"relative-keys\" and "
+        "\"relative-keys-values\", which add to the scores");
   check(logit_cap == 0.0 || head == Head::tokens, "logit_cap is of scores of tokens: it needs head = \"tokens\"");
   check(std::isfinite(epsilon) && epsilon > 0.0, "epsilon is {}, expected above 0", epsilon);
   check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0",

@@ -42,7 +42,7 @@ struct ModelConfig {
   double rotary_factor = 1.0;                                  // of the scaling
   int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
-  int64_t relative_clip = 16;                                  // of Positions::relative_keys
+  int64_t relative_clip = 16;                                  // of relative keys and values
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
 
@@ -88,6 +88,9 @@ struct ModelConfig {
   Bias bias_of_attention_output() const;
   Bias bias_of_feed_forward() const { return bias_of(feed_forward_bias); }
   Bias bias_of_norms() const { return bias_of(norm_bias); }
+  bool has_relative_keys() const {
+    return positions == Positions::relative_keys || positions == Positions::relative_keys_values;
+  }
   Rotary rotary() const;  // its dims are 0 for other positions
 
   // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".

@@ -84,7 +84,9 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .norm = norm_shape(config),
                     .rotary = config.rotary(),
                     .relative = relative_positions(scope, config, reach),
-                    .relative_clip = config.positions == Positions::relative_keys ? config.relative_clip : 0,
+                    .relative_clip = config.has_relative_keys() ? config.relative_clip : 0,
+                    .relative_values = config.positions == Positions::relative_keys_values ? RelativeValues::present
+                                                                                           : RelativeValues::none,
                     .score_cap = {config.attention_cap},
                     .dropout = config.attention_dropout,
                     .initialization = initialization},

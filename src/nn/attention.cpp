@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ops/relative_keys.h"
+#include "ops/relative_embeddings.h"
 
 namespace heed {
 namespace {
@@ -35,17 +35,32 @@ Linear::Options output_options(const AttentionShape& shape) {
 
 template <class Call>
 AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const Call& call) {
-  return {shape.heads, shape.key_value_heads, shape.visibility, call.mask.get(), dropout, call.weights,
-          {},          shape.score_cap};
+  return {.heads = shape.heads,
+          .key_value_heads = shape.key_value_heads,
+          .visibility = shape.visibility,
+          .mask = call.mask.get(),
+          .dropout = dropout,
+          .weights = call.weights,
+          .relative = {},
+          .cap = shape.score_cap};
+}
+
+int64_t distances_of(const AttentionShape& shape) {
+  const int64_t directions = shape.visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
+  return directions * shape.relative_clip + 1;
 }
 
 const Weight* add_relative_keys(const Scope& scope, const AttentionShape& shape) {
-  if (shape.relative_clip == 0) {
-    return nullptr;
-  }
-  const int64_t directions = shape.visibility.parts().front().reach == Visibility::Reach::causal ? 1 : 2;
-  return &scope.add("relative_keys", {directions * shape.relative_clip + 1, shape.head_width}, WeightUse::product,
-                    shape.initialization.inner());
+  return shape.relative_clip == 0 ? nullptr
+                                  : &scope.add("relative_keys", {distances_of(shape), shape.head_width},
+                                               WeightUse::product, shape.initialization.inner());
+}
+
+const Weight* add_relative_values(const Scope& scope, const AttentionShape& shape) {
+  return shape.relative_clip == 0 || shape.relative_values == RelativeValues::none
+             ? nullptr
+             : &scope.add("relative_values", {value_head_width(shape), distances_of(shape)}, WeightUse::product,
+                          shape.initialization.inner());
 }
 
 }  // namespace
@@ -72,6 +87,7 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
                                          .initialization = stacked_self(shape),
                                          .op = {}}),
       relative_keys_(add_relative_keys(scope, shape)),
+      relative_values_(add_relative_values(scope, shape)),
       query_norm_(scope / "query_norm", shape, Heads(shape.heads)),
       key_norm_(scope / "key_norm", shape, Heads(shape.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
@@ -112,6 +128,7 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
   AttentionOptions options = options_of(shape_, dropout_, call);
   options.relative =
       scores_by_distance(pass, inputs.queries, call.cache == nullptr ? sequences.segments() : *call.cache->segments);
+  options.relative_values = relative_values_;
   if (call.cache == nullptr) {
     return output_(pass, attention(pass, inputs, options));
   }

@@ -11,6 +11,8 @@
 
 namespace heed {
 
+// Whether embeddings of distances are added to values as well as to keys.
+enum class RelativeValues : uint8_t { none, present };
 // What is normalized at once: each head of a query or a key, or all its heads together.
 enum class HeadNorm : uint8_t { none, each_head, all_heads };
 // How a query's keys become weights of their values; see ops/attention.h and ops/linear_attention.h.
@@ -29,9 +31,10 @@ struct AttentionShape {
   NormShape norm = {};                  // of what kind; its width follows from the heads
   Rotary rotary;
   std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null
-  // Of self-attention: distances up to this one have embeddings, which are added to keys, S = scale Q (K + A)^T; those
-  // beyond count as this one. 0: none.
+  // Of self-attention: distances up to this one have embeddings, which are added to keys, S = scale Q (K + A)^T, and
+  // perhaps others that are added to values, O = P (V + B); those beyond count as this one. 0: none.
   int64_t relative_clip = 0;
+  RelativeValues relative_values = RelativeValues::none;
   SoftCapAt score_cap;
   Probability dropout{0.0F};  // of the attention weights, which linear attention lacks
   MatrixInitialization initialization;
@@ -102,7 +105,7 @@ class SelfAttention {
   AttentionShape shape_;
   DropoutSite dropout_;
   Linear projection_;
-  const Weight* relative_keys_ = nullptr;  // A
+  const Weight *relative_keys_ = nullptr, *relative_values_ = nullptr;  // A and the transpose of B
   QueryKeyNorm query_norm_, key_norm_;
   Linear output_;
 };

@@ -11,7 +11,16 @@
 
 namespace heed {
 
-enum class Positions : uint8_t { none, sinusoidal, learned, rotary, alibi, relative_bias, relative_keys };
+enum class Positions : uint8_t {
+  none,
+  sinusoidal,
+  learned,
+  rotary,
+  alibi,
+  relative_bias,
+  relative_keys,
+  relative_keys_values
+};
 
 // sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1, for positions [0, max_length). Computed in double.
 Tensor sinusoidal_positions(int64_t max_length, Width model, DType type);

@@ -4,9 +4,11 @@
 //   d_V = (P * M)^T d_O    d_P = (d_O V^T) * M    d_S = P * (d_P - D)    d_Q = scale d_S K    d_K = scale d_S^T Q
 // B is the term by distance, if there is one: factor * table, at each pair's head, or query, and distance;
 //   d_table = factor * the sum of d_S over the pairs that read an entry
+// With relative values, dropout(P) (V + their embeddings) takes the place of dropout(P) V: relative_embeddings.cpp says
+//   how that follows from the mass of dropout(P) at each distance, and what adds to d_O V^T in d_P
 // With a cap there is no B: S = cap tanh(scale Q K^T / cap), and d_S (1 - (S / cap)^2) takes the place of d_S above.
-// D stands for the sum over a row of P * d_P, to which it is equal. Saves Q, K, V, O and lse; backward rebuilds P from
-// S and lse. No [queries, keys] matrix is stored.
+// D stands for the sum over a row of P * d_P, to which it is equal. Saves Q, K, V, O, lse and the mass; backward
+// rebuilds P from S and lse. No [queries, keys] matrix is stored.
 #include "ops/attention.h"
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "ops/attention_gradients.h"
+#include "ops/relative_embeddings.h"
 #include "ops/tape.h"
 
 namespace heed {
@@ -147,16 +150,33 @@ Tensor joined(Backend& backend, const std::vector<Tensor>& parts, const Segments
 
 struct Result {
   Var output;
-  Tensor log_sum_exp;
+  Tensor log_sum_exp, mass;
 };
 
+// The sum of the weights of each query, head and distance, to be multiplied by the relative values.
+Tensor allocate_mass(Pass& pass, const AttentionSettings& settings, const Weight& values, const KeyValueView& memory) {
+  const DistanceScores& scores = settings.by_distance;
+  require(!scores.table.empty() && scores.of == TableOf::query, "attention",
+          "relative values {} without scores by distance of each query", values.name());
+  const int64_t width = memory.values.columns() / settings.key_value_heads;
+  require(values.shape() == Shape({width, scores.distances}), "attention",
+          "relative values {} {} for heads of {} columns and {} distances", values.name(), values.shape(), width,
+          scores.distances);
+  return pass.allocate_master({scores.table.rows(), scores.table.columns()});
+}
+
 Result run(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
-           const std::vector<AttentionSettings>& parts, Tensor* weights) {
+           const std::vector<AttentionSettings>& parts, const AttentionOptions& options) {
+  Tensor* const weights = options.weights;
   const size_t count = parts.size();
   const int64_t heads = parts.front().heads;  // of each part
   const int64_t group = heads / parts.front().key_value_heads;
   Result result{Var(pass.allocate({queries.var.rows(), group * memory.values.columns()}), queries.var.first_row()),
-                Tensor()};
+                Tensor(), Tensor()};
+  Tensor mass;
+  if (options.relative_values != nullptr) {
+    mass = allocate_mass(pass, parts.front(), *options.relative_values, memory);
+  }
   if (pass.recording()) {
     result.log_sum_exp = pass.allocate_master({queries.var.rows(), heads * static_cast<int64_t>(count)});
   }
@@ -179,7 +199,11 @@ Result run(Pass& pass, const Columns& queries, const Segments& segments, const K
         .output = part_of(result.output.value(), i, count),
         .log_sum_exp = part_of(result.log_sum_exp.view(), i, count),
         .weights = weights_of_parts[i].view(),
+        .mass = mass.view(),
     });
+  }
+  if (options.relative_values != nullptr) {
+    result.mass = add_relative_values(pass, mass, *options.relative_values, result.output.value());
   }
   if (weights != nullptr) {
     *weights = count == 1 ? std::move(weights_of_parts.front())
@@ -236,12 +260,13 @@ int64_t attention_weight_count(const Segments& queries, const Segments& keys, in
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options) {
   std::vector<AttentionSettings> parts = parts_of(pass, inputs.queries, options);
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
-  Result result = run(pass, inputs.queries, *inputs.query_segments, memory, parts, options.weights);
+  Result result = run(pass, inputs.queries, *inputs.query_segments, memory, parts, options);
   result.output.want_gradient_only_if(inputs.queries.var.wants_gradient() || inputs.keys.var.wants_gradient() ||
-                                      inputs.values.var.wants_gradient() || wants_gradient(options.relative));
+                                      inputs.values.var.wants_gradient() || wants_gradient(options.relative) ||
+                                      (options.relative_values != nullptr && options.relative_values->is_trained()));
   if (pass.recording() && result.output.wants_gradient()) {
-    pass.tape().record(
-        AttentionOp{inputs, std::move(parts), options.relative, result.output, std::move(result.log_sum_exp)});
+    pass.tape().record(AttentionOp{inputs, std::move(parts), options.relative, options.relative_values, result.output,
+                                   std::move(result.log_sum_exp), std::move(result.mass)});
   }
   return result.output;
 }
@@ -259,7 +284,7 @@ void append_key_values(Pass& pass, const AttentionInputs& inputs, const KeyValue
 Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
               const AttentionOptions& options) {
   ensure(!pass.recording(), "attention", "a cache has no gradient");
-  return run(pass, queries, segments, memory, parts_of(pass, queries, options), options.weights).output;
+  return run(pass, queries, segments, memory, parts_of(pass, queries, options), options).output;
 }
 
 void AttentionOp::backward(Backend& backend) {
@@ -268,6 +293,9 @@ void AttentionOp::backward(Backend& backend) {
   }
   const AttentionGradients gradients(backend, inputs);
   const Tensor d_relative = allocate_relative(backend, *this);
+  const Tensor d_mass = relative_values == nullptr
+                            ? Tensor()
+                            : relative_values_backward(backend, *relative_values, mass.view(), output.gradient());
   const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   const size_t count = parts.size();
   for (size_t i = 0; i < count; ++i) {
@@ -279,6 +307,7 @@ void AttentionOp::backward(Backend& backend) {
         .output = part_of(output.value(), i, count),
         .log_sum_exp = part_of(log_sum_exp.view(), i, count),
         .d_output = part_of(output.gradient(), i, count),
+        .d_mass = d_mass.view(),
         .d_queries = part_of(gradients.queries(), i, count),
         .d_keys = part_of(gradients.keys(), i, count),
         .d_values = part_of(gradients.values(), i, count),

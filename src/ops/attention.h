@@ -1,11 +1,13 @@
-// For each sequence and head: softmax(scale * Q K^T + the term by distance, over the visible keys) V. Heads that see
-// different keys are computed part by part, each as attention of its own.
+// For each sequence and head: softmax(scale * Q K^T + the term by distance, over the visible keys) V, where values may
+// have an addition by distance too. Heads that see different keys are computed part by part, each as attention of its
+// own.
 #pragma once
 
 #include <vector>
 
 #include "ops/pass.h"
 #include "ops/soft_cap.h"
+#include "ops/weight.h"
 
 namespace heed {
 
@@ -48,6 +50,9 @@ struct AttentionOptions {
   DropoutSite dropout;        // of the weights
   Tensor* weights = nullptr;  // if set, receives the weights before dropout; see AttentionForward
   RelativeScores relative;
+  // Added to the values that a query sees, by the distances of `relative`, which must be of queries: embeddings [value
+  // width, distances], see relative_embeddings.h. Null: none.
+  const Weight* relative_values = nullptr;
   SoftCapAt cap;  // of the scores; not with a term by distance
 };
 
@@ -66,8 +71,9 @@ struct AttentionOp {
   AttentionInputs inputs;
   std::vector<AttentionSettings> parts;  // of the heads
   RelativeScores relative;
+  const Weight* relative_values;
   Var output;
-  Tensor log_sum_exp;
+  Tensor log_sum_exp, mass;  // mass: with relative values
 
   void backward(Backend& backend);
 };

@@ -1,7 +1,13 @@
-// scores[r, h, d] = q[r, h] . a[d]
+// On keys: scores[r, h, d] = q[r, h] . a[d]
 //   d_q[r, h] = the sum over d of d_scores[r, h, d] a[d]    d_a[d] = the sum over r and h of d_scores[r, h, d] q[r, h]
 // A product for each head. Saves the queries.
-#include "ops/relative_keys.h"
+// On values: with P the weights of the keys j, after dropout, and d(r, j) the distance of j from query r,
+//   o[r, h] = the sum over j of P[r, h, j] (v[j] + b[d(r, j)])
+//           = the sum over j of P[r, h, j] v[j], plus the sum over d of mass[r, h, d] b[d]
+//   mass[r, h, d] = the sum of P[r, h, j] over the j with d(r, j) = d, which attention gives
+//   d_mass[r, h, d] = d_o[r, h] . b[d]    d_b[d] = the sum over r and h of mass[r, h, d] d_o[r, h]
+// Again a product for each head: b is the matrix of a linear map of the mass. Saves the mass.
+#include "ops/relative_embeddings.h"
 
 #include "ops/linear.h"
 #include "ops/tape.h"
@@ -57,6 +63,36 @@ void RelativeKeysOp::backward(Backend& backend) {
                                      .write = Write::add});
     }
   }
+}
+
+Tensor add_relative_values(Pass& pass, const Tensor& mass, const Weight& embeddings, View output) {
+  Backend& backend = pass.backend();
+  const int64_t width = embeddings.shape()[0], heads = output.columns() / width;
+  // Products take operands in the storage type, and what they are added to in the master type.
+  Tensor stored = pass.allocate(mass.shape());
+  backend.copy(mass.view(), stored.view());
+  const Tensor before = pass.allocate_master({output.rows(), width});
+  for (int64_t head = 0; head < heads; ++head) {
+    const View own = columns_of_head(output, heads, head);
+    backend.copy(own, before.view());
+    backend.linear({.x = columns_of_head(stored.view(), heads, head),
+                    .weight = embeddings.value(),
+                    .bias = before.view(),
+                    .y = own});
+  }
+  return stored;
+}
+
+Tensor relative_values_backward(Backend& backend, const Weight& embeddings, View mass, View d_output) {
+  const int64_t heads = d_output.columns() / embeddings.shape()[0];
+  Tensor d_mass({mass.rows(), mass.columns()}, backend.master_type(), backend.arena());
+  for (int64_t head = 0; head < heads; ++head) {
+    const View d_own = columns_of_head(d_output, heads, head);
+    backend.linear_input_gradient(
+        {.d_y = d_own, .weight = embeddings.value(), .d_x = columns_of_head(d_mass.view(), heads, head)});
+    linear_weight_gradient(backend, {&embeddings}, d_own, columns_of_head(mass, heads, head));
+  }
+  return d_mass;
 }
 
 }  // namespace heed

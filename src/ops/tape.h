@@ -17,7 +17,7 @@
 #include "ops/low_rank.h"
 #include "ops/pool.h"
 #include "ops/recompute.h"
-#include "ops/relative_keys.h"
+#include "ops/relative_embeddings.h"
 #include "ops/rotate.h"
 #include "ops/select_rows.h"
 #include "ops/soft_cap.h"

@@ -188,7 +188,7 @@ class Tracer {
       inputs.push_back(make(config_.heads, distances, kMaster));
       record({}, {inputs.back().index}, block_bytes(distances, DType::i32));  // the bucket of each distance
     }
-    if (config_.positions == Positions::relative_keys) {
+    if (config_.has_relative_keys()) {
       inputs.push_back(relative_keys(inputs.front(), layer.visibility));
     }
     const Value mixed = make(rows.count(), mixed_width());
@@ -196,8 +196,11 @@ class Tracer {
     if (distances > 0) {  // the gradient of each sequence
       ops_->back().backward_transient_bytes = block_bytes(rows.sequences * config_.heads * distances, kMaster);
     }
-    if (config_.positions == Positions::relative_keys) {
+    if (config_.has_relative_keys()) {
       ops_->back().backward_transient_bytes = block_bytes(inputs.back().rows * inputs.back().columns, kMaster);
+    }
+    if (config_.positions == Positions::relative_keys_values) {
+      add_relative_values(inputs.back(), mixed);
     }
     return linear(Part::attention, mixed, config_.model, config_.bias_of_attention_output());
   }
@@ -213,6 +216,18 @@ class Tracer {
     record({projected.index}, {scores.index});
     ops_->back().backward_transient_bytes = block_bytes(projected.rows * distances, storage_);
     return scores;
+  }
+
+  // To the op of attention, whose mass by distance has the shape of the scores by distance.
+  void add_relative_values(const Value& scores, const Value& mixed) {
+    const int64_t distances = scores.columns / config_.heads, mass = scores.rows * scores.columns;
+    part(Part::attention).parameters += distances * config_.width_of_values();
+    count_flops(Part::attention,
+                2.0 * static_cast<double>(mixed.rows) * static_cast<double>(mixed.columns * distances));
+    TracedOp& op = ops_->back();
+    op.saved_bytes += block_bytes(mass, storage_);
+    op.transient_bytes += block_bytes(mass, kMaster) + block_bytes(mixed.rows * config_.width_of_values(), kMaster);
+    op.backward_transient_bytes += block_bytes(mass, kMaster);
   }
 
   Value cross_attention(const Value& x, const Rows& rows, const Value& projected, const Rows& source) {

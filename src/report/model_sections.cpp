@@ -14,6 +14,8 @@ std::string_view without_map(const ModelConfig& config) {
       return "A learned bias of the scores for each head and bucket of distances.";
     case Positions::relative_keys:
       return "Each layer adds a learned embedding of the distance to its keys.";
+    case Positions::relative_keys_values:
+      return "Each layer adds a learned embedding of the distance to its keys, and another one to its values.";
     default:
       return "No weights to read the learned positions from.";
   }

@@ -135,7 +135,7 @@ class Probe(heed_cli.CliTest):
 
     def test_every_variant_is_sound(self):
         for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"',
-                     'positions = "relative-keys"', 'norm_placement = "post"', 'gated = true',
+                     'positions = "relative-keys"', 'positions = "relative-keys-values"', 'norm_placement = "post"', 'gated = true',
                      'qk_norm = "head"\nembedding_norm = true', 'qk_norm = "all"\nvalue_width = 6',
                      'logit_cap = 3.0\nattention_cap = 2.0', 'init = "pytorch"',
                      'attention = ["local:3+strided:2", "full"]', 'recompute_layers = true'):

@@ -99,7 +99,8 @@ class PositionsScript(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         with open(os.path.join(self.top.name, "calls")) as file:
             calls = file.read().splitlines()
-        for positions in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative-bias", "relative-keys"):
+        for positions in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative-bias", "relative-keys",
+                          "relative-keys-values"):
             self.assertIn("train recipes/shakespeare-char.toml --out out/" + positions + " --set data.train=text "
                           "--set model.positions=" + positions, calls)
             for length in (64, 128, 256):

@@ -124,7 +124,7 @@ class TrainLanguageModel(train_cli.TrainTest):
 
     def test_it_refuses_attention_that_makes_no_sense(self):
         linear = 'model.attention=["linear"]'
-        for positions in ("rotary", "alibi", "relative-bias", "relative-keys"):
+        for positions in ("rotary", "alibi", "relative-bias", "relative-keys", "relative-keys-values"):
             self.refused(linear, f"model.positions={positions}", mentions=['attention "linear"', "use positions"])
         self.refused(linear, "model.attention_cap=5", mentions=["attention_cap", '"linear" has none'])
         self.refused('model.attention=["linear+full"]', mentions=["'linear+full'", "all heads of a layer"])

@@ -83,8 +83,9 @@ Tensor full_logits(const RandomModel& m, const Ids& source, const Ids& target) {
 class Search : public testing::TestWithParam<DType> {};
 
 TEST_P(Search, CachedDecodingGivesTheBitsOfTheFullComputation) {
-  for (const Positions positions : {Positions::sinusoidal, Positions::rotary, Positions::alibi,
-                                    Positions::relative_bias, Positions::relative_keys}) {
+  for (const Positions positions :
+       {Positions::sinusoidal, Positions::rotary, Positions::alibi, Positions::relative_bias, Positions::relative_keys,
+        Positions::relative_keys_values}) {
     const RandomModel m(GetParam(), 29, positions);
     const Ids source = random_sources(1)[0];
     Ids target{kBos};

@@ -16,15 +16,28 @@ struct AttentionShape {
   int64_t value_width = 0;  // 0: as head_width
 };
 
+// The weights of a case of either kind of attention, for each sequence and head.
+template <class Case>
+Guarded weights_of(const Case& c, Backend& backend, Types types) {
+  int64_t count = 0;
+  for (int64_t s = 0; s < c.query_segments.count(); ++s) {
+    count += c.settings.heads * c.query_segments.length(s) * c.key_segments.length(s);
+  }
+  Guarded weights(types.master, 1, count);
+  c.forward(backend, types, weights);
+  return weights;
+}
+
 struct AttentionCase {
   Segments query_segments, key_segments;
   AttentionSettings settings;
   Guarded queries, keys, values, d_output;
   PageTable table;
   Guarded distance_scores;  // settings.by_distance.table
+  Guarded d_mass;           // where the mass is asked for
 
   struct Result {
-    Guarded output, log_sum_exp;
+    Guarded output, log_sum_exp, mass;
   };
 
   static AttentionCase make(Types types, const AttentionShape& shape) {
@@ -55,10 +68,19 @@ struct AttentionCase {
     c.settings.by_distance = {c.distance_scores.view(), of, distances, first, 0.7};
     return c;
   }
+  // By the distances of queries, and with their mass.
+  AttentionCase with_mass(Types types, int64_t first, int64_t distances) const {
+    AttentionCase c = by_distance(types, TableOf::query, first, distances);
+    c.d_mass = random(types.master, query_segments.rows(), settings.heads * distances, 35, 1.0, {1, 4});
+    return c;
+  }
   void cut_queries(int64_t first, int64_t count) {
     if (settings.by_distance.of == TableOf::query) {
       distance_scores = distance_scores.rows(first, count);
       settings.by_distance.table = distance_scores.view();
+    }
+    if (!d_mass.empty()) {
+      d_mass = d_mass.rows(first, count);
     }
   }
 
@@ -98,25 +120,22 @@ struct AttentionCase {
 
   Result forward(Backend& backend, Types types, const Guarded& weights = {}) const {
     Result result{Guarded(types.storage, queries.rows(), d_output.columns()),
-                  Guarded(types.master, queries.rows(), settings.heads)};
+                  Guarded(types.master, queries.rows(), settings.heads),
+                  {}};
+    if (!d_mass.empty()) {
+      result.mass = Guarded(types.master, d_mass.rows(), d_mass.columns(), {6, 2});
+    }
     backend.attention({.settings = settings,
                        .queries = queries.view(),
                        .segments = &query_segments,
                        .memory = memory(),
                        .output = result.output.view(),
                        .log_sum_exp = result.log_sum_exp.view(),
-                       .weights = weights.view()});
+                       .weights = weights.view(),
+                       .mass = result.mass.view()});
     return result;
   }
-  Guarded weights(Backend& backend, Types types) const {
-    int64_t count = 0;
-    for (int64_t s = 0; s < query_segments.count(); ++s) {
-      count += settings.heads * query_segments.length(s) * key_segments.length(s);
-    }
-    Guarded weights(types.master, 1, count);
-    forward(backend, types, weights);
-    return weights;
-  }
+  Guarded weights(Backend& backend, Types types) const { return weights_of(*this, backend, types); }
   struct Gradients {
     Guarded d_queries, d_keys, d_values, d_by_distance;
   };
@@ -138,6 +157,7 @@ struct AttentionCase {
                                 .output = saved.output.view(),
                                 .log_sum_exp = saved.log_sum_exp.view(),
                                 .d_output = d_output.view(),
+                                .d_mass = d_mass.view(),
                                 .d_queries = d.d_queries.view(),
                                 .d_keys = d.d_keys.view(),
                                 .d_values = d.d_values.view(),

@@ -50,15 +50,7 @@ struct LinearAttentionCase {
                               .weights = weights.view()});
     return result;
   }
-  Guarded weights(Backend& backend, Types types) const {
-    int64_t count = 0;
-    for (int64_t s = 0; s < query_segments.count(); ++s) {
-      count += settings.heads * query_segments.length(s) * key_segments.length(s);
-    }
-    Guarded found(types.master, 1, count);
-    forward(backend, types, found);
-    return found;
-  }
+  Guarded weights(Backend& backend, Types types) const { return weights_of(*this, backend, types); }
   struct Gradients {
     Guarded d_queries, d_keys, d_values;
   };

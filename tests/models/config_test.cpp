@@ -44,6 +44,9 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
         c.positions = Positions::relative_keys, c.attention = {{{HeadPattern::Kind::strided, 2}}};
       },
       {"\"relative-keys\"", "one pattern for all heads of a layer", "\"strided:2\""});
+  expect_invalid(
+      [](auto& c) { c.positions = Positions::relative_keys_values, c.attention = {{{HeadPattern::Kind::linear}}}; },
+      {"attention \"linear\"", "positions can't depend on both"});
   expect_invalid([](auto& c) { c.relative_clip = 0; }, {"relative_clip is 0", "expected 1"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
                  {"relative_buckets is 30", "multiple of 4"});

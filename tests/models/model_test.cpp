@@ -89,6 +89,9 @@ std::vector<Variant> variants() {
   branch.norm_bias = PartBias::all;
   ModelConfig grouped_keys = with_positions(Architecture::causal_lm, Positions::relative_keys);
   grouped_keys.key_value_heads = 1;
+  ModelConfig recomputed_values = with_positions(Architecture::causal_lm, Positions::relative_keys_values);
+  recomputed_values.keep = Keep::layer_inputs;
+  recomputed_values.value_width = 3;
   ModelConfig linear = small_config(Architecture::causal_lm), linear_encoder = encoder;
   const LayerPattern linear_layer{HeadPattern{HeadPattern::Kind::linear}};
   linear.attention = {linear_layer, {local}};
@@ -110,6 +113,8 @@ std::vector<Variant> variants() {
           {"Seq2SeqRelativeBiasRecomputed", recomputed_bias},
           {"Seq2SeqRelativeKeys", with_positions(Architecture::seq2seq, Positions::relative_keys)},
           {"CausalLMRelativeKeysOfGroupedHeads", grouped_keys},
+          {"Seq2SeqRelativeKeysAndValues", with_positions(Architecture::seq2seq, Positions::relative_keys_values)},
+          {"CausalLMRelativeKeysAndValuesRecomputed", recomputed_values},
           {"Seq2SeqSandwichNorms", sandwich},
           {"CausalLMParallelAndRecomputed", parallel},
           {"CausalLMHeadNormsAndCap", gemma},

@@ -174,6 +174,65 @@ TEST(Attention, GradientOfRelativeKeysAgreesWithDifferences) {
   EXPECT_TRUE(gradients_are_right(function));
 }
 
+TEST(Attention, GradientOfRelativeValuesAgreesWithDifferences) {
+  const Segments segments = segments_of({3, 4});
+  TestParameter keys("keys", {4, 2}, 7), values("values", {3, 4}, 8);
+  // Two readers: one starts the gradients, the other adds to them. Under dropout, and with values of another width.
+  const Differentiable function{
+      .inputs = inputs(random_tensor({7, 14}, 1)),
+      .parameters = {&keys, &values},
+      .run =
+          [&](Pass& pass, const std::vector<Var>& x) {
+            AttentionInputs operands = fused(x[0], segments, 4, 4);
+            operands.values = {x[0], 8, 6};
+            Outcome outcome;
+            for (const Visibility& visibility : {Visibility::full(), Visibility::causal()}) {
+              outcome.outputs.push_back(
+                  attention(pass, operands,
+                            {.heads = 2,
+                             .key_value_heads = 2,
+                             .visibility = visibility,
+                             .dropout = dropout_at("weights", 0.3F),
+                             .relative = {.table = relative_keys(pass, operands.queries, *keys, Heads(2)),
+                                          .of = TableOf::query,
+                                          .first = -2,
+                                          .factor = 0.7,
+                                          .gradient = RelativeScores::Gradient::wanted},
+                             .relative_values = values}));
+            }
+            return outcome;
+          },
+      .first_row = 11};
+  EXPECT_TRUE(gradients_are_right(function));
+}
+
+// A single query that sees three keys with equal weights: the embeddings of its three distances, a third of each.
+TEST(Attention, RelativeValuesAreAddedByDistance) {
+  const auto backend = make_reference_backend();
+  Pass pass = Pass::infer(*backend, DType::f64);
+  const Segments queries = segments_of({1}), keys = segments_of({4});
+  const Var x = make_var(*backend, random_tensor({4, 2}, 1).view());
+  const Var zeros = make_var(*backend, Tensor({1, 2}, DType::f64).view()),
+            table = make_var(*backend, Tensor({1, 2}, DType::f64).view());
+  backend->fill(zeros.value(), 0.0);
+  backend->fill(table.value(), 0.0);
+  TestParameter values("values", {2, 2}, 8);
+  const AttentionInputs inputs{Columns::all(zeros), &queries, Columns::all(x), Columns::all(x), &keys};
+  const auto attend = [&](const Weight* relative_values) {
+    return values_of(
+        attention(pass, inputs,
+                  {.relative = {.table = table, .of = TableOf::query, .first = -1}, .relative_values = relative_values})
+            .value());
+  };
+  // The keys are 3, 2, 1 and 0 before the query; those further away than 1 count as 1.
+  const std::vector<double> without = attend(nullptr), with = attend(values);
+  const HostView<double> embeddings = host<double>(values.master());
+  for (int64_t c = 0; c < 2; ++c) {
+    EXPECT_NEAR(with[static_cast<size_t>(c)] - without[static_cast<size_t>(c)],
+                0.75 * embeddings(c, 0) + 0.25 * embeddings(c, 1), 1e-15);
+  }
+}
+
 TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
   const auto backend = make_reference_backend();
   Pass pass = Pass::infer(*backend, DType::f64);
@@ -199,6 +258,14 @@ TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
         relative_keys(pass, {x, 0, 4}, *buckets, Heads(3));
       },
       {"relative_keys: ", "3 heads", "f64[5, 4]", "buckets [3, 2]"});
+  const Var of_queries = make_var(*backend, random_tensor({5, 6}, 2).view());
+  const auto attend = [&](const RelativeScores& scores) {
+    attention(pass, fused(x, segments, 4, 4),
+              {.heads = 2, .key_value_heads = 2, .relative = scores, .relative_values = buckets});
+  };
+  expect_error<ShapeError>([&] { attend({}); }, {"attention: ", "relative values buckets", "without scores"});
+  expect_error<ShapeError>([&] { attend({.table = of_queries, .of = TableOf::query}); },
+                           {"attention: ", "relative values buckets [3, 2]", "2 columns", "3 distances"});
 }
 
 // One head each, with the weights that it shows.

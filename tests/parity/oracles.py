@@ -300,10 +300,13 @@ def t5_bucket(relative, both_ways, buckets, max_distance):
     return first + torch.where(relative < exact, relative, large.clamp(max=buckets - 1))
 
 
-def attend(query, key, value, sees, bias=0.0, cap=None):
-    """softmax(Q K^T / sqrt(d), capped, + bias) V over what each query sees; operands [batch, heads, time, d]."""
+def attend(query, key, value, sees, bias=0.0, cap=None, relative_values=None):
+    """softmax(Q K^T / sqrt(d), capped, + bias) V over what each query sees; operands [batch, heads, time, d]. Values may
+    have additions for each pair, [time, time, d]."""
     scores = soft_capped(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), cap) + bias
-    return scores.masked_fill(~sees, -math.inf).softmax(dim=-1) @ value
+    weights = scores.masked_fill(~sees, -math.inf).softmax(dim=-1)
+    mixed = weights @ value
+    return mixed if relative_values is None else mixed + torch.einsum("bhij,ijd->bhid", weights, relative_values)
 
 
 def features(x):
@@ -336,16 +339,21 @@ class GptLayer(nn.Module):
         self.norm1, self.norm2 = norm(), norm()
         self.projection, self.joined = nn.Linear(model, 3 * model), nn.Linear(model, model)
         self.linear1, self.linear2 = nn.Linear(model, inner), nn.Linear(inner, model)
-        if config["positions"] == "relative-keys":
+        if config["positions"].startswith("relative-keys"):
             self.relative_keys = nn.Parameter(torch.empty(config["relative_clip"] + 1, model // self.heads))
+        if config["positions"] == "relative-keys-values":
+            self.relative_values = nn.Parameter(torch.empty(model // self.heads, config["relative_clip"] + 1))
 
     def forward(self, x, sees, bias=0.0):
         query, key, value = (split_heads(part, self.heads) for part in self.projection(self.norm1(x)).chunk(3, dim=2))
         if hasattr(self, "relative_keys"):
             clip = len(self.relative_keys) - 1
-            a = self.relative_keys[distances(x.shape[1]).clamp(-clip, 0) + clip]
-            bias = torch.einsum("bhid,ijd->bhij", query, a) / math.sqrt(query.shape[-1])
-        mixed = attend_linearly(query, key, value) if sees is None else attend(query, key, value, sees, bias)
+            distance = distances(x.shape[1]).clamp(-clip, 0) + clip
+            bias = torch.einsum("bhid,ijd->bhij", query, self.relative_keys[distance]) / math.sqrt(query.shape[-1])
+        if hasattr(self, "relative_values"):
+            mixed = attend(query, key, value, sees, bias, relative_values=self.relative_values.T[distance])
+        else:
+            mixed = attend_linearly(query, key, value) if sees is None else attend(query, key, value, sees, bias)
         x = x + self.joined(join_heads(mixed))
         return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
 
@@ -361,8 +369,9 @@ class Gpt(Oracle):
         for i, layer in enumerate(self.layers):
             name = f"decoder.layers.{i}"
             self.add_linear(name + ".attention.projection", layer.projection)
-            if config["positions"] == "relative-keys":
-                self.add(name + ".attention.relative_keys", layer.relative_keys)
+            for embeddings in ("relative_keys", "relative_values"):
+                if hasattr(layer, embeddings):
+                    self.add(f"{name}.attention.{embeddings}", getattr(layer, embeddings))
             self.add_linear(name + ".attention.output", layer.joined)
             self.add_norm(name + ".attention.norm", layer.norm1)
             self.add_feed_forward(name + ".feed_forward", layer)

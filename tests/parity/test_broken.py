@@ -114,6 +114,9 @@ GROSS = [
      replace("pooled", lambda x, real, kind: REAL_POOLED(x, torch.ones_like(real), kind))),
     ("relative keys of the next distance", cases.GPT_KEYS, cases.GPT_KEYS,
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
+    ("relative values in the opposite order", cases.GPT_KEYS_VALUES, cases.GPT_KEYS_VALUES,
+     replace("attend", lambda *operands, relative_values: REAL_ATTEND(
+         *operands, relative_values=relative_values.flip(0, 1)))),
     ("relative bias of the next distance", cases.GPT_BIAS, cases.GPT_BIAS,
      replace("distances", lambda width: REAL_DISTANCES(width) - 1)),
     ("logits without their cap", cases.GEMMA, {**cases.GEMMA, "logit_cap": None}, None),

@@ -14,6 +14,7 @@ finish(cases.all_agree({
     "GPT, ALiBi": (cases.GPT_ALIBI, cases.BF16_DECODER),
     "GPT, relative bias": (cases.GPT_BIAS, cases.BF16_DECODER),
     "GPT, relative keys": (cases.GPT_KEYS, cases.BF16_DECODER),
+    "GPT, relative keys and values": (cases.GPT_KEYS_VALUES, cases.BF16_DECODER),
     "llama": (cases.LLAMA, cases.BF16_DECODER),
     "llama, a part of the head turned, linear scaling": (cases.LLAMA_PARTIAL, cases.BF16_DECODER),
     "llama, NTK-aware scaling": (cases.LLAMA_NTK, cases.BF16_DECODER),

@@ -112,6 +112,12 @@ std::vector<Case> cases() {
       {"rotary", [](ModelConfig& c) { c.positions = Positions::rotary; }},
       {"alibi", [](ModelConfig& c) { c.positions = Positions::alibi; }},
       {"relative keys", [](ModelConfig& c) { c.positions = Positions::relative_keys; }},
+      {"relative keys and values",
+       [](ModelConfig& c) {
+         c.positions = Positions::relative_keys_values;
+         c.relative_clip = 3;
+         c.value_width = 9;
+       }},
       {"relative bias", [](ModelConfig& c) { c.positions = Positions::relative_bias; }},
       {"grouped heads",
        [](ModelConfig& c) {

@@ -51,7 +51,7 @@ TEST(ArchitectureDiagram, ShowsEveryParameterOfEveryArchitectureOnce) {
     config.positions = Positions::relative_bias;
     EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));
     config.embedding_norm = EmbeddingNorm::present;
-    config.positions = Positions::relative_keys;
+    config.positions = Positions::relative_keys_values;
     EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));
     config.positions = Positions::learned;
     config.tying = architecture == Architecture::seq2seq ? Tying::all : Tying::output;

@@ -1,6 +1,6 @@
 // With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k, capped, or with the term by distance), and D = rowsum(d_output *
 // output), block by block:
-//   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T)    d_s = p (d_p - D)
+//   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T + d_mass[clamped distance])    d_s = p (d_p - D)
 //   with a cap: d_s *= 1 - (s / cap)^2
 //   d_q += scale d_s K         d_k += scale d_s^T Q         d_table[clamped distance] += factor d_s
 // A share is all work of one key-value head of a sequence: it adds up the query heads that read it, in order.
@@ -93,7 +93,8 @@ class Backward {
         max_keys_(max_keys_of_class(call)),
         buffers_(carve<Buffers>(scratch, max_queries, heads_, max_keys_, widths_,
                                 call.settings.score_cap > 0.0 ? kRowGroup * kKeyBlock : 0)),
-        by_distance_(call.settings, call.settings.by_distance.table) {}
+        by_distance_(call.settings, call.settings.by_distance.table),
+        d_mass_(call.settings, call.d_mass) {}
 
   void run(const Share& share) {
     const int64_t queries = share.piece.queries;
@@ -243,6 +244,9 @@ class Backward {
     if (!by_distance_.empty()) {
       add_by_distance(tile, chunk_, first_head_, by_distance_, factor * kLog2E, buffers_.scores);
     }
+    if (!d_mass_.empty()) {
+      add_by_distance(tile, chunk_, first_head_, d_mass_, 1.0F, buffers_.d_scores);
+    }
     differentiate(tile);
     if (capped) {
       multiply_by_slopes(tile);
@@ -331,7 +335,7 @@ class Backward {
   int64_t max_queries_, max_rows_, max_keys_;
   Buffers buffers_;
   PieceRows& chunk_ = buffers_.chunk;
-  DistanceTable by_distance_, d_by_distance_;
+  DistanceTable by_distance_, d_mass_, d_by_distance_;
 
   Piece piece_{-1, 0, 0, 0, 0};
   bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero

@@ -85,6 +85,32 @@ HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int
   }
 }
 
+// Calls body(row of the table, i) for rows [first, first + count) of a share, each of which has its own.
+template <class Body>
+HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable& table, int64_t first,
+                             int64_t count, const Body& body) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t head = (first + i) / rows.queries(), query = first + i - head * rows.queries();
+    body(table.row(rows.query_row(query), first_head + head), i);
+  }
+}
+
+// Of all rows of a share.
+inline void clear_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable& table) {
+  for_own_rows(rows, first_head, table, 0, rows.rows(),
+               [&table](float* row, int64_t) { std::fill_n(row, table.columns, 0.0F); });
+}
+
+// Row first + i of a share is multiplied by factors[i].
+inline void scale_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable& table, int64_t first,
+                           int64_t count, const float* factors) {
+  for_own_rows(rows, first_head, table, first, count, [&](float* row, int64_t i) {
+    for (int64_t c = 0; c < table.columns; ++c) {
+      row[c] *= factors[i];
+    }
+  });
+}
+
 // scores += factor * table, for the vectors that the rows need.
 inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
                             const DistanceTable& table, float factor, float* scores) {
@@ -97,13 +123,13 @@ inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_
   });
 }
 
-// d_table += factor * d_scores, which are zeros for keys that are not seen.
-inline void add_to_table(const ScoreTile& tile, const PieceRows& rows, int64_t first_head, const DistanceTable& d_table,
-                         float factor, const float* d_scores) {
+// table += factor * scores, which are zeros for keys that are not seen: the gradient of a table, or the mass.
+inline void add_to_table(const ScoreTile& tile, const PieceRows& rows, int64_t first_head, const DistanceTable& table,
+                         float factor, const float* scores) {
   const Vec factors = hn::Set(Floats(), factor);
-  for_table_rows(tile, rows, first_head, d_table, [&](int64_t r, float* to, int64_t column) HWY_ATTR {
+  for_table_rows(tile, rows, first_head, table, [&](int64_t r, float* to, int64_t column) HWY_ATTR {
     for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
-      add_clamped(hn::Mul(load(panel_at(d_scores, r, v)), factors), to, column + v * kLanes, d_table.columns);
+      add_clamped(hn::Mul(load(panel_at(scores, r, v)), factors), to, column + v * kLanes, table.columns);
     }
   });
 }

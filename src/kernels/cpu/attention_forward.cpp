@@ -1,7 +1,7 @@
 // For each row i of queries, over blocks of keys, in base 2:
 //   s = log2(e) (scale q.k, capped, or with the term by distance)     m' = max(m, max s)     p = 2^(s - m')
-//   l = l 2^(m - m') + sum p    o = o 2^(m - m') + dropout(p) V
-// and at the end output = o / l, log_sum_exp = ln(2) m + ln(l).
+//   l = l 2^(m - m') + sum p    o = o 2^(m - m') + dropout(p) V    mass = mass 2^(m - m') + dropout(p) by distance
+// and at the end output = o / l, mass = mass / l, log_sum_exp = ln(2) m + ln(l).
 #include <limits>
 #include <optional>
 
@@ -90,7 +90,8 @@ class Forward {
         value_panels_(panels_for(widths_.of_values)),
         max_rows_(max_queries * heads_),
         buffers_(carve<Buffers>(scratch, max_queries, heads_, widths_)),
-        by_distance_(call.settings, call.settings.by_distance.table) {}
+        by_distance_(call.settings, call.settings.by_distance.table),
+        mass_(call.settings, call.mass) {}
 
   void run(const Share& share, const Surroundings& surroundings) {
     if (!(share.piece == piece_)) {
@@ -108,6 +109,9 @@ class Forward {
       }
     }
     total();
+    if (!mass_.empty()) {
+      scale_own_rows(rows_, first_head_, mass_, 0, rows_.rows(), buffers_.inverses);
+    }
     write_output();
     write_log_sum_exp();
     if (operands_.weights.data != nullptr) {
@@ -200,6 +204,9 @@ class Forward {
         std::fill_n(buffers_.output + panel * max_rows_ * kPanel, rows_.rows() * kPanel, 0.0F);
       }
     }
+    if (!mass_.empty()) {
+      clear_own_rows(rows_, first_head_, mass_);
+    }
   }
 
   // The piece's rows of head h of its group.
@@ -247,6 +254,9 @@ class Forward {
     score(tile);
     raise_maxima(tile);
     exponentiate(tile);
+    if (!mass_.empty()) {
+      sum_mass(tile);
+    }
     weigh(tile);
   }
 
@@ -300,6 +310,13 @@ class Forward {
       const Vec sum = exponentials(scores, maximum, tile.keys, tile.seen[r], tile.vectors[r], kept);
       store(one_block_ ? sum : hn::MulAdd(load(sums), hn::Set(d, buffers_.decay[r]), sum), sums);
     }
+  }
+
+  void sum_mass(const ScoreTile& tile) {
+    if (!one_block_) {
+      scale_own_rows(rows_, first_head_, mass_, tile.first_row, tile.rows, buffers_.decay);
+    }
+    add_to_table(tile, rows_, first_head_, mass_, 1.0F, buffers_.scores);
   }
 
   // o = o 2^(m - m') + dropout(p) V. With one block of keys, there is nothing to multiply by the decay.
@@ -423,7 +440,7 @@ class Forward {
   int64_t value_panels_, max_rows_;
   Buffers buffers_;
   PieceRows& rows_ = buffers_.piece;
-  DistanceTable by_distance_;
+  DistanceTable by_distance_, mass_;
 
   Piece piece_{-1, 0, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see

@@ -165,7 +165,7 @@ void ReferenceBackend::attention(const AttentionForward& call) {
   const int64_t heads = call.settings.heads;
   const ScoreOperands operands{call.settings, queries, keys};
   Values output(queries.rows(), heads * values.columns() / call.settings.key_value_heads);
-  Values log_sum_exp(queries.rows(), heads);
+  Values log_sum_exp(queries.rows(), heads), mass(call.mass.rows(), call.mass.columns());
   int64_t next_weight = 0;
   for (int64_t sequence = 0; sequence < call.segments->count(); ++sequence) {
     for (int64_t head = 0; head < heads; ++head) {
@@ -180,6 +180,10 @@ void ReferenceBackend::attention(const AttentionForward& call) {
           const double p = probability(scores[static_cast<size_t>(j)], lse);
           if (p > 0.0) {
             block.add_key_to_query(output, i, p * block.dropout_factor(i, j), values, j);
+            if (!call.mass.empty()) {
+              const Block::Entry entry = block.entry(i, j);
+              mass(entry.row, entry.column) += p * block.dropout_factor(i, j);
+            }
           }
           if (!call.weights.empty()) {
             reference::set(call.weights, 0, next_weight++, p);
@@ -191,11 +195,12 @@ void ReferenceBackend::attention(const AttentionForward& call) {
   }
   reference::write(output, call.output);
   reference::write(log_sum_exp, call.log_sum_exp);
+  reference::write(mass, call.mass);
 }
 
 void ReferenceBackend::attention_backward(const AttentionBackward& call) {
   const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
-  const Values output(call.output), log_sum_exp(call.log_sum_exp), d_output(call.d_output);
+  const Values output(call.output), log_sum_exp(call.log_sum_exp), d_output(call.d_output), d_mass(call.d_mass);
   const int64_t heads = call.settings.heads;
   const double scale = call.settings.scale;
   const ScoreOperands operands{call.settings, queries, keys};
@@ -218,7 +223,11 @@ void ReferenceBackend::attention_backward(const AttentionBackward& call) {
           const double s = score(block, operands, i, j);
           const double p = probability(s, log_sum_exp(block.query_row(i), head));
           const double factor = block.dropout_factor(i, j);
-          const double d_p = factor * block.dot(d_output, i, values, j);
+          double d_p = factor * block.dot(d_output, i, values, j);
+          if (!d_mass.empty()) {
+            const Block::Entry entry = block.entry(i, j);
+            d_p += factor * d_mass(entry.row, entry.column);
+          }
           const double cap = call.settings.score_cap;
           const double d_s = p * (d_p - d) * (cap > 0.0 ? 1.0 - s / cap * (s / cap) : 1.0);
           block.add_query_to_key(d_values, j, p * factor, d_output, i);

@@ -21,6 +21,9 @@ class CpuAttentionBits : public CpuTest {
       const int64_t key = c.key_segments.begin(s), keys = c.key_segments.length(s);
       EXPECT_TRUE(same_bits(result.output, all.output.rows(query, queries)));
       EXPECT_TRUE(same_bits(result.log_sum_exp, all.log_sum_exp.rows(query, queries)));
+      if (!result.mass.empty()) {
+        EXPECT_TRUE(same_bits(result.mass, all.mass.rows(query, queries)));
+      }
       EXPECT_TRUE(same_bits(d.d_queries, all_d.d_queries.rows(query, queries)));
       EXPECT_TRUE(same_bits(d.d_keys, all_d.d_keys.rows(key, keys)));
       EXPECT_TRUE(same_bits(d.d_values, all_d.d_values.rows(key, keys)));
@@ -35,11 +38,15 @@ class CpuAttentionBits : public CpuTest {
 
   // A decoder's view of a causal pass: `count` new queries at a time against all keys so far.
   void expect_chunks(const AttentionCase& c, int64_t count) {
-    const Guarded all = c.forward(cpu(), types()).output;
+    const auto all = c.forward(cpu(), types());
     for (int64_t first = 0; first < c.queries.rows(); first += count) {
       const int64_t now = std::min(count, c.queries.rows() - first);
-      EXPECT_TRUE(same_bits(c.chunk(first, now).forward(cpu(), types()).output, all.rows(first, now)))
-          << now << " queries from " << first << " of " << c.queries.rows();
+      SCOPED_TRACE(fmt::format("{} queries from {} of {}", now, first, c.queries.rows()));
+      const auto chunk = c.chunk(first, now).forward(cpu(), types());
+      EXPECT_TRUE(same_bits(chunk.output, all.output.rows(first, now)));
+      if (!all.mass.empty()) {
+        EXPECT_TRUE(same_bits(chunk.mass, all.mass.rows(first, now)));
+      }
     }
   }
 };
@@ -59,6 +66,7 @@ TEST_P(CpuAttentionBits, ASequenceIsTheSameAloneAndAmongOthers) {
   for (const TableOf of : {TableOf::head, TableOf::query}) {
     expect_sequences_alone(causal(ragged).by_distance(types(), of, -20, 21));
   }
+  expect_sequences_alone(causal(ragged).with_mass(types(), -20, 21));
   local.settings.visibility = Visibility::strided(Visibility::Reach::causal, 3);
   expect_sequences_alone(local);
 }
@@ -91,6 +99,7 @@ TEST_P(CpuAttentionBits, CachedDecodingByDistanceIsTheFullPass) {
     for (const int64_t count : {1, 2, 7, 40}) {
       expect_chunks(c.by_distance(types(), of, -80, 81), count);
       expect_chunks(c.by_distance(types(), of, -11, 12), count);
+      expect_chunks(c.with_mass(types(), -11, 12), count);
     }
   }
 }

@@ -18,6 +18,10 @@ class CpuAttention : public CpuTest {
     const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
     EXPECT_TRUE(close(actual.output, expected.output, f32 ? kF32 : kBf16Forward));
     EXPECT_TRUE(close(actual.log_sum_exp, expected.log_sum_exp, kF32));
+    if (!actual.mass.empty()) {
+      EXPECT_TRUE(close(actual.mass, expected.mass, kF32));
+      EXPECT_TRUE(actual.mass.untouched());
+    }
     const Tolerance backward = f32 ? kF32Backward : kBf16Backward;
     const auto d = c.backward(cpu(), actual, types()), expected_d = c.backward(oracle(), actual, kOracleTypes);
     EXPECT_TRUE(close(d.d_queries, expected_d.d_queries, backward));
@@ -94,6 +98,22 @@ TEST_P(CpuAttention, LongSequences) {
   expect_same(causal({.queries = {530}, .keys = {530}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {9}, .keys = {1030}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {1030}, .keys = {9}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
+}
+
+// The weights that each query gives to each distance, within its table and beyond its ends.
+TEST_P(CpuAttention, MassByDistanceMatchesTheReference) {
+  for (const auto& [first, distances] : std::vector<std::pair<int64_t, int64_t>>{{-140, 281}, {-9, 10}, {-20, 41}}) {
+    SCOPED_TRACE(fmt::format("{} distances from {}", distances, first));
+    expect_same(make_case({.queries = {70, 5, 0, 1}, .keys = {70, 5, 3, 130}}).with_mass(types(), first, distances));
+    expect_same(causal({.queries = {70, 5, 130}, .keys = {70, 5, 130}, .heads = 4, .key_value_heads = 2})
+                    .with_mass(types(), first, distances));
+    AttentionCase dropped = causal(kRaggedCross).with_mass(types(), first, distances);
+    dropped.settings.dropout = dropout_of(0.25F);
+    expect_same(dropped);
+    const AttentionMask mask = random_mask(dropped.query_segments, dropped.key_segments);
+    dropped.settings.mask = &mask;
+    expect_same(dropped);
+  }
 }
 
 // Tables that reach all distances, and tables whose ends count for the distances beyond.

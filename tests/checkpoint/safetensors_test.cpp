@@ -30,8 +30,8 @@ class SafeTensorsFile : public testing::Test {
   void TearDown() override { std::filesystem::remove(path_); }
 
   // A file of this header and as many zeros.
-  void put(std::string_view json, size_t data_bytes) const {
-    put_raw(with_length(json) + std::string(data_bytes, '\0'));
+  void put(std::string_view header, size_t data_bytes) const {
+    put_raw(with_length(header) + std::string(data_bytes, '\0'));
   }
 
   void put_raw(std::string_view content) const {
@@ -39,11 +39,11 @@ class SafeTensorsFile : public testing::Test {
     ASSERT_EQ(std::fwrite(content.data(), 1, content.size(), file.get()), content.size());
   }
 
-  static std::string with_length(std::string_view json) {
-    const uint64_t length = json.size();
+  static std::string with_length(std::string_view header) {
+    const uint64_t length = header.size();
     std::string text(8, '\0');
     std::memcpy(text.data(), &length, 8);
-    return text.append(json);
+    return text.append(header);
   }
 
   // What opening the file is refused with; it must name the file.
@@ -57,8 +57,8 @@ class SafeTensorsFile : public testing::Test {
     }
     return "";
   }
-  std::string refusal_of(std::string_view json, size_t data_bytes) const {
-    put(json, data_bytes);
+  std::string refusal_of(std::string_view header, size_t data_bytes) const {
+    put(header, data_bytes);
     return refusal();
   }
 

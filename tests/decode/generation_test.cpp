@@ -15,13 +15,13 @@ using testing::Ne;
 using testing::SizeIs;
 using Ids = std::vector<int32_t>;
 
-constexpr int64_t kVocabulary = 8;
+constexpr int64_t kFewTokens = 8;
 
 // Says the same after whatever it reads, and writes down how it is used.
 class Recorder final : public FakeStepper {
  public:
   Recorder(std::vector<float> logits, int64_t max_length)
-      : FakeStepper(kVocabulary, max_length), logits_(std::move(logits)) {}
+      : FakeStepper(kFewTokens, max_length), logits_(std::move(logits)) {}
 
   const std::vector<int64_t>& read() const { return lengths_; }  // the length of each sequence, at each step
 
@@ -57,7 +57,7 @@ class Prompts final : public GenerationClient {
   std::map<size_t, Ids> texts_;
 };
 
-const std::vector<float> kEven(kVocabulary, 0.0F);
+const std::vector<float> kEven(kFewTokens, 0.0F);
 
 TEST(Generation, ATextThatFillsTheModelGoesOnFromItsLastHalf) {
   Recorder stepper(kEven, 8);

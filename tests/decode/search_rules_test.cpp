@@ -17,7 +17,7 @@ using testing::SizeIs;
 using Ids = std::vector<int32_t>;
 
 constexpr int32_t kBos = 2, kEos = 3, kA = 4, kB = 5, kFar = 130;
-constexpr int64_t kVocabulary = 192;
+constexpr int64_t kManyTokens = 192;
 constexpr float kHardly = -20.0F;
 
 // Log-probabilities of the end and some tokens behind what was written; all else hardly comes.
@@ -27,7 +27,7 @@ struct Answer {
 
 class WrittenDown final : public FakeStepper {
  public:
-  explicit WrittenDown(std::map<Ids, Answer> answers) : FakeStepper(kVocabulary, 100), answers_(std::move(answers)) {}
+  explicit WrittenDown(std::map<Ids, Answer> answers) : FakeStepper(kManyTokens, 100), answers_(std::move(answers)) {}
 
  private:
   void answer(const Ids& read, std::span<float> row) override {

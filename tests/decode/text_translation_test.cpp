@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 template <class Run>
-std::string message_of(Run&& run) {
+std::string refusal_of(Run&& run) {
   try {
     run();
   } catch (const FormatError& error) {
@@ -73,11 +73,11 @@ TEST(TextTranslation, ALineThatIsTooLongIsNamed) {
   const RandomTranslator t;
   const std::string longest(39, 'a'), longer(40, 'a');
   EXPECT_EQ(t.translate({longest}, {.max_length = 2}).size(), 1U);
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 t.translate({"a", longest, longer});
               }),
               testing::AllOf(HasSubstr("text:3: "), HasSubstr("41 tokens"), HasSubstr("at most 40")));
-  EXPECT_THAT(message_of([&] {
+  EXPECT_THAT(refusal_of([&] {
                 t.translate({"a", "b\xff"});
               }),
               testing::AllOf(HasSubstr("text:2: byte 2"), HasSubstr("UTF-8")));
@@ -97,8 +97,8 @@ TEST(TextTranslation, PairsAreScoredTheSameAloneAndTogether) {
     EXPECT_LT(scores[i].log_probability, 0.0);
   }
   const std::vector<std::string> longer{std::string(40, 'a')}, fits{"a"};
-  EXPECT_THAT(message_of([&] { score_lines(*t.translator, {longer, fits}, where); }), HasSubstr("source:1: 41 tokens"));
-  EXPECT_THAT(message_of([&] { score_lines(*t.translator, {fits, longer}, where); }), HasSubstr("target:1: 41 tokens"));
+  EXPECT_THAT(refusal_of([&] { score_lines(*t.translator, {longer, fits}, where); }), HasSubstr("source:1: 41 tokens"));
+  EXPECT_THAT(refusal_of([&] { score_lines(*t.translator, {fits, longer}, where); }), HasSubstr("target:1: 41 tokens"));
   EXPECT_THROW(score_lines(*t.translator, {sources, fits}, where), ShapeError);
 }
 

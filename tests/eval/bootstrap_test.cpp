@@ -8,7 +8,7 @@ namespace heed {
 namespace {
 
 // A metric whose bootstrap is known: the sum of one number a sentence.
-double score(double sum) { return sum; }
+double itself(double sum) { return sum; }
 
 std::vector<double> numbers(size_t count, double first, double step) {
   std::vector<double> values(count);
@@ -43,7 +43,7 @@ TEST(BootstrapSamples, DependOnlyOnSeedAndIndex) {
 
 TEST(PairedBootstrap, UsesTheSameSentencesForBothSystems) {
   const std::vector<double> a = numbers(40, 1.0, 1.0), b = numbers(40, 0.5, 1.0);
-  const PairedScores scores = paired_bootstrap<double>(a, b, {.sentences = 40}, score);
+  const PairedScores scores = paired_bootstrap<double>(a, b, {.sentences = 40}, itself);
   EXPECT_DOUBLE_EQ(scores.a - scores.b, 20.0);
   ASSERT_EQ(scores.samples_a.size(), 1000U);
   for (size_t s = 0; s < 1000; ++s) {
@@ -77,8 +77,8 @@ TEST(PairedBootstrap, CutsOffTwoAndAHalfPercentAtEachEnd) {
 
 TEST(PairedBootstrap, RefusesInconsistentSizes) {
   const std::vector<double> a = numbers(4, 0.0, 1.0), b = numbers(3, 0.0, 1.0);
-  EXPECT_THROW(paired_bootstrap<double>(a, b, {.sentences = 4}, score), ShapeError);
-  EXPECT_THROW(paired_bootstrap<double>(a, a, {.sentences = 3}, score), ShapeError);
+  EXPECT_THROW(paired_bootstrap<double>(a, b, {.sentences = 4}, itself), ShapeError);
+  EXPECT_THROW(paired_bootstrap<double>(a, a, {.sentences = 3}, itself), ShapeError);
   EXPECT_THROW(interval_of({}), ShapeError);
   EXPECT_THROW(PairedScores{}.p_value(), ShapeError);
 }

@@ -33,8 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const auto cut = static_cast<int64_t>(bytes[0]);
   const fuzz::MemoryFile first(fuzz::text_of(bytes + 1, size / 2));
   const fuzz::MemoryFile second(fuzz::text_of(bytes + 1 + size / 2, size - 1 - size / 2));
-  for (const auto& [name, documents] : kDocumentNames) {
-    fuzz::allow_refusal([&, &form = documents] {
+  for (const auto& entry : kDocumentNames) {
+    fuzz::allow_refusal([&, name = entry.first, form = entry.second] {
       TextRules rules{.files = {first.path(), second.path()}, .documents = form, .max_line_bytes = 200};
       const Reading whole = read(rules);
       rules.range.end = cut;

@@ -8,13 +8,13 @@
 namespace heed::test {
 namespace {
 
-constexpr int64_t kModel = 8;
+constexpr int64_t kWidth = 8;
 
 StackShape small_stack(int64_t layers) {
   return {.layers = layers,
-          .attention = {.model = kModel, .heads = 2, .key_value_heads = 2, .head_width = 4},
-          .feed_forward = {.model = kModel, .inner = 12},
-          .residual = {.norm = {.width = kModel}}};
+          .attention = {.model = kWidth, .heads = 2, .key_value_heads = 2, .head_width = 4},
+          .feed_forward = {.model = kWidth, .inner = 12},
+          .residual = {.norm = {.width = kWidth}}};
 }
 
 StackShape small_stack(int64_t layers, NormPlacement placement) {
@@ -32,7 +32,7 @@ class Layers : public ::testing::Test {
   }
   Pass infer() { return Pass::infer(*backend_, DType::f64); }
   Var random_rows(int64_t rows, uint64_t stream) {
-    return make_var(*backend_, random_tensor({rows, kModel}, stream).view());
+    return make_var(*backend_, random_tensor({rows, kWidth}, stream).view());
   }
   LinearWeights layer(const std::string& name) {
     return {&weights_.find(name + ".weight"), &weights_.find(name + ".bias")};
@@ -45,7 +45,7 @@ class Layers : public ::testing::Test {
   Var self_attention(Pass& pass, const std::string& name, const Var& x, const Segments& segments, Visibility sees) {
     const Var qkv = linear(pass, x, layer(name + ".projection"));
     const AttentionInputs inputs{
-        {qkv, 0, kModel}, &segments, {qkv, kModel, kModel}, {qkv, 2 * kModel, kModel}, &segments};
+        {qkv, 0, kWidth}, &segments, {qkv, kWidth, kWidth}, {qkv, 2 * kWidth, kWidth}, &segments};
     return linear(pass, attention(pass, inputs, {.heads = 2, .key_value_heads = 2, .visibility = sees}),
                   layer(name + ".output"));
   }
@@ -154,7 +154,7 @@ TEST_F(Layers, FinalNormsArePresentOrAbsentInEachPlacement) {
     SelfAttentionStack(Scope(with), shape);
     shape.final_norm = FinalNorm::none;
     SelfAttentionStack(Scope(without), shape);
-    EXPECT_EQ(with.elements() - without.elements(), 2 * kModel);
+    EXPECT_EQ(with.elements() - without.elements(), 2 * kWidth);
   }
 }
 
@@ -176,7 +176,7 @@ TEST_F(Layers, TheDecoderAttendsToTheMemoryBetweenSelfAttentionAndFeedForward) {
   const Var q = linear(pass, norm(pass, x, norm_of(cross + ".norm")), layer(cross + ".query"));
   const Var kv = linear(pass, remembered, layer(cross + ".key_value"));
   const Var y = attention(
-      pass, {Columns::all(q), &sequences_.segments(), {kv, 0, kModel}, {kv, kModel, kModel}, &source.segments()},
+      pass, {Columns::all(q), &sequences_.segments(), {kv, 0, kWidth}, {kv, kWidth, kWidth}, &source.segments()},
       {.heads = 2, .key_value_heads = 2});
   x = sum(pass, x, linear(pass, y, layer(cross + ".output")));
   x = sum(pass, x,
@@ -188,7 +188,7 @@ TEST_F(Layers, TheDecoderAttendsToTheMemoryBetweenSelfAttentionAndFeedForward) {
 
 TEST_F(Layers, GatedFeedForwardFollowsItsEquation) {
   const FeedForward gated(Scope(weights_) / "f",
-                          {.model = kModel, .inner = 6, .activation = Activation::silu, .gating = Gating::gated});
+                          {.model = kWidth, .inner = 6, .activation = Activation::silu, .gating = Gating::gated});
   start();
   Pass pass = infer();
   const Var x = random_rows(3, 1);
@@ -250,8 +250,8 @@ TEST_F(Layers, RaggedAndPaddedAgreeOnEveryRealRow) {
   constexpr int64_t kMaxLength = 4;
   const Sequences ragged{{{1, 2, 3}, {4}, {5, 6, 7, 8}}};
   const Sequences padded{{{1, 2, 3, 0}, {4, 0, 0, 0}, {5, 6, 7, 8}}};
-  const Tensor rectangle = random_tensor({3 * kMaxLength, kModel}, 1);
-  Tensor rows({8, kModel}, DType::f64);
+  const Tensor rectangle = random_tensor({3 * kMaxLength, kWidth}, 1);
+  Tensor rows({8, kWidth}, DType::f64);
   for (int64_t s = 0; s < 3; ++s) {
     const int64_t length = ragged.segments().length(s);
     backend_->copy(rectangle.view().row_range(s * kMaxLength, length),

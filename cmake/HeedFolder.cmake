@@ -66,6 +66,7 @@ function(heed_folder folder)
     target_include_directories(${target} PUBLIC "${internal}")
     target_link_libraries(${target} PUBLIC ${links})
   endif()
+  heed_sanitized_flags(${target} "${folder}")
   # Kernels stay alone: each includes itself once per instruction set.
   if(HEED_UNITY AND NOT folder STREQUAL "kernels/cpu")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
@@ -105,7 +106,6 @@ endfunction()
 
 # Files named for an instruction set are compiled for it, and left out on other processors. Everything else is compiled
 # for the processor family's baseline: the binary runs on any of them and picks its kernels at run time.
-# How far each is optimised is settled here too.
 function(heed_source_flags sources_name)
   set(avx2 -mavx2 -mfma)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl)
@@ -122,11 +122,20 @@ function(heed_source_flags sources_name)
     if(source MATCHES "/src/kernels/cpu/")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
     endif()
-    if(HEED_SANITIZE AND source MATCHES "/src/(kernels|text|data)/")
-      # Where the time goes when sanitized tests run; elsewhere it goes into compiling, which -O0 halves.
-      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -O1)
-    endif()
     list(APPEND kept "${source}")
   endforeach()
   set(${sources_name} ${kept} PARENT_SCOPE)
+endfunction()
+
+# Beside HEED_SANITIZE. Options are those of the target: a file with options of its own would be left out of unity.
+function(heed_sanitized_flags target folder)
+  if(HEED_SANITIZE AND folder MATCHES "^(base|tensor|text|kernels|ops|nn|data|models|demo)(/|$)")
+    # Where the time goes when sanitized tests run; elsewhere it goes into compiling, which -O0 halves. Clang inlines
+    # nothing at -O1: an element of a vector would be a call.
+    target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O2,-O1>)
+  endif()
+  if(HEED_FUZZ AND folder MATCHES "^(base|text|eval|data|models|checkpoint|train|report)$")
+    # What the fuzzers read with: only there does a new branch mean a new input. Elsewhere, counting branches costs time.
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()

@@ -3,8 +3,8 @@
 option(HEED_BUILD_TESTS "Build the tests" ON)
 option(HEED_BUILD_BENCH "Build the benchmarks (release builds only)" ON)
 option(HEED_WARNINGS_AS_ERRORS "Stop at the first warning" OFF)
-set(HEED_SANITIZE "" CACHE STRING
-  "Sanitizers to build with: address,undefined or thread; with fuzzer-no-link, which Clang has, the fuzzers too")
+set(HEED_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
+option(HEED_FUZZ "Build the fuzzers, which need Clang" OFF)
 set(HEED_PYTHON "/usr/bin/python3" CACHE FILEPATH "The Python that runs scripts and, with PyTorch, the parity tests")
 
 if(NOT CMAKE_BUILD_TYPE)

@@ -276,6 +276,11 @@ class Backward {
       for (int64_t v = 0; v < vectors_for(tile.keys); ++v) {
         float* const score = panel_at(buffers_.scores, r, v);
         float* const d_score = panel_at(buffers_.d_scores, r, v);
+        if (v < tile.vectors[r].begin || v >= tile.vectors[r].end) {
+          store(hn::Zero(d), score);
+          store(hn::Zero(d), d_score);
+          continue;
+        }
         const auto seen_lanes = mask_of(seen, v);
         const auto kept_lanes = mask_of(kept, v);
         const Vec p = hn::IfThenElseZero(seen_lanes, exp2_of(hn::Sub(load(score), exponent)));

@@ -17,6 +17,8 @@ struct ParameterCount {
 struct ParameterInfo {
   std::string name, shape;  // the shape names the vocabulary too
   ParameterCount count;
+  std::string type;     // as a model directory stores it: "f32", "bf16", "f16" or "int8"; empty of a recipe
+  int64_t bytes = 0;    // of that, with an int8 matrix's scales
   bool trained = true;  // otherwise frozen: by training.freeze, or because adapters are trained instead
 };
 

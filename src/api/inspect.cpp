@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "api/inspected_model.h"
+#include "checkpoint/stored_weight.h"
 #include "models/any_model.h"
 #include "train/planned_parts.h"
 
@@ -77,7 +78,10 @@ std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::optional
   std::vector<ParameterInfo> parameters;
   for (const Weight& weight : small.weights()) {
     const bool trained = !small.is_frozen(parameters.size());
-    parameters.push_back({weight.name(), weight.shape().text(), {weight.shape().elements(), ""}, trained});
+    parameters.push_back({.name = weight.name(),
+                          .shape = weight.shape().text(),
+                          .count = {weight.shape().elements(), ""},
+                          .trained = trained});
   }
   for (const std::vector<VocabularyKey>& one : unknown) {
     std::ranges::for_each(one, [](const VocabularyKey& part) { ++*part.size; });
@@ -99,6 +103,16 @@ std::vector<ParameterCount> counts_of(const std::vector<ParameterInfo>& paramete
   return counts;
 }
 
+// How the weights are stored.
+void add_types(const std::filesystem::path& weights, std::vector<ParameterInfo>& parameters) {
+  const SafeTensors file(weights);
+  for (ParameterInfo& parameter : parameters) {
+    const StoredTensor& tensor = file.at(parameter.name);
+    parameter.type = name_of_stored(tensor.type);
+    parameter.bytes = stored_bytes(tensor, file);
+  }
+}
+
 }  // namespace
 
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides) {
@@ -108,6 +122,9 @@ ModelSummary inspect_recipe(const std::string& path, const std::vector<std::stri
                        .trained = {},
                        .counts = {}};
   summary.counts = counts_of(summary.parameters);
+  if (!model.weights.empty() && std::filesystem::exists(model.weights)) {
+    add_types(model.weights, summary.parameters);
+  }
   std::vector<ParameterInfo> trained = summary.parameters;
   std::erase_if(trained, [](const ParameterInfo& parameter) { return !parameter.trained; });
   if (trained.size() < summary.parameters.size()) {

@@ -53,9 +53,16 @@ std::vector<std::string> train_bench_shapes();
 // Times whole optimizer steps on random tokens, alternating with the roofline of the same machine.
 TrainBenchReport bench_train(const TrainBenchOptions& options);
 
+// The form of the matrices: the run's precision, or 8-bit integers.
+enum class BenchWeights : uint8_t { precision, int8 };
+
+inline constexpr std::array<NamedValue<BenchWeights>, 2> kBenchWeightsNames{
+    {{"precision", BenchWeights::precision}, {"int8", BenchWeights::int8}}};
+
 struct GenerateBenchOptions {
   std::string shape = "gpt-char";  // see generate_bench_shapes()
   Precision precision = Precision::automatic;
+  BenchWeights weights = BenchWeights::precision;
   int threads = 0;                   // 0: one per processor
   std::vector<std::string> streams;  // how many sequences are generated in a batch; empty: 1, 8 and 64
   int64_t prompt = 512;              // in tokens, at most half the model's context
@@ -74,6 +81,7 @@ struct StreamsBench {
 struct GenerateBenchReport {
   std::string setup;
   Precision precision = Precision::f32;
+  BenchWeights weights = BenchWeights::precision;
   int threads = 0;
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // read by a step: all but the tables of tokens and positions
@@ -91,5 +99,42 @@ std::vector<std::string> generate_bench_shapes();
 
 // Times a decoder-only model with random weights: first reading a prompt, then generating tokens.
 GenerateBenchReport bench_generate(const GenerateBenchOptions& options);
+
+struct DecodeBenchOptions {
+  std::string shape = "base";  // see decode_bench_shapes()
+  Precision precision = Precision::automatic;
+  BenchWeights weights = BenchWeights::precision;
+  int threads = 0;           // 0: one per processor
+  int64_t sentences = 1000;  // translated in batches
+};
+
+struct DecodeBenchOp {
+  std::string name;
+  int64_t calls = 0;   // for one batch
+  double share = 0.0;  // of the time of all ops
+};
+
+struct DecodeBenchRow {
+  int64_t beam = 1;
+  double seconds = 0.0;  // median
+  double tokens_per_second = 0.0;
+  double share = 0.0;              // of the rate at which the yardstick computes the same products
+  std::vector<DecodeBenchOp> ops;  // most expensive first
+};
+
+struct DecodeBenchReport {
+  std::string setup;
+  Precision precision = Precision::f32;
+  BenchWeights weights = BenchWeights::precision;
+  int threads = 0;
+  int64_t parameters = 0, weight_bytes = 0, peak_memory_bytes = 0;
+  std::vector<DecodeBenchRow> rows;
+  double alone_median_seconds = 0.0, alone_slowest_seconds = 0.0;  // of one sentence; the 99th percentile
+};
+
+std::vector<std::string> decode_bench_shapes();
+
+// Times an encoder-decoder with random weights: greedy and beam search over many sentences, and one sentence alone.
+DecodeBenchReport bench_decode(const DecodeBenchOptions& options);
 
 }  // namespace heed

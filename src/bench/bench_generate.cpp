@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "bench/bench.h"
 #include "bench/machine.h"
+#include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "decode/stepper.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -88,34 +89,6 @@ int64_t parse_streams(const std::string& text) {
   return streams;
 }
 
-// A model with random weights, ready for generation.
-class RandomModel {
- public:
-  RandomModel(Backend& backend, const ModelConfig& config, DType storage)
-      : storage_(storage), model_(Scope(weights_), config) {
-    weights_.hold_initial(backend, storage, kModelSeed);
-  }
-
-  Inference on(Backend& backend) const { return {model_, backend, storage_}; }
-  int64_t parameters() const { return weights_.elements(); }
-
-  // Only a few rows of a table are read.
-  int64_t bytes_of_a_step() const {
-    int64_t bytes = 0;
-    for (const Weight& weight : weights_.all()) {
-      if (weight.use() != WeightUse::table) {
-        bytes += weight.shape().elements() * size_of(weight.use() == WeightUse::vector ? DType::f32 : storage_);
-      }
-    }
-    return bytes;
-  }
-
- private:
-  DType storage_;
-  Weights weights_;
-  AnyModel model_;
-};
-
 // Sequences that are continued greedily.
 class Streams {
  public:
@@ -180,7 +153,7 @@ void warm_up(const RandomModel& model, Backend& backend, const std::vector<int32
 
 // Reads the prompt in one sequence after another, and measures the products' roofline after each.
 void measure_prompt(const RandomModel& model, Backend& backend, const std::vector<int32_t>& prompt,
-                    GenerateBenchReport& report, DType storage) {
+                    GenerateBenchReport& report, DType yardstick) {
   Profile profile;
   const auto profiled = make_profiled_backend(backend, profile);
   Streams(model.on(*profiled), 1).read(prompt);
@@ -190,7 +163,7 @@ void measure_prompt(const RandomModel& model, Backend& backend, const std::vecto
     seconds.push_back(seconds_of([&] { stream.read(prompt); }));
     double products = 0.0;
     for (const auto& [shape, count] : profile.products) {
-      products += static_cast<double>(count) * best_product(shape, storage, report.threads).seconds;
+      products += static_cast<double>(count) * best_product(shape, yardstick, report.threads).seconds;
     }
     ideal.push_back(products);
   }
@@ -255,9 +228,10 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
                        "{} tokens after a prompt of {}, but the context is {}", options.tokens, prompt_tokens,
                        shape.config.max_length);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
-  const RandomModel model(*backend, shape.config, storage);
+  const RandomModel model(*backend, shape.config, storage, options.weights, kModelSeed);
   GenerateBenchReport report{.setup = describe_setup(shape),
                              .precision = precision_of(storage),
+                             .weights = options.weights,
                              .threads = backend->threads(),
                              .parameters = model.parameters(),
                              .weight_bytes = model.bytes_of_a_step(),
@@ -265,7 +239,7 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
   const std::vector<int32_t> prompt = random_prompt(prompt_tokens, shape.config.target_vocabulary);
   warm_up(model, *backend, prompt, std::ranges::max(streams));
   report.peak_memory_bytes = peak_memory_bytes();  // before the yardsticks take memory
-  measure_prompt(model, *backend, prompt, report, storage);
+  measure_prompt(model, *backend, prompt, report, options.weights == BenchWeights::int8 ? DType::i8 : storage);
   for (const int64_t count : streams) {
     report.streams.push_back(measure_streams(model, *backend, prompt, count, options, report));
   }

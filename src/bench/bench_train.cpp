@@ -11,6 +11,7 @@
 #include "bench/bench.h"
 #include "bench/machine.h"
 #include "bench/roofline.h"
+#include "bench/train_shapes.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/instruction_sets.h"
 #include "models/any_model.h"
@@ -24,50 +25,6 @@ namespace {
 
 constexpr Smoothing kSmoothing{0.1F};
 constexpr uint64_t kSeed = 1;
-
-struct BenchShape {
-  std::string name;
-  Architecture architecture;
-  int64_t model, inner, heads, layers, vocabulary, sequences, length;
-};
-
-const std::vector<BenchShape>& shapes() {
-  using enum Architecture;
-  static const std::vector<BenchShape> kAll{
-      {"tiny", seq2seq, 128, 256, 4, 4, 8000, 128, 16},        {"small", seq2seq, 256, 1024, 4, 3, 8000, 128, 16},
-      {"base", seq2seq, 512, 2048, 8, 6, 8000, 128, 16},       {"gpt-char", causal_lm, 384, 1536, 6, 6, 65, 16, 256},
-      {"gpt-long", causal_lm, 512, 2048, 8, 6, 8000, 4, 1024},
-  };
-  return kAll;
-}
-
-const BenchShape& shape_named(const std::string& name) {
-  const auto it = std::ranges::find(shapes(), name, &BenchShape::name);
-  if (it == shapes().end()) {
-    const std::vector<std::string> names = train_bench_shapes();
-    fail<ConfigError>("bench", "there is no shape '{}'{}; the shapes are {}", name,
-                      suggest_name(name, {names.begin(), names.end()}), fmt::join(names, ", "));
-  }
-  return *it;
-}
-
-ModelConfig config_of(const BenchShape& shape) {
-  const bool pairs = shape.architecture == Architecture::seq2seq;
-  return {
-      .architecture = shape.architecture,
-      .model = shape.model,
-      .inner = shape.inner,
-      .heads = shape.heads,
-      .encoder_layers = pairs ? shape.layers : 0,
-      .decoder_layers = shape.layers,
-      .source_vocabulary = pairs ? shape.vocabulary : 0,
-      .target_vocabulary = shape.vocabulary,
-      .max_length = shape.length,
-      .activation = pairs ? Activation::relu : Activation::gelu,
-      .positions = pairs ? Positions::sinusoidal : Positions::learned,
-      .embedding_scale = pairs ? EmbeddingScale::sqrt_model : EmbeddingScale::none,
-  };
-}
 
 std::string describe_setup(const BenchShape& shape) {
   const bool pairs = shape.architecture == Architecture::seq2seq;
@@ -251,14 +208,14 @@ void break_down(const Profile& profile, TrainBenchReport& report) {
 
 std::vector<std::string> train_bench_shapes() {
   std::vector<std::string> names;
-  for (const BenchShape& shape : shapes()) {
+  for (const BenchShape& shape : bench_shapes()) {
     names.push_back(shape.name);
   }
   return names;
 }
 
 TrainBenchReport bench_train(const TrainBenchOptions& options) {
-  const BenchShape& shape = shape_named(options.shape);
+  const BenchShape& shape = shape_named(options.shape, train_bench_shapes());
   const DType storage = training_type(options.precision);
   require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
                        "{} steps after {} of warm-up, expected 0 or more of each", options.steps, options.warmup_steps);

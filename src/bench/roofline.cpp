@@ -30,19 +30,36 @@ double fastest(double seconds, Run&& run) {
   return best;
 }
 
+struct OperandTypes {
+  dnnl::memory::data_type left, right, result;
+};
+
+// Activations in int8 are unsigned there, as its fastest instructions want them; the result is f32.
+OperandTypes operand_types(DType type) {
+  using Type = dnnl::memory::data_type;
+  switch (type) {
+    case DType::bf16:
+      return {Type::bf16, Type::bf16, Type::bf16};
+    case DType::i8:
+      return {Type::u8, Type::s8, Type::f32};
+    default:
+      return {Type::f32, Type::f32, Type::f32};
+  }
+}
+
 enum class SecondOperand : uint8_t { as_it_lies, packed };
 
 // A and B as a linear layer's three products read them:
 //   forward x W^T: B transposed    input gradient d_y W: both plain    weight gradient d_y^T x: A transposed
 // Empty when oneDNN has no such product on this processor.
-dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const ProductShape& shape,
-                                      dnnl::memory::data_type type, SecondOperand second) {
+dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const ProductShape& shape, const OperandTypes& types,
+                                      SecondOperand second) {
   using Tag = dnnl::memory::format_tag;
-  const auto result_type = shape.kind == ProductKind::weight_gradient ? dnnl::memory::data_type::f32 : type;
+  const auto result_type = shape.kind == ProductKind::weight_gradient ? dnnl::memory::data_type::f32 : types.result;
   const Tag a_tag = shape.kind == ProductKind::weight_gradient ? Tag::ba : Tag::ab;
   const Tag b_tag = second == SecondOperand::packed ? Tag::any : shape.kind == ProductKind::forward ? Tag::ba : Tag::ab;
-  const dnnl::memory::desc a({shape.rows, shape.depth}, type, a_tag);
-  const dnnl::memory::desc b({shape.depth, shape.columns}, type, b_tag);
+  const dnnl::memory::desc a({shape.rows, shape.depth}, types.left, a_tag);
+  const dnnl::memory::desc b({shape.depth, shape.columns}, types.right, b_tag);
   const dnnl::memory::desc c({shape.rows, shape.columns}, result_type, Tag::ab);
   constexpr bool kMayBeEmpty = true;
 #if DNNL_VERSION_MAJOR >= 3
@@ -76,11 +93,11 @@ ProductTime best_product(const ProductShape& shape, DType type, int threads) {
   omp_set_num_threads(threads);
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   ProductTime best{std::numeric_limits<double>::infinity(), DType::f32};
-  for (const DType candidate : {DType::f32, DType::bf16}) {
-    if (candidate == DType::bf16 && type != DType::bf16) {
+  for (const DType candidate : {DType::f32, DType::bf16, DType::i8}) {
+    if (candidate != DType::f32 && candidate != type) {
       continue;
     }
-    const auto data_type = candidate == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+    const OperandTypes data_type = operand_types(candidate);
     for (const SecondOperand second : {SecondOperand::as_it_lies, SecondOperand::packed}) {
       const auto description = describe(engine, shape, data_type, second);
       if (description.get(true) == nullptr) {

@@ -138,8 +138,7 @@ void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType 
 
 void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base, const ModelFolder& to) {
   require<ConfigError>(holds_adapter(adapter), adapter.path.string(), "is not an adapter: it has no adapter.json");
-  require<ConfigError>(!std::filesystem::exists(to.config()) && !std::filesystem::exists(to.weights()),
-                       to.path.string(), "holds a model already: choose another directory");
+  require_no_model(to);
   const ModelDescription description = load_description(adapter);
   const Tokenizers tokenizers = load_tokenizers(adapter, description);
   const AdaptedWeights source(adapter, {}, base);
@@ -152,9 +151,7 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
                          sink(std::as_bytes(std::span(values)));
                        }});
   }
-  std::error_code problem;
-  std::filesystem::create_directories(to.path, problem);
-  require<IoError>(!problem, to.path.string(), "cannot create the folder: {}", problem.message());
+  create(to);
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
   save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none));
 }

@@ -55,6 +55,11 @@ struct ModelFolder {
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
                       Documents documents = Documents::none);
+// ConfigError when the folder holds a model already.
+void require_no_model(const ModelFolder& folder);
+// With its parents, unless it is there. IoError when the system refuses.
+void create(const ModelFolder& folder);
+
 // IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);
 

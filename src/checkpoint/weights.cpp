@@ -4,8 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <set>
-#include <string_view>
+#include <string>
 
+#include "checkpoint/stored_weight.h"
 #include "ops/trainable.h"
 
 namespace heed {
@@ -17,56 +18,31 @@ std::span<const std::byte> bytes_of(const View& master) {
   return {first, static_cast<size_t>(master.rows() * master.columns() * size_of(master.type()))};
 }
 
-// The file, after checking that it has one tensor for each weight and no others.
-SafeTensors fitting_weights(const std::filesystem::path& path, const std::vector<const Weight*>& weights) {
-  SafeTensors file(path);
-  std::set<std::string_view> names;
+// FormatError unless all tensors of the file are weights of the model, or scales of one.
+void require_no_others(const SafeTensors& file, const std::vector<const Weight*>& weights) {
+  std::set<std::string> names;
   for (const Weight* const weight : weights) {
-    const StoredTensor* const tensor = file.find(weight->name());
-    require<FormatError>(tensor != nullptr, path.string(), "there is no tensor '{}', which the model has as F32{}",
-                         weight->name(), weight->shape());
-    require<FormatError>(tensor->type == StoredType::f32 && tensor->shape == stored_shape(weight->shape()),
-                         path.string(), "{}, but the model has F32{}", tensor->text(), weight->shape());
     names.insert(weight->name());
+    if (file.at(weight->name()).type == StoredType::i8) {
+      names.insert(scales_of(weight->name()));
+    }
   }
   for (const StoredTensor& tensor : file.tensors()) {
-    require<FormatError>(names.contains(tensor.name), path.string(), "{} is not a weight of the model", tensor.text());
+    require<FormatError>(names.contains(tensor.name), file.path().string(), "{} is not a weight of the model",
+                         tensor.text());
   }
-  return file;
+}
+
+// FormatError unless training can begin from the tensor.
+void require_f32(const SafeTensors& file, const StoredTensor& tensor) {
+  require<FormatError>(tensor.type == StoredType::f32, file.path().string(),
+                       "{} is quantized: only inference reads it; give the model that it was made from", tensor.text());
 }
 
 void require_finite(std::span<const float> values, const SafeTensors& file, const StoredTensor& tensor) {
   require<FormatError>(std::ranges::all_of(values, [](float x) { return std::isfinite(x); }), file.path().string(),
                        "the weights of '{}' hold values that are not finite", tensor.name);
 }
-
-// The rows of a tensor, checked when they are read. Releases the memory of rows read before.
-class FileRows {
- public:
-  FileRows(const SafeTensors& file, const StoredTensor& tensor, const Shape& shape)
-      : file_(file), tensor_(tensor), columns_(shape.columns()) {}
-  ~FileRows() { file_.give_back(at_hand_); }
-  FileRows(const FileRows&) = delete;
-  FileRows& operator=(const FileRows&) = delete;
-
-  View read(int64_t first, int64_t count) {
-    file_.give_back(at_hand_);
-    const size_t row_bytes = static_cast<size_t>(columns_) * sizeof(float);
-    at_hand_ = tensor_.bytes.subspan(static_cast<size_t>(first) * row_bytes, static_cast<size_t>(count) * row_bytes);
-    // Copied: files from other programs need not align their tensors.
-    copy_.resize(at_hand_.size() / sizeof(float));
-    std::memcpy(copy_.data(), at_hand_.data(), at_hand_.size());
-    require_finite(copy_, file_, tensor_);
-    return {copy_.data(), DType::f32, count, columns_, columns_};
-  }
-
- private:
-  const SafeTensors& file_;
-  const StoredTensor& tensor_;
-  int64_t columns_;
-  std::span<const std::byte> at_hand_;
-  std::vector<float> copy_;
-};
 
 }  // namespace
 
@@ -91,20 +67,26 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 }
 
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights) {
+  const SafeTensors file(path);
   std::vector<const Weight*> all;
   for (const Weight& weight : weights.all()) {
+    require_stored(file, weight);
     all.push_back(&weight);
   }
-  const SafeTensors file = fitting_weights(path, all);
+  require_no_others(file, all);
   verify_checksum(file);
   for (Weight& weight : weights.all()) {
-    FileRows rows(file, file.at(weight.name()), weight.shape());
-    weight.hold(backend, precision, [&](int64_t first, int64_t count) { return rows.read(first, count); });
+    StoredWeight stored(file, weight);
+    if (stored.is_int8()) {
+      weight.hold(backend, stored.int8());
+    } else {
+      weight.hold(backend, precision, [&](int64_t first, int64_t count) { return stored.floats(first, count); });
+    }
   }
 }
 
 std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor) {
-  require<FormatError>(tensor.type == StoredType::f32, file.path().string(), "{}, expected F32", tensor.text());
+  require_f32(file, tensor);
   std::vector<float> values(static_cast<size_t>(tensor.elements()));
   std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   file.give_back(tensor.bytes);
@@ -133,7 +115,12 @@ void load_masters(const std::filesystem::path& path, Backend& backend, Trainable
       stored.push_back(&weight);
     }
   }
-  const SafeTensors file = fitting_weights(path, stored);
+  const SafeTensors file(path);
+  for (const Weight* const weight : stored) {
+    require_stored(file, *weight);
+    require_f32(file, file.at(weight->name()));
+  }
+  require_no_others(file, stored);
   verify_checksum(file);
   for (const Weight* const weight : stored) {
     const StoredTensor& tensor = file.at(weight->name());

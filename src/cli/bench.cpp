@@ -57,6 +57,10 @@ void print_text(const TrainBenchReport& report) {
   }
 }
 
+std::string_view matrices_of(const GenerateBenchReport& report) {
+  return report.weights == BenchWeights::int8 ? "int8" : name_of(report.precision);
+}
+
 void print_json(const GenerateBenchReport& report) {
   std::string streams;
   for (const StreamsBench& s : report.streams) {
@@ -67,17 +71,17 @@ void print_json(const GenerateBenchReport& report) {
   }
   put("{{\"prompt\": {}, \"prompt_seconds\": {:.6g}, \"prompt_flops_per_second\": {:.6g}, "
       "\"roofline_flops_per_second\": {:.6g}, \"prompt_share\": {:.4g}, \"read_bytes_per_second\": {:.6g}, "
-      "\"weight_bytes\": {}, \"peak_memory_bytes\": {}, \"parameters\": {}, \"precision\": \"{}\", \"threads\": {}, "
-      "\"streams\": [{}]}}\n",
+      "\"weight_bytes\": {}, \"peak_memory_bytes\": {}, \"parameters\": {}, \"precision\": \"{}\", "
+      "\"weights\": \"{}\", \"threads\": {}, \"streams\": [{}]}}\n",
       report.prompt, report.prompt_seconds, report.prompt_flops_per_second, report.roofline_flops_per_second,
       report.prompt_share, report.read_bytes_per_second, report.weight_bytes, report.peak_memory_bytes,
-      report.parameters, name_of(report.precision), report.threads, streams);
+      report.parameters, name_of(report.precision), matrices_of(report), report.threads, streams);
 }
 
 void print_text(const GenerateBenchReport& report) {
   put("{}\n", report.setup);
-  put("{} parameters, {}, {} thread{}\n\n", report.parameters, name_of(report.precision), report.threads,
-      plural(report.threads));
+  put("{} parameters, {}, weights in {}, {} thread{}\n\n", report.parameters, name_of(report.precision),
+      matrices_of(report), report.threads, plural(report.threads));
   put("first token         {:>10.1f} ms  (a prompt of {} tokens)\n", 1e3 * report.prompt_seconds, report.prompt);
   put("prompt FLOP/s       {:>10.1f} G\n", report.prompt_flops_per_second / kGiga);
   put("roofline            {:>10.1f} G   (oneDNN's best product of each of the prompt's shapes, harmonic mean)\n",
@@ -93,6 +97,66 @@ void print_text(const GenerateBenchReport& report) {
   }
 }
 
+std::string_view matrices_of(const DecodeBenchReport& report) {
+  return report.weights == BenchWeights::int8 ? "int8" : name_of(report.precision);
+}
+
+void print_json(const DecodeBenchReport& report) {
+  std::string rows;
+  for (const DecodeBenchRow& row : report.rows) {
+    rows += fmt::format("{}{{\"beam\": {}, \"tokens_per_second\": {:.6g}, \"seconds\": {:.6g}, \"share\": {:.4g}}}",
+                        rows.empty() ? "" : ", ", row.beam, row.tokens_per_second, row.seconds, row.share);
+  }
+  put("{{\"precision\": \"{}\", \"weights\": \"{}\", \"threads\": {}, \"parameters\": {}, \"weight_bytes\": {}, "
+      "\"peak_memory_bytes\": {}, \"alone_median_seconds\": {:.6g}, \"alone_99_percent_seconds\": {:.6g}, "
+      "\"searches\": [{}]}}\n",
+      name_of(report.precision), matrices_of(report), report.threads, report.parameters, report.weight_bytes,
+      report.peak_memory_bytes, report.alone_median_seconds, report.alone_slowest_seconds, rows);
+}
+
+void print_text(const DecodeBenchReport& report) {
+  put("{}\n", report.setup);
+  put("{} parameters, {}, weights in {}, {} thread{}\n\n", report.parameters, name_of(report.precision),
+      matrices_of(report), report.threads, plural(report.threads));
+  put("{:<8} {:>10} {:>10} {:>18}\n", "search", "tokens/s", "seconds", "share of roofline");
+  for (const DecodeBenchRow& row : report.rows) {
+    put("{:<8} {:>10.0f} {:>10.3f} {:>18.2f}{}\n", row.beam == 1 ? "greedy" : fmt::format("beam {}", row.beam),
+        row.tokens_per_second, row.seconds, row.share, quiet_or_not(row.share));
+  }
+  put("\none sentence alone  {:>8.2f} ms (median), {:.2f} ms (99th percentile)\n", 1e3 * report.alone_median_seconds,
+      1e3 * report.alone_slowest_seconds);
+  put("weights             {:>8.1f} MB  (read by a step)\n", static_cast<double>(report.weight_bytes) / 1e6);
+  put("peak memory         {:>8.1f} MB\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
+  for (const DecodeBenchRow& row : report.rows) {
+    put("\n{:<24} {:>6} {:>6}   beam {}, one batch\n", "op", "calls", "%", row.beam);
+    for (const DecodeBenchOp& op : row.ops) {
+      put("{:<24} {:>6} {:>6.1f}\n", op.name, op.calls, 100.0 * op.share);
+    }
+  }
+}
+
+Command bench_decode_command() {
+  const auto options = std::make_shared<DecodeBenchOptions>();
+  const auto json = std::make_shared<bool>(false);
+  return {
+      .name = "decode",
+      .summary = "time translating, with random weights: greedy, beam 4, and one sentence alone",
+      .options = {required(option("--shape NAME", options->shape,
+                                  fmt::format("one of {}", fmt::join(decode_bench_shapes(), ", ")))),
+                  option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
+                  option("--weights FORM", options->weights, kBenchWeightsNames,
+                         "the matrices' form: the precision, or int8 with activations quantized as they come"),
+                  option("--threads N", options->threads, "threads to use; 0: one per processor"),
+                  option("--sentences N", options->sentences, "sources of 6 to 30 tokens, in batches of 32"),
+                  flag("--json", *json, "print one JSON object")},
+      .run =
+          [options, json] {
+            const DecodeBenchReport report = bench_decode(*options);
+            *json ? print_json(report) : print_text(report);
+          },
+  };
+}
+
 Command bench_generate_command() {
   const auto options = std::make_shared<GenerateBenchOptions>();
   const auto json = std::make_shared<bool>(false);
@@ -102,6 +166,8 @@ Command bench_generate_command() {
       .options = {required(option("--shape NAME", options->shape,
                                   fmt::format("one of {}", fmt::join(generate_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
+                  option("--weights FORM", options->weights, kBenchWeightsNames,
+                         "the matrices' form: the precision, or int8 with activations quantized as they come"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
                   option("--streams N...", options->streams,
                          "sequences generated together; by default 1, then 8, then 64"),
@@ -143,7 +209,7 @@ Command bench_command() {
   };
   return {.name = "bench",
           .summary = "measure speed on this machine",
-          .commands = {std::move(train), bench_generate_command()}};
+          .commands = {std::move(train), bench_generate_command(), bench_decode_command()}};
 }
 
 }  // namespace heed::cli

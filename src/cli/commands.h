@@ -18,6 +18,7 @@ Command inspect_command();
 Command merge_command();
 Command plan_command();
 Command perplexity_command();
+Command quantize_command();
 Command report_command();
 Command score_command();
 Command tag_command();

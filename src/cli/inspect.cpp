@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -19,6 +20,26 @@ std::string count_in_words(const ParameterCount& count) {
                                   : fmt::format("{} x {}", count.elements, count.vocabulary);
 }
 
+// "  int8    263168 bytes", of a model directory.
+std::string stored_in_words(const ParameterInfo& parameter) {
+  return parameter.type.empty() ? "" : fmt::format("  {:<4}  {:>11} bytes", parameter.type, parameter.bytes);
+}
+
+// "bytes       1234: 1000 in int8, 234 in f32", of a model directory.
+void print_stored(const std::vector<ParameterInfo>& parameters) {
+  std::map<std::string, int64_t> bytes;
+  int64_t all = 0;
+  for (const ParameterInfo& parameter : parameters) {
+    bytes[parameter.type] += parameter.bytes;
+    all += parameter.bytes;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : bytes) {
+    parts.push_back(fmt::format("{} in {}", count, type));
+  }
+  put("bytes       {}: {}\n", all, fmt::join(parts, ", "));
+}
+
 void print_summary(const ModelSummary& summary) {
   put("{}\n", summary.architecture);
   size_t name_width = 0, shape_width = 0;
@@ -27,8 +48,8 @@ void print_summary(const ModelSummary& summary) {
     shape_width = std::max(shape_width, parameter.shape.size());
   }
   for (const ParameterInfo& parameter : summary.parameters) {
-    put("{:<{}}  {:>{}}  {:>12}{}\n", parameter.name, name_width, parameter.shape, shape_width,
-        count_in_words(parameter.count), parameter.trained ? "" : "  frozen");
+    put("{:<{}}  {:>{}}  {:>12}{}{}\n", parameter.name, name_width, parameter.shape, shape_width,
+        count_in_words(parameter.count), stored_in_words(parameter), parameter.trained ? "" : "  frozen");
   }
   const auto put_counts = [&](std::string_view what, const std::vector<ParameterCount>& all) {
     std::vector<std::string> counts;
@@ -38,6 +59,9 @@ void print_summary(const ModelSummary& summary) {
   put_counts("parameters", summary.counts);
   if (!summary.trained.empty()) {
     put_counts("trained", summary.trained);
+  }
+  if (!summary.parameters.empty() && !summary.parameters.front().type.empty()) {
+    print_stored(summary.parameters);
   }
 }
 

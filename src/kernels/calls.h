@@ -45,6 +45,7 @@ struct WeightView {
   View matrix;  // storage type
   const PackedWeight* packed = nullptr;
 
+  bool empty() const { return packed == nullptr && matrix.empty(); }
   int64_t rows() const { return packed != nullptr ? packed->rows() : matrix.rows(); }
   int64_t columns() const { return packed != nullptr ? packed->columns() : matrix.columns(); }
 };
@@ -53,8 +54,16 @@ struct WeightView {
 // request.
 using RowSource = std::function<View(int64_t first, int64_t count)>;
 
-// y = dropout(act(x W^T + b)), in the storage or the master type; b has one row, or one for each of x. `before` saves x W^T + b for backward where the
-// activation needs it.
+// A matrix of whole numbers within +-127 with a scale for each row: W[r, c] = scales[r] * values[r, c].
+struct Int8Matrix {
+  Shape shape;
+  RowSource values;  // i8
+  View scales;       // master type [1, rows]
+};
+
+// y = dropout(act(x W^T + b)), in the storage or the master type; b has one row, or one for each of x. `before` saves
+// x W^T + b for backward where the activation needs it. A weight in int8 multiplies rows that are quantized first:
+//   s[r] = max |x[r, :]| / 127    x W^T[r, c] = (sum over k of round(x[r, k] / s[r]) values[c, k]) s[r] scales[c]
 struct LinearForward {
   View x;
   WeightView weight;
@@ -93,8 +102,10 @@ struct EmbeddingForward {
   View tokens;       // i32 [1, rows]
   WeightView table;  // [vocabulary, model]
   double scale = 1.0;
-  View position_rows, positions;  // i32 [1, rows]; storage or master type [max_length, model]
-  View type_rows, types;          // the same
+  View position_rows;    // i32 [1, rows]
+  WeightView positions;  // [max_length, model], in the storage or the master type
+  View type_rows;
+  WeightView types;
   Dropout dropout;
   View y;
 };

@@ -35,6 +35,8 @@ class Backend {
                 [&](int64_t first, int64_t count) { return matrix.row_range(first, count); });
   }
 
+  virtual std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) = 0;
+
   virtual void fill(View x, double value) = 0;
   virtual void copy(View from, View to) = 0;  // converts between element types
   virtual void add(View x, View into) = 0;    // into += x

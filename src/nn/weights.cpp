@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/int8_rows.h"
+
 namespace heed {
 
 double Initialization::value(const Shape& shape, RandomKey key, int64_t index) const {
@@ -34,20 +36,46 @@ const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initial
   return weights_.emplace_back(std::move(name), shape, use);
 }
 
-void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed) {
+namespace {
+
+// Packs rows of floats as int8.
+void hold_as_int8(Backend& backend, const RowSource& rows, Weight& weight) {
+  const int64_t count = weight.shape().rows(), columns = weight.shape().columns();
+  std::vector<int8_t> values(static_cast<size_t>(count * columns));
+  std::vector<float> scales(static_cast<size_t>(count));
+  for (int64_t r = 0; r < count; ++r) {
+    const std::span<const float> row(host<float>(rows(r, 1)).data, static_cast<size_t>(columns));
+    scales[static_cast<size_t>(r)] =
+        quantize_row(row, std::span(values).subspan(static_cast<size_t>(r * columns), row.size()));
+  }
+  weight.hold(backend, {weight.shape(),
+                        [&](int64_t first, int64_t rows_wanted) {
+                          return View(values.data() + first * columns, DType::i8, rows_wanted, columns, columns);
+                        },
+                        View(scales.data(), DType::f32, 1, count, count)});
+}
+
+}  // namespace
+
+void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form) {
   for (size_t i = 0; i < weights_.size(); ++i) {
     Weight& weight = weights_[i];
     const RandomKey stream = initial_stream(seed, weight);
     const int64_t columns = weight.shape().columns();
     std::vector<float> values;
-    weight.hold(backend, precision, [&](int64_t first, int64_t count) {
+    const RowSource rows = [&](int64_t first, int64_t count) {
       values.resize(static_cast<size_t>(count * columns));
       for (size_t e = 0; e < values.size(); ++e) {
         const int64_t index = first * columns + static_cast<int64_t>(e);
         values[e] = static_cast<float>(initializations_[i].value(weight.shape(), stream, index));
       }
       return View(values.data(), DType::f32, count, columns, columns);
-    });
+    };
+    if (form == MatrixForm::int8 && weight.use() != WeightUse::vector) {
+      hold_as_int8(backend, rows, weight);
+    } else {
+      weight.hold(backend, precision, rows);
+    }
   }
 }
 

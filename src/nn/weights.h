@@ -60,6 +60,9 @@ struct MatrixInitialization {
   }
 };
 
+// How matrices are held for inference: in the run's precision, or as 8-bit integers with scales.
+enum class MatrixForm : uint8_t { precision, int8 };
+
 // Owns the weights. Their values come from a Trainables, or for inference from a file.
 class Weights {
  public:
@@ -77,7 +80,7 @@ class Weights {
     return RandomKey{seed}.derive("initialization").derive(weight.name());
   }
   // For measuring inference with untrained weights: stores their initial values.
-  void hold_initial(Backend& backend, DType precision, uint64_t seed);
+  void hold_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form = MatrixForm::precision);
 
   const std::deque<Weight>& all() const { return weights_; }  // in the order of registration
   std::deque<Weight>& all() { return weights_; }

@@ -15,7 +15,7 @@ struct PositionTable {
   const Weight* learned = nullptr;  // [max_length, model]
 
   bool empty() const { return fixed.empty() && learned == nullptr; }
-  View table() const { return learned != nullptr ? learned->value().matrix : fixed; }
+  WeightView table() const { return learned != nullptr ? learned->value() : WeightView{fixed}; }
 };
 
 // A learned table of kinds of tokens, and each row's; both empty where a model has none.

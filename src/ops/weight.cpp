@@ -46,4 +46,11 @@ void Weight::hold(Backend& backend, DType precision, const RowSource& rows) {
   }
 }
 
+void Weight::hold(Backend& backend, const Int8Matrix& matrix) {
+  ensure(use_ != WeightUse::vector && matrix.shape == shape_, "weight", "{} {} is given int8 {}", name_, shape_,
+         matrix.shape);
+  borrow({}, nullptr);
+  packed_ = backend.pack(matrix);
+}
+
 }  // namespace heed

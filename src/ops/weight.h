@@ -49,6 +49,8 @@ class Weight {
   // For inference: stores the values, which may have any type, in the one form that the use needs, in `precision`:
   // packed for a product, plain for a table; a product that is also a table looks up its rows in the packed form.
   void hold(Backend& backend, DType precision, const RowSource& rows);
+  // The same for a matrix of quantized values, which are always packed.
+  void hold(Backend& backend, const Int8Matrix& matrix);
 
  private:
   std::string name_;

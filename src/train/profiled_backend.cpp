@@ -41,6 +41,7 @@ class ProfiledBackend final : public Backend {
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override {
     return inner_.pack(shape, format, rows);
   }
+  std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override { return inner_.pack(matrix); }
 
   void fill(View x, double value) override {
     time("fill", 0.0, bytes_of({x}), [&] { inner_.fill(x, value); });
@@ -60,7 +61,9 @@ class ProfiledBackend final : public Backend {
 
   void linear(const LinearForward& call) override {
     const double flops = product({ProductKind::forward, call.x.rows(), call.y.columns(), call.x.columns()});
-    time("linear", flops, bytes_of({call.x, call.weight.matrix, call.y, call.before}), [&] { inner_.linear(call); });
+    const double packed = call.weight.packed == nullptr ? 0.0 : static_cast<double>(call.weight.packed->bytes());
+    time("linear", flops, packed + bytes_of({call.x, call.weight.matrix, call.y, call.before}),
+         [&] { inner_.linear(call); });
   }
   void activation_backward(const ActivationBackward& call) override {
     time("activation backward", 0.0, bytes_of({call.before.empty() ? call.y : call.before, call.d_y, call.d_before}),

@@ -8,7 +8,9 @@
 #include <cstring>
 #include <limits>
 
+#include "checkpoint/half.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/int8_rows.h"
 #include "test_folder.h"
 
 namespace heed {
@@ -249,6 +251,92 @@ TEST_F(WeightFile, MissingAndCutFilesAreRefused) {
     saved();
     std::filesystem::resize_file(path, size);
     EXPECT_THROW(load_masters(path, *model.backend, *model.trainables), FormatError) << size;
+  }
+}
+
+// A file that holds each of the matrices in another form.
+class QuantizedWeightFile : public HeldWeights {
+ protected:
+  void SetUp() override {
+    HeldWeights::SetUp();
+    const std::vector<float> both = values("both");
+    for (const float x : both) {
+      both_.push_back(half_from(x));
+    }
+    for (const float x : values("table")) {
+      table_.push_back(bf16(x).bits);
+    }
+    product_.resize(size_t{96} * 64);
+    scales_.resize(96);
+    const std::vector<float> product = values("product");
+    for (size_t r = 0; r < 96; ++r) {
+      scales_[r] = quantize_row(std::span(product).subspan(r * 64, 64), std::span(product_).subspan(r * 64, 64));
+    }
+    vector_ = values("vector");
+  }
+  template <class T>
+  static TensorSource tensor(const std::string& name, StoredType type, std::vector<int64_t> shape,
+                             const std::vector<T>& values) {
+    return tensor_source(name, type, std::move(shape), std::as_bytes(std::span(values)));
+  }
+  void write() const {
+    std::vector<TensorSource> tensors{
+        tensor("product.scales", StoredType::f32, {scale_count_}, scales_),
+        tensor("vector", StoredType::f32, {64}, vector_), tensor("table", StoredType::bf16, {32, 64}, table_),
+        tensor("both", StoredType::f16, {64, 64}, both_), tensor("product", StoredType::i8, {96, 64}, product_)};
+    write_checked_safetensors(path_, tensors, {});
+  }
+  std::string refusal() {
+    write();
+    try {
+      load_weights(path_, *backend_, DType::f32, held_);
+    } catch (const FormatError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  std::vector<uint16_t> both_, table_;
+  std::vector<int8_t> product_;
+  std::vector<float> scales_, vector_;
+  int64_t scale_count_ = 96;
+};
+
+TEST_F(QuantizedWeightFile, GivesEachMatrixInItsForm) {
+  write();
+  load_weights(path_, *backend_, DType::f32, held_);
+  EXPECT_EQ(held_.find("product").value().packed->format(), DType::i8);
+  EXPECT_EQ(held_.find("both").value().packed->format(), DType::f32);
+  const HostView<float> table = host<float>(held_.find("table").value().matrix);
+  for (size_t i = 0; i < table_.size(); ++i) {
+    ASSERT_EQ(table.data[i], static_cast<float>(bf16(values("table")[i])));
+  }
+}
+
+TEST_F(QuantizedWeightFile, IsRefusedWhenSomethingOfItIsWrong) {
+  product_[100] = -128;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("'product' holds -128"), HasSubstr("within +-127")));
+  product_[100] = 1;
+  scales_[3] = -1.0F;
+  EXPECT_THAT(refusal(), HasSubstr("'product.scales' holds a scale below 0"));
+  scales_[3] = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(refusal(), HasSubstr("'product.scales' hold values that are not finite"));
+  scales_.resize(95, 1.0F);
+  scale_count_ = 95;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("F32[95]"), HasSubstr("needs F32[96]")));
+  table_[5] = 0x7f80;  // infinity
+  scales_.assign(96, 1.0F);
+  scale_count_ = 96;
+  EXPECT_THAT(refusal(), HasSubstr("'table' hold values that are not finite"));
+}
+
+TEST_F(QuantizedWeightFile, CannotBeTrained) {
+  write();
+  try {
+    load_masters(path_, *backend_, *trainables_);
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("is quantized: only inference reads it"));
   }
 }
 

@@ -102,6 +102,37 @@ class BenchGenerate(heed_cli.CliTest):
         self.assert_refused(*shape, "--prompt", "0", mentions=("0 tokens of prompt",))
         self.assert_refused(*shape, "--tokens", "5000", mentions=("5000 tokens", "context is 256"))
         self.assert_refused(*shape, "--precision", "int8", mentions=("'int8'", "bf16"))
+        self.assert_refused(*shape, "--weights", "int3", mentions=("'int3'", "int8"))
+
+    def test_int8_weights_take_about_a_quarter(self):
+        reports = []
+        for weights in ("precision", "int8"):
+            result = heed("bench", "generate", "--shape", "gpt-char", "--precision", "f32", "--weights", weights, "--prompt", 8,
+                          "--tokens", 2, "--streams", 1, "--json", timeout=240)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            reports.append(json.loads(result.stdout))
+        self.assertEqual([report["weights"] for report in reports], ["f32", "int8"])
+        self.assertTrue(0.24 < reports[1]["weight_bytes"] / reports[0]["weight_bytes"] < 0.27)
+
+
+class BenchDecode(heed_cli.CliTest):
+    def test_reports_both_searches_and_one_sentence_alone(self):
+        for weights in ("precision", "int8"):
+            result = heed("bench", "decode", "--shape", "tiny", "--sentences", 40, "--weights", weights, "--json",
+                          timeout=240)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            report = json.loads(result.stdout)
+            self.assertEqual([search["beam"] for search in report["searches"]], [1, 4])
+            for search in report["searches"]:
+                self.assertAlmostEqual(search["tokens_per_second"] * search["seconds"], 40 * 16, delta=1)
+                self.assertGreater(search["share"], 0)
+            self.assertLessEqual(report["alone_median_seconds"], report["alone_99_percent_seconds"])
+            for key in ("alone_median_seconds", "weight_bytes", "peak_memory_bytes", "parameters"):
+                self.assertTrue(math.isfinite(report[key]) and report[key] > 0, f"{key} is {report[key]}")
+
+    def test_options_that_make_no_sense_are_refused(self):
+        self.assert_refused("bench", "decode", "--shape", "gpt-char", mentions=("'gpt-char'", "tiny, small, base"))
+        self.assert_refused("bench", "decode", "--shape", "tiny", "--sentences", "0", mentions=("0 sentences",))
 
 
 if __name__ == "__main__":

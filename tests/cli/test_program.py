@@ -11,7 +11,7 @@ from heed_cli import heed
 
 HELP_SECONDS = 0.030
 COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "generate", "inspect", "merge", "perplexity",
-            "plan", "report", "score", "tag", "tokenizer", "train", "translate")
+            "plan", "quantize", "report", "score", "tag", "tokenizer", "train", "translate")
 
 
 def is_instrumented():

@@ -131,9 +131,9 @@ struct EmbeddingCase {
                        .table = {table.view(), packed},
                        .scale = scale,
                        .position_rows = position_rows.view(),
-                       .positions = positions.view(),
+                       .positions = {positions.view()},
                        .type_rows = type_rows.view(),
-                       .types = token_types.view(),
+                       .types = {token_types.view()},
                        .dropout = dropout,
                        .y = y.view()});
     return y;

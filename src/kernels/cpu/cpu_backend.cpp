@@ -33,10 +33,10 @@ class CpuBackend final : public Backend {
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CpuBackend>(1, products_); }
 
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override {
-    if (panel_memory_ == nullptr) {  // lanes pack nothing, and should not reserve any memory
-      panel_memory_ = std::make_shared<cpu::PanelMemory>();
-    }
-    return std::make_unique<cpu::PackedPanels>(context_, *panel_memory_, shape, format, rows, products_);
+    return std::make_unique<cpu::PackedPanels>(context_, panel_memory(), shape, format, rows, products_);
+  }
+  std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override {
+    return std::make_unique<cpu::PackedInt8>(context_, panel_memory(), matrix);
   }
 
   void fill(View x, double value) override { cpu::fill(context_, x, value); }
@@ -95,6 +95,13 @@ class CpuBackend final : public Backend {
   void muon_step(const MuonStep& call) override { cpu::muon_step(context_, call); }
 
  private:
+  cpu::PanelMemory& panel_memory() {
+    if (panel_memory_ == nullptr) {  // lanes pack nothing, and should not reserve any memory
+      panel_memory_ = std::make_shared<cpu::PanelMemory>();
+    }
+    return *panel_memory_;
+  }
+
   cpu::Context context_;
   cpu::Bf16Products products_;
   std::shared_ptr<cpu::PanelMemory> panel_memory_;  // with the first weight that is packed

@@ -18,7 +18,7 @@ namespace {
 // Row `index` of a table in f32: in place, or converted into `scratch`.
 const float* row_of(const WeightView& table, int64_t index, float* scratch) {
   if (table.packed != nullptr) {
-    static_cast<const PackedPanels*>(table.packed)->read_row(index, scratch);
+    static_cast<const CpuWeight*>(table.packed)->read_row(index, scratch);
     return scratch;
   }
   if (table.matrix.type() == DType::f32) {
@@ -36,10 +36,10 @@ void embedding_row(const EmbeddingForward& call, int64_t r, float* scratch) {
   const float* const position =
       call.positions.empty()
           ? nullptr
-          : row_of({call.positions}, host<int32_t>(call.position_rows).data[r], scratch + call.y.columns());
+          : row_of(call.positions, host<int32_t>(call.position_rows).data[r], scratch + call.y.columns());
   const float* const type =
       call.types.empty() ? nullptr
-                         : row_of({call.types}, host<int32_t>(call.type_rows).data[r], scratch + 2 * call.y.columns());
+                         : row_of(call.types, host<int32_t>(call.type_rows).data[r], scratch + 2 * call.y.columns());
   T* const y = host<T>(call.y).row(r);
   const Vec scale = hn::Set(Floats(), static_cast<float>(call.scale));
   DropoutRow drop(call.dropout, r);

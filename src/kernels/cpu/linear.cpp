@@ -1,8 +1,7 @@
 #include "kernels/cpu/linear.h"
 
 #include <algorithm>
-
-#include "kernels/cpu/packed_weight.h"
+#include <variant>
 
 #ifndef HEED_KERNELS_CPU_LINEAR_ONCE
 #define HEED_KERNELS_CPU_LINEAR_ONCE
@@ -224,9 +223,9 @@ void add_bias_parts(const LinearWeightGradient& call, const BiasParts& bias, int
 
 }  // namespace
 
-Panels panels_of_weight(Context& context, const WeightView& weight, Bf16Products products) {
+AnyPanels panels_of_weight(Context& context, const WeightView& weight, Bf16Products products) {
   if (weight.packed != nullptr) {
-    return static_cast<const PackedPanels*>(weight.packed)->panels();
+    return static_cast<const CpuWeight*>(weight.packed)->panels();
   }
   const Operand operand{weight.matrix, Layout::transposed};
   return pack_panels(context, operand, products,
@@ -234,7 +233,11 @@ Panels panels_of_weight(Context& context, const WeightView& weight, Bf16Products
 }
 
 void linear(Context& context, Bf16Products products, const LinearForward& call) {
-  multiply(context, {call.x}, panels_of_weight(context, call.weight, products), {take_output, &call});
+  std::visit(
+      [&](const auto& panels) {
+        multiply(context, {call.x}, panels, {take_output, &call});
+      },
+      panels_of_weight(context, call.weight, products));
 }
 
 void activation_backward(Context& context, const ActivationBackward& call) {

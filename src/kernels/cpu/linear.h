@@ -1,13 +1,13 @@
 // The linear layer: a product whose tiles get bias, activation and dropout while they are in cache; and its gradients.
 #pragma once
 
-#include "kernels/cpu/product.h"
+#include "kernels/cpu/packed_weight.h"
 #include "kernels/kernels.h"
 
 namespace heed::cpu {
 
 // The panels of W^T: packed ones, or packed now into the shared scratch.
-Panels panels_of_weight(Context& context, const WeightView& weight, Bf16Products products);
+AnyPanels panels_of_weight(Context& context, const WeightView& weight, Bf16Products products);
 
 void linear(Context& context, Bf16Products products, const LinearForward& call);
 void activation_backward(Context& context, const ActivationBackward& call);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include "kernels/cpu/linear.h"
 
@@ -291,7 +292,7 @@ void output_loss(Context& context, Bf16Products products, const OutputLoss& call
   const int64_t rows = call.x.rows();
   const int64_t vocabulary = call.weight.rows();
   const int64_t stride = (vocabulary + 15) / 16 * 16;
-  const Panels panels = panels_of_weight(context, call.weight, products);
+  const AnyPanels weight = panels_of_weight(context, call.weight, products);
   const int64_t block_rows = std::min(kBlockRows, std::max<int64_t>(1, rows / (4 * context.pool.threads())));
   const int64_t blocks = (rows + block_rows - 1) / block_rows;
   float* const all_logits = context.logits_scratch.reserve<float>(context.pool.threads() * block_rows * stride);
@@ -300,7 +301,11 @@ void output_loss(Context& context, Bf16Products products, const OutputLoss& call
     const int64_t count = std::min(block_rows, rows - first);
     float* const logits = all_logits + worker * block_rows * stride;
     const LogitsBlock target{call.bias.empty() ? nullptr : host<float>(call.bias).data, logits, stride, first};
-    multiply_rows(context.scratch(worker), {call.x}, panels, first, count, {take_logits, &target});
+    std::visit(
+        [&](const auto& panels) {
+          multiply_rows(context.scratch(worker), {call.x}, panels, first, count, {take_logits, &target});
+        },
+        weight);
     for (int64_t r = 0; r < count; ++r) {
       finish_row(call, first + r, vocabulary, logits + r * stride);
     }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/product_kernels.h"
+#include "kernels/cpu/tile_order.h"
 
 namespace heed::cpu {
 namespace {
@@ -47,7 +50,7 @@ std::shared_ptr<Tensor> PanelMemory::take(int64_t elements) {
 
 PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, DType format,
                            const RowSource& rows, Bf16Products products)
-    : PackedWeight(shape.rows(), shape.columns(), format) {
+    : CpuWeight(shape.rows(), shape.columns(), format) {
   const Element element = element_of(format, products);
   const int64_t width = product_kernels().panel_columns, depth = shape.columns();
   memory_ = memory.take(panel_words(depth, shape.rows(), element));
@@ -103,6 +106,57 @@ void PackedPanels::read_row(int64_t row, float* to) const {
         to[k] = column < width / 2 ? low_half(word) : high_half(word);
       }
       break;
+  }
+}
+
+PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix)
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
+  const int64_t width = product_kernels().panel_columns, depth = columns();
+  memory_ = memory.take(int8_panel_words(depth, rows()));
+  scales_.resize(static_cast<size_t>(round_up(rows(), width)), 0.0F);
+  sums_.resize(scales_.size(), 0);
+  std::copy_n(host<float>(matrix.scales).data, rows(), scales_.begin());
+  const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / depth / width) * width;
+  for (int64_t first = 0; first < rows(); first += at_once) {
+    pack_rows(context, matrix.values(first, std::min(at_once, rows() - first)), first);
+  }
+}
+
+// Rows [first, ...) of W, from the beginning of a panel.
+void PackedInt8::pack_rows(Context& context, View values, int64_t first) {
+  const int64_t width = product_kernels().panel_columns, depth = columns(), steps = int8_steps(depth);
+  const HostView<int8_t> from = host<int8_t>(values);
+  context.pool.run(ceil_div(from.rows, width), [&](int64_t panel, int) {
+    const int64_t begin = panel * width;
+    auto* const to = reinterpret_cast<uint32_t*>(memory_->data<float>()) + int8_panel_words(depth, first + begin);
+    std::fill_n(to, width * steps, 0U);
+    for (int64_t c = 0; c < std::min(width, from.rows - begin); ++c) {
+      const int8_t* const row = from.row(begin + c);
+      for (int64_t step = 0; step < steps; ++step) {
+        std::memcpy(to + step * width + c, row + 4 * step, static_cast<size_t>(std::min<int64_t>(4, depth - 4 * step)));
+      }
+      sums_[static_cast<size_t>(first + begin + c)] = std::accumulate(row, row + depth, int32_t{0});
+    }
+  });
+}
+
+int64_t PackedInt8::bytes() const {
+  return memory_->bytes() + static_cast<int64_t>(scales_.size() * sizeof(float) + sums_.size() * sizeof(int32_t));
+}
+
+AnyPanels PackedInt8::panels() const {
+  return Int8Panels{reinterpret_cast<const uint32_t*>(memory_->data<float>()), scales_.data(), sums_.data(), columns(),
+                    rows()};
+}
+
+void PackedInt8::read_row(int64_t row, float* to) const {
+  const int64_t width = product_kernels().panel_columns, column = row % width;
+  const uint32_t* const panel =
+      reinterpret_cast<const uint32_t*>(memory_->data<float>()) + int8_panel_words(columns(), row - column);
+  const float scale = scales_[static_cast<size_t>(row)];
+  for (int64_t k = 0; k < columns(); ++k) {
+    const uint32_t byte = panel[k / 4 * width + column] >> (8 * (k % 4));
+    to[k] = scale * static_cast<float>(static_cast<int8_t>(byte));
   }
 }
 

@@ -3,8 +3,11 @@
 
 #include <memory>
 #include <mutex>
+#include <variant>
+#include <vector>
 
 #include "kernels/cpu/product.h"
+#include "kernels/cpu/product_int8.h"
 #include "kernels/kernels.h"
 #include "tensor/arena.h"
 
@@ -23,21 +26,49 @@ class PanelMemory : public std::enable_shared_from_this<PanelMemory> {
   Arena arena_;
 };
 
+// The panels of W^T in the form that a product takes.
+using AnyPanels = std::variant<Panels, Int8Panels>;
+
+class CpuWeight : public PackedWeight {
+ public:
+  using PackedWeight::PackedWeight;
+
+  virtual AnyPanels panels() const = 0;
+  // Row `row` of W, as f32.
+  virtual void read_row(int64_t row, float* to) const = 0;
+};
+
 // The panels of W^T, in f32, or in bf16 as the kind of product needs them: pairs, or halves that are widened when they
 // are loaded. Both take two bytes per element.
-class PackedPanels final : public PackedWeight {
+class PackedPanels final : public CpuWeight {
  public:
   PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, DType format, const RowSource& rows,
                Bf16Products products);
 
   int64_t bytes() const override { return memory_->bytes(); }
-  const Panels& panels() const { return panels_; }
-  // Row `row` of W, as f32.
-  void read_row(int64_t row, float* to) const;
+  AnyPanels panels() const override { return panels_; }
+  void read_row(int64_t row, float* to) const override;
 
  private:
   std::shared_ptr<Tensor> memory_;
   Panels panels_;
+};
+
+// The panels of W^T in int8, with a scale and a sum for each column.
+class PackedInt8 final : public CpuWeight {
+ public:
+  PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix);
+
+  int64_t bytes() const override;
+  AnyPanels panels() const override;
+  void read_row(int64_t row, float* to) const override;
+
+ private:
+  void pack_rows(Context& context, View values, int64_t first);
+
+  std::shared_ptr<Tensor> memory_;
+  std::vector<float> scales_;  // of whole panels; 0 after the last column
+  std::vector<int32_t> sums_;
 };
 
 }  // namespace heed::cpu

@@ -1,7 +1,5 @@
 #include "kernels/cpu/product.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -12,15 +10,10 @@
 #include "base/errors.h"
 #include "kernels/cpu/instruction_sets.h"
 #include "kernels/cpu/product_kernels.h"
+#include "kernels/cpu/tile_order.h"
 
 namespace heed::cpu {
 namespace {
-
-constexpr int64_t kTileColumns = 256;  // the maximum columns of B in one task
-constexpr int64_t kTileRows = 144;
-constexpr int64_t kSmallestTileRows = 24;
-constexpr int64_t kSmallestTileColumns = 64;
-constexpr int64_t kTasksPerThread = 5;
 
 // How much of B one task packs. Rows of the matrix are read in the longest possible runs.
 constexpr int64_t kStraightPanels = 8, kStraightSteps = 64;
@@ -29,9 +22,6 @@ constexpr int64_t kTransposedSteps = 256;
 constexpr int64_t kDepthParts = 8;
 constexpr int64_t kDeepPartAtLeast = 64;      // long: enough to make up for storing a part's sums
 constexpr int64_t kDeepElements = 128 * 256;  // small: this many elements of C are stored for every part
-
-int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
 
 Element element_of(const Operand& b, Bf16Products products) {
   return products == Bf16Products::pairs && b.matrix.type() == DType::bf16 ? Element::pair : Element::single;
@@ -44,18 +34,10 @@ int64_t depth_block(const Operand& a) {
   return a.layout == Layout::transposed ? blocks.transposed : blocks.plain;
 }
 
-int64_t second_level_cache() {
-  static const int64_t kBytes = [] {
-    const int64_t known = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return known > 0 ? known : int64_t{512} << 10;
-  }();
-  return kBytes;
-}
-
 // The columns of B in one task: their panels take half of the core's cache, and stay there while A streams past.
 int64_t tile_columns(const Operand& a) {
   const int64_t fit = second_level_cache() / 2 / (depth_block(a) * static_cast<int64_t>(sizeof(float)));
-  return std::clamp(fit / kSmallestTileColumns * kSmallestTileColumns, kSmallestTileColumns, kTileColumns);
+  return std::clamp(fit / kSmallestTileColumns * kSmallestTileColumns, kSmallestTileColumns, kLargestTileColumns);
 }
 
 TileProduct product_of(Element element) {
@@ -69,61 +51,6 @@ TileProduct product_of(Element element) {
   }
   return nullptr;
 }
-
-struct Region {
-  int64_t first_row, rows, first_column, columns;
-};
-
-// The part of C that each task computes. Every worker has an equal share of the rows, split between register tiles, and
-// the same number of tasks: about the rows that it has in the ops before and after. Within a share, neighbouring tasks
-// have the same columns, whose panels are in the core's cache by then.
-class TileOrder {
- public:
-  TileOrder(const Operand& a, const Panels& b, int threads)
-      : rows_(a.rows()),
-        columns_(b.columns),
-        unit_(product_kernels().tile_rows),
-        units_(ceil_div(rows_, unit_)),
-        shares_(std::clamp<int64_t>(units_, 1, threads)),
-        tile_columns_(tile_columns(a)) {
-    const int64_t units_of_share = std::max<int64_t>(1, units_ / shares_);
-    row_tiles_ = std::min(units_of_share, ceil_div(ceil_div(units_, shares_), kTileRows / unit_));
-    // Split until there are enough tasks to balance the load. Rows first: with few columns, a task would load its part
-    // of A into cache for little work.
-    const auto too_few = [&] { return threads > 1 && tasks() < kTasksPerThread * threads; };
-    while (too_few() && 2 * row_tiles_ * kSmallestTileRows <= units_of_share * unit_) {
-      row_tiles_ *= 2;
-    }
-    while (too_few() && tile_columns_ > kSmallestTileColumns) {
-      tile_columns_ /= 2;
-    }
-  }
-
-  int64_t tasks() const { return shares_ * row_tiles_ * ceil_div(columns_, tile_columns_); }
-
-  Region at(int64_t task) const {
-    const int64_t tasks_of_share = tasks() / shares_, task_in_share = task % tasks_of_share;
-    const Range share = part_of({0, units_}, task / tasks_of_share, shares_);
-    const Range tile = part_of(share, task_in_share % row_tiles_, row_tiles_);
-    const int64_t column = task_in_share / row_tiles_ * tile_columns_;
-    const int64_t first_row = tile.begin * unit_;
-    return {first_row, std::min(tile.end * unit_, rows_) - first_row, column,
-            std::min(tile_columns_, columns_ - column)};
-  }
-
- private:
-  struct Range {
-    int64_t begin, end;
-  };
-  static Range part_of(Range whole, int64_t part, int64_t parts) {
-    const int64_t length = whole.end - whole.begin;
-    return {whole.begin + part * length / parts, whole.begin + (part + 1) * length / parts};
-  }
-
-  int64_t rows_, columns_;
-  int64_t unit_, units_;  // rows are split between units
-  int64_t shares_, row_tiles_, tile_columns_;
-};
 
 // One region of C by one worker, a row tile at a time across the region's panels: the tile's part of A stays in the
 // first-level cache while panels stream past from the second. Sums of depth blocks before the last one are in scratch.
@@ -222,7 +149,7 @@ Panels pack_panels(Context& context, const Operand& b, Element element, float* t
 
 void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
   ensure(a.columns() == b.depth, "product", "{} columns against {} rows", a.columns(), b.depth);
-  const TileOrder order(a, b, context.pool.threads());
+  const TileOrder order({a.rows(), b.columns, product_kernels().tile_rows, tile_columns(a), context.pool.threads()});
   context.pool.run(order.tasks(), [&](int64_t task, int worker) {
     multiply_region(context.scratch(worker), a, b, order.at(task), sink);
   });

@@ -8,7 +8,7 @@ namespace heed {
 using reference::Values;
 
 void ReferenceBackend::linear(const LinearForward& call) {
-  const Values before = reference::affine(Values(call.x), Values(call.weight), Values(call.bias));
+  const Values before = reference::affine(call.x, call.weight, Values(call.bias));
   Values y = before;
   for (int64_t r = 0; r < y.rows(); ++r) {
     for (int64_t c = 0; c < y.columns(); ++c) {

@@ -49,7 +49,7 @@ Values smoothed_cross_entropy(const Values& z, const View& targets, double smoot
 }  // namespace
 
 void ReferenceBackend::output_loss(const OutputLoss& call) {
-  Values z = reference::affine(Values(call.x), Values(call.weight), Values(call.bias));
+  Values z = reference::affine(call.x, call.weight, Values(call.bias));
   for (int64_t r = 0; call.cap > 0.0 && r < z.rows(); ++r) {
     for (int64_t c = 0; c < z.columns(); ++c) {
       z(r, c) = call.cap * std::tanh(z(r, c) / call.cap);

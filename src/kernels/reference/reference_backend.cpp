@@ -14,6 +14,10 @@ std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Shape& shape, DType f
   return packed;
 }
 
+std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int8Matrix& matrix) {
+  return std::make_unique<reference::PackedInt8>(matrix);
+}
+
 std::unique_ptr<Backend> make_reference_backend(DType master) { return std::make_unique<ReferenceBackend>(master); }
 
 }  // namespace heed

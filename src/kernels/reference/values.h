@@ -20,6 +20,13 @@ struct PackedMatrix final : PackedWeight {
   Tensor matrix;
 };
 
+struct PackedInt8 final : PackedWeight {
+  explicit PackedInt8(const Int8Matrix& from);
+  int64_t bytes() const override { return values.bytes() + scales.bytes(); }
+
+  Tensor values, scales;
+};
+
 class Values {
  public:
   Values(int64_t rows, int64_t columns);  // zeros
@@ -40,8 +47,8 @@ class Values {
 // view (+)= values. Nothing is written to an empty view.
 void write(const Values& values, const View& view, Write how = Write::overwrite);
 
-// x W^T + b; `bias` may be empty.
-Values affine(const Values& x, const Values& weight, const Values& bias);
+// x W^T + b; `bias` may be empty. Where W is in int8, the rows of x are quantized first.
+Values affine(const View& x, const WeightView& weight, const Values& bias);
 
 // values[r, c] *= the dropout factor of (r, c).
 void drop(Values& values, const Dropout& dropout);

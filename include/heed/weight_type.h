@@ -1,0 +1,22 @@
+// How a model directory stores its weights' matrices.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/names.h"
+
+namespace heed {
+
+enum class WeightType : uint8_t {
+  f32,   // as training leaves them
+  bf16,  // rounded to 8 bits of significand
+  f16,   // rounded to 11 bits of significand
+  int8,  // whole numbers within +-127, with a scale for each output
+};
+
+inline constexpr std::array<NamedValue<WeightType>, 4> kWeightTypeNames{
+    {{"int8", WeightType::int8}, {"bf16", WeightType::bf16}, {"f16", WeightType::f16}, {"f32", WeightType::f32}}};
+
+constexpr std::string_view name_of(WeightType type) { return name_among(kWeightTypeNames, type); }
+
+}  // namespace heed

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "bench/bench.h"
+#include "bench/machine.h"
+#include "bench/random_model.h"
+#include "bench/roofline.h"
+#include "bench/train_shapes.h"
+#include "decode/lanes.h"
+#include "decode/translation.h"
+#include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/precision.h"
+#include "train/profiled_backend.h"
+
+namespace heed {
+namespace {
+
+constexpr uint64_t kDecodeSeed = 1;
+constexpr int64_t kShortest = 6, kLongest = 30;  // sources, in tokens
+constexpr int64_t kOutput = 16;                  // tokens of each translation, its end included
+constexpr size_t kBatch = 32;
+constexpr size_t kAlone = 100;  // sentences that are translated one by one
+constexpr int kDecodeRounds = 3;
+
+using Sentences = std::vector<std::vector<int32_t>>;
+
+// Longest first, as text is batched.
+Sentences random_sources(int64_t count, int64_t vocabulary) {
+  const RandomKey key = RandomKey{kDecodeSeed}.derive("sources");
+  uint64_t draw = 0;
+  const auto below = [&](int64_t limit) {
+    return static_cast<int64_t>(uniform_draw(key, draw++) * static_cast<double>(limit));
+  };
+  Sentences sources(static_cast<size_t>(count));
+  for (auto& source : sources) {
+    source.resize(static_cast<size_t>(kShortest + below(kLongest - kShortest + 1)));
+    std::ranges::generate(source, [&] { return static_cast<int32_t>(below(vocabulary)); });
+  }
+  std::ranges::stable_sort(sources, std::ranges::greater(), &std::vector<int32_t>::size);
+  return sources;
+}
+
+// Every translation ends when it is as long as the others.
+void translate(const Inference& inference, const Sentences& sources, int64_t beam) {
+  const SearchRules rules{.suppressed = {SearchRules().eos}};
+  const TranslationOptions options{.beam = beam, .max_length = kOutput};
+  for (const auto& found : translate_tokens(inference, sources, options, rules)) {
+    ensure(found.front().tokens.size() + 1 == static_cast<size_t>(kOutput), "bench", "a translation of {} tokens",
+           found.front().tokens.size() + 1);
+  }
+}
+
+class DecodeBench {
+ public:
+  DecodeBench(Backend& backend, const RandomModel& model, Sentences sources)
+      : backend_(backend), model_(model), lanes_(backend), sources_(std::move(sources)) {}
+
+  double seconds_of_all(int64_t beam) {
+    const double begin = seconds_now();
+    lanes_.run((sources_.size() + kBatch - 1) / kBatch,
+               [&](size_t b, Backend& lane) { translate(model_.on(lane), batch(b), beam); });
+    return seconds_now() - begin;
+  }
+
+  // One sentence after another, with all threads.
+  std::vector<double> seconds_alone() {
+    std::vector<double> seconds;
+    for (size_t i = 0; i < std::min(kAlone, sources_.size()); ++i) {
+      const double begin = seconds_now();
+      translate(model_.on(backend_), {sources_[i * sources_.size() / std::min(kAlone, sources_.size())]}, 1);
+      seconds.push_back(seconds_now() - begin);
+    }
+    return seconds;
+  }
+
+  // What one lane computes for one batch in the middle.
+  Profile profile(int64_t beam) const {
+    const std::unique_ptr<Backend> lane = backend_.make_lane();
+    Profile profile;
+    translate(model_.on(*make_profiled_backend(*lane, profile)), batch(sources_.size() / kBatch / 2), beam);
+    return profile;
+  }
+
+  double batches() const { return std::ceil(static_cast<double>(sources_.size()) / static_cast<double>(kBatch)); }
+  int64_t tokens() const { return static_cast<int64_t>(sources_.size()) * kOutput; }
+
+ private:
+  Sentences batch(size_t b) const {
+    const size_t first = b * kBatch, last = std::min(first + kBatch, sources_.size());
+    return {sources_.begin() + static_cast<int64_t>(first), sources_.begin() + static_cast<int64_t>(last)};
+  }
+
+  Backend& backend_;
+  const RandomModel& model_;
+  Lanes lanes_;
+  Sentences sources_;
+};
+
+// How long the products of a profile take by the yardstick, on one thread.
+double product_seconds(const Profile& profile, DType type) {
+  double seconds = 0.0;
+  for (const auto& [shape, count] : profile.products) {
+    seconds += best_product(shape, type, 1).seconds * static_cast<double>(count);
+  }
+  return seconds;
+}
+
+// Translations and yardstick alternate.
+DecodeBenchRow measure(DecodeBench& bench, int64_t beam, DType yardstick, int threads) {
+  const Profile profile = bench.profile(beam);
+  std::vector<double> seconds, ideal;
+  for (int round = 0; round < kDecodeRounds; ++round) {
+    seconds.push_back(bench.seconds_of_all(beam));
+    ideal.push_back(product_seconds(profile, yardstick) * bench.batches() / threads);
+  }
+  DecodeBenchRow row{.beam = beam, .seconds = median(seconds)};
+  row.tokens_per_second = static_cast<double>(bench.tokens()) / row.seconds;
+  row.share = median(ideal) / row.seconds;
+  double all = 0.0;
+  for (const auto& [name, op] : profile.ops) {
+    all += op.seconds;
+  }
+  for (const auto& [name, op] : profile.ops) {
+    row.ops.push_back({name, op.calls, op.seconds / all});
+  }
+  std::ranges::sort(row.ops, std::ranges::greater(), &DecodeBenchOp::share);
+  return row;
+}
+
+double quantile(std::vector<double> values, double share) {
+  std::ranges::sort(values);
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+}  // namespace
+
+std::vector<std::string> decode_bench_shapes() {
+  std::vector<std::string> names;
+  for (const BenchShape& shape : bench_shapes()) {
+    if (shape.architecture == Architecture::seq2seq) {
+      names.push_back(shape.name);
+    }
+  }
+  return names;
+}
+
+DecodeBenchReport bench_decode(const DecodeBenchOptions& options) {
+  BenchShape shape = shape_named(options.shape, decode_bench_shapes());
+  require<ConfigError>(options.sentences >= 1, "bench", "{} sentences, expected at least 1", options.sentences);
+  shape.length = std::max(kLongest, kOutput);
+  const DType storage = inference_type(options.precision);
+  const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
+  const ModelConfig config = config_of(shape);
+  const RandomModel model(*backend, config, storage, options.weights, kDecodeSeed);
+  DecodeBench bench(*backend, model, random_sources(options.sentences, config.source_vocabulary));
+  DecodeBenchReport report{
+      .setup = fmt::format("{}: encoder-decoder, model {}, inner {}, heads {}, layers {}+{}, "
+                           "vocabulary {}; {} sources of {} to {} tokens, {} tokens out, batches "
+                           "of {}",
+                           shape.name, shape.model, shape.inner, shape.heads, shape.layers, shape.layers,
+                           shape.vocabulary, options.sentences, kShortest, kLongest, kOutput, kBatch),
+      .precision = precision_of(storage),
+      .weights = options.weights,
+      .threads = backend->threads(),
+      .parameters = model.parameters(),
+      .weight_bytes = model.bytes_of_a_step()};
+  bench.seconds_alone();  // warms up
+  report.peak_memory_bytes = peak_memory_bytes();
+  const DType yardstick = options.weights == BenchWeights::int8 ? DType::i8 : storage;
+  for (const int64_t beam : {1, 4}) {
+    report.rows.push_back(measure(bench, beam, yardstick, report.threads));
+  }
+  const std::vector<double> alone = bench.seconds_alone();
+  report.alone_median_seconds = median(alone);
+  report.alone_slowest_seconds = quantile(alone, 0.99);
+  return report;
+}
+
+}  // namespace heed

@@ -1,0 +1,37 @@
+// A model with random weights, ready for inference.
+#pragma once
+
+#include "bench/bench.h"
+#include "models/any_model.h"
+
+namespace heed {
+
+class RandomModel {
+ public:
+  RandomModel(Backend& backend, const ModelConfig& config, DType storage, BenchWeights weights, uint64_t seed)
+      : storage_(storage), model_(Scope(weights_), config) {
+    weights_.hold_initial(backend, storage, seed,
+                          weights == BenchWeights::int8 ? MatrixForm::int8 : MatrixForm::precision);
+  }
+
+  Inference on(Backend& backend) const { return {model_, backend, storage_}; }
+  int64_t parameters() const { return weights_.elements(); }
+
+  // Only a few rows of a table are read.
+  int64_t bytes_of_a_step() const {
+    int64_t bytes = 0;
+    for (const Weight& weight : weights_.all()) {
+      if (weight.use() != WeightUse::table) {
+        bytes += weight.bytes();
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  DType storage_;
+  Weights weights_;
+  AnyModel model_;
+};
+
+}  // namespace heed

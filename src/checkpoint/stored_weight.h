@@ -1,0 +1,49 @@
+// A weight as a file holds it: in f32, bf16 or f16, or in int8 with a tensor of scales beside it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "heed/weight_type.h"
+#include "ops/weight.h"
+
+namespace heed {
+
+// The name of the tensor with the scales of a weight in int8.
+std::string scales_of(const std::string& weight);
+
+std::string name_of_stored(StoredType type);  // as above; of a type that weights do not have, as the file names it
+StoredType stored_as(WeightType type);
+int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file);  // with its scales
+
+// FormatError unless the file has the weight with its shape, in a form that inference reads, with all that belongs to
+// it.
+void require_stored(const SafeTensors& file, const Weight& weight);
+
+// Reads its rows in order, converted and checked on the way. Releases the memory of rows that were read before.
+class StoredWeight {
+ public:
+  StoredWeight(const SafeTensors& file, const Weight& weight);
+  ~StoredWeight() { file_.give_back(at_hand_); }
+  StoredWeight(const StoredWeight&) = delete;
+  StoredWeight& operator=(const StoredWeight&) = delete;
+
+  bool is_int8() const { return tensor_.type == StoredType::i8; }
+  View floats(int64_t first, int64_t count);  // f32; of any form but int8
+  Int8Matrix int8();                          // borrows this
+
+ private:
+  std::span<const std::byte> bytes_of_rows(int64_t first, int64_t count);
+  View int8_rows(int64_t first, int64_t count);
+
+  const SafeTensors& file_;
+  const StoredTensor& tensor_;
+  Shape shape_;
+  std::span<const std::byte> at_hand_;
+  std::vector<float> floats_, scales_;
+  std::vector<uint16_t> halves_;
+  std::vector<int8_t> int8_;
+};
+
+}  // namespace heed

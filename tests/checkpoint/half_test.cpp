@@ -1,0 +1,42 @@
+#include "checkpoint/half.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace heed {
+namespace {
+
+TEST(Half, EveryNumberIsReadAndWrittenUnchanged) {
+  for (uint32_t bits = 0; bits < 0x10000U; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const float x = from_half(half);
+    if (std::isfinite(x)) {
+      ASSERT_EQ(half_from(x), half) << x;
+    }
+  }
+}
+
+TEST(Half, KnownNumbersHaveTheirBits) {
+  EXPECT_EQ(half_from(1.0F), 0x3c00);
+  EXPECT_EQ(half_from(-2.0F), 0xc000);
+  EXPECT_EQ(half_from(65504.0F), 0x7bff);
+  EXPECT_EQ(half_from(std::ldexp(1.0F, -14)), 0x0400);  // the smallest normal number
+  EXPECT_EQ(half_from(std::ldexp(1.0F, -24)), 0x0001);  // the smallest above 0
+  EXPECT_EQ(half_from(1.0F / 3.0F), 0x3555);
+  EXPECT_TRUE(std::isinf(from_half(0x7c00)));
+  EXPECT_TRUE(std::isnan(from_half(0x7e00)));
+}
+
+TEST(Half, RoundsToTheNearestAndTiesToEven) {
+  const float last_place = std::ldexp(1.0F, -10);
+  EXPECT_EQ(half_from(1.0F + 0.4F * last_place), 0x3c00);
+  EXPECT_EQ(half_from(1.0F + 0.5F * last_place), 0x3c00);
+  EXPECT_EQ(half_from(1.0F + 1.5F * last_place), 0x3c02);
+  EXPECT_EQ(half_from(2.0F - 0.25F * last_place), 0x4000);  // carries into the exponent
+  EXPECT_EQ(half_from(std::ldexp(1.0F, -14) * 0.9999F), 0x0400);
+  EXPECT_EQ(half_from(std::ldexp(1.0F, -26)), 0x0000);
+}
+
+}  // namespace
+}  // namespace heed

@@ -47,6 +47,9 @@ Option option(const std::string& names, std::optional<std::string>& target, std:
 Option option(const std::string& names, std::optional<int64_t>& target, std::string help);
 Option option(const std::string& names, std::optional<double>& target, std::string help);
 
+// Calls `set` with the word each time the option is given.
+Option option_each_time(const std::string& names, std::function<void(const std::string& text)> set, std::string help);
+
 // One of an enum's names (kFooNames).
 template <class Value, size_t kCount>
 Option option(const std::string& names, Value& target, const std::array<NamedValue<Value>, kCount>& values,
@@ -57,6 +60,21 @@ Option option(const std::string& names, Value& target, const std::array<NamedVal
     target = value_named(what, text, values);
   };
   return made;
+}
+
+// PATTERN=NAME with one of an enum's names, each time it is given; `add` takes the pattern and the value.
+template <class Value, size_t kCount, class Add>
+Option pattern_option(const std::string& names, const std::array<NamedValue<Value>, kCount>& values, Add add,
+                      std::string help) {
+  const std::string what = names.substr(0, names.find(' '));
+  return option_each_time(
+      names,
+      [what, &values, add](const std::string& text) {
+        const size_t sign = text.rfind('=');
+        require<ConfigError>(sign != std::string::npos && sign > 0, what, "'{}' is not of the form PATTERN=NAME", text);
+        add(text.substr(0, sign), value_named(what, text.substr(sign + 1), values));
+      },
+      std::move(help));
 }
 
 // An option without a value, which sets `target` to `chosen`.

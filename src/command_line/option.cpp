@@ -63,6 +63,13 @@ Option with_standard(Option option, const Value& value) {
 
 }  // namespace
 
+Option option_each_time(const std::string& names, std::function<void(const std::string& text)> set, std::string help) {
+  Option option = named(names, std::move(help));
+  option.takes = Takes::one_word_each_time;
+  option.set = std::move(set);
+  return option;
+}
+
 Option option(const std::string& names, std::string& target, std::string help) {
   Option option = with_standard(named(names, std::move(help)), target);
   option.set = [&target](const std::string& text) { target = text; };

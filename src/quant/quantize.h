@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checkpoint/model_directory.h"
-#include "heed/quantize.h"
+#include "heed/quantize_types.h"
 
 namespace heed {
 

@@ -74,7 +74,7 @@ class Quantize(heed_cli.CliTest):
         refuse("--model", self.path / "none", "--out", out, mentions=("no such model directory",))
         refuse("--model", self.model, "--out", self.model, mentions=("holds a model already",))
         refuse("--model", self.model, "--out", out, "--type", "int3", mentions=("'int3' is not one of int8",))
-        refuse("--model", self.model, "--out", out, "--keep", "output", mentions=("PATTERN=TYPE",))
+        refuse("--model", self.model, "--out", out, "--keep", "output", mentions=("PATTERN=NAME",))
         refuse("--model", self.model, "--out", out, "--keep", "*.atention.*=bf16", mentions=("the nearest is",))
         self.assertFalse(out.exists())
         small, _ = self.quantized()

@@ -49,6 +49,7 @@ struct Completion {
   int64_t tokens = 0;            // generated, including an end and those of a stop text
   double log_probability = 0.0;  // of these tokens, under the model's unmodified logits; natural logarithm
   FinishReason reason = FinishReason::length;
+  int64_t drafted = 0, accepted = 0;  // tokens of drafts that were checked, and those that were right; see DraftReport
 };
 
 // Receives texts while they are generated: from one thread at a time, each text's pieces in order.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "heed/context.h"
+#include "heed/drafting.h"
 #include "heed/generation.h"
 #include "heed/inference.h"
 
@@ -25,9 +26,10 @@ struct PerplexityOptions {
 class Generator {
  public:
   // Throws, naming the file, when the directory is incomplete or holds a model of another kind.
-  // `context` may let it take more tokens than it was trained with, unless its positions are a learned table.
+  // `context` may let it take more tokens than it was trained with, unless its positions are a learned table. `drafts`
+  // make it faster; they change no text.
   explicit Generator(const std::string& directory, const InferenceOptions& options = {},
-                     const ContextOptions& context = {});
+                     const ContextOptions& context = {}, const DraftOptions& drafts = {});
   ~Generator();
   Generator(Generator&& other) noexcept;
   Generator& operator=(Generator&& other) noexcept;
@@ -36,6 +38,7 @@ class Generator {
   int threads() const;
   int64_t parameters() const;
   int64_t max_length() const;  // tokens that the model takes
+  DraftReport drafts() const;  // of all texts that were generated so far
 
   // Names a prompt in errors, by its number, from 0.
   using PromptName = std::function<std::string(size_t prompt)>;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/drafting.h"
 #include "heed/evaluation_types.h"
 #include "heed/inference.h"
 #include "heed/translation.h"
@@ -20,7 +21,9 @@ using TranslatorOptions = InferenceOptions;
 class Translator {
  public:
   // Throws, naming the file, when the directory is incomplete or its parts do not belong together.
-  explicit Translator(const std::string& directory, const TranslatorOptions& options = {});
+  // `drafts` make greedy search faster; they change no translation.
+  explicit Translator(const std::string& directory, const TranslatorOptions& options = {},
+                      const DraftOptions& drafts = {});
   ~Translator();
   Translator(Translator&& other) noexcept;
   Translator& operator=(Translator&& other) noexcept;
@@ -29,6 +32,7 @@ class Translator {
   int threads() const;
   int64_t parameters() const;
   int64_t max_length() const;  // of a line that the model takes, in tokens, its end included
+  DraftReport drafts() const;  // of all lines that were translated so far
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
   // anything is translated when a line is not UTF-8 or longer than the model takes.

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <utility>
 
+#include "api/draft_model.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
@@ -38,19 +39,23 @@ Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
 }  // namespace
 
 struct Generator::State {
-  State(const std::string& directory, const InferenceOptions& options, const ContextOptions& context)
+  State(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
+        const DraftOptions& drafts)
       : storage(inference_type(options.precision)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_language_model(directory), *backend, storage, {}, context) {}
+        stored(folder_of_language_model(directory), *backend, storage, {}, context),
+        draft(drafts, {directory}, stored, *backend, storage) {}
 
   DType storage;
   std::unique_ptr<Backend> backend;
   StoredModel stored;
+  LoadedDraft draft;
   Lanes lanes{*backend};
 };
 
-Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context)
-    : state_(std::make_unique<State>(directory, options, context)) {}
+Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
+                     const DraftOptions& drafts)
+    : state_(std::make_unique<State>(directory, options, context, drafts)) {}
 Generator::~Generator() = default;
 Generator::Generator(Generator&& other) noexcept = default;
 Generator& Generator::operator=(Generator&& other) noexcept = default;
@@ -59,12 +64,14 @@ Precision Generator::precision() const { return precision_of(state_->storage); }
 int Generator::threads() const { return state_->backend->threads(); }
 int64_t Generator::parameters() const { return state_->stored.parameters(); }
 int64_t Generator::max_length() const { return state_->stored.config().max_length; }
+DraftReport Generator::drafts() const { return state_->draft.report(); }
 
 std::vector<std::vector<Completion>> Generator::generate(std::span<const std::string> prompts,
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
   const StoredModel& stored = state_->stored;
-  const TextGenerator generator{stored.model(), state_->storage, stored.text(), stored.documents(), state_->lanes};
+  const TextGenerator generator{stored.model(),     state_->storage, stored.text(),
+                                stored.documents(), state_->lanes,   state_->draft.drafting()};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/draft_model.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
 #include "decode/text_translation.h"
@@ -20,21 +21,25 @@ ModelFolder folder_of_translator(const std::string& directory) {
 }  // namespace
 
 struct Translator::State {
-  State(const std::string& directory, const TranslatorOptions& options)
+  State(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)
       : storage(inference_type(options.precision)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_translator(directory), *backend, storage) {}
+        stored(folder_of_translator(directory), *backend, storage),
+        draft(drafts, {directory}, stored, *backend, storage) {}
 
-  TextTranslator text() { return {{stored.model(), *backend, storage}, stored.source(), stored.target(), lanes}; }
+  TextTranslator text() {
+    return {{stored.model(), *backend, storage}, stored.source(), stored.target(), lanes, draft.drafting()};
+  }
 
   DType storage;
   std::unique_ptr<Backend> backend;
   StoredModel stored;
+  LoadedDraft draft;
   Lanes lanes{*backend};
 };
 
-Translator::Translator(const std::string& directory, const TranslatorOptions& options)
-    : state_(std::make_unique<State>(directory, options)) {}
+Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)
+    : state_(std::make_unique<State>(directory, options, drafts)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&& other) noexcept = default;
 Translator& Translator::operator=(Translator&& other) noexcept = default;
@@ -43,6 +48,7 @@ Precision Translator::precision() const { return precision_of(state_->storage); 
 int Translator::threads() const { return state_->backend->threads(); }
 int64_t Translator::parameters() const { return state_->stored.parameters(); }
 int64_t Translator::max_length() const { return state_->stored.config().max_length; }
+DraftReport Translator::drafts() const { return state_->draft.report(); }
 
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines,
                                                             const TranslationOptions& options,

@@ -27,10 +27,9 @@ class StoredModel {
   const Tokenizer& source() const { return tokenizer("source"); }
   const Tokenizer& target() const { return tokenizer("target"); }
   const Tokenizer& text() const { return tokenizer("text"); }
-
- private:
   const Tokenizer& tokenizer(std::string_view role) const;
 
+ private:
   Tokenizers tokenizers_;
   std::optional<Documents> documents_;
   Weights weights_;

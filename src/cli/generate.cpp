@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cli/commands.h"
+#include "cli/draft_options.h"
 #include "cli/json_text.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
@@ -20,16 +21,20 @@ struct GenerateOptions {
   ModelOptions model;
   ContextOptions context;
   GenerationOptions generation;
+  DraftOptions drafts;
   std::optional<std::string> prompt;
   std::string prompts;
   bool json = false;
 };
 
-std::string in_json(const std::string& prompt, const Completion& completion) {
+std::string in_json(const std::string& prompt, const Completion& completion, const GenerateOptions& options) {
+  const std::string drafts = options.drafts.by == Drafts::none ? ""
+                                                               : fmt::format(", \"drafted\": {}, \"accepted\": {}",
+                                                                             completion.drafted, completion.accepted);
   return fmt::format(
-      "{{\"prompt\": {}, \"text\": {}, \"tokens\": {}, \"log_probability\": {:.6f}, \"reason\": \"{}\"}}\n",
+      "{{\"prompt\": {}, \"text\": {}, \"tokens\": {}, \"log_probability\": {:.6f}, \"reason\": \"{}\"{}}}\n",
       json_string(prompt), json_string(completion.text), completion.tokens, completion.log_probability,
-      name_of(completion.reason));
+      name_of(completion.reason), drafts);
 }
 
 // Shows one text while it is generated.
@@ -48,7 +53,7 @@ class InOrder final : public GenerationListener {
   void on_completion(const Text& text, const Completion& completion) override {
     const auto samples = static_cast<size_t>(options_.generation.samples);
     done_[text.prompt * samples + static_cast<size_t>(text.sample)] =
-        options_.json ? in_json(prompts_[text.prompt], completion) : completion.text + "\n";
+        options_.json ? in_json(prompts_[text.prompt], completion, options_) : completion.text + "\n";
     for (; next_ < done_.size() && done_[next_]; ++next_) {
       show_output(*done_[next_]);
       done_[next_]->clear();
@@ -91,7 +96,7 @@ void generate(const GenerateOptions& options) {
   if (options.prompt && !options.prompts.empty()) {
     throw std::runtime_error("generate: --prompt and --prompts: give one of them");
   }
-  const Generator generator(options.model.directory, options.model.translator, options.context);
+  const Generator generator(options.model.directory, options.model.translator, options.context, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   if (options.prompt) {
@@ -108,6 +113,7 @@ void generate(const GenerateOptions& options) {
       write_texts(generator, lines, options, [&](size_t line) { return input.name(line); });
     }
   }
+  report_drafts(options.drafts, generator.drafts());
 }
 
 std::vector<Option> sampling_options(SamplingOptions& sampling) {
@@ -143,11 +149,12 @@ Command generate_command() {
                           option("--n N", generation.samples, "texts per prompt"),
                           option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
                          sampling_options(generation.sampling),
+                         draft_options(options->drafts),
                          {flag("--cut-prompt", generation.long_prompts, LongPrompts::cut_left,
                                "cut prompts that are too long for the model, from the left"),
                           flag("--json", options->json,
                                "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
-                               "stop or length)")}}),
+                               "stop or length); with drafts, drafted and accepted")}}),
       .run = [options] { generate(*options); },
       .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
   };

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/draft_options.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
 #include "heed/lines.h"
@@ -16,6 +17,7 @@ constexpr size_t kLinesAtOnce = 1000;  // lines translated together: enough to b
 struct TranslateOptions {
   ModelOptions model;
   TranslationOptions translation;
+  DraftOptions drafts;
   bool scores = false;
 };
 
@@ -56,7 +58,7 @@ std::string n_best(const std::vector<Translation>& translations, int64_t number,
 }
 
 void translate(const TranslateOptions& options) {
-  const Translator translator(options.model.directory, options.model.translator);
+  const Translator translator(options.model.directory, options.model.translator, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
   ArrivingLines input("-");
@@ -72,6 +74,7 @@ void translate(const TranslateOptions& options) {
     write_output(text);
     flush_output();
   }
+  report_drafts(options.drafts, translator.drafts());
 }
 
 }  // namespace
@@ -89,7 +92,8 @@ Command translate_command() {
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),
             flag("--scores", options->scores, "add a column with the score, separated by a tab"),
             flag("--alignments", translation.alignments, Alignments::pieces,
-                 "add a column with pairs of source and target tokens, such as 0-0 1-2")}}),
+                 "add a column with pairs of source and target tokens, such as 0-0 1-2")},
+           draft_options(options->drafts)}),
       .run = [options] { translate(*options); },
       .footer = "Example:\n  heed translate --model model --beam 4 < test.de > translated.en",
   };

@@ -6,7 +6,7 @@ EncoderDecoderStepper::EncoderDecoderStepper(const Inference& inference, const S
     : PagedStepper(inference, options),
       model_(inference.model.seq2seq()),
       memory_(inference.backend, inference.storage,
-              {.layers = config_.decoder_layers,
+              {.layers = layers_that_run(config_, options),
                .width = config_.heads_of_keys() * config_.width_of_head(),
                .value_width = config_.heads_of_keys() * config_.width_of_values(),
                .max_tokens = options.max_tokens}) {}

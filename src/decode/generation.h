@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decode/sampling.h"
+#include "decode/speculation.h"
 #include "decode/stepper.h"
 
 namespace heed {
@@ -30,6 +31,7 @@ class GenerationClient {
     int64_t sample;
     int32_t token;
     double log_probability;
+    int64_t drafted, accepted;  // of the text's tokens so far: see DraftReport
   };
   virtual Verdict take_token(const Written& written) = 0;
 };
@@ -42,7 +44,8 @@ struct GenerationRules {
 
 // Takes tasks until there are none and all texts have ended. Draws depend only on the seed, the prompt, the number of
 // the sample and the token's position. When a text has as many tokens as the model takes, it goes on from the last half
-// of them.
-void generate(Stepper& stepper, const GenerationRules& rules, GenerationClient& client);
+// of them. Drafts change none of this; the stepper must be able to roll back kMaxDraftTokens.
+void generate(Stepper& stepper, const GenerationRules& rules, GenerationClient& client,
+              Speculation* speculation = nullptr);
 
 }  // namespace heed

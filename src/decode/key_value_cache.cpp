@@ -55,7 +55,7 @@ void KeyValueCache::roll_back(SequenceId sequence, int64_t new_length) {
   require(new_length >= 0 && new_length <= s.length, "cache", "a sequence of {} tokens cannot be rolled back to {}",
           s.length, new_length);
   const int64_t length = std::exchange(s.length, new_length);
-  if (first_page_in_sight(s) < s.first_page || (new_length < s.summed && s.first_page > 0)) {
+  if (first_page_in_sight(new_length) < s.first_page || (new_length < s.summed && s.first_page > 0)) {
     s.length = length;
     fail<ShapeError>("cache", "a sequence of {} tokens cannot be rolled back to {}: what it would see was freed",
                      length, new_length);
@@ -73,7 +73,7 @@ const std::vector<KeyValueView>& KeyValueCache::extend(std::span<const Extension
   sum_whole_chunks(extensions);
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);
-    free_pages(sequence, first_page_in_sight(sequence));
+    free_pages(sequence, first_page_in_sight(certain_length(sequence)));
   }
   require_room(extensions, kAllAtOnce);
   listed_.clear();
@@ -99,14 +99,14 @@ const std::vector<KeyValueView>& KeyValueCache::view(std::span<const SequenceId>
   return list_views();
 }
 
-const std::vector<KeyValueView>& KeyValueCache::list_views() {
+const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
   if (rows_.empty()) {
     grow();  // sequences without tokens have views, too
   }
   lengths_.clear();
   size_t max_pages = 1;
   for (const Sequence* sequence : listed_) {
-    lengths_.push_back(sequence->length);
+    lengths_.push_back(sequence->length - withheld);
     max_pages = std::max(max_pages, sequence->pages.size());
   }
   segments_ = Segments(lengths_);
@@ -174,9 +174,9 @@ KeyValueCache::Sequence& KeyValueCache::open() {
   return sequence;
 }
 
-// The next token, at position `length`, sees tokens less than `window` positions before it.
-int64_t KeyValueCache::first_page_in_sight(const Sequence& sequence) const {
-  return shape_.window == 0 ? 0 : std::max<int64_t>(0, sequence.length - shape_.window + 1) / kPage;
+// The token at position `length` sees tokens less than `window` positions before it.
+int64_t KeyValueCache::first_page_in_sight(int64_t length) const {
+  return shape_.window == 0 ? 0 : std::max<int64_t>(0, length - shape_.window + 1) / kPage;
 }
 
 void KeyValueCache::require_room(std::span<const Extension> extensions, int64_t at_once) {
@@ -186,10 +186,10 @@ void KeyValueCache::require_room(std::span<const Extension> extensions, int64_t 
   int64_t needed = copies_of_shared_pages(extensions), more = 0;
   for (const auto& [id, tokens] : extensions) {
     const Sequence& sequence = find(id);
-    const int64_t first = std::max(sequence.first_page, first_page_in_sight(sequence));
+    const int64_t first = std::max(sequence.first_page, first_page_in_sight(certain_length(sequence)));
     int64_t held_then = pages_for(sequence.length + tokens) - first;
     if (shape_.window > 0) {
-      held_then = std::min(held_then, pages_for(shape_.window + at_once) + 1);
+      held_then = std::min(held_then, pages_for(shape_.window + shape_.roll_back + at_once) + 1);
     }
     needed += std::max<int64_t>(0, held_then - (static_cast<int64_t>(sequence.pages.size()) - first));
     more += tokens;
@@ -240,12 +240,12 @@ void KeyValueCache::own_last_page(Sequence& sequence) {
   sequence.pages.back() = own;
 }
 
-// Of the tokens so far. So those of the extension that follows can be rolled back.
+// Of the tokens so far that are certain. So those of the extension that follows can be rolled back.
 void KeyValueCache::sum_whole_chunks(std::span<const Extension> extensions) {
   listed_.clear();
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);
-    if (!shape_.linear_layers.empty() && sequence.length - sequence.summed >= kLinearChunk) {
+    if (!shape_.linear_layers.empty() && certain_length(sequence) - sequence.summed >= kLinearChunk) {
       own_state(sequence);
       listed_.push_back(&sequence);
     }
@@ -253,13 +253,13 @@ void KeyValueCache::sum_whole_chunks(std::span<const Extension> extensions) {
   if (listed_.empty()) {
     return;
   }
-  const std::vector<KeyValueView>& views = list_views();
+  const std::vector<KeyValueView>& views = list_views(shape_.roll_back);
   for (const int64_t layer : shape_.linear_layers) {
     backend_.fold_linear_attention({shape_.heads, views[static_cast<size_t>(layer)]});
   }
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);
-    sequence.summed = sequence.length / kLinearChunk * kLinearChunk;
+    sequence.summed = std::max(sequence.summed, certain_length(sequence) / kLinearChunk * kLinearChunk);
   }
 }
 

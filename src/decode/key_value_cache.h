@@ -1,6 +1,7 @@
 // The keys and values of sequences, in pages that sequences can share.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct CacheShape {
   int64_t value_width = 0;  // of values; 0: as keys
   int64_t window = 0;       // the latest tokens that any layer needs; 0: all tokens are cached
   int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
+  int64_t roll_back = 0;    // tokens that roll_back() can always drop, also where pages are freed
   // Layers of linear attention, and heads of keys: of their sums, see LinearStates. The budget does not count those: a
   // sequence has no more of them however long it is.
   std::vector<int64_t> linear_layers = {};
@@ -44,7 +46,8 @@ class KeyValueCache {
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);
   void remove(SequenceId sequence);
-  // Drops the tokens from position `new_length` on. Where pages are freed, at most those of the last extension.
+  // Drops the tokens from position `new_length` on. Where pages are freed, at most those of the last extension, or as
+  // many as CacheShape::roll_back says.
   void roll_back(SequenceId sequence, int64_t new_length);
 
   int64_t count() const { return static_cast<int64_t>(live_.size()); }
@@ -76,7 +79,10 @@ class KeyValueCache {
   size_t slot_of(SequenceId sequence) const;
   Sequence& open();
 
-  int64_t first_page_in_sight(const Sequence& sequence) const;
+  int64_t certain_length(const Sequence& sequence) const {
+    return std::max<int64_t>(0, sequence.length - shape_.roll_back);
+  }
+  int64_t first_page_in_sight(int64_t length) const;
   int64_t copies_of_shared_pages(std::span<const Extension> extensions);
   void free_pages(Sequence& sequence, int64_t first_page);
   void own_last_page(Sequence& sequence);
@@ -86,7 +92,8 @@ class KeyValueCache {
   int32_t take_page();
   void release(int32_t page);
   void grow();
-  const std::vector<KeyValueView>& list_views();
+  // Of the listed sequences, without the last `withheld` tokens of each.
+  const std::vector<KeyValueView>& list_views(int64_t withheld = 0);
   View blocks_from(int64_t block) const;
   LinearStates states_of(int64_t layer) const;
 

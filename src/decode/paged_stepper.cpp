@@ -23,18 +23,32 @@ HostView<float> on_host(Backend& backend, const View& values, Tensor& copy) {
   return host<float>(copy.view());
 }
 
+std::vector<int64_t> linear_layers_that_run(const ModelConfig& config, const StepperOptions& options) {
+  std::vector<int64_t> layers = config.linear_layers_of_decoder();
+  std::erase_if(layers, [&](int64_t layer) { return layer >= layers_that_run(config, options); });
+  return layers;
+}
+
 }  // namespace
+
+int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options) {
+  const int64_t layers = options.layers == 0 ? config.decoder_layers : options.layers;
+  require<ConfigError>(layers >= 1 && layers <= config.decoder_layers, "stepper", "{} of the decoder's {} layers",
+                       layers, config.decoder_layers);
+  return layers;
+}
 
 PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& options)
     : config_(inference.model.config()),
       pass_(Pass::infer(inference.backend, inference.storage)),
       cache_(inference.backend, inference.storage,
-             {.layers = config_.decoder_layers,
+             {.layers = layers_that_run(config_, options),
               .width = config_.heads_of_keys() * config_.width_of_head(),
               .value_width = config_.heads_of_keys() * config_.width_of_values(),
               .window = config_.cached_window(),
               .max_tokens = options.max_tokens,
-              .linear_layers = config_.linear_layers_of_decoder(),
+              .roll_back = options.roll_back,
+              .linear_layers = linear_layers_that_run(config_, options),
               .heads = config_.heads_of_keys()}) {}
 
 NextTokens PagedStepper::next(std::span<const Fresh> fresh) {

@@ -6,6 +6,9 @@
 
 namespace heed {
 
+// Of the decoder. ConfigError when it has fewer.
+int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options);
+
 class PagedStepper : public Stepper {
  public:
   PagedStepper(const Inference& inference, const StepperOptions& options);

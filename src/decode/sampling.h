@@ -13,6 +13,8 @@ namespace heed {
 // Throws ConfigError, with a message that a user can act on.
 void validate(const SamplingOptions& options);
 
+bool has_penalties(const SamplingOptions& options);
+
 // How often each token of a text was generated so far. A token that occurs only in the prompt counts 0.
 class TokenCounts {
  public:
@@ -28,7 +30,7 @@ class TokenCounts {
   std::unordered_map<int32_t, int64_t> written_;
 };
 
-// Identifies one draw.
+// Identifies one draw. Similar distributions draw the same token with it most of the time.
 struct Draw {
   RandomKey key;      // of the text
   uint64_t position;  // of the token in it
@@ -55,6 +57,7 @@ class Sampler {
   void weigh();
   void keep_top_p();
   void keep_min_p();
+  int32_t race(RandomKey key) const;
 
   SamplingOptions options_;
   std::vector<int32_t> suppressed_;

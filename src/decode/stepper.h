@@ -28,6 +28,8 @@ struct NextTokens {
 
 struct StepperOptions {
   int64_t max_tokens = 0;  // cached for all sequences, and as many for all sources; 0: as many as memory holds
+  int64_t roll_back = 0;   // tokens that can always be rolled back, also where all layers are local or linear
+  int64_t layers = 0;      // only so many of the decoder's layers run, from the first, then its final norm; 0: all
 };
 
 // Sequences begin, fork, roll back and leave between steps. What comes next in a sequence does not depend on the other
@@ -46,7 +48,8 @@ class Stepper {
   // without an encoder takes empty ones. BudgetError when there is no room for them; then none has begun.
   virtual std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) = 0;
   virtual SequenceId fork(SequenceId sequence) = 0;
-  // Drops the tokens from position `length` on. Where all layers are local or linear, at most those of the last step.
+  // Drops the tokens from position `length` on. Where all layers are local or linear, at most those of the last step, or
+  // as many as StepperOptions::roll_back says.
   virtual void roll_back(SequenceId sequence, int64_t length) = 0;
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;

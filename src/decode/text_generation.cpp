@@ -91,6 +91,8 @@ class Client final : public GenerationClient {
     Completion& result = results_[written.task][static_cast<size_t>(written.sample)];
     ++result.tokens;
     result.log_probability += written.log_probability;
+    result.drafted = written.drafted;
+    result.accepted = written.accepted;
     const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos;
     std::string piece = ended ? "" : stream.add(TokenId(written.token));
     const bool finished = ended || stream.stopped() || result.tokens == options_.max_tokens;
@@ -142,8 +144,10 @@ Results sample_texts(const TextGenerator& generator, const Prompts& prompts, con
   const auto share = static_cast<int64_t>((prompts.size() + lanes - 1) / lanes);
   rules.max_texts = std::min(rules.max_texts, share * options.samples);
   generator.lanes.run(lanes, [&](size_t, Backend& backend) {
-    const auto stepper = make_stepper({generator.model, backend, generator.storage});
-    generate(*stepper, rules, client);
+    const Inference inference{generator.model, backend, generator.storage};
+    const auto stepper = make_stepper(inference, stepper_options(generator.drafting));
+    const auto speculation = make_speculation(generator.drafting, inference, rules.sampling, rules.suppressed);
+    generate(*stepper, rules, client, speculation.get());
   });
   return client.results();
 }
@@ -244,6 +248,8 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
                                                     const std::function<std::string(size_t)>& where,
                                                     GenerationListener* listener) {
   validate(options);
+  require<ConfigError>(options.beam == 1 || generator.drafting == nullptr, "generation",
+                       "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   require_writable(generator.tokenizer, options.stop);
   Prompts tokens;
   for (size_t i = 0; i < prompts.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decode/lanes.h"
+#include "decode/speculation.h"
 #include "decode/stepper.h"
 #include "heed/generation.h"
 #include "text/documents.h"
@@ -24,6 +25,7 @@ struct TextGenerator {
   // stream (Documents::none) it has neither.
   std::optional<Documents> documents;
   Lanes& lanes;
+  const Drafting* drafting = nullptr;  // none: without drafts
 };
 
 // The mark: bos, or eos if the tokenizer has no bos.

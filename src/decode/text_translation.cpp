@@ -129,6 +129,8 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
                                                          Overlong overlong) {
+  require<ConfigError>(options.beam == 1 || translator.drafting == nullptr, "translation",
+                       "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   const SearchRules rules = rules_of(translator.target);
   const Room room{translator.inference.model.config().max_length, overlong};
   std::vector<std::vector<int32_t>> sources(lines.size());
@@ -144,7 +146,8 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> inputs;
     std::ranges::transform(batch, std::back_inserter(inputs), [&](size_t i) { return sources[i]; });
-    auto found = translate_tokens(inference, inputs, options, rules);
+    const auto vocabulary = &translator.source == &translator.target ? SourceVocabulary::same : SourceVocabulary::other;
+    auto found = translate_tokens(inference, inputs, options, rules, translator.drafting, vocabulary);
     for (size_t k = 0; k < batch.size(); ++k) {
       std::vector<TranslatedLine>& result = results[batch[k]];
       result.clear();

@@ -16,7 +16,8 @@ struct TextTranslator {
   Inference inference;
   const Tokenizer& source;
   const Tokenizer& target;
-  Lanes& lanes;  // of the backend of `inference`
+  Lanes& lanes;                        // of the backend of `inference`
+  const Drafting* drafting = nullptr;  // none: without drafts
 };
 
 // Line breaks written by the model are spaces in the text, so that a line stays one line.

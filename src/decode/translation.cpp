@@ -8,20 +8,23 @@ namespace heed {
 
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const TranslationOptions& options, const SearchRules& rules) {
+                                                      const TranslationOptions& options, const SearchRules& rules,
+                                                      const Drafting* drafting, SourceVocabulary source) {
   validate(options);
   if (sources.empty()) {
     return {};
   }
-  const auto stepper = make_stepper(inference);
+  const auto stepper = make_stepper(inference, stepper_options(drafting));
   const std::vector<SequenceId> sequences = stepper->begin(sources);
   std::vector<SearchStart> starts;
   for (size_t i = 0; i < sources.size(); ++i) {
     const int64_t twice = 2 * static_cast<int64_t>(sources[i].size()) + 16;
     const int64_t max_length = options.max_length > 0 ? options.max_length : twice;
-    starts.push_back({sequences[i], {&rules.bos, 1}, std::min(max_length, stepper->max_length())});
+    starts.push_back({sequences[i], {&rules.bos, 1}, std::min(max_length, stepper->max_length()), sources[i]});
   }
-  return search(*stepper, starts, options, rules);
+  const SamplingOptions greedy{.temperature = 0.0};
+  const auto speculation = make_speculation(drafting, inference, greedy, rules.suppressed, source);
+  return search(*stepper, starts, options, rules, speculation.get());
 }
 
 std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules) {

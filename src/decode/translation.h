@@ -9,7 +9,9 @@ namespace heed {
 // does not depend on the other sentences in the batch.
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const TranslationOptions& options, const SearchRules& rules = {});
+                                                      const TranslationOptions& options, const SearchRules& rules = {},
+                                                      const Drafting* drafting = nullptr,
+                                                      SourceVocabulary source = SourceVocabulary::other);
 
 // Sources, which include eos, and as many targets, without bos and eos.
 struct TokenPairs {

@@ -125,7 +125,7 @@ Layers<Layer>::Layers(const Scope& scope, const StackShape& shape) : placement_(
 
 template <class Layer>
 Stream Layers<Layer>::enter(Pass& pass, const Var& embedded) const {
-  const Norm* const first = norm_before(0);
+  const Norm* const first = norm_before(0, size());
   return {embedded, first == nullptr ? embedded : (*first)(pass, embedded)};
 }
 
@@ -140,11 +140,13 @@ SelfAttentionStack::SelfAttentionStack(const Scope& scope, const StackShape& sha
 
 Hidden SelfAttentionStack::operator()(Pass& pass, const Var& embedded, const Sequences& sequences,
                                       const StackCall& call) const {
-  make_room_for_maps(call, layers_.size());
+  const size_t layers = call.caches == nullptr ? layers_.size() : call.caches->size();
+  ensure(layers <= layers_.size(), "stack", "{} caches for {} layers", layers, layers_.size());
+  make_room_for_maps(call, layers);
   Stream stream = layers_.enter(pass, embedded);
-  for (size_t i = 0; i < layers_.size(); ++i) {
+  for (size_t i = 0; i < layers; ++i) {
     const SelfAttentionCall self = self_call(call, i);
-    const auto layer = [&layer = layers_[i], &sequences, self, next = layers_.norm_before(i + 1)](
+    const auto layer = [&layer = layers_[i], &sequences, self, next = layers_.norm_before(i + 1, layers)](
                            Pass& p, Stream s, const auto&) { return layer(p, std::move(s), sequences, self, next); };
     stream = run_layer(pass, stream, keep_, {}, layer);
   }
@@ -161,7 +163,8 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
     const SelfAttentionCall self = self_call(call, i);
     const CrossAttentionCall cross = cross_call(call, i);
     const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross,
-                        next = layers_.norm_before(i + 1)](Pass& p, Stream s, const std::vector<Var>& more) {
+                        next = layers_.norm_before(i + 1, layers_.size())](Pass& p, Stream s,
+                                                                           const std::vector<Var>& more) {
       return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross, next);
     };
     stream = run_layer(pass, stream, keep_, {memory.hidden.var()}, layer);
@@ -170,20 +173,21 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
 }
 
 void Decoder::cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
-  ensure(caches.size() == layers_.size(), "decoder", "{} caches for {} layers", caches.size(), layers_.size());
-  for (size_t i = 0; i < layers_.size(); ++i) {
+  ensure(caches.size() <= layers_.size(), "decoder", "{} caches for {} layers", caches.size(), layers_.size());
+  for (size_t i = 0; i < caches.size(); ++i) {
     layers_[i].cache_memory(pass, memory, caches[i]);
   }
 }
 
 Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target,
                            const DecoderCaches& caches) const {
-  ensure(caches.target.size() == layers_.size() && caches.memory.size() == layers_.size(), "decoder",
-         "caches of {} and {} layers for {}", caches.target.size(), caches.memory.size(), layers_.size());
+  const size_t layers = caches.target.size();
+  ensure(layers <= layers_.size() && caches.memory.size() == layers, "decoder", "caches of {} and {} layers for {}",
+         layers, caches.memory.size(), layers_.size());
   Stream stream = layers_.enter(pass, embedded);
-  for (size_t i = 0; i < layers_.size(); ++i) {
+  for (size_t i = 0; i < layers; ++i) {
     stream = layers_[i](pass, std::move(stream), target, CachedMemory{&caches.memory[i], &caches.queries},
-                        {.cache = &caches.target[i]}, layers_.norm_before(i + 1));
+                        {.cache = &caches.target[i]}, layers_.norm_before(i + 1, layers));
   }
   return Hidden(layers_.leave(pass, stream));
 }

@@ -47,11 +47,13 @@ struct StackCall {
   SelfMask self_mask;
   CrossMask cross_mask;
   AttentionMaps* maps = nullptr;
-  const std::vector<KeyValueView>* caches = nullptr;  // of self-attention, one per layer; see SelfAttentionCall::cache
+  // Of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others are left
+  // out: the final norm follows the last layer that has a cache.
+  const std::vector<KeyValueView>* caches = nullptr;
 };
 
 // The caches of a decoder that decodes in steps, one view per layer: of the target's tokens, including those of this
-// call, and of the memory's sequences. `queries` says how many rows of queries read each of those sequences.
+// call, and of the memory's sequences. With fewer than there are layers, the others are left out. `queries` says how many rows of queries read each of those sequences.
 struct DecoderCaches {
   const std::vector<KeyValueView>& target;
   const std::vector<KeyValueView>& memory;
@@ -111,8 +113,10 @@ class Layers {
   const Layer& operator[](size_t i) const { return layers_[i]; }
 
   Stream enter(Pass& pass, const Var& embedded) const;
-  // The norm of layer i's input, or behind the last layer the final one; null where there is none.
-  const Norm* norm_before(size_t i) const { return i < layers_.size() ? layers_[i].input_norm() : fused_final_norm(); }
+  // The norm of layer i's input, or behind the last of `layers` the final one; null where there is none.
+  const Norm* norm_before(size_t i, size_t layers) const {
+    return i < layers ? layers_[i].input_norm() : fused_final_norm();
+  }
   Var leave(Pass& pass, const Stream& stream) const;
 
  private:

@@ -151,6 +151,53 @@ class Generate(LanguageModelTest):
         self.assertIn(expected.strip().encode(), shown.replace(b"\r\n", b"\n"))
 
 
+class Drafts(LanguageModelTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.smaller, cls.stranger = cls.model.parent / "smaller", cls.model.parent / "stranger"
+        subprocess.run([MAKE_MODEL, cls.smaller, "architecture=causal-lm", "kind=char", "vocabulary=0", "layers=1",
+                        "width=16", "max_length=32"], check=True)
+        subprocess.run([MAKE_MODEL, cls.stranger, "architecture=causal-lm", "kind=byte", "vocabulary=0"], check=True)
+
+    def with_drafts(self, *options):
+        result = run("generate", "--model", self.model, "--json", *options, text="\n".join(PROMPTS))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr.decode(), r"^drafts: \d+ of \d+ tokens right \([\d.]+%\), [\d.]+ tokens a step, "
+                                                 r"[\d.]+ times as fast as without\n$")
+        return [json.loads(line) for line in result.stdout.decode().splitlines()]
+
+    def test_drafts_change_no_text(self):
+        for sampling in (["--temperature", 0], ["--top-p", 0.9, "--repetition-penalty", 1.2, "--seed", 4]):
+            options = [*sampling, "--max-tokens", 90]
+            plain = self.objects(*options, text="\n".join(PROMPTS))
+            for draft in (self.smaller, self.model, "prompt", "layers:1"):
+                for tokens in ("auto", 6):
+                    found = self.with_drafts(*options, "--draft", draft, "--draft-tokens", tokens)
+                    for one in found:
+                        self.assertGreaterEqual(one["drafted"], one.pop("accepted"))
+                        one.pop("drafted")
+                    self.assertEqual(found, plain)
+
+    def test_a_model_drafts_rightly_for_itself(self):
+        found = self.with_drafts("--draft", self.model, "--draft-tokens", 3, "--max-tokens", 40)
+        self.assertGreater(sum(one["accepted"] for one in found), 0.8 * sum(one["drafted"] for one in found))
+
+    def test_what_makes_no_sense_is_refused(self):
+        def refused(*options, mentions):
+            self.assert_refused("generate", "--model", self.model, "--prompt", "A", *options, mentions=mentions)
+        refused("--draft", self.stranger, mentions=[self.stranger, self.model, "another text vocabulary"])
+        refused("--draft", self.translator, mentions=[self.translator, "encoder-decoder"])
+        refused("--draft", self.path / "nothing", mentions=["nothing"])
+        refused("--draft", "", mentions=["--draft"])
+        refused("--draft", "layers:2", mentions=["draft layers is 2", "1 to 1"])
+        refused("--draft", "layers:", mentions=["whole number"])
+        refused("--draft", "prompt", "--beam", 2, mentions=["beam"])
+        refused("--draft", "prompt", "--draft-tokens", 0, mentions=["--draft-tokens"])
+        refused("--draft", "prompt", "--draft-tokens", 33, mentions=["draft tokens is 33"])
+        refused("--draft-tokens", 3, mentions=["--draft"])
+
+
 class Refused(LanguageModelTest):
     def refused(self, *options, mentions, text=""):
         self.assert_refused("generate", "--model", self.model, *options, mentions=mentions, text=text)

@@ -33,13 +33,19 @@ class FakeStepper : public Stepper {
   void remove(SequenceId sequence) override { read_.erase(sequence.value); }
   int64_t length(SequenceId sequence) const override { return static_cast<int64_t>(read_.at(sequence.value).size()); }
   NextTokens next(std::span<const Fresh> fresh) override {
-    rows_.assign(fresh.size() * static_cast<size_t>(vocabulary_), 0.0F);
-    for (size_t i = 0; i < fresh.size(); ++i) {
-      Ids& read = read_.at(fresh[i].sequence.value);
-      read.insert(read.end(), fresh[i].tokens.begin(), fresh[i].tokens.end());
-      answer(read, std::span(rows_).subspan(i * static_cast<size_t>(vocabulary_), static_cast<size_t>(vocabulary_)));
+    rows_.clear();
+    for (const Fresh& f : fresh) {
+      Ids& read = read_.at(f.sequence.value);
+      for (size_t i = 0; i < f.tokens.size(); ++i) {
+        read.push_back(f.tokens[i]);
+        if (f.wanted == Wanted::all || i + 1 == f.tokens.size()) {
+          rows_.resize(rows_.size() + static_cast<size_t>(vocabulary_), 0.0F);
+          answer(read, std::span(rows_).last(static_cast<size_t>(vocabulary_)));
+        }
+      }
     }
-    const HostView<float> view{rows_.data(), static_cast<int64_t>(fresh.size()), vocabulary_, vocabulary_};
+    const auto rows = static_cast<int64_t>(rows_.size()) / vocabulary_;
+    const HostView<float> view{rows_.data(), rows, vocabulary_, vocabulary_};
     return {view, view};
   }
 

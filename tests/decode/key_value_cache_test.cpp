@@ -149,6 +149,24 @@ TEST_F(LocalCache, PagesOutOfSightAreFreed) {
   EXPECT_EQ(keys(a, 980), counting(980, 1000));
 }
 
+TEST(LocalCacheWithDrafts, TokensThatMayBeRolledBackStayReadable) {
+  const auto backend = make_cpu_backend(1);
+  for (const int64_t slack : {0, 40}) {
+    KeyValueCache cache(*backend, DType::f32, {.layers = 1, .width = 4, .window = 20, .roll_back = slack});
+    const SequenceId a = cache.add();
+    for (int token = 0; token < 200; ++token) {
+      const std::vector<Extension> one{{a, 1}};
+      cache.extend(one);
+    }
+    if (slack == 0) {
+      EXPECT_THROW(cache.roll_back(a, 160), ShapeError);
+    } else {
+      EXPECT_NO_THROW(cache.roll_back(a, 160));
+      EXPECT_LE(cache.pages_in_use(), 6);
+    }
+  }
+}
+
 TEST_F(LocalCache, ASequenceRollsBackToBeforeItsLastExtension) {
   const SequenceId a = cache_.add();
   append_counting(a, 35);

@@ -13,7 +13,8 @@ namespace heed::test {
 
 // Characters and a model with random weights, which takes 40 tokens.
 struct RandomLanguageModel {
-  explicit RandomLanguageModel(int threads = 2) : backend(make_cpu_backend(threads)) {
+  explicit RandomLanguageModel(int threads = 2, DType its_storage = DType::f32, uint64_t seed = 5)
+      : backend(make_cpu_backend(threads)), storage(its_storage) {
     model.emplace(Scope(weights), ModelConfig{.architecture = Architecture::causal_lm,
                                               .model = 32,
                                               .inner = 48,
@@ -24,8 +25,8 @@ struct RandomLanguageModel {
                                               .target_vocabulary = tokenizer->vocabulary_size(),
                                               .max_length = 40,
                                               .positions = Positions::learned});
-    trainables.emplace(*backend, weights, DType::f32, Trainables::Gradients::none);
-    trainables->initialize(*backend, 5);
+    trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
+    trainables->initialize(*backend, seed);
     backend->scale(trainables->masters(), 2.0);
     trainables->refresh(*backend);
   }
@@ -33,7 +34,7 @@ struct RandomLanguageModel {
   std::vector<std::vector<Completion>> generate(const std::vector<std::string>& prompts,
                                                 const GenerationOptions& options,
                                                 GenerationListener* listener = nullptr) {
-    const TextGenerator generator{*model, DType::f32, *tokenizer, documents, lanes};
+    const TextGenerator generator{*model, storage, *tokenizer, documents, lanes, drafting};
     return generate_texts(
         generator, prompts, options, [](size_t i) { return fmt::format("prompt:{}", i + 1); }, listener);
   }
@@ -46,11 +47,13 @@ struct RandomLanguageModel {
 
   std::unique_ptr<Tokenizer> tokenizer = characters();
   std::unique_ptr<Backend> backend;
+  DType storage;
   Weights weights;
   std::optional<AnyModel> model;
   std::optional<Trainables> trainables;
   std::optional<Documents> documents;  // unknown: texts have no mark, but may end
   Lanes lanes{*backend};
+  const Drafting* drafting = nullptr;
 };
 
 }  // namespace heed::test

@@ -283,6 +283,53 @@ TEST_P(StepperOfALanguageModel, MemoryOfLinearAttentionDoesNotGrowWithTheText) {
   EXPECT_EQ(stepper->length(second), 0);
 }
 
+// What drafts live on: the rows of several tokens are those of the tokens one by one, beside others, and what is rolled
+// back leaves no trace, also where pages are freed or summed.
+TEST_P(StepperOfALanguageModel, RunsOfTokensGiveTheRowsOfSingleSteps) {
+  const std::vector<std::vector<LayerPattern>> attention{
+      {{{}}}, {{{HeadPattern::Kind::local, 20}}}, {{{HeadPattern::Kind::linear}}}};
+  for (const auto& pattern : attention) {
+    const RandomLanguageModel m(GetParam(), 0, Positions::sinusoidal, pattern);
+    const Ids tokens = random_tokens(230, 14), wrong = random_tokens(9, 15), other = random_tokens(230, 16);
+    const auto plain = make_stepper(m.inference), drafted = make_stepper(m.inference, {.roll_back = 9});
+    const SequenceId single = begin(*plain), a = begin(*drafted), b = begin(*drafted);
+    next(*plain, single, std::span(tokens).first(60));
+    next(*drafted, a, std::span(tokens).first(60));
+    next(*drafted, b, std::span(other).first(50));
+    for (size_t done = 60, run = 1; done + run <= tokens.size(); run = run % 7 + 1) {
+      // First single tokens that are dropped again, as a drafter does.
+      for (size_t k = 0; k < run; ++k) {
+        next(*drafted, a, std::span(wrong).subspan(k, 1));
+      }
+      drafted->roll_back(a, static_cast<int64_t>(done));
+      // Then a run of which the end is wrong.
+      Ids with_wrong(tokens.begin() + static_cast<int64_t>(done), tokens.begin() + static_cast<int64_t>(done + run));
+      with_wrong.insert(with_wrong.end(), wrong.begin(), wrong.begin() + static_cast<int64_t>(9 - run));
+      const std::vector<Fresh> fresh{{b, std::span(other).subspan(done - 10, run), Wanted::all},
+                                     {a, with_wrong, Wanted::all}};
+      const NextTokens rows = drafted->next(fresh);
+      for (size_t k = 0; k < run; ++k) {
+        ASSERT_EQ(row_of(rows.logits, static_cast<int64_t>(run + k)),
+                  next(*plain, single, std::span(tokens).subspan(done + k, 1)))
+            << done << " " << k;
+      }
+      done += run;
+      drafted->roll_back(a, static_cast<int64_t>(done));
+    }
+  }
+}
+
+TEST_P(StepperOfALanguageModel, TheFirstLayersAreAModelOfTheirOwn) {
+  const RandomLanguageModel m(GetParam());
+  ModelConfig config = small_language_model();
+  config.decoder_layers = 1;
+  const RandomLanguageModel shallow(GetParam(), config);  // with the same weights
+  const Ids tokens = random_tokens(40, 17);
+  const auto stepper = make_stepper(m.inference, {.layers = 1});
+  EXPECT_EQ(next(*stepper, begin(*stepper), tokens), full_logits(shallow, tokens));
+  EXPECT_THROW(make_stepper(m.inference, {.layers = 3}), ConfigError);
+}
+
 TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(m.inference);

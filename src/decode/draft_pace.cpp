@@ -1,0 +1,123 @@
+#include "decode/draft_pace.h"
+
+#include <algorithm>
+
+namespace heed {
+namespace {
+
+constexpr int64_t kProbes = 3, kProbeTokens = 2;
+constexpr size_t kPlainSteps = 4;           // before the first draft
+constexpr int64_t kStepsBetweenPlain = 32;  // the time of a step changes as texts grow
+constexpr int64_t kFirstPause = 64, kLongestPause = 128;
+constexpr double kWorthIt = 0.9;        // chance
+constexpr double kToleratedLoss = 2.0;  // steps
+constexpr double kPriorTries = 4.0, kRememberedTries = 100.0;
+
+constexpr std::array kConfidences{0.2, 0.4, 0.6, 0.75, 0.87, 0.94, 0.975, 0.99, 0.997};
+
+size_t class_of(double confidence) {
+  return static_cast<size_t>(std::ranges::upper_bound(kConfidences, confidence) - kConfidences.begin());
+}
+
+}  // namespace
+
+double DraftPace::Median::value() const {
+  std::array<double, kKept> sorted = latest_;
+  const size_t count = std::min(count_, kKept);
+  std::sort(sorted.begin(), sorted.begin() + static_cast<int64_t>(count));
+  return count == 0 ? 0.0 : sorted[(count - 1) / 2];
+}
+
+int64_t DraftPace::next_most(int64_t texts) {
+  const Median& plain = plain_[texts];
+  if (plain.count() < (fixed_ > 0 ? 1 : kPlainSteps)) {
+    return 0;
+  }
+  if (fixed_ > 0) {
+    return fixed_;
+  }
+  if (pause_ > 0) {
+    --pause_;
+    return 0;
+  }
+  if (++since_plain_ > kStepsBetweenPlain) {
+    since_plain_ = 0;
+    return 0;
+  }
+  texts_ = texts;
+  rate_ = std::max(static_cast<double>(texts) / plain.value(), recent_rate_.value());
+  return probes_ > 0 ? kProbeTokens : kMaxDraftTokens;
+}
+
+bool DraftPace::worth_another(double chance) const {
+  const double seconds = row_.value() + draft_.value() / static_cast<double>(texts_);
+  return !chooses() || pays(chance * right_of_model_.value(), seconds);
+}
+
+// A stretch in which all is right must not make the rest look worthless.
+bool DraftPace::pays(double chance, double seconds) const { return chance > std::min(kWorthIt, rate_ * seconds); }
+
+// Before anything is known, the confidence is believed.
+double DraftPace::chance(Guess guess, double confidence) const {
+  const Record& record = records_[static_cast<size_t>(guess)];
+  const size_t c = class_of(confidence);
+  return (record.right[c] + kPriorTries * confidence) / (record.tried[c] + kPriorTries);
+}
+
+void DraftPace::learn(Guess guess, double confidence, Checked checked) {
+  Record& record = records_[static_cast<size_t>(guess)];
+  const size_t c = class_of(confidence);
+  if (record.tried[c] >= kRememberedTries) {
+    record.tried[c] /= 2.0;
+    record.right[c] /= 2.0;
+  }
+  const double right = checked == Checked::right ? 1.0 : 0.0;
+  record.tried[c] += 1.0;
+  record.right[c] += right;
+  if (guess == Guess::by_model) {
+    right_of_model_.add(right, 1.0);
+  }
+}
+
+void DraftPace::add(const DraftedStep& step) {
+  Median& plain = plain_[step.texts];
+  if (step.drafted == 0) {
+    plain.add(step.seconds);
+  } else {
+    row_.add(std::max(0.0, step.seconds - plain.value()) / static_cast<double>(step.drafted));
+  }
+  if (step.drafter_steps > 0) {
+    draft_.add(step.draft_seconds / static_cast<double>(step.drafter_steps));
+  }
+  const double all = plain.value() + row_.value() * static_cast<double>(step.drafted) +
+                     draft_.value() * static_cast<double>(step.drafter_steps);
+  const double without = plain.value() * static_cast<double>(step.written) / static_cast<double>(step.texts);
+  report_.steps += step.texts;
+  report_.tokens += step.written;
+  report_.drafted += step.drafted;
+  report_.accepted += step.accepted;
+  report_.seconds += step.draft_seconds + step.seconds;
+  typical_ += all;
+  typical_without_ += without;
+  report_.seconds_without = report_.seconds * typical_without_ / typical_;
+  recent_rate_.add(static_cast<double>(step.written), all);
+  if (step.drafter_steps > 0) {
+    judge(all - without, plain.value());
+  }
+}
+
+void DraftPace::judge(double loss, double plain) {
+  probes_ = std::max<int64_t>(0, probes_ - 1);
+  loss_ = std::max(0.0, loss_ + loss);
+  balance_ += loss;
+  if (fixed_ > 0 || loss_ <= kToleratedLoss * plain) {
+    return;
+  }
+  next_pause_ = balance_ < 0.0 ? kFirstPause : next_pause_;
+  pause_ = next_pause_;
+  next_pause_ = std::min(kLongestPause, 2 * next_pause_);
+  probes_ = kProbes;
+  loss_ = balance_ = 0.0;
+}
+
+}  // namespace heed

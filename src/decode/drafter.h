@@ -1,0 +1,73 @@
+// Drafters guess how texts go on. The model checks each guess: a wrong one costs time and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "decode/draft_pace.h"
+#include "decode/sampling.h"
+#include "decode/stepper.h"
+#include "heed/drafting.h"
+
+namespace heed {
+
+// A text whose next tokens are wanted.
+struct DraftTask {
+  int64_t text;                     // the caller's number for it, which is used once
+  std::span<const int32_t> source;  // that an encoder reads; empty without one
+  std::span<const int32_t> tokens;  // the prompt and what was written: at least one
+  const TokenCounts& counts;        // of these
+  Draw draw;                        // of the next token
+  int64_t most;                     // tokens wanted at most
+};
+
+struct Draft {
+  Guess guess = Guess::by_model;
+  std::vector<int32_t> tokens;
+  std::vector<double> confidence;  // in each of them, 0 to 1
+
+  void clear() {
+    tokens.clear();
+    confidence.clear();
+  }
+};
+
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+  Drafter() = default;
+  Drafter(const Drafter&) = delete;
+  Drafter& operator=(const Drafter&) = delete;
+
+  struct Work {
+    int64_t steps = 0;      // one after the other
+    int64_t caught_up = 0;  // tokens that were read before anything was drafted
+  };
+
+  // Adds to each task's draft, which is empty, as many tokens as the pace finds worth it.
+  virtual Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) = 0;
+  // The text goes on no longer.
+  virtual void forget(int64_t text) = 0;
+};
+
+// Looks up the last tokens of a text in what comes before them, its source included if it is in the same vocabulary,
+// and drafts what followed there. The longer the match, the more confident.
+enum class SourceVocabulary : uint8_t { same, other };
+std::unique_ptr<Drafter> make_prompt_drafter(SourceVocabulary source);
+
+// Takes the draft of the first for texts where it is nearly sure, and else that of the second.
+std::unique_ptr<Drafter> make_combined_drafter(std::unique_ptr<Drafter> if_sure, std::unique_ptr<Drafter> otherwise);
+
+// Drafts with a model, or with its first `layers` layers, token by token for all texts together. It draws from the same
+// numbers and by the same rules as the model whose texts it drafts.
+struct DraftModel {
+  const AnyModel& model;
+  DType storage;
+  int64_t layers = 0;  // 0: all
+};
+std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend, const SamplingOptions& sampling,
+                                            const std::vector<int32_t>& suppressed);
+
+}  // namespace heed

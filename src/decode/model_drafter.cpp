@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "decode/drafter.h"
+
+namespace heed {
+namespace {
+
+// A smaller model is done before its work is shared out.
+constexpr int64_t kSmallModel = 2'000'000;  // multiplications of a token, about
+
+int64_t multiplications(const ModelConfig& config, int64_t layers) {
+  return layers * config.model * (4 * config.model + 2 * config.inner) + config.model * config.target_vocabulary;
+}
+
+class ModelDrafter final : public Drafter {
+ public:
+  ModelDrafter(const DraftModel& model, Backend& backend, const SamplingOptions& sampling,
+               const std::vector<int32_t>& suppressed)
+      : sampler_(sampling, suppressed), has_penalties_(has_penalties(sampling)) {
+    const ModelConfig& config = model.model.config();
+    const int64_t layers = model.layers == 0 ? config.decoder_layers : model.layers;
+    if (backend.threads() > 1 && multiplications(config, layers) < kSmallModel) {
+      lane_ = backend.make_lane();
+    }
+    stepper_ = make_stepper({model.model, lane_ == nullptr ? backend : *lane_, model.storage},
+                            {.roll_back = kMaxDraftTokens, .layers = model.layers});
+  }
+
+  Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) override {
+    Work work;
+    going_.clear();
+    begin_new_texts(tasks);
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      if (tasks[i].most > 0 && catch_up(tasks[i])) {
+        going_.push_back({i, &texts_.at(tasks[i].text), 1.0, has_penalties_ ? tasks[i].counts : TokenCounts{}});
+        work.caught_up += static_cast<int64_t>(going_.back().text->unread.size());
+      }
+    }
+    while (!going_.empty()) {
+      step(tasks, pace, drafts);
+      ++work.steps;
+    }
+    return work;
+  }
+
+  void forget(int64_t text) override {
+    const auto found = texts_.find(text);
+    if (found != texts_.end()) {
+      if (found->second.sequence) {
+        stepper_->remove(*found->second.sequence);
+      }
+      texts_.erase(found);
+    }
+  }
+
+ private:
+  struct Text {
+    std::optional<SequenceId> sequence;  // none where the draft's encoder does not take the source
+    size_t first = 0;                    // which of the text's tokens the sequence begins with
+    std::vector<int32_t> read;           // what the sequence has read
+    size_t agreed = 0;                   // tokens of it that are the text's for certain
+    std::vector<int32_t> unread;
+  };
+  // A text of which more tokens are being drafted.
+  struct Going {
+    size_t task;
+    Text* text;
+    double chance;
+    TokenCounts counts;
+  };
+
+  void begin_new_texts(std::span<const DraftTask> tasks) {
+    std::vector<std::vector<int32_t>> sources;
+    std::vector<Text*> begun;
+    for (const DraftTask& task : tasks) {
+      const auto [found, is_new] = texts_.try_emplace(task.text);
+      if (is_new && static_cast<int64_t>(task.source.size()) <= stepper_->max_length()) {
+        sources.emplace_back(task.source.begin(), task.source.end());
+        begun.push_back(&found->second);
+      }
+    }
+    const std::vector<SequenceId> sequences = stepper_->begin(sources);
+    for (size_t i = 0; i < begun.size(); ++i) {
+      begun[i]->sequence = sequences[i];
+    }
+  }
+
+  // Finds what the draft's model has not read of the text, and drops what it drafted and is not there. False when the
+  // model takes no more tokens.
+  bool catch_up(const DraftTask& task) {
+    Text& text = texts_.at(task.text);
+    if (!text.sequence) {
+      return false;
+    }
+    const auto own = [&] { return task.tokens.subspan(text.first); };
+    size_t same = text.agreed;
+    while (same < text.read.size() && same < own().size() && text.read[same] == own()[same]) {
+      ++same;
+    }
+    // The last token is read again, if need be, for what follows it.
+    same = std::min(same, own().size() - 1);
+    if (static_cast<int64_t>(own().size()) + task.most > stepper_->max_length()) {
+      if (!task.source.empty() || 2 * task.most > stepper_->max_length()) {
+        return false;
+      }
+      begin_later(task, text);
+      same = 0;
+    }
+    if (same < text.read.size()) {
+      stepper_->roll_back(*text.sequence, static_cast<int64_t>(same));
+      text.read.resize(same);
+    }
+    text.agreed = same;
+    text.unread.assign(own().begin() + static_cast<int64_t>(same), own().end());
+    return true;
+  }
+
+  // Reads the last half of what the model takes again, as if nothing came before.
+  void begin_later(const DraftTask& task, Text& text) {
+    const auto kept =
+        std::min(task.tokens.size(), static_cast<size_t>(std::max<int64_t>(1, stepper_->max_length() / 2)));
+    static const std::vector<std::vector<int32_t>> kNoSource(1);
+    stepper_->remove(*text.sequence);
+    text = {
+        .sequence = stepper_->begin(kNoSource).front(), .first = task.tokens.size() - kept, .read = {}, .unread = {}};
+  }
+
+  // One more token of each text.
+  void step(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) {
+    fresh_.clear();
+    for (const Going& going : going_) {
+      fresh_.push_back({*going.text->sequence, going.text->unread});
+    }
+    const NextTokens next = stepper_->next(fresh_);
+    for (size_t row = 0; row < going_.size(); ++row) {
+      Text& text = *going_[row].text;
+      text.read.insert(text.read.end(), text.unread.begin(), text.unread.end());
+      text.unread.clear();
+    }
+    size_t still = 0;
+    for (size_t row = 0; row < going_.size(); ++row) {
+      const DraftTask& task = tasks[going_[row].task];
+      if (propose(task, pace, next, static_cast<int64_t>(row), going_[row], drafts[going_[row].task])) {
+        if (still != row) {
+          going_[still] = std::move(going_[row]);
+        }
+        ++still;
+      }
+    }
+    going_.erase(going_.begin() + static_cast<int64_t>(still), going_.end());
+  }
+
+  // Whether to go on with the text.
+  bool propose(const DraftTask& task, const DraftPace& pace, const NextTokens& next, int64_t row, Going& going,
+               Draft& draft) {
+    const std::span logits(next.logits.row(row), static_cast<size_t>(next.logits.columns));
+    const Draw draw{task.draw.key, task.draw.position + draft.tokens.size()};
+    const int32_t token = sampler_.sample(logits, going.counts, draw);
+    const double confidence = std::exp(static_cast<double>(next.log_probs(row, token)));
+    going.chance *= pace.chance(Guess::by_model, confidence);
+    if (!pace.worth_checking(going.chance)) {
+      return false;
+    }
+    draft.guess = Guess::by_model;
+    draft.tokens.push_back(token);
+    draft.confidence.push_back(confidence);
+    going.text->unread.push_back(token);
+    if (has_penalties_) {
+      going.counts.add_written(token);
+    }
+    return static_cast<int64_t>(draft.tokens.size()) < task.most && pace.worth_another(going.chance);
+  }
+
+  Sampler sampler_;
+  bool has_penalties_;
+  std::unique_ptr<Backend> lane_;
+  std::unique_ptr<Stepper> stepper_;
+  std::unordered_map<int64_t, Text> texts_;
+  std::vector<Going> going_;
+  std::vector<Fresh> fresh_;
+};
+
+}  // namespace
+
+std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend, const SamplingOptions& sampling,
+                                            const std::vector<int32_t>& suppressed) {
+  return std::make_unique<ModelDrafter>(model, backend, sampling, suppressed);
+}
+
+}  // namespace heed

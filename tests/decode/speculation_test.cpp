@@ -1,0 +1,469 @@
+#include "decode/speculation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "decode/fake_stepper.h"
+#include "decode/generation.h"
+#include "decode/language_model_testing.h"
+#include "decode/text_translation.h"
+
+namespace heed::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using Ids = std::vector<int32_t>;
+
+constexpr int32_t kTokens = 4;
+
+// What follows depends on the last two tokens.
+double logit(const Ids& read, int32_t token) {
+  const int32_t before = read.size() > 1 ? read[read.size() - 2] : 0;
+  return 2.0 * uniform_draw(RandomKey{9}, static_cast<uint64_t>(100 * before + 10 * read.back() + token));
+}
+
+class TinyModel final : public FakeStepper {
+ public:
+  TinyModel() : FakeStepper(kTokens, 1000) {}
+
+ private:
+  void answer(const Ids& read, std::span<float> row) override {
+    for (int32_t token = 0; token < kTokens; ++token) {
+      row[static_cast<size_t>(token)] = static_cast<float>(logit(read, token));
+    }
+  }
+};
+
+// Says what a function says, as many tokens as it may.
+class Says final : public Drafter {
+ public:
+  using Next = std::function<int32_t(const DraftTask& task, const Ids& tokens)>;
+  explicit Says(Next next) : next_(std::move(next)) {}
+
+  Work draft(std::span<const DraftTask> tasks, const DraftPace& /*pace*/, std::span<Draft> drafts) override {
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      Ids tokens(tasks[i].tokens.begin(), tasks[i].tokens.end());
+      while (static_cast<int64_t>(drafts[i].tokens.size()) < tasks[i].most) {
+        drafts[i].tokens.push_back(next_(tasks[i], tokens));
+        drafts[i].confidence.push_back(0.5);
+        tokens.push_back(drafts[i].tokens.back());
+      }
+    }
+    return {.steps = 1};
+  }
+  void forget(int64_t /*text*/) override {}
+
+ private:
+  Next next_;
+};
+
+// What the model draws itself, as long as the penalties are those before the draft.
+int32_t drawn(const SamplingOptions& sampling, double blur, const DraftTask& task, const Ids& tokens) {
+  std::vector<float> logits;
+  for (int32_t token = 0; token < kTokens; ++token) {
+    logits.push_back(static_cast<float>(blur * logit(tokens, token)));
+  }
+  TokenCounts counts = task.counts;
+  for (size_t i = task.tokens.size(); i < tokens.size(); ++i) {
+    counts.add_written(tokens[i]);
+  }
+  return Sampler(sampling, {})
+      .sample(logits, counts, {task.draw.key, task.draw.position + tokens.size() - task.tokens.size()});
+}
+
+int32_t unlikeliest(const Ids& tokens) {
+  int32_t worst = 0;
+  for (int32_t token = 1; token < kTokens; ++token) {
+    worst = logit(tokens, token) < logit(tokens, worst) ? token : worst;
+  }
+  return worst;
+}
+
+std::vector<std::pair<std::string, Says::Next>> drafters(const SamplingOptions& sampling) {
+  return {{"good", [=](const auto& task, const Ids& tokens) { return drawn(sampling, 1.0, task, tokens); }},
+          {"similar", [=](const auto& task, const Ids& tokens) { return drawn(sampling, 0.7, task, tokens); }},
+          {"bad", [](const auto&, const Ids&) { return 0; }},
+          {"adversarial", [](const auto&, const Ids& tokens) { return unlikeliest(tokens); }}};
+}
+
+// Samples of one prompt, of three tokens each.
+class Samples final : public GenerationClient {
+ public:
+  static constexpr size_t kLength = 3;
+
+  explicit Samples(int64_t samples) : texts(static_cast<size_t>(samples)), samples_(samples) {}
+
+  std::optional<GenerationTask> take_task() override {
+    return std::exchange(taken_, true) ? std::nullopt : std::optional(GenerationTask{0, prompt_, samples_});
+  }
+  Verdict take_token(const Written& written) override {
+    Ids& text = texts[static_cast<size_t>(written.sample)];
+    text.push_back(written.token);
+    log_probability += written.log_probability;
+    accepted += written.accepted;
+    return text.size() == kLength ? Verdict::ended : Verdict::go_on;
+  }
+
+  std::vector<Ids> texts;
+  double log_probability = 0.0;
+  int64_t accepted = 0;
+
+ private:
+  Ids prompt_{1, 2, 1};
+  int64_t samples_;
+  bool taken_ = false;
+};
+
+Samples sampled(const SamplingOptions& sampling, int64_t count, const Says::Next& next) {
+  TinyModel model;
+  Samples samples(count);
+  if (next) {
+    Speculation speculation(std::make_unique<Says>(next), 2);
+    generate(model, {.sampling = sampling, .suppressed = {}}, samples, &speculation);
+  } else {
+    generate(model, {.sampling = sampling, .suppressed = {}}, samples);
+  }
+  EXPECT_EQ(model.sequences(), 0U);
+  return samples;
+}
+
+// The distribution of the next token, from the definitions of the options alone.
+std::vector<double> next_token(const SamplingOptions& o, const Ids& text, size_t prompt) {
+  std::vector<double> z, p(kTokens, 0.0);
+  for (int32_t token = 0; token < kTokens; ++token) {
+    const auto in_text = std::ranges::count(text, token);
+    const auto written = std::count(text.begin() + static_cast<int64_t>(prompt), text.end(), token);
+    double value = static_cast<double>(static_cast<float>(logit(text, token)));
+    value = in_text == 0 ? value : value > 0.0 ? value / o.repetition_penalty : value * o.repetition_penalty;
+    z.push_back(written == 0 ? value : value - o.presence_penalty - static_cast<double>(written) * o.frequency_penalty);
+  }
+  Ids order{0, 1, 2, 3};
+  std::ranges::stable_sort(order, std::greater(), [&](int32_t token) { return z[static_cast<size_t>(token)]; });
+  order.resize(o.top_k == 0 ? kTokens : static_cast<size_t>(o.top_k));
+  double total = 0.0, kept = 0.0;
+  for (const int32_t token : order) {
+    total += std::exp(z[static_cast<size_t>(token)] / o.temperature);
+  }
+  const double largest = std::exp(z[static_cast<size_t>(order.front())] / o.temperature) / total;
+  for (const int32_t token : order) {
+    const double of_token = std::exp(z[static_cast<size_t>(token)] / o.temperature) / total;
+    if (kept < o.top_p && of_token >= o.min_p * largest) {
+      p[static_cast<size_t>(token)] = of_token;
+    }
+    kept += of_token;
+  }
+  double sum = 0.0;
+  for (const double of_token : p) {
+    sum += of_token;
+  }
+  for (double& of_token : p) {
+    of_token /= sum;
+  }
+  return p;
+}
+
+void enumerate(const SamplingOptions& options, Ids& text, double probability, std::map<Ids, double>& texts) {
+  constexpr size_t kPrompt = 3;
+  if (text.size() == kPrompt + Samples::kLength) {
+    texts[Ids(text.begin() + kPrompt, text.end())] = probability;
+    return;
+  }
+  const std::vector<double> next = next_token(options, text, kPrompt);
+  for (int32_t token = 0; token < kTokens; ++token) {
+    if (next[static_cast<size_t>(token)] > 0.0) {
+      text.push_back(token);
+      enumerate(options, text, probability * next[static_cast<size_t>(token)], texts);
+      text.pop_back();
+    }
+  }
+}
+
+std::map<Ids, double> all_texts(const SamplingOptions& options) {
+  std::map<Ids, double> texts;
+  Ids text{1, 2, 1};
+  enumerate(options, text, 1.0, texts);
+  return texts;
+}
+
+// Pearson's statistic over its degrees of freedom.
+double chi_squared(const std::vector<Ids>& texts, const std::map<Ids, double>& expected) {
+  std::map<Ids, double> found;
+  for (const Ids& text : texts) {
+    EXPECT_TRUE(expected.contains(text));
+    found[text] += 1.0;
+  }
+  double statistic = 0.0;
+  for (const auto& [text, probability] : expected) {
+    const double mean = probability * static_cast<double>(texts.size());
+    statistic += (found[text] - mean) * (found[text] - mean) / mean;
+  }
+  return statistic / std::max(1.0, static_cast<double>(expected.size() - 1));
+}
+
+const std::vector<SamplingOptions> kSamplings{
+    {},
+    {.temperature = 0.6, .top_k = 3},
+    {.temperature = 1.3, .top_p = 0.8},
+    {.min_p = 0.4},
+    {.repetition_penalty = 1.7, .presence_penalty = 0.4, .frequency_penalty = 0.3},
+    {.temperature = 0.8, .top_k = 3, .top_p = 0.9, .min_p = 0.1, .repetition_penalty = 1.2, .frequency_penalty = 0.5}};
+
+// With 63 degrees of freedom or fewer, and a mean that is 1, 2.2 is exceeded once in millions of times.
+TEST(Speculation, TextsAreDistributedAsTheModelAndTheOptionsSay) {
+  for (size_t i = 0; i < kSamplings.size(); ++i) {
+    const std::map<Ids, double> expected = all_texts(kSamplings[i]);
+    for (const auto& [name, next] : drafters(kSamplings[i])) {
+      EXPECT_LT(chi_squared(sampled(kSamplings[i], 6000, next).texts, expected), 2.2) << i << " " << name;
+    }
+  }
+  EXPECT_GT(chi_squared(sampled({}, 6000, drafters({}).back().second).texts, all_texts({.temperature = 1.3})), 2.2)
+      << "the test can tell";
+}
+
+TEST(Speculation, DraftsChangeNoTokenAndNoProbability) {
+  for (SamplingOptions sampling : kSamplings) {
+    for (const double temperature : {sampling.temperature, 0.0}) {
+      sampling.temperature = temperature;
+      const Samples plain = sampled(sampling, 200, {});
+      for (const auto& [name, next] : drafters(sampling)) {
+        const Samples drafted = sampled(sampling, 200, next);
+        EXPECT_EQ(drafted.texts, plain.texts) << name;
+        EXPECT_EQ(drafted.log_probability, plain.log_probability) << name;
+      }
+    }
+  }
+}
+
+TEST(Speculation, ADraftOfTheModelsOwnIsAlwaysRightAndASimilarOneMostly) {
+  std::map<std::string, int64_t> accepted;
+  for (const auto& [name, next] : drafters({})) {
+    accepted[name] = sampled({}, 2000, next).accepted;
+  }
+  // Neither the prompt's step has a draft nor the next, which shows how long a step takes. The third token is drafted.
+  EXPECT_EQ(accepted["good"], 2000);
+  EXPECT_GT(accepted["similar"], accepted["good"] * 8 / 10);
+  EXPECT_LT(accepted["adversarial"], accepted["good"] / 3);
+}
+
+// Real models ---------------------------------------------------------------------------------------------------------
+
+const std::vector<std::string> kPrompts{"a man is", "two dogs", "", "a man is walking in the park. two", "zur"};
+
+void expect_same(const std::vector<std::vector<Completion>>& found,
+                 const std::vector<std::vector<Completion>>& expected, const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].size(), expected[i].size());
+    for (size_t sample = 0; sample < found[i].size(); ++sample) {
+      EXPECT_EQ(found[i][sample].text, expected[i][sample].text) << what << ", prompt " << i;
+      EXPECT_EQ(found[i][sample].log_probability, expected[i][sample].log_probability) << what << ", prompt " << i;
+      EXPECT_EQ(found[i][sample].tokens, expected[i][sample].tokens) << what << ", prompt " << i;
+    }
+  }
+}
+
+class DraftsOfModels : public testing::TestWithParam<DType> {};
+
+struct NamedDrafts {
+  std::string name;
+  Drafts by;
+  const AnyModel* model;
+};
+
+TEST_P(DraftsOfModels, ATextIsTheSameWithAnyDraftInAnyCompany) {
+  RandomLanguageModel model(2, GetParam());
+  const RandomLanguageModel other(2, GetParam(), 6);
+  const std::vector<NamedDrafts> drafters{{"itself", Drafts::model, &*model.model},
+                                          {"another", Drafts::model, &*other.model},
+                                          {"prompt", Drafts::prompt, nullptr},
+                                          {"layers", Drafts::layers, nullptr}};
+  for (const double temperature : {0.0, 0.8}) {
+    const GenerationOptions options{.sampling = {.temperature = temperature, .top_p = 0.95, .frequency_penalty = 0.1},
+                                    .samples = temperature == 0.0 ? 1 : 2,
+                                    .max_tokens = 60};  // beyond what the model takes
+    model.drafting = nullptr;
+    const auto expected = model.generate(kPrompts, options);
+    for (const int64_t tokens : {0, 1, 9}) {
+      for (const auto& [name, by, drafts] : drafters) {
+        DraftLog log;
+        const Drafting drafting{{.by = by, .layers = 1, .tokens = tokens}, drafts, log};
+        model.drafting = &drafting;
+        expect_same(model.generate(kPrompts, options), expected, fmt::format("{}, {} tokens", name, tokens));
+        expect_same(model.generate({kPrompts[1]}, options), {expected[1]}, name + " alone");
+        EXPECT_LE(log.report().accepted, log.report().drafted);
+      }
+    }
+  }
+}
+
+TEST_P(DraftsOfModels, AModelThatDraftsForItselfIsAlwaysRight) {
+  RandomLanguageModel model(1, GetParam());
+  model.bias(model.tokenizer->special().eos, -100.0F);
+  DraftLog log;
+  const Drafting drafting{{.by = Drafts::model, .tokens = 3}, &*model.model, log};
+  model.drafting = &drafting;
+  model.generate({"a man"}, {.sampling = {.temperature = 0.7}, .max_tokens = 30});
+  const DraftReport report = log.report();
+  EXPECT_GT(report.accepted, 15);
+  EXPECT_GE(report.accepted, report.drafted - 3) << "all but those behind the end";
+}
+
+TEST_P(DraftsOfModels, ATranslationIsTheSameWithAnyDraft) {
+  RandomTranslator model(GetParam());
+  const RandomTranslator same(GetParam());
+  const std::vector<std::string> lines{"a man", "", "two dogs play", "ein Hund läuft über", "zur", "a man is walking"};
+  const auto expected = model.translate(lines);
+  for (const int64_t tokens : {0, 4, 32}) {
+    for (const Drafts by : {Drafts::model, Drafts::prompt, Drafts::layers}) {
+      DraftLog log;
+      const Drafting drafting{{.by = by, .layers = 1, .tokens = tokens}, &*same.model, log};
+      model.translator->drafting = &drafting;
+      const auto found = model.translate(lines);
+      for (size_t i = 0; i < lines.size(); ++i) {
+        ASSERT_EQ(found[i].size(), expected[i].size());
+        EXPECT_EQ(found[i][0].ids, expected[i][0].ids) << i;
+        EXPECT_EQ(found[i][0].translation.score, expected[i][0].translation.score) << i;
+      }
+      if (by == Drafts::model && tokens == 4) {
+        EXPECT_GT(log.report().acceptance(), 0.7);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, DraftsOfModels, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+TEST(Speculation, BeamSearchTakesNoDrafts) {
+  RandomLanguageModel model(1);
+  RandomTranslator translator;
+  DraftLog log;
+  const Drafting drafting{{.by = Drafts::prompt}, nullptr, log};
+  model.drafting = translator.translator->drafting = &drafting;
+  EXPECT_THROW(model.generate({}, {.beam = 2}), ConfigError);
+  EXPECT_THROW(translator.translate({}, {.beam = 2}), ConfigError);
+}
+
+TEST(Speculation, OptionsThatMakeNoSenseAreNamed) {
+  const std::vector<std::pair<DraftOptions, std::string>> cases{
+      {{.by = Drafts::prompt, .tokens = 33}, "draft tokens is 33"},
+      {{.by = Drafts::prompt, .tokens = -1}, "draft tokens is -1"},
+      {{.by = Drafts::layers, .layers = 0}, "draft layers is 0"},
+      {{.by = Drafts::layers, .layers = 2}, "draft layers is 2"}};
+  for (const auto& [options, message] : cases) {
+    try {
+      validate(options, 2);
+      ADD_FAILURE() << "expected: " << message;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(message));
+    }
+  }
+  EXPECT_NO_THROW(validate(DraftOptions{.by = Drafts::layers, .layers = 1, .tokens = 32}, 2));
+}
+
+// Looking up ----------------------------------------------------------------------------------------------------------
+
+Ids looked_up(Drafter& drafter, const Ids& source, const Ids& tokens, int64_t most = 4) {
+  const DraftPace pace(4);
+  const TokenCounts counts;
+  const std::vector<DraftTask> tasks{
+      {.text = 1, .source = source, .tokens = tokens, .counts = counts, .draw = {}, .most = most}};
+  std::vector<Draft> drafts(1);
+  drafter.draft(tasks, pace, drafts);
+  return drafts[0].tokens;
+}
+
+TEST(PromptDrafter, DraftsWhatFollowedTheLongestMatch) {
+  const auto drafter = make_prompt_drafter(SourceVocabulary::other);
+  EXPECT_THAT(looked_up(*drafter, {}, {5, 1, 2, 3, 7, 8, 9, 6, 1, 2, 3, 4, 4, 5, 1, 2, 3}), ElementsAre(7, 8, 9, 6));
+  EXPECT_THAT(looked_up(*make_prompt_drafter(SourceVocabulary::other), {}, {1, 2, 3, 7, 1, 2, 3}, 5),
+              ElementsAre(7, 1, 2, 3, 7))
+      << "and goes round";
+  EXPECT_THAT(looked_up(*make_prompt_drafter(SourceVocabulary::other), {}, {1, 2, 3, 7, 0, 2, 3}), SizeIs(0));
+}
+
+TEST(PromptDrafter, LooksIntoTheSourceIfItIsInTheSameVocabulary) {
+  const Ids source{9, 8, 7, 6, 5, 3};
+  EXPECT_THAT(looked_up(*make_prompt_drafter(SourceVocabulary::same), source, {2, 9, 8, 7}), ElementsAre(6, 5, 3, 2));
+  EXPECT_THAT(looked_up(*make_prompt_drafter(SourceVocabulary::other), source, {2, 9, 8, 7}), SizeIs(0));
+}
+
+// The pace ------------------------------------------------------------------------------------------------------------
+
+struct Costs {
+  double row, draft;  // of a step without drafts
+};
+
+// How much faster than without drafts a text of so many tokens is written, of which each is drafted rightly with such a
+// probability, when it takes a drafter's step to draft a token.
+double simulated_gain(const Costs& costs, double right, int64_t tokens) {
+  DraftPace pace(0);
+  double seconds = 0.0;
+  int64_t written = 0;
+  for (uint64_t draw = 0; written < tokens;) {
+    DraftedStep step{.texts = 1, .written = 1};
+    const int64_t most = pace.next_most(1);
+    double chance = 1.0;
+    bool all_right = true;
+    for (int64_t k = 0; k < most; ++k) {
+      ++step.drafter_steps;
+      chance *= pace.chance(Guess::by_model, 0.8);
+      if (!pace.worth_checking(chance)) {
+        break;
+      }
+      ++step.drafted;
+      if (all_right) {
+        all_right = uniform_draw(RandomKey{4}, draw++) < right;
+        pace.learn(Guess::by_model, 0.8, all_right ? DraftPace::Checked::right : DraftPace::Checked::wrong);
+        step.accepted += all_right ? 1 : 0;
+      }
+      if (!pace.worth_another(chance)) {
+        break;
+      }
+    }
+    step.written += step.accepted;
+    step.seconds = 1.0 + costs.row * static_cast<double>(step.drafted);
+    step.draft_seconds = costs.draft * static_cast<double>(step.drafter_steps);
+    seconds += step.seconds + step.draft_seconds;
+    written += step.written;
+    pace.add(step);
+  }
+  return static_cast<double>(written) / seconds;
+}
+
+TEST(DraftPace, DraftsThatDoNotPayCostLittle) {
+  for (const Costs& costs : {Costs{0.05, 0.02}, Costs{0.2, 0.1}, Costs{0.3, 0.3}, Costs{0.9, 0.9}}) {
+    for (const double right : {0.0, 0.1, 0.3, 0.5}) {
+      EXPECT_GT(simulated_gain(costs, right, 2000), 0.95) << costs.row << " " << costs.draft << " " << right;
+    }
+  }
+}
+
+TEST(DraftPace, DraftsThatPayAreUsed) {
+  // The best lengths would give 2.9, 2.0 and 5.6.
+  EXPECT_GT(simulated_gain({0.05, 0.02}, 0.8, 2000), 2.4);
+  EXPECT_GT(simulated_gain({0.15, 0.05}, 0.8, 2000), 1.6);
+  EXPECT_GT(simulated_gain({0.1, 0.02}, 1.0, 2000), 4.5);
+}
+
+TEST(DraftPace, AGivenNumberIsDraftedWhateverItCosts) {
+  DraftPace pace(7);
+  EXPECT_EQ(pace.next_most(2), 0) << "shows what a step takes";
+  pace.add({.texts = 2, .written = 2, .seconds = 1.0});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(pace.next_most(2), 7);
+    EXPECT_TRUE(pace.worth_checking(0.0) && pace.worth_another(0.0));
+    pace.add({.texts = 2, .written = 2, .drafted = 14, .drafter_steps = 7, .draft_seconds = 9.0, .seconds = 9.0});
+  }
+  EXPECT_EQ(pace.report().drafted, 1400);
+  EXPECT_NEAR(pace.report().gain(), 1.0 / 18.0, 0.01);
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -162,6 +162,29 @@ class Translate(ModelTest):
             process.stdout.close()
 
 
+class Drafts(ModelTest):
+    def test_drafts_change_no_translation(self):
+        smaller = self.path / "smaller"
+        subprocess.run([MAKE_MODEL, smaller, "kind=char", "vocabulary=0", "layers=1", "width=16"], check=True)
+        plain = self.translate("--scores", max_length=30)
+        for draft in (smaller, self.model, "prompt", "layers:1"):
+            for tokens in ("auto", 5):
+                result = run("translate", "--model", self.model, "--max-length", 30, "--scores", "--draft", draft,
+                             "--draft-tokens", tokens, text="\n".join(LINES) + "\n")
+                self.assertEqual((result.returncode, result.stdout.decode()), (0, plain))
+                self.assertRegex(result.stderr.decode(), r"^drafts: \d+ of \d+ tokens right .*\n$")
+
+    def test_what_makes_no_sense_is_refused(self):
+        stranger, language_model = self.path / "stranger", self.path / "language-model"
+        subprocess.run([MAKE_MODEL, stranger, "vocabulary=350"], check=True)
+        subprocess.run([MAKE_MODEL, language_model, "architecture=causal-lm", "kind=char", "vocabulary=0"], check=True)
+        for options, mentions in [(["--draft", stranger], [stranger, self.model, "another source vocabulary"]),
+                                  (["--draft", language_model], [language_model, "language model"]),
+                                  (["--draft", "prompt", "--beam", 2], ["drafts", "beam"]),
+                                  (["--draft-tokens", 2], ["--draft"])]:
+            self.assert_refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)
+
+
 class RefusedText(ModelTest):
     def test_a_standard_input_that_cannot_be_read_is_an_error(self):
         folder = os.open(self.path, os.O_RDONLY)

@@ -64,7 +64,7 @@ class Says final : public Drafter {
 };
 
 // What the model draws itself, as long as the penalties are those before the draft.
-int32_t drawn(const SamplingOptions& sampling, double blur, const DraftTask& task, const Ids& tokens) {
+int32_t drawn_from_blurred(const SamplingOptions& sampling, double blur, const DraftTask& task, const Ids& tokens) {
   std::vector<float> logits;
   for (int32_t token = 0; token < kTokens; ++token) {
     logits.push_back(static_cast<float>(blur * logit(tokens, token)));
@@ -86,8 +86,8 @@ int32_t unlikeliest(const Ids& tokens) {
 }
 
 std::vector<std::pair<std::string, Says::Next>> drafters(const SamplingOptions& sampling) {
-  return {{"good", [=](const auto& task, const Ids& tokens) { return drawn(sampling, 1.0, task, tokens); }},
-          {"similar", [=](const auto& task, const Ids& tokens) { return drawn(sampling, 0.7, task, tokens); }},
+  return {{"good", [=](const auto& task, const Ids& tokens) { return drawn_from_blurred(sampling, 1.0, task, tokens); }},
+          {"similar", [=](const auto& task, const Ids& tokens) { return drawn_from_blurred(sampling, 0.7, task, tokens); }},
           {"bad", [](const auto&, const Ids&) { return 0; }},
           {"adversarial", [](const auto&, const Ids& tokens) { return unlikeliest(tokens); }}};
 }
@@ -192,7 +192,7 @@ std::map<Ids, double> all_texts(const SamplingOptions& options) {
 }
 
 // Pearson's statistic over its degrees of freedom.
-double chi_squared(const std::vector<Ids>& texts, const std::map<Ids, double>& expected) {
+double chi_squared_of_texts(const std::vector<Ids>& texts, const std::map<Ids, double>& expected) {
   std::map<Ids, double> found;
   for (const Ids& text : texts) {
     EXPECT_TRUE(expected.contains(text));
@@ -219,10 +219,10 @@ TEST(Speculation, TextsAreDistributedAsTheModelAndTheOptionsSay) {
   for (size_t i = 0; i < kSamplings.size(); ++i) {
     const std::map<Ids, double> expected = all_texts(kSamplings[i]);
     for (const auto& [name, next] : drafters(kSamplings[i])) {
-      EXPECT_LT(chi_squared(sampled(kSamplings[i], 6000, next).texts, expected), 2.2) << i << " " << name;
+      EXPECT_LT(chi_squared_of_texts(sampled(kSamplings[i], 6000, next).texts, expected), 2.2) << i << " " << name;
     }
   }
-  EXPECT_GT(chi_squared(sampled({}, 6000, drafters({}).back().second).texts, all_texts({.temperature = 1.3})), 2.2)
+  EXPECT_GT(chi_squared_of_texts(sampled({}, 6000, drafters({}).back().second).texts, all_texts({.temperature = 1.3})), 2.2)
       << "the test can tell";
 }
 
@@ -255,7 +255,7 @@ TEST(Speculation, ADraftOfTheModelsOwnIsAlwaysRightAndASimilarOneMostly) {
 
 const std::vector<std::string> kPrompts{"a man is", "two dogs", "", "a man is walking in the park. two", "zur"};
 
-void expect_same(const std::vector<std::vector<Completion>>& found,
+void expect_same_completions(const std::vector<std::vector<Completion>>& found,
                  const std::vector<std::vector<Completion>>& expected, const std::string& what) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
@@ -294,8 +294,8 @@ TEST_P(DraftsOfModels, ATextIsTheSameWithAnyDraftInAnyCompany) {
         DraftLog log;
         const Drafting drafting{{.by = by, .layers = 1, .tokens = tokens}, drafts, log};
         model.drafting = &drafting;
-        expect_same(model.generate(kPrompts, options), expected, fmt::format("{}, {} tokens", name, tokens));
-        expect_same(model.generate({kPrompts[1]}, options), {expected[1]}, name + " alone");
+        expect_same_completions(model.generate(kPrompts, options), expected, fmt::format("{}, {} tokens", name, tokens));
+        expect_same_completions(model.generate({kPrompts[1]}, options), {expected[1]}, name + " alone");
         EXPECT_LE(log.report().accepted, log.report().drafted);
       }
     }

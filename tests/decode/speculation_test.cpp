@@ -86,10 +86,11 @@ int32_t unlikeliest(const Ids& tokens) {
 }
 
 std::vector<std::pair<std::string, Says::Next>> drafters(const SamplingOptions& sampling) {
-  return {{"good", [=](const auto& task, const Ids& tokens) { return drawn_from_blurred(sampling, 1.0, task, tokens); }},
-          {"similar", [=](const auto& task, const Ids& tokens) { return drawn_from_blurred(sampling, 0.7, task, tokens); }},
-          {"bad", [](const auto&, const Ids&) { return 0; }},
-          {"adversarial", [](const auto&, const Ids& tokens) { return unlikeliest(tokens); }}};
+  return {
+      {"good", [=](const auto& task, const Ids& tokens) { return drawn_from_blurred(sampling, 1.0, task, tokens); }},
+      {"similar", [=](const auto& task, const Ids& tokens) { return drawn_from_blurred(sampling, 0.7, task, tokens); }},
+      {"bad", [](const auto&, const Ids&) { return 0; }},
+      {"adversarial", [](const auto&, const Ids& tokens) { return unlikeliest(tokens); }}};
 }
 
 // Samples of one prompt, of three tokens each.
@@ -222,7 +223,8 @@ TEST(Speculation, TextsAreDistributedAsTheModelAndTheOptionsSay) {
       EXPECT_LT(chi_squared_of_texts(sampled(kSamplings[i], 6000, next).texts, expected), 2.2) << i << " " << name;
     }
   }
-  EXPECT_GT(chi_squared_of_texts(sampled({}, 6000, drafters({}).back().second).texts, all_texts({.temperature = 1.3})), 2.2)
+  EXPECT_GT(chi_squared_of_texts(sampled({}, 6000, drafters({}).back().second).texts, all_texts({.temperature = 1.3})),
+            2.2)
       << "the test can tell";
 }
 
@@ -256,7 +258,7 @@ TEST(Speculation, ADraftOfTheModelsOwnIsAlwaysRightAndASimilarOneMostly) {
 const std::vector<std::string> kPrompts{"a man is", "two dogs", "", "a man is walking in the park. two", "zur"};
 
 void expect_same_completions(const std::vector<std::vector<Completion>>& found,
-                 const std::vector<std::vector<Completion>>& expected, const std::string& what) {
+                             const std::vector<std::vector<Completion>>& expected, const std::string& what) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     ASSERT_EQ(found[i].size(), expected[i].size());
@@ -294,7 +296,8 @@ TEST_P(DraftsOfModels, ATextIsTheSameWithAnyDraftInAnyCompany) {
         DraftLog log;
         const Drafting drafting{{.by = by, .layers = 1, .tokens = tokens}, drafts, log};
         model.drafting = &drafting;
-        expect_same_completions(model.generate(kPrompts, options), expected, fmt::format("{}, {} tokens", name, tokens));
+        expect_same_completions(model.generate(kPrompts, options), expected,
+                                fmt::format("{}, {} tokens", name, tokens));
         expect_same_completions(model.generate({kPrompts[1]}, options), {expected[1]}, name + " alone");
         EXPECT_LE(log.report().accepted, log.report().drafted);
       }

@@ -12,10 +12,14 @@ enum class WeightType : uint8_t {
   bf16,  // rounded to 8 bits of significand
   f16,   // rounded to 11 bits of significand
   int8,  // whole numbers within +-127, with a scale for each output
+  int4,  // whole numbers from -8 to 7, with a scale for each 32 of an output
 };
 
-inline constexpr std::array<NamedValue<WeightType>, 4> kWeightTypeNames{
-    {{"int8", WeightType::int8}, {"bf16", WeightType::bf16}, {"f16", WeightType::f16}, {"f32", WeightType::f32}}};
+inline constexpr std::array<NamedValue<WeightType>, 5> kWeightTypeNames{{{"int8", WeightType::int8},
+                                                                         {"int4", WeightType::int4},
+                                                                         {"bf16", WeightType::bf16},
+                                                                         {"f16", WeightType::f16},
+                                                                         {"f32", WeightType::f32}}};
 
 constexpr std::string_view name_of(WeightType type) { return name_among(kWeightTypeNames, type); }
 

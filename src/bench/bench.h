@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heed/precision.h"
+#include "nn/weights.h"
 
 namespace heed {
 
@@ -53,16 +54,14 @@ std::vector<std::string> train_bench_shapes();
 // Times whole optimizer steps on random tokens, alternating with the roofline of the same machine.
 TrainBenchReport bench_train(const TrainBenchOptions& options);
 
-// The form of the matrices: the run's precision, or 8-bit integers.
-enum class BenchWeights : uint8_t { precision, int8 };
-
-inline constexpr std::array<NamedValue<BenchWeights>, 2> kBenchWeightsNames{
-    {{"precision", BenchWeights::precision}, {"int8", BenchWeights::int8}}};
+// The form of the matrices: the run's precision, or whole numbers.
+inline constexpr std::array<NamedValue<MatrixForm>, 3> kMatrixFormNames{
+    {{"precision", MatrixForm::precision}, {"int8", MatrixForm::int8}, {"int4", MatrixForm::int4}}};
 
 struct GenerateBenchOptions {
   std::string shape = "gpt-char";  // see generate_bench_shapes()
   Precision precision = Precision::automatic;
-  BenchWeights weights = BenchWeights::precision;
+  MatrixForm weights = MatrixForm::precision;
   int threads = 0;                   // 0: one per processor
   std::vector<std::string> streams;  // how many sequences are generated in a batch; empty: 1, 8 and 64
   int64_t prompt = 512;              // in tokens, at most half the model's context
@@ -81,7 +80,7 @@ struct StreamsBench {
 struct GenerateBenchReport {
   std::string setup;
   Precision precision = Precision::f32;
-  BenchWeights weights = BenchWeights::precision;
+  MatrixForm weights = MatrixForm::precision;
   int threads = 0;
   int64_t parameters = 0;
   int64_t weight_bytes = 0;  // read by a step: all but the tables of tokens and positions
@@ -103,7 +102,7 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options);
 struct DecodeBenchOptions {
   std::string shape = "base";  // see decode_bench_shapes()
   Precision precision = Precision::automatic;
-  BenchWeights weights = BenchWeights::precision;
+  MatrixForm weights = MatrixForm::precision;
   int threads = 0;           // 0: one per processor
   int64_t sentences = 1000;  // translated in batches
 };
@@ -125,7 +124,7 @@ struct DecodeBenchRow {
 struct DecodeBenchReport {
   std::string setup;
   Precision precision = Precision::f32;
-  BenchWeights weights = BenchWeights::precision;
+  MatrixForm weights = MatrixForm::precision;
   int threads = 0;
   int64_t parameters = 0, weight_bytes = 0, peak_memory_bytes = 0;
   std::vector<DecodeBenchRow> rows;

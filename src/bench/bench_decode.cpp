@@ -169,7 +169,7 @@ DecodeBenchReport bench_decode(const DecodeBenchOptions& options) {
       .weight_bytes = model.bytes_of_a_step()};
   bench.seconds_alone();  // warms up
   report.peak_memory_bytes = peak_memory_bytes();
-  const DType yardstick = options.weights == BenchWeights::int8 ? DType::i8 : storage;
+  const DType yardstick = options.weights == MatrixForm::precision ? storage : DType::i8;
   for (const int64_t beam : {1, 4}) {
     report.rows.push_back(measure(bench, beam, yardstick, report.threads));
   }

@@ -239,7 +239,7 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
   const std::vector<int32_t> prompt = random_prompt(prompt_tokens, shape.config.target_vocabulary);
   warm_up(model, *backend, prompt, std::ranges::max(streams));
   report.peak_memory_bytes = peak_memory_bytes();  // before the yardsticks take memory
-  measure_prompt(model, *backend, prompt, report, options.weights == BenchWeights::int8 ? DType::i8 : storage);
+  measure_prompt(model, *backend, prompt, report, options.weights == MatrixForm::precision ? storage : DType::i8);
   for (const int64_t count : streams) {
     report.streams.push_back(measure_streams(model, *backend, prompt, count, options, report));
   }

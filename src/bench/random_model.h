@@ -8,10 +8,9 @@ namespace heed {
 
 class RandomModel {
  public:
-  RandomModel(Backend& backend, const ModelConfig& config, DType storage, BenchWeights weights, uint64_t seed)
+  RandomModel(Backend& backend, const ModelConfig& config, DType storage, MatrixForm weights, uint64_t seed)
       : storage_(storage), model_(Scope(weights_), config) {
-    weights_.hold_initial(backend, storage, seed,
-                          weights == BenchWeights::int8 ? MatrixForm::int8 : MatrixForm::precision);
+    weights_.hold_initial(backend, storage, seed, weights);
   }
 
   Inference on(Backend& backend) const { return {model_, backend, storage_}; }

@@ -8,14 +8,17 @@
 
 #include "checkpoint/half.h"
 #include "checkpoint/weights.h"
+#include "kernels/integer_rows.h"
 
 namespace heed {
 namespace {
 
-constexpr std::array<std::pair<WeightType, StoredType>, 4> kTypes{{{WeightType::f32, StoredType::f32},
+constexpr std::array<std::pair<WeightType, StoredType>, 5> kTypes{{{WeightType::f32, StoredType::f32},
                                                                    {WeightType::bf16, StoredType::bf16},
                                                                    {WeightType::f16, StoredType::f16},
-                                                                   {WeightType::int8, StoredType::i8}}};
+                                                                   {WeightType::int8, StoredType::i8},
+                                                                   // Two values in each byte, both 8 too large.
+                                                                   {WeightType::int4, StoredType::u8}}};
 
 float from_bf16(uint16_t bits) {
   bf16 x;
@@ -23,11 +26,22 @@ float from_bf16(uint16_t bits) {
   return static_cast<float>(x);
 }
 
-std::vector<float> read_scales(const SafeTensors& file, const StoredTensor& tensor) {
-  std::vector<float> scales = read_weight(file, tensor);
-  require<FormatError>(std::ranges::all_of(scales, [](float x) { return x >= 0.0F; }), file.path().string(),
-                       "'{}' holds a scale below 0", tensor.name);
-  return scales;
+// What a file holds of a matrix of one type.
+struct StoredForm {
+  std::vector<int64_t> values, scales;  // shapes; no scales: empty
+  StoredType type_of_scales = StoredType::f32;
+};
+
+StoredForm form_of(StoredType type, const Shape& shape) {
+  const int64_t rows = shape.rows(), columns = shape.columns();
+  switch (type) {
+    case StoredType::i8:
+      return {stored_shape(shape), {rows}, StoredType::f32};
+    case StoredType::u8:
+      return {{rows, columns / 2}, {rows, columns / kInt4Group}, StoredType::bf16};
+    default:
+      return {stored_shape(shape), {}};
+  }
 }
 
 }  // namespace
@@ -55,63 +69,95 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
                        weight.shape());
   const bool readable = tensor->type == StoredType::f32 ||
                         (weight.use() != WeightUse::vector &&
-                         std::ranges::any_of(kTypes, [&](const auto& pair) { return pair.second == tensor->type; }));
-  require<FormatError>(readable && tensor->shape == stored_shape(weight.shape()), where, "{}, but the model has F32{}",
-                       tensor->text(), weight.shape());
-  if (tensor->type != StoredType::i8) {
+                         std::ranges::any_of(kTypes, [&](const auto& pair) { return pair.second == tensor->type; }) &&
+                         (tensor->type != StoredType::u8 || weight.shape().columns() % kInt4Group == 0));
+  const StoredForm form = form_of(tensor->type, weight.shape());
+  require<FormatError>(readable && tensor->shape == form.values, where, "{}, but the model has F32{}", tensor->text(),
+                       weight.shape());
+  if (form.scales.empty()) {
     return;
   }
   const StoredTensor* const scales = file.find(scales_of(weight.name()));
   require<FormatError>(scales != nullptr, where, "there is no tensor '{}', which belongs to {}",
                        scales_of(weight.name()), tensor->text());
-  require<FormatError>(scales->type == StoredType::f32 && scales->shape == std::vector<int64_t>{weight.shape().rows()},
-                       where, "{}, but {} needs F32[{}]", scales->text(), tensor->text(), weight.shape().rows());
+  require<FormatError>(scales->type == form.type_of_scales && scales->shape == form.scales, where,
+                       "{}, but {} needs {}[{}]", scales->text(), tensor->text(), name_of(form.type_of_scales),
+                       fmt::join(form.scales, ", "));
+}
+
+// Floating values of any type, as f32. FormatError unless they are finite.
+void read_floats(const SafeTensors& file, const StoredTensor& tensor, std::span<const std::byte> bytes,
+                 std::vector<float>& to) {
+  to.resize(bytes.size() / static_cast<size_t>(size_of(tensor.type)));
+  // Copied: files from other programs need not align their tensors.
+  if (tensor.type == StoredType::f32) {
+    std::memcpy(to.data(), bytes.data(), bytes.size());
+  } else {
+    std::vector<uint16_t> halves(to.size());
+    std::memcpy(halves.data(), bytes.data(), bytes.size());
+    std::ranges::transform(halves, to.begin(), tensor.type == StoredType::f16 ? from_half : from_bf16);
+  }
+  require<FormatError>(std::ranges::all_of(to, [](float x) { return std::isfinite(x); }), file.path().string(),
+                       "the weights of '{}' hold values that are not finite", tensor.name);
 }
 
 StoredWeight::StoredWeight(const SafeTensors& file, const Weight& weight)
     : file_(file), tensor_(file.at(weight.name())), shape_(weight.shape()) {
-  if (is_int8()) {
-    scales_ = read_scales(file, file.at(scales_of(weight.name())));
+  if (tensor_.type == StoredType::i8 || tensor_.type == StoredType::u8) {
+    const StoredTensor& scales = file.at(scales_of(weight.name()));
+    read_floats(file, scales, scales.bytes, scales_);
+    require<FormatError>(
+        tensor_.type == StoredType::u8 || std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
+        file.path().string(), "'{}' holds a scale below 0", scales.name);
+  }
+}
+
+void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
+  const int64_t rows = shape_.rows(), scales = static_cast<int64_t>(scales_.size()) / std::max<int64_t>(1, rows);
+  switch (tensor_.type) {
+    case StoredType::i8:
+      weight.hold(backend, Int8Matrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
+                                      View(scales_.data(), DType::f32, 1, rows, rows)});
+      break;
+    case StoredType::u8:
+      weight.hold(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },
+                                      View(scales_.data(), DType::f32, rows, scales, scales)});
+      break;
+    default:
+      weight.hold(backend, precision, [this](int64_t first, int64_t count) { return floats(first, count); });
   }
 }
 
 std::span<const std::byte> StoredWeight::bytes_of_rows(int64_t first, int64_t count) {
   file_.give_back(at_hand_);
-  const auto row_bytes = static_cast<size_t>(shape_.columns() * size_of(tensor_.type));
+  const size_t row_bytes = tensor_.bytes.size() / static_cast<size_t>(shape_.rows());
   at_hand_ = tensor_.bytes.subspan(static_cast<size_t>(first) * row_bytes, static_cast<size_t>(count) * row_bytes);
   return at_hand_;
 }
 
 View StoredWeight::floats(int64_t first, int64_t count) {
-  const std::span<const std::byte> bytes = bytes_of_rows(first, count);
-  floats_.resize(static_cast<size_t>(count * shape_.columns()));
-  // Copied: files from other programs need not align their tensors.
-  if (tensor_.type == StoredType::f32) {
-    std::memcpy(floats_.data(), bytes.data(), bytes.size());
-  } else {
-    const auto convert = tensor_.type == StoredType::f16 ? from_half : from_bf16;
-    halves_.resize(floats_.size());
-    std::memcpy(halves_.data(), bytes.data(), bytes.size());
-    std::ranges::transform(halves_, floats_.begin(), convert);
-  }
-  require<FormatError>(std::ranges::all_of(floats_, [](float x) { return std::isfinite(x); }), file_.path().string(),
-                       "the weights of '{}' hold values that are not finite", tensor_.name);
+  read_floats(file_, tensor_, bytes_of_rows(first, count), floats_);
   return {floats_.data(), DType::f32, count, shape_.columns(), shape_.columns()};
 }
 
 View StoredWeight::int8_rows(int64_t first, int64_t count) {
   const std::span<const std::byte> bytes = bytes_of_rows(first, count);
-  int8_.resize(bytes.size());
-  std::memcpy(int8_.data(), bytes.data(), bytes.size());
-  require<FormatError>(std::ranges::find(int8_, INT8_MIN) == int8_.end(), file_.path().string(),
+  integers_.resize(bytes.size());
+  std::memcpy(integers_.data(), bytes.data(), bytes.size());
+  require<FormatError>(std::ranges::find(integers_, INT8_MIN) == integers_.end(), file_.path().string(),
                        "'{}' holds -128, but its values are within +-127", tensor_.name);
-  return {int8_.data(), DType::i8, count, shape_.columns(), shape_.columns()};
+  return {integers_.data(), DType::i8, count, shape_.columns(), shape_.columns()};
 }
 
-Int8Matrix StoredWeight::int8() {
-  const auto rows = static_cast<int64_t>(scales_.size());
-  return {shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
-          View(scales_.data(), DType::f32, 1, rows, rows)};
+View StoredWeight::int4_rows(int64_t first, int64_t count) {
+  const std::span<const std::byte> bytes = bytes_of_rows(first, count);
+  integers_.resize(2 * bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const auto both = std::to_integer<int>(bytes[i]);
+    integers_[2 * i] = static_cast<int8_t>((both & 15) - 8);
+    integers_[2 * i + 1] = static_cast<int8_t>((both >> 4) - 8);
+  }
+  return {integers_.data(), DType::i8, count, shape_.columns(), shape_.columns()};
 }
 
 }  // namespace heed

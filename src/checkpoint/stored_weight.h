@@ -1,4 +1,4 @@
-// A weight as a file holds it: in f32, bf16 or f16, or in int8 with a tensor of scales beside it.
+// A weight as a file holds it: in f32, bf16 or f16, or as whole numbers with a tensor of scales beside it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// The name of the tensor with the scales of a weight in int8.
+// The name of the tensor with the scales of a weight of whole numbers.
 std::string scales_of(const std::string& weight);
 
 std::string name_of_stored(StoredType type);  // as above; of a type that weights do not have, as the file names it
@@ -29,21 +29,21 @@ class StoredWeight {
   StoredWeight(const StoredWeight&) = delete;
   StoredWeight& operator=(const StoredWeight&) = delete;
 
-  bool is_int8() const { return tensor_.type == StoredType::i8; }
-  View floats(int64_t first, int64_t count);  // f32; of any form but int8
-  Int8Matrix int8();                          // borrows this
+  // In the one form that its use needs, floating types in `precision`.
+  void hold(Backend& backend, DType precision, Weight& weight);
 
  private:
   std::span<const std::byte> bytes_of_rows(int64_t first, int64_t count);
+  View floats(int64_t first, int64_t count);
   View int8_rows(int64_t first, int64_t count);
+  View int4_rows(int64_t first, int64_t count);
 
   const SafeTensors& file_;
   const StoredTensor& tensor_;
   Shape shape_;
   std::span<const std::byte> at_hand_;
   std::vector<float> floats_, scales_;
-  std::vector<uint16_t> halves_;
-  std::vector<int8_t> int8_;
+  std::vector<int8_t> integers_;
 };
 
 }  // namespace heed

@@ -23,7 +23,7 @@ void require_no_others(const SafeTensors& file, const std::vector<const Weight*>
   std::set<std::string> names;
   for (const Weight* const weight : weights) {
     names.insert(weight->name());
-    if (file.at(weight->name()).type == StoredType::i8) {
+    if (const StoredType type = file.at(weight->name()).type; type == StoredType::i8 || type == StoredType::u8) {
       names.insert(scales_of(weight->name()));
     }
   }
@@ -76,12 +76,7 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
   require_no_others(file, all);
   verify_checksum(file);
   for (Weight& weight : weights.all()) {
-    StoredWeight stored(file, weight);
-    if (stored.is_int8()) {
-      weight.hold(backend, stored.int8());
-    } else {
-      weight.hold(backend, precision, [&](int64_t first, int64_t count) { return stored.floats(first, count); });
-    }
+    StoredWeight(file, weight).hold(backend, precision, weight);
   }
 }
 

@@ -58,7 +58,8 @@ void print_text(const TrainBenchReport& report) {
 }
 
 std::string_view matrices_of(const GenerateBenchReport& report) {
-  return report.weights == BenchWeights::int8 ? "int8" : name_of(report.precision);
+  return report.weights == MatrixForm::precision ? name_of(report.precision)
+                                                 : name_among(kMatrixFormNames, report.weights);
 }
 
 void print_json(const GenerateBenchReport& report) {
@@ -98,7 +99,8 @@ void print_text(const GenerateBenchReport& report) {
 }
 
 std::string_view matrices_of(const DecodeBenchReport& report) {
-  return report.weights == BenchWeights::int8 ? "int8" : name_of(report.precision);
+  return report.weights == MatrixForm::precision ? name_of(report.precision)
+                                                 : name_among(kMatrixFormNames, report.weights);
 }
 
 void print_json(const DecodeBenchReport& report) {
@@ -144,8 +146,8 @@ Command bench_decode_command() {
       .options = {required(option("--shape NAME", options->shape,
                                   fmt::format("one of {}", fmt::join(decode_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
-                  option("--weights FORM", options->weights, kBenchWeightsNames,
-                         "the matrices' form: the precision, or int8 with activations quantized as they come"),
+                  option("--weights FORM", options->weights, kMatrixFormNames,
+                         "the matrices' form: the precision, or int8 or int4 with activations quantized as they come"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
                   option("--sentences N", options->sentences, "sources of 6 to 30 tokens, in batches of 32"),
                   flag("--json", *json, "print one JSON object")},
@@ -166,8 +168,8 @@ Command bench_generate_command() {
       .options = {required(option("--shape NAME", options->shape,
                                   fmt::format("one of {}", fmt::join(generate_bench_shapes(), ", ")))),
                   option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
-                  option("--weights FORM", options->weights, kBenchWeightsNames,
-                         "the matrices' form: the precision, or int8 with activations quantized as they come"),
+                  option("--weights FORM", options->weights, kMatrixFormNames,
+                         "the matrices' form: the precision, or int8 or int4 with activations quantized as they come"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
                   option("--streams N...", options->streams,
                          "sequences generated together; by default 1, then 8, then 64"),

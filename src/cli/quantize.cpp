@@ -22,18 +22,20 @@ Command quantize_command() {
   return {
       .name = "quantize",
       .summary = "write a model with smaller weights, for inference",
-      .options = {required(option("--model DIR", options->model, "the model directory to read")),
-                  required(option("--out DIR", options->output, "the model directory to write")),
-                  option("--type TYPE", options->type, kWeightTypeNames,
-                         "of all matrices: int8 (a scale for each output; activations are quantized as they come), "
-                         "bf16, f16 or f32"),
-                  pattern_option(
-                      "--keep PATTERN=TYPE", kWeightTypeNames,
-                      [options](std::string pattern, WeightType type) {
-                        options->keep.push_back({std::move(pattern), type});
-                      },
-                      "another type for the matrices whose names match, such as 'output.*=bf16'; the first pattern "
-                      "that matches counts")},
+      .options =
+          {required(option("--model DIR", options->model, "the model directory to read")),
+           required(option("--out DIR", options->output, "the model directory to write")),
+           option(
+               "--type TYPE", options->type, kWeightTypeNames,
+               "of all matrices: int8 (a scale for each output), int4 (a scale for each 32 of an output), bf16, f16 or "
+               "f32; with int8 and int4, activations are quantized as they come"),
+           pattern_option(
+               "--keep PATTERN=TYPE", kWeightTypeNames,
+               [options](std::string pattern, WeightType type) {
+                 options->keep.push_back({std::move(pattern), type});
+               },
+               "another type for the matrices whose names match, such as 'output.*=bf16'; the first pattern "
+               "that matches counts")},
       .run = [options] { run_quantize(*options); },
   };
 }

@@ -32,7 +32,7 @@ class PackedWeight {
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  DType format() const { return format_; }  // of an element
+  DType format() const { return format_; }  // of an element, before it was packed
   virtual int64_t bytes() const = 0;        // in memory
 
  private:
@@ -61,9 +61,19 @@ struct Int8Matrix {
   View scales;       // master type [1, rows]
 };
 
+// A matrix of whole numbers from -8 to 7 with a scale for each group of kInt4Group neighbouring columns of a row:
+// W[r, c] = scales[r, c / kInt4Group] * values[r, c].
+struct Int4Matrix {
+  Shape shape;
+  RowSource values;  // i8
+  View scales;       // master type [rows, groups], of values that bf16 represents
+};
+
 // y = dropout(act(x W^T + b)), in the storage or the master type; b has one row, or one for each of x. `before` saves
-// x W^T + b for backward where the activation needs it. A weight in int8 multiplies rows that are quantized first:
-//   s[r] = max |x[r, :]| / 127    x W^T[r, c] = (sum over k of round(x[r, k] / s[r]) values[c, k]) s[r] scales[c]
+// x W^T + b for backward where the activation needs it. A weight of whole numbers multiplies rows that are quantized first:
+//   s[r] = max |x[r, :]| / 127    q[r, k] = round(x[r, k] / s[r])
+//   x W^T[r, c] = (sum over k of q[r, k] values[c, k]) s[r] scales[c], in int8
+//   x W^T[r, c] = (sum over g of (sum over k in g of q[r, k] values[c, k]) scales[c, g]) s[r], in int4
 struct LinearForward {
   View x;
   WeightView weight;

@@ -36,6 +36,7 @@ class Backend {
   }
 
   virtual std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) = 0;
+  virtual std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) = 0;
 
   virtual void fill(View x, double value) = 0;
   virtual void copy(View from, View to) = 0;  // converts between element types

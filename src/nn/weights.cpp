@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/int8_rows.h"
+#include "kernels/integer_rows.h"
 
 namespace heed {
 
@@ -38,21 +38,30 @@ const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initial
 
 namespace {
 
-// Packs rows of floats as int8.
-void hold_as_int8(Backend& backend, const RowSource& rows, Weight& weight) {
+// Quantizes rows of floats, and packs them.
+void hold_as_integers(Backend& backend, MatrixForm form, const RowSource& rows, Weight& weight) {
   const int64_t count = weight.shape().rows(), columns = weight.shape().columns();
+  const int64_t groups = form == MatrixForm::int8 ? 1 : columns / kInt4Group;
   std::vector<int8_t> values(static_cast<size_t>(count * columns));
-  std::vector<float> scales(static_cast<size_t>(count));
+  std::vector<float> scales(static_cast<size_t>(count * groups));
   for (int64_t r = 0; r < count; ++r) {
     const std::span<const float> row(host<float>(rows(r, 1)).data, static_cast<size_t>(columns));
-    scales[static_cast<size_t>(r)] =
-        quantize_row(row, std::span(values).subspan(static_cast<size_t>(r * columns), row.size()));
+    const auto to = std::span(values).subspan(static_cast<size_t>(r * columns), row.size());
+    if (form == MatrixForm::int8) {
+      scales[static_cast<size_t>(r)] = quantize_row(row, to);
+    } else {
+      quantize_row_in_groups(row, to,
+                             std::span(scales).subspan(static_cast<size_t>(r * groups), static_cast<size_t>(groups)));
+    }
   }
-  weight.hold(backend, {weight.shape(),
-                        [&](int64_t first, int64_t rows_wanted) {
-                          return View(values.data() + first * columns, DType::i8, rows_wanted, columns, columns);
-                        },
-                        View(scales.data(), DType::f32, 1, count, count)});
+  const RowSource integers = [&](int64_t first, int64_t wanted) {
+    return View(values.data() + first * columns, DType::i8, wanted, columns, columns);
+  };
+  if (form == MatrixForm::int8) {
+    weight.hold(backend, Int8Matrix{weight.shape(), integers, View(scales.data(), DType::f32, 1, count, count)});
+  } else {
+    weight.hold(backend, Int4Matrix{weight.shape(), integers, View(scales.data(), DType::f32, count, groups, groups)});
+  }
 }
 
 }  // namespace
@@ -71,8 +80,8 @@ void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, Mat
       }
       return View(values.data(), DType::f32, count, columns, columns);
     };
-    if (form == MatrixForm::int8 && weight.use() != WeightUse::vector) {
-      hold_as_int8(backend, rows, weight);
+    if (form != MatrixForm::precision && weight.use() != WeightUse::vector) {
+      hold_as_integers(backend, form, rows, weight);
     } else {
       weight.hold(backend, precision, rows);
     }

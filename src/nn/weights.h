@@ -60,8 +60,8 @@ struct MatrixInitialization {
   }
 };
 
-// How matrices are held for inference: in the run's precision, or as 8-bit integers with scales.
-enum class MatrixForm : uint8_t { precision, int8 };
+// How matrices are held for inference: in the run's precision, or as whole numbers with scales.
+enum class MatrixForm : uint8_t { precision, int8, int4 };
 
 // Owns the weights. Their values come from a Trainables, or for inference from a file.
 class Weights {

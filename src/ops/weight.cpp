@@ -46,9 +46,19 @@ void Weight::hold(Backend& backend, DType precision, const RowSource& rows) {
   }
 }
 
+void Weight::require_matrix(const Shape& shape) const {
+  ensure(use_ != WeightUse::vector && shape == shape_, "weight", "{} {} is given whole numbers {}", name_, shape_,
+         shape);
+}
+
 void Weight::hold(Backend& backend, const Int8Matrix& matrix) {
-  ensure(use_ != WeightUse::vector && matrix.shape == shape_, "weight", "{} {} is given int8 {}", name_, shape_,
-         matrix.shape);
+  require_matrix(matrix.shape);
+  borrow({}, nullptr);
+  packed_ = backend.pack(matrix);
+}
+
+void Weight::hold(Backend& backend, const Int4Matrix& matrix) {
+  require_matrix(matrix.shape);
   borrow({}, nullptr);
   packed_ = backend.pack(matrix);
 }

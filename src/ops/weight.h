@@ -51,8 +51,11 @@ class Weight {
   void hold(Backend& backend, DType precision, const RowSource& rows);
   // The same for a matrix of quantized values, which are always packed.
   void hold(Backend& backend, const Int8Matrix& matrix);
+  void hold(Backend& backend, const Int4Matrix& matrix);
 
  private:
+  void require_matrix(const Shape& shape) const;
+
   std::string name_;
   Shape shape_;
   WeightUse use_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/pattern.h"
@@ -9,7 +10,7 @@
 #include "checkpoint/half.h"
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
-#include "kernels/int8_rows.h"
+#include "kernels/integer_rows.h"
 #include "models/any_model.h"
 
 namespace heed {
@@ -28,7 +29,9 @@ struct Noise {
 // One weight, in the form in which it is written.
 struct Rounded {
   std::vector<std::byte> bytes;
-  std::vector<float> scales;  // of int8
+  std::vector<std::byte> scales;
+  StoredType type_of_scales = StoredType::f32;
+  std::vector<int64_t> shape_of_scales;  // of whole numbers
 };
 
 template <class T>
@@ -37,21 +40,44 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-Rounded to_int8(const std::vector<float>& values, int64_t rows, Noise& noise) {
-  const size_t columns = values.size() / static_cast<size_t>(rows);
+Rounded to_int8(const std::vector<float>& values, const Shape& shape, Noise& noise) {
+  const auto columns = static_cast<size_t>(shape.columns());
   std::vector<int8_t> whole(values.size());
-  Rounded rounded;
-  rounded.scales.reserve(static_cast<size_t>(rows));
+  std::vector<float> scales;
+  scales.reserve(static_cast<size_t>(shape.rows()));
   for (size_t first = 0; first < values.size(); first += columns) {
     const float scale =
         quantize_row(std::span(values).subspan(first, columns), std::span(whole).subspan(first, columns));
-    rounded.scales.push_back(scale);
+    scales.push_back(scale);
     for (size_t i = first; i < first + columns; ++i) {
       noise.count(values[i], scale * static_cast<float>(whole[i]));
     }
   }
-  rounded.bytes = bytes_of(whole);
-  return rounded;
+  return {bytes_of(whole), bytes_of(scales), StoredType::f32, {shape.rows()}};
+}
+
+// Two values in a byte, the first in the lower half, both 8 too large; the scales in bf16.
+Rounded to_int4(const std::vector<float>& values, const Weight& weight, Noise& noise) {
+  const int64_t rows = weight.shape().rows(), columns = weight.shape().columns(), groups = columns / kInt4Group;
+  require<ConfigError>(columns % kInt4Group == 0, weight.name(),
+                       "has rows of {}, which groups of {} do not divide: give it another type, with --keep", columns,
+                       kInt4Group);
+  std::vector<uint8_t> pairs;
+  std::vector<uint16_t> all_scales;
+  std::vector<int8_t> whole(static_cast<size_t>(columns));
+  std::vector<float> scales(static_cast<size_t>(groups));
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto row = std::span(values).subspan(static_cast<size_t>(r * columns), whole.size());
+    quantize_row_in_groups(row, whole, scales);
+    for (size_t k = 0; k < whole.size(); ++k) {
+      noise.count(row[k], scales[k / kInt4Group] * static_cast<float>(whole[k]));
+    }
+    for (size_t k = 0; k < whole.size(); k += 2) {
+      pairs.push_back(static_cast<uint8_t>(whole[k] + 8 + 16 * (whole[k + 1] + 8)));
+    }
+    std::ranges::transform(scales, std::back_inserter(all_scales), [](float scale) { return bf16(scale).bits; });
+  }
+  return {bytes_of(pairs), bytes_of(all_scales), StoredType::bf16, {rows, groups}};
 }
 
 Rounded to_halves(const std::vector<float>& values, const std::string& name, WeightType type, Noise& noise) {
@@ -65,20 +91,22 @@ Rounded to_halves(const std::vector<float>& values, const std::string& name, Wei
     read.bits = halves.back();
     noise.count(x, type == WeightType::bf16 ? static_cast<float>(read) : from_half(halves.back()));
   }
-  return {bytes_of(halves), {}};
+  return {bytes_of(halves), {}, StoredType::f32, {}};
 }
 
 Rounded rounded_to(WeightType type, const std::vector<float>& values, const Weight& weight, Noise& noise) {
   switch (type) {
     case WeightType::int8:
-      return to_int8(values, weight.shape().rows(), noise);
+      return to_int8(values, weight.shape(), noise);
+    case WeightType::int4:
+      return to_int4(values, weight, noise);
     case WeightType::bf16:
     case WeightType::f16:
       return to_halves(values, weight.name(), type, noise);
     case WeightType::f32:
       break;
   }
-  return {bytes_of(values), {}};
+  return {bytes_of(values), {}, StoredType::f32, {}};
 }
 
 // The tensors of the new file. Those of wider elements come first, which aligns all of them.
@@ -109,12 +137,15 @@ class QuantizedTensors {
     Rounded rounded = rounded_to(type, values, weight, noise_);
     summary_.matrices += is_matrix ? 1 : 0;
     summary_.bytes_before += static_cast<int64_t>(values.size() * sizeof(float));
-    summary_.bytes_after += static_cast<int64_t>(rounded.bytes.size() + rounded.scales.size() * sizeof(float));
-    if (!rounded.scales.empty()) {
-      add_tensor(scales_of(weight.name()), StoredType::f32, {static_cast<int64_t>(rounded.scales.size())},
-                 bytes_of(rounded.scales));
+    summary_.bytes_after += static_cast<int64_t>(rounded.bytes.size() + rounded.scales.size());
+    std::vector<int64_t> shape = stored_shape(weight.shape());
+    if (type == WeightType::int4) {
+      shape.back() /= 2;
     }
-    add_tensor(weight.name(), stored_as(type), stored_shape(weight.shape()), std::move(rounded.bytes));
+    if (!rounded.scales.empty()) {
+      add_tensor(scales_of(weight.name()), rounded.type_of_scales, rounded.shape_of_scales, std::move(rounded.scales));
+    }
+    add_tensor(weight.name(), stored_as(type), std::move(shape), std::move(rounded.bytes));
   }
   void add_tensor(const std::string& name, StoredType type, std::vector<int64_t> shape, std::vector<std::byte> bytes) {
     tensors_.push_back({name, type, std::move(shape), [kept = std::move(bytes)](const ByteSink& sink) { sink(kept); }});

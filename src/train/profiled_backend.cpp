@@ -42,6 +42,7 @@ class ProfiledBackend final : public Backend {
     return inner_.pack(shape, format, rows);
   }
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override { return inner_.pack(matrix); }
+  std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override { return inner_.pack(matrix); }
 
   void fill(View x, double value) override {
     time("fill", 0.0, bytes_of({x}), [&] { inner_.fill(x, value); });

@@ -10,7 +10,7 @@
 
 #include "checkpoint/half.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/int8_rows.h"
+#include "kernels/integer_rows.h"
 #include "test_folder.h"
 
 namespace heed {
@@ -252,6 +252,41 @@ TEST_F(WeightFile, MissingAndCutFilesAreRefused) {
     std::filesystem::resize_file(path, size);
     EXPECT_THROW(load_masters(path, *model.backend, *model.trainables), FormatError) << size;
   }
+}
+
+// Two values in a byte, the first in the lower half, both 8 too large, and a scale in bf16 for each 32.
+TEST_F(HeldWeights, OfFourBitsAreReadInOrder) {
+  const std::vector<float> vector = values("vector"), table = values("table"), both = values("both");
+  std::vector<uint8_t> pairs;
+  for (size_t i = 0; i < size_t{96} * 32; ++i) {
+    pairs.push_back(static_cast<uint8_t>(i * 7 % 256));
+  }
+  std::vector<uint16_t> scales(size_t{96} * 2, bf16(0.5F).bits);
+  scales[3] = bf16(-2.0F).bits;  // of the second group of row 1
+  const auto tensor = [](const std::string& name, StoredType type, std::vector<int64_t> shape, const auto& elements) {
+    return tensor_source(name, type, std::move(shape), std::as_bytes(std::span(elements)));
+  };
+  const auto write = [&](std::vector<int64_t> shape_of_scales) {
+    const std::vector<TensorSource> tensors{tensor("vector", StoredType::f32, {64}, vector),
+                                            tensor("table", StoredType::f32, {32, 64}, table),
+                                            tensor("both", StoredType::f32, {64, 64}, both),
+                                            tensor("product.scales", StoredType::bf16, shape_of_scales, scales),
+                                            tensor("product", StoredType::u8, {96, 32}, pairs)};
+    write_checked_safetensors(path_, tensors, {});
+  };
+  write({96, 2});
+  load_weights(path_, *backend_, DType::f32, held_);
+  const std::array<int32_t, 1> row{1};
+  Tensor y({1, 64}, DType::f32), ids({1}, DType::i32);
+  ids.data<int32_t>()[0] = row[0];
+  backend_->embedding({.tokens = ids.view(), .table = held_.find("product").value(), .y = y.view()});
+  for (size_t k = 0; k < 64; ++k) {
+    const int byte = pairs[32 + k / 2];
+    const int value = (k % 2 == 0 ? byte % 16 : byte / 16) - 8;
+    EXPECT_EQ(y.data<float>()[k], static_cast<float>(value) * (k < 32 ? 0.5F : -2.0F)) << k;
+  }
+  write({192});
+  EXPECT_THROW(load_weights(path_, *backend_, DType::f32, held_), FormatError);
 }
 
 // A file that holds each of the matrices in another form.

@@ -45,10 +45,27 @@ class Quantize(heed_cli.CliTest):
             alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
             self.assertEqual(alone.stdout.decode(), translated + "\n")
 
+    def test_int4_takes_about_a_seventh_and_translates_the_same_in_any_batch(self):
+        small, printed = self.quantized("--type", "int4")
+        self.assertLess(float(re.search(r"\((0\.\d+)\)", printed).group(1)), 0.30)
+        together = run("translate", "--model", small, "--max-length", 12, text=TEXT).stdout.decode()
+        for line, translated in zip(LINES, together.split("\n")):
+            alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
+            self.assertEqual(alone.stdout.decode(), translated + "\n")
+
+    def test_int4_needs_whole_groups(self):
+        odd = self.path / "odd"
+        subprocess.run([MAKE_MODEL, odd, "kind=char", "vocabulary=0", "width=24", "heads=2"], check=True)
+        self.assert_refused("quantize", "--model", odd, "--out", self.path / "out", "--type", "int4",
+                            mentions=("rows of 24", "groups of 32", "--keep"))
+        self.assertFalse((self.path / "out").exists())
+
     def test_rounding_is_smaller_with_more_bits(self):
         ratio = {}
-        for kind in ("int8", "bf16", "f16"):
+        for kind in ("int4", "int8", "bf16", "f16"):
             ratio[kind] = float(re.search(r"noise ([0-9.]+) dB", self.quantized("--type", kind)[1]).group(1))
+        self.assertLess(15, ratio["int4"])
+        self.assertLess(ratio["int4"], ratio["int8"])
         self.assertLess(30, ratio["int8"])
         self.assertLess(ratio["int8"], ratio["bf16"])
         self.assertLess(ratio["bf16"], ratio["f16"])

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cpu/elements.h"
+#include "kernels/cpu/integer_kernels.h"
 #include "kernels/cpu/product_kernels.h"
 #include "kernels/cpu/tile_order.h"
 
@@ -112,7 +113,7 @@ void PackedPanels::read_row(int64_t row, float* to) const {
 PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix)
     : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
   const int64_t width = product_kernels().panel_columns, depth = columns();
-  memory_ = memory.take(int8_panel_words(depth, rows()));
+  memory_ = memory.take(integer_panel_words(IntegerBits::eight, depth, rows()));
   scales_.resize(static_cast<size_t>(round_up(rows(), width)), 0.0F);
   sums_.resize(scales_.size(), 0);
   std::copy_n(host<float>(matrix.scales).data, rows(), scales_.begin());
@@ -124,11 +125,12 @@ PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& 
 
 // Rows [first, ...) of W, from the beginning of a panel.
 void PackedInt8::pack_rows(Context& context, View values, int64_t first) {
-  const int64_t width = product_kernels().panel_columns, depth = columns(), steps = int8_steps(depth);
+  const int64_t width = product_kernels().panel_columns, depth = columns(), steps = steps_of_int8(depth);
   const HostView<int8_t> from = host<int8_t>(values);
   context.pool.run(ceil_div(from.rows, width), [&](int64_t panel, int) {
     const int64_t begin = panel * width;
-    auto* const to = reinterpret_cast<uint32_t*>(memory_->data<float>()) + int8_panel_words(depth, first + begin);
+    auto* const to = reinterpret_cast<uint32_t*>(memory_->data<float>()) +
+                     integer_panel_words(IntegerBits::eight, depth, first + begin);
     std::fill_n(to, width * steps, 0U);
     for (int64_t c = 0; c < std::min(width, from.rows - begin); ++c) {
       const int8_t* const row = from.row(begin + c);
@@ -145,18 +147,74 @@ int64_t PackedInt8::bytes() const {
 }
 
 AnyPanels PackedInt8::panels() const {
-  return Int8Panels{reinterpret_cast<const uint32_t*>(memory_->data<float>()), scales_.data(), sums_.data(), columns(),
-                    rows()};
+  return IntegerPanels{.words = reinterpret_cast<const uint32_t*>(memory_->data<float>()),
+                       .scales = scales_.data(),
+                       .sums = sums_.data(),
+                       .depth = columns(),
+                       .columns = rows()};
 }
 
 void PackedInt8::read_row(int64_t row, float* to) const {
   const int64_t width = product_kernels().panel_columns, column = row % width;
-  const uint32_t* const panel =
-      reinterpret_cast<const uint32_t*>(memory_->data<float>()) + int8_panel_words(columns(), row - column);
+  const uint32_t* const panel = reinterpret_cast<const uint32_t*>(memory_->data<float>()) +
+                                integer_panel_words(IntegerBits::eight, columns(), row - column);
   const float scale = scales_[static_cast<size_t>(row)];
   for (int64_t k = 0; k < columns(); ++k) {
     const uint32_t byte = panel[k / 4 * width + column] >> (8 * (k % 4));
     to[k] = scale * static_cast<float>(static_cast<int8_t>(byte));
+  }
+}
+
+PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix)
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
+  const int64_t depth = columns();
+  ensure(depth % kInt4Group == 0, "int4", "{} columns in groups of {}", depth, kInt4Group);
+  memory_ = memory.take(integer_panel_words(IntegerBits::four, depth, rows()));
+  std::fill_n(words(), memory_->elements(), 0U);
+  scales_.resize(static_cast<size_t>(int4_scales(depth, rows())), 0);
+  const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / depth);
+  for (int64_t first = 0; first < rows(); first += at_once) {
+    const HostView<int8_t> block = host<int8_t>(matrix.values(first, std::min(at_once, rows() - first)));
+    context.pool.run(block.rows, [&](int64_t r, int) { pack_row(matrix, block.row(r), first + r); });
+  }
+}
+
+PackedInt4::Column PackedInt4::column_of(int64_t row) const {
+  const int64_t half = product_kernels().panel_columns / 2, groups = columns() / kInt4Group;
+  const int64_t in_half = row % half, first_of_half = row - in_half;
+  return {first_of_half * groups * kInt4GroupWords + in_half, first_of_half * groups + in_half, half};
+}
+
+void PackedInt4::pack_row(const Int4Matrix& matrix, const int8_t* values, int64_t row) {
+  const Column column = column_of(row);
+  for (int64_t k = 0; k < columns(); ++k) {
+    const auto value = static_cast<uint32_t>(values[k] + 8);
+    words()[column.first_word + k / 8 * column.distance] |= value << (8 * (k % 4) + 4 * (k % 8 / 4));
+  }
+  const float* const scales = host<float>(matrix.scales).row(row);
+  for (int64_t group = 0; group < columns() / kInt4Group; ++group) {
+    scales_[static_cast<size_t>(column.first_scale + group * column.distance)] = bf16(scales[group]).bits;
+  }
+}
+
+int64_t PackedInt4::bytes() const { return memory_->bytes() + static_cast<int64_t>(scales_.size() * sizeof(uint16_t)); }
+
+AnyPanels PackedInt4::panels() const {
+  return IntegerPanels{.bits = IntegerBits::four,
+                       .words = words(),
+                       .group_scales = scales_.data(),
+                       .depth = columns(),
+                       .columns = rows()};
+}
+
+void PackedInt4::read_row(int64_t row, float* to) const {
+  const Column column = column_of(row);
+  for (int64_t k = 0; k < columns(); ++k) {
+    const uint32_t word = words()[column.first_word + k / 8 * column.distance];
+    const auto value = static_cast<int32_t>(word >> (8 * (k % 4) + 4 * (k % 8 / 4)) & 15U) - 8;
+    bf16 scale;
+    scale.bits = scales_[static_cast<size_t>(column.first_scale + k / kInt4Group * column.distance)];
+    to[k] = static_cast<float>(scale) * static_cast<float>(value);
   }
 }
 

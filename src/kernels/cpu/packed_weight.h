@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/product.h"
-#include "kernels/cpu/product_int8.h"
+#include "kernels/cpu/product_integers.h"
 #include "kernels/kernels.h"
 #include "tensor/arena.h"
 
@@ -27,7 +27,7 @@ class PanelMemory : public std::enable_shared_from_this<PanelMemory> {
 };
 
 // The panels of W^T in the form that a product takes.
-using AnyPanels = std::variant<Panels, Int8Panels>;
+using AnyPanels = std::variant<Panels, IntegerPanels>;
 
 class CpuWeight : public PackedWeight {
  public:
@@ -69,6 +69,28 @@ class PackedInt8 final : public CpuWeight {
   std::shared_ptr<Tensor> memory_;
   std::vector<float> scales_;  // of whole panels; 0 after the last column
   std::vector<int32_t> sums_;
+};
+
+// The panels of W^T in int4, with a scale for each group of a column.
+class PackedInt4 final : public CpuWeight {
+ public:
+  PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix);
+
+  int64_t bytes() const override;
+  AnyPanels panels() const override;
+  void read_row(int64_t row, float* to) const override;
+
+ private:
+  // Where a column's words or scales begin, and the distance from one to the next.
+  struct Column {
+    int64_t first_word, first_scale, distance;
+  };
+  Column column_of(int64_t row) const;
+  void pack_row(const Int4Matrix& matrix, const int8_t* values, int64_t row);
+  uint32_t* words() const { return reinterpret_cast<uint32_t*>(memory_->data<float>()); }
+
+  std::shared_ptr<Tensor> memory_;
+  std::vector<uint16_t> scales_;  // bits of bf16
 };
 
 }  // namespace heed::cpu

@@ -1,35 +1,59 @@
-#include "kernels/cpu/product_int8_kernels.h"
+#include "kernels/cpu/integer_kernels.h"
 
 #if defined(__x86_64__)
 
+// GCC 12 takes the undefined operands in its own header for mistakes (GCC bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
-
-#include <algorithm>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 namespace heed::cpu {
 namespace {
 
 inline __m512i broadcast(const uint32_t* word) { return _mm512_set1_epi32(static_cast<int>(*word)); }
 
+// ---- 8 bits ----
+
+// A tile of sums, too large by 128 times the columns' own sums, to f32 in the same memory. Apart from the loops below,
+// whose sums GCC would otherwise keep in memory.
+void finish(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < 32; c += 16) {
+      float* const to = tile + r * stride + c;
+      const __m512i too_much = _mm512_slli_epi32(_mm512_loadu_si512(panel.sums + c), 7);
+      const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(a.scales[r]), _mm512_loadu_ps(panel.scales + c));
+      const __m512i sums = _mm512_sub_epi32(_mm512_loadu_si512(to), too_much);
+      _mm512_storeu_ps(to, _mm512_mul_ps(_mm512_cvtepi32_ps(sums), scale));
+    }
+  }
+}
+
 // vpdpbusd on Rows rows x 2 vectors of 16 columns.
 template <int Rows>
-inline void tile_product(int64_t steps, const Int8Rows& a, const uint32_t* __restrict panel, int32_t* __restrict tile,
-                         int64_t stride) {
+void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   __m512i sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
     sums0[r] = sums1[r] = _mm512_setzero_si512();
   }
+  const int64_t steps = steps_of_int8(panel.depth);
   const uint32_t* left[3] = {a.words, a.words + 4 * a.stride, a.words + 8 * a.stride};
+  const uint32_t* b = panel.words;
   for (int64_t step = 0; step < steps; ++step) {
-    const __m512i b0 = _mm512_load_si512(panel), b1 = _mm512_load_si512(panel + 16);
+    const __m512i b0 = _mm512_load_si512(b), b1 = _mm512_load_si512(b + 16);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       const __m512i x = broadcast(left[r / 4] + r % 4 * a.stride);
       sums0[r] = _mm512_dpbusd_epi32(sums0[r], x, b0);
       sums1[r] = _mm512_dpbusd_epi32(sums1[r], x, b1);
     }
-    panel += 32;
+    b += 32;
     ++left[0];
     ++left[1];
     ++left[2];
@@ -39,13 +63,13 @@ inline void tile_product(int64_t steps, const Int8Rows& a, const uint32_t* __res
     _mm512_storeu_si512(tile + r * stride, sums0[r]);
     _mm512_storeu_si512(tile + r * stride + 16, sums1[r]);
   }
+  finish(Rows, a, panel, tile, stride);
 }
 
 // The same for few rows: several steps have sums of their own. A sum that had to wait for the one before would leave the
 // panel's memory idle.
 template <int Rows, int Chains>
-inline void few_rows_product(int64_t steps, const Int8Rows& a, const uint32_t* __restrict panel,
-                             int32_t* __restrict tile, int64_t stride) {
+void int8_few_rows(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   __m512i sums0[Rows][Chains], sums1[Rows][Chains];
   for (int r = 0; r < Rows; ++r) {
     for (int chain = 0; chain < Chains; ++chain) {
@@ -53,7 +77,8 @@ inline void few_rows_product(int64_t steps, const Int8Rows& a, const uint32_t* _
     }
   }
   const auto add_step = [&](int64_t step, int chain) {
-    const __m512i b0 = _mm512_load_si512(panel + 32 * step), b1 = _mm512_load_si512(panel + 32 * step + 16);
+    const uint32_t* const b = panel.words + 32 * step;
+    const __m512i b0 = _mm512_load_si512(b), b1 = _mm512_load_si512(b + 16);
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) {
       const __m512i x = broadcast(a.words + r * a.stride + step);
@@ -61,6 +86,7 @@ inline void few_rows_product(int64_t steps, const Int8Rows& a, const uint32_t* _
       sums1[r][chain] = _mm512_dpbusd_epi32(sums1[r][chain], x, b1);
     }
   };
+  const int64_t steps = steps_of_int8(panel.depth);
   int64_t step = 0;
   for (; step + Chains <= steps; step += Chains) {
 #pragma GCC unroll 4
@@ -79,21 +105,92 @@ inline void few_rows_product(int64_t steps, const Int8Rows& a, const uint32_t* _
     _mm512_storeu_si512(tile + r * stride, sums0[r][0]);
     _mm512_storeu_si512(tile + r * stride + 16, sums1[r][0]);
   }
+  finish(Rows, a, panel, tile, stride);
 }
 
-using Product = void (*)(int64_t, const Int8Rows&, const uint32_t*, int32_t*, int64_t);
+// ---- 4 bits ----
 
-constexpr Product kProducts[] = {
-    few_rows_product<1, 4>, few_rows_product<2, 4>, few_rows_product<3, 2>, few_rows_product<4, 2>,
-    tile_product<5>,        tile_product<6>,        tile_product<7>,        tile_product<8>,
-    tile_product<9>,        tile_product<10>,       tile_product<11>,       tile_product<12>,
+inline __m512 scales_of_group(const uint16_t* scales) {
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales)));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+
+// One half of a panel: 16 columns. A group's integers are summed from -8 times the sum of the row's values, since the
+// weights are 8 too large.
+template <int Rows>
+void int4_half(const IntegerRows& a, const uint32_t* b, const uint16_t* scales, int64_t groups, float* tile,
+               int64_t stride) {
+  const __m512i low_halves = _mm512_set1_epi8(0x0f);
+  const int64_t words_of_values = groups * 2 * kInt4GroupWords;
+  __m512 sums[Rows];
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    sums[r] = _mm512_setzero_ps();
+  }
+  const uint32_t* left[3] = {a.words, a.words + 4 * a.stride, a.words + 8 * a.stride};
+  for (int64_t group = 0; group < groups; ++group) {
+    __m512i whole[Rows];
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      whole[r] = broadcast(left[r / 4] + r % 4 * a.stride + words_of_values - group * 2 * kInt4GroupWords + group);
+    }
+#pragma GCC unroll 4
+    for (int64_t word = 0; word < kInt4GroupWords; ++word) {
+      const __m512i both = _mm512_loadu_si512(b + 16 * word);
+      const __m512i low = _mm512_and_si512(both, low_halves);
+      const __m512i high = _mm512_and_si512(_mm512_srli_epi32(both, 4), low_halves);
+#pragma GCC unroll 12
+      for (int r = 0; r < Rows; ++r) {
+        const uint32_t* const x = left[r / 4] + r % 4 * a.stride + 2 * word;
+        whole[r] = _mm512_dpbusd_epi32(whole[r], low, broadcast(x));
+        whole[r] = _mm512_dpbusd_epi32(whole[r], high, broadcast(x + 1));
+      }
+    }
+    const __m512 scale = scales_of_group(scales + 16 * group);
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      sums[r] = _mm512_add_ps(sums[r], _mm512_mul_ps(_mm512_cvtepi32_ps(whole[r]), scale));
+    }
+    b += 16 * kInt4GroupWords;
+    left[0] += 2 * kInt4GroupWords;
+    left[1] += 2 * kInt4GroupWords;
+    left[2] += 2 * kInt4GroupWords;
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    _mm512_storeu_ps(tile + r * stride, _mm512_mul_ps(sums[r], _mm512_set1_ps(a.scales[r])));
+  }
+}
+
+template <int Rows>
+void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  const int64_t groups = panel.depth / kInt4Group;
+  int4_half<Rows>(a, panel.words, panel.group_scales, groups, tile, stride);
+  int4_half<Rows>(a, panel.words + 16 * kInt4GroupWords * groups, panel.group_scales + 16 * groups, groups, tile + 16,
+                  stride);
+}
+
+using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
+
+constexpr Product kInt8Products[] = {
+    int8_few_rows<1, 4>, int8_few_rows<2, 4>, int8_few_rows<3, 2>, int8_few_rows<4, 2>, int8_tile<5>,  int8_tile<6>,
+    int8_tile<7>,        int8_tile<8>,        int8_tile<9>,        int8_tile<10>,       int8_tile<11>, int8_tile<12>,
+};
+constexpr Product kInt4Products[] = {
+    int4_tile<1>, int4_tile<2>, int4_tile<3>, int4_tile<4>,  int4_tile<5>,  int4_tile<6>,
+    int4_tile<7>, int4_tile<8>, int4_tile<9>, int4_tile<10>, int4_tile<11>, int4_tile<12>,
 };
 
 }  // namespace
 
-void multiply_int8_avx512vnni(int64_t rows, int64_t steps, const Int8Rows& a, const uint32_t* panel, int32_t* tile,
+void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride) {
-  kProducts[rows - 1](steps, a, panel, tile, stride);
+  kInt8Products[rows - 1](a, panel, tile, stride);
+}
+
+void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
+                              int64_t stride) {
+  kInt4Products[rows - 1](a, panel, tile, stride);
 }
 
 }  // namespace heed::cpu
@@ -102,7 +199,8 @@ void multiply_int8_avx512vnni(int64_t rows, int64_t steps, const Int8Rows& a, co
 
 namespace heed::cpu {
 
-void multiply_int8_avx512vnni(int64_t, int64_t, const Int8Rows&, const uint32_t*, int32_t*, int64_t) {}
+void multiply_int8_avx512vnni(int64_t, const IntegerRows&, const IntegerPanel&, float*, int64_t) {}
+void multiply_int4_avx512vnni(int64_t, const IntegerRows&, const IntegerPanel&, float*, int64_t) {}
 
 }  // namespace heed::cpu
 

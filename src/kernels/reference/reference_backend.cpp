@@ -15,7 +15,11 @@ std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Shape& shape, DType f
 }
 
 std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int8Matrix& matrix) {
-  return std::make_unique<reference::PackedInt8>(matrix);
+  return std::make_unique<reference::PackedIntegers>(matrix);
+}
+
+std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int4Matrix& matrix) {
+  return std::make_unique<reference::PackedIntegers>(matrix);
 }
 
 std::unique_ptr<Backend> make_reference_backend(DType master) { return std::make_unique<ReferenceBackend>(master); }

@@ -24,6 +24,7 @@ class ReferenceBackend final : public Backend {
   // There is no faster form here: the result holds the plain matrix.
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override;
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override;
+  std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override;
 
   void fill(View x, double value) override;
   void copy(View from, View to) override;

@@ -45,7 +45,17 @@ void set(const View& view, int64_t row, int64_t column, double value) {
 
 namespace {
 
-const PackedInt8& int8_of(const WeightView& weight) { return static_cast<const PackedInt8&>(*weight.packed); }
+// Null of a weight that does not hold whole numbers.
+const PackedIntegers* integers_of(const WeightView& weight) {
+  return dynamic_cast<const PackedIntegers*>(weight.packed);
+}
+
+View elements_of(const WeightView& weight) {
+  if (const PackedIntegers* const integers = integers_of(weight)) {
+    return integers->values.view();
+  }
+  return weight.packed == nullptr ? weight.matrix : static_cast<const PackedMatrix*>(weight.packed)->matrix.view();
+}
 
 }  // namespace
 
@@ -60,14 +70,11 @@ Values::Values(const View& view) : Values(view.rows(), view.columns()) {
   }
 }
 
-Values::Values(const WeightView& weight)
-    : Values(weight.packed == nullptr               ? weight.matrix
-             : weight.packed->format() == DType::i8 ? int8_of(weight).values.view()
-                                                    : static_cast<const PackedMatrix*>(weight.packed)->matrix.view()) {
-  if (weight.packed != nullptr && weight.packed->format() == DType::i8) {
+Values::Values(const WeightView& weight) : Values(elements_of(weight)) {
+  if (const PackedIntegers* const integers = integers_of(weight)) {
     for (int64_t r = 0; r < rows_; ++r) {
       for (int64_t c = 0; c < columns_; ++c) {
-        (*this)(r, c) *= get(int8_of(weight).scales.view(), 0, r);
+        (*this)(r, c) *= get(integers->scales.view(), r, c / integers->group());
       }
     }
   }
@@ -84,31 +91,68 @@ void write(const Values& values, const View& view, Write how) {
   }
 }
 
-PackedInt8::PackedInt8(const Int8Matrix& from)
+PackedIntegers::PackedIntegers(const Int8Matrix& from)
     : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
       values(from.shape, DType::i8),
-      scales({from.shape.rows()}, DType::f32) {
+      scales({from.shape.rows(), 1}, DType::f32) {
+  write(Values(from.values(0, rows())), values.view());
+  for (int64_t r = 0; r < rows(); ++r) {
+    set(scales.view(), r, 0, get(from.scales, 0, r));
+  }
+}
+
+PackedIntegers::PackedIntegers(const Int4Matrix& from)
+    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+      values(from.shape, DType::i8),
+      scales({from.shape.rows(), from.scales.columns()}, DType::f32),
+      in_groups(true) {
   write(Values(from.values(0, rows())), values.view());
   write(Values(from.scales), scales.view());
 }
 
-// In float, as the kernels compute it: all of them round alike.
-//   s[r] = max |x[r, :]| / 127    q[r, k] = round(x[r, k] * (127 / max))    y[r, c] = (sum over k of q v) (s[r] t[c])
-Values affine_of_int8(const View& x, const PackedInt8& weight, const Values& bias) {
-  Values y(x.rows(), weight.rows());
-  for (int64_t r = 0; r < x.rows(); ++r) {
+// A row's whole numbers and their scale, in float, as the kernels compute them: all of them round alike.
+//   s = max |x| / 127    q[k] = round(x[k] * (127 / max))
+struct QuantizedRow {
+  QuantizedRow(const View& x, int64_t row) {
     float largest = 0.0F;
     for (int64_t k = 0; k < x.columns(); ++k) {
-      largest = std::max(largest, std::abs(static_cast<float>(get(x, r, k))));
+      largest = std::max(largest, std::abs(static_cast<float>(get(x, row, k))));
     }
     const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+    for (int64_t k = 0; k < x.columns(); ++k) {
+      values.push_back(std::nearbyint(static_cast<float>(get(x, row, k)) * inverse));
+    }
+    scale = largest / 127.0F;
+  }
+
+  std::vector<float> values;
+  float scale = 0.0F;
+};
+
+// The product of a row and output c. In int8 the scales are multiplied first; in int4 the row's scale comes last.
+float product(const QuantizedRow& x, const PackedIntegers& weight, int64_t c) {
+  const int64_t group = weight.group();
+  float total = 0.0F;
+  for (int64_t first = 0; first < weight.columns(); first += group) {
+    double sum = 0.0;
+    for (int64_t k = first; k < first + group; ++k) {
+      sum += static_cast<double>(x.values[static_cast<size_t>(k)]) * get(weight.values.view(), c, k);
+    }
+    const auto scale = static_cast<float>(get(weight.scales.view(), c, first / group));
+    if (!weight.in_groups) {
+      return static_cast<float>(sum) * (x.scale * scale);
+    }
+    total += static_cast<float>(sum) * scale;
+  }
+  return total * x.scale;
+}
+
+Values affine_of_integers(const View& x, const PackedIntegers& weight, const Values& bias) {
+  Values y(x.rows(), weight.rows());
+  for (int64_t r = 0; r < x.rows(); ++r) {
+    const QuantizedRow row(x, r);
     for (int64_t c = 0; c < weight.rows(); ++c) {
-      double sum = 0.0;
-      for (int64_t k = 0; k < x.columns(); ++k) {
-        sum += std::nearbyint(static_cast<float>(get(x, r, k)) * inverse) * get(weight.values.view(), c, k);
-      }
-      const float scale = largest / 127.0F * static_cast<float>(get(weight.scales.view(), 0, c));
-      y(r, c) = static_cast<double>(static_cast<float>(sum) * scale);
+      y(r, c) = static_cast<double>(product(row, weight, c));
       if (!bias.empty()) {
         y(r, c) += bias(bias.rows() > 1 ? r : 0, c);
       }
@@ -118,8 +162,8 @@ Values affine_of_int8(const View& x, const PackedInt8& weight, const Values& bia
 }
 
 Values affine(const View& from, const WeightView& view, const Values& bias) {
-  if (view.packed != nullptr && view.packed->format() == DType::i8) {
-    return affine_of_int8(from, int8_of(view), bias);
+  if (const PackedIntegers* const integers = integers_of(view)) {
+    return affine_of_integers(from, *integers, bias);
   }
   const Values x(from), weight(view);
   Values y(x.rows(), weight.rows());

@@ -20,11 +20,15 @@ struct PackedMatrix final : PackedWeight {
   Tensor matrix;
 };
 
-struct PackedInt8 final : PackedWeight {
-  explicit PackedInt8(const Int8Matrix& from);
+// Whole numbers, with a scale for each group of a row: in int8 the row is one group.
+struct PackedIntegers final : PackedWeight {
+  explicit PackedIntegers(const Int8Matrix& from);
+  explicit PackedIntegers(const Int4Matrix& from);
+  int64_t group() const { return columns() / scales.shape()[1]; }
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
 
   Tensor values, scales;
+  bool in_groups = false;  // int4: each group's sum is scaled before they are added
 };
 
 class Values {

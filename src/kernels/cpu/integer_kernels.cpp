@@ -1,0 +1,313 @@
+#include "kernels/cpu/integer_kernels.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "kernels/cpu/instruction_sets.h"
+#include "kernels/cpu/product_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/integer_kernels.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h first: it compiles what follows once per instruction set.
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+namespace {
+
+using Shorts = hn::Repartition<int16_t, Floats>;
+using IntVec = hn::Vec<Ints>;
+using ShortVec = hn::Vec<Shorts>;
+
+#if HWY_TARGET == HWY_AVX3
+constexpr int kRows = 12;
+#else
+constexpr int kRows = 6;
+#endif
+
+// ---- quantizing rows ----
+
+template <class T>
+HWY_INLINE float largest_magnitude(const T* row, int64_t count) {
+  Vec largest = hn::Zero(Floats());
+  each_vector(count,
+              [&](int64_t k, int64_t left) HWY_ATTR { largest = hn::Max(largest, hn::Abs(load_upto(row + k, left))); });
+  return hn::GetLane(hn::MaxOfLanes(Floats(), largest));
+}
+
+// Calls take(k, integers from there on) at every vector's first k; integers past the row's end are 0.
+template <class T, class Take>
+HWY_INLINE void each_quantized(const T* row, int64_t count, float inverse, Take take) {
+  const Vec factor = hn::Set(Floats(), inverse);
+  each_vector(count, [&](int64_t k, int64_t left)
+                         HWY_ATTR { take(k, hn::NearestInt(hn::Mul(load_upto(row + k, left), factor))); });
+}
+
+// As bytes that are 128 too large, four to a word.
+template <class T>
+void write_bytes(const T* row, int64_t count, float inverse, uint32_t* to) {
+  const hn::Rebind<int8_t, Ints> d;
+  auto* const bytes = reinterpret_cast<int8_t*>(to);
+  each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
+    const auto shifted = hn::Xor(hn::DemoteTo(d, values), hn::Set(d, int8_t{-128}));
+    const int64_t stored = std::min(lanes(), 4 * steps_of_int8(count) - k);
+    stored == lanes() ? hn::StoreU(shifted, d, bytes + k) : store_first(d, shifted, bytes + k, stored);
+  });
+}
+
+// As two words for four values: values 0 and 2, then 1 and 3, as the panel's bytes are paired below.
+template <class T>
+void write_pairs(const T* row, int64_t count, float inverse, uint32_t* to) {
+  alignas(64) uint32_t words[hn::MaxLanes(Words())];
+  each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
+    const WordVec low = hn::And(hn::BitCast(Words(), values), hn::Set(Words(), 0xffffU));
+    const WordVec high = hn::ShiftLeft<16>(hn::BitCast(Words(), values));
+    hn::Store(hn::Or(low, hn::Shuffle1032(high)), Words(), words);
+    for (int64_t i = 0; i < lanes() && k + i < count; i += 4) {
+      std::copy_n(words + i, 2, to + (k + i) / 2);
+    }
+  });
+}
+
+// The values as they are, four to a word.
+template <class T>
+void write_signed_bytes(const T* row, int64_t count, float inverse, uint32_t* to) {
+  const hn::Rebind<int8_t, Ints> d;
+  auto* const bytes = reinterpret_cast<int8_t*>(to);
+  each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
+    const int64_t stored = std::min(lanes(), count - k);
+    const auto narrow = hn::DemoteTo(d, values);
+    stored == lanes() ? hn::StoreU(narrow, d, bytes + k) : store_first(d, narrow, bytes + k, stored);
+  });
+}
+
+// After a row's words: -8 times the sum of each group's values, which takes back that weights of 4 bits are 8 too large.
+template <class T>
+void write_group_sums(const T* row, int64_t count, float inverse, uint32_t* to) {
+  std::fill_n(to, count / kInt4Group, 0U);
+  each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
+    to[k / kInt4Group] -= 8U * static_cast<uint32_t>(hn::GetLane(hn::SumOfLanes(Ints(), values)));
+  });
+}
+
+struct Quantization {
+  float scale, inverse;
+};
+
+template <class T>
+Quantization quantization_of(const T* row, int64_t count) {
+  const float largest = largest_magnitude(row, count);
+  return {largest / 127.0F, largest > 0.0F ? 127.0F / largest : 0.0F};
+}
+
+// Calls write(row, number of values, 1 / scale) for row `row` of A; returns the scale.
+template <class Write>
+float quantize_row(const View& a, int64_t row, Write write) {
+  const auto quantize = [&](const auto* values) {
+    const Quantization q = quantization_of(values, a.columns());
+    write(values, a.columns(), q.inverse);
+    return q.scale;
+  };
+  return a.type() == DType::bf16 ? quantize(host<bf16>(a).row(row)) : quantize(host<float>(a).row(row));
+}
+
+float quantize_to_bytes(const View& a, int64_t row, uint32_t* to) {
+  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, to); });
+}
+float quantize_to_pairs(const View& a, int64_t row, uint32_t* to) {
+  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) { write_pairs(x, n, inverse, to); });
+}
+float quantize_to_signed_bytes(const View& a, int64_t row, uint32_t* to) {
+  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) {
+    write_signed_bytes(x, n, inverse, to);
+    write_group_sums(x, n, inverse, to + n / 4);
+  });
+}
+float quantize_to_pairs_with_sums(const View& a, int64_t row, uint32_t* to) {
+  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) {
+    write_pairs(x, n, inverse, to);
+    write_group_sums(x, n, inverse, to + n / 2);
+  });
+}
+
+// ---- products, where there is no instruction for four 8-bit products ----
+
+// In each 32-bit lane the sum of two products of 16-bit integers, added to `sum`.
+HWY_INLINE IntVec add_pairs(ShortVec a, ShortVec b, IntVec sum) {
+#if HWY_ARCH_X86
+  IntVec unused = sum;
+  return hn::ReorderWidenMulAccumulate(Ints(), a, b, sum, unused);
+#else
+  const auto low = [](ShortVec x) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(Ints(), x))); };
+  const auto high = [](ShortVec x) { return hn::ShiftRight<16>(hn::BitCast(Ints(), x)); };
+  return hn::Add(sum, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
+#endif
+}
+
+// A word's four bytes are widened to two pairs of 16 bits: bytes 0 and 2, and bytes 1 and 3.
+HWY_INLINE ShortVec even_bytes(ShortVec words) { return hn::ShiftRight<8>(hn::ShiftLeft<8>(words)); }
+HWY_INLINE ShortVec odd_bytes(ShortVec words) { return hn::ShiftRight<8>(words); }
+
+template <int Rows>
+void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+  const Shorts d;
+  const int64_t n = lanes();
+  IntVec sums0[Rows], sums1[Rows];
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    sums0[r] = sums1[r] = hn::Zero(Ints());
+  }
+  const auto add = [&](const uint32_t* left, ShortVec b0, ShortVec b1) HWY_ATTR {
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      const ShortVec x = hn::BitCast(d, hn::Set(Words(), left[r * a.stride]));
+      sums0[r] = add_pairs(x, b0, sums0[r]);
+      sums1[r] = add_pairs(x, b1, sums1[r]);
+    }
+  };
+  const uint32_t* b = panel.words;
+  for (int64_t step = 0; step < steps_of_int8(panel.depth); ++step, b += 2 * n) {
+    const ShortVec b0 = hn::BitCast(d, hn::Load(Words(), b)), b1 = hn::BitCast(d, hn::Load(Words(), b + n));
+    add(a.words + 2 * step, even_bytes(b0), even_bytes(b1));
+    add(a.words + 2 * step + 1, odd_bytes(b0), odd_bytes(b1));
+  }
+  const auto finish = [&](int r, int64_t column, IntVec sums) HWY_ATTR {
+    const Vec scale = hn::Mul(hn::Set(Floats(), a.scales[r]), load(panel.scales + column));
+    store(hn::Mul(hn::ConvertTo(Floats(), sums), scale), tile + r * stride + column);
+  };
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    finish(r, 0, sums0[r]);
+    finish(r, n, sums1[r]);
+  }
+}
+
+// The pairs of 16 bits that 4-bit values of a word form: of the low halves of bytes 0 and 2, of the low halves of bytes 1
+// and 3, and the same of the high halves.
+template <int kShift>
+HWY_INLINE ShortVec halves_of(WordVec words) {
+  return hn::BitCast(Shorts(), hn::And(hn::ShiftRight<kShift>(words), hn::Set(Words(), 0x000f000fU)));
+}
+
+// One half of a panel: a vector of columns.
+template <int Rows>
+HWY_INLINE void int4_half(const IntegerRows& a, const uint32_t* HWY_RESTRICT b, const uint16_t* scales, int64_t groups,
+                          float* HWY_RESTRICT tile, int64_t stride) {
+  constexpr int64_t kWords = 4 * kInt4GroupWords;  // of a group of a row, as pairs
+  Vec sums[Rows];
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    sums[r] = hn::Zero(Floats());
+  }
+  for (int64_t group = 0; group < groups; ++group) {
+    IntVec whole[Rows];
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      whole[r] = hn::BitCast(Ints(), hn::Set(Words(), a.words[r * a.stride + groups * kWords + group]));
+    }
+    for (int64_t word = 0; word < kInt4GroupWords; ++word, b += lanes()) {
+      const WordVec words = hn::LoadU(Words(), b);
+      const ShortVec parts[4] = {halves_of<0>(words), halves_of<8>(words), halves_of<4>(words), halves_of<12>(words)};
+      const uint32_t* const left = a.words + group * kWords + 4 * word;
+#pragma GCC unroll 12
+      for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+        for (int part = 0; part < 4; ++part) {
+          const ShortVec x = hn::BitCast(Shorts(), hn::Set(Words(), left[r * a.stride + part]));
+          whole[r] = add_pairs(x, parts[part], whole[r]);
+        }
+      }
+    }
+    const auto bits = hn::LoadU(HalfWords(), scales + group * lanes());
+    const Vec scale = hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), bits)));
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      sums[r] = hn::Add(sums[r], hn::Mul(hn::ConvertTo(Floats(), whole[r]), scale));
+    }
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < Rows; ++r) {
+    store(hn::Mul(sums[r], hn::Set(Floats(), a.scales[r])), tile + r * stride);
+  }
+}
+
+template <int Rows>
+void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  const int64_t groups = panel.depth / kInt4Group, n = lanes();
+  int4_half<Rows>(a, panel.words, panel.group_scales, groups, tile, stride);
+  int4_half<Rows>(a, panel.words + n * kInt4GroupWords * groups, panel.group_scales + n * groups, groups, tile + n,
+                  stride);
+}
+
+using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
+
+constexpr Product kInt8Products[] = {
+    int8_tile<1>, int8_tile<2>, int8_tile<3>, int8_tile<4>,  int8_tile<5>,  int8_tile<6>,
+#if HWY_TARGET == HWY_AVX3
+    int8_tile<7>, int8_tile<8>, int8_tile<9>, int8_tile<10>, int8_tile<11>, int8_tile<12>,
+#endif
+};
+constexpr Product kInt4Products[] = {
+    int4_tile<1>, int4_tile<2>, int4_tile<3>, int4_tile<4>,  int4_tile<5>,  int4_tile<6>,
+#if HWY_TARGET == HWY_AVX3
+    int4_tile<7>, int4_tile<8>, int4_tile<9>, int4_tile<10>, int4_tile<11>, int4_tile<12>,
+#endif
+};
+static_assert(std::size(kInt8Products) == kRows && std::size(kInt4Products) == kRows);
+
+void multiply_int8(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  kInt8Products[rows - 1](a, panel, tile, stride);
+}
+void multiply_int4(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  kInt4Products[rows - 1](a, panel, tile, stride);
+}
+
+int64_t words_of_bytes(int64_t depth) { return steps_of_int8(depth); }
+int64_t words_of_pairs(int64_t depth) { return 2 * steps_of_int8(depth); }
+int64_t words_of_bytes_and_sums(int64_t depth) { return depth / 4 + depth / kInt4Group; }
+int64_t words_of_pairs_and_sums(int64_t depth) { return depth / 2 + depth / kInt4Group; }
+
+}  // namespace
+
+const IntegerKernels* make_integer_kernels(IntegerBits bits) {
+  static const IntegerKernels eight{words_of_pairs, quantize_to_pairs, multiply_int8};
+  static const IntegerKernels four{words_of_pairs_and_sums, quantize_to_pairs_with_sums, multiply_int4};
+  return bits == IntegerBits::eight ? &eight : &four;
+}
+
+const IntegerKernels* make_vnni_kernels(IntegerBits bits) {
+  static const IntegerKernels eight{words_of_bytes, quantize_to_bytes, multiply_int8_avx512vnni};
+  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_signed_bytes, multiply_int4_avx512vnni};
+  return bits == IntegerBits::eight ? &eight : &four;
+}
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::cpu {
+
+HWY_EXPORT(make_integer_kernels);
+HWY_EXPORT(make_vnni_kernels);
+
+namespace {
+
+bool has_vnni() {
+#if defined(__x86_64__)
+  limit_instruction_sets();
+  return __builtin_cpu_supports("avx512vnni") && product_kernels().panel_columns == 32;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+const IntegerKernels& integer_kernels(IntegerBits bits) {
+  return has_vnni() ? *HWY_DYNAMIC_DISPATCH(make_vnni_kernels)(bits)
+                    : *HWY_DYNAMIC_DISPATCH(make_integer_kernels)(bits);
+}
+
+}  // namespace heed::cpu
+#endif

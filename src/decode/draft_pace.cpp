@@ -8,9 +8,10 @@ namespace {
 constexpr int64_t kProbes = 3, kProbeTokens = 2;
 constexpr size_t kPlainSteps = 4;           // before the first draft
 constexpr int64_t kStepsBetweenPlain = 32;  // the time of a step changes as texts grow
-constexpr int64_t kFirstPause = 64, kLongestPause = 128;
-constexpr double kWorthIt = 0.9;        // chance
-constexpr double kToleratedLoss = 2.0;  // steps
+constexpr double kShortestPause = 64.0, kLongestPause = 1024.0, kShare = 0.03;
+constexpr int64_t kUsualCatchUp = 8;                         // tokens of a text
+constexpr double kWorthIt = 0.9;                             // chance
+constexpr double kToleratedLoss = 2.0, kMostCatchUp = 30.0;  // steps
 constexpr double kPriorTries = 4.0, kRememberedTries = 100.0;
 
 constexpr std::array kConfidences{0.2, 0.4, 0.6, 0.75, 0.87, 0.94, 0.975, 0.99, 0.997};
@@ -86,11 +87,16 @@ void DraftPace::add(const DraftedStep& step) {
   } else {
     row_.add(std::max(0.0, step.seconds - plain.value()) / static_cast<double>(step.drafted));
   }
-  if (step.drafter_steps > 0) {
+  const bool catches_up = step.caught_up > kUsualCatchUp * step.texts;
+  double draft = draft_.value() * static_cast<double>(step.drafter_steps);
+  if (catches_up) {
+    draft = std::min(step.draft_seconds, kMostCatchUp * plain.value());
+    allowed_ += draft;
+  } else if (step.drafter_steps > 0) {
     draft_.add(step.draft_seconds / static_cast<double>(step.drafter_steps));
+    draft = draft_.value() * static_cast<double>(step.drafter_steps);
   }
-  const double all = plain.value() + row_.value() * static_cast<double>(step.drafted) +
-                     draft_.value() * static_cast<double>(step.drafter_steps);
+  const double all = plain.value() + row_.value() * static_cast<double>(step.drafted) + draft;
   const double without = plain.value() * static_cast<double>(step.written) / static_cast<double>(step.texts);
   report_.steps += step.texts;
   report_.tokens += step.written;
@@ -109,15 +115,12 @@ void DraftPace::add(const DraftedStep& step) {
 void DraftPace::judge(double loss, double plain) {
   probes_ = std::max<int64_t>(0, probes_ - 1);
   loss_ = std::max(0.0, loss_ + loss);
-  balance_ += loss;
-  if (fixed_ > 0 || loss_ <= kToleratedLoss * plain) {
+  if (fixed_ > 0 || loss_ <= kToleratedLoss * plain + allowed_) {
     return;
   }
-  next_pause_ = balance_ < 0.0 ? kFirstPause : next_pause_;
-  pause_ = next_pause_;
-  next_pause_ = std::min(kLongestPause, 2 * next_pause_);
+  pause_ = static_cast<int64_t>(std::clamp(loss_ / (kShare * plain), kShortestPause, kLongestPause));
   probes_ = kProbes;
-  loss_ = balance_ = 0.0;
+  loss_ = allowed_ = 0.0;
 }
 
 }  // namespace heed

@@ -18,6 +18,7 @@ struct DraftedStep {
   int64_t written = 0;                        // tokens
   int64_t drafted = 0, accepted = 0;          // tokens that were checked, and those of them that were right
   int64_t drafter_steps = 0;                  // one after the other
+  int64_t caught_up = 0;                      // tokens that the drafter read before
   double draft_seconds = 0.0, seconds = 0.0;  // of drafting, and of the model's step
 };
 
@@ -25,8 +26,8 @@ struct DraftedStep {
 //   plain(texts) + drafter_steps * draft + drafted * row
 // whose parts are measured. Where `rate` tokens per second are being written, and a token, with all before it in its
 // draft, is right with chance c, checking it pays if c > rate * row, and drafting one more if c > rate * (row + draft).
-// When drafts have cost more than they brought by the time of two steps, there are none for a while, which bounds what
-// they may lose to a small share.
+// When drafts have cost more than they brought by the time of two steps, and of catching up with the texts, there are
+// none until that is a small share of the time.
 class DraftPace {
  public:
   // 0: as many tokens as pay; otherwise that many, always.
@@ -94,9 +95,9 @@ class DraftPace {
   std::array<Record, 2> records_;  // of each Guess
   Quotient right_of_model_;
   int64_t probes_ = 3;  // steps left in which few tokens are drafted whatever that costs, to learn what it costs
-  int64_t pause_ = 0, next_pause_ = 64;  // steps
+  int64_t pause_ = 0;   // steps left
   int64_t since_plain_ = 0;
-  double loss_ = 0.0, balance_ = 0.0;             // seconds since the last pause: never below 0, and in all
+  double loss_ = 0.0, allowed_ = 0.0;  // seconds since the last pause: lost, never below 0, and spent on catching up
   double typical_ = 0.0, typical_without_ = 0.0;  // seconds of all steps, as they usually take, and without drafts
   DraftReport report_;
 };

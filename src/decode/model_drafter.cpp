@@ -8,6 +8,9 @@
 namespace heed {
 namespace {
 
+// After a pause the drafter does not read all that it has missed: that may cost more than the drafts bring.
+constexpr size_t kFarBehind = 48;
+constexpr int64_t kLittleContext = 32;
 // A smaller model is done before its work is shared out.
 constexpr int64_t kSmallModel = 2'000'000;  // multiplications of a token, about
 
@@ -106,7 +109,10 @@ class ModelDrafter final : public Drafter {
       if (!task.source.empty() || 2 * task.most > stepper_->max_length()) {
         return false;
       }
-      begin_later(task, text);
+      begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
+      same = 0;
+    } else if (task.source.empty() && !text.read.empty() && own().size() - same > kFarBehind) {
+      begin_later(task, text, kLittleContext);
       same = 0;
     }
     if (same < text.read.size()) {
@@ -118,10 +124,9 @@ class ModelDrafter final : public Drafter {
     return true;
   }
 
-  // Reads the last half of what the model takes again, as if nothing came before.
-  void begin_later(const DraftTask& task, Text& text) {
-    const auto kept =
-        std::min(task.tokens.size(), static_cast<size_t>(std::max<int64_t>(1, stepper_->max_length() / 2)));
+  // Reads the last tokens again, as if nothing came before.
+  void begin_later(const DraftTask& task, Text& text, int64_t tokens) {
+    const auto kept = std::min(task.tokens.size(), static_cast<size_t>(tokens));
     static const std::vector<std::vector<int32_t>> kNoSource(1);
     stepper_->remove(*text.sequence);
     text = {

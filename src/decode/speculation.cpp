@@ -5,12 +5,6 @@
 #include "base/clock.h"
 
 namespace heed {
-namespace {
-
-constexpr int64_t kUsualCatchUp = 8;  // tokens of a text
-
-}  // namespace
-
 void DraftLog::add(const DraftReport& report) {
   const std::lock_guard lock(mutex_);
   report_.steps += report.steps;
@@ -46,7 +40,7 @@ std::span<const Draft> Speculation::begin_step(std::span<DraftTask> tasks, int64
     }
     const Drafter::Work work = drafter_->draft(tasks, pace_, drafts_);
     step_.drafter_steps = work.steps;
-    usual_ = usual_ && work.caught_up <= kUsualCatchUp * texts;
+    step_.caught_up = work.caught_up;
   }
   const double now = seconds_now();
   step_.draft_seconds = now - began_;

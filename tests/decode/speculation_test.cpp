@@ -400,7 +400,7 @@ TEST(PromptDrafter, LooksIntoTheSourceIfItIsInTheSameVocabulary) {
 // The pace ------------------------------------------------------------------------------------------------------------
 
 struct Costs {
-  double row, draft;  // of a step without drafts
+  double row, draft, read = 0.0;  // of a step without drafts; of each token that the drafter has missed, up to 32
 };
 
 // How much faster than without drafts a text of so many tokens is written, of which each is drafted rightly with such a
@@ -408,7 +408,7 @@ struct Costs {
 double simulated_gain(const Costs& costs, double right, int64_t tokens) {
   DraftPace pace(0);
   double seconds = 0.0;
-  int64_t written = 0;
+  int64_t written = 0, missed = 0;
   for (uint64_t draw = 0; written < tokens;) {
     DraftedStep step{.texts = 1, .written = 1};
     const int64_t most = pace.next_most(1);
@@ -433,6 +433,11 @@ double simulated_gain(const Costs& costs, double right, int64_t tokens) {
     step.written += step.accepted;
     step.seconds = 1.0 + costs.row * static_cast<double>(step.drafted);
     step.draft_seconds = costs.draft * static_cast<double>(step.drafter_steps);
+    missed += step.drafter_steps == 0 ? 1 : 0;
+    if (step.drafter_steps > 0) {
+      step.caught_up = std::min<int64_t>(32, std::exchange(missed, 0));
+      step.draft_seconds += costs.read * static_cast<double>(step.caught_up);
+    }
     seconds += step.seconds + step.draft_seconds;
     written += step.written;
     pace.add(step);
@@ -441,7 +446,7 @@ double simulated_gain(const Costs& costs, double right, int64_t tokens) {
 }
 
 TEST(DraftPace, DraftsThatDoNotPayCostLittle) {
-  for (const Costs& costs : {Costs{0.05, 0.02}, Costs{0.2, 0.1}, Costs{0.3, 0.3}, Costs{0.9, 0.9}}) {
+  for (const Costs& costs : {Costs{0.05, 0.02}, Costs{0.2, 0.1}, Costs{0.3, 0.3, 0.1}, Costs{0.9, 0.9, 0.9}}) {
     for (const double right : {0.0, 0.1, 0.3, 0.5}) {
       EXPECT_GT(simulated_gain(costs, right, 2000), 0.95) << costs.row << " " << costs.draft << " " << right;
     }

@@ -255,7 +255,7 @@ void KeyValueCache::sum_whole_chunks(std::span<const Extension> extensions) {
   }
   const std::vector<KeyValueView>& views = list_views(shape_.roll_back);
   for (const int64_t layer : shape_.linear_layers) {
-    backend_.fold_linear_attention({shape_.heads, views[static_cast<size_t>(layer)]});
+    backend_.fold_linear_attention({shape_.heads, shape_.linear_feature, views[static_cast<size_t>(layer)]});
   }
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);

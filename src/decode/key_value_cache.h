@@ -24,6 +24,7 @@ struct CacheShape {
   // sequence has no more of them however long it is.
   std::vector<int64_t> linear_layers = {};
   int64_t heads = 1;
+  LinearFeature linear_feature = LinearFeature::elu;
 };
 
 // How a sequence grows.

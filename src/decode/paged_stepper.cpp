@@ -49,7 +49,8 @@ PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& opt
               .max_tokens = options.max_tokens,
               .roll_back = options.roll_back,
               .linear_layers = linear_layers_that_run(config_, options),
-              .heads = config_.heads_of_keys()}) {}
+              .heads = config_.heads_of_keys(),
+              .linear_feature = config_.linear_feature}) {}
 
 NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
   if (check(fresh) > kPassRows) {

@@ -326,18 +326,24 @@ struct AttentionBackward {
   View d_queries, d_keys, d_values, d_by_distance;
 };
 
+// phi of linear attention, element by element: elu(x) + 1, which is x + 1 above zero and e^x below, or e^x. The first is at
+// least kLeastElu, where it would round to nothing, so that the divisor is above zero for every input; the second limits
+// its exponent on both sides, so that sums of products stay finite too.
+enum class LinearFeature : uint8_t { elu, exp };
+constexpr double kLeastElu = 0x1p-24;  // below x = -16.6; half of f32's rounding step at 1
+constexpr double kMostExponent = 16.0;
+
 // Linear attention's settings. Heads of queries share the key-value heads evenly, in order.
 struct LinearAttentionSettings {
   int64_t heads = 1, key_value_heads = 1;
   Visibility::Reach reach = Visibility::Reach::full;
+  LinearFeature feature = LinearFeature::elu;
 };
 
-// For each sequence and head, with phi(x) = elu(x) + 1, element by element, and sums over the keys that the query sees:
+// For each sequence and head, with sums over the keys that the query sees:
 //   output = sum of (phi(q) . phi(k)) v / divisor    divisor = sum of phi(q) . phi(k)
-// Queries are aligned with the end of the keys. phi is at least kLeastFeature, where elu(x) + 1 would round to nothing:
-// so the divisor is above zero for every input. `divisors`, when requested: master type [rows, heads]. `weights`, when
+// Queries are aligned with the end of the keys. `divisors`, when requested: master type [rows, heads]. `weights`, when
 // requested (not with states): (phi(q) . phi(k)) / divisor, master type, in the order of AttentionForward's.
-constexpr double kLeastFeature = 0x1p-24;  // below x = -16.6; half of f32's rounding step at 1
 struct LinearAttentionForward {
   LinearAttentionSettings settings;
   View queries;
@@ -362,6 +368,7 @@ struct LinearAttentionBackward {
 // Adds all whole chunks of the cached tokens that the states lack to their sums. Each sequence has a slot of its own.
 struct LinearAttentionFold {
   int64_t key_value_heads = 1;
+  LinearFeature feature = LinearFeature::elu;
   KeyValueView memory;
 };
 

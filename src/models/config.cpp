@@ -86,6 +86,11 @@ void check_attention(const ModelConfig& config) {
   }
 }
 
+void check_linear_feature(const ModelConfig& config) {
+  check(config.linear_feature == LinearFeature::elu || std::ranges::any_of(config.attention, is_linear),
+        "linear_feature is for attention \"linear\", which no layer has");
+}
+
 void check_rotary(const ModelConfig& config) {
   check(std::isfinite(config.rotary_base) && config.rotary_base > 0.0, "rotary_base is {}, expected above 0",
         config.rotary_base);
@@ -206,6 +211,7 @@ void ModelConfig::validate() const {
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
   check_attention(*this);
+  check_linear_feature(*this);
   check_rotary(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);

@@ -45,6 +45,7 @@ struct ModelConfig {
   int64_t relative_clip = 16;                                  // of relative keys and values
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
+  LinearFeature linear_feature = LinearFeature::elu;           // of "linear" layers
 
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;

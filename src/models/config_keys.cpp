@@ -78,6 +78,8 @@ SettingTable model_settings(ModelConfig& c) {
               added("16", setting("relative_clip", c.relative_clip)),
               setting("window", c.window),
               added("[\"full\"]", patterns("attention", c.attention)),
+              added("\"elu\"", choice<LinearFeature>("linear_feature", c.linear_feature,
+                                                     {{"elu", LinearFeature::elu}, {"exp", LinearFeature::exp}})),
               choice<NormKind>("norm", c.norm, {{"layer", NormKind::layer}, {"rms", NormKind::rms}}),
               choice<NormPlacement>("norm_placement", c.placement,
                                     {{"pre", NormPlacement::pre},

@@ -80,6 +80,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .value_width = config.width_of_values(),
                     .bias = config.bias_of_attention_inputs(),
                     .output_bias = config.bias_of_attention_output(),
+                    .linear_feature = config.linear_feature,
                     .head_norm = config.head_norm,
                     .norm = norm_shape(config),
                     .rotary = config.rotary(),

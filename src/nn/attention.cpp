@@ -140,7 +140,7 @@ Var SelfAttention::mix_linearly(Pass& pass, const AttentionInputs& inputs, const
                                 const SelfAttentionCall& call) const {
   require(call.mask.get() == nullptr, "linear attention", "a mask: it hides pairs, and linear attention forms none");
   const LinearAttentionOptions options{shape_.heads, shape_.key_value_heads, shape_.visibility.parts().front().reach,
-                                       call.weights};
+                                       shape_.linear_feature, call.weights};
   if (call.cache == nullptr) {
     return linear_attention(pass, inputs, options);
   }

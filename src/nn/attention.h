@@ -26,6 +26,7 @@ struct AttentionShape {
   Bias bias = Bias::present;         // of queries, keys and values
   Bias output_bias = Bias::present;  // of the projection back
   AttentionKernel kernel = AttentionKernel::softmax;
+  LinearFeature linear_feature = LinearFeature::elu;
   VisibilityByHead visibility;          // of linear attention only the reach
   HeadNorm head_norm = HeadNorm::none;  // of queries and keys, before they are rotated
   NormShape norm = {};                  // of what kind; its width follows from the heads

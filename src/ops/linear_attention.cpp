@@ -1,4 +1,4 @@
-// For each sequence and head, over the visible keys, with phi(x) = elu(x) + 1:
+// For each sequence and head, over the visible keys, with phi(x) = elu(x) + 1 or e^x:
 //   n = sum of (phi(q) . phi(k)) v    z = sum of phi(q) . phi(k)    O = n / z
 // Both sums are phi(q) times sums that grow from token to token, so that none is computed pair by pair beyond a chunk.
 // With g = d_O / z and h = -(g . O):
@@ -19,6 +19,10 @@ struct LinearResult {
   Var output;
   Tensor divisors;
 };
+
+LinearAttentionSettings settings_of(const LinearAttentionOptions& options) {
+  return {options.heads, options.key_value_heads, options.reach, options.feature};
+}
 
 void require_heads(const Columns& queries, const Segments& segments, const KeyValueView& memory,
                    const LinearAttentionOptions& options) {
@@ -57,7 +61,7 @@ LinearResult run_linear(Pass& pass, const Columns& queries, const Segments& segm
         Tensor({attention_weight_count(segments, *memory.segments, options.heads)}, pass.backend().master_type());
   }
   pass.backend().linear_attention({
-      .settings = {options.heads, options.key_value_heads, options.reach},
+      .settings = settings_of(options),
       .queries = queries.value(),
       .segments = &segments,
       .memory = memory,
@@ -81,8 +85,7 @@ Var linear_attention(Pass& pass, const AttentionInputs& inputs, const LinearAtte
   result.output.want_gradient_only_if(inputs.queries.var.wants_gradient() || inputs.keys.var.wants_gradient() ||
                                       inputs.values.var.wants_gradient());
   if (pass.recording() && result.output.wants_gradient()) {
-    pass.tape().record(LinearAttentionOp{
-        inputs, {options.heads, options.key_value_heads, options.reach}, result.output, std::move(result.divisors)});
+    pass.tape().record(LinearAttentionOp{inputs, settings_of(options), result.output, std::move(result.divisors)});
   }
   return result.output;
 }

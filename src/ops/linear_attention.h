@@ -1,5 +1,5 @@
 // For each sequence and head, without a softmax: sum of (phi(q) . phi(k)) v / sum of phi(q) . phi(k) over the visible
-// keys, with phi(x) = elu(x) + 1 (Katharopoulos et al., 2020). Its cost is linear in the sequence's length.
+// keys, with phi(x) = elu(x) + 1 (Katharopoulos et al., 2020) or e^x. Its cost is linear in the sequence's length.
 #pragma once
 
 #include "ops/attention.h"
@@ -9,6 +9,7 @@ namespace heed {
 struct LinearAttentionOptions {
   int64_t heads = 1, key_value_heads = 1;
   Visibility::Reach reach = Visibility::Reach::full;
+  LinearFeature feature = LinearFeature::elu;
   Tensor* weights = nullptr;  // if set, receives each pair's share of a row; see LinearAttentionForward
 };
 

@@ -272,6 +272,16 @@ TEST_P(StepperOfALanguageModel, LinearAttentionMayHaveValuesOfAnotherWidth) {
   }
 }
 
+TEST_P(StepperOfALanguageModel, LinearAttentionMayHaveFeaturesOfExp) {
+  ModelConfig config = small_language_model();
+  config.positions = Positions::sinusoidal;
+  config.attention = kLinear;
+  config.linear_feature = LinearFeature::exp;
+  const RandomLanguageModel m(GetParam(), config);
+  const Ids tokens = random_tokens(330, 6);
+  EXPECT_EQ(logits_token_by_token(*make_stepper(m.inference), tokens, 190), full_logits(m, tokens));
+}
+
 TEST_P(StepperOfALanguageModel, MemoryOfLinearAttentionDoesNotGrowWithTheText) {
   const RandomLanguageModel m(GetParam(), 0, Positions::none, kLinear);
   // Room for what a pass of 1024 tokens needs, and a chunk.

@@ -11,6 +11,7 @@ struct LinearAttentionShape {
   std::vector<int64_t> lengths;
   int64_t heads = 2, key_value_heads = 2, key_width = 16, value_width = 16;
   Visibility::Reach reach = Visibility::Reach::causal;
+  LinearFeature feature = LinearFeature::elu;
 };
 
 struct LinearAttentionCase {
@@ -21,7 +22,7 @@ struct LinearAttentionCase {
   int64_t value_width = 0;
 
   static LinearAttentionCase make(Types types, const LinearAttentionShape& shape) {
-    LinearAttentionCase c{.settings = {shape.heads, shape.key_value_heads, shape.reach},
+    LinearAttentionCase c{.settings = {shape.heads, shape.key_value_heads, shape.reach, shape.feature},
                           .query_segments = Segments(shape.lengths),
                           .key_segments = Segments(shape.lengths),
                           .value_width = shape.value_width};
@@ -112,7 +113,8 @@ struct StatesOfCase {
   // All whole chunks of the case's tokens.
   void fold(Backend& backend, LinearAttentionCase c) const {
     c.states = view();
-    backend.fold_linear_attention({.key_value_heads = c.settings.key_value_heads, .memory = c.memory()});
+    backend.fold_linear_attention(
+        {.key_value_heads = c.settings.key_value_heads, .feature = c.settings.feature, .memory = c.memory()});
     for (int64_t s = 0; s < c.key_segments.count(); ++s) {
       tokens.set(0, s, static_cast<double>(c.key_segments.length(s) / kLinearChunk * kLinearChunk));
     }

@@ -47,6 +47,8 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid(
       [](auto& c) { c.positions = Positions::relative_keys_values, c.attention = {{{HeadPattern::Kind::linear}}}; },
       {"attention \"linear\"", "positions can't depend on both"});
+  expect_invalid([](auto& c) { c.linear_feature = LinearFeature::exp; },
+                 {"linear_feature is for attention \"linear\", which no layer has"});
   expect_invalid([](auto& c) { c.relative_clip = 0; }, {"relative_clip is 0", "expected 1"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
                  {"relative_buckets is 30", "multiple of 4"});

@@ -32,6 +32,21 @@ TEST(LinearAttention, GradientAgreesWithDifferences) {
   }
 }
 
+TEST(LinearAttention, GradientOfFeaturesOfExpAgreesWithDifferences) {
+  const Segments segments = ragged({3, 4});
+  for (const auto reach : kBothReaches) {
+    const Differentiable function{
+        .inputs = inputs(random_tensor({7, 24}, 1)),
+        .parameters = {},
+        .run = [&](Pass& pass, const std::vector<Var>& x) {
+          return Outcome{
+              {linear_attention(pass, columns_of(x[0], segments, 8, 8, 8),
+                                {.heads = 2, .key_value_heads = 2, .reach = reach, .feature = LinearFeature::exp})}};
+        }};
+    EXPECT_TRUE(gradients_are_right(function));
+  }
+}
+
 TEST(LinearAttention, GradientOfGroupedHeadsAgreesWithDifferences) {
   const Segments segments = ragged({3, 2});
   for (const auto reach : kBothReaches) {

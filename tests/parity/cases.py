@@ -37,6 +37,7 @@ GPT_PATTERNS = {**GPT, "heads": 4, "attention": ["local:3+strided:2", "full"]}
 GPT_KEYS = {**GPT_LONG, "positions": "relative-keys", "relative_clip": 16}
 GPT_KEYS_VALUES = {**GPT_KEYS, "positions": "relative-keys-values"}
 GPT_LINEAR = {**GPT_LONG, "attention": ["linear"]}
+GPT_EXP = {**GPT_LINEAR, "linear_feature": "exp"}
 GPT_LINEAR_AND_LOCAL = {**GPT_LONG, "attention": ["linear", "local:20"], "positions": "none"}
 LLAMA = {
     **DROPOUT_FREE,

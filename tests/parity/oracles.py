@@ -309,13 +309,11 @@ def attend(query, key, value, sees, bias=0.0, cap=None, relative_values=None):
     return mixed if relative_values is None else mixed + torch.einsum("bhij,ijd->bhid", weights, relative_values)
 
 
-def features(x):
-    return functional.elu(x) + 1.0
+FEATURES = {"elu": lambda x: functional.elu(x) + 1.0, "exp": lambda x: x.clamp(-16.0, 16.0).exp()}
 
 
 def attend_linearly(query, key, value):
-    """phi(q) S / phi(q) z, where S and z are sums of phi(k) v^T and phi(k) over all tokens up to the query's."""
-    query, key = features(query), features(key)
+    """q S / q z, where S and z are sums of k v^T and k over all tokens up to the query's; q and k are features."""
     sums = torch.einsum("bhtd,bhte->bhtde", key, value).cumsum(dim=2)
     return torch.einsum("bhtd,bhtde->bhte", query, sums) / (query * key.cumsum(dim=2)).sum(dim=-1, keepdim=True)
 
@@ -336,6 +334,7 @@ class GptLayer(nn.Module):
         self.heads = config["heads"]
         self.activation = {"gelu": functional.gelu,
                            "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh")}[config["activation"]]
+        self.features = FEATURES[config.get("linear_feature", "elu")]
         self.norm1, self.norm2 = norm(), norm()
         self.projection, self.joined = nn.Linear(model, 3 * model), nn.Linear(model, model)
         self.linear1, self.linear2 = nn.Linear(model, inner), nn.Linear(inner, model)
@@ -353,7 +352,8 @@ class GptLayer(nn.Module):
         if hasattr(self, "relative_values"):
             mixed = attend(query, key, value, sees, bias, relative_values=self.relative_values.T[distance])
         else:
-            mixed = attend_linearly(query, key, value) if sees is None else attend(query, key, value, sees, bias)
+            mixed = (attend_linearly(self.features(query), self.features(key), value) if sees is None else
+                     attend(query, key, value, sees, bias))
         x = x + self.joined(join_heads(mixed))
         return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
 

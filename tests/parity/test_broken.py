@@ -100,6 +100,7 @@ GROSS = [
      replace("sees_back", lambda pattern, back: REAL_BACK(pattern, back - 1) | (back == 0))),
     ("linear attention that sees the next token", cases.GPT_LINEAR, cases.GPT_LINEAR,
      replace("attend_linearly", lambda q, k, v: REAL_LINEAR(q, k.roll(-1, dims=2), v.roll(-1, dims=2)))),
+    ("linear attention with other features", cases.GPT_LINEAR, cases.GPT_EXP, None),
     ("patterns of heads in the wrong order", cases.GPT_PATTERNS,
      {**cases.GPT_PATTERNS, "attention": ["strided:2+local:3", "full"]}, None),
     ("queries and keys swapped", GPT, GPT, with_keys_first("decoder.layers.1.attention.projection.weight")),

@@ -9,6 +9,7 @@ finish(cases.all_agree({
     "GPT, strided": (cases.GPT_STRIDED, cases.BF16_DECODER),
     "GPT, layers and heads that differ": (cases.GPT_PATTERNS, cases.BF16_DECODER),
     "GPT, linear": (cases.GPT_LINEAR, cases.BF16_DECODER),
+    "GPT, linear with features of exp": (cases.GPT_EXP, cases.BF16_DECODER),
     "GPT, linear and local layers": (cases.GPT_LINEAR_AND_LOCAL, cases.BF16_DECODER),
     "GPT, wide and long": (cases.GPT_LONG, cases.BF16_DECODER),
     "GPT, ALiBi": (cases.GPT_ALIBI, cases.BF16_DECODER),

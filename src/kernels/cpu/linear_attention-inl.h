@@ -23,20 +23,32 @@ namespace heed::cpu::HWY_NAMESPACE {
 static_assert(kLinearChunk == kKeyBlock && kLinearChunk == kPanel);
 constexpr int64_t kBlockElements = kPanel * kPanel;  // of one panel with the rows of a chunk
 
-// phi(x) = x + 1 above zero, max(e^x, kLeastFeature) below.
-HWY_INLINE Vec feature_of(Vec x) {
+HWY_INLINE Vec limited_exp(Vec x) {
   const Floats d;
-  const Vec zero = hn::Zero(d);  // in this order NaN wins
-  const Vec below =
-      hn::Max(hn::Set(d, static_cast<float>(kLeastFeature)), exp2_of(hn::Mul(hn::Min(zero, x), hn::Set(d, kLog2E))));
-  return hn::Add(below, hn::Max(zero, x));
+  const Vec most = hn::Set(d, static_cast<float>(kMostExponent));
+  return exp2_of(hn::Mul(hn::Min(most, hn::Max(hn::Neg(most), x)), hn::Set(d, kLog2E)));
 }
 
-// phi'(x) from phi(x): 1 above 1, phi itself below, 0 at the least.
-HWY_INLINE Vec slope_of(Vec feature) {
+// phi(x). In this order of operands NaN wins.
+HWY_INLINE Vec feature_of(LinearFeature kind, Vec x) {
   const Floats d;
-  const auto above = hn::Gt(feature, hn::Set(d, static_cast<float>(kLeastFeature)));
-  return hn::IfThenElseZero(above, hn::Min(hn::Set(d, 1.0F), feature));
+  if (kind == LinearFeature::exp) {
+    return limited_exp(x);
+  }
+  const Vec zero = hn::Zero(d), least = hn::Set(d, static_cast<float>(kLeastElu));
+  return hn::Add(hn::Max(least, exp2_of(hn::Mul(hn::Min(zero, x), hn::Set(d, kLog2E)))), hn::Max(zero, x));
+}
+
+// phi'(x) from phi(x): 0 at the least and the most. Else of elu 1 above 1 and phi itself below, of exp phi.
+HWY_INLINE Vec slope_of(LinearFeature kind, Vec feature) {
+  const Floats d;
+  if (kind == LinearFeature::exp) {
+    const Vec most = hn::Set(d, static_cast<float>(kMostExponent));
+    const auto inside = hn::And(hn::Gt(feature, limited_exp(hn::Neg(most))), hn::Lt(feature, limited_exp(most)));
+    return hn::IfThenElseZero(inside, feature);
+  }
+  return hn::IfThenElseZero(hn::Gt(feature, hn::Set(d, static_cast<float>(kLeastElu))),
+                            hn::Min(hn::Set(d, 1.0F), feature));
 }
 
 // The widths of a head's keys, and of its values with the column of ones behind them.
@@ -61,17 +73,17 @@ HWY_INLINE float* state_panel(float* state, int64_t rows, int64_t panel) {
 
 // [n, 64] panels of phi(x), for queries or keys.
 template <class T>
-void pack_features(const HeadRows<T>& from, float* panels) {
-  pack_rows(from, kLinearChunk, panels, [](Vec x) { return feature_of(x); });
+void pack_features(const HeadRows<T>& from, LinearFeature kind, float* panels) {
+  pack_rows(from, kLinearChunk, panels, [kind](Vec x) { return feature_of(kind, x); });
 }
 // phi(K)^T: row c is column c of all keys of the chunk.
 template <class T>
-void pack_feature_columns(const HeadRows<T>& from, float* columns) {
+void pack_feature_columns(const HeadRows<T>& from, LinearFeature kind, float* columns) {
   pack_columns(from, columns);
   for (int64_t c = 0; c < from.width; ++c) {
     for (int64_t v = 0; v < vectors_for(from.rows); ++v) {
       float* const at = panel_at(columns, c, v);
-      store(feature_of(load(at)), at);
+      store(feature_of(kind, load(at)), at);
     }
   }
 }

@@ -131,15 +131,15 @@ class LinearBackward {
 
   void pack_keys(const Chunk& chunk) {
     const HeadRows<T> keys = key_rows(call_.memory.keys, widths_.keys, chunk);
-    pack_features(keys, buffers_.keys);
-    pack_feature_columns(keys, buffers_.key_columns);
+    pack_features(keys, call_.settings.feature, buffers_.keys);
+    pack_feature_columns(keys, call_.settings.feature, buffers_.key_columns);
     pack_columns(key_rows(call_.memory.values, widths_.values, chunk), buffers_.value_columns);
     std::fill_n(buffers_.value_columns + widths_.values * kPanel, kPanel, 1.0F);
   }
 
   // phi(Q), and g = d_output / divisor, h = -(g . output).
   void pack_queries(const Chunk& chunk, int64_t h) {
-    pack_features(query_rows(call_.queries, widths_.keys, chunk, h), buffers_.queries);
+    pack_features(query_rows(call_.queries, widths_.keys, chunk, h), call_.settings.feature, buffers_.queries);
     pack_rows(query_rows(call_.d_output, widths_.values, chunk, h), kLinearChunk, buffers_.g);
     const HostView<float> divisors = host<float>(call_.divisors);
     const HeadRows<T> output = query_rows(call_.output, widths_.values, chunk, h);
@@ -248,7 +248,7 @@ class LinearBackward {
       for (int64_t r = 0; r < chunk.count; ++r) {
         for (int64_t v = 0; v < vectors_for(panel_columns(widths_.keys, panel)); ++v) {
           float* const gradient = panel_at(gradients + panel * kBlockElements, r, v);
-          const Vec slope = slope_of(load(panel_at(features + panel * kBlockElements, r, v)));
+          const Vec slope = slope_of(call_.settings.feature, load(panel_at(features + panel * kBlockElements, r, v)));
           store(hn::Mul(load(gradient), slope), gradient);
         }
       }

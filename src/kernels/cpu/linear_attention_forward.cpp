@@ -35,8 +35,13 @@ struct ForwardBuffers {
 template <class T>
 class KeySums {
  public:
-  KeySums(const KeyValueView& memory, const LinearWidths& widths, ForwardBuffers& buffers)
-      : memory_(memory), keys_(host<T>(memory.keys)), values_(host<T>(memory.values)), widths_(widths), to_(buffers) {}
+  KeySums(const KeyValueView& memory, LinearFeature feature, const LinearWidths& widths, ForwardBuffers& buffers)
+      : memory_(memory),
+        feature_(feature),
+        keys_(host<T>(memory.keys)),
+        values_(host<T>(memory.values)),
+        widths_(widths),
+        to_(buffers) {}
 
   void begin(const LinearShare& share) {
     share_ = share;
@@ -54,7 +59,7 @@ class KeySums {
     count_ = count;
     list_rows(memory_, {share_.sequence, first, count}, to_.rows);
     pack_feature_columns(HeadRows<T>(keys_, share_.key_value_head * widths_.keys, widths_.keys, count, to_.rows),
-                         to_.key_columns);
+                         feature_, to_.key_columns);
     pack_values(HeadRows<T>(values_, share_.key_value_head * widths_.values, widths_.values, count, to_.rows),
                 to_.values);
   }
@@ -87,6 +92,7 @@ class KeySums {
   }
 
   const KeyValueView& memory_;
+  LinearFeature feature_;
   HostView<T> keys_, values_;
   const LinearWidths& widths_;
   ForwardBuffers& to_;
@@ -106,7 +112,7 @@ class LinearForward {
         widths_(widths),
         group_(call.settings.heads / call.settings.key_value_heads),
         buffers_(carve<ForwardBuffers>(scratch, widths)),
-        sums_(call.memory, widths, buffers_) {}
+        sums_(call.memory, call.settings.feature, widths, buffers_) {}
 
   void run(const LinearShare& share) {
     first_head_ = share.key_value_head * group_;
@@ -185,7 +191,7 @@ class LinearForward {
   void pack_queries(const Queries& queries, int64_t h) {
     pack_features(HeadRows<T>(queries_, (first_head_ + h) * widths_.keys, widths_.keys, queries.count,
                               first_row_ + queries.first, 1),
-                  buffers_.queries);
+                  call_.settings.feature, buffers_.queries);
   }
 
   // Numerators over divisors.
@@ -277,7 +283,7 @@ void fold(Context& context, const LinearAttentionFold& call) {
                      return;
                    }
                    auto buffers = carve<ForwardBuffers>(context.scratch(worker), widths);
-                   KeySums<T> sums(call.memory, widths, buffers);
+                   KeySums<T> sums(call.memory, call.feature, widths, buffers);
                    sums.begin(share);
                    for (; length - summed >= kLinearChunk; summed += kLinearChunk) {
                      sums.pack(summed, kLinearChunk);

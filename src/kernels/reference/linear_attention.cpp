@@ -10,8 +10,18 @@ namespace {
 
 using reference::Values;
 
-double feature(double x) { return x > 0.0 ? x + 1.0 : std::max(std::exp(x), kLeastFeature); }
-double feature_slope(double x) { return x > 0.0 ? 1.0 : std::exp(x) > kLeastFeature ? std::exp(x) : 0.0; }
+double feature(LinearFeature kind, double x) {
+  if (kind == LinearFeature::exp) {
+    return std::exp(std::clamp(x, -kMostExponent, kMostExponent));
+  }
+  return x > 0.0 ? x + 1.0 : std::max(std::exp(x), kLeastElu);
+}
+double feature_slope(LinearFeature kind, double x) {
+  if (kind == LinearFeature::exp) {
+    return std::abs(x) < kMostExponent ? std::exp(x) : 0.0;
+  }
+  return x > 0.0 ? 1.0 : std::exp(x) > kLeastElu ? std::exp(x) : 0.0;
+}
 
 // One sequence's queries and keys for one head. Value column `values` is the column of ones, which sums the divisor.
 struct LinearBlock {
@@ -38,10 +48,12 @@ struct LinearBlock {
   double value(const Values& x, int64_t j, int64_t v) const {
     return v == values ? 1.0 : x(key_row(j), key_head * values + v);
   }
+  double phi(double x) const { return feature(settings.feature, x); }
+  double slope(double x) const { return feature_slope(settings.feature, x); }
   double score(const Values& q, const Values& k, int64_t i, int64_t j) const {
     double sum = 0.0;
     for (int64_t c = 0; c < width; ++c) {
-      sum += feature(query(q, i, c)) * feature(key(k, j, c));
+      sum += phi(query(q, i, c)) * phi(key(k, j, c));
     }
     return sum;
   }
@@ -71,7 +83,7 @@ std::vector<double> sums_of(const LinearBlock& block, const Values& q, const Val
   for (int64_t column = 0; block.summed() > 0 && column <= block.values; ++column) {
     for (int64_t c = 0; c < block.width; ++c) {
       sums[static_cast<size_t>(column)] +=
-          feature(block.query(q, i, c)) *
+          block.phi(block.query(q, i, c)) *
           reference::get(block.memory.states.sums, block.state_row(), block.state_column(c, column));
     }
   }
@@ -134,8 +146,8 @@ void ReferenceBackend::linear_attention_backward(const LinearAttentionBackward& 
         }
         for (int64_t c = 0; c < block.width; ++c) {
           const double x = block.query(q, i, c), y = block.key(k, j, c);
-          d_q(row, block.head * block.width + c) += d_score * feature(y) * feature_slope(x);
-          d_k(block.key_row(j), block.key_head * block.width + c) += d_score * feature(x) * feature_slope(y);
+          d_q(row, block.head * block.width + c) += d_score * block.phi(y) * block.slope(x);
+          d_k(block.key_row(j), block.key_head * block.width + c) += d_score * block.phi(x) * block.slope(y);
         }
       }
     }
@@ -147,7 +159,8 @@ void ReferenceBackend::linear_attention_backward(const LinearAttentionBackward& 
 
 void ReferenceBackend::fold_linear_attention(const LinearAttentionFold& call) {
   const Values k(call.memory.keys), v(call.memory.values);
-  const LinearAttentionSettings one_query{.heads = call.key_value_heads, .key_value_heads = call.key_value_heads};
+  const LinearAttentionSettings one_query{
+      .heads = call.key_value_heads, .key_value_heads = call.key_value_heads, .feature = call.feature};
   for_each_block(one_query, *call.memory.segments, call.memory, [&](const LinearBlock& block) {
     const int64_t end = block.keys / kLinearChunk * kLinearChunk;
     for (int64_t c = 0; block.summed() < end && c < block.width; ++c) {
@@ -155,7 +168,7 @@ void ReferenceBackend::fold_linear_attention(const LinearAttentionFold& call) {
         const int64_t at = block.state_column(c, column);
         double sum = block.summed() == 0 ? 0.0 : reference::get(call.memory.states.sums, block.state_row(), at);
         for (int64_t j = block.summed(); j < end; ++j) {
-          sum += feature(block.key(k, j, c)) * block.value(v, j, column);
+          sum += block.phi(block.key(k, j, c)) * block.value(v, j, column);
         }
         reference::set(call.memory.states.sums, block.state_row(), at, sum);
       }

@@ -71,6 +71,31 @@ TEST_P(CpuLinearAttention, MatchesTheReferenceForAnyWidths) {
   }
 }
 
+TEST_P(CpuLinearAttention, FeaturesOfExpMatchTheReference) {
+  for (const auto reach : {kCausal, kFull}) {
+    for (const int64_t width : {17, 32, 65}) {
+      SCOPED_TRACE(width);
+      expect_same(make_case({.lengths = {70, 3, 130},
+                             .key_width = width,
+                             .value_width = 32,
+                             .reach = reach,
+                             .feature = LinearFeature::exp}));
+    }
+  }
+}
+
+TEST_P(CpuLinearAttention, ExponentsAreLimited) {
+  LinearAttentionCase c = make_case({.lengths = {3}, .reach = kFull, .feature = LinearFeature::exp});
+  cpu().fill(c.queries.view(), 200.0);
+  cpu().fill(c.keys.rows(1, 1).view(), -200.0);
+  expect_same(c);
+  const auto d = c.backward(cpu(), c.forward(cpu(), types()), types());
+  for (int64_t column = 0; column < d.d_queries.columns(); ++column) {
+    EXPECT_EQ(d.d_queries.get(1, column), 0.0);
+    EXPECT_EQ(d.d_keys.get(1, column), 0.0);
+  }
+}
+
 TEST_P(CpuLinearAttention, HeadsOfQueriesShareThoseOfKeys) {
   for (const auto reach : {kCausal, kFull}) {
     for (const int64_t key_value_heads : {1, 2}) {

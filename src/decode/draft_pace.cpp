@@ -9,8 +9,9 @@ constexpr int64_t kProbes = 3, kProbeTokens = 2;
 constexpr size_t kPlainSteps = 4;           // before the first draft
 constexpr int64_t kStepsBetweenPlain = 32;  // the time of a step changes as texts grow
 constexpr double kShortestPause = 64.0, kLongestPause = 1024.0, kShare = 0.03;
-constexpr int64_t kUsualCatchUp = 8;                         // tokens of a text
-constexpr double kWorthIt = 0.9;                             // chance
+constexpr int64_t kUsualCatchUp = 8;  // tokens of a text
+constexpr double kWorthIt = 0.9;      // chance
+constexpr double kLeastRow = 0.1;     // of a text's share of a step, should times be too noisy to show more
 constexpr double kToleratedLoss = 2.0, kMostCatchUp = 30.0;  // steps
 constexpr double kPriorTries = 4.0, kRememberedTries = 100.0;
 
@@ -21,6 +22,8 @@ size_t class_of(double confidence) {
 }
 
 }  // namespace
+
+double DraftPace::row_seconds() const { return std::max(row_.value(), least_row_); }
 
 double DraftPace::Median::value() const {
   std::array<double, kKept> sorted = latest_;
@@ -46,12 +49,13 @@ int64_t DraftPace::next_most(int64_t texts) {
     return 0;
   }
   texts_ = texts;
+  least_row_ = kLeastRow * plain.value() / static_cast<double>(texts);
   rate_ = std::max(static_cast<double>(texts) / plain.value(), recent_rate_.value());
   return probes_ > 0 ? kProbeTokens : kMaxDraftTokens;
 }
 
 bool DraftPace::worth_another(double chance) const {
-  const double seconds = row_.value() + draft_.value() / static_cast<double>(texts_);
+  const double seconds = row_seconds() + draft_.value() / static_cast<double>(texts_);
   return !chooses() || pays(chance * right_of_model_.value(), seconds);
 }
 
@@ -90,7 +94,8 @@ void DraftPace::add(const DraftedStep& step) {
   const bool catches_up = step.caught_up > kUsualCatchUp * step.texts;
   double draft = draft_.value() * static_cast<double>(step.drafter_steps);
   if (catches_up) {
-    draft = std::min(step.draft_seconds, kMostCatchUp * plain.value());
+    read_.add(step.draft_seconds / static_cast<double>(step.caught_up));
+    draft = std::min(read_.value() * static_cast<double>(step.caught_up), kMostCatchUp * plain.value());
     allowed_ += draft;
   } else if (step.drafter_steps > 0) {
     draft_.add(step.draft_seconds / static_cast<double>(step.drafter_steps));

@@ -38,7 +38,7 @@ class DraftPace {
   int64_t next_most(int64_t texts);
 
   // In such a step, of a token that is right, with all before it, with such a chance.
-  bool worth_checking(double chance) const { return !chooses() || pays(chance, row_.value()); }
+  bool worth_checking(double chance) const { return !chooses() || pays(chance, row_seconds()); }
   // ... whether one more is worth drafting.
   bool worth_another(double chance) const;
 
@@ -79,14 +79,15 @@ class DraftPace {
   static constexpr size_t kClasses = 10;
 
   bool pays(double chance, double seconds) const;
+  double row_seconds() const;
   bool chooses() const { return fixed_ == 0 && probes_ == 0; }
   void judge(double loss, double plain);
 
   int64_t fixed_;
   std::map<int64_t, Median> plain_;  // by the number of texts
-  Median draft_, row_;
+  Median draft_, read_, row_;
   Quotient recent_rate_;  // tokens per second
-  double rate_ = 0.0;
+  double rate_ = 0.0, least_row_ = 0.0;
   int64_t texts_ = 1;
   // By confidence.
   struct Record {

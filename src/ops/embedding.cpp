@@ -28,8 +28,8 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
           positions.size());
   require_in_table(tokens.ids(), table.shape()[0], "token", table.name());
   if (!position_table.empty()) {
-    require(position_table.table().columns() == table.shape()[1], "embedding", "positions of {} columns beside {} {}",
-            position_table.table().columns(), table.name(), table.shape());
+    require(position_table.table().columns() == table.shape()[1], "embedding", "positions {} beside {} {}",
+            position_table.table().matrix, table.name(), table.shape());
     require_in_table(positions, position_table.table().rows(), "position", "the position table");
   }
   const Weight* const type_weight = type_table.learned;

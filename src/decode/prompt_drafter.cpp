@@ -127,7 +127,8 @@ class PromptDrafter final : public Drafter {
 
   void look_up(const DraftTask& task, const DraftPace& pace, Draft& draft) {
     const auto [found, is_new] = texts_.try_emplace(task.text);
-    auto& [index, source] = found->second;
+    Index& index = found->second.index;
+    size_t& source = found->second.source;
     if (is_new && source_ == SourceVocabulary::same) {
       source = task.source.size();
       std::ranges::for_each(task.source, [&index](int32_t token) { index.add(token); });

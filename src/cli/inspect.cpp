@@ -34,6 +34,7 @@ void print_stored(const std::vector<ParameterInfo>& parameters) {
     all += parameter.bytes;
   }
   std::vector<std::string> parts;
+  parts.reserve(bytes.size());
   for (const auto& [type, count] : bytes) {
     parts.push_back(fmt::format("{} in {}", count, type));
   }

@@ -63,6 +63,7 @@ Rounded to_int4(const std::vector<float>& values, const Weight& weight, Noise& n
                        "has rows of {}, which groups of {} do not divide: give it another type, with --keep", columns,
                        kInt4Group);
   std::vector<uint8_t> pairs;
+  pairs.reserve(values.size() / 2);
   std::vector<uint16_t> all_scales;
   std::vector<int8_t> whole(static_cast<size_t>(columns));
   std::vector<float> scales(static_cast<size_t>(groups));

@@ -119,6 +119,7 @@ struct QuantizedRow {
       largest = std::max(largest, std::abs(static_cast<float>(get(x, row, k))));
     }
     const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+    values.reserve(static_cast<size_t>(x.columns()));
     for (int64_t k = 0; k < x.columns(); ++k) {
       values.push_back(std::nearbyint(static_cast<float>(get(x, row, k)) * inverse));
     }

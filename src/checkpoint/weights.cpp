@@ -80,6 +80,12 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
   }
 }
 
+void require_not_quantized(const SafeTensors& file) {
+  for (const StoredTensor& tensor : file.tensors()) {
+    require_f32(file, tensor);
+  }
+}
+
 std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor) {
   require_f32(file, tensor);
   std::vector<float> values(static_cast<size_t>(tensor.elements()));

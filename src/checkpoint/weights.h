@@ -22,6 +22,9 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 // are not finite; and for a damaged file.
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights);
 
+// FormatError when some of the file's weights are quantized: training cannot begin from them.
+void require_not_quantized(const SafeTensors& file);
+
 // The values of one tensor of a file. FormatError unless they are f32, as a quantized model's are not, and finite.
 std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tensor);
 

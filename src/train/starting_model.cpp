@@ -71,7 +71,9 @@ std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, Mode
 SafeTensors weights_of(const ModelFolder& folder) {
   require<FormatError>(!holds_adapter(folder), folder.path.string(),
                        "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
-  return SafeTensors(folder.weights());
+  SafeTensors file(folder.weights());
+  require_not_quantized(file);
+  return file;
 }
 
 }  // namespace

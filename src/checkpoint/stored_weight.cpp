@@ -44,6 +44,22 @@ StoredForm form_of(StoredType type, const Shape& shape) {
   }
 }
 
+// Floating values of any type, as f32. FormatError unless they are finite.
+void read_floats(const SafeTensors& file, const StoredTensor& tensor, std::span<const std::byte> bytes,
+                 std::vector<float>& to) {
+  to.resize(bytes.size() / static_cast<size_t>(size_of(tensor.type)));
+  // Copied: files from other programs need not align their tensors.
+  if (tensor.type == StoredType::f32) {
+    std::memcpy(to.data(), bytes.data(), bytes.size());
+  } else {
+    std::vector<uint16_t> halves(to.size());
+    std::memcpy(halves.data(), bytes.data(), bytes.size());
+    std::ranges::transform(halves, to.begin(), tensor.type == StoredType::f16 ? from_half : from_bf16);
+  }
+  require<FormatError>(std::ranges::all_of(to, [](float x) { return std::isfinite(x); }), file.path().string(),
+                       "the weights of '{}' hold values that are not finite", tensor.name);
+}
+
 }  // namespace
 
 std::string scales_of(const std::string& weight) { return weight + ".scales"; }
@@ -83,22 +99,6 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
   require<FormatError>(scales->type == form.type_of_scales && scales->shape == form.scales, where,
                        "{}, but {} needs {}[{}]", scales->text(), tensor->text(), name_of(form.type_of_scales),
                        fmt::join(form.scales, ", "));
-}
-
-// Floating values of any type, as f32. FormatError unless they are finite.
-void read_floats(const SafeTensors& file, const StoredTensor& tensor, std::span<const std::byte> bytes,
-                 std::vector<float>& to) {
-  to.resize(bytes.size() / static_cast<size_t>(size_of(tensor.type)));
-  // Copied: files from other programs need not align their tensors.
-  if (tensor.type == StoredType::f32) {
-    std::memcpy(to.data(), bytes.data(), bytes.size());
-  } else {
-    std::vector<uint16_t> halves(to.size());
-    std::memcpy(halves.data(), bytes.data(), bytes.size());
-    std::ranges::transform(halves, to.begin(), tensor.type == StoredType::f16 ? from_half : from_bf16);
-  }
-  require<FormatError>(std::ranges::all_of(to, [](float x) { return std::isfinite(x); }), file.path().string(),
-                       "the weights of '{}' hold values that are not finite", tensor.name);
 }
 
 StoredWeight::StoredWeight(const SafeTensors& file, const Weight& weight)

@@ -13,7 +13,7 @@ namespace heed {
 // The name of the tensor with the scales of a weight of whole numbers.
 std::string scales_of(const std::string& weight);
 
-std::string name_of_stored(StoredType type);  // as above; of a type that weights do not have, as the file names it
+std::string name_of_stored(StoredType type);  // "int8"; of a type that weights do not have, as the file names it
 StoredType stored_as(WeightType type);
 int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file);  // with its scales
 

@@ -7,55 +7,112 @@
 namespace heed::test {
 namespace {
 
-// The columns of weights: around the widths of panels.
-constexpr int64_t kOutputs[] = {1, 15, 16, 17, 32, 33, 100, 300};
-constexpr int64_t kInputs[] = {1, 3, 4, 5, 31, 64, 67, 520};
-
-class CpuInt8 : public CpuTest {
+// What holds for any number of bits.
+class CpuIntegers : public CpuTest {
  protected:
-  // Whole numbers over the whole range, of which every row has both ends, and scales of different sizes.
-  void make(int64_t out, int64_t in) {
+  // Makes a weight, packed by the CPU's backend and by the oracle.
+  virtual void make(int64_t out, int64_t in) = 0;
+
+  // Whole numbers over all of a range that begins with `least`.
+  void fill(int64_t out, int64_t in, int64_t numbers, int64_t least) {
     values_ = Guarded(DType::i8, out, in, kTight);
-    scales_ = random(DType::f32, 1, out, 5);
     for (int64_t r = 0; r < out; ++r) {
-      scales_.set(0, r, std::abs(scales_.get(0, r)));
       for (int64_t c = 0; c < in; ++c) {
-        values_.set(r, c, static_cast<double>((r * 37 + c * 101) % 255 - 127));
+        values_.set(r, c, static_cast<double>((r * 37 + c * 101) % numbers + least));
       }
     }
-    packed_ = cpu().pack(matrix());
-    expected_ = oracle().pack(matrix());
   }
-  Int8Matrix matrix() const {
-    return {{values_.rows(), values_.columns()},
-            [this](int64_t first, int64_t count) { return values_.view().row_range(first, count); },
-            scales_.view()};
+  RowSource rows() const {
+    return [this](int64_t first, int64_t count) { return values_.view().row_range(first, count); };
   }
-  LinearCase linear_case(int64_t rows) {
-    LinearCase c = LinearCase::make(types(), rows, values_.columns(), values_.rows());
+  template <class Matrix>
+  void pack(const Matrix& matrix) {
+    packed_ = cpu().pack(matrix);
+    expected_ = oracle().pack(matrix);
+  }
+  LinearCase linear_case(int64_t count) {
+    LinearCase c = LinearCase::make(types(), count, values_.columns(), values_.rows());
     c.bias = Guarded();
     c.packed = packed_.get();
     return c;
+  }
+
+  void expect_the_bits_of_the_oracle(const std::vector<int64_t>& outputs, const std::vector<int64_t>& inputs) {
+    for (const int64_t out : outputs) {
+      for (const int64_t in : inputs) {
+        make(out, in);
+        for (const int64_t count : {1, 2, 3, 5, 6, 7, 12, 13, 25}) {
+          LinearCase c = linear_case(count);
+          const Guarded y = c.forward(cpu(), types()).y;
+          c.packed = expected_.get();
+          EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << count << " rows, " << in << " to " << out;
+          EXPECT_TRUE(y.untouched());
+        }
+      }
+    }
+  }
+  // With many values, all tasks share rows that were quantized once; with few, each task quantizes its own.
+  void expect_the_same_bits_in_any_batch_and_on_any_threads() {
+    make(150, 96);
+    LinearCase c = linear_case(300);
+    c.activation = Activation::gelu;
+    expect_same_rows(c, 300, [&](const LinearCase& part) { return part.forward(cpu(), types()).y; });
+    const auto alone = CpuTest::make(1);
+    EXPECT_TRUE(same_bits(c.forward(*alone, types()).y, c.forward(cpu(), types()).y));
+  }
+  void expect_rows_of_a_table_times_their_scales(int64_t in) {
+    make(70, in);
+    EmbeddingCase c = EmbeddingCase::make(types(), 100, 70, in);
+    c.packed = packed_.get();
+    const Guarded y = c.forward(cpu(), types());
+    c.packed = expected_.get();
+    EXPECT_TRUE(close(y, c.forward(oracle(), kOracleTypes), stored()));
   }
 
   Guarded values_, scales_;
   std::unique_ptr<PackedWeight> packed_, expected_;
 };
 
-TEST_P(CpuInt8, AProductHasTheBitsOfTheOracle) {
-  for (const int64_t out : kOutputs) {
-    for (const int64_t in : kInputs) {
-      make(out, in);
-      for (const int64_t rows : {1, 2, 3, 5, 6, 12, 13, 40}) {
-        LinearCase c = linear_case(rows);
-        const Guarded y = c.forward(cpu(), types()).y;
-        c.packed = expected_.get();
-        EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << rows << " rows, " << in << " to " << out;
-        EXPECT_TRUE(y.untouched());
+class CpuInt8 : public CpuIntegers {
+ protected:
+  void make(int64_t out, int64_t in) override {
+    fill(out, in, 255, -127);
+    scales_ = random(DType::f32, 1, out, 5);
+    for (int64_t r = 0; r < out; ++r) {
+      scales_.set(0, r, std::abs(scales_.get(0, r)));
+    }
+    pack(Int8Matrix{{out, in}, rows(), scales_.view()});
+  }
+};
+
+class CpuInt4 : public CpuIntegers {
+ protected:
+  void make(int64_t out, int64_t in) override {
+    fill(out, in, 16, -8);
+    scales_ = Guarded(DType::f32, out, in / kInt4Group, kTight);
+    for (int64_t r = 0; r < out; ++r) {
+      for (int64_t g = 0; g < in / kInt4Group; ++g) {
+        scales_.set(r, g,
+                    static_cast<double>(static_cast<float>(bf16(0.01F * static_cast<float>((r + 3 * g) % 13 - 5)))));
       }
     }
+    pack(Int4Matrix{{out, in}, rows(), scales_.view()});
   }
+};
+
+// Outputs around the widths of panels.
+TEST_P(CpuInt8, AProductHasTheBitsOfTheOracle) {
+  expect_the_bits_of_the_oracle({1, 15, 16, 17, 32, 33, 100, 300}, {1, 3, 4, 5, 31, 64, 67, 520});
 }
+TEST_P(CpuInt4, AProductHasTheBitsOfTheOracle) {
+  expect_the_bits_of_the_oracle({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288});
+}
+
+TEST_P(CpuInt8, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) { expect_the_same_bits_in_any_batch_and_on_any_threads(); }
+TEST_P(CpuInt4, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) { expect_the_same_bits_in_any_batch_and_on_any_threads(); }
+
+TEST_P(CpuInt8, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales(37); }
+TEST_P(CpuInt4, ATableGivesRowsTimesTheirScales) { expect_rows_of_a_table_times_their_scales(64); }
 
 TEST_P(CpuInt8, ARowOfZerosGivesTheBias) {
   make(33, 20);
@@ -71,25 +128,6 @@ TEST_P(CpuInt8, ARowOfZerosGivesTheBias) {
   }
 }
 
-// With many values, all tasks share rows that were quantized once; with few, each task quantizes its own.
-TEST_P(CpuInt8, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
-  make(150, 96);
-  LinearCase c = linear_case(300);
-  c.activation = Activation::gelu;
-  expect_same_rows(c, 300, [&](const LinearCase& part) { return part.forward(cpu(), types()).y; });
-  const auto alone = CpuTest::make(1);
-  EXPECT_TRUE(same_bits(c.forward(*alone, types()).y, c.forward(cpu(), types()).y));
-}
-
-TEST_P(CpuInt8, ATableGivesRowsTimesTheirScales) {
-  make(70, 37);
-  EmbeddingCase c = EmbeddingCase::make(types(), 100, 70, 37);
-  c.packed = packed_.get();
-  const Guarded y = c.forward(cpu(), types());
-  c.packed = expected_.get();
-  EXPECT_TRUE(close(y, c.forward(oracle(), kOracleTypes), stored()));
-}
-
 TEST_P(CpuInt8, TheOutputLossIsTheOracles) {
   make(600, 96);
   LossCase c = LossCase::make(types(), 60, 96, 600);
@@ -97,72 +135,6 @@ TEST_P(CpuInt8, TheOutputLossIsTheOracles) {
   const auto losses = c.forward(cpu(), types()).losses;
   c.packed = expected_.get();
   EXPECT_TRUE(close(losses, c.forward(oracle(), {storage(), DType::f32}).losses, tolerance_of(DType::f32)));
-}
-
-class CpuInt4 : public CpuTest {
- protected:
-  void make(int64_t out, int64_t in) {
-    values_ = Guarded(DType::i8, out, in, kTight);
-    scales_ = Guarded(DType::f32, out, in / kInt4Group, kTight);
-    for (int64_t r = 0; r < out; ++r) {
-      for (int64_t c = 0; c < in; ++c) {
-        values_.set(r, c, static_cast<double>((r * 37 + c * 101) % 16 - 8));
-      }
-      for (int64_t g = 0; g < in / kInt4Group; ++g) {
-        scales_.set(r, g,
-                    static_cast<double>(static_cast<float>(bf16(0.01F * static_cast<float>((r + 3 * g) % 13 - 5)))));
-      }
-    }
-    packed_ = cpu().pack(matrix());
-    expected_ = oracle().pack(matrix());
-  }
-  Int4Matrix matrix() const {
-    return {{values_.rows(), values_.columns()},
-            [this](int64_t first, int64_t count) { return values_.view().row_range(first, count); },
-            scales_.view()};
-  }
-  LinearCase linear_case(int64_t rows) {
-    LinearCase c = LinearCase::make(types(), rows, values_.columns(), values_.rows());
-    c.bias = Guarded();
-    c.packed = packed_.get();
-    return c;
-  }
-
-  Guarded values_, scales_;
-  std::unique_ptr<PackedWeight> packed_, expected_;
-};
-
-TEST_P(CpuInt4, AProductHasTheBitsOfTheOracle) {
-  for (const int64_t out : {1, 8, 15, 16, 17, 32, 33, 100}) {
-    for (const int64_t in : {32, 64, 96, 288}) {
-      make(out, in);
-      for (const int64_t rows : {1, 2, 5, 6, 7, 12, 13, 25}) {
-        LinearCase c = linear_case(rows);
-        const Guarded y = c.forward(cpu(), types()).y;
-        c.packed = expected_.get();
-        EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << rows << " rows, " << in << " to " << out;
-        EXPECT_TRUE(y.untouched());
-      }
-    }
-  }
-}
-
-TEST_P(CpuInt4, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
-  make(150, 96);
-  LinearCase c = linear_case(300);
-  c.activation = Activation::gelu;
-  expect_same_rows(c, 300, [&](const LinearCase& part) { return part.forward(cpu(), types()).y; });
-  const auto alone = CpuTest::make(1);
-  EXPECT_TRUE(same_bits(c.forward(*alone, types()).y, c.forward(cpu(), types()).y));
-}
-
-TEST_P(CpuInt4, ATableGivesRowsTimesTheirScales) {
-  make(70, 64);
-  EmbeddingCase c = EmbeddingCase::make(types(), 100, 70, 64);
-  c.packed = packed_.get();
-  const Guarded y = c.forward(cpu(), types());
-  c.packed = expected_.get();
-  EXPECT_TRUE(close(y, c.forward(oracle(), kOracleTypes), stored()));
 }
 
 TEST_P(CpuInt4, TakesFourAndAHalfBitsForAValue) {

@@ -70,8 +70,9 @@ struct Int4Matrix {
 };
 
 // y = dropout(act(x W^T + b)), in the storage or the master type; b has one row, or one for each of x. `before` saves
-// x W^T + b for backward where the activation needs it. A weight of whole numbers multiplies rows that are quantized first:
-//   s[r] = max |x[r, :]| / 127    q[r, k] = round(x[r, k] / s[r])
+// x W^T + b for backward where the activation needs it. A weight of whole numbers multiplies rows that are quantized
+// first:
+//   s[r] = max |x[r, :]| / 127    q[r, k] = round(x[r, k] * (127 / max |x[r, :]|))
 //   x W^T[r, c] = (sum over k of q[r, k] values[c, k]) s[r] scales[c], in int8
 //   x W^T[r, c] = (sum over g of (sum over k in g of q[r, k] values[c, k]) scales[c, g]) s[r], in int4
 struct LinearForward {

@@ -6,35 +6,18 @@
 #include <span>
 #include <vector>
 
+#include "decode/sentence_search.h"
 #include "decode/speculation.h"
 #include "decode/stepper.h"
 #include "heed/translation.h"
 
 namespace heed {
 
-// What happens to a hypothesis that reaches its maximum length: it ends there, whatever the end's probability, or is
-// cut off without an end.
-enum class AtMaxLength : uint8_t { end, cut };
-
 constexpr int64_t kMaxBeam = 1024;
 constexpr double kMaxLengthPenalty = 10.0;
 
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
-
-// What a search needs to know about the model's tokens.
-struct SearchRules {
-  AtMaxLength at_max_length = AtMaxLength::end;
-  int32_t bos = 2, eos = 3;
-  std::vector<int32_t> suppressed;  // tokens that no hypothesis may contain, such as padding
-};
-
-struct Hypothesis {
-  std::vector<int32_t> tokens;  // without bos and eos
-  double log_probability = 0.0;
-  double score = 0.0;
-  bool cut_off = false;  // it has no end; see AtMaxLength
-};
 
 // Where a search starts: a sequence of the stepper, which the search removes in the end, and its first tokens, at least
 // one.

@@ -1,0 +1,147 @@
+#include "decode/sentence_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace heed {
+namespace {
+
+constexpr int64_t kBlock = 64;
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+bool any_reaches(const float* values, float threshold) {
+  int any = 0;
+  for (int64_t i = 0; i < kBlock; ++i) {
+    any |= values[i] >= threshold ? 1 : 0;
+  }
+  return any != 0;
+}
+
+}  // namespace
+
+// The best few of the offered candidates, in order.
+class SentenceSearch::Best {
+ public:
+  explicit Best(size_t size) : size_(size) {}
+
+  void offer(const NextToken& candidate) {
+    if (list_.size() == size_) {
+      if (!better(candidate, list_.back())) {
+        return;
+      }
+      list_.pop_back();
+    }
+    list_.insert(std::ranges::upper_bound(list_, candidate, better), candidate);
+  }
+  // Candidates below this cannot enter the list.
+  double threshold() const {
+    return list_.size() < size_ ? -std::numeric_limits<double>::infinity() : list_.back().log_probability;
+  }
+  const std::vector<NextToken>& list() const { return list_; }
+
+ private:
+  // Better first; in a tie the earlier parent, then the smaller token, so that the order is always defined.
+  static bool better(const NextToken& a, const NextToken& b) {
+    if (a.log_probability != b.log_probability) {
+      return a.log_probability > b.log_probability;
+    }
+    return std::pair(a.parent, a.token) < std::pair(b.parent, b.token);
+  }
+
+  size_t size_;
+  std::vector<NextToken> list_;
+};
+
+SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, int64_t max_length)
+    : options_(&options), rules_(&rules), max_length_(max_length) {
+  active_.push_back({});
+}
+
+std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row) {
+  const bool at_the_end = static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_;
+  const bool forced_to_end = at_the_end && rules_->at_max_length == AtMaxLength::end;
+  const Best best = forced_to_end ? best_ends(log_probs, first_row) : best_continuations(log_probs, first_row);
+  require<FormatError>(!best.list().empty(), "search",
+                       "the model's log-probabilities are NaN: its weights are damaged");
+  std::vector<Partial> next;
+  std::vector<int64_t> parents;
+  const auto beam = static_cast<size_t>(options_->beam);
+  for (size_t rank = 0; rank < best.list().size() && next.size() < beam; ++rank) {
+    const NextToken& c = best.list()[rank];
+    const Partial& parent = active_[static_cast<size_t>(c.parent)];
+    if (c.token != rules_->eos) {
+      next.push_back({parent.tokens, c.log_probability});
+      next.back().tokens.push_back(c.token);
+      parents.push_back(c.parent);
+    } else if (rank < beam) {
+      ended_.push_back({parent.tokens, c.log_probability, score(c.log_probability, parent.tokens.size() + 1)});
+    }
+  }
+  if (at_the_end) {
+    set_aside(std::move(next));
+    return {};
+  }
+  const bool done = ended_.size() >= beam;
+  active_ = done ? std::vector<Partial>{} : std::move(next);
+  return done ? std::vector<int64_t>{} : parents;
+}
+
+std::vector<Hypothesis> SentenceSearch::results() {
+  std::ranges::stable_sort(ended_, std::greater(), &Hypothesis::score);
+  ended_.resize(std::min(ended_.size(), static_cast<size_t>(options_->n_best)));
+  return std::move(ended_);
+}
+
+void SentenceSearch::set_aside(std::vector<Partial> cut_off) {
+  for (Partial& partial : cut_off) {
+    const double of_all = score(partial.log_probability, partial.tokens.size());
+    ended_.push_back({std::move(partial.tokens), partial.log_probability, of_all, true});
+  }
+  active_.clear();
+}
+
+double SentenceSearch::score(double log_probability, size_t length) const {
+  return log_probability / std::pow(static_cast<double>(length), options_->length_penalty);
+}
+
+SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& log_probs, int64_t first_row) const {
+  Best best(2 * static_cast<size_t>(options_->beam));
+  for (int64_t h = 0; h < active(); ++h) {
+    offer_row(log_probs.row(first_row + h), log_probs.columns, h, best);
+  }
+  return best;
+}
+
+// Few tokens are candidates: whole blocks are skipped by one comparison each, which compilers vectorize.
+void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const {
+  const double so_far = active_[static_cast<size_t>(hypothesis)].log_probability;
+  for (int64_t first = 0; first < columns; first += kBlock) {
+    // Rounded down, so that no token is skipped that would enter the list.
+    const float threshold = std::nextafter(static_cast<float>(best.threshold() - so_far), kMinusInfinity);
+    const int64_t last = std::min(first + kBlock, columns);
+    if (last == first + kBlock && !any_reaches(row + first, threshold)) {
+      continue;
+    }
+    for (int64_t token = first; token < last; ++token) {
+      const double sum = so_far + static_cast<double>(row[token]);
+      if (sum >= best.threshold() && !std::ranges::count(rules_->suppressed, static_cast<int32_t>(token))) {
+        best.offer({hypothesis, static_cast<int32_t>(token), sum});
+      }
+    }
+  }
+}
+
+SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
+  Best best(static_cast<size_t>(options_->beam));
+  for (int64_t h = 0; h < active(); ++h) {
+    const auto end = static_cast<double>(log_probs.row(first_row + h)[rules_->eos]);
+    if (!std::isnan(end)) {
+      best.offer({h, rules_->eos, active_[static_cast<size_t>(h)].log_probability + end});
+    }
+  }
+  return best;
+}
+
+}  // namespace heed

@@ -200,7 +200,7 @@ class Generation {
 
   int32_t draw(const Text& text, const NextTokens& next, int64_t row) {
     const std::span logits(next.logits.row(row), static_cast<size_t>(next.logits.columns));
-    return sampler_.sample(logits, text.counts, {text.key, static_cast<uint64_t>(text.written)});
+    return sampler_.sample(logits, text.counts, {text.key, static_cast<uint64_t>(text.written)}, sampling_memory_);
   }
 
   // Whether the text goes on.
@@ -224,6 +224,7 @@ class Generation {
   GenerationClient& client_;
   Speculation* speculation_;
   Sampler sampler_;
+  SamplingMemory sampling_memory_;
   std::list<Text> texts_;
   int64_t next_number_ = 0;
   std::vector<DraftTask> tasks_;

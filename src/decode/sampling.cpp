@@ -17,6 +17,28 @@ constexpr auto kBetter = [](const auto& a, const auto& b) {
   return a.score != b.score ? a.score > b.score : a.token < b.token;
 };
 
+// Token i arrives after -ln(1 - u) / weight, with a u in [0, 1) of its own, and the first one wins: with probability
+// weight / (sum of weights). Where two distributions are similar, the same draw gives the same token most of the time,
+// whatever the order of tokens, as one u for all tokens would not: of total variation d, with probability (1 - d) / (1 + d)
+// or more.
+int32_t race(const SamplingMemory& candidates, RandomKey key) {
+  double first = std::numeric_limits<double>::infinity();
+  int32_t winner = -1;
+  for (const auto& [token, score, weight] : candidates) {
+    const double u = uniform_draw(key, static_cast<uint64_t>(token));
+    // -ln(1 - u) is u or more, so that most tokens need no logarithm.
+    if (weight == 0.0 || u > first * weight) {
+      continue;
+    }
+    const double arrival = -std::log1p(-u) / weight;
+    if (arrival < first || (arrival == first && token < winner)) {
+      first = arrival;
+      winner = token;
+    }
+  }
+  return winner;
+}
+
 }  // namespace
 
 void validate(const SamplingOptions& options) {
@@ -32,73 +54,51 @@ void validate(const SamplingOptions& options) {
   check(true, "frequency penalty", options.frequency_penalty, "a number");
 }
 
-bool has_penalties(const SamplingOptions& options) {
-  return options.repetition_penalty != 1.0 || options.presence_penalty != 0.0 || options.frequency_penalty != 0.0;
-}
-
 Sampler::Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed)
-    : options_(options), suppressed_(std::move(suppressed)), has_penalties_(has_penalties(options)) {}
+    : options_(options),
+      suppressed_(std::move(suppressed)),
+      has_penalties_(options.repetition_penalty != 1.0 || options.presence_penalty != 0.0 ||
+                     options.frequency_penalty != 0.0) {}
 
-int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw) {
-  list(logits, counts);
-  const auto best = std::ranges::min_element(candidates_, kBetter);
-  require<FormatError>(best != candidates_.end() && std::isfinite(best->score), "sampling",
+int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw,
+                        SamplingMemory& candidates) const {
+  list(logits, counts, candidates);
+  const auto best = std::ranges::min_element(candidates, kBetter);
+  require<FormatError>(best != candidates.end() && std::isfinite(best->score), "sampling",
                        "no logit of the model is a finite number: its weights are damaged");
   if (options_.temperature == 0.0) {
     return best->token;
   }
-  keep_top_k();
-  weigh();
-  keep_top_p();
-  keep_min_p();
-  return race(draw.key.derive(draw.position));
+  keep_top_k(candidates);
+  weigh(candidates);
+  keep_top_p(candidates);
+  keep_min_p(candidates);
+  return race(candidates, draw.key.derive(draw.position));
 }
 
-// Token i arrives after -ln(1 - u) / weight, with a u in [0, 1) of its own, and the first one wins: with probability
-// weight / (sum of weights). Where two distributions are similar, the same draw gives the same token most of the time,
-// whatever the order of tokens, as one u for all tokens would not: of total variation d, with probability (1 - d) / (1 + d)
-// or more.
-int32_t Sampler::race(RandomKey key) const {
-  double first = std::numeric_limits<double>::infinity();
-  int32_t winner = -1;
-  for (const auto& [token, score, weight] : candidates_) {
-    const double u = uniform_draw(key, static_cast<uint64_t>(token));
-    // -ln(1 - u) is u or more, so that most tokens need no logarithm.
-    if (weight == 0.0 || u > first * weight) {
-      continue;
-    }
-    const double arrival = -std::log1p(-u) / weight;
-    if (arrival < first || (arrival == first && token < winner)) {
-      first = arrival;
-      winner = token;
-    }
-  }
-  return winner;
-}
-
-void Sampler::list(std::span<const float> logits, const TokenCounts& counts) {
-  candidates_.clear();
+void Sampler::list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& candidates) const {
+  candidates.clear();
   for (size_t token = 0; token < logits.size(); ++token) {
-    candidates_.push_back({static_cast<int32_t>(token), static_cast<double>(logits[token]), 0.0});
+    candidates.push_back({static_cast<int32_t>(token), static_cast<double>(logits[token]), 0.0});
   }
   if (has_penalties_) {
-    penalize(counts);
+    penalize(counts, candidates);
   }
   for (const int32_t token : suppressed_) {
     if (token >= 0 && token < static_cast<int32_t>(logits.size())) {
-      candidates_[static_cast<size_t>(token)].score = kNever;
+      candidates[static_cast<size_t>(token)].score = kNever;
     }
   }
   // Drops NaN too.
-  std::erase_if(candidates_, [](const Candidate& c) { return !(c.score > kNever); });
+  std::erase_if(candidates, [](const Candidate& c) { return !(c.score > kNever); });
 }
 
-void Sampler::penalize(const TokenCounts& counts) {
+void Sampler::penalize(const TokenCounts& counts, SamplingMemory& candidates) const {
   for (const auto& [token, written] : counts.written()) {
-    if (token < 0 || token >= static_cast<int32_t>(candidates_.size())) {
+    if (token < 0 || token >= static_cast<int32_t>(candidates.size())) {
       continue;
     }
-    double& score = candidates_[static_cast<size_t>(token)].score;
+    double& score = candidates[static_cast<size_t>(token)].score;
     score = score > 0.0 ? score / options_.repetition_penalty : score * options_.repetition_penalty;
     if (written > 0) {
       score -= options_.presence_penalty + static_cast<double>(written) * options_.frequency_penalty;
@@ -106,49 +106,49 @@ void Sampler::penalize(const TokenCounts& counts) {
   }
 }
 
-void Sampler::keep_top_k() {
+void Sampler::keep_top_k(SamplingMemory& candidates) const {
   const auto k = static_cast<size_t>(options_.top_k);
-  if (k > 0 && k < candidates_.size()) {
-    std::partial_sort(candidates_.begin(), candidates_.begin() + options_.top_k, candidates_.end(), kBetter);
-    candidates_.resize(k);
+  if (k > 0 && k < candidates.size()) {
+    std::partial_sort(candidates.begin(), candidates.begin() + options_.top_k, candidates.end(), kBetter);
+    candidates.resize(k);
   }
 }
 
-void Sampler::weigh() {
-  const double largest = std::ranges::min_element(candidates_, kBetter)->score;
-  for (Candidate& candidate : candidates_) {
+void Sampler::weigh(SamplingMemory& candidates) const {
+  const double largest = std::ranges::min_element(candidates, kBetter)->score;
+  for (Candidate& candidate : candidates) {
     candidate.weight = std::exp((candidate.score - largest) / options_.temperature);
   }
 }
 
 // Sorts only as far as necessary.
-void Sampler::keep_top_p() {
+void Sampler::keep_top_p(SamplingMemory& candidates) const {
   if (options_.top_p >= 1.0) {
     return;
   }
   double total = 0.0;
-  for (const Candidate& candidate : candidates_) {
+  for (const Candidate& candidate : candidates) {
     total += candidate.weight;
   }
   const double wanted = options_.top_p * total;
   double sum = 0.0;
   size_t kept = 0;
-  for (size_t sorted = 0; kept < candidates_.size() && sum < wanted; ++kept) {
+  for (size_t sorted = 0; kept < candidates.size() && sum < wanted; ++kept) {
     if (kept == sorted) {
-      const size_t more = std::min(candidates_.size(), std::max(kFirstSorted, 4 * sorted));
-      std::partial_sort(candidates_.begin() + static_cast<int64_t>(sorted),
-                        candidates_.begin() + static_cast<int64_t>(more), candidates_.end(), kBetter);
+      const size_t more = std::min(candidates.size(), std::max(kFirstSorted, 4 * sorted));
+      std::partial_sort(candidates.begin() + static_cast<int64_t>(sorted),
+                        candidates.begin() + static_cast<int64_t>(more), candidates.end(), kBetter);
       sorted = more;
     }
-    sum += candidates_[kept].weight;
+    sum += candidates[kept].weight;
   }
-  candidates_.resize(std::max<size_t>(1, kept));
+  candidates.resize(std::max<size_t>(1, kept));
 }
 
 // The largest weight is 1.
-void Sampler::keep_min_p() {
+void Sampler::keep_min_p(SamplingMemory& candidates) const {
   if (options_.min_p > 0.0) {
-    std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < options_.min_p; });
+    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options_.min_p; });
   }
 }
 

@@ -13,8 +13,6 @@ namespace heed {
 // Throws ConfigError, with a message that a user can act on.
 void validate(const SamplingOptions& options);
 
-bool has_penalties(const SamplingOptions& options);
-
 // How often each token of a text was generated so far. A token that occurs only in the prompt counts 0.
 class TokenCounts {
  public:
@@ -36,33 +34,40 @@ struct Draw {
   uint64_t position;  // of the token in it
 };
 
+// A token that may be drawn.
+struct Candidate {
+  int32_t token;
+  double score;   // a logit after the penalties
+  double weight;  // proportional to its probability
+};
+
+// What sampling needs for a moment: kept by whoever samples again and again, so that it is not allocated each time.
+using SamplingMemory = std::vector<Candidate>;
+
+// May be used by several threads at once.
 class Sampler {
  public:
   // The options must be valid. Tokens in `suppressed` are never drawn.
   Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed);
 
-  // FormatError when no logit is a finite number. Only memory is kept between calls.
-  int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw);
+  bool has_penalties() const { return has_penalties_; }
+
+  // FormatError when no logit is a finite number.
+  int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw,
+                 SamplingMemory& candidates) const;
 
  private:
-  struct Candidate {
-    int32_t token;
-    double score;   // a logit after the penalties
-    double weight;  // proportional to its probability
-  };
-
-  void list(std::span<const float> logits, const TokenCounts& counts);
-  void penalize(const TokenCounts& counts);
-  void keep_top_k();
-  void weigh();
-  void keep_top_p();
-  void keep_min_p();
-  int32_t race(RandomKey key) const;
+  // Candidates are sorted, best first, once any have been left out.
+  void list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& candidates) const;
+  void penalize(const TokenCounts& counts, SamplingMemory& candidates) const;
+  void keep_top_k(SamplingMemory& candidates) const;
+  void weigh(SamplingMemory& candidates) const;
+  void keep_top_p(SamplingMemory& candidates) const;
+  void keep_min_p(SamplingMemory& candidates) const;
 
   SamplingOptions options_;
   std::vector<int32_t> suppressed_;
   bool has_penalties_;
-  std::vector<Candidate> candidates_;  // sorted, best first, once any have been left out
 };
 
 }  // namespace heed

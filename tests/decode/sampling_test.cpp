@@ -20,10 +20,11 @@ constexpr int kDraws = 20000;
 // How often each token was drawn, at positions 0, 1, ...
 std::vector<int> drawn(const SamplingOptions& options, const std::vector<float>& logits, const TokenCounts& counts = {},
                        const std::vector<int32_t>& suppressed = {}) {
-  Sampler sampler(options, suppressed);
+  const Sampler sampler(options, suppressed);
+  SamplingMemory memory;
   std::vector<int> found(logits.size());
   for (uint64_t position = 0; position < kDraws; ++position) {
-    ++found[static_cast<size_t>(sampler.sample(logits, counts, {RandomKey{17}, position}))];
+    ++found[static_cast<size_t>(sampler.sample(logits, counts, {RandomKey{17}, position}, memory))];
   }
   return found;
 }
@@ -148,13 +149,14 @@ TEST(Sampling, SuppressedTokensAreNeverDrawn) {
 }
 
 TEST(Sampling, DrawsDependOnlyOnKeyAndPosition) {
-  Sampler sampler({}, {});
+  const Sampler sampler({}, {});
+  SamplingMemory memory;
   std::set<std::vector<int32_t>> texts;
   for (uint64_t key = 0; key < 20; ++key) {
     std::vector<int32_t> forwards, backwards;
     for (uint64_t position = 0; position < 30; ++position) {
-      forwards.push_back(sampler.sample(kLogits, {}, {RandomKey{key}, position}));
-      backwards.insert(backwards.begin(), sampler.sample(kLogits, {}, {RandomKey{key}, 29 - position}));
+      forwards.push_back(sampler.sample(kLogits, {}, {RandomKey{key}, position}, memory));
+      backwards.insert(backwards.begin(), sampler.sample(kLogits, {}, {RandomKey{key}, 29 - position}, memory));
     }
     EXPECT_EQ(forwards, backwards);
     texts.insert(forwards);

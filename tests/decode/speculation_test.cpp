@@ -73,8 +73,9 @@ int32_t drawn_from_blurred(const SamplingOptions& sampling, double blur, const D
   for (size_t i = task.tokens.size(); i < tokens.size(); ++i) {
     counts.add_written(tokens[i]);
   }
-  return Sampler(sampling, {})
-      .sample(logits, counts, {task.draw.key, task.draw.position + tokens.size() - task.tokens.size()});
+  SamplingMemory memory;
+  const Draw draw{task.draw.key, task.draw.position + tokens.size() - task.tokens.size()};
+  return Sampler(sampling, {}).sample(logits, counts, draw, memory);
 }
 
 int32_t unlikeliest(const Ids& tokens) {

@@ -13,6 +13,7 @@ Command classify_command();
 Command demo_command(const std::string& program);  // `program` is how it was called, for the commands that it suggests
 Command embed_command();
 Command evaluate_command();
+Command export_command();
 Command generate_command();
 Command inspect_command();
 Command merge_command();

@@ -1,7 +1,7 @@
 // A model is a protocol buffer, ModelProto:
 //   1: pieces (repeated)  1: piece  2: score  3: type
-//   2: trainer            3: model type  5: accepted languages (repeated)
-//   3: normalizer         1: name  2: character map
+//   2: trainer            3: model type  5: accepted languages (repeated)  24: spaces end words
+//   3: normalizer         1: name  2: character map  3: space before the text  4: spaces trimmed  5: spaces escaped
 //   5: denormalizer       as the normalizer
 #include "text/sentencepiece_model.h"
 
@@ -60,20 +60,43 @@ void read_trainer(ProtobufReader reader, SentencePieceModel& model, std::string_
       model.type = static_cast<SentencePieceModel::Type>(type);
     } else if (field->number == 5) {
       model.languages.emplace_back(field->as_bytes(where));
+    } else if (field->number == 24) {
+      model.spaces.as_suffix = field->as_number(where) != 0;
     }
   }
 }
 
-std::string read_normalizer(ProtobufReader reader, std::string_view where) {
-  std::string name;
+void read_normalizer(ProtobufReader reader, SentencePieceModel& model, std::string_view where) {
   while (const auto field = reader.next()) {
-    if (field->number == 1) {
-      name = field->as_bytes(where);
-    } else if (field->number == 2) {
+    switch (field->number) {
+      case 1:
+        model.normalizer = field->as_bytes(where);
+        break;
+      case 2:
+        check_character_map(field->as_bytes(where), where);
+        model.maps_characters = !field->as_bytes(where).empty();
+        break;
+      case 3:
+        model.spaces.prefixed = field->as_number(where) != 0;
+        break;
+      case 4:
+        model.spaces.trimmed = field->as_number(where) != 0;
+        break;
+      case 5:
+        model.spaces.escaped = field->as_number(where) != 0;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void check_denormalizer(ProtobufReader reader, std::string_view where) {
+  while (const auto field = reader.next()) {
+    if (field->number == 2) {
       check_character_map(field->as_bytes(where), where);
     }
   }
-  return name;
 }
 
 void check_user_symbols(const std::vector<Piece>& pieces, std::string_view where) {
@@ -118,10 +141,10 @@ SentencePieceModel read_sentencepiece_model(std::string_view bytes, std::string_
         read_trainer(reader.inside(field->as_bytes(where)), model, where);
         break;
       case 3:
-        model.normalizer = read_normalizer(reader.inside(field->as_bytes(where)), where);
+        read_normalizer(reader.inside(field->as_bytes(where)), model, where);
         break;
       case 5:
-        read_normalizer(reader.inside(field->as_bytes(where)), where);
+        check_denormalizer(reader.inside(field->as_bytes(where)), where);
         break;
       case kNoteNumber:
         model.note = field->as_bytes(where);

@@ -22,7 +22,14 @@ struct SentencePieceModel {
 
   Type type = Type::unigram;
   std::vector<Piece> pieces;
-  std::string normalizer = {};         // the name of its normalization rule
+  std::string normalizer = {};   // the name of its normalization rule
+  bool maps_characters = false;  // by that rule
+  // What becomes of spaces: one is put before the text, several become one, and they are written as U+2581, which
+  // begins a word or (as_suffix) ends it.
+  struct Spaces {
+    bool prefixed = true, trimmed = true, escaped = true, as_suffix = false;
+  };
+  Spaces spaces = {};
   std::vector<std::string> languages;  // that it accepts
   std::optional<std::string> note;     // ours, see note_field()
   size_t note_begin = 0;               // where the note's field begins; everything before it is the model

@@ -6,6 +6,8 @@
 //     source target                            files to learn them from; heed's own German and English without;
 //                                              a language model has the target's
 //     scale                                    of the weights after initialization: more makes choices differ more
+//     documents                                none, line, file or blank-line: what a language model's text was cut into
+//     model.KEY                                any other key of [model]
 // The same arguments give the same files.
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include <map>
 #include <string>
 
+#include "base/names.h"
 #include "checkpoint/model_directory.h"
 #include "checkpoint/weights.h"
 #include "data/line_reader.h"
@@ -75,8 +78,14 @@ void make_model(const ModelFolder& folder, const Arguments& arguments) {
                      .max_length = number(arguments, "max_length", 64)};
   const std::vector<SettingTable> settings{model_settings(config)};
   override_setting("model.positions=" + text(arguments, "positions", "sinusoidal"), settings);
+  for (const auto& [name, value] : arguments) {
+    if (name.starts_with("model.")) {
+      override_setting(fmt::format("{}={}", name, value), settings);
+    }
+  }
   config.validate();
-  save_description(folder, config, tokenizers);
+  save_description(folder, config, tokenizers,
+                   value_named("documents", text(arguments, "documents", "none"), kDocumentNames));
 
   const auto backend = make_cpu_backend(1);
   Weights weights;

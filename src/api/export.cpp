@@ -1,0 +1,11 @@
+#include "heed/export.h"
+
+#include "interchange/gguf_export.h"
+
+namespace heed {
+
+GgufSummary export_gguf(const GgufOptions& options) {
+  return write_gguf_model(ModelFolder{options.model}, options.output, options.type);
+}
+
+}  // namespace heed

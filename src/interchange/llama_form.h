@@ -1,0 +1,24 @@
+// The form of model that llama.cpp calls llama: RMS norms before sublayers and at the end, rotary positions, gated SiLU,
+// heads of keys that several queries may share, no biases.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "interchange/gguf.h"
+#include "models/config.h"
+
+namespace heed {
+
+// ConfigError, naming `where` and the setting, for a decoder-only model of another form.
+void require_llama_form(const ModelConfig& config, const std::string& where);
+
+// The model's sizes and constants.
+std::vector<GgufEntry> llama_entries(const ModelConfig& config);
+
+// The file's weights, by llama.cpp's names, matrices in `type`. They refer to the file. ConfigError for a matrix whose
+// rows are not whole blocks of the type.
+std::vector<GgufTensor> llama_tensors(const ModelConfig& config, const SafeTensors& stored, GgufType type);
+
+}  // namespace heed

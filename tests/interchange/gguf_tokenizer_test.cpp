@@ -1,0 +1,80 @@
+#include "interchange/gguf_tokenizer.h"
+
+#include <algorithm>
+
+#include "text/multiline.h"
+#include "text/tokenizer_testing.h"
+
+namespace heed {
+namespace {
+
+using test::expect_error;
+
+std::unique_ptr<Tokenizer> trained_with(TokenizerTraining training) {
+  return train_tokenizer(training, test::lines_of(test::corpus()));
+}
+
+template <class T>
+T value_of(const std::vector<GgufEntry>& entries, const std::string& key) {
+  const auto it = std::ranges::find(entries, "tokenizer.ggml." + key, &GgufEntry::key);
+  EXPECT_NE(it, entries.end()) << key;
+  return std::get<T>(it->value);
+}
+
+TEST(GgufTokenizer, ABpeTokenizerGoesOverPieceByPiece) {
+  const Tokenizer& tokenizer = test::trained(TokenizerKind::bpe);
+  const std::vector<GgufEntry> entries = tokenizer_entries(tokenizer, Documents::files, "model");
+  const auto texts = value_of<std::vector<std::string>>(entries, "tokens");
+  const auto types = value_of<std::vector<int32_t>>(entries, "token_type");
+  const auto scores = value_of<std::vector<float>>(entries, "scores");
+  ASSERT_EQ(texts.size(), static_cast<size_t>(tokenizer.vocabulary_size()));
+  ASSERT_EQ(types.size(), texts.size());
+  ASSERT_EQ(scores.size(), texts.size());
+  const std::vector<int32_t> first(types.begin(), types.begin() + 6);
+  EXPECT_EQ(first, (std::vector<int32_t>{3, 2, 3, 3, 3, 6}));  // pad, unk, bos, eos, sep and the first byte
+  const auto line_break = static_cast<size_t>(line_break_token(tokenizer)->value);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(texts[i], i == line_break ? "\n" : tokenizer.piece(TokenId(static_cast<int32_t>(i)))) << i;
+    EXPECT_EQ(types[i] == 4, i == line_break) << i;
+  }
+  EXPECT_GT(scores[300], scores[301]);  // the order of merges
+  EXPECT_EQ(value_of<uint32_t>(entries, "bos_token_id"), 2U);
+  EXPECT_EQ(value_of<uint32_t>(entries, "eos_token_id"), 3U);
+  EXPECT_TRUE(value_of<bool>(entries, "add_bos_token"));
+  EXPECT_TRUE(value_of<bool>(entries, "add_space_prefix"));
+  EXPECT_FALSE(value_of<bool>(tokenizer_entries(tokenizer, Documents::none, "model"), "add_bos_token"));
+}
+
+TEST(GgufTokenizer, OtherKindsAreRefused) {
+  for (const TokenizerKind kind : test::kAllKinds) {
+    if (kind != TokenizerKind::bpe) {
+      expect_error<ConfigError>([&] { tokenizer_entries(test::trained(kind), Documents::none, "model"); },
+                                {"model: ", std::string(name_of(kind)), "kind bpe alone"});
+    }
+  }
+}
+
+TEST(GgufTokenizer, NormalizationIsRefusedUnlessItIsNfc) {
+  const auto entries_with = [](Normalization normalization) {
+    return tokenizer_entries(
+        *trained_with({.kind = TokenizerKind::bpe, .vocabulary = 400, .normalization = normalization}), Documents::none,
+        "model");
+  };
+  EXPECT_FALSE(entries_with({NormalForm::none, LetterCase::kept}).empty());
+  expect_error<ConfigError>([&] { entries_with({NormalForm::nfkc, LetterCase::kept}); }, {"normalizes text (nfkc)"});
+  expect_error<ConfigError>([&] { entries_with({NormalForm::nfc, LetterCase::lower}); }, {"(nfc lowercase)"});
+}
+
+TEST(GgufTokenizer, WhatLlamaCppWouldCutDifferentlyIsRefused) {
+  TokenizerTraining training{.kind = TokenizerKind::bpe, .vocabulary = 400};
+  training.user_symbols = {"<2de>"};
+  expect_error<ConfigError>([&] { tokenizer_entries(*trained_with(training), Documents::none, "model"); },
+                            {"user symbol '<2de>'"});
+  training.user_symbols = {};
+  training.special.eos = "qz";  // both are characters, which llama.cpp would join
+  expect_error<ConfigError>([&] { tokenizer_entries(*trained_with(training), Documents::none, "model"); },
+                            {"'qz' is not for text", "'q' and 'z'"});
+}
+
+}  // namespace
+}  // namespace heed

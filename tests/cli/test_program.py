@@ -10,8 +10,8 @@ import heed_cli
 from heed_cli import heed
 
 HELP_SECONDS = 0.030
-COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "generate", "inspect", "merge", "perplexity",
-            "plan", "quantize", "report", "score", "tag", "tokenizer", "train", "translate")
+COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
+            "perplexity", "plan", "quantize", "report", "score", "tag", "tokenizer", "train", "translate")
 
 
 def is_instrumented():

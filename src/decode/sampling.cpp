@@ -90,7 +90,7 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts, Sam
     }
   }
   // Drops NaN too.
-  std::erase_if(candidates, [](const Candidate& c) { return !(c.score > kNever); });
+  std::erase_if(candidates, [](const SamplingCandidate& c) { return !(c.score > kNever); });
 }
 
 void Sampler::penalize(const TokenCounts& counts, SamplingMemory& candidates) const {
@@ -116,7 +116,7 @@ void Sampler::keep_top_k(SamplingMemory& candidates) const {
 
 void Sampler::weigh(SamplingMemory& candidates) const {
   const double largest = std::ranges::min_element(candidates, kBetter)->score;
-  for (Candidate& candidate : candidates) {
+  for (SamplingCandidate& candidate : candidates) {
     candidate.weight = std::exp((candidate.score - largest) / options_.temperature);
   }
 }
@@ -127,7 +127,7 @@ void Sampler::keep_top_p(SamplingMemory& candidates) const {
     return;
   }
   double total = 0.0;
-  for (const Candidate& candidate : candidates) {
+  for (const SamplingCandidate& candidate : candidates) {
     total += candidate.weight;
   }
   const double wanted = options_.top_p * total;
@@ -148,7 +148,7 @@ void Sampler::keep_top_p(SamplingMemory& candidates) const {
 // The largest weight is 1.
 void Sampler::keep_min_p(SamplingMemory& candidates) const {
   if (options_.min_p > 0.0) {
-    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options_.min_p; });
+    std::erase_if(candidates, [&](const SamplingCandidate& c) { return c.weight < options_.min_p; });
   }
 }
 

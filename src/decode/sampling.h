@@ -35,14 +35,14 @@ struct Draw {
 };
 
 // A token that may be drawn.
-struct Candidate {
+struct SamplingCandidate {
   int32_t token;
   double score;   // a logit after the penalties
   double weight;  // proportional to its probability
 };
 
 // What sampling needs for a moment: kept by whoever samples again and again, so that it is not allocated each time.
-using SamplingMemory = std::vector<Candidate>;
+using SamplingMemory = std::vector<SamplingCandidate>;
 
 // May be used by several threads at once.
 class Sampler {

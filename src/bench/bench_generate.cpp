@@ -57,6 +57,7 @@ ModelConfig llama(int64_t model, int64_t inner, int64_t layers, int64_t heads, i
 const std::vector<GenerateShape>& generate_shapes() {
   static const std::vector<GenerateShape> kAll{{"gpt-char", gpt(384, 6, 6, 65, 256)},
                                                {"gpt2", gpt(768, 12, 12, 50257, 1024)},
+                                               {"llama-11m", llama(384, 1024, 6, 6, 512, 2048)},
                                                {"llama-134m", llama(768, 2048, 12, 12, 32000, 2048)}};
   return kAll;
 }

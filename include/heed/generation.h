@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "heed/interruption.h"
+
 namespace heed {
 
 // How the next token is drawn from the model's logits z, which are not changed:
@@ -35,13 +37,25 @@ struct GenerationOptions {
   int64_t max_tokens = 200;       // of a text
   std::vector<std::string> stop;  // a text ends before the first of these that appears
   LongPrompts long_prompts = LongPrompts::refuse;
+  Interruption interruption;
 };
 
-// Why a text ended: the model ended it, a stop text appeared, or max_tokens was reached.
-enum class FinishReason : uint8_t { end, stop, length };
+// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, or the call was interrupted.
+enum class FinishReason : uint8_t { end, stop, length, deadline, stopped };
 
 constexpr std::string_view name_of(FinishReason reason) {
-  return reason == FinishReason::end ? "end" : reason == FinishReason::stop ? "stop" : "length";
+  switch (reason) {
+    case FinishReason::end:
+      return "end";
+    case FinishReason::stop:
+      return "stop";
+    case FinishReason::length:
+      return "length";
+    case FinishReason::deadline:
+      return "deadline";
+    default:
+      return "stopped";
+  }
 }
 
 struct Completion {

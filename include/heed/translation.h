@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "heed/interruption.h"
+
 namespace heed {
 
 enum class Alignments : uint8_t { none, pieces };
@@ -19,6 +21,7 @@ struct TranslationOptions {
   int64_t n_best = 1;      // translations of each line, best first; at most the beam
   int64_t max_length = 0;  // tokens, the end included, within the model's own limit; 0: twice the source and 16 more
   Alignments alignments = Alignments::none;
+  Interruption interruption;
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.

@@ -50,7 +50,7 @@ struct Generator::State {
   std::unique_ptr<Backend> backend;
   StoredModel stored;
   LoadedDraft draft;
-  Lanes lanes{*backend};
+  Scheduler scheduler{{stored.model(), *backend, storage}, draft.drafting()};
 };
 
 Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
@@ -70,8 +70,7 @@ std::vector<std::vector<Completion>> Generator::generate(std::span<const std::st
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
   const StoredModel& stored = state_->stored;
-  const TextGenerator generator{stored.model(),     state_->storage, stored.text(),
-                                stored.documents(), state_->lanes,   state_->draft.drafting()};
+  const TextGenerator generator{state_->scheduler, stored.text(), stored.documents()};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
 }
@@ -88,7 +87,8 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
   }
   const std::vector<int32_t> ids = ids_of(tokens);
   require<FormatError>(ids.size() >= 2, where, "{} token{}, of which nothing can be predicted", count, plural(count));
-  const std::vector<double> nats = surprises(state_->stored.model(), state_->storage, state_->lanes, ids, windows);
+  const std::vector<double> nats =
+      surprises(state_->stored.model(), state_->storage, state_->scheduler.lanes(), ids, windows);
   Perplexity result{.tokens = count, .bytes = static_cast<int64_t>(text.size()), .each = {}};
   double sum = 0.0;
   for (const double of_token : nats) {

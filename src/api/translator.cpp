@@ -27,15 +27,14 @@ struct Translator::State {
         stored(folder_of_translator(directory), *backend, storage),
         draft(drafts, {directory}, stored, *backend, storage) {}
 
-  TextTranslator text() {
-    return {{stored.model(), *backend, storage}, stored.source(), stored.target(), lanes, draft.drafting()};
-  }
+  TextTranslator text() { return {scheduler, stored.source(), stored.target()}; }
 
   DType storage;
   std::unique_ptr<Backend> backend;
   StoredModel stored;
   LoadedDraft draft;
-  Lanes lanes{*backend};
+  Scheduler scheduler{
+      {stored.model(), *backend, storage}, draft.drafting(), vocabulary_of_source(stored.source(), stored.target())};
 };
 
 Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)

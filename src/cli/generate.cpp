@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 
@@ -15,7 +16,8 @@
 namespace heed::cli {
 namespace {
 
-constexpr size_t kPromptsTogether = 1000;  // prompts of the standard input that share batches
+constexpr size_t kPromptsTogether = 1000;  // prompts of the standard input that are taken at once
+constexpr double kMaxTimeout = 1e9;        // seconds
 
 struct GenerateOptions {
   ModelOptions model;
@@ -24,8 +26,20 @@ struct GenerateOptions {
   DraftOptions drafts;
   std::optional<std::string> prompt;
   std::string prompts;
+  double timeout = 0.0;
   bool json = false;
 };
+
+// For texts that begin now.
+GenerationOptions generation_options(const GenerateOptions& options) {
+  GenerationOptions generation = options.generation;
+  if (options.timeout > 0.0) {
+    const std::chrono::duration<double> limit(options.timeout);
+    generation.interruption.deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+  }
+  return generation;
+}
 
 std::string in_json(const std::string& prompt, const Completion& completion, const GenerateOptions& options) {
   const std::string drafts = options.drafts.by == Drafts::none ? ""
@@ -71,10 +85,10 @@ void write_texts(const Generator& generator, const std::vector<std::string>& pro
                  const Generator::PromptName& name) {
   if (prompts.size() == 1 && options.generation.samples == 1 && !options.json) {
     Streaming listener;
-    generator.generate(prompts, options.generation, &listener, name);
+    generator.generate(prompts, generation_options(options), &listener, name);
   } else {
     InOrder listener(prompts, options);
-    generator.generate(prompts, options.generation, &listener, name);
+    generator.generate(prompts, generation_options(options), &listener, name);
   }
   flush_output();
 }
@@ -95,6 +109,10 @@ void converse(const Generator& generator, const GenerateOptions& options) {
 void generate(const GenerateOptions& options) {
   if (options.prompt && !options.prompts.empty()) {
     throw std::runtime_error("generate: --prompt and --prompts: give one of them");
+  }
+  if (!(options.timeout >= 0.0 && options.timeout <= kMaxTimeout)) {
+    throw std::runtime_error(
+        fmt::format("generate: --timeout is {}, expected 0 to {} seconds", options.timeout, kMaxTimeout));
   }
   const Generator generator(options.model.directory, options.model.translator, options.context, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
@@ -146,6 +164,8 @@ Command generate_command() {
                                  "a file with one prompt per line; by default prompts are read from standard input"),
                           option("--max-tokens N", generation.max_tokens, "tokens to generate at most"),
                           option("--stop TEXT", generation.stop, "end the text before this string"),
+                          option("--timeout S", options->timeout,
+                                 "end texts that are not finished after S seconds of writing; 0: never"),
                           option("--n N", generation.samples, "texts per prompt"),
                           option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
                          sampling_options(generation.sampling),
@@ -154,7 +174,7 @@ Command generate_command() {
                                "cut prompts that are too long for the model, from the left"),
                           flag("--json", options->json,
                                "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
-                               "stop or length); with drafts, drafted and accepted")}}),
+                               "stop, length or deadline); with drafts, drafted and accepted")}}),
       .run = [options] { generate(*options); },
       .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
   };

@@ -19,6 +19,7 @@ struct DraftTask {
   std::span<const int32_t> source;  // that an encoder reads; empty without one
   std::span<const int32_t> tokens;  // the prompt and what was written: at least one
   const TokenCounts& counts;        // of these
+  const Sampler& sampler;           // of the text
   Draw draw;                        // of the next token
   int64_t most;                     // tokens wanted at most
 };
@@ -61,13 +62,12 @@ std::unique_ptr<Drafter> make_prompt_drafter(SourceVocabulary source);
 std::unique_ptr<Drafter> make_combined_drafter(std::unique_ptr<Drafter> if_sure, std::unique_ptr<Drafter> otherwise);
 
 // Drafts with a model, or with its first `layers` layers, token by token for all texts together. It draws from the same
-// numbers and by the same rules as the model whose texts it drafts.
+// numbers and with the same samplers as the model whose texts it drafts.
 struct DraftModel {
   const AnyModel& model;
   DType storage;
   int64_t layers = 0;  // 0: all
 };
-std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend, const SamplingOptions& sampling,
-                                            const std::vector<int32_t>& suppressed);
+std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend);
 
 }  // namespace heed

@@ -1,51 +1,72 @@
-// Generating texts token by token, with continuous batching: texts join and leave the batch between steps.
+// Generating texts token by token.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <vector>
+#include <list>
 
+#include "decode/drafted_sequence.h"
 #include "decode/sampling.h"
-#include "decode/speculation.h"
-#include "decode/stepper.h"
 
 namespace heed {
 
-// A prompt, to be continued by `samples` texts.
-struct GenerationTask {
-  size_t number;                    // the caller's
-  std::span<const int32_t> prompt;  // 1 to Stepper::max_length() tokens
-  int64_t samples = 1;
-};
-
-// Where tasks come from and where tokens go.
-class GenerationClient {
+// Where the tokens of a prompt's texts go.
+class TextWriter {
  public:
-  virtual ~GenerationClient() = default;
-  virtual std::optional<GenerationTask> take_task() = 0;
+  virtual ~TextWriter() = default;
 
   // A token of a text, and its log-probability under the model's unmodified logits. Returns whether the text goes on.
   enum class Verdict : uint8_t { go_on, ended };
   struct Written {
-    size_t task;
     int64_t sample;
     int32_t token;
     double log_probability;
     int64_t drafted, accepted;  // of the text's tokens so far: see DraftReport
   };
   virtual Verdict take_token(const Written& written) = 0;
+  // The texts that have not ended end here.
+  virtual void interrupt(Interrupted why) = 0;
 };
 
-struct GenerationRules {
-  SamplingOptions sampling;
-  std::vector<int32_t> suppressed;  // tokens that are never generated
-  int64_t max_texts = 64;           // at once, or more where one task has more
+struct GenerationTask {
+  std::span<const int32_t> prompt;  // 1 to Stepper::max_length() tokens
+  int64_t samples = 1;              // texts that continue it
+  const Sampler& sampler;
+  uint64_t seed = 0;
 };
 
-// Takes tasks until there are none and all texts have ended. Draws depend only on the seed, the prompt, the number of
-// the sample and the token's position. When a text has as many tokens as the model takes, it goes on from the last half
-// of them. Drafts change none of this; the stepper must be able to roll back kMaxDraftTokens.
-void generate(Stepper& stepper, const GenerationRules& rules, GenerationClient& client,
-              Speculation* speculation = nullptr);
+// Draws depend only on the seed, the prompt, the number of the sample and the token's position. When a text has as many
+// tokens as the model takes, it goes on from the last half of them. Drafts change none of this; the stepper must be able
+// to roll back kMaxDraftTokens.
+class GenerationRequest final : public Request {
+ public:
+  // What the task refers to and the writer must outlive it.
+  GenerationRequest(const GenerationTask& task, TextWriter& writer) : task_(task), writer_(writer) {}
+
+  std::span<const int32_t> source() const override { return {}; }
+  int64_t max_sequences() const override { return task_.samples; }
+  void begin(const StepContext& context, SequenceId sequence) override;
+  void add_drafts(std::vector<DraftTask>& tasks) override;
+  void add_fresh(std::vector<Fresh>& fresh) override;
+  int64_t take(const NextTokens& next, int64_t first_row) override;
+  bool done() const override { return texts_.empty(); }
+  void leave() override;
+  void interrupt(Interrupted why) override { writer_.interrupt(why); }
+
+ private:
+  struct Text {
+    DraftedSequence sequence;
+    int64_t sample, samples_to_fork;
+    int64_t written = 0;
+    TokenCounts counts;
+    RandomKey key;
+  };
+
+  int64_t write(std::list<Text>::iterator text, const NextTokens& next, int64_t row);
+
+  GenerationTask task_;
+  TextWriter& writer_;
+  SamplingMemory* memory_ = nullptr;
+  RandomKey key_;  // of all draws that continue the prompt
+  std::list<Text> texts_;
+};
 
 }  // namespace heed

@@ -29,6 +29,9 @@ class Lanes {
 
   // Calls body(task, backend) for each task. Returns when all are done; then throws what the first that failed threw.
   void run(size_t tasks, const Body& body);
+  // Calls body(task, backend) for each task with the backend of all threads, unless another call has it; returns whether
+  // it did.
+  bool run_whole(size_t tasks, const Body& body);
 
  private:
   struct Job {
@@ -37,7 +40,6 @@ class Lanes {
     std::exception_ptr failure;
   };
 
-  bool run_whole(size_t tasks, const Body& body);
   void start();
   void work(Backend& lane);
 

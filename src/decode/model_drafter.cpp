@@ -20,9 +20,7 @@ int64_t multiplications(const ModelConfig& config, int64_t layers) {
 
 class ModelDrafter final : public Drafter {
  public:
-  ModelDrafter(const DraftModel& model, Backend& backend, const SamplingOptions& sampling,
-               const std::vector<int32_t>& suppressed)
-      : sampler_(sampling, suppressed) {
+  ModelDrafter(const DraftModel& model, Backend& backend) {
     const ModelConfig& config = model.model.config();
     const int64_t layers = model.layers == 0 ? config.decoder_layers : model.layers;
     if (backend.threads() > 1 && multiplications(config, layers) < kSmallModel) {
@@ -39,7 +37,7 @@ class ModelDrafter final : public Drafter {
     for (size_t i = 0; i < tasks.size(); ++i) {
       if (tasks[i].most > 0 && catch_up(tasks[i])) {
         going_.push_back(
-            {i, &texts_.at(tasks[i].text), 1.0, sampler_.has_penalties() ? tasks[i].counts : TokenCounts{}});
+            {i, &texts_.at(tasks[i].text), 1.0, tasks[i].sampler.has_penalties() ? tasks[i].counts : TokenCounts{}});
         work.caught_up += static_cast<int64_t>(going_.back().text->unread.size());
       }
     }
@@ -164,7 +162,7 @@ class ModelDrafter final : public Drafter {
                Draft& draft) {
     const std::span logits(next.logits.row(row), static_cast<size_t>(next.logits.columns));
     const Draw draw{task.draw.key, task.draw.position + draft.tokens.size()};
-    const int32_t token = sampler_.sample(logits, going.counts, draw, sampling_memory_);
+    const int32_t token = task.sampler.sample(logits, going.counts, draw, sampling_memory_);
     const double confidence = std::exp(static_cast<double>(next.log_probs(row, token)));
     going.chance *= pace.chance(Guess::by_model, confidence);
     if (!pace.worth_checking(going.chance)) {
@@ -174,13 +172,12 @@ class ModelDrafter final : public Drafter {
     draft.tokens.push_back(token);
     draft.confidence.push_back(confidence);
     going.text->unread.push_back(token);
-    if (sampler_.has_penalties()) {
+    if (task.sampler.has_penalties()) {
       going.counts.add_written(token);
     }
     return static_cast<int64_t>(draft.tokens.size()) < task.most && pace.worth_another(going.chance);
   }
 
-  Sampler sampler_;
   SamplingMemory sampling_memory_;
   std::unique_ptr<Backend> lane_;
   std::unique_ptr<Stepper> stepper_;
@@ -191,9 +188,8 @@ class ModelDrafter final : public Drafter {
 
 }  // namespace
 
-std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend, const SamplingOptions& sampling,
-                                            const std::vector<int32_t>& suppressed) {
-  return std::make_unique<ModelDrafter>(model, backend, sampling, suppressed);
+std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend) {
+  return std::make_unique<ModelDrafter>(model, backend);
 }
 
 }  // namespace heed

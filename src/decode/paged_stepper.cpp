@@ -11,7 +11,9 @@ namespace {
 constexpr int64_t kPassRows = 1024;  // tokens in one pass: enough for products at full rate
 
 int64_t token_count(const Fresh& fresh) { return static_cast<int64_t>(fresh.tokens.size()); }
-int64_t wanted_rows(const Fresh& fresh) { return fresh.wanted == Wanted::all ? token_count(fresh) : 1; }
+int64_t wanted_rows(const Fresh& fresh) {
+  return fresh.wanted == Wanted::all ? token_count(fresh) : fresh.wanted == Wanted::last ? 1 : 0;
+}
 
 // The tensor's own memory if it can be read here, or else a copy.
 HostView<float> on_host(Backend& backend, const View& values, Tensor& copy) {
@@ -60,7 +62,9 @@ NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
   for (const Fresh& f : fresh) {
     parts_.push_back({f.sequence, f.tokens, wanted_rows(f)});
   }
-  run(parts_);
+  if (run(parts_) == 0) {
+    return {};
+  }
   log_probs_ = log_softmax(pass_, logits_);
   return {on_host(backend(), logits_.var().value(), all_logits_),
           on_host(backend(), log_probs_.var().value(), all_log_probs_)};
@@ -127,7 +131,9 @@ NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
       const auto taken = std::min(room, static_cast<int64_t>(rest.size()));
       const bool last = taken == static_cast<int64_t>(rest.size());
       parts_.push_back({f.sequence, rest.first(static_cast<size_t>(taken)),
-                        f.wanted == Wanted::all ? taken : static_cast<int64_t>(last)});
+                        f.wanted == Wanted::all ? taken
+                        : last                  ? wanted_rows(f)
+                                                : 0});
       rest = rest.subspan(static_cast<size_t>(taken));
       room -= taken;
       if (room == 0) {

@@ -2,14 +2,10 @@
 //   score = (sum of log-probabilities) / length^penalty        length: tokens of the hypothesis, its end included
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
+#include <optional>
 
+#include "decode/drafted_sequence.h"
 #include "decode/sentence_search.h"
-#include "decode/speculation.h"
-#include "decode/stepper.h"
-#include "heed/translation.h"
 
 namespace heed {
 
@@ -19,22 +15,54 @@ constexpr double kMaxLengthPenalty = 10.0;
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
 
-// Where a search starts: a sequence of the stepper, which the search removes in the end, and its first tokens, at least
-// one.
-struct SearchStart {
-  SequenceId sequence;
-  std::span<const int32_t> tokens;
-  int64_t max_length;                    // of a hypothesis, its end included
-  std::span<const int32_t> source = {};  // that the model's encoder has read, for drafts
+struct SearchTask {
+  std::span<const int32_t> source;  // that the model's encoder reads; empty without one
+  std::span<const int32_t> tokens;  // that hypotheses continue, at least one
+  int64_t max_length;               // of a hypothesis, its end included
 };
 
-// The hypotheses of each start, best first: at most n_best, at least one. FormatError when the model computes NaN. The
-// result of a start does not depend on the others. At each step the best 2 * beam continuations of a start are
-// considered: those among the first `beam` that end are finished, and the best that do not end go on. A start is done
-// when `beam` hypotheses are finished; its sequences then leave the batch. Drafts, which need a beam of 1 and a stepper
-// that can roll back kMaxDraftTokens, change none of this.
-std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchStart> starts,
-                                            const TranslationOptions& options, const SearchRules& rules = {},
-                                            Speculation* speculation = nullptr);
+// The hypotheses of a source or a prompt; see SentenceSearch. Drafts, which serve a beam of 1 and need a stepper that
+// can roll back kMaxDraftTokens, change none of them.
+class SearchRequest final : public Request {
+ public:
+  // What the task refers to, the options and the rules must outlive it. `greedy` draws for drafts; it must not draw what
+  // the rules suppress.
+  SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
+                const Sampler& greedy);
+
+  std::span<const int32_t> source() const override { return task_.source; }
+  int64_t max_sequences() const override { return beam_; }
+  void begin(const StepContext& context, SequenceId sequence) override;
+  void add_drafts(std::vector<DraftTask>& tasks) override;
+  void add_fresh(std::vector<Fresh>& fresh) override;
+  int64_t take(const NextTokens& next, int64_t first_row) override;
+  bool done() const override { return search_.active() == 0; }
+  void leave() override;
+  void interrupt(Interrupted why) override { interrupted_ = why; }
+
+  Interrupted interrupted() const { return interrupted_; }
+  // Best first: at most n_best, at least one, if it was not interrupted. To be called once.
+  std::vector<Hypothesis> results() { return search_.results(); }
+
+ private:
+  int64_t take_greedily(const NextTokens& next, int64_t first_row);
+  void replace(const std::vector<int64_t>& parent_of_child);
+
+  SearchTask task_;
+  int64_t beam_;
+  int32_t end_;
+  const Sampler& greedy_;
+  SentenceSearch search_;
+  Stepper* stepper_ = nullptr;
+  Interrupted interrupted_ = Interrupted::no;
+  bool has_read_ = false;                  // the first tokens
+  std::optional<DraftedSequence> single_;  // with a beam of 1
+  // Else the hypotheses' sequences, in the order of their ranks.
+  std::vector<SequenceId> sequences_, going_on_;
+  const TokenCounts no_counts_;
+};
+
+// InterruptedError if it was interrupted.
+void require_finished(const SearchRequest& search);
 
 }  // namespace heed

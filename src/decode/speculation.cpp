@@ -5,14 +5,22 @@
 #include "base/clock.h"
 
 namespace heed {
-void DraftLog::add(const DraftReport& report) {
+namespace {
+
+DraftReport sum(const DraftReport& a, const DraftReport& b, int sign) {
+  return {.steps = a.steps + sign * b.steps,
+          .tokens = a.tokens + sign * b.tokens,
+          .drafted = a.drafted + sign * b.drafted,
+          .accepted = a.accepted + sign * b.accepted,
+          .seconds = a.seconds + sign * b.seconds,
+          .seconds_without = a.seconds_without + sign * b.seconds_without};
+}
+
+}  // namespace
+
+void DraftLog::add(const DraftReport& more) {
   const std::lock_guard lock(mutex_);
-  report_.steps += report.steps;
-  report_.tokens += report.tokens;
-  report_.drafted += report.drafted;
-  report_.accepted += report.accepted;
-  report_.seconds += report.seconds;
-  report_.seconds_without += report.seconds_without;
+  report_ = sum(report_, more, 1);
 }
 
 DraftReport DraftLog::report() const {
@@ -20,13 +28,16 @@ DraftReport DraftLog::report() const {
   return report_;
 }
 
-Speculation::~Speculation() {
+Speculation::~Speculation() { publish(); }
+
+void Speculation::publish() {
   if (log_ != nullptr) {
-    log_->add(pace_.report());
+    log_->add(sum(pace_.report(), published_, -1));
+    published_ = pace_.report();
   }
 }
 
-std::span<const Draft> Speculation::begin_step(std::span<DraftTask> tasks, int64_t others) {
+void Speculation::begin_step(std::span<DraftTask> tasks, int64_t others) {
   began_ = seconds_now();
   const auto texts = static_cast<int64_t>(tasks.size());
   drafts_.resize(std::max(drafts_.size(), tasks.size()));
@@ -48,7 +59,6 @@ std::span<const Draft> Speculation::begin_step(std::span<DraftTask> tasks, int64
   for (const Draft& draft : drafts_) {
     step_.drafted += static_cast<int64_t>(draft.tokens.size());
   }
-  return std::span(drafts_).first(tasks.size());
 }
 
 void Speculation::checked(size_t task, int64_t right, int64_t compared) {
@@ -68,7 +78,6 @@ void Speculation::end_step(int64_t written) {
 }
 
 std::unique_ptr<Speculation> make_speculation(const Drafting* drafting, const Inference& target,
-                                              const SamplingOptions& sampling, const std::vector<int32_t>& suppressed,
                                               SourceVocabulary source) {
   if (drafting == nullptr || drafting->options.by == Drafts::none) {
     return nullptr;
@@ -78,8 +87,7 @@ std::unique_ptr<Speculation> make_speculation(const Drafting* drafting, const In
   if (options.by != Drafts::prompt) {
     const DraftModel model{options.by == Drafts::model ? *drafting->model : target.model, target.storage,
                            options.by == Drafts::layers ? options.layers : 0};
-    drafter =
-        make_combined_drafter(std::move(drafter), make_model_drafter(model, target.backend, sampling, suppressed));
+    drafter = make_combined_drafter(std::move(drafter), make_model_drafter(model, target.backend));
   }
   return std::make_unique<Speculation>(std::move(drafter), options.tokens, &drafting->log);
 }

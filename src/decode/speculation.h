@@ -20,7 +20,7 @@ namespace heed {
 // The reports of all lanes.
 class DraftLog {
  public:
-  void add(const DraftReport& report);
+  void add(const DraftReport& more);
   DraftReport report() const;
 
  private:
@@ -30,27 +30,34 @@ class DraftLog {
 
 class Speculation {
  public:
-  // The log, if there is one, gets the report in the end.
+  // The log, if there is one, gets the report.
   Speculation(std::unique_ptr<Drafter> drafter, int64_t tokens, DraftLog* log = nullptr)
       : drafter_(std::move(drafter)), pace_(tokens), log_(log) {}
   ~Speculation();
   Speculation(const Speculation&) = delete;
   Speculation& operator=(const Speculation&) = delete;
 
-  // A step of these texts, which each have one token to read, and of `others`, which have more. Returns a draft for each
-  // task, of at most as many tokens as it wants. All valid until the next step.
-  std::span<const Draft> begin_step(std::span<DraftTask> tasks, int64_t others);
+  int64_t new_text() { return texts_++; }
+
+  // A step of these texts, which each have one token to read, and of `others`, which have more. After it there is a
+  // draft for each task, of at most as many tokens as it wants, until the next step.
+  void begin_step(std::span<DraftTask> tasks, int64_t others);
+  std::span<const int32_t> draft(size_t task) const { return drafts_[task].tokens; }
   // Of the draft of such a task, `right` tokens were right; `compared` is one more if the next one was wrong.
   void checked(size_t task, int64_t right, int64_t compared);
   void end_step(int64_t written);
 
   void forget(int64_t text) { drafter_->forget(text); }
   const DraftReport& report() const { return pace_.report(); }
+  // Adds to the log what has not been added yet.
+  void publish();
 
  private:
   std::unique_ptr<Drafter> drafter_;
   DraftPace pace_;
   DraftLog* log_;
+  DraftReport published_;
+  int64_t texts_ = 0;
   std::vector<Draft> drafts_;
   DraftedStep step_;
   bool usual_ = false;  // a step whose time can be compared
@@ -66,8 +73,7 @@ struct Drafting {
 
 // Null without drafts. `target` is the model whose texts are drafted.
 std::unique_ptr<Speculation> make_speculation(const Drafting* drafting, const Inference& target,
-                                              const SamplingOptions& sampling, const std::vector<int32_t>& suppressed,
-                                              SourceVocabulary source = SourceVocabulary::other);
+                                              SourceVocabulary source);
 
 // Of a stepper of the target, whose drafts must be able to be rolled back.
 inline StepperOptions stepper_options(const Drafting* drafting) {

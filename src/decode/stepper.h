@@ -12,7 +12,7 @@ namespace heed {
 
 // After which of a sequence's new tokens the caller needs the next-token distribution. Only those are projected to the
 // vocabulary.
-enum class Wanted : uint8_t { last, all };
+enum class Wanted : uint8_t { none, last, all };
 
 struct Fresh {
   SequenceId sequence;

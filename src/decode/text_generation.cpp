@@ -1,6 +1,7 @@
 #include "decode/text_generation.h"
 
 #include <algorithm>
+#include <deque>
 #include <mutex>
 #include <optional>
 
@@ -14,8 +15,6 @@
 namespace heed {
 namespace {
 
-constexpr size_t kBeamPrompts = 16;  // searched together
-
 // What an empty prompt stands for when the model has no mark.
 TokenId beginning_of_stream(const Tokenizer& tokenizer) {
   return line_break_token(tokenizer).value_or(beginning_of_document(tokenizer));
@@ -26,7 +25,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   require_text(prompt, where);
   std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
   const bool has_mark = generator.documents.value_or(Documents::none) != Documents::none;
-  const auto max_tokens = static_cast<size_t>(generator.model.config().max_length) - (has_mark ? 1 : 0);
+  const auto max_tokens = static_cast<size_t>(generator.scheduler.model().config().max_length) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
     require<FormatError>(
         options.long_prompts == LongPrompts::cut_left, where,
@@ -58,64 +57,22 @@ std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
 using Prompts = std::vector<std::vector<TokenId>>;
 using Results = std::vector<std::vector<Completion>>;
 
-// Hands out prompts to the lanes, and turns their tokens into texts. Lanes call it at the same time, each for its own
-// texts.
-class Client final : public GenerationClient {
+std::vector<std::vector<int32_t>> ids_of_all(const Prompts& prompts) {
+  std::vector<std::vector<int32_t>> ids;
+  std::ranges::transform(prompts, std::back_inserter(ids), [](const auto& prompt) { return ids_of(prompt); });
+  return ids;
+}
+
+// The listener, if there is one, hears from one thread at a time.
+class Announcer {
  public:
-  Client(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
-         GenerationListener* listener)
-      : generator_(generator), prompts_(prompts), options_(options), listener_(listener), results_(prompts.size()) {
-    for (const std::vector<TokenId>& prompt : prompts) {
-      ids_.push_back(ids_of(prompt));
-    }
-    for (size_t i = 0; i < prompts.size(); ++i) {
-      results_[i].resize(static_cast<size_t>(options.samples));
-      for (int64_t sample = 0; sample < options.samples; ++sample) {
-        streams_.emplace_back(generator.tokenizer, prompts[i], options.stop);
-      }
-    }
-  }
+  explicit Announcer(GenerationListener* listener) : listener_(listener) {}
 
-  std::optional<GenerationTask> take_task() override {
-    const std::lock_guard lock(mutex_);
-    if (next_prompt_ == prompts_.size()) {
-      return std::nullopt;
-    }
-    const size_t prompt = next_prompt_++;
-    return GenerationTask{prompt, ids_[prompt], options_.samples};
-  }
-
-  Verdict take_token(const Written& written) override {
-    TextStream& stream =
-        streams_[written.task * static_cast<size_t>(options_.samples) + static_cast<size_t>(written.sample)];
-    Completion& result = results_[written.task][static_cast<size_t>(written.sample)];
-    ++result.tokens;
-    result.log_probability += written.log_probability;
-    result.drafted = written.drafted;
-    result.accepted = written.accepted;
-    const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos;
-    std::string piece = ended ? "" : stream.add(TokenId(written.token));
-    const bool finished = ended || stream.stopped() || result.tokens == options_.max_tokens;
-    if (finished && !stream.stopped()) {
-      piece += stream.finish();
-    }
-    result.text += piece;
-    if (finished) {
-      result.reason = stream.stopped() ? FinishReason::stop : ended ? FinishReason::end : FinishReason::length;
-    }
-    tell(written, piece, finished ? &result : nullptr);
-    return finished ? Verdict::ended : Verdict::go_on;
-  }
-
-  Results results() { return std::move(results_); }
-
- private:
-  void tell(const Written& written, const std::string& piece, const Completion* completion) {
+  void tell(const GenerationListener::Text& text, const std::string& piece, const Completion* completion) {
     if (listener_ == nullptr || (piece.empty() && completion == nullptr)) {
       return;
     }
     const std::lock_guard lock(mutex_);
-    const GenerationListener::Text text{written.task, written.sample};
     if (!piece.empty()) {
       listener_->on_piece(text, piece);
     }
@@ -124,32 +81,99 @@ class Client final : public GenerationClient {
     }
   }
 
-  const TextGenerator& generator_;
-  const Prompts& prompts_;
-  const GenerationOptions& options_;
+ private:
   GenerationListener* listener_;
-  std::mutex mutex_;  // guards the next prompt and the listener
-  size_t next_prompt_ = 0;
-  std::vector<std::vector<int32_t>> ids_;
-  std::vector<TextStream> streams_;  // of each prompt's samples, end to end
-  Results results_;
+  std::mutex mutex_;
+};
+
+// Turns the tokens of a prompt's texts into text.
+class PromptWriter final : public TextWriter {
+ public:
+  struct Prompt {
+    size_t number;
+    const std::vector<TokenId>& tokens;
+  };
+
+  PromptWriter(const TextGenerator& generator, const Prompt& prompt, const GenerationOptions& options,
+               Announcer& announcer)
+      : generator_(generator),
+        prompt_(prompt.number),
+        options_(options),
+        announcer_(announcer),
+        streams_(static_cast<size_t>(options.samples), TextStream(generator.tokenizer, prompt.tokens, options.stop)),
+        completions_(streams_.size()),
+        finished_(streams_.size()) {}
+
+  Verdict take_token(const Written& written) override {
+    TextStream& stream = streams_[static_cast<size_t>(written.sample)];
+    Completion& result = completions_[static_cast<size_t>(written.sample)];
+    ++result.tokens;
+    result.log_probability += written.log_probability;
+    result.drafted = written.drafted;
+    result.accepted = written.accepted;
+    const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos;
+    const std::string piece = ended ? "" : stream.add(TokenId(written.token));
+    if (ended || stream.stopped() || result.tokens == options_.max_tokens) {
+      finish(written.sample, piece,
+             stream.stopped() ? FinishReason::stop
+             : ended          ? FinishReason::end
+                              : FinishReason::length);
+      return Verdict::ended;
+    }
+    result.text += piece;
+    announcer_.tell({prompt_, written.sample}, piece, nullptr);
+    return Verdict::go_on;
+  }
+
+  void interrupt(Interrupted why) override {
+    for (int64_t sample = 0; sample < options_.samples; ++sample) {
+      if (!finished_[static_cast<size_t>(sample)]) {
+        finish(sample, "", why == Interrupted::deadline ? FinishReason::deadline : FinishReason::stopped);
+      }
+    }
+  }
+
+  std::vector<Completion> completions() { return std::move(completions_); }
+
+ private:
+  void finish(int64_t sample, std::string piece, FinishReason reason) {
+    TextStream& stream = streams_[static_cast<size_t>(sample)];
+    Completion& result = completions_[static_cast<size_t>(sample)];
+    if (!stream.stopped()) {
+      piece += stream.finish();
+    }
+    result.text += piece;
+    result.reason = reason;
+    finished_[static_cast<size_t>(sample)] = true;
+    announcer_.tell({prompt_, sample}, piece, &result);
+  }
+
+  const TextGenerator& generator_;
+  size_t prompt_;
+  const GenerationOptions& options_;
+  Announcer& announcer_;
+  std::vector<TextStream> streams_;  // of each sample
+  std::vector<Completion> completions_;
+  std::vector<bool> finished_;
 };
 
 Results sample_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      GenerationListener* listener) {
-  Client client(generator, prompts, options, listener);
-  const auto lanes = std::min(prompts.size(), static_cast<size_t>(generator.lanes.count()));
-  GenerationRules rules{.sampling = options.sampling, .suppressed = suppressed_tokens(generator)};
-  // Every lane gets texts to generate.
-  const auto share = static_cast<int64_t>((prompts.size() + lanes - 1) / lanes);
-  rules.max_texts = std::min(rules.max_texts, share * options.samples);
-  generator.lanes.run(lanes, [&](size_t, Backend& backend) {
-    const Inference inference{generator.model, backend, generator.storage};
-    const auto stepper = make_stepper(inference, stepper_options(generator.drafting));
-    const auto speculation = make_speculation(generator.drafting, inference, rules.sampling, rules.suppressed);
-    generate(*stepper, rules, client, speculation.get());
-  });
-  return client.results();
+  Announcer announcer(listener);
+  const Sampler sampler(options.sampling, suppressed_tokens(generator));
+  const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
+  std::deque<PromptWriter> writers;
+  std::deque<GenerationRequest> texts;
+  std::vector<Request*> requests;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    PromptWriter& writer = writers.emplace_back(generator, PromptWriter::Prompt{i, prompts[i]}, options, announcer);
+    const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed};
+    requests.push_back(&texts.emplace_back(task, writer));
+  }
+  generator.scheduler.run(requests, options.interruption);
+  Results results;
+  std::ranges::transform(writers, std::back_inserter(results), &PromptWriter::completions);
+  return results;
 }
 
 Completion completion_of(const TextGenerator& generator, const std::vector<TokenId>& prompt,
@@ -177,39 +201,25 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
   const SearchRules rules{.at_max_length = AtMaxLength::cut,
                           .eos = generator.tokenizer.special().eos.value,
                           .suppressed = suppressed_tokens(generator)};
+  const Sampler greedy({.temperature = 0.0}, rules.suppressed);
+  const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
+  std::deque<SearchRequest> searches;
+  std::vector<Request*> requests;
+  for (const std::vector<int32_t>& prompt : ids) {
+    const int64_t room = generator.scheduler.model().config().max_length - static_cast<int64_t>(prompt.size()) + 1;
+    const SearchTask task{{}, prompt, std::min(options.max_tokens, room)};
+    requests.push_back(&searches.emplace_back(task, wanted, rules, greedy));
+  }
+  generator.scheduler.run(requests, options.interruption);
+  Announcer announcer(listener);
   Results results(prompts.size());
-  std::mutex mutex;  // guards the listener
-  const size_t batches = (prompts.size() + kBeamPrompts - 1) / kBeamPrompts;
-  generator.lanes.run(batches, [&](size_t batch, Backend& backend) {
-    const auto stepper = make_stepper({generator.model, backend, generator.storage});
-    const size_t begin = batch * kBeamPrompts, end = std::min(prompts.size(), begin + kBeamPrompts);
-    std::vector<std::vector<int32_t>> ids;
-    for (size_t i = begin; i < end; ++i) {
-      ids.push_back(ids_of(prompts[i]));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    require_finished(searches[i]);
+    for (const Hypothesis& hypothesis : searches[i].results()) {
+      const Completion& completion = results[i].emplace_back(completion_of(generator, prompts[i], hypothesis, options));
+      announcer.tell({i, static_cast<int64_t>(results[i].size()) - 1}, completion.text, &completion);
     }
-    std::vector<SearchStart> starts;
-    const auto sequences = stepper->begin(std::vector<std::vector<int32_t>>(ids.size()));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const int64_t room = stepper->max_length() - static_cast<int64_t>(ids[i].size()) + 1;
-      starts.push_back({sequences[i], ids[i], std::min(options.max_tokens, room)});
-    }
-    const auto found = search(*stepper, starts, wanted, rules);
-    for (size_t i = begin; i < end; ++i) {
-      for (const Hypothesis& hypothesis : found[i - begin]) {
-        results[i].push_back(completion_of(generator, prompts[i], hypothesis, options));
-      }
-    }
-    if (listener != nullptr) {
-      const std::lock_guard lock(mutex);
-      for (size_t i = begin; i < end; ++i) {
-        for (size_t sample = 0; sample < results[i].size(); ++sample) {
-          const GenerationListener::Text text{i, static_cast<int64_t>(sample)};
-          listener->on_piece(text, results[i][sample].text);
-          listener->on_completion(text, results[i][sample]);
-        }
-      }
-    }
-  });
+  }
   return results;
 }
 
@@ -248,7 +258,7 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
                                                     const std::function<std::string(size_t)>& where,
                                                     GenerationListener* listener) {
   validate(options);
-  require<ConfigError>(options.beam == 1 || generator.drafting == nullptr, "generation",
+  require<ConfigError>(options.beam == 1 || !generator.scheduler.drafts(), "generation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   require_writable(generator.tokenizer, options.stop);
   Prompts tokens;

@@ -7,25 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "decode/lanes.h"
-#include "decode/speculation.h"
-#include "decode/stepper.h"
+#include "decode/scheduler.h"
 #include "heed/generation.h"
 #include "text/documents.h"
 #include "text/tokenizer.h"
 
 namespace heed {
 
-// A language model with its tokenizer, and the workers that run it.
+// A language model with its tokenizer. Any number of threads may use it at once.
 struct TextGenerator {
-  const AnyModel& model;
-  DType storage;
+  Scheduler& scheduler;
   const Tokenizer& tokenizer;
   // That the model was trained on, if known. In documents, each text begins with a mark and may end with eos; in a
   // stream (Documents::none) it has neither.
   std::optional<Documents> documents;
-  Lanes& lanes;
-  const Drafting* drafting = nullptr;  // none: without drafts
 };
 
 // The mark: bos, or eos if the tokenizer has no bos.
@@ -34,7 +29,8 @@ TokenId beginning_of_document(const Tokenizer& tokenizer);
 // Throws ConfigError, with a message that a user can act on.
 void validate(const GenerationOptions& options);
 
-// The texts for each prompt; with beam search the best first. For a model without marks, an empty prompt stands for a
+// The texts for each prompt; with beam search the best first. When the options' interruption comes first, sampled texts end
+// where they are, and beam search throws InterruptedError. For a model without marks, an empty prompt stands for a
 // line break, if the tokenizer has one. `where(i)` names prompt i in messages. FormatError for a prompt that is not
 // text or too long, ConfigError for options that make no sense, before anything is generated.
 std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,

@@ -1,6 +1,7 @@
 #include "decode/text_translation.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -12,7 +13,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kBatchTokens = 2048;  // of sources, times the beam
+constexpr int64_t kBatchTokens = 2048;  // of sources
 constexpr int64_t kBatchSentences = 64;
 
 std::string name_line(const LineName& name, size_t line) {
@@ -50,16 +51,21 @@ std::string without_line_breaks(std::string text) {
   return text;
 }
 
-// Indices of the sources that are not empty, in batches of similar lengths.
-std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector<int32_t>>& sources, int64_t beam) {
+// Indices of the sources that are not empty.
+std::vector<size_t> longest_first(const std::vector<std::vector<int32_t>>& sources) {
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::erase_if(order, [&](size_t i) { return sources[i].empty(); });
   std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return sources[i].size(); });
+  return order;
+}
+
+// Of pairs that are scored together, by their sources.
+std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector<int32_t>>& sources) {
   std::vector<std::vector<size_t>> batches;
   int64_t tokens = 0;
-  for (const size_t i : order) {
-    const int64_t more = static_cast<int64_t>(sources[i].size()) * beam;
+  for (const size_t i : longest_first(sources)) {
+    const auto more = static_cast<int64_t>(sources[i].size());
     const bool full = batches.empty() || tokens + more > kBatchTokens ||
                       static_cast<int64_t>(batches.back().size()) == kBatchSentences;
     if (full) {
@@ -108,13 +114,37 @@ void align_lines(const TextTranslator& translator, const std::vector<std::vector
     }
   }
   std::vector<std::vector<int64_t>> aligned;
-  translator.lanes.run(1, [&](size_t, Backend& backend) {
-    const Inference inference{translator.inference.model, backend, translator.inference.storage};
+  translator.scheduler.lanes().run(1, [&](size_t, Backend& backend) {
+    const Inference inference{translator.scheduler.model(), backend, translator.scheduler.inference().storage};
     aligned = align_pairs(inference, {.sources = inputs, .targets = outputs}, rules);
   });
   for (size_t k = 0; k < aligned.size(); ++k) {
     for (const int64_t source : aligned[k]) {
       translations[k]->alignment.push_back({source, static_cast<int64_t>(translations[k]->alignment.size())});
+    }
+  }
+}
+
+// Of the lines that are not blank.
+void search_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
+                  const TranslationOptions& options, const SearchRules& rules,
+                  std::vector<std::vector<TranslatedLine>>& results) {
+  const Sampler greedy({.temperature = 0.0}, rules.suppressed);
+  const int64_t max_length = translator.scheduler.model().config().max_length;
+  const std::vector<size_t> order = longest_first(sources);
+  std::deque<SearchRequest> searches;
+  std::vector<Request*> requests;
+  for (const size_t i : order) {
+    const SearchTask task{sources[i], {&rules.bos, 1}, max_target_length(options, sources[i].size(), max_length)};
+    requests.push_back(&searches.emplace_back(task, options, rules, greedy));
+  }
+  translator.scheduler.run(requests, options.interruption);
+  for (size_t k = 0; k < order.size(); ++k) {
+    require_finished(searches[k]);
+    std::vector<TranslatedLine>& result = results[order[k]];
+    result.clear();
+    for (Hypothesis& hypothesis : searches[k].results()) {
+      result.push_back(line_of(translator.target, std::move(hypothesis)));
     }
   }
 }
@@ -129,10 +159,10 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
                                                          Overlong overlong) {
-  require<ConfigError>(options.beam == 1 || translator.drafting == nullptr, "translation",
+  require<ConfigError>(options.beam == 1 || !translator.scheduler.drafts(), "translation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   const SearchRules rules = rules_of(translator.target);
-  const Room room{translator.inference.model.config().max_length, overlong};
+  const Room room{translator.scheduler.model().config().max_length, overlong};
   std::vector<std::vector<int32_t>> sources(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
@@ -140,22 +170,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
-  const std::vector<std::vector<size_t>> batches = batches_by_length(sources, options.beam);
-  translator.lanes.run(batches.size(), [&](size_t b, Backend& backend) {
-    const Inference inference{translator.inference.model, backend, translator.inference.storage};
-    const std::vector<size_t>& batch = batches[b];
-    std::vector<std::vector<int32_t>> inputs;
-    std::ranges::transform(batch, std::back_inserter(inputs), [&](size_t i) { return sources[i]; });
-    const auto vocabulary = &translator.source == &translator.target ? SourceVocabulary::same : SourceVocabulary::other;
-    auto found = translate_tokens(inference, inputs, options, rules, translator.drafting, vocabulary);
-    for (size_t k = 0; k < batch.size(); ++k) {
-      std::vector<TranslatedLine>& result = results[batch[k]];
-      result.clear();
-      for (Hypothesis& hypothesis : found[k]) {
-        result.push_back(line_of(translator.target, std::move(hypothesis)));
-      }
-    }
-  });
+  search_lines(translator, sources, options, rules, results);
   if (options.alignments == Alignments::pieces) {
     align_lines(translator, sources, rules, results);
   }
@@ -167,16 +182,16 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchRules rules = rules_of(translator.target);
-  const Room room{translator.inference.model.config().max_length, overlong};
+  const Room room{translator.scheduler.model().config().max_length, overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, name.source, i), translator.source));
     outputs.push_back(tokens_of_line(translator.target, targets[i], room, name.target, i));
   }
   std::vector<PairScore> scores(sources.size());
-  const std::vector<std::vector<size_t>> batches = batches_by_length(inputs, 1);
-  translator.lanes.run(batches.size(), [&](size_t b, Backend& backend) {
-    const Inference inference{translator.inference.model, backend, translator.inference.storage};
+  const std::vector<std::vector<size_t>> batches = batches_by_length(inputs);
+  translator.scheduler.lanes().run(batches.size(), [&](size_t b, Backend& backend) {
+    const Inference inference{translator.scheduler.model(), backend, translator.scheduler.inference().storage};
     const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> batch_sources, batch_targets;
     for (const size_t i : batch) {

@@ -5,20 +5,23 @@
 #include <string>
 #include <vector>
 
-#include "decode/lanes.h"
+#include "decode/scheduler.h"
 #include "decode/translation.h"
 #include "text/tokenizer.h"
 
 namespace heed {
 
-// An encoder-decoder with its tokenizers, and the workers that run it. Any number of threads may use it at once.
+// An encoder-decoder with its tokenizers. Any number of threads may use it at once.
 struct TextTranslator {
-  Inference inference;
+  Scheduler& scheduler;
   const Tokenizer& source;
   const Tokenizer& target;
-  Lanes& lanes;                        // of the backend of `inference`
-  const Drafting* drafting = nullptr;  // none: without drafts
 };
+
+// What drafts from the source's text need to know.
+inline SourceVocabulary vocabulary_of_source(const Tokenizer& source, const Tokenizer& target) {
+  return &source == &target ? SourceVocabulary::same : SourceVocabulary::other;
+}
 
 // Line breaks written by the model are spaces in the text, so that a line stays one line.
 struct TranslatedLine {
@@ -32,8 +35,8 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 // What happens to a line that is too long for the model: it is refused, or its last tokens are dropped.
 enum class Overlong : uint8_t { refuse, cut };
 
-// Each line's translations, best first. An empty line (white space alone) gives one empty translation. Lines are
-// batched by length, which changes no result. FormatError for a line that is not text, or is too long for the model.
+// Each line's translations, best first. An empty line (white space alone) gives one empty translation. FormatError for a
+// line that is not text, or is too long for the model. InterruptedError when the options' interruption came first.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,

@@ -1,30 +1,37 @@
 #include "decode/translation.h"
 
 #include <algorithm>
+#include <deque>
 
+#include "decode/request_batch.h"
 #include "ops/loss.h"
 
 namespace heed {
 
+int64_t max_target_length(const TranslationOptions& options, size_t source_tokens, int64_t max_length_of_model) {
+  const int64_t twice = 2 * static_cast<int64_t>(source_tokens) + 16;
+  return std::min(options.max_length > 0 ? options.max_length : twice, max_length_of_model);
+}
+
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const TranslationOptions& options, const SearchRules& rules,
-                                                      const Drafting* drafting, SourceVocabulary source) {
+                                                      const TranslationOptions& options, const SearchRules& rules) {
   validate(options);
-  if (sources.empty()) {
-    return {};
+  const Sampler greedy({.temperature = 0.0}, rules.suppressed);
+  const auto stepper = make_stepper(inference);
+  std::deque<SearchRequest> searches;
+  std::vector<Request*> requests;
+  for (const std::vector<int32_t>& source : sources) {
+    const int64_t max_length = max_target_length(options, source.size(), stepper->max_length());
+    requests.push_back(&searches.emplace_back(SearchTask{source, {&rules.bos, 1}, max_length}, options, rules, greedy));
   }
-  const auto stepper = make_stepper(inference, stepper_options(drafting));
-  const std::vector<SequenceId> sequences = stepper->begin(sources);
-  std::vector<SearchStart> starts;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const int64_t twice = 2 * static_cast<int64_t>(sources[i].size()) + 16;
-    const int64_t max_length = options.max_length > 0 ? options.max_length : twice;
-    starts.push_back({sequences[i], {&rules.bos, 1}, std::min(max_length, stepper->max_length()), sources[i]});
+  run_together(*stepper, requests);
+  std::vector<std::vector<Hypothesis>> results;
+  results.reserve(searches.size());
+  for (SearchRequest& search : searches) {
+    results.push_back(search.results());
   }
-  const SamplingOptions greedy{.temperature = 0.0};
-  const auto speculation = make_speculation(drafting, inference, greedy, rules.suppressed, source);
-  return search(*stepper, starts, options, rules, speculation.get());
+  return results;
 }
 
 std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules) {

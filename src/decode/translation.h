@@ -5,13 +5,13 @@
 
 namespace heed {
 
-// The hypotheses of each source, which includes eos if the model was trained with it; see search(). A sentence's result
-// does not depend on the other sentences in the batch.
+// Of a translation of a source of so many tokens.
+int64_t max_target_length(const TranslationOptions& options, size_t source_tokens, int64_t max_length_of_model);
+
+// The hypotheses of each source, which includes eos if the model was trained with it, all together in one batch.
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const TranslationOptions& options, const SearchRules& rules = {},
-                                                      const Drafting* drafting = nullptr,
-                                                      SourceVocabulary source = SourceVocabulary::other);
+                                                      const TranslationOptions& options, const SearchRules& rules = {});
 
 // Sources, which include eos, and as many targets, without bos and eos.
 struct TokenPairs {

@@ -213,9 +213,8 @@ class Report {
                                  : "No samples: there are no sentences, or none were requested.");
       return;
     }
-    Lanes lanes(backend);
-    Samples samples = translate_samples(
-        {{stored.model(), backend, DType::f32}, stored.source(), stored.target(), lanes}, lines, search());
+    Scheduler scheduler({stored.model(), backend, DType::f32});
+    Samples samples = translate_samples({scheduler, stored.source(), stored.target()}, lines, search());
     content_.samples = std::move(samples.translated);
     content_.heads = std::move(samples.heads);
     content_.notes.insert(content_.notes.end(), samples.notes.begin(), samples.notes.end());

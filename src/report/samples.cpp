@@ -17,7 +17,7 @@ constexpr size_t kMaxSelfBytes = size_t{3} << 20;  // of all samples' self-atten
 // Runs encoder and decoder once more over the finished translation.
 void trace(const TextTranslator& translator, const std::vector<int32_t>& source_ids, const std::vector<int32_t>& found,
            TranslatedSample& sample, HeadFiguresSum& heads) {
-  const Inference& inference = translator.inference;
+  const Inference& inference = translator.scheduler.inference();
   const Seq2Seq& model = inference.model.seq2seq();
   std::vector<int32_t> fed{translator.target.special().bos.value}, produced = found;
   fed.insert(fed.end(), found.begin(), found.end());
@@ -98,7 +98,7 @@ Samples translate_samples(const TextTranslator& translator, const std::vector<Sa
   int64_t too_long = 0;
   for (const SampleLine& line : lines) {
     std::vector<int32_t> tokens = source_tokens(translator, line.source);
-    if (!fits(tokens.size(), translator.inference.model.config())) {
+    if (!fits(tokens.size(), translator.scheduler.inference().model.config())) {
       ++too_long;
       continue;
     }

@@ -230,8 +230,8 @@ std::vector<Sample> LanguageModelTask::write_samples(const Inference& inference)
     return samples;
   }
   const std::vector<std::string> prompts = samples_.prompts.empty() ? std::vector<std::string>{""} : samples_.prompts;
-  Lanes lanes(inference.backend);
-  const TextGenerator generator{inference.model, inference.storage, *tokenizers_.front(), recipe_.documents, lanes};
+  Scheduler scheduler(inference);
+  const TextGenerator generator{scheduler, *tokenizers_.front(), recipe_.documents};
   const auto found = generate_texts(generator, prompts,
                                     {.sampling = {.temperature = samples_.temperature, .seed = seed_},
                                      .max_tokens = samples_.tokens,

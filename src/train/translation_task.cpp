@@ -130,8 +130,8 @@ std::string TranslationTask::list_origins(const Update& update) const {
 // Sides that are too long for the model are truncated. Pairs with an empty side count only for BLEU. If the loss is
 // NaN, nothing is translated.
 Scores TranslationTask::validate(const Inference& inference) const {
-  Lanes lanes(inference.backend);
-  const TextTranslator translator{inference, *pair_.source, *pair_.target, lanes};
+  Scheduler scheduler(inference);
+  const TextTranslator translator{scheduler, *pair_.source, *pair_.target};
   Scores scores{.loss = loss_per_token(translator, validation_), .others = {}, .samples = {}};
   scores.value = -scores.loss;
   if (recipe_.validation.bleu && std::isfinite(scores.loss)) {

@@ -101,6 +101,13 @@ class Generate(LanguageModelTest):
             self.assertIn(found["reason"], ["end", "length"])
             self.assertLess(found["log_probability"], 0.0)
 
+    def test_a_timeout_ends_texts_where_they_are(self):
+        # The prompts are more than a thousandth of a second allows for.
+        found = self.objects("--max-tokens", 100000, "--timeout", 0.001, text="A man\n" * 200)
+        self.assertEqual(len(found), 200)
+        self.assertIn("deadline", {text["reason"] for text in found})
+        self.assert_refused("generate", "--model", self.model, "--timeout", -1, mentions=["--timeout is -1"])
+
     def test_plain_text_is_the_text_of_the_objects(self):
         options = ["--prompt", "A man", "--max-tokens", 20]
         self.assertEqual(self.generate(*options), self.objects(*options)[0]["text"] + "\n")

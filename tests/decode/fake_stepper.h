@@ -38,7 +38,7 @@ class FakeStepper : public Stepper {
       Ids& read = read_.at(f.sequence.value);
       for (size_t i = 0; i < f.tokens.size(); ++i) {
         read.push_back(f.tokens[i]);
-        if (f.wanted == Wanted::all || i + 1 == f.tokens.size()) {
+        if (f.wanted == Wanted::all || (f.wanted == Wanted::last && i + 1 == f.tokens.size())) {
           rows_.resize(rows_.size() + static_cast<size_t>(vocabulary_), 0.0F);
           answer(read, std::span(rows_).last(static_cast<size_t>(vocabulary_)));
         }

@@ -3,16 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <deque>
 
 #include "decode/fake_stepper.h"
+#include "decode/request_batch.h"
 
 namespace heed::test {
 namespace {
 
 using testing::ElementsAre;
 using testing::Ne;
-using testing::SizeIs;
 using Ids = std::vector<int32_t>;
 
 constexpr int64_t kFewTokens = 8;
@@ -35,61 +35,61 @@ class Recorder final : public FakeStepper {
   std::vector<int64_t> lengths_;
 };
 
-// Hands out prompts, and ends each text after so many tokens.
-class Prompts final : public GenerationClient {
+// Ends each text after so many tokens.
+class Text final : public TextWriter {
  public:
-  Prompts(std::vector<Ids> prompts, size_t tokens) : prompts_(std::move(prompts)), tokens_(tokens) {}
+  explicit Text(size_t tokens) : tokens_(tokens) {}
 
-  std::optional<GenerationTask> take_task() override {
-    return next_ == prompts_.size() ? std::nullopt : std::optional(GenerationTask{next_, prompts_[next_++]});
-  }
   Verdict take_token(const Written& written) override {
-    Ids& text = texts_[written.task];
-    text.push_back(written.token);
-    return text.size() == tokens_ ? Verdict::ended : Verdict::go_on;
+    text_.push_back(written.token);
+    return text_.size() == tokens_ ? Verdict::ended : Verdict::go_on;
   }
+  void interrupt(Interrupted /*why*/) override {}
 
-  const Ids& text(size_t prompt) { return texts_[prompt]; }
+  const Ids& text() const { return text_; }
 
  private:
-  std::vector<Ids> prompts_;
-  size_t tokens_, next_ = 0;
-  std::map<size_t, Ids> texts_;
+  size_t tokens_;
+  Ids text_;
 };
+
+// The texts that continue the prompts, of so many tokens each.
+std::vector<Ids> texts_of(Stepper& stepper, const std::vector<Ids>& prompts, size_t tokens,
+                          const SamplingOptions& options = {}) {
+  const Sampler sampler(options, {});
+  std::deque<Text> texts;
+  std::deque<GenerationRequest> generations;
+  std::vector<Request*> requests;
+  for (const Ids& prompt : prompts) {
+    const GenerationTask task{.prompt = prompt, .sampler = sampler};
+    requests.push_back(&generations.emplace_back(task, texts.emplace_back(tokens)));
+  }
+  run_together(stepper, requests);
+  std::vector<Ids> found;
+  std::ranges::transform(texts, std::back_inserter(found), &Text::text);
+  return found;
+}
 
 const std::vector<float> kEven(kFewTokens, 0.0F);
 
 TEST(Generation, ATextThatFillsTheModelGoesOnFromItsLastHalf) {
   Recorder stepper(kEven, 8);
-  Prompts prompts({Ids(5, 1)}, 10);
-  generate(stepper, {.sampling = {}, .suppressed = {}}, prompts);
+  texts_of(stepper, {Ids(5, 1)}, 10);
   EXPECT_THAT(stepper.read(), ElementsAre(5, 6, 7, 8, 4, 5, 6, 7, 8, 4));
   EXPECT_EQ(stepper.sequences(), 0U);
 }
 
-TEST(Generation, AsManyTextsAreWrittenAtOnceAsAreAllowed) {
-  Recorder stepper(kEven, 100);
-  Prompts prompts({{1}, {2}, {3}, {4}, {5}}, 3);
-  generate(stepper, {.sampling = {}, .suppressed = {}, .max_texts = 2}, prompts);
-  EXPECT_EQ(stepper.max_sequences(), 2U);
-  EXPECT_EQ(stepper.sequences(), 0U);
-  EXPECT_THAT(prompts.text(4), SizeIs(3));
-}
-
 TEST(Generation, DrawsDependOnThePrompt) {
   Recorder stepper(kEven, 100);
-  Prompts prompts({{1}, {2}, {1}}, 20);
-  generate(stepper, {.sampling = {}, .suppressed = {}}, prompts);
-  EXPECT_THAT(prompts.text(1), Ne(prompts.text(0)));
-  EXPECT_EQ(prompts.text(2), prompts.text(0));
+  const std::vector<Ids> texts = texts_of(stepper, {{1}, {2}, {1}}, 20);
+  EXPECT_THAT(texts[1], Ne(texts[0]));
+  EXPECT_EQ(texts[2], texts[0]);
 }
 
 TEST(Generation, TheRepetitionPenaltyCountsThePromptToo) {
   Recorder stepper({0.0F, 2.0F, 1.5F, 0.0F, 0.0F, 0.0F, 0.0F, 0.0F}, 100);
-  Prompts prompts({{1}, {3}}, 1);
-  generate(stepper, {.sampling = {.temperature = 0.0, .repetition_penalty = 2.0}, .suppressed = {}}, prompts);
-  EXPECT_THAT(prompts.text(0), ElementsAre(2));
-  EXPECT_THAT(prompts.text(1), ElementsAre(1));
+  EXPECT_THAT(texts_of(stepper, {{1}, {3}}, 1, {.temperature = 0.0, .repetition_penalty = 2.0}),
+              ElementsAre(ElementsAre(2), ElementsAre(1)));
 }
 
 }  // namespace

@@ -29,12 +29,15 @@ struct RandomLanguageModel {
     trainables->initialize(*backend, seed);
     backend->scale(trainables->masters(), 2.0);
     trainables->refresh(*backend);
+    draft_with(nullptr);
   }
+
+  void draft_with(const Drafting* drafting) { scheduler.emplace(Inference{*model, *backend, storage}, drafting); }
 
   std::vector<std::vector<Completion>> generate(const std::vector<std::string>& prompts,
                                                 const GenerationOptions& options,
                                                 GenerationListener* listener = nullptr) {
-    const TextGenerator generator{*model, storage, *tokenizer, documents, lanes, drafting};
+    const TextGenerator generator{*scheduler, *tokenizer, documents};
     return generate_texts(
         generator, prompts, options, [](size_t i) { return fmt::format("prompt:{}", i + 1); }, listener);
   }
@@ -52,8 +55,7 @@ struct RandomLanguageModel {
   std::optional<AnyModel> model;
   std::optional<Trainables> trainables;
   std::optional<Documents> documents;  // unknown: texts have no mark, but may end
-  Lanes lanes{*backend};
-  const Drafting* drafting = nullptr;
+  std::optional<Scheduler> scheduler;
 };
 
 }  // namespace heed::test

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "decode/fake_stepper.h"
+#include "decode/request_batch.h"
 #include "decode/search.h"
 
 namespace heed::test {
@@ -45,9 +46,12 @@ class WrittenDown final : public FakeStepper {
 // By this score alone, without a penalty unless one is given.
 std::vector<Hypothesis> found(WrittenDown& stepper, const TranslationOptions& options, int64_t max_length,
                               AtMaxLength at_max_length = AtMaxLength::end) {
-  const std::vector<SequenceId> sequences = stepper.begin(std::vector<std::vector<int32_t>>(1));
-  const SearchStart start{sequences.front(), {&kBos, 1}, max_length};
-  return search(stepper, {&start, 1}, options, {.at_max_length = at_max_length, .suppressed = {}}).front();
+  const SearchRules rules{.at_max_length = at_max_length, .suppressed = {}};
+  const Sampler greedy({.temperature = 0.0}, {});
+  SearchRequest search({{}, {&kBos, 1}, max_length}, options, rules, greedy);
+  std::vector<Request*> requests{&search};
+  run_together(stepper, requests);
+  return search.results();
 }
 
 TEST(SearchRules, AnEndThatIsNotAmongTheFirstOfTheBeamIsPassedOver) {

@@ -95,15 +95,12 @@ std::vector<std::pair<std::string, Says::Next>> drafters(const SamplingOptions& 
 }
 
 // Samples of one prompt, of three tokens each.
-class Samples final : public GenerationClient {
+class Samples final : public TextWriter {
  public:
   static constexpr size_t kLength = 3;
 
-  explicit Samples(int64_t samples) : texts(static_cast<size_t>(samples)), samples_(samples) {}
+  explicit Samples(int64_t samples) : texts(static_cast<size_t>(samples)) {}
 
-  std::optional<GenerationTask> take_task() override {
-    return std::exchange(taken_, true) ? std::nullopt : std::optional(GenerationTask{0, prompt_, samples_});
-  }
   Verdict take_token(const Written& written) override {
     Ids& text = texts[static_cast<size_t>(written.sample)];
     text.push_back(written.token);
@@ -111,25 +108,25 @@ class Samples final : public GenerationClient {
     accepted += written.accepted;
     return text.size() == kLength ? Verdict::ended : Verdict::go_on;
   }
+  void interrupt(Interrupted /*why*/) override {}
 
   std::vector<Ids> texts;
   double log_probability = 0.0;
   int64_t accepted = 0;
-
- private:
-  Ids prompt_{1, 2, 1};
-  int64_t samples_;
-  bool taken_ = false;
 };
 
-Samples sampled(const SamplingOptions& sampling, int64_t count, const Says::Next& next) {
+Samples sampled(const SamplingOptions& options, int64_t count, const Says::Next& next) {
   TinyModel model;
   Samples samples(count);
+  const Sampler sampler(options, {});
+  const Ids prompt{1, 2, 1};
+  GenerationRequest request({.prompt = prompt, .samples = count, .sampler = sampler, .seed = options.seed}, samples);
+  std::vector<Request*> requests{&request};
   if (next) {
     Speculation speculation(std::make_unique<Says>(next), 2);
-    generate(model, {.sampling = sampling, .suppressed = {}}, samples, &speculation);
+    run_together(model, requests, &speculation);
   } else {
-    generate(model, {.sampling = sampling, .suppressed = {}}, samples);
+    run_together(model, requests);
   }
   EXPECT_EQ(model.sequences(), 0U);
   return samples;
@@ -290,13 +287,13 @@ TEST_P(DraftsOfModels, ATextIsTheSameWithAnyDraftInAnyCompany) {
     const GenerationOptions options{.sampling = {.temperature = temperature, .top_p = 0.95, .frequency_penalty = 0.1},
                                     .samples = temperature == 0.0 ? 1 : 2,
                                     .max_tokens = 60};  // beyond what the model takes
-    model.drafting = nullptr;
+    model.draft_with(nullptr);
     const auto expected = model.generate(kPrompts, options);
     for (const int64_t tokens : {0, 1, 9}) {
       for (const auto& [name, by, drafts] : drafters) {
         DraftLog log;
         const Drafting drafting{{.by = by, .layers = 1, .tokens = tokens}, drafts, log};
-        model.drafting = &drafting;
+        model.draft_with(&drafting);
         expect_same_completions(model.generate(kPrompts, options), expected,
                                 fmt::format("{}, {} tokens", name, tokens));
         expect_same_completions(model.generate({kPrompts[1]}, options), {expected[1]}, name + " alone");
@@ -311,7 +308,7 @@ TEST_P(DraftsOfModels, AModelThatDraftsForItselfIsAlwaysRight) {
   model.bias(model.tokenizer->special().eos, -100.0F);
   DraftLog log;
   const Drafting drafting{{.by = Drafts::model, .tokens = 3}, &*model.model, log};
-  model.drafting = &drafting;
+  model.draft_with(&drafting);
   model.generate({"a man"}, {.sampling = {.temperature = 0.7}, .max_tokens = 30});
   const DraftReport report = log.report();
   EXPECT_GT(report.accepted, 15);
@@ -327,7 +324,7 @@ TEST_P(DraftsOfModels, ATranslationIsTheSameWithAnyDraft) {
     for (const Drafts by : {Drafts::model, Drafts::prompt, Drafts::layers}) {
       DraftLog log;
       const Drafting drafting{{.by = by, .layers = 1, .tokens = tokens}, &*same.model, log};
-      model.translator->drafting = &drafting;
+      model.draft_with(&drafting);
       const auto found = model.translate(lines);
       for (size_t i = 0; i < lines.size(); ++i) {
         ASSERT_EQ(found[i].size(), expected[i].size());
@@ -349,7 +346,8 @@ TEST(Speculation, BeamSearchTakesNoDrafts) {
   RandomTranslator translator;
   DraftLog log;
   const Drafting drafting{{.by = Drafts::prompt}, nullptr, log};
-  model.drafting = translator.translator->drafting = &drafting;
+  model.draft_with(&drafting);
+  translator.draft_with(&drafting);
   EXPECT_THROW(model.generate({}, {.beam = 2}), ConfigError);
   EXPECT_THROW(translator.translate({}, {.beam = 2}), ConfigError);
 }
@@ -376,8 +374,9 @@ TEST(Speculation, OptionsThatMakeNoSenseAreNamed) {
 Ids looked_up(Drafter& drafter, const Ids& source, const Ids& tokens, int64_t most = 4) {
   const DraftPace pace(4);
   const TokenCounts counts;
+  const Sampler sampler({}, {});
   const std::vector<DraftTask> tasks{
-      {.text = 1, .source = source, .tokens = tokens, .counts = counts, .draw = {}, .most = most}};
+      {.text = 1, .source = source, .tokens = tokens, .counts = counts, .sampler = sampler, .draw = {}, .most = most}};
   std::vector<Draft> drafts(1);
   drafter.draft(tasks, pace, drafts);
   return drafts[0].tokens;

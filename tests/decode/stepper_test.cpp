@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <optional>
 
 #include "base/random.h"
+#include "decode/request_batch.h"
 #include "decode/search.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "nn/trainables.h"
@@ -421,11 +423,16 @@ TEST_P(StepperOfALanguageModel, BeamSearchWorksWithIt) {
   const SearchRules rules{.at_max_length = AtMaxLength::cut, .suppressed = {}};
   const auto found_with = [&](const std::vector<Ids>& prompts) {
     const auto stepper = make_stepper(m.inference);
-    std::vector<SearchStart> starts;
+    const Sampler greedy({.temperature = 0.0}, {});
+    std::deque<SearchRequest> searches;
+    std::vector<Request*> requests;
     for (const Ids& tokens : prompts) {
-      starts.push_back({begin(*stepper), tokens, 6});
+      requests.push_back(&searches.emplace_back(SearchTask{{}, tokens, 6}, options, rules, greedy));
     }
-    return search(*stepper, starts, options, rules);
+    run_together(*stepper, requests);
+    std::vector<std::vector<Hypothesis>> found;
+    std::ranges::transform(searches, std::back_inserter(found), &SearchRequest::results);
+    return found;
   };
   const auto alone = found_with({prompt}).front(), beside = found_with({another, prompt}).back();
   ASSERT_EQ(alone.size(), 3U);

@@ -154,7 +154,7 @@ TEST(TextTranslation, AlignmentsOfManyPairsAreThoseOfEach) {
     sources.push_back({5 + i % 9, 6 + i % 5, 7, 3});
     targets.push_back(std::vector<int32_t>(static_cast<size_t>(i % 6), 5 + i % 11));
   }
-  const Inference& model = t.translator->inference;
+  const Inference& model = t.scheduler->inference();
   const auto all = align_pairs(model, {sources, targets});
   ASSERT_EQ(all.size(), 70U);
   for (size_t i = 0; i < 70; i += 9) {

@@ -26,7 +26,7 @@ inline std::unique_ptr<Tokenizer> characters() {
 
 // Characters and a model with random weights, which knows lines of 40 tokens.
 struct RandomTranslator {
-  explicit RandomTranslator(DType storage = DType::f32) {
+  explicit RandomTranslator(DType storage = DType::f32) : type(storage) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
               .inner = 48,
@@ -41,7 +41,12 @@ struct RandomTranslator {
     trainables->initialize(*backend, 5);
     backend->scale(trainables->masters(), 2.0);
     trainables->refresh(*backend);
-    translator.emplace(TextTranslator{{*model, *backend, storage}, *tokenizer, *tokenizer, lanes});
+    draft_with(nullptr);
+  }
+
+  void draft_with(const Drafting* drafting) {
+    scheduler.emplace(Inference{*model, *backend, type}, drafting, SourceVocabulary::same);
+    translator.emplace(TextTranslator{*scheduler, *tokenizer, *tokenizer});
   }
 
   std::vector<std::vector<TranslatedLine>> translate(const std::vector<std::string>& lines,
@@ -55,7 +60,8 @@ struct RandomTranslator {
   Weights weights;
   std::optional<AnyModel> model;
   std::optional<Trainables> trainables;
-  mutable Lanes lanes{*backend};
+  DType type;
+  std::optional<Scheduler> scheduler;
   std::optional<TextTranslator> translator;
 };
 

@@ -50,8 +50,9 @@ struct RandomTranslator {
     // Ends late enough to have something to show.
     host<float>(trainables->find("output.bias").master())(0, tokenizer->special().eos.value) = -3.0F;
     trainables->refresh(*backend);
+    scheduler.emplace(Inference{*model, *backend, DType::f32});
   }
-  TextTranslator translator() const { return {{*model, *backend, DType::f32}, *tokenizer, *tokenizer, lanes}; }
+  TextTranslator translator() { return {*scheduler, *tokenizer, *tokenizer}; }
 
   std::unique_ptr<Tokenizer> tokenizer;
   ModelConfig config;
@@ -59,7 +60,7 @@ struct RandomTranslator {
   Weights weights;
   std::optional<AnyModel> model;
   std::optional<Trainables> trainables;
-  mutable Lanes lanes{*backend};
+  std::optional<Scheduler> scheduler;
 };
 
 // The sum of each row of a map, in 255ths.
@@ -93,7 +94,7 @@ class Folder : public testing::Test {
 };
 
 TEST(ReportSamples, MapsHaveARowOfOneForEachTokenOfEachHeadAndLayer) {
-  const RandomTranslator random;
+  RandomTranslator random;
   const Samples samples = translate_samples(random.translator(), {{"a dog runs", ""}, {"hello", ""}}, {});
   ASSERT_THAT(samples.translated, SizeIs(2));
   for (const TranslatedSample& s : samples.translated) {
@@ -113,7 +114,7 @@ TEST(ReportSamples, MapsHaveARowOfOneForEachTokenOfEachHeadAndLayer) {
 }
 
 TEST(ReportSamples, NoStepOfTheDecoderSeesALaterToken) {
-  const RandomTranslator random;
+  RandomTranslator random;
   const Samples samples = translate_samples(random.translator(), {{"a dog runs", ""}}, {});
   const TranslatedSample& s = samples.translated.front();
   const size_t n = s.target_tokens.size();
@@ -132,7 +133,7 @@ TEST(ReportSamples, NoStepOfTheDecoderSeesALaterToken) {
 }
 
 TEST(ReportSamples, TheSecondPassAgreesWithTheSearch) {
-  const RandomTranslator random;
+  RandomTranslator random;
   const TextTranslator translator = random.translator();
   const std::vector<std::string> texts{"a dog runs", "hello there"};
   const TranslationOptions options{.beam = 3};
@@ -148,7 +149,7 @@ TEST(ReportSamples, TheSecondPassAgreesWithTheSearch) {
 }
 
 TEST(ReportSamples, TokensAreLabelledAsTheStepsReadAndProduceThem) {
-  const RandomTranslator random;
+  RandomTranslator random;
   const Samples samples = translate_samples(random.translator(), {{"ab c", ""}}, {});
   const TranslatedSample& s = samples.translated.front();
   EXPECT_THAT(s.source_tokens, ElementsAre("a", "b", "\xE2\x96\x81", "c", "</s>"));
@@ -158,7 +159,7 @@ TEST(ReportSamples, TokensAreLabelledAsTheStepsReadAndProduceThem) {
 }
 
 TEST(ReportSamples, ASentenceTooLongForTheModelIsLeftOutAndReported) {
-  const RandomTranslator random(8);
+  RandomTranslator random(8);
   const Samples samples = translate_samples(random.translator(), {{"abcdefgh", ""}, {"abcdefg", ""}}, {});
   ASSERT_THAT(samples.translated, SizeIs(1));
   EXPECT_EQ(samples.translated.front().line.source, "abcdefg");
@@ -166,14 +167,14 @@ TEST(ReportSamples, ASentenceTooLongForTheModelIsLeftOutAndReported) {
 }
 
 TEST(ReportSamples, ASentenceTooLongForAPageHasNoMaps) {
-  const RandomTranslator random(512);
+  RandomTranslator random(512);
   const Samples samples = translate_samples(random.translator(), {{std::string(200, 'a'), ""}}, {.max_length = 4});
   EXPECT_EQ(samples.translated.front().maps.cross.size(), 0U);
   EXPECT_THAT(samples.translated.front().log_probabilities, SizeIs(samples.translated.front().target_tokens.size()));
 }
 
 TEST(ReportSamples, SelfAttentionIsDroppedFirstWhenThePageWouldBeTooLarge) {
-  const RandomTranslator random(512);
+  RandomTranslator random(512);
   const std::vector<SampleLine> many(40, {std::string(110, 'a'), ""});
   const Samples samples = translate_samples(random.translator(), many, {.max_length = 4});
   EXPECT_THAT(samples.notes, ElementsAre(HasSubstr("Self-attention is left out")));

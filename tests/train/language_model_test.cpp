@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "checkpoint/stored_model.h"
-#include "decode/lanes.h"
 #include "decode/text_generation.h"
 #include "source_root.h"
 #include "train/language_model_task.h"
@@ -312,9 +311,9 @@ TEST_F(LanguageModelTraining, SamplesAreTheTextsOfTheRecipesPromptsTemperatureAn
     trainables.initialize(*backend, 3);
     backend->scale(trainables.masters(), 1.3);
     trainables.refresh(*backend);
-    Lanes lanes(*backend);
+    Scheduler scheduler({model, *backend, DType::f32});
     const auto expected =
-        generate_texts({model, DType::f32, *task.tokenizers().front(), documents, lanes}, text(recipe).samples.prompts,
+        generate_texts({scheduler, *task.tokenizers().front(), documents}, text(recipe).samples.prompts,
                        {.sampling = {.temperature = 0.5, .seed = 7},
                         .max_tokens = 12,
                         .stop = {},

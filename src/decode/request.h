@@ -1,0 +1,51 @@
+// What joins a model's steps: a prompt or a source, and the sequences that continue it. A request knows neither the
+// other requests of a step nor where it came from.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "decode/sampling.h"
+#include "decode/speculation.h"
+#include "decode/stepper.h"
+
+namespace heed {
+
+// What a request works with while it runs.
+struct StepContext {
+  Stepper& stepper;
+  Speculation* speculation;  // null without drafts
+  SamplingMemory& memory;
+};
+
+// Why a request ends before it is done: its caller stopped it, or its deadline has passed.
+enum class Interrupted : uint8_t { no, stopped, deadline };
+
+class Request {
+ public:
+  virtual ~Request() = default;
+  Request() = default;
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  // What the model's encoder reads; empty where there is none.
+  virtual std::span<const int32_t> source() const = 0;
+  virtual int64_t max_sequences() const = 0;  // at once
+
+  // Its first sequence, which is empty. The request removes it in the end, and all that it forks.
+  virtual void begin(const StepContext& context, SequenceId sequence) = 0;
+  // Before a step: the texts that a draft can continue, and then what its sequences read, drafts included. Tokens stay
+  // where they are until they have been read, which may take several steps if there are many.
+  virtual void add_drafts(std::vector<DraftTask>& tasks) = 0;
+  virtual void add_fresh(std::vector<Fresh>& fresh) = 0;
+  // After it, from the first of the rows that it wanted. Returns how many tokens were written.
+  virtual int64_t take(const NextTokens& next, int64_t first_row) = 0;
+  virtual bool done() const = 0;
+
+  // Removes its sequences. Nothing else is asked of it then.
+  virtual void leave() = 0;
+  // It ends here, whether it has begun or not.
+  virtual void interrupt(Interrupted why) = 0;
+};
+
+}  // namespace heed

@@ -1,0 +1,64 @@
+// Requests that share the steps of one stepper.
+#pragma once
+
+#include <exception>
+#include <optional>
+
+#include "decode/request.h"
+
+namespace heed {
+
+// Tokens of a step, of sources that are read at once too: enough for products at full rate. A prompt that is longer is
+// read in several steps, so that the others need not wait for it.
+constexpr int64_t kStepTokens = 512;
+
+// What comes of a request does not depend, to the last bit, on the others nor on when it joined.
+class RequestBatch {
+ public:
+  RequestBatch(Stepper& stepper, Speculation* speculation) : context_{stepper, speculation, memory_} {}
+  ~RequestBatch() = default;
+  RequestBatch(const RequestBatch&) = delete;
+  RequestBatch& operator=(const RequestBatch&) = delete;
+
+  bool empty() const { return members_.empty(); }
+  std::vector<Request*> requests() const;
+
+  // BudgetError when there is no room; then none has joined.
+  void join(std::span<Request* const> requests);
+  // The request leaves before it is done.
+  void remove(Request& request);
+
+  // Requests that left in the last step: done, or with what they threw. What the stepper throws goes to the caller; the
+  // batch is of no use then.
+  struct Ended {
+    Request* request;
+    std::exception_ptr failure;
+  };
+  const std::vector<Ended>& step();
+
+ private:
+  struct Member {
+    Request* request;
+    std::optional<Fresh> prompt;      // what is left of one that is read in parts
+    int64_t first_row = 0, rows = 0;  // that it gets in this step
+  };
+
+  void begin_drafts();
+  void list_fresh();
+  void list_part(Member& member, int64_t most);
+  void add(Member& member, const Fresh& fresh);
+  void give_rows(const NextTokens& next);
+
+  SamplingMemory memory_;
+  StepContext context_;
+  std::vector<Member> members_;
+  std::vector<Ended> ended_;
+  std::vector<DraftTask> tasks_;
+  std::vector<Fresh> asked_, fresh_;
+  int64_t tokens_ = 0, rows_ = 0;  // of fresh_
+};
+
+// Runs requests together until all are done, and throws what the first of them threw.
+void run_together(Stepper& stepper, std::span<Request* const> requests, Speculation* speculation = nullptr);
+
+}  // namespace heed

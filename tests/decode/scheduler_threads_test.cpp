@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/random.h"
+#include "decode/language_model_testing.h"
+#include "decode/translator_testing.h"
+
+namespace heed::test {
+namespace {
+
+const std::vector<std::string> kTexts{"two", "a man is", "ein Hund", "", "a man is walking in the park. two", "zur"};
+
+// What a caller wants, drawn from its number.
+struct Call {
+  explicit Call(uint64_t number) {
+    const RandomKey key = RandomKey{number}.derive("call");
+    auto draw = [&, i = uint64_t{0}](size_t below) mutable {
+      return static_cast<size_t>(uniform_draw(key, i++) * static_cast<double>(below));
+    };
+    const size_t count = 1 + draw(5);
+    for (size_t i = 0; i < count; ++i) {
+      prompts.push_back(kTexts[draw(kTexts.size())]);
+    }
+    options.beam = draw(3) == 0 ? 3 : 1;
+    options.samples = 1 + static_cast<int64_t>(draw(3));
+    options.max_tokens = 1 + static_cast<int64_t>(draw(50));  // some beyond what the model takes
+    if (options.beam == 1) {
+      options.sampling = {.temperature = draw(2) == 0 ? 0.0 : 0.9, .frequency_penalty = 0.1, .seed = number};
+    }
+  }
+
+  std::vector<std::string> prompts;
+  GenerationOptions options;
+};
+
+void expect_same(const std::vector<std::vector<Completion>>& found,
+                 const std::vector<std::vector<Completion>>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].size(), expected[i].size());
+    for (size_t sample = 0; sample < found[i].size(); ++sample) {
+      EXPECT_EQ(found[i][sample].text, expected[i][sample].text);
+      EXPECT_EQ(found[i][sample].log_probability, expected[i][sample].log_probability);
+    }
+  }
+}
+
+class SchedulerOfModels : public testing::TestWithParam<DType> {};
+
+// Callers come and go, each with other prompts, options and numbers of texts.
+TEST_P(SchedulerOfModels, EachCallerGetsTheTextsThatItGetsAlone) {
+  RandomLanguageModel model(2, GetParam());
+  constexpr uint64_t kCallers = 3, kCalls = 6;
+  std::vector<std::vector<std::vector<Completion>>> alone;
+  for (uint64_t number = 0; number < kCallers * kCalls; ++number) {
+    const Call call(number);
+    alone.push_back(model.generate(call.prompts, call.options));
+  }
+  std::vector<std::thread> callers;
+  for (uint64_t caller = 0; caller < kCallers; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (uint64_t i = 0; i < kCalls; ++i) {
+        const uint64_t number = caller * kCalls + i;
+        const Call call(number);
+        expect_same(model.generate(call.prompts, call.options), alone[number]);
+      }
+    });
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SchedulerOfModels, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+// Counts, and does something at the first piece.
+class Listener final : public GenerationListener {
+ public:
+  explicit Listener(std::function<void()> at_first) : at_first_(std::move(at_first)) {}
+
+  void on_piece(const Text& /*text*/, std::string_view /*piece*/) override {
+    if (!std::exchange(began_, true)) {
+      at_first_();
+    }
+  }
+  void on_completion(const Text& /*text*/, const Completion& /*completion*/) override { ++completed_; }
+
+  int completed() const { return completed_; }
+
+ private:
+  std::function<void()> at_first_;
+  bool began_ = false;
+  std::atomic<int> completed_{0};
+};
+
+// The model can't end its texts.
+struct Endless : RandomLanguageModel {
+  explicit Endless(int threads) : RandomLanguageModel(threads) { bias(tokenizer->special().eos, -100.0F); }
+};
+
+TEST(Scheduler, ASmallCallDoesNotWaitForALargeOne) {
+  Endless model(1);
+  const std::vector<std::string> many(400, "two");
+  std::thread caller;
+  int completed = 0;
+  Listener listener([&] {
+    caller = std::thread([&] {
+      model.generate({"ein Hund", "zur"}, {.max_tokens = 20});
+      completed = listener.completed();
+    });
+  });
+  model.generate(many, {.max_tokens = 30}, &listener);
+  caller.join();
+  EXPECT_EQ(listener.completed(), 400);
+  EXPECT_LT(completed, 300);
+}
+
+TEST(Scheduler, ACallThatIsStoppedKeepsWhatItHas) {
+  for (const size_t prompts : {1U, 100U}) {
+    Endless model(2);
+    std::stop_source stop;
+    Listener listener([&] { stop.request_stop(); });
+    const auto found =
+        model.generate(std::vector<std::string>(prompts, "two"),
+                       {.samples = 2, .max_tokens = 1'000'000, .interruption = {.stop = stop.get_token()}}, &listener);
+    EXPECT_EQ(listener.completed(), static_cast<int>(2 * prompts)) << "all are told so";
+    int64_t tokens = 0;
+    for (const auto& texts : found) {
+      for (const Completion& text : texts) {
+        EXPECT_EQ(text.reason, FinishReason::stopped);
+        tokens += text.tokens;
+      }
+    }
+    EXPECT_GT(tokens, 0);
+  }
+}
+
+TEST(Scheduler, ADeadlineEndsTextsAndTranslations) {
+  Endless model(2);
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
+  for (const size_t prompts : {1U, 5U}) {
+    const auto found = model.generate(std::vector<std::string>(prompts, "two"),
+                                      {.max_tokens = 1'000'000, .interruption = {.stop = {}, .deadline = soon()}});
+    for (const auto& texts : found) {
+      EXPECT_EQ(texts.front().reason, FinishReason::deadline);
+    }
+  }
+  const RandomTranslator translator;
+  const Interruption past{.stop = {}, .deadline = std::chrono::steady_clock::now()};
+  EXPECT_THROW(translator.translate({"two dogs"}, {.interruption = past}), InterruptedError);
+  EXPECT_THROW(translator.translate({"two dogs", "ein Hund", "zur"}, {.beam = 2, .interruption = past}),
+               InterruptedError);
+}
+
+TEST(Scheduler, AListenerThatThrowsEndsItsOwnCallOnly) {
+  Endless model(2);
+  const GenerationOptions options{.max_tokens = 60};
+  const auto expected = model.generate({"two", "zur"}, options);
+  std::thread other([&] { expect_same(model.generate({"two", "zur"}, options), expected); });
+  Listener listener([] { throw FormatError("the disk is full"); });
+  EXPECT_THROW(model.generate(std::vector<std::string>(50, "two"), options, &listener), FormatError);
+  Listener another([] { throw FormatError("the disk is full"); });
+  EXPECT_THROW(model.generate({"two"}, options, &another), FormatError) << "alone";
+  other.join();
+  expect_same(model.generate({"two", "zur"}, options), expected);
+}
+
+}  // namespace
+}  // namespace heed::test

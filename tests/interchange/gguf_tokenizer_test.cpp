@@ -1,6 +1,9 @@
 #include "interchange/gguf_tokenizer.h"
 
+#include <sentencepiece_trainer.h>
+
 #include <algorithm>
+#include <unordered_map>
 
 #include "text/multiline.h"
 #include "text/tokenizer_testing.h"
@@ -12,6 +15,29 @@ using test::expect_error;
 
 std::unique_ptr<Tokenizer> trained_with(TokenizerTraining training) {
   return train_tokenizer(training, test::lines_of(test::corpus()));
+}
+
+class CorpusForTrainer final : public sentencepiece::SentenceIterator {
+ public:
+  bool done() const override { return next_ == lines_.size(); }
+  void Next() override { ++next_; }
+  const std::string& value() const override { return lines_[next_]; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  std::vector<std::string> lines_ = test::corpus();
+  size_t next_ = 0;
+};
+
+// As other programs train it.
+std::unique_ptr<Tokenizer> tokenizer_from_elsewhere(std::unordered_map<std::string, std::string> options) {
+  options.merge(std::unordered_map<std::string, std::string>{
+      {"vocab_size", "380"}, {"model_type", "bpe"}, {"byte_fallback", "true"}, {"minloglevel", "4"}});
+  CorpusForTrainer lines;
+  std::string model;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return parse_tokenizer(model, "x.model");
 }
 
 template <class T>
@@ -74,6 +100,26 @@ TEST(GgufTokenizer, WhatLlamaCppWouldCutDifferentlyIsRefused) {
   training.special.eos = "qz";  // both are characters, which llama.cpp would join
   expect_error<ConfigError>([&] { tokenizer_entries(*trained_with(training), Documents::none, "model"); },
                             {"'qz' is not for text", "'q' and 'z'"});
+}
+
+TEST(GgufTokenizer, AModelFromElsewhereGoesOverWhereItLeavesTextAsItIs) {
+  const auto entries_with = [](std::unordered_map<std::string, std::string> options) {
+    options.insert({{"normalization_rule_name", "identity"}, {"remove_extra_whitespaces", "false"}});
+    return tokenizer_entries(*tokenizer_from_elsewhere(std::move(options)), Documents::none, "model");
+  };
+  const std::vector<GgufEntry> entries = entries_with({{"add_dummy_prefix", "false"}});
+  EXPECT_FALSE(value_of<bool>(entries, "add_space_prefix"));
+  EXPECT_EQ(value_of<uint32_t>(entries, "unknown_token_id"), 0U);
+  EXPECT_EQ(value_of<uint32_t>(entries, "bos_token_id"), 1U);
+  EXPECT_EQ(value_of<uint32_t>(entries, "eos_token_id"), 2U);
+  const auto refused = [&](const std::unordered_map<std::string, std::string>& options, const std::string& reason) {
+    expect_error<ConfigError>([&] { entries_with(options); }, {"model: ", reason});
+  };
+  refused({{"normalization_rule_name", "nmt_nfkc"}}, "normalizes text (SentencePiece's nmt_nfkc)");
+  refused({{"remove_extra_whitespaces", "true"}}, "normalizes text (SentencePiece's identity)");
+  refused({{"treat_whitespace_as_suffix", "true"}}, "normalizes text (SentencePiece's identity)");
+  refused({{"byte_fallback", "false"}, {"vocab_size", "120"}}, "cannot spell unknown characters in bytes");
+  refused({{"user_defined_symbols", "<x>"}}, "user symbol '<x>'");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ void add_types(const std::filesystem::path& weights, std::vector<ParameterInfo>&
   const SafeTensors file(weights);
   for (ParameterInfo& parameter : parameters) {
     const StoredTensor& tensor = file.at(parameter.name);
-    parameter.type = name_of_stored(tensor.type);
+    parameter.type = name_of_stored(tensor, file);
     parameter.bytes = stored_bytes(tensor, file);
   }
 }

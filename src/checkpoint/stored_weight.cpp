@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "checkpoint/half.h"
@@ -13,10 +14,11 @@
 namespace heed {
 namespace {
 
-constexpr std::array<std::pair<WeightType, StoredType>, 5> kTypes{{{WeightType::f32, StoredType::f32},
+constexpr std::array<std::pair<WeightType, StoredType>, 6> kTypes{{{WeightType::f32, StoredType::f32},
                                                                    {WeightType::bf16, StoredType::bf16},
                                                                    {WeightType::f16, StoredType::f16},
                                                                    {WeightType::int8, StoredType::i8},
+                                                                   {WeightType::int8_static, StoredType::i8},
                                                                    // Two values in each byte, both 8 too large.
                                                                    {WeightType::int4, StoredType::u8}}};
 
@@ -30,6 +32,7 @@ float from_bf16(uint16_t bits) {
 struct StoredForm {
   std::vector<int64_t> values, scales;  // shapes; no scales: empty
   StoredType type_of_scales = StoredType::f32;
+  std::vector<int64_t> fewer_scales;  // where groups may be larger; empty: they may not
 };
 
 StoredForm form_of(StoredType type, const Shape& shape) {
@@ -38,7 +41,10 @@ StoredForm form_of(StoredType type, const Shape& shape) {
     case StoredType::i8:
       return {stored_shape(shape), {rows}, StoredType::f32};
     case StoredType::u8:
-      return {{rows, columns / 2}, {rows, columns / kInt4Group}, StoredType::bf16};
+      return {{rows, columns / 2},
+              {rows, columns / kInt4Group},
+              StoredType::bf16,
+              columns % kLargeInt4Group == 0 ? std::vector{rows, columns / kLargeInt4Group} : std::vector<int64_t>{}};
     default:
       return {stored_shape(shape), {}};
   }
@@ -64,9 +70,14 @@ void read_floats(const SafeTensors& file, const StoredTensor& tensor, std::span<
 
 std::string scales_of(const std::string& weight) { return weight + ".scales"; }
 
-std::string name_of_stored(StoredType type) {
-  const auto it = std::ranges::find(kTypes, type, &std::pair<WeightType, StoredType>::second);
-  return std::string(it == kTypes.end() ? name_of(type) : name_of(it->first));
+std::string input_scale_of(const std::string& weight) { return weight + ".input_scale"; }
+
+std::string name_of_stored(const StoredTensor& tensor, const SafeTensors& file) {
+  if (tensor.type == StoredType::i8 && file.find(input_scale_of(tensor.name)) != nullptr) {
+    return std::string(name_of(WeightType::int8_static));
+  }
+  const auto it = std::ranges::find(kTypes, tensor.type, &std::pair<WeightType, StoredType>::second);
+  return std::string(it == kTypes.end() ? name_of(tensor.type) : name_of(it->first));
 }
 
 StoredType stored_as(WeightType type) {
@@ -74,8 +85,12 @@ StoredType stored_as(WeightType type) {
 }
 
 int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file) {
-  const StoredTensor* const scales = file.find(scales_of(tensor.name));
-  return static_cast<int64_t>(tensor.bytes.size() + (scales == nullptr ? 0 : scales->bytes.size()));
+  size_t bytes = tensor.bytes.size();
+  for (const std::string& name : {scales_of(tensor.name), input_scale_of(tensor.name)}) {
+    const StoredTensor* const more = file.find(name);
+    bytes += more == nullptr ? 0 : more->bytes.size();
+  }
+  return static_cast<int64_t>(bytes);
 }
 
 void require_stored(const SafeTensors& file, const Weight& weight) {
@@ -96,9 +111,14 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
   const StoredTensor* const scales = file.find(scales_of(weight.name()));
   require<FormatError>(scales != nullptr, where, "there is no tensor '{}', which belongs to {}",
                        scales_of(weight.name()), tensor->text());
-  require<FormatError>(scales->type == form.type_of_scales && scales->shape == form.scales, where,
-                       "{}, but {} needs {}[{}]", scales->text(), tensor->text(), name_of(form.type_of_scales),
-                       fmt::join(form.scales, ", "));
+  const bool fits = scales->shape == form.scales || (!form.fewer_scales.empty() && scales->shape == form.fewer_scales);
+  require<FormatError>(scales->type == form.type_of_scales && fits, where, "{}, but {} needs {}[{}]", scales->text(),
+                       tensor->text(), name_of(form.type_of_scales), fmt::join(form.scales, ", "));
+  if (const StoredTensor* const input = file.find(input_scale_of(weight.name()));
+      tensor->type == StoredType::i8 && input != nullptr) {
+    require<FormatError>(input->type == StoredType::f32 && input->shape == std::vector<int64_t>{1}, where,
+                         "{}, but {} has one input scale, F32[1]", input->text(), tensor->text());
+  }
 }
 
 StoredWeight::StoredWeight(const SafeTensors& file, const Weight& weight)
@@ -109,7 +129,34 @@ StoredWeight::StoredWeight(const SafeTensors& file, const Weight& weight)
     require<FormatError>(
         tensor_.type == StoredType::u8 || std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
         file.path().string(), "'{}' holds a scale below 0", scales.name);
+    tensor_.type == StoredType::u8 ? repeat_scales() : read_input_scale();
   }
+}
+
+// In memory all groups have kInt4Group values.
+void StoredWeight::repeat_scales() {
+  const auto groups = static_cast<size_t>(shape_.elements() / kInt4Group);
+  if (scales_.size() < groups) {
+    std::vector<float> repeated;
+    repeated.reserve(groups);
+    for (const float scale : scales_) {
+      repeated.insert(repeated.end(), kLargeInt4Group / kInt4Group, scale);
+    }
+    scales_ = std::move(repeated);
+  }
+}
+
+void StoredWeight::read_input_scale() {
+  const StoredTensor* const input = file_.find(input_scale_of(tensor_.name));
+  if (input == nullptr) {
+    return;
+  }
+  std::vector<float> scale;
+  read_floats(file_, *input, input->bytes, scale);
+  // Its inverse is finite, too.
+  require<FormatError>(scale[0] >= std::numeric_limits<float>::min(), file_.path().string(),
+                       "'{}' holds {}, which is not a scale above 0", input->name, scale[0]);
+  input_scale_ = scale[0];
 }
 
 void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
@@ -117,7 +164,7 @@ void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
   switch (tensor_.type) {
     case StoredType::i8:
       weight.hold(backend, Int8Matrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
-                                      View(scales_.data(), DType::f32, 1, rows, rows)});
+                                      View(scales_.data(), DType::f32, 1, rows, rows), input_scale_});
       break;
     case StoredType::u8:
       weight.hold(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },

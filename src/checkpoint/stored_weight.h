@@ -10,10 +10,13 @@
 
 namespace heed {
 
-// The name of the tensor with the scales of a weight of whole numbers.
+// The names of the tensors that belong to a weight of whole numbers: its scales, and the scale of all its inputs, which
+// an int8 matrix may have.
 std::string scales_of(const std::string& weight);
+std::string input_scale_of(const std::string& weight);
 
-std::string name_of_stored(StoredType type);  // "int8"; of a type that weights do not have, as the file names it
+// "int8"; of a type that weights do not have, as the file names it.
+std::string name_of_stored(const StoredTensor& tensor, const SafeTensors& file);
 StoredType stored_as(WeightType type);
 int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file);  // with its scales
 
@@ -33,6 +36,8 @@ class StoredWeight {
   void hold(Backend& backend, DType precision, Weight& weight);
 
  private:
+  void repeat_scales();
+  void read_input_scale();
   std::span<const std::byte> bytes_of_rows(int64_t first, int64_t count);
   View floats(int64_t first, int64_t count);
   View int8_rows(int64_t first, int64_t count);
@@ -43,6 +48,7 @@ class StoredWeight {
   Shape shape_;
   std::span<const std::byte> at_hand_;
   std::vector<float> floats_, scales_;
+  float input_scale_ = 0.0F;
   std::vector<int8_t> integers_;
 };
 

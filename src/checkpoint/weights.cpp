@@ -23,8 +23,12 @@ void require_no_others(const SafeTensors& file, const std::vector<const Weight*>
   std::set<std::string> names;
   for (const Weight* const weight : weights) {
     names.insert(weight->name());
-    if (const StoredType type = file.at(weight->name()).type; type == StoredType::i8 || type == StoredType::u8) {
+    const StoredType type = file.at(weight->name()).type;
+    if (type == StoredType::i8 || type == StoredType::u8) {
       names.insert(scales_of(weight->name()));
+    }
+    if (type == StoredType::i8) {
+      names.insert(input_scale_of(weight->name()));
     }
   }
   for (const StoredTensor& tensor : file.tensors()) {

@@ -57,8 +57,9 @@ using RowSource = std::function<View(int64_t first, int64_t count)>;
 // A matrix of whole numbers within +-127 with a scale for each row: W[r, c] = scales[r] * values[r, c].
 struct Int8Matrix {
   Shape shape;
-  RowSource values;  // i8
-  View scales;       // master type [1, rows]
+  RowSource values;          // i8
+  View scales;               // master type [1, rows]
+  float input_scale = 0.0F;  // of all rows that it multiplies; 0: each has its own
 };
 
 // A matrix of whole numbers from -8 to 7 with a scale for each group of kInt4Group neighbouring columns of a row:
@@ -73,6 +74,7 @@ struct Int4Matrix {
 // x W^T + b for backward where the activation needs it. A weight of whole numbers multiplies rows that are quantized
 // first:
 //   s[r] = max |x[r, :]| / 127    q[r, k] = round(x[r, k] * (127 / max |x[r, :]|))
+// or, where it has an input scale, s[r] = input_scale    q[r, k] = round(min(127, max(-127, x[r, k] * (1 / s[r]))))
 //   x W^T[r, c] = (sum over k of q[r, k] values[c, k]) s[r] scales[c], in int8
 //   x W^T[r, c] = (sum over g of (sum over k in g of q[r, k] values[c, k]) scales[c, g]) s[r], in int4
 struct LinearForward {

@@ -23,8 +23,21 @@ float squared_error(std::span<const float> group, float scale) {
   return error;
 }
 
+}  // namespace
+
+float quantize_row(std::span<const float> row, std::span<int8_t> values) {
+  float largest = 0.0F;
+  for (const float x : row) {
+    largest = std::max(largest, std::abs(x));
+  }
+  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+  std::ranges::transform(row, values.begin(),
+                         [&](float x) { return static_cast<int8_t>(std::nearbyint(x * inverse)); });
+  return largest / 127.0F;
+}
+
 // The scale has the sign that makes -8 of the value with the largest magnitude.
-float best_scale(std::span<const float> group) {
+float int4_scale(std::span<const float> group) {
   const float largest = *std::ranges::max_element(group, {}, [](float x) { return std::abs(x); });
   float best = 0.0F, least = std::numeric_limits<float>::infinity();
   for (const float share : kShares) {
@@ -40,27 +53,19 @@ float best_scale(std::span<const float> group) {
   return best;
 }
 
-}  // namespace
+int8_t rounded_to_int4(float x, float scale) {
+  return scale == 0.0F ? int8_t{0} : static_cast<int8_t>(rounded4(x, scale));
+}
 
-float quantize_row(std::span<const float> row, std::span<int8_t> values) {
-  float largest = 0.0F;
-  for (const float x : row) {
-    largest = std::max(largest, std::abs(x));
-  }
-  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
-  std::ranges::transform(row, values.begin(),
-                         [&](float x) { return static_cast<int8_t>(std::nearbyint(x * inverse)); });
-  return largest / 127.0F;
+float quantize_group(std::span<const float> group, std::span<int8_t> values) {
+  const float scale = int4_scale(group);
+  std::ranges::transform(group, values.begin(), [scale](float x) { return rounded_to_int4(x, scale); });
+  return scale;
 }
 
 void quantize_row_in_groups(std::span<const float> row, std::span<int8_t> values, std::span<float> scales) {
   for (size_t g = 0; g < scales.size(); ++g) {
-    const size_t first = g * kInt4Group;
-    const std::span<const float> group = row.subspan(first, kInt4Group);
-    scales[g] = best_scale(group);
-    std::ranges::transform(group, values.begin() + static_cast<int64_t>(first), [&](float x) {
-      return scales[g] == 0.0F ? int8_t{0} : static_cast<int8_t>(rounded4(x, scales[g]));
-    });
+    scales[g] = quantize_group(row.subspan(g * kInt4Group, kInt4Group), values.subspan(g * kInt4Group, kInt4Group));
   }
 }
 

@@ -9,10 +9,17 @@ namespace heed {
 // values = round(row / scale) with the returned scale, max |row| / 127; ties go to even. A row of zeros has the scale 0.
 float quantize_row(std::span<const float> row, std::span<int8_t> values);
 
-constexpr int64_t kInt4Group = 32;  // values that share a scale
+constexpr int64_t kInt4Group = 32;       // values that share a scale
+constexpr int64_t kLargeInt4Group = 64;  // two groups with the same scale
 
-// Values from -8 to 7, and a scale for each group of kInt4Group, which bf16 represents: of those that nearly reach the
-// group's largest magnitude, the one with the least squared error. The row's length is a whole number of groups.
+// The scale of a group of values from -8 to 7, which bf16 represents: of those that nearly reach the group's largest
+// magnitude, the one with the least squared error. Of zeros it is 0.
+float int4_scale(std::span<const float> group);
+// round(x / scale), from -8 to 7; with the scale 0 it is 0.
+int8_t rounded_to_int4(float x, float scale);
+// Both, of a group of any size; returns the scale.
+float quantize_group(std::span<const float> group, std::span<int8_t> values);
+// Of each group of kInt4Group. The row's length is a whole number of groups.
 void quantize_row_in_groups(std::span<const float> row, std::span<int8_t> values, std::span<float> scales);
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 
 #include "checkpoint/model_directory.h"
 #include "heed/quantize_types.h"
+#include "quant/calibration_text.h"
 
 namespace heed {
 
@@ -14,6 +15,12 @@ struct TypePlan {
   WeightType of(const std::string& weight) const;
 };
 
-QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& to, const TypePlan& plan);
+struct QuantizationPlan {
+  TypePlan types;
+  CalibrationFiles calibration;
+  int threads = 1;  // to calibrate with
+};
+
+QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& to, const QuantizationPlan& plan);
 
 }  // namespace heed

@@ -287,6 +287,14 @@ TEST_F(HeldWeights, OfFourBitsAreReadInOrder) {
   }
   write({192});
   EXPECT_THROW(load_weights(path_, *backend_, DType::f32, held_), FormatError);
+  scales.resize(96);
+  write({96, 1});  // groups of 64
+  load_weights(path_, *backend_, DType::f32, held_);
+  backend_->embedding({.tokens = ids.view(), .table = held_.find("product").value(), .y = y.view()});
+  for (size_t k = 0; k < 64; ++k) {
+    const int byte = pairs[32 + k / 2];
+    EXPECT_EQ(y.data<float>()[k], static_cast<float>((k % 2 == 0 ? byte % 16 : byte / 16) - 8) * 0.5F) << k;
+  }
 }
 
 // A file that holds each of the matrices in another form.
@@ -319,6 +327,10 @@ class QuantizedWeightFile : public HeldWeights {
         tensor("product.scales", StoredType::f32, {scale_count_}, scales_),
         tensor("vector", StoredType::f32, {64}, vector_), tensor("table", StoredType::bf16, {32, 64}, table_),
         tensor("both", StoredType::f16, {64, 64}, both_), tensor("product", StoredType::i8, {96, 64}, product_)};
+    if (!input_scale_.empty()) {
+      tensors.push_back(
+          tensor("product.input_scale", StoredType::f32, {static_cast<int64_t>(input_scale_.size())}, input_scale_));
+    }
     write_checked_safetensors(path_, tensors, {});
   }
   std::string refusal() {
@@ -333,7 +345,7 @@ class QuantizedWeightFile : public HeldWeights {
 
   std::vector<uint16_t> both_, table_;
   std::vector<int8_t> product_;
-  std::vector<float> scales_, vector_;
+  std::vector<float> scales_, vector_, input_scale_;
   int64_t scale_count_ = 96;
 };
 
@@ -363,6 +375,37 @@ TEST_F(QuantizedWeightFile, IsRefusedWhenSomethingOfItIsWrong) {
   scales_.assign(96, 1.0F);
   scale_count_ = 96;
   EXPECT_THAT(refusal(), HasSubstr("'table' hold values that are not finite"));
+}
+
+// An input of 5 is cut off at 2, and the product is that of 2.
+TEST_F(QuantizedWeightFile, GivesTheScaleOfItsInputs) {
+  input_scale_ = {2.0F / 127.0F};
+  write();
+  load_weights(path_, *backend_, DType::f32, held_);
+  const auto product = [&](float input) {
+    Tensor x({1, 64}, DType::f32), y({1, 96}, DType::f32);
+    std::fill_n(x.data<float>(), 64, input);
+    backend_->linear({.x = x.view(),
+                      .weight = held_.find("product").value(),
+                      .bias = {},
+                      .dropout = {},
+                      .y = y.view(),
+                      .before = {}});
+    return std::vector<float>(y.data<float>(), y.data<float>() + 96);
+  };
+  EXPECT_EQ(product(5.0F), product(2.0F));
+  EXPECT_NE(product(1.0F), product(2.0F));
+}
+
+TEST_F(QuantizedWeightFile, IsRefusedWithAnInputScaleThatMakesNoSense) {
+  for (const float wrong : {0.0F, -1.0F, 1e-40F}) {
+    input_scale_ = {wrong};
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("'product.input_scale' holds"), HasSubstr("not a scale above 0")));
+  }
+  input_scale_ = {std::numeric_limits<float>::quiet_NaN()};
+  EXPECT_THAT(refusal(), HasSubstr("'product.input_scale' hold values that are not finite"));
+  input_scale_ = {1.0F, 1.0F};
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("F32[2]"), HasSubstr("one input scale, F32[1]")));
 }
 
 TEST_F(QuantizedWeightFile, CannotBeTrained) {

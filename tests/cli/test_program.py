@@ -46,7 +46,7 @@ class Program(heed_cli.CliTest):
                  "evaluate": (*pair, "--reference", files["reference"]),
                  "classify": pair[:2], "embed": pair[:2], "tag": pair[:2],
                  "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
-                 "plan": (heed_cli.RECIPE,),
+                 "plan": (heed_cli.RECIPE,), "quantize": (*pair[:2], "--out", self.path / "small"),
                  "report": (self.path / "model",), "score": (*pair, "--target", files["target"]),
                  "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}
         for command in COMMANDS:

@@ -1,5 +1,7 @@
 """heed quantize: what it writes, that every command reads it, and what it refuses."""
 
+import gzip
+import json
 import os
 import pathlib
 import re
@@ -14,6 +16,57 @@ from heed_cli import heed, run
 MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
 LINES = ["Ein Hund läuft.", "Zwei Frauen lesen ein altes Buch im Park.", "", "Das Haus ist rot."]
 TEXT = "".join(line + "\n" for line in LINES)
+WRITING = """
+[model]
+architecture = "causal-lm"
+model = 32
+inner = 32
+heads = 2
+decoder_layers = 1
+max_length = 32
+[data]
+train = ["{text}"]
+documents = "none"
+context = 32
+batch_sequences = 8
+[tokenizer]
+kind = "char"
+vocabulary = 0
+[training]
+precision = "f32"
+updates = 60
+[checkpoints]
+final = "last"
+[schedule]
+warmup = 10
+"""
+COPYING = """
+[model]
+model = 32
+inner = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+max_length = 64
+tie = "all"
+[data]
+train_source = ["{text}"]
+train_target = ["{text}"]
+max_length = 60
+batch_target_tokens = 400
+[tokenizer]
+kind = "char"
+vocabulary = 0
+shared = true
+[training]
+precision = "f32"
+updates = 150
+[checkpoints]
+final = "last"
+[schedule]
+warmup = 10
+peak = 0.01
+"""
 
 
 class Quantize(heed_cli.CliTest):
@@ -23,6 +76,11 @@ class Quantize(heed_cli.CliTest):
         cls.addClassCleanup(folder.cleanup)
         cls.models = pathlib.Path(folder.name)
         subprocess.run([MAKE_MODEL, cls.models / "translator", "kind=char", "vocabulary=0"], check=True)
+        (cls.models / "text").write_text("the man sees the house.\na dog runs to the old city.\n" * 30)
+        (cls.models / "writer.toml").write_text(WRITING.format(text=cls.models / "text"))
+        trained = heed("train", cls.models / "writer.toml", "--out", cls.models / "writer")
+        assert trained.returncode == 0, trained.stderr
+        (cls.models / "lines.de").write_text(TEXT)
 
     @property
     def model(self):
@@ -52,6 +110,62 @@ class Quantize(heed_cli.CliTest):
         for line, translated in zip(LINES, together.split("\n")):
             alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
             self.assertEqual(alone.stdout.decode(), translated + "\n")
+
+    def test_static_ranges_are_stored_and_translate_the_same_in_any_batch(self):
+        small, printed = self.quantized("--type", "int8-static", "--calibration", self.models / "lines.de")
+        self.assertRegex(printed, r"(?m)^ranges of inputs: \w+.* \d+; \d+ matrices smoothed; .* \d+\.\d dB, \w+")
+        self.assertRegex(heed("inspect", small).stdout, r"(?m)attention\.projection\.weight .* int8-static ")
+        together = run("translate", "--model", small, "--max-length", 12, text=TEXT).stdout.decode()
+        for line, translated in zip(LINES, together.split("\n")):
+            alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
+            self.assertEqual(alone.stdout.decode(), translated + "\n")
+
+    def test_calibration_gives_the_same_file_from_gzip_and_on_any_threads(self):
+        packed = self.file("lines.de.gz", gzip.compress(TEXT.encode()))
+        made = [self.quantized("--type", "int8-static", "--calibration", text, "--threads", threads)[0]
+                .joinpath("model.safetensors").read_bytes()
+                for text, threads in ((self.models / "lines.de", 1), (packed, 2))]
+        self.assertEqual(*made)
+
+    def test_a_language_model_is_calibrated_on_its_text(self):
+        text = self.models / "text"
+        small, _ = self.quantized("--type", "int8-static", "--calibration", text, model=self.models / "writer")
+        nats = [json.loads(run("perplexity", "--model", model, "--json", text=text.read_text()).stdout)["nats_per_token"]
+                for model in (self.models / "writer", small)]
+        self.assertAlmostEqual(*nats, delta=0.02)
+        self.assertNotEqual(*nats)
+
+    def test_a_calibration_text_that_makes_no_sense_is_refused(self):
+        def refuse(*options, mentions, model=self.model):
+            self.assert_refused("quantize", "--model", model, "--out", self.path / "out", *options, mentions=mentions)
+        static, lines = ("--type", "int8-static"), self.models / "lines.de"
+        refuse(*static, mentions=("needs a text", "--calibration"))
+        refuse("--calibration", lines, mentions=("serves int8-static",))
+        refuse(*static, "--calibration-target", lines, mentions=("name it with --calibration",))
+        refuse(*static, "--calibration", self.path / "none", mentions=("none",))
+        empty = self.file("empty", "\n  \n")
+        refuse(*static, "--calibration", empty, mentions=("empty", "no text to calibrate on"))
+        greek = self.file("greek", "αβγδ εζηθ\n" * 9)
+        refuse(*static, "--calibration", greek, mentions=("% of its tokens are unknown",))
+        refuse(*static, "--calibration", greek, mentions=("% of its tokens are unknown",), model=self.models / "writer")
+        refuse(*static, "--calibration", lines, "--calibration-target", lines, model=self.models / "writer",
+               mentions=("serve to calibrate a translation model",))
+        self.assertFalse((self.path / "out").exists())
+
+    def test_a_calibration_text_of_the_targets_side_is_refused(self):
+        """A model that has learned to copy: its decoder finds every text likely that it reads. That the sides are one
+        language is known when both are named."""
+        text = self.file("text", "ein Hund sieht das Haus\ndie Frau sucht die Stadt\n" * 8)
+        recipe = self.file("recipe.toml", COPYING.format(text=text))
+        trained = heed("train", recipe, "--out", self.path / "copying")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        options = ("--model", self.path / "copying", "--out", self.path / "out", "--type", "int8-static", "--calibration")
+        self.assert_refused("quantize", *options, text, mentions=("reads like what the model writes",))
+        self.assertEqual(heed("quantize", *options, text, "--calibration-target", text).returncode, 0)
+        other = self.file("other", "zgu xq ywk pb vj\n" * 16)
+        shutil.rmtree(self.path / "out")
+        self.assert_refused("quantize", *options, text, "--calibration-target", other,
+                            mentions=("text: is the target's side",))
 
     def test_int4_needs_whole_groups(self):
         odd = self.path / "odd"

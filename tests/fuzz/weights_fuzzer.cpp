@@ -1,4 +1,5 @@
-// Loads a file as the weights of a model with one matrix for each use. The seed holds them in int8, int4, bf16 and f32.
+// Loads a file as the weights of a model with one matrix for each use. The seed holds them in int8, int8 with an input
+// scale, int4 in both sizes of groups, bf16 and f32.
 #include "checkpoint/weights.h"
 #include "fuzz/fuzz.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -11,7 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   fuzz::allow_refusal([&file] {
     Weights weights;
     weights.add("product", {3, 32}, WeightUse::product, Initialization::zeros());
+    weights.add("static", {2, 4}, WeightUse::product, Initialization::zeros());
     weights.add("both", {2, 64}, WeightUse::product_and_table, Initialization::zeros());
+    weights.add("large", {2, 64}, WeightUse::product, Initialization::zeros());
     weights.add("table", {4, 5}, WeightUse::table, Initialization::zeros());
     weights.add("vector", {6}, WeightUse::vector, Initialization::zeros());
     load_weights(file.path(), *backend, DType::f32, weights);

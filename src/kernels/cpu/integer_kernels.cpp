@@ -39,9 +39,11 @@ HWY_INLINE float largest_magnitude(const T* row, int64_t count) {
 // Calls take(k, integers from there on) at every vector's first k; integers past the row's end are 0.
 template <class T, class Take>
 HWY_INLINE void each_quantized(const T* row, int64_t count, float inverse, Take take) {
-  const Vec factor = hn::Set(Floats(), inverse);
-  each_vector(count, [&](int64_t k, int64_t left)
-                         HWY_ATTR { take(k, hn::NearestInt(hn::Mul(load_upto(row + k, left), factor))); });
+  const Vec factor = hn::Set(Floats(), inverse), most = hn::Set(Floats(), 127.0F);
+  each_vector(count, [&](int64_t k, int64_t left) HWY_ATTR {
+    const Vec scaled = hn::Mul(load_upto(row + k, left), factor);
+    take(k, hn::NearestInt(hn::Clamp(scaled, hn::Neg(most), most)));
+  });
 }
 
 // As bytes that are 128 too large, four to a word.
@@ -96,36 +98,41 @@ struct Quantization {
 };
 
 template <class T>
-Quantization quantization_of(const T* row, int64_t count) {
+Quantization quantization_of(const T* row, int64_t count, float input_scale) {
+  if (input_scale > 0.0F) {
+    return {input_scale, 1.0F / input_scale};
+  }
   const float largest = largest_magnitude(row, count);
   return {largest / 127.0F, largest > 0.0F ? 127.0F / largest : 0.0F};
 }
 
 // Calls write(row, number of values, 1 / scale) for row `row` of A; returns the scale.
 template <class Write>
-float quantize_row(const View& a, int64_t row, Write write) {
+float quantize_row(const View& a, int64_t row, float input_scale, Write write) {
   const auto quantize = [&](const auto* values) {
-    const Quantization q = quantization_of(values, a.columns());
+    const Quantization q = quantization_of(values, a.columns(), input_scale);
     write(values, a.columns(), q.inverse);
     return q.scale;
   };
   return a.type() == DType::bf16 ? quantize(host<bf16>(a).row(row)) : quantize(host<float>(a).row(row));
 }
 
-float quantize_to_bytes(const View& a, int64_t row, uint32_t* to) {
-  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, to); });
+float quantize_to_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
+  return quantize_row(a, row, input_scale,
+                      [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, to); });
 }
-float quantize_to_pairs(const View& a, int64_t row, uint32_t* to) {
-  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) { write_pairs(x, n, inverse, to); });
+float quantize_to_pairs(const View& a, int64_t row, float input_scale, uint32_t* to) {
+  return quantize_row(a, row, input_scale,
+                      [&](const auto* x, int64_t n, float inverse) { write_pairs(x, n, inverse, to); });
 }
-float quantize_to_signed_bytes(const View& a, int64_t row, uint32_t* to) {
-  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) {
+float quantize_to_signed_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
+  return quantize_row(a, row, input_scale, [&](const auto* x, int64_t n, float inverse) {
     write_signed_bytes(x, n, inverse, to);
     write_group_sums(x, n, inverse, to + n / 4);
   });
 }
-float quantize_to_pairs_with_sums(const View& a, int64_t row, uint32_t* to) {
-  return quantize_row(a, row, [&](const auto* x, int64_t n, float inverse) {
+float quantize_to_pairs_with_sums(const View& a, int64_t row, float input_scale, uint32_t* to) {
+  return quantize_row(a, row, input_scale, [&](const auto* x, int64_t n, float inverse) {
     write_pairs(x, n, inverse, to);
     write_group_sums(x, n, inverse, to + n / 2);
   });

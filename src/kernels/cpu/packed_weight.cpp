@@ -111,7 +111,7 @@ void PackedPanels::read_row(int64_t row, float* to) const {
 }
 
 PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix)
-    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8), input_scale_(matrix.input_scale) {
   const int64_t width = product_kernels().panel_columns, depth = columns();
   memory_ = memory.take(integer_panel_words(IntegerBits::eight, depth, rows()));
   scales_.resize(static_cast<size_t>(round_up(rows(), width)), 0.0F);
@@ -151,7 +151,8 @@ AnyPanels PackedInt8::panels() const {
                        .scales = scales_.data(),
                        .sums = sums_.data(),
                        .depth = columns(),
-                       .columns = rows()};
+                       .columns = rows(),
+                       .input_scale = input_scale_};
 }
 
 void PackedInt8::read_row(int64_t row, float* to) const {

@@ -67,6 +67,7 @@ class PackedInt8 final : public CpuWeight {
   void pack_rows(Context& context, View values, int64_t first);
 
   std::shared_ptr<Tensor> memory_;
+  float input_scale_;
   std::vector<float> scales_;  // of whole panels; 0 after the last column
   std::vector<int32_t> sums_;
 };

@@ -29,9 +29,9 @@ struct RowsMemory {
   static int64_t stride_of(const IntegerPanels& b) { return integer_kernels(b.bits).row_words(b.depth); }
 };
 
-IntegerRows quantize_rows(IntegerBits bits, const View& a, int64_t first, int64_t count, const RowsMemory& to) {
+IntegerRows quantize_rows(const IntegerPanels& b, const View& a, int64_t first, int64_t count, const RowsMemory& to) {
   for (int64_t r = 0; r < count; ++r) {
-    to.scales[r] = integer_kernels(bits).quantize(a, first + r, to.words + r * to.stride);
+    to.scales[r] = integer_kernels(b.bits).quantize(a, first + r, b.input_scale, to.words + r * to.stride);
   }
   return {to.words, to.stride, to.scales};
 }
@@ -79,7 +79,7 @@ IntegerRows quantize_all(Context& context, const View& a, const IntegerPanels& b
   const RowTasks tasks(a.rows(), a.columns(), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
     const int64_t first = tasks.begin(task);
-    quantize_rows(b.bits, a, first, tasks.end(task) - first, memory.from(first));
+    quantize_rows(b, a, first, tasks.end(task) - first, memory.from(first));
   });
   return {memory.words, memory.stride, memory.scales};
 }
@@ -90,7 +90,7 @@ void multiply_task(Scratch& scratch, const View& a, const IntegerRows& shared, c
   const bool own = shared.words == nullptr;
   const int64_t own_elements = own ? RowsMemory::elements(b, region.rows) : 0;
   float* const tile = scratch.reserve<float>(tile_elements(region.columns) + own_elements);
-  const IntegerRows rows = own ? quantize_rows(b.bits, a, region.first_row, region.rows,
+  const IntegerRows rows = own ? quantize_rows(b, a, region.first_row, region.rows,
                                                RowsMemory::at(tile + tile_elements(region.columns), b, region.rows))
                                : rows_from(shared, region.first_row);
   multiply_region(rows, b, region, sink, tile);
@@ -124,7 +124,7 @@ void multiply_rows(Scratch& scratch, const Operand& a, const IntegerPanels& b, i
   const int64_t columns = std::min(b.columns, tile_columns(b.depth));
   float* const tile = scratch.reserve<float>(tile_elements(columns) + RowsMemory::elements(b, rows));
   const IntegerRows quantized =
-      quantize_rows(b.bits, a.matrix, first_row, rows, RowsMemory::at(tile + tile_elements(columns), b, rows));
+      quantize_rows(b, a.matrix, first_row, rows, RowsMemory::at(tile + tile_elements(columns), b, rows));
   for (int64_t column = 0; column < b.columns; column += columns) {
     multiply_region(quantized, b, {first_row, rows, column, std::min(columns, b.columns - column)}, sink, tile);
   }

@@ -2,6 +2,7 @@
 // multiplied and summed without any rounding, and the sums become f32 that the scales multiply:
 //
 //   s[r] = max |A[r, :]| / 127    q[r, k] = round(A[r, k] / s[r])
+//   with an input scale: s[r] = that, and what lies beyond 127 s[r] is cut off
 //   8 bits: C[r, c] = (sum over k of q[r, k] w[k, c]) s[r] t[c]
 //   4 bits: C[r, c] = (sum over groups g of (sum over k in g of q[r, k] w[k, c]) t[g, c]) s[r]
 //
@@ -33,6 +34,7 @@ struct IntegerPanels {
   const int32_t* sums = nullptr;           // of 8 bits
   const uint16_t* group_scales = nullptr;  // of 4 bits
   int64_t depth = 0, columns = 0;
+  float input_scale = 0.0F;  // of 8 bits; 0: each row of A has its own
 };
 
 constexpr int64_t kInt4GroupWords = kInt4Group / 8;

@@ -94,7 +94,8 @@ void write(const Values& values, const View& view, Write how) {
 PackedIntegers::PackedIntegers(const Int8Matrix& from)
     : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
       values(from.shape, DType::i8),
-      scales({from.shape.rows(), 1}, DType::f32) {
+      scales({from.shape.rows(), 1}, DType::f32),
+      input_scale(from.input_scale) {
   write(Values(from.values(0, rows())), values.view());
   for (int64_t r = 0; r < rows(); ++r) {
     set(scales.view(), r, 0, get(from.scales, 0, r));
@@ -112,18 +113,28 @@ PackedIntegers::PackedIntegers(const Int4Matrix& from)
 
 // A row's whole numbers and their scale, in float, as the kernels compute them: all of them round alike.
 //   s = max |x| / 127    q[k] = round(x[k] * (127 / max))
+//   s = input scale      q[k] = round(x[k] * (1 / s)), within +-127
 struct QuantizedRow {
-  QuantizedRow(const View& x, int64_t row) {
+  QuantizedRow(const View& x, int64_t row, float input_scale) : scale(input_scale) {
+    float inverse = 1.0F / input_scale;
+    if (input_scale <= 0.0F) {
+      const float largest = largest_magnitude(x, row);
+      inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+      scale = largest / 127.0F;
+    }
+    values.reserve(static_cast<size_t>(x.columns()));
+    for (int64_t k = 0; k < x.columns(); ++k) {
+      const float scaled = static_cast<float>(get(x, row, k)) * inverse;
+      values.push_back(std::nearbyint(std::clamp(scaled, -127.0F, 127.0F)));
+    }
+  }
+
+  static float largest_magnitude(const View& x, int64_t row) {
     float largest = 0.0F;
     for (int64_t k = 0; k < x.columns(); ++k) {
       largest = std::max(largest, std::abs(static_cast<float>(get(x, row, k))));
     }
-    const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
-    values.reserve(static_cast<size_t>(x.columns()));
-    for (int64_t k = 0; k < x.columns(); ++k) {
-      values.push_back(std::nearbyint(static_cast<float>(get(x, row, k)) * inverse));
-    }
-    scale = largest / 127.0F;
+    return largest;
   }
 
   std::vector<float> values;
@@ -151,7 +162,7 @@ float product(const QuantizedRow& x, const PackedIntegers& weight, int64_t c) {
 Values affine_of_integers(const View& x, const PackedIntegers& weight, const Values& bias) {
   Values y(x.rows(), weight.rows());
   for (int64_t r = 0; r < x.rows(); ++r) {
-    const QuantizedRow row(x, r);
+    const QuantizedRow row(x, r, weight.input_scale);
     for (int64_t c = 0; c < weight.rows(); ++c) {
       y(r, c) = static_cast<double>(product(row, weight, c));
       if (!bias.empty()) {

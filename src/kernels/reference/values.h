@@ -28,7 +28,8 @@ struct PackedIntegers final : PackedWeight {
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
 
   Tensor values, scales;
-  bool in_groups = false;  // int4: each group's sum is scaled before they are added
+  float input_scale = 0.0F;  // 0: each row has its own
+  bool in_groups = false;    // int4: each group's sum is scaled before they are added
 };
 
 class Values {

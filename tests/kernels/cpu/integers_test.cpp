@@ -81,8 +81,15 @@ class CpuInt8 : public CpuIntegers {
     for (int64_t r = 0; r < out; ++r) {
       scales_.set(0, r, std::abs(scales_.get(0, r)));
     }
-    pack(Int8Matrix{{out, in}, rows(), scales_.view()});
+    pack(Int8Matrix{{out, in}, rows(), scales_.view(), input_scale()});
   }
+  virtual float input_scale() const { return 0.0F; }
+};
+
+// Of inputs that are mostly within +-3: the largest are cut off.
+class CpuInt8Static : public CpuInt8 {
+ protected:
+  float input_scale() const override { return 2.0F / 127.0F; }
 };
 
 class CpuInt4 : public CpuIntegers {
@@ -103,6 +110,24 @@ class CpuInt4 : public CpuIntegers {
 // Outputs around the widths of panels.
 TEST_P(CpuInt8, AProductHasTheBitsOfTheOracle) {
   expect_the_bits_of_the_oracle({1, 15, 16, 17, 32, 33, 100, 300}, {1, 3, 4, 5, 31, 64, 67, 520});
+}
+TEST_P(CpuInt8Static, AProductHasTheBitsOfTheOracle) {
+  expect_the_bits_of_the_oracle({1, 17, 33, 300}, {1, 3, 5, 31, 67, 520});
+}
+TEST_P(CpuInt8Static, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
+  expect_the_same_bits_in_any_batch_and_on_any_threads();
+}
+TEST_P(CpuInt8Static, InputsBeyondTheRangeAreCutOff) {
+  make(33, 20);
+  LinearCase c = linear_case(2);
+  for (int64_t k = 0; k < 20; ++k) {
+    c.x.set(0, k, k % 2 == 0 ? 2.0 : -2.0);
+    c.x.set(1, k, k % 2 == 0 ? 1e30 : -50.0);
+  }
+  const Guarded y = c.forward(cpu(), types()).y;
+  for (int64_t column = 0; column < 33; ++column) {
+    EXPECT_EQ(y.get(0, column), y.get(1, column));
+  }
 }
 TEST_P(CpuInt4, AProductHasTheBitsOfTheOracle) {
   expect_the_bits_of_the_oracle({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288});
@@ -143,6 +168,7 @@ TEST_P(CpuInt4, TakesFourAndAHalfBitsForAValue) {
 }
 
 HEED_ON_EVERY_INSTRUCTION_SET(CpuInt8);
+HEED_ON_EVERY_INSTRUCTION_SET(CpuInt8Static);
 HEED_ON_EVERY_INSTRUCTION_SET(CpuInt4);
 
 }  // namespace

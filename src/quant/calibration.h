@@ -1,0 +1,12 @@
+// Running a model over a text, to see what its products read.
+#pragma once
+
+#include "quant/calibration_text.h"
+#include "quant/product_inputs.h"
+
+namespace heed {
+
+// In f32. Of products that nothing was read by there is nothing: tables that are only looked up, and relative positions.
+InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& files, Squares squares, Backend& backend);
+
+}  // namespace heed

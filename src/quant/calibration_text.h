@@ -1,0 +1,29 @@
+// A calibration text as a model's tokens.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/stored_model.h"
+
+namespace heed {
+
+// Plain or compressed with gzip. `target` is for encoder-decoders: the translations, line by line; empty: the model
+// translates the text itself, greedily.
+struct CalibrationFiles {
+  std::string text, target;
+};
+
+struct CalibrationTokens {
+  std::vector<std::vector<int32_t>> texts;   // as the model, or its encoder, reads them
+  std::vector<std::vector<int32_t>> inputs;  // of an encoder-decoder: what its decoder reads
+};
+
+// Of the first 4 MB of the text as many lines, or windows of a language model's context, evenly spaced, as about 32,768
+// tokens have. FormatError, naming the file, where there is nothing to read, where most tokens are unknown, where a
+// language model predicts the text no better than chance, and where the text is the target's side of an
+// encoder-decoder: without a target, where the decoder finds the text itself likely (on average more than the square
+// root of a uniform guess for each token); with one, where the text translates the target better than the reverse.
+CalibrationTokens calibration_tokens(const CalibrationFiles& files, const StoredModel& stored, Backend& backend);
+
+}  // namespace heed

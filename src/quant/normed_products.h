@@ -1,0 +1,21 @@
+// Norms, and the products that read them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/config.h"
+#include "nn/weights.h"
+
+namespace heed {
+
+// A norm whose output nothing reads but these products, so that a column's factor can move from one to the others.
+struct NormedProducts {
+  std::string norm;  // its path: the gain is norm.gain
+  std::vector<const Weight*> products;
+};
+
+// Of a model with the norms before its sublayers. After them (post-norm) the residual connection reads what a norm writes.
+std::vector<NormedProducts> normed_products(const ModelConfig& config, const Weights& weights);
+
+}  // namespace heed

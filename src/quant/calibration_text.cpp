@@ -79,8 +79,8 @@ class PairCalibration {
   PairCalibration(const CalibrationFiles& files, const StoredModel& stored, Backend& backend)
       : files_(files),
         stored_(stored),
-        lanes_(backend),
-        translator_{{stored.model(), backend, DType::f32}, stored.source(), stored.target(), lanes_} {
+        scheduler_({stored.model(), backend, DType::f32}),
+        translator_{scheduler_, stored.source(), stored.target()} {
     read();
   }
 
@@ -178,7 +178,7 @@ class PairCalibration {
 
   const CalibrationFiles& files_;
   const StoredModel& stored_;
-  Lanes lanes_;
+  Scheduler scheduler_;
   TextTranslator translator_;
   std::vector<std::string> lines_, target_lines_;
   std::vector<std::vector<int32_t>> texts_, targets_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,16 @@ struct QuantizeOptions {
   std::string output;  // the model directory to write
   WeightType type = WeightType::int8;
   std::vector<KeptWeights> keep;
+  int64_t group = 32;  // values of int4 that share a scale: 32 or 64
   // A text, plain or compressed with gzip, that shows what the products' inputs are: sentences to translate, or text of
-  // the kind that a language model or an encoder reads. Needed for int8-static.
+  // the kind that a language model or an encoder reads. Needed for int8-static; int4 rounds better with it.
   std::string calibration;
   std::string calibration_target;  // the sentences' translations; empty: the model translates them itself
   int threads = 0;                 // to calibrate with; 0: one per processor
 };
 
+// Whether later columns make up for the rounding of the ones before, which measured better.
+enum class Compensated : uint8_t { no, yes };
 // Whether a norm's gain was divided, and the matrix's columns multiplied, to make outliers smaller.
 enum class Smoothed : uint8_t { no, yes };
 
@@ -35,12 +39,15 @@ struct QuantizedMatrix {
   std::string name;
   WeightType type = WeightType::f32;
   int64_t bytes = 0;
-  double signal_to_noise = 0.0;  // of its values
+  double signal_to_noise = 0.0;   // of its values
+  double largest_over_rms = 0.0;  // the largest magnitude over the root of the mean square
+  // Of products that a calibration text went through; the first of int8 and int4 alone.
+  std::optional<double> product_signal_to_noise, input_largest_over_rms;
   // Of int8-static: how its inputs' range was chosen (least, percentile, squared error or entropy; empty: each input has
-  // its own), and the signal to noise of its product on the calibration text.
+  // its own).
   std::string range;
-  double product_signal_to_noise = 0.0;
   Smoothed smoothed = Smoothed::no;
+  Compensated compensated = Compensated::no;  // of int4
 };
 
 struct QuantizedWeights {

@@ -1,6 +1,6 @@
 #include "heed/quantize.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>
@@ -11,30 +11,35 @@
 namespace heed::cli {
 namespace {
 
-// How the ranges of inputs were chosen, and the product that is furthest from exact.
-void print_ranges(const std::vector<QuantizedMatrix>& matrices) {
+// What the calibration text decided, and the product that is furthest from exact.
+void print_calibration(const std::vector<QuantizedMatrix>& matrices) {
   std::map<std::string, int> rules;
-  int smoothed = 0;
+  int smoothed = 0, compensated = 0;
   const QuantizedMatrix* worst = nullptr;
   for (const QuantizedMatrix& matrix : matrices) {
-    if (matrix.range.empty()) {
-      continue;
+    if (!matrix.range.empty()) {
+      ++rules[matrix.range];
     }
-    ++rules[matrix.range];
     smoothed += matrix.smoothed == Smoothed::yes ? 1 : 0;
-    if (worst == nullptr || matrix.product_signal_to_noise < worst->product_signal_to_noise) {
+    compensated += matrix.compensated == Compensated::yes ? 1 : 0;
+    if (matrix.product_signal_to_noise &&
+        (worst == nullptr || *matrix.product_signal_to_noise < *worst->product_signal_to_noise)) {
       worst = &matrix;
     }
   }
-  if (worst == nullptr) {
-    return;
+  if (!rules.empty()) {
+    std::vector<std::string> chosen;
+    for (const auto& [rule, count] : rules) {
+      chosen.push_back(fmt::format("{} {}", rule, count));
+    }
+    put("ranges of inputs: {}; {} matrices smoothed\n", fmt::join(chosen, ", "), smoothed);
   }
-  std::string chosen;
-  for (const auto& [rule, count] : rules) {
-    chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", rule, count);
+  if (compensated > 0) {
+    put("{} matrices of int4 compensated\n", compensated);
   }
-  put("ranges of inputs: {}; {} matrices smoothed; lowest signal to noise of a product {:.1f} dB, {}\n", chosen,
-      smoothed, worst->product_signal_to_noise, worst->name);
+  if (worst != nullptr) {
+    put("lowest signal to noise of a product: {:.1f} dB, {}\n", *worst->product_signal_to_noise, worst->name);
+  }
 }
 
 void run_quantize(const QuantizeOptions& options) {
@@ -42,7 +47,7 @@ void run_quantize(const QuantizeOptions& options) {
   put("{} matrices, {} bytes instead of {} ({:.3f}), signal to noise {:.1f} dB\n", result.matrices.size(),
       result.bytes_after, result.bytes_before,
       static_cast<double>(result.bytes_after) / static_cast<double>(result.bytes_before), result.signal_to_noise);
-  print_ranges(result.matrices);
+  print_calibration(result.matrices);
 }
 
 }  // namespace
@@ -55,11 +60,12 @@ Command quantize_command() {
       .options =
           {required(option("--model DIR", options->model, "the model directory to read")),
            required(option("--out DIR", options->output, "the model directory to write")),
-           option("--type TYPE", options->type, kWeightTypeNames,
-                  "of all matrices: int8 (a scale for each output), int8-static (the same, with ranges of activations "
-                  "that "
-                  "a calibration text fixes), int4 (a scale for each 32 of an output), bf16, f16 or f32; with int8 and "
-                  "int4, activations are quantized as they come"),
+           option(
+               "--type TYPE", options->type, kWeightTypeNames,
+               "of all matrices: int8 (a scale for each output), int8-static (the same, with ranges of activations "
+               "that "
+               "a calibration text fixes), int4 (a scale for each group of an output), bf16, f16 or f32; with int8 and "
+               "int4, activations are quantized as they come"),
            pattern_option(
                "--keep PATTERN=TYPE", kWeightTypeNames,
                [options](std::string pattern, WeightType type) {
@@ -67,8 +73,9 @@ Command quantize_command() {
                },
                "another type for the matrices whose names match, such as 'output.*=bf16'; the first pattern "
                "that matches counts"),
+           option("--group N", options->group, "values of int4 that share a scale: 32 or 64"),
            option("--calibration FILE", options->calibration,
-                  "text of the kind that the model reads, for int8-static; plain or gzip"),
+                  "text of the kind that the model reads, for int8-static and int4; plain or gzip"),
            option("--calibration-target FILE", options->calibration_target,
                   "its translations; without, the model translates it"),
            option("--threads N", options->threads, "threads to calibrate with; 0: one per processor")},

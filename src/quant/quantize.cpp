@@ -5,67 +5,16 @@
 
 #include "base/pattern.h"
 #include "checkpoint/adapter.h"
-#include "checkpoint/half.h"
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/integer_rows.h"
 #include "models/any_model.h"
 #include "quant/calibration.h"
-#include "quant/static_int8.h"
+#include "quant/matrix_rounding.h"
 
 namespace heed {
 namespace {
-
-// One weight, in the form in which it is written.
-struct Rounded {
-  std::vector<std::byte> bytes;
-  std::vector<std::byte> scales;
-  StoredType type_of_scales = StoredType::f32;
-  std::vector<int64_t> shape_of_scales;  // of whole numbers
-  std::vector<std::byte> input_scale;    // of int8-static
-};
-
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  const auto bytes = std::as_bytes(std::span(values));
-  return {bytes.begin(), bytes.end()};
-}
-
-Rounded written_int8(const WholeNumbers& whole, float input_scale) {
-  Rounded rounded{bytes_of(whole.values), bytes_of(whole.scales), StoredType::f32, {whole.shape.rows()}, {}};
-  if (input_scale > 0.0F) {
-    rounded.input_scale = bytes_of(std::vector<float>{input_scale});
-  }
-  return rounded;
-}
-
-// Two values in a byte, the first in the lower half, both 8 too large; the scales in bf16.
-Rounded written_int4(const WholeNumbers& whole) {
-  std::vector<uint8_t> pairs;
-  pairs.reserve(whole.values.size() / 2);
-  for (size_t i = 0; i < whole.values.size(); i += 2) {
-    pairs.push_back(static_cast<uint8_t>(whole.values[i] + 8 + 16 * (whole.values[i + 1] + 8)));
-  }
-  std::vector<uint16_t> scales;
-  scales.reserve(whole.scales.size());
-  std::ranges::transform(whole.scales, std::back_inserter(scales), [](float scale) { return bf16(scale).bits; });
-  return {bytes_of(pairs), bytes_of(scales), StoredType::bf16, {whole.shape.rows(), whole.groups()}, {}};
-}
-
-Rounded to_halves(const std::vector<float>& values, const std::string& name, WeightType type, Noise& noise) {
-  std::vector<uint16_t> halves;
-  halves.reserve(values.size());
-  for (const float x : values) {
-    require<ConfigError>(type == WeightType::bf16 || std::abs(x) <= kLargestHalf, name,
-                         "holds {}, but f16 reaches only {}: use bf16 for it", x, kLargestHalf);
-    halves.push_back(type == WeightType::bf16 ? bf16(x).bits : half_from(x));
-    bf16 read;
-    read.bits = halves.back();
-    noise.count(x, type == WeightType::bf16 ? static_cast<float>(read) : from_half(halves.back()));
-  }
-  return {bytes_of(halves), {}, StoredType::f32, {}, {}};
-}
 
 // Matrices and vectors as the new model computes with them, exact yet.
 class ExactWeights {
@@ -87,8 +36,8 @@ class ExactWeights {
 class QuantizedTensors {
  public:
   QuantizedTensors(const ExactWeights& exact, const Weights& weights, const TypePlan& plan,
-                   const StaticPlan& static_plan)
-      : exact_(exact), plan_(plan), static_plan_(static_plan) {
+                   const MatrixRounding& rounding)
+      : exact_(exact), plan_(plan), rounding_(rounding) {
     for (const Weight& weight : weights.all()) {
       add(weight);
     }
@@ -105,20 +54,28 @@ class QuantizedTensors {
 
  private:
   void add(const Weight& weight) {
-    const bool is_matrix = weight.use() != WeightUse::vector;
-    const WeightType type = is_matrix ? plan_.of(weight.name()) : WeightType::f32;
     const std::vector<float> values = exact_.values(weight);
-    Noise noise;
-    Rounded rounded = rounded_to(type, values, weight, noise);
-    const auto bytes = static_cast<int64_t>(rounded.bytes.size() + rounded.scales.size() + rounded.input_scale.size());
-    summary_.bytes_before += static_cast<int64_t>(values.size() * sizeof(float));
-    summary_.bytes_after += bytes;
-    if (is_matrix) {
+    QuantizedMatrix matrix{.name = weight.name(), .type = WeightType::f32};
+    RoundedWeight rounded;
+    if (weight.use() == WeightUse::vector) {
+      rounded = unrounded(values);
+    } else {
+      Noise noise;
+      matrix.type = plan_.of(weight.name());
+      rounded = rounding_.round(weight, values, matrix, noise);
+      matrix.signal_to_noise = noise.decibels();
       noise_ += noise;
-      summary_.matrices.push_back({.name = weight.name(), .type = type, .bytes = bytes});
-      summary_.matrices.back().signal_to_noise = noise.decibels();
-      describe_inputs(summary_.matrices.back());
     }
+    matrix.bytes = static_cast<int64_t>(rounded.bytes.size() + rounded.scales.size() + rounded.input_scale.size());
+    summary_.bytes_before += static_cast<int64_t>(values.size() * sizeof(float));
+    summary_.bytes_after += matrix.bytes;
+    add_tensors(weight, matrix.type, std::move(rounded));
+    if (weight.use() != WeightUse::vector) {
+      summary_.matrices.push_back(std::move(matrix));
+    }
+  }
+
+  void add_tensors(const Weight& weight, WeightType type, RoundedWeight rounded) {
     std::vector<int64_t> shape = stored_shape(weight.shape());
     if (type == WeightType::int4) {
       shape.back() /= 2;
@@ -132,47 +89,13 @@ class QuantizedTensors {
     add_tensor(weight.name(), stored_as(type), std::move(shape), std::move(rounded.bytes));
   }
 
-  Rounded rounded_to(WeightType type, const std::vector<float>& values, const Weight& weight, Noise& noise) const {
-    const auto counted = [&](WholeNumbers whole) {
-      noise.count(values, whole);
-      return whole;
-    };
-    switch (type) {
-      case WeightType::int8:
-        return written_int8(counted(to_int8(values, weight.shape())), 0.0F);
-      case WeightType::int8_static:
-        return written_int8(counted(to_int8(values, weight.shape())), input_scale(weight));
-      case WeightType::int4:
-        return written_int4(counted(to_int4(values, weight.shape(), kInt4Group)));
-      case WeightType::bf16:
-      case WeightType::f16:
-        return to_halves(values, weight.name(), type, noise);
-      case WeightType::f32:
-        break;
-    }
-    noise.count(values, values);
-    return {bytes_of(values), {}, StoredType::f32, {}, {}};
-  }
-
-  // 0 of a matrix that only tables read, or whose inputs were all zeros.
-  float input_scale(const Weight& weight) const {
-    const auto it = static_plan_.inputs.find(weight.name());
-    return it == static_plan_.inputs.end() ? 0.0F : it->second.range.scale();
-  }
-  void describe_inputs(QuantizedMatrix& matrix) const {
-    if (const auto it = static_plan_.inputs.find(matrix.name); it != static_plan_.inputs.end()) {
-      matrix.range = name_of(it->second.range.rule);
-      matrix.product_signal_to_noise = it->second.noise.decibels();
-      matrix.smoothed = static_plan_.smoothing.multiplied.contains(matrix.name) ? Smoothed::yes : Smoothed::no;
-    }
-  }
   void add_tensor(const std::string& name, StoredType type, std::vector<int64_t> shape, std::vector<std::byte> bytes) {
     tensors_.push_back({name, type, std::move(shape), [kept = std::move(bytes)](const ByteSink& sink) { sink(kept); }});
   }
 
   const ExactWeights& exact_;
   const TypePlan& plan_;
-  const StaticPlan& static_plan_;
+  const MatrixRounding& rounding_;
   std::vector<TensorSource> tensors_;
   QuantizedWeights summary_;
   Noise noise_;
@@ -195,13 +118,15 @@ void require_matches(const TypePlan& plan, const Weights& weights, const ModelFo
 }
 
 // int4 needs whole groups.
-void require_groups(const TypePlan& plan, const Weights& weights) {
+void require_groups(const TypePlan& plan, int64_t group, const Weights& weights) {
+  require<ConfigError>(group == kInt4Group || group == kLargeInt4Group, "int4", "groups of {}, expected {} or {}",
+                       group, kInt4Group, kLargeInt4Group);
   for (const Weight& weight : weights.all()) {
     const bool fits = weight.use() == WeightUse::vector || plan.of(weight.name()) != WeightType::int4 ||
-                      weight.shape().columns() % kInt4Group == 0;
+                      weight.shape().columns() % group == 0;
     require<ConfigError>(fits, weight.name(),
                          "has rows of {}, which groups of {} do not divide: give it another type, with --keep",
-                         weight.shape().columns(), kInt4Group);
+                         weight.shape().columns(), group);
   }
 }
 
@@ -218,25 +143,43 @@ void require_calibration(const TypePlan& plan, const CalibrationFiles& files, co
                        "is the translation of a calibration text, which is missing: name it with --calibration");
   require<ConfigError>(!files.text.empty() || !is_static, "int8-static",
                        "needs a text that shows what the products' inputs are: name one with --calibration");
-  require<ConfigError>(files.text.empty() || is_static, files.text,
-                       "a calibration text serves int8-static alone: choose that type, or leave the text out");
+  require<ConfigError>(files.text.empty() || is_static || has_matrix_of(WeightType::int4, plan, weights), files.text,
+                       "a calibration text serves int8-static and int4: choose one of them, or leave the text out");
 }
 
-StaticPlan static_plan_of(const ModelFolder& from, const SafeTensors& stored, const AnyModel& model,
-                          const Weights& weights, const QuantizationPlan& plan) {
-  if (plan.calibration.text.empty()) {
-    return {};
-  }
-  const auto backend = make_cpu_backend(plan.threads);
-  const InputsByWeight inputs = calibrate(from, plan.calibration, Squares::none, *backend);
+// The int8-static matrices.
+StaticPlan static_plan_of(const SafeTensors& stored, const AnyModel& model, const Weights& weights,
+                          const TypePlan& types, const InputsByWeight& inputs, Backend& backend) {
   std::vector<StaticMatrix> matrices;
   for (const Weight& weight : weights.all()) {
     const auto it = inputs.find(weight.name());
-    if (it != inputs.end() && plan.types.of(weight.name()) == WeightType::int8_static) {
+    if (it != inputs.end() && types.of(weight.name()) == WeightType::int8_static) {
       matrices.push_back({weight, read_weight(stored, stored.at(weight.name())), it->second});
     }
   }
-  return plan_static(*backend, matrices, normed_products(model.config(), weights));
+  return plan_static(backend, matrices, normed_products(model.config(), weights));
+}
+
+// The new file's weights, after a calibration or without.
+QuantizedWeights write_quantized(const ModelFolder& from, const ModelFolder& to, const SafeTensors& stored,
+                                 const AnyModel& model, const Weights& weights, const QuantizationPlan& plan) {
+  const auto backend = make_cpu_backend(plan.threads);
+  ThreadPool pool(plan.threads);
+  InputsByWeight inputs;
+  StaticPlan static_plan;
+  const bool calibrates = !plan.calibration.text.empty();
+  if (calibrates) {
+    const bool compensates = has_matrix_of(WeightType::int4, plan.types, weights);
+    inputs = calibrate(from, plan.calibration, compensates ? Squares::wanted : Squares::none, *backend);
+    static_plan = static_plan_of(stored, model, weights, plan.types, inputs, *backend);
+  }
+  const Calibrated calibrated{*backend, pool, inputs, static_plan};
+  const MatrixRounding rounding(plan.group, calibrates ? &calibrated : nullptr);
+  const ExactWeights exact(stored, static_plan.smoothing);
+  const QuantizedTensors quantized(exact, weights, plan.types, rounding);
+  create(to);
+  write_checked_safetensors(to.weights(), quantized.tensors(), mark_of(model.config()));
+  return quantized.summary();
 }
 
 }  // namespace
@@ -262,15 +205,11 @@ QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& 
   }
   require_not_quantized(stored);
   require_matches(plan.types, weights, from);
-  require_groups(plan.types, weights);
+  require_groups(plan.types, plan.group, weights);
   require_calibration(plan.types, plan.calibration, weights);
-  const StaticPlan static_plan = static_plan_of(from, stored, model, weights, plan);
-  const ExactWeights exact(stored, static_plan.smoothing);
-  const QuantizedTensors quantized(exact, weights, plan.types, static_plan);
-  create(to);
-  write_checked_safetensors(to.weights(), quantized.tensors(), mark_of(description.config));
+  const QuantizedWeights summary = write_quantized(from, to, stored, model, weights, plan);
   save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none));
-  return quantized.summary();
+  return summary;
 }
 
 }  // namespace heed

@@ -17,6 +17,7 @@ struct TypePlan {
 
 struct QuantizationPlan {
   TypePlan types;
+  int64_t group = 32;  // values of int4 that share a scale
   CalibrationFiles calibration;
   int threads = 1;  // to calibrate with
 };

@@ -113,7 +113,7 @@ class Quantize(heed_cli.CliTest):
 
     def test_static_ranges_are_stored_and_translate_the_same_in_any_batch(self):
         small, printed = self.quantized("--type", "int8-static", "--calibration", self.models / "lines.de")
-        self.assertRegex(printed, r"(?m)^ranges of inputs: \w+.* \d+; \d+ matrices smoothed; .* \d+\.\d dB, \w+")
+        self.assertRegex(printed, r"(?m)^ranges of inputs: \w+.* \d+; \d+ matrices smoothed\nlowest .*: \d+\.\d dB, \w+")
         self.assertRegex(heed("inspect", small).stdout, r"(?m)attention\.projection\.weight .* int8-static ")
         together = run("translate", "--model", small, "--max-length", 12, text=TEXT).stdout.decode()
         for line, translated in zip(LINES, together.split("\n")):
@@ -140,7 +140,7 @@ class Quantize(heed_cli.CliTest):
             self.assert_refused("quantize", "--model", model, "--out", self.path / "out", *options, mentions=mentions)
         static, lines = ("--type", "int8-static"), self.models / "lines.de"
         refuse(*static, mentions=("needs a text", "--calibration"))
-        refuse("--calibration", lines, mentions=("serves int8-static",))
+        refuse("--calibration", lines, mentions=("serves int8-static and int4",))
         refuse(*static, "--calibration-target", lines, mentions=("name it with --calibration",))
         refuse(*static, "--calibration", self.path / "none", mentions=("none",))
         empty = self.file("empty", "\n  \n")
@@ -166,6 +166,25 @@ class Quantize(heed_cli.CliTest):
         shutil.rmtree(self.path / "out")
         self.assert_refused("quantize", *options, text, "--calibration-target", other,
                             mentions=("text: is the target's side",))
+
+    def test_int4_with_a_calibration_text_is_nearer_in_its_products(self):
+        plain = self.quantized("--type", "int4", model=self.models / "writer")[0].joinpath("model.safetensors").read_bytes()
+        small, printed = self.quantized("--type", "int4", "--calibration", self.models / "text", model=self.models / "writer")
+        self.assertRegex(printed, r"(?m)^[1-9]\d* matrices of int4 compensated\nlowest signal to noise of a product: ")
+        self.assertNotEqual(plain, small.joinpath("model.safetensors").read_bytes())
+        self.assertEqual(len(plain), small.joinpath("model.safetensors").stat().st_size)
+        self.assertEqual(run("perplexity", "--model", small, text=TEXT).returncode, 0)
+
+    def test_groups_of_64_take_fewer_bytes(self):
+        wide = self.path / "wide"
+        subprocess.run([MAKE_MODEL, wide, "kind=char", "vocabulary=0", "width=64"], check=True)
+        total = lambda *options: int(re.search(r", (\d+) bytes", self.quantized("--type", "int4", *options, model=wide)[1]).group(1))
+        self.assertLess(total("--group", 64), total())
+        self.quantized("--type", "int4", "--group", 64, model=wide)
+        self.assertEqual(run("translate", "--model", self.path / "small", "--max-length", 5, text=TEXT).returncode, 0)
+        options = ("--model", self.model, "--out", self.path / "out", "--type", "int4", "--group")
+        self.assert_refused("quantize", *options, 64, mentions=("rows of 32", "groups of 64", "--keep"))
+        self.assert_refused("quantize", *options, 48, mentions=("groups of 48, expected 32 or 64",))
 
     def test_int4_needs_whole_groups(self):
         odd = self.path / "odd"

@@ -25,26 +25,26 @@ View view_of(std::vector<float>& rows, int64_t columns) {
 
 TEST(ProductInputs, KeepEvenlySpacedRowsAndTheSquaresOfTheOthers) {
   const auto backend = make_cpu_backend(1);
-  constexpr int64_t kRows = 5000, kColumns = 3;
-  std::vector<float> rows = drawn("rows", kRows * kColumns);
-  for (int64_t r = 0; r < kRows; ++r) {
-    rows[static_cast<size_t>(r * kColumns)] = static_cast<float>(r);
+  constexpr int64_t kSeen = 5000, kWide = 3;
+  std::vector<float> rows = drawn("rows", kSeen * kWide);
+  for (int64_t r = 0; r < kSeen; ++r) {
+    rows[static_cast<size_t>(r * kWide)] = static_cast<float>(r);
   }
   rows[4000] = -7e4F;
-  ProductInputs inputs(kColumns, Squares::wanted);
-  for (int64_t first = 0; first < kRows; first += 100) {
-    inputs.see(*backend, view_of(rows, kColumns).row_range(first, 100));
+  ProductInputs inputs(kWide, Squares::wanted);
+  for (int64_t first = 0; first < kSeen; first += 100) {
+    inputs.see(*backend, view_of(rows, kWide).row_range(first, 100));
   }
   const InputRows sample = inputs.sample();
   EXPECT_EQ(sample.rows(), 625);  // of 1,250, when 1,024 were reached
   for (int64_t i = 0; i < sample.rows(); ++i) {
-    EXPECT_EQ(sample.values[static_cast<size_t>(i * kColumns)], static_cast<float>(8 * i));
+    EXPECT_EQ(sample.values[static_cast<size_t>(i * kWide)], static_cast<float>(8 * i));
   }
   EXPECT_EQ(inputs.largest()[1], 7e4F);
-  EXPECT_EQ(inputs.seen(), kRows);
+  EXPECT_EQ(inputs.seen(), kSeen);
   double square = 0.0;
-  for (size_t r = 0; r < kRows; ++r) {
-    square += r % 4 == 0 ? 0.0 : std::pow(static_cast<double>(rows[r * kColumns + 2]), 2);
+  for (size_t r = 0; r < kSeen; ++r) {
+    square += r % 4 == 0 ? 0.0 : std::pow(static_cast<double>(rows[r * kWide + 2]), 2);
   }
   EXPECT_NEAR(inputs.squares().data<float>()[8], square, 1e-3 * square);
 }

@@ -1,0 +1,20 @@
+// Rounding to int4 where the columns that follow make up for each column's error.
+#pragma once
+
+#include <span>
+
+#include "base/threads.h"
+#include "quant/whole_numbers.h"
+
+namespace heed {
+
+// Of the whole numbers with `group` columns to a scale, those that nearly make the error of the product least,
+//   sum over inputs x of ((W - Q) x)^2 = tr (W - Q) H (W - Q)^T,    H = X^T X = `squares`,
+// column by column: with H = R R^T, R upper triangular, column k of Q is
+//   round(W[:, k] + sum over j < k of (W[:, j] - Q[:, j]) R[j, k] / R[k, k]),
+// which is the error compensation of GPTQ (Frantar et al., 2022). A hundredth of its mean is added to H's diagonal. A
+// group's scale fits what its columns are to become when the group begins.
+WholeNumbers to_compensated_int4(ThreadPool& pool, std::span<const float> values, const Shape& shape, int64_t group,
+                                 const Tensor& squares);
+
+}  // namespace heed

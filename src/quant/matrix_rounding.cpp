@@ -1,0 +1,142 @@
+#include "quant/matrix_rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "checkpoint/half.h"
+#include "quant/compensated_int4.h"
+
+namespace heed {
+namespace {
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+RoundedWeight written_int8(const WholeNumbers& whole, float input_scale) {
+  RoundedWeight rounded{bytes_of(whole.values), bytes_of(whole.scales), StoredType::f32, {whole.shape.rows()}, {}};
+  if (input_scale > 0.0F) {
+    rounded.input_scale = bytes_of(std::vector<float>{input_scale});
+  }
+  return rounded;
+}
+
+// Two values in a byte, the first in the lower half, both 8 too large; the scales in bf16.
+RoundedWeight written_int4(const WholeNumbers& whole) {
+  std::vector<uint8_t> pairs;
+  pairs.reserve(whole.values.size() / 2);
+  for (size_t i = 0; i < whole.values.size(); i += 2) {
+    pairs.push_back(static_cast<uint8_t>(whole.values[i] + 8 + 16 * (whole.values[i + 1] + 8)));
+  }
+  std::vector<uint16_t> scales;
+  scales.reserve(whole.scales.size());
+  std::ranges::transform(whole.scales, std::back_inserter(scales), [](float scale) { return bf16(scale).bits; });
+  return {bytes_of(pairs), bytes_of(scales), StoredType::bf16, {whole.shape.rows(), whole.groups()}, {}};
+}
+
+RoundedWeight to_halves(std::span<const float> values, const std::string& name, WeightType type, Noise& noise) {
+  std::vector<uint16_t> halves;
+  halves.reserve(values.size());
+  for (const float x : values) {
+    require<ConfigError>(type == WeightType::bf16 || std::abs(x) <= kLargestHalf, name,
+                         "holds {}, but f16 reaches only {}: use bf16 for it", x, kLargestHalf);
+    halves.push_back(type == WeightType::bf16 ? bf16(x).bits : half_from(x));
+    bf16 read;
+    read.bits = halves.back();
+    noise.count(x, type == WeightType::bf16 ? static_cast<float>(read) : from_half(halves.back()));
+  }
+  return {bytes_of(halves), {}, StoredType::f32, {}, {}};
+}
+
+double largest_over_rms(std::span<const float> values) {
+  double largest = 0.0, squares = 0.0;
+  for (const float x : values) {
+    largest = std::max(largest, static_cast<double>(std::abs(x)));
+    squares += static_cast<double>(x) * static_cast<double>(x);
+  }
+  return squares > 0.0 ? largest / std::sqrt(squares / static_cast<double>(values.size())) : 0.0;
+}
+
+}  // namespace
+
+RoundedWeight unrounded(const std::vector<float>& values) { return {bytes_of(values), {}, StoredType::f32, {}, {}}; }
+
+const ProductInputs* MatrixRounding::inputs_of(const Weight& weight) const {
+  if (calibrated_ == nullptr) {
+    return nullptr;
+  }
+  const auto it = calibrated_->inputs.find(weight.name());
+  return it == calibrated_->inputs.end() ? nullptr : &it->second;
+}
+
+RoundedWeight MatrixRounding::round(const Weight& weight, const std::vector<float>& values, QuantizedMatrix& matrix,
+                                    Noise& noise) const {
+  matrix.largest_over_rms = largest_over_rms(values);
+  if (const ProductInputs* const inputs = inputs_of(weight)) {
+    matrix.input_largest_over_rms = largest_over_rms(inputs->sample().values);
+  }
+  switch (matrix.type) {
+    case WeightType::int8:
+    case WeightType::int8_static:
+      return to_int8(weight, values, matrix, noise);
+    case WeightType::int4:
+      return to_int4(weight, values, matrix, noise);
+    case WeightType::bf16:
+    case WeightType::f16:
+      return to_halves(values, weight.name(), matrix.type, noise);
+    case WeightType::f32:
+      break;
+  }
+  noise.count(values, values);
+  return unrounded(values);
+}
+
+// A matrix that only tables read, or whose inputs were all zeros, has no input scale.
+RoundedWeight MatrixRounding::to_int8(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
+                                      Noise& noise) const {
+  const WholeNumbers whole = heed::to_int8(values, weight.shape());
+  noise.count(values, whole);
+  const ProductInputs* const inputs = inputs_of(weight);
+  if (inputs == nullptr) {
+    return written_int8(whole, 0.0F);
+  }
+  const StaticPlan& plan = calibrated_->static_plan;
+  const auto it = plan.inputs.find(weight.name());
+  if (it != plan.inputs.end()) {
+    matrix.range = name_of(it->second.range.rule);
+    matrix.product_signal_to_noise = it->second.noise.decibels();
+    matrix.smoothed = plan.smoothing.multiplied.contains(weight.name()) ? Smoothed::yes : Smoothed::no;
+    return written_int8(whole, it->second.range.scale());
+  }
+  Backend& backend = calibrated_->backend;
+  matrix.product_signal_to_noise = product_noise(backend, inputs->sample(), *packed_f32(backend, values, whole.shape),
+                                                 *packed_int8(backend, whole, 0.0F))
+                                       .decibels();
+  return written_int8(whole, 0.0F);
+}
+
+RoundedWeight MatrixRounding::to_int4(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
+                                      Noise& noise) const {
+  WholeNumbers whole = heed::to_int4(values, weight.shape(), group_);
+  if (const ProductInputs* const inputs = inputs_of(weight)) {
+    Backend& backend = calibrated_->backend;
+    const auto exact = packed_f32(backend, values, whole.shape);
+    Noise product = product_noise(backend, inputs->sample(), *exact, *packed_int4(backend, whole));
+    WholeNumbers compensated =
+        to_compensated_int4(calibrated_->pool, values, weight.shape(), group_, inputs->squares());
+    const Noise other = product_noise(backend, inputs->sample(), *exact, *packed_int4(backend, compensated));
+    if (other.noise < product.noise) {
+      whole = std::move(compensated);
+      product = other;
+      matrix.compensated = Compensated::yes;
+    }
+    matrix.product_signal_to_noise = product.decibels();
+  }
+  noise.count(values, whole);
+  return written_int4(whole);
+}
+
+}  // namespace heed

@@ -1,0 +1,53 @@
+// Weights in the forms in which a model directory stores them.
+#pragma once
+
+#include <optional>
+
+#include "base/threads.h"
+#include "checkpoint/safetensors.h"
+#include "heed/quantize_types.h"
+#include "quant/static_int8.h"
+
+namespace heed {
+
+// One weight, in the form in which it is written.
+struct RoundedWeight {
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> scales;
+  StoredType type_of_scales = StoredType::f32;
+  std::vector<int64_t> shape_of_scales;  // of whole numbers
+  std::vector<std::byte> input_scale;    // of int8-static
+};
+
+// What a calibration text gave.
+struct Calibrated {
+  Backend& backend;
+  ThreadPool& pool;
+  const InputsByWeight& inputs;
+  const StaticPlan& static_plan;
+};
+
+class MatrixRounding {
+ public:
+  // `group` is that of int4. Nothing is known about the inputs where nothing was calibrated.
+  MatrixRounding(int64_t group, const Calibrated* calibrated) : group_(group), calibrated_(calibrated) {}
+
+  // Fills in what `matrix`, whose type is set, says of errors and outliers.
+  RoundedWeight round(const Weight& weight, const std::vector<float>& values, QuantizedMatrix& matrix,
+                      Noise& noise) const;
+
+ private:
+  const ProductInputs* inputs_of(const Weight& weight) const;
+  RoundedWeight to_int8(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
+                        Noise& noise) const;
+  RoundedWeight to_int4(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
+                        Noise& noise) const;
+
+  int64_t group_;
+  const Calibrated* calibrated_;
+};
+
+// As they are.
+RoundedWeight unrounded(const std::vector<float>& values);
+
+}  // namespace heed

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "heed/interruption.h"
+#include "heed/token_scores.h"
+#include "heed/writing_rules.h"
 
 namespace heed {
 
@@ -38,6 +40,8 @@ struct GenerationOptions {
   std::vector<std::string> stop;  // a text ends before the first of these that appears
   LongPrompts long_prompts = LongPrompts::refuse;
   Interruption interruption;
+  WritingRules rules = {};
+  EachToken each = EachToken::left_out;  // whether completions have their tokens' log-probabilities
 };
 
 // Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, or the call was interrupted.
@@ -63,7 +67,8 @@ struct Completion {
   int64_t tokens = 0;            // generated, including an end and those of a stop text
   double log_probability = 0.0;  // of these tokens, under the model's unmodified logits; natural logarithm
   FinishReason reason = FinishReason::length;
-  int64_t drafted = 0, accepted = 0;  // tokens of drafts that were checked, and those that were right; see DraftReport
+  int64_t drafted = 0, accepted = 0;   // tokens of drafts that were checked, and those that were right; see DraftReport
+  std::vector<ScoredToken> each = {};  // where asked for: the tokens, under the model's unmodified logits
 };
 
 // Receives texts while they are generated: from one thread at a time, each text's pieces in order.

@@ -9,10 +9,9 @@
 #include "heed/drafting.h"
 #include "heed/generation.h"
 #include "heed/inference.h"
+#include "heed/token_scores.h"
 
 namespace heed {
-
-enum class EachToken : uint8_t { left_out, listed };
 
 struct PerplexityOptions {
   int64_t context = 0;  // the most tokens that the model sees at once; 0: as many as it takes

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "heed/interruption.h"
+#include "heed/token_scores.h"
+#include "heed/writing_rules.h"
 
 namespace heed {
 
@@ -22,6 +24,11 @@ struct TranslationOptions {
   int64_t max_length = 0;  // tokens, the end included, within the model's own limit; 0: twice the source and 16 more
   Alignments alignments = Alignments::none;
   Interruption interruption;
+  WritingRules rules = {};
+  // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations and
+  // of their scores.
+  std::vector<std::string> prefixes = {};
+  EachToken each = EachToken::left_out;  // whether translations have their tokens' scores
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.
@@ -34,6 +41,7 @@ struct Translation {
   double score = 0.0, log_probability = 0.0;
   int64_t tokens = 0;  // the end included
   std::vector<AlignedPair> alignment;
+  std::vector<ScoredToken> each = {};  // where asked for: its tokens, the end included
 };
 
 // Lines and their translations, as many of the one as of the other.

@@ -45,7 +45,7 @@ Sentences random_sources(int64_t count, int64_t vocabulary) {
 
 // Every translation ends when it is as long as the others.
 void translate(const Inference& inference, const Sentences& sources, int64_t beam) {
-  const SearchRules rules{.suppressed = {SearchRules().eos}};
+  const SearchRules rules{.tokens = {.suppressed = {TokenRules().eos}}};
   const TranslationOptions options{.beam = beam, .max_length = kOutput};
   for (const auto& found : translate_tokens(inference, sources, options, rules)) {
     ensure(found.front().tokens.size() + 1 == static_cast<size_t>(kOutput), "bench", "a translation of {} tokens",

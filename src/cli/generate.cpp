@@ -41,14 +41,27 @@ GenerationOptions generation_options(const GenerateOptions& options) {
   return generation;
 }
 
+std::vector<std::string> in_json(const std::vector<ScoredToken>& tokens) {
+  std::vector<std::string> objects;
+  objects.reserve(tokens.size());
+  for (const ScoredToken& token : tokens) {
+    objects.push_back(
+        fmt::format("{{\"token\": {}, \"log_probability\": {:.6f}}}", json_string(token.piece), token.log_probability));
+  }
+  return objects;
+}
+
 std::string in_json(const std::string& prompt, const Completion& completion, const GenerateOptions& options) {
   const std::string drafts = options.drafts.by == Drafts::none ? ""
                                                                : fmt::format(", \"drafted\": {}, \"accepted\": {}",
                                                                              completion.drafted, completion.accepted);
+  const std::string each = options.generation.each == EachToken::listed
+                               ? fmt::format(", \"each\": [{}]", fmt::join(in_json(completion.each), ", "))
+                               : "";
   return fmt::format(
-      "{{\"prompt\": {}, \"text\": {}, \"tokens\": {}, \"log_probability\": {:.6f}, \"reason\": \"{}\"{}}}\n",
+      "{{\"prompt\": {}, \"text\": {}, \"tokens\": {}, \"log_probability\": {:.6f}, \"reason\": \"{}\"{}{}}}\n",
       json_string(prompt), json_string(completion.text), completion.tokens, completion.log_probability,
-      name_of(completion.reason), drafts);
+      name_of(completion.reason), drafts, each);
 }
 
 // Shows one text while it is generated.
@@ -169,12 +182,15 @@ Command generate_command() {
                           option("--n N", generation.samples, "texts per prompt"),
                           option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
                          sampling_options(generation.sampling),
+                         rule_options(generation.rules, "--min-tokens"),
                          draft_options(options->drafts),
                          {flag("--cut-prompt", generation.long_prompts, LongPrompts::cut_left,
                                "cut prompts that are too long for the model, from the left"),
                           flag("--json", options->json,
                                "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
-                               "stop, length or deadline); with drafts, drafted and accepted")}}),
+                               "stop, length or deadline); with drafts, drafted and accepted"),
+                          needing("--json", flag("--token-scores", generation.each, EachToken::listed,
+                                                 "add the tokens and their log-probabilities"))}}),
       .run = [options] { generate(*options); },
       .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
   };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/draft_options.h"
@@ -18,6 +20,7 @@ struct TranslateOptions {
   ModelOptions model;
   TranslationOptions translation;
   DraftOptions drafts;
+  std::string prefix, prefixes;  // the text; the file
   bool scores = false;
 };
 
@@ -29,6 +32,14 @@ std::string in_pharaoh_format(const std::vector<AlignedPair>& alignment) {
   return text;
 }
 
+std::string in_columns(const std::vector<ScoredToken>& tokens) {
+  std::string text;
+  for (const ScoredToken& token : tokens) {
+    text += fmt::format("{}{}:{:.6f}", text.empty() ? "" : " ", token.piece, token.log_probability);
+  }
+  return text;
+}
+
 // A tab in a translation would look like the end of the column.
 std::string without_tabs(std::string text) {
   std::ranges::replace(text, '\t', ' ');
@@ -36,14 +47,19 @@ std::string without_tabs(std::string text) {
 }
 
 bool has_alignments(const TranslateOptions& options) { return options.translation.alignments != Alignments::none; }
+bool has_token_scores(const TranslateOptions& options) { return options.translation.each == EachToken::listed; }
 
 std::string one_best(const Translation& best, const TranslateOptions& options) {
-  std::string line = options.scores || has_alignments(options) ? without_tabs(best.text) : best.text;
+  const bool columns = options.scores || has_alignments(options) || has_token_scores(options);
+  std::string line = columns ? without_tabs(best.text) : best.text;
   if (options.scores) {
     line += fmt::format("\t{:.6f}", best.score);
   }
   if (has_alignments(options)) {
     line += "\t" + in_pharaoh_format(best.alignment);
+  }
+  if (has_token_scores(options)) {
+    line += "\t" + in_columns(best.each);
   }
   return line + "\n";
 }
@@ -52,12 +68,53 @@ std::string n_best(const std::vector<Translation>& translations, int64_t number,
   std::string lines;
   for (const Translation& translation : translations) {
     lines += fmt::format("{} ||| {} ||| {:.6f}", number, translation.text, translation.score);
-    lines += has_alignments(options) ? fmt::format(" ||| {}\n", in_pharaoh_format(translation.alignment)) : "\n";
+    lines += has_alignments(options) ? " ||| " + in_pharaoh_format(translation.alignment) : "";
+    lines += has_token_scores(options) ? " ||| " + in_columns(translation.each) : "";
+    lines += "\n";
   }
   return lines;
 }
 
+// The prefixes of the lines, as they come: one for all, those of a file, or none.
+class Prefixes {
+ public:
+  explicit Prefixes(const TranslateOptions& options) : text_(options.prefix), path_(options.prefixes) {
+    if (!text_.empty() && !path_.empty()) {
+      throw std::runtime_error("translate: --prefix and --prefixes: give one of them");
+    }
+    if (!path_.empty()) {
+      for_each_line(path_, [&](const std::string& line, const std::string&) { of_lines_.push_back(line); });
+    }
+  }
+
+  std::vector<std::string> next(size_t lines) {
+    if (path_.empty()) {
+      return text_.empty() ? std::vector<std::string>{} : std::vector<std::string>(lines, text_);
+    }
+    if (of_lines_.size() < next_ + lines) {
+      throw std::runtime_error(
+          fmt::format("{}: {} line{}, but stdin has more: each line needs a prefix, which may be empty", path_,
+                      of_lines_.size(), plural(static_cast<int64_t>(of_lines_.size()))));
+    }
+    const auto first = of_lines_.begin() + static_cast<int64_t>(std::exchange(next_, next_ + lines));
+    return {first, first + static_cast<int64_t>(lines)};
+  }
+
+  // Refuses prefixes without lines.
+  void finish() const {
+    if (next_ < of_lines_.size()) {
+      throw std::runtime_error(fmt::format("{}: {} lines, but stdin has {}", path_, of_lines_.size(), next_));
+    }
+  }
+
+ private:
+  std::string text_, path_;
+  std::vector<std::string> of_lines_;
+  size_t next_ = 0;
+};
+
 void translate(const TranslateOptions& options) {
+  Prefixes prefixes(options);
   const Translator translator(options.model.directory, options.model.translator, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
@@ -65,8 +122,10 @@ void translate(const TranslateOptions& options) {
   int64_t number = 0;
   for (auto lines = input.next(kLinesAtOnce); !lines.empty(); lines = input.next(kLinesAtOnce)) {
     std::string text;
+    TranslationOptions translation = options.translation;
+    translation.prefixes = prefixes.next(lines.size());
     for (const auto& translations :
-         translator.translate(lines, options.translation, [&](size_t line) { return input.name(line); })) {
+         translator.translate(lines, translation, [&](size_t line) { return input.name(line); })) {
       text += options.translation.n_best > 1 ? n_best(translations, number, options)
                                              : one_best(translations.front(), options);
       ++number;
@@ -74,6 +133,7 @@ void translate(const TranslateOptions& options) {
     write_output(text);
     flush_output();
   }
+  prefixes.finish();
   report_drafts(options.drafts, translator.drafts());
 }
 
@@ -92,7 +152,11 @@ Command translate_command() {
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),
             flag("--scores", options->scores, "add a column with the score, separated by a tab"),
             flag("--alignments", translation.alignments, Alignments::pieces,
-                 "add a column with pairs of source and target tokens, such as 0-0 1-2")},
+                 "add a column with pairs of source and target tokens, such as 0-0 1-2"),
+            flag("--token-scores", translation.each, EachToken::listed,
+                 "add a column with each token's log-probability, such as A:-0.12 </s>:-0.01"),
+            option("--prefix TEXT", options->prefix, "all translations begin with this text"),
+            option("--prefixes FILE", options->prefixes, "how each line's translation begins, a line each")},
            draft_options(options->drafts)}),
       .run = [options] { translate(*options); },
       .footer = "Example:\n  heed translate --model model --beam 4 < test.de > translated.en",

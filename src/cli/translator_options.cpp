@@ -15,11 +15,17 @@ std::vector<Option> context_options(ContextOptions& options) {
                  "slow rotary positions down for a larger --max-length: linear, ntk, yarn or none")};
 }
 
+std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {
+  return {option(minimum + " N", rules.min_length, "tokens at least, the end included"),
+          option("--no-repeat-ngram N", rules.no_repeat_ngram, "no N tokens in a row come twice; 0: they may")};
+}
+
 std::vector<Option> search_options(TranslationOptions& options) {
-  return {option("--beam N", options.beam, "beam width; 1 is greedy"),
-          option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
-          option("--max-length N", options.max_length,
-                 "tokens per translation at most, its end included; 0: twice the source and 16 more")};
+  return joined({{option("--beam N", options.beam, "beam width; 1 is greedy"),
+                  option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
+                  option("--max-length N", options.max_length,
+                         "tokens per translation at most, its end included; 0: twice the source and 16 more")},
+                 rule_options(options.rules, "--min-length")});
 }
 
 }  // namespace heed::cli

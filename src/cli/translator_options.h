@@ -18,5 +18,7 @@ struct ModelOptions {
 std::vector<Option> model_options(ModelOptions& options);
 std::vector<Option> context_options(ContextOptions& options);
 std::vector<Option> search_options(TranslationOptions& options);
+// Of what is written; `minimum` is the name of the option for its length.
+std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum);
 
 }  // namespace heed::cli

@@ -36,10 +36,10 @@ void DraftedSequence::wish(const Wish& wish, std::vector<DraftTask>& tasks) {
                    .most = std::min(room, wish.most)});
 }
 
-Fresh DraftedSequence::next_fresh() {
+Fresh DraftedSequence::next_fresh(Wanted wanted) {
   const std::span<const int32_t> drafted = draft();
   tokens_.insert(tokens_.end(), drafted.begin(), drafted.end());
-  return {sequence_, std::span(tokens_).subspan(read_), drafted.empty() ? Wanted::last : Wanted::all};
+  return {sequence_, std::span(tokens_).subspan(read_), drafted.empty() ? wanted : Wanted::all};
 }
 
 void DraftedSequence::end_step() {

@@ -29,8 +29,8 @@ class DraftedSequence {
     int64_t most;  // tokens
   };
   void wish(const Wish& wish, std::vector<DraftTask>& tasks);
-  // What it reads, the draft included.
-  Fresh next_fresh();
+  // What it reads, the draft included; without a draft, the rows that are wanted.
+  Fresh next_fresh(Wanted wanted = Wanted::last);
 
   // After the step: the draft is no longer among the tokens.
   void end_step();

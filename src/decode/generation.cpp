@@ -74,7 +74,8 @@ int64_t GenerationRequest::write(std::list<Text>::iterator text, const NextToken
   bool goes_on = true;
   const auto choose = [&](int64_t of_row) {
     const std::span logits(next.logits.row(of_row), static_cast<size_t>(next.logits.columns));
-    return task_.sampler.sample(logits, text->counts, {text->key, static_cast<uint64_t>(text->written)}, *memory_);
+    return task_.sampler.sample(logits, text->counts, {text->key, static_cast<uint64_t>(text->written)}, *memory_,
+                                text->sequence.tokens());
   };
   const auto add = [&](int64_t of_row, int32_t token) {
     text->counts.add_written(token);

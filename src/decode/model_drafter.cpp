@@ -36,8 +36,14 @@ class ModelDrafter final : public Drafter {
     begin_new_texts(tasks);
     for (size_t i = 0; i < tasks.size(); ++i) {
       if (tasks[i].most > 0 && catch_up(tasks[i])) {
-        going_.push_back(
-            {i, &texts_.at(tasks[i].text), 1.0, tasks[i].sampler.has_penalties() ? tasks[i].counts : TokenCounts{}});
+        going_.push_back({i,
+                          &texts_.at(tasks[i].text),
+                          1.0,
+                          tasks[i].sampler.has_penalties() ? tasks[i].counts : TokenCounts{},
+                          {}});
+        if (tasks[i].sampler.looks_at_text()) {
+          going_.back().tokens.assign(tasks[i].tokens.begin(), tasks[i].tokens.end());
+        }
         work.caught_up += static_cast<int64_t>(going_.back().text->unread.size());
       }
     }
@@ -71,7 +77,8 @@ class ModelDrafter final : public Drafter {
     size_t task;
     Text* text;
     double chance;
-    TokenCounts counts;
+    TokenCounts counts;           // where there are penalties
+    std::vector<int32_t> tokens;  // the text and its draft, where rules look at them
   };
 
   void begin_new_texts(std::span<const DraftTask> tasks) {
@@ -162,7 +169,7 @@ class ModelDrafter final : public Drafter {
                Draft& draft) {
     const std::span logits(next.logits.row(row), static_cast<size_t>(next.logits.columns));
     const Draw draw{task.draw.key, task.draw.position + draft.tokens.size()};
-    const int32_t token = task.sampler.sample(logits, going.counts, draw, sampling_memory_);
+    const int32_t token = task.sampler.sample(logits, going.counts, draw, sampling_memory_, going.tokens);
     const double confidence = std::exp(static_cast<double>(next.log_probs(row, token)));
     going.chance *= pace.chance(Guess::by_model, confidence);
     if (!pace.worth_checking(going.chance)) {
@@ -174,6 +181,9 @@ class ModelDrafter final : public Drafter {
     going.text->unread.push_back(token);
     if (task.sampler.has_penalties()) {
       going.counts.add_written(token);
+    }
+    if (task.sampler.looks_at_text()) {
+      going.tokens.push_back(token);
     }
     return static_cast<int64_t>(draft.tokens.size()) < task.most && pace.worth_another(going.chance);
   }

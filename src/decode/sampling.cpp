@@ -21,7 +21,7 @@ constexpr auto kBetter = [](const auto& a, const auto& b) {
 // weight / (sum of weights). Where two distributions are similar, the same draw gives the same token most of the time,
 // whatever the order of tokens, as one u for all tokens would not: of total variation d, with probability (1 - d) / (1 + d)
 // or more.
-int32_t race(const SamplingMemory& candidates, RandomKey key) {
+int32_t race(std::span<const SamplingCandidate> candidates, RandomKey key) {
   double first = std::numeric_limits<double>::infinity();
   int32_t winner = -1;
   for (const auto& [token, score, weight] : candidates) {
@@ -54,15 +54,25 @@ void validate(const SamplingOptions& options) {
   check(true, "frequency penalty", options.frequency_penalty, "a number");
 }
 
-Sampler::Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed)
+Sampler::Sampler(const SamplingOptions& options, TokenRules rules)
     : options_(options),
-      suppressed_(std::move(suppressed)),
+      rules_(std::move(rules)),
       has_penalties_(options.repetition_penalty != 1.0 || options.presence_penalty != 0.0 ||
                      options.frequency_penalty != 0.0) {}
 
 int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw,
-                        SamplingMemory& candidates) const {
-  list(logits, counts, candidates);
+                        SamplingMemory& memory, std::span<const int32_t> text) const {
+  if (rules_.look_at_text()) {
+    ensure(text.size() >= draw.position, "sampling", "a text of {} tokens at position {}", text.size(), draw.position);
+    rules_.forbid(text, static_cast<int64_t>(draw.position), memory.forbidden);
+  } else {
+    memory.forbidden.reset(rules_.suppressed);
+  }
+  Candidates& candidates = memory.candidates;
+  list(logits, counts, memory);
+  if (candidates.empty() && memory.forbidden.give_way()) {
+    list(logits, counts, memory);
+  }
   const auto best = std::ranges::min_element(candidates, kBetter);
   require<FormatError>(best != candidates.end() && std::isfinite(best->score), "sampling",
                        "no logit of the model is a finite number: its weights are damaged");
@@ -76,7 +86,8 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
   return race(candidates, draw.key.derive(draw.position));
 }
 
-void Sampler::list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& candidates) const {
+void Sampler::list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& memory) const {
+  Candidates& candidates = memory.candidates;
   candidates.clear();
   for (size_t token = 0; token < logits.size(); ++token) {
     candidates.push_back({static_cast<int32_t>(token), static_cast<double>(logits[token]), 0.0});
@@ -84,7 +95,7 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts, Sam
   if (has_penalties_) {
     penalize(counts, candidates);
   }
-  for (const int32_t token : suppressed_) {
+  for (const int32_t token : memory.forbidden.tokens()) {
     if (token >= 0 && token < static_cast<int32_t>(logits.size())) {
       candidates[static_cast<size_t>(token)].score = kNever;
     }
@@ -93,7 +104,7 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts, Sam
   std::erase_if(candidates, [](const SamplingCandidate& c) { return !(c.score > kNever); });
 }
 
-void Sampler::penalize(const TokenCounts& counts, SamplingMemory& candidates) const {
+void Sampler::penalize(const TokenCounts& counts, Candidates& candidates) const {
   for (const auto& [token, written] : counts.written()) {
     if (token < 0 || token >= static_cast<int32_t>(candidates.size())) {
       continue;
@@ -106,7 +117,7 @@ void Sampler::penalize(const TokenCounts& counts, SamplingMemory& candidates) co
   }
 }
 
-void Sampler::keep_top_k(SamplingMemory& candidates) const {
+void Sampler::keep_top_k(Candidates& candidates) const {
   const auto k = static_cast<size_t>(options_.top_k);
   if (k > 0 && k < candidates.size()) {
     std::partial_sort(candidates.begin(), candidates.begin() + options_.top_k, candidates.end(), kBetter);
@@ -114,7 +125,7 @@ void Sampler::keep_top_k(SamplingMemory& candidates) const {
   }
 }
 
-void Sampler::weigh(SamplingMemory& candidates) const {
+void Sampler::weigh(Candidates& candidates) const {
   const double largest = std::ranges::min_element(candidates, kBetter)->score;
   for (SamplingCandidate& candidate : candidates) {
     candidate.weight = std::exp((candidate.score - largest) / options_.temperature);
@@ -122,7 +133,7 @@ void Sampler::weigh(SamplingMemory& candidates) const {
 }
 
 // Sorts only as far as necessary.
-void Sampler::keep_top_p(SamplingMemory& candidates) const {
+void Sampler::keep_top_p(Candidates& candidates) const {
   if (options_.top_p >= 1.0) {
     return;
   }
@@ -146,7 +157,7 @@ void Sampler::keep_top_p(SamplingMemory& candidates) const {
 }
 
 // The largest weight is 1.
-void Sampler::keep_min_p(SamplingMemory& candidates) const {
+void Sampler::keep_min_p(Candidates& candidates) const {
   if (options_.min_p > 0.0) {
     std::erase_if(candidates, [&](const SamplingCandidate& c) { return c.weight < options_.min_p; });
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "decode/token_rules.h"
 #include "heed/generation.h"
 
 namespace heed {
@@ -31,7 +32,7 @@ class TokenCounts {
 // Identifies one draw. Similar distributions draw the same token with it most of the time.
 struct Draw {
   RandomKey key;      // of the text
-  uint64_t position;  // of the token in it
+  uint64_t position;  // of the token in it, the prompt not counted
 };
 
 // A token that may be drawn.
@@ -42,31 +43,38 @@ struct SamplingCandidate {
 };
 
 // What sampling needs for a moment: kept by whoever samples again and again, so that it is not allocated each time.
-using SamplingMemory = std::vector<SamplingCandidate>;
+struct SamplingMemory {
+  std::vector<SamplingCandidate> candidates;
+  ForbiddenTokens forbidden;
+};
 
 // May be used by several threads at once.
 class Sampler {
  public:
-  // The options must be valid. Tokens in `suppressed` are never drawn.
-  Sampler(const SamplingOptions& options, std::vector<int32_t> suppressed);
+  // The options must be valid.
+  Sampler(const SamplingOptions& options, TokenRules rules);
 
   bool has_penalties() const { return has_penalties_; }
+  bool looks_at_text() const { return rules_.look_at_text(); }
 
-  // FormatError when no logit is a finite number.
-  int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw,
-                 SamplingMemory& candidates) const;
+  // `text` is the prompt and what was written; rules that do not look at the text need none. FormatError when no logit is
+  // a finite number.
+  int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw, SamplingMemory& memory,
+                 std::span<const int32_t> text = {}) const;
 
  private:
-  // Candidates are sorted, best first, once any have been left out.
-  void list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& candidates) const;
-  void penalize(const TokenCounts& counts, SamplingMemory& candidates) const;
-  void keep_top_k(SamplingMemory& candidates) const;
-  void weigh(SamplingMemory& candidates) const;
-  void keep_top_p(SamplingMemory& candidates) const;
-  void keep_min_p(SamplingMemory& candidates) const;
+  // Sorted, best first, once any have been left out.
+  using Candidates = std::vector<SamplingCandidate>;
+
+  void list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& memory) const;
+  void penalize(const TokenCounts& counts, Candidates& candidates) const;
+  void keep_top_k(Candidates& candidates) const;
+  void weigh(Candidates& candidates) const;
+  void keep_top_p(Candidates& candidates) const;
+  void keep_min_p(Candidates& candidates) const;
 
   SamplingOptions options_;
-  std::vector<int32_t> suppressed_;
+  TokenRules rules_;
   bool has_penalties_;
 };
 

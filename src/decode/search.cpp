@@ -8,7 +8,7 @@ namespace heed {
 
 SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
                              const Sampler& greedy)
-    : task_(task), beam_(options.beam), end_(rules.eos), greedy_(greedy), search_(options, rules, task.max_length) {}
+    : task_(task), beam_(options.beam), end_(rules.tokens.eos), greedy_(greedy), search_(options, rules, task) {}
 
 void SearchRequest::begin(const StepContext& context, SequenceId sequence) {
   stepper_ = &context.stepper;
@@ -25,28 +25,33 @@ void SearchRequest::add_drafts(std::vector<DraftTask>& tasks) {
   }
   single_->begin_step();
   if (has_read_) {
-    single_->wish(
-        {.source = task_.source, .counts = no_counts_, .sampler = greedy_, .draw = {}, .most = search_.further_rows()},
-        tasks);
+    single_->wish({.source = task_.source,
+                   .counts = no_counts_,
+                   .sampler = greedy_,
+                   .draw = {{}, written()},
+                   .most = search_.further_rows()},
+                  tasks);
   }
 }
 
 void SearchRequest::add_fresh(std::vector<Fresh>& fresh) {
   if (single_) {
-    fresh.push_back(single_->next_fresh());
+    fresh.push_back(single_->next_fresh(search_.wanted()));
     return;
   }
   for (size_t h = 0; h < sequences_.size(); ++h) {
-    fresh.push_back({sequences_[h], has_read_ ? search_.last_token(static_cast<int64_t>(h)) : task_.tokens});
+    fresh.push_back(
+        {sequences_[h], has_read_ ? search_.last_token(static_cast<int64_t>(h)) : task_.tokens, search_.wanted()});
   }
 }
 
 int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
   has_read_ = true;
+  const int64_t row = search_.take_prefix(next.log_probs, first_row);
   if (single_) {
-    return take_greedily(next, first_row);
+    return take_greedily(next, row);
   }
-  replace(search_.advance(next.log_probs, first_row));
+  replace(search_.advance(next.log_probs, row));
   return search_.active();
 }
 
@@ -106,6 +111,10 @@ void validate(const TranslationOptions& options) {
                        "length penalty is {}, expected 0 to {}", options.length_penalty, kMaxLengthPenalty);
   require<ConfigError>(options.max_length >= 0, "search",
                        "max length is {}, expected at least 1, or 0 for twice the source and 16 more",
+                       options.max_length);
+  validate(options.rules);
+  require<ConfigError>(options.max_length == 0 || options.rules.min_length <= options.max_length, "search",
+                       "min length is {}, expected at most the max length of {}", options.rules.min_length,
                        options.max_length);
 }
 

@@ -15,12 +15,6 @@ constexpr double kMaxLengthPenalty = 10.0;
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
 
-struct SearchTask {
-  std::span<const int32_t> source;  // that the model's encoder reads; empty without one
-  std::span<const int32_t> tokens;  // that hypotheses continue, at least one
-  int64_t max_length;               // of a hypothesis, its end included
-};
-
 // The hypotheses of a source or a prompt; see SentenceSearch. Drafts, which serve a beam of 1 and need a stepper that
 // can roll back kMaxDraftTokens, change none of them.
 class SearchRequest final : public Request {
@@ -45,6 +39,10 @@ class SearchRequest final : public Request {
   std::vector<Hypothesis> results() { return search_.results(); }
 
  private:
+  // Tokens of the only hypothesis.
+  uint64_t written() const {
+    return single_->tokens().size() + static_cast<size_t>(task_.prefix) - task_.tokens.size();
+  }
   int64_t take_greedily(const NextTokens& next, int64_t first_row);
   void replace(const std::vector<int64_t>& parent_of_child);
 

@@ -54,9 +54,29 @@ class SentenceSearch::Best {
   std::vector<NextToken> list_;
 };
 
-SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, int64_t max_length)
-    : options_(&options), rules_(&rules), max_length_(max_length) {
+void SentenceSearch::Partial::add(int32_t token, float of_token) {
+  tokens.push_back(token);
+  token_log_probabilities.push_back(of_token);
+  log_probability += static_cast<double>(of_token);
+}
+
+SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task)
+    : options_(&options),
+      rules_(&rules),
+      max_length_(task.max_length),
+      prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),
+      prefix_(task.tokens.last(static_cast<size_t>(task.prefix))) {
   active_.push_back({});
+  forbidden_.reset(rules.tokens.suppressed);
+}
+
+int64_t SentenceSearch::take_prefix(const HostView<float>& log_probs, int64_t first_row) {
+  int64_t row = first_row;
+  for (const int32_t token : prefix_) {
+    active_.front().add(token, log_probs(row++, token));
+  }
+  prefix_ = {};
+  return row;
 }
 
 std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row) {
@@ -71,12 +91,14 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   for (size_t rank = 0; rank < best.list().size() && next.size() < beam; ++rank) {
     const NextToken& c = best.list()[rank];
     const Partial& parent = active_[static_cast<size_t>(c.parent)];
-    if (c.token != rules_->eos) {
-      next.push_back({parent.tokens, c.log_probability});
-      next.back().tokens.push_back(c.token);
+    if (c.token != rules_->tokens.eos) {
+      next.push_back(parent);
+      next.back().add(c.token, c.of_token);
       parents.push_back(c.parent);
     } else if (rank < beam) {
-      ended_.push_back({parent.tokens, c.log_probability, score(c.log_probability, parent.tokens.size() + 1)});
+      ended_.push_back({parent.tokens, parent.token_log_probabilities, c.log_probability,
+                        score(c.log_probability, parent.tokens.size() + 1)});
+      ended_.back().token_log_probabilities.push_back(c.of_token);
     }
   }
   if (at_the_end) {
@@ -97,7 +119,8 @@ std::vector<Hypothesis> SentenceSearch::results() {
 void SentenceSearch::set_aside(std::vector<Partial> cut_off) {
   for (Partial& partial : cut_off) {
     const double of_all = score(partial.log_probability, partial.tokens.size());
-    ended_.push_back({std::move(partial.tokens), partial.log_probability, of_all, true});
+    ended_.push_back(
+        {std::move(partial.tokens), std::move(partial.token_log_probabilities), partial.log_probability, of_all, true});
   }
   active_.clear();
 }
@@ -106,12 +129,29 @@ double SentenceSearch::score(double log_probability, size_t length) const {
   return log_probability / std::pow(static_cast<double>(length), options_->length_penalty);
 }
 
-SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& log_probs, int64_t first_row) const {
+SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& log_probs, int64_t first_row) {
   Best best(2 * static_cast<size_t>(options_->beam));
+  const bool look_at_text = rules_->tokens.look_at_text();
   for (int64_t h = 0; h < active(); ++h) {
+    if (look_at_text) {
+      forbid(h);
+    }
+    offer_row(log_probs.row(first_row + h), log_probs.columns, h, best);
+  }
+  // Rules that leave no hypothesis a token give way.
+  for (int64_t h = 0; look_at_text && best.list().empty() && h < active(); ++h) {
+    forbid(h);
+    forbidden_.give_way();
     offer_row(log_probs.row(first_row + h), log_probs.columns, h, best);
   }
   return best;
+}
+
+void SentenceSearch::forbid(int64_t hypothesis) {
+  const std::vector<int32_t>& tokens = active_[static_cast<size_t>(hypothesis)].tokens;
+  text_.assign(prompt_.begin(), prompt_.end());
+  text_.insert(text_.end(), tokens.begin(), tokens.end());
+  rules_->tokens.forbid(text_, static_cast<int64_t>(tokens.size()), forbidden_);
 }
 
 // Few tokens are candidates: whole blocks are skipped by one comparison each, which compilers vectorize.
@@ -126,8 +166,8 @@ void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypoth
     }
     for (int64_t token = first; token < last; ++token) {
       const double sum = so_far + static_cast<double>(row[token]);
-      if (sum >= best.threshold() && !std::ranges::count(rules_->suppressed, static_cast<int32_t>(token))) {
-        best.offer({hypothesis, static_cast<int32_t>(token), sum});
+      if (sum >= best.threshold() && !forbidden_.contains(static_cast<int32_t>(token))) {
+        best.offer({hypothesis, static_cast<int32_t>(token), sum, row[token]});
       }
     }
   }
@@ -136,9 +176,10 @@ void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypoth
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
   Best best(static_cast<size_t>(options_->beam));
   for (int64_t h = 0; h < active(); ++h) {
-    const auto end = static_cast<double>(log_probs.row(first_row + h)[rules_->eos]);
+    const float end = log_probs(first_row + h, rules_->tokens.eos);
     if (!std::isnan(end)) {
-      best.offer({h, rules_->eos, active_[static_cast<size_t>(h)].log_probability + end});
+      best.offer(
+          {h, rules_->tokens.eos, active_[static_cast<size_t>(h)].log_probability + static_cast<double>(end), end});
     }
   }
   return best;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decode/stepper.h"
+#include "decode/token_rules.h"
 #include "heed/translation.h"
 
 namespace heed {
@@ -17,12 +18,21 @@ enum class AtMaxLength : uint8_t { end, cut };
 // What a search needs to know about the model's tokens.
 struct SearchRules {
   AtMaxLength at_max_length = AtMaxLength::end;
-  int32_t bos = 2, eos = 3;
-  std::vector<int32_t> suppressed;  // tokens that no hypothesis may contain, such as padding
+  int32_t bos = 2;
+  TokenRules tokens = {};
+};
+
+struct SearchTask {
+  std::span<const int32_t> source;  // that the model's encoder reads; empty without one
+  std::span<const int32_t> tokens;  // that hypotheses continue, at least one
+  int64_t max_length;               // of a hypothesis, its end included
+  // So many of the tokens, the last ones, belong to the hypotheses: their probabilities count.
+  int64_t prefix = 0;
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;  // without bos and eos
+  std::vector<int32_t> tokens;                 // without bos and eos
+  std::vector<float> token_log_probabilities;  // of these, and of the end unless it is cut off
   double log_probability = 0.0;
   double score = 0.0;
   bool cut_off = false;  // it has no end; see AtMaxLength
@@ -32,8 +42,8 @@ struct Hypothesis {
 // the best that do not end go on. The search is done when `beam` hypotheses are finished.
 class SentenceSearch {
  public:
-  // What the options and rules are must outlive it.
-  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, int64_t max_length);
+  // What the task refers to, the options and the rules must outlive it.
+  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task);
 
   int64_t active() const { return static_cast<int64_t>(active_.size()); }  // 0: it is done
   std::span<const int32_t> last_token(int64_t hypothesis) const {
@@ -42,6 +52,10 @@ class SentenceSearch {
   // Rows that can be taken after the next one, at most.
   int64_t further_rows() const { return max_length_ - 1 - static_cast<int64_t>(active_.front().tokens.size()); }
 
+  // What it needs of the task's tokens.
+  Wanted wanted() const { return prefix_.empty() ? Wanted::last : Wanted::all; }
+  // Before the first advance(): the row of the token before the prefix is the first. Returns that of the last token.
+  int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);
   // Takes one row of log-probabilities for each active hypothesis. Returns the parents of the new active ones.
   // FormatError when the rows are NaN.
   std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row);
@@ -52,24 +66,32 @@ class SentenceSearch {
  private:
   struct Partial {
     std::vector<int32_t> tokens;
+    std::vector<float> token_log_probabilities;
     double log_probability = 0.0;
+
+    void add(int32_t token, float log_probability);
   };
   struct NextToken {
     int64_t parent;  // which of the hypotheses
     int32_t token;
     double log_probability;  // of the whole hypothesis
+    float of_token;
   };
   class Best;
 
   void set_aside(std::vector<Partial> cut_off);
   double score(double log_probability, size_t length) const;
-  Best best_continuations(const HostView<float>& log_probs, int64_t first_row) const;
+  Best best_continuations(const HostView<float>& log_probs, int64_t first_row);
+  void forbid(int64_t hypothesis);
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const;
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const;
 
   const TranslationOptions* options_;
   const SearchRules* rules_;
   int64_t max_length_;
+  std::span<const int32_t> prompt_, prefix_;  // the prefix until it is taken
+  std::vector<int32_t> text_;                 // a hypothesis and its prompt, where rules look at them
+  ForbiddenTokens forbidden_;
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;
 };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "decode/generation.h"
+#include "decode/scored_tokens.h"
 #include "decode/search.h"
 #include "decode/text_stream.h"
 #include "decode/token_ids.h"
@@ -52,6 +53,12 @@ std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
     }
   }
   return suppressed;
+}
+
+TokenRules rules_of(const TextGenerator& generator, const GenerationOptions& options) {
+  return {.suppressed = suppressed_tokens(generator),
+          .eos = generator.tokenizer.special().eos.value,
+          .writing = options.rules};
 }
 
 using Prompts = std::vector<std::vector<TokenId>>;
@@ -109,6 +116,9 @@ class PromptWriter final : public TextWriter {
     Completion& result = completions_[static_cast<size_t>(written.sample)];
     ++result.tokens;
     result.log_probability += written.log_probability;
+    if (options_.each == EachToken::listed) {
+      result.each.push_back(scored(generator_.tokenizer, written.token, written.log_probability));
+    }
     result.drafted = written.drafted;
     result.accepted = written.accepted;
     const bool ended = TokenId(written.token) == generator_.tokenizer.special().eos;
@@ -160,7 +170,7 @@ class PromptWriter final : public TextWriter {
 Results sample_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      GenerationListener* listener) {
   Announcer announcer(listener);
-  const Sampler sampler(options.sampling, suppressed_tokens(generator));
+  const Sampler sampler(options.sampling, rules_of(generator, options));
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<PromptWriter> writers;
   std::deque<GenerationRequest> texts;
@@ -188,6 +198,9 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
       break;
     }
   }
+  if (options.each == EachToken::listed) {
+    completion.each = scored(generator.tokenizer, hypothesis);
+  }
   completion.text += stream.stopped() ? "" : stream.finish();
   if (stream.stopped()) {
     completion.reason = FinishReason::stop;
@@ -198,10 +211,8 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
 Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      GenerationListener* listener) {
   const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
-  const SearchRules rules{.at_max_length = AtMaxLength::cut,
-                          .eos = generator.tokenizer.special().eos.value,
-                          .suppressed = suppressed_tokens(generator)};
-  const Sampler greedy({.temperature = 0.0}, rules.suppressed);
+  const SearchRules rules{.at_max_length = AtMaxLength::cut, .tokens = rules_of(generator, options)};
+  const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
@@ -236,6 +247,9 @@ void validate(const GenerationOptions& options) {
     require<ConfigError>(good, "generation", "{} is {}, expected {}", name, value, expected);
   };
   check(options.max_tokens >= 1, "max tokens", options.max_tokens, "at least 1");
+  validate(options.rules);
+  check(options.rules.min_length <= options.max_tokens, "min tokens", options.rules.min_length,
+        fmt::format("at most the max tokens of {}", options.max_tokens));
   check(options.beam >= 1 && options.beam <= 1024, "beam", options.beam, "1 to 1024");
   check(options.samples >= 1 && options.samples <= 1024, "n", options.samples, "1 to 1024");
   if (options.beam > 1) {

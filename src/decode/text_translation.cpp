@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "decode/alignment.h"
+#include "decode/scored_tokens.h"
 #include "decode/token_ids.h"
 #include "text/unicode.h"
 
@@ -78,22 +79,48 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector
   return batches;
 }
 
-SearchRules rules_of(const Tokenizer& target) {
-  SearchRules rules{.bos = target.special().bos.value, .eos = target.special().eos.value, .suppressed = {}};
+// What the model begins each line's translation with: bos and the prefix, if there are prefixes.
+std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator, std::span<const std::string> lines,
+                                               const TranslationOptions& options, const LineName& name) {
+  require<ConfigError>(options.prefixes.empty() || options.prefixes.size() == lines.size(), "translation",
+                       "{} prefixes for {} lines", options.prefixes.size(), lines.size());
+  const int64_t model_length = translator.scheduler.model().config().max_length;
+  const int64_t limit = options.max_length > 0 ? std::min(options.max_length, model_length) : model_length;
+  std::vector<std::vector<int32_t>> first(lines.size(), {translator.target.special().bos.value});
+  for (size_t i = 0; i < options.prefixes.size(); ++i) {
+    const std::string where = "the prefix of " + name_line(name, i);
+    require_text(options.prefixes[i], where);
+    const std::vector<int32_t> prefix = ids_of(translator.target.encode(options.prefixes[i]));
+    first[i].insert(first[i].end(), prefix.begin(), prefix.end());
+    const auto with_end = static_cast<int64_t>(first[i].size());
+    require<FormatError>(with_end <= limit, where, "{} tokens with the end, but a translation has at most {}", with_end,
+                         limit);
+  }
+  return first;
+}
+
+SearchRules rules_of(const Tokenizer& target, const WritingRules& writing = {}) {
+  SearchRules rules{.bos = target.special().bos.value,
+                    .tokens = {.eos = target.special().eos.value, .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
     if (token != target.special().eos) {
-      rules.suppressed.push_back(token.value);
+      rules.tokens.suppressed.push_back(token.value);
     }
   }
   return rules;
 }
 
-TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis) {
+TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis, EachToken each) {
+  std::vector<ScoredToken> scores;
+  if (each == EachToken::listed) {
+    scores = scored(target, hypothesis);
+  }
   return {.translation = {.text = without_line_breaks(target.decode(tokens_of(hypothesis.tokens))),
                           .score = hypothesis.score,
                           .log_probability = hypothesis.log_probability,
                           .tokens = static_cast<int64_t>(hypothesis.tokens.size()) + 1,
-                          .alignment = {}},
+                          .alignment = {},
+                          .each = std::move(scores)},
           .ids = std::move(hypothesis.tokens)};
 }
 
@@ -125,17 +152,25 @@ void align_lines(const TextTranslator& translator, const std::vector<std::vector
   }
 }
 
+// The tokens of lines, and what their translations begin with.
+struct SearchedLines {
+  std::vector<std::vector<int32_t>> sources, first;
+};
+
 // Of the lines that are not blank.
-void search_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
-                  const TranslationOptions& options, const SearchRules& rules,
-                  std::vector<std::vector<TranslatedLine>>& results) {
-  const Sampler greedy({.temperature = 0.0}, rules.suppressed);
+void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
+                  const SearchRules& rules, std::vector<std::vector<TranslatedLine>>& results) {
+  const Sampler greedy({.temperature = 0.0}, rules.tokens);
+  const std::vector<std::vector<int32_t>>& sources = lines.sources;
   const int64_t max_length = translator.scheduler.model().config().max_length;
   const std::vector<size_t> order = longest_first(sources);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const size_t i : order) {
-    const SearchTask task{sources[i], {&rules.bos, 1}, max_target_length(options, sources[i].size(), max_length)};
+    const size_t prefix = lines.first[i].size() - 1;
+    const SearchTask task{sources[i], lines.first[i],
+                          max_target_length(options, {sources[i].size(), prefix}, max_length),
+                          static_cast<int64_t>(prefix)};
     requests.push_back(&searches.emplace_back(task, options, rules, greedy));
   }
   translator.scheduler.run(requests, options.interruption);
@@ -144,7 +179,7 @@ void search_lines(const TextTranslator& translator, const std::vector<std::vecto
     std::vector<TranslatedLine>& result = results[order[k]];
     result.clear();
     for (Hypothesis& hypothesis : searches[k].results()) {
-      result.push_back(line_of(translator.target, std::move(hypothesis)));
+      result.push_back(line_of(translator.target, std::move(hypothesis), options.each));
     }
   }
 }
@@ -161,16 +196,18 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          Overlong overlong) {
   require<ConfigError>(options.beam == 1 || !translator.scheduler.drafts(), "translation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
-  const SearchRules rules = rules_of(translator.target);
+  const SearchRules rules = rules_of(translator.target, options.rules);
   const Room room{translator.scheduler.model().config().max_length, overlong};
-  std::vector<std::vector<int32_t>> sources(lines.size());
+  SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
+                         first_tokens(translator, lines, options, name)};
+  std::vector<std::vector<int32_t>>& sources = searched.sources;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
       sources[i] = with_end(tokens_of_line(translator.source, lines[i], room, name, i), translator.source);
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
-  search_lines(translator, sources, options, rules, results);
+  search_lines(translator, searched, options, rules, results);
   if (options.alignments == Alignments::pieces) {
     align_lines(translator, sources, rules, results);
   }

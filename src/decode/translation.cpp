@@ -8,21 +8,22 @@
 
 namespace heed {
 
-int64_t max_target_length(const TranslationOptions& options, size_t source_tokens, int64_t max_length_of_model) {
-  const int64_t twice = 2 * static_cast<int64_t>(source_tokens) + 16;
-  return std::min(options.max_length > 0 ? options.max_length : twice, max_length_of_model);
+int64_t max_target_length(const TranslationOptions& options, const LengthsOfInput& lengths,
+                          int64_t max_length_of_model) {
+  const auto ample = static_cast<int64_t>(std::max(2 * lengths.source, lengths.prefix)) + 16;
+  return std::min(options.max_length > 0 ? options.max_length : ample, max_length_of_model);
 }
 
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
                                                       const TranslationOptions& options, const SearchRules& rules) {
   validate(options);
-  const Sampler greedy({.temperature = 0.0}, rules.suppressed);
+  const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const auto stepper = make_stepper(inference);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const std::vector<int32_t>& source : sources) {
-    const int64_t max_length = max_target_length(options, source.size(), stepper->max_length());
+    const int64_t max_length = max_target_length(options, {source.size()}, stepper->max_length());
     requests.push_back(&searches.emplace_back(SearchTask{source, {&rules.bos, 1}, max_length}, options, rules, greedy));
   }
   run_together(*stepper, requests);
@@ -43,7 +44,7 @@ std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pa
     inputs.push_back({rules.bos});
     inputs.back().insert(inputs.back().end(), target.begin(), target.end());
     expected.insert(expected.end(), target.begin(), target.end());
-    expected.push_back(rules.eos);
+    expected.push_back(rules.tokens.eos);
   }
   const PairBatch batch{SourceSequences(sources), TargetSequences(inputs), Targets(std::move(expected))};
   Pass pass = Pass::infer(inference.backend, inference.storage);

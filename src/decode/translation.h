@@ -5,8 +5,12 @@
 
 namespace heed {
 
-// Of a translation of a source of so many tokens.
-int64_t max_target_length(const TranslationOptions& options, size_t source_tokens, int64_t max_length_of_model);
+// Of a translation with a source and a prefix of so many tokens.
+struct LengthsOfInput {
+  size_t source, prefix = 0;
+};
+int64_t max_target_length(const TranslationOptions& options, const LengthsOfInput& lengths,
+                          int64_t max_length_of_model);
 
 // The hypotheses of each source, which includes eos if the model was trained with it, all together in one batch.
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,

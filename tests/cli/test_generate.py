@@ -112,6 +112,21 @@ class Generate(LanguageModelTest):
         options = ["--prompt", "A man", "--max-tokens", 20]
         self.assertEqual(self.generate(*options), self.objects(*options)[0]["text"] + "\n")
 
+    def test_rules_hold_and_scores_by_token_add_up(self):
+        for beam in ([], ["--beam", 2]):
+            for found in self.objects("--max-tokens", 25, "--min-tokens", 20, "--no-repeat-ngram", 2, "--token-scores",
+                                      *beam, text="\n".join(PROMPTS)):
+                self.assertGreaterEqual(found["tokens"], 20)
+                pieces = [token["token"] for token in found["each"]]
+                pairs = list(zip(pieces, pieces[1:]))
+                self.assertEqual(len(set(pairs)), len(pairs))
+                self.assertEqual(len(pieces), found["tokens"])
+                self.assertAlmostEqual(sum(token["log_probability"] for token in found["each"]),
+                                       found["log_probability"], 4)
+        for options, mentions in [(["--min-tokens", 300], ["300", "200"]), (["--no-repeat-ngram", -1], ["-1"]),
+                                  (["--token-scores"], ["--json"])]:
+            self.assert_refused("generate", "--model", self.model, *options, text="", mentions=mentions)
+
     def test_samples_and_seeds_differ(self):
         texts = [found["text"] for seed in (0, 1)
                  for found in self.objects("--prompt", "A man", "--n", 4, "--max-tokens", 25, "--seed", seed)]

@@ -138,6 +138,45 @@ class Translate(ModelTest):
         n_best = self.translate("--alignments", "--beam", 2, "--n-best", 2, text=text).splitlines()
         self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
 
+    def test_scores_by_token_add_up(self):
+        for line in self.translate("--scores", "--token-scores", "--length-penalty", 0).splitlines():
+            text, score, tokens = line.split("\t")
+            self.assertAlmostEqual(float(score), sum(float(token.rpartition(":")[2]) for token in tokens.split()), 3)
+            self.assertEqual(tokens == "", text == "")
+        n_best = self.translate("--token-scores", "--beam", 2, "--n-best", 2, text="Ein Haus.\n").splitlines()
+        self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
+
+    def test_rules_hold(self):
+        for line in self.translate("--min-length", 10, "--no-repeat-ngram", 1, "--token-scores").splitlines():
+            text, tokens = line.split("\t")
+            if text:
+                pieces = [token.rpartition(":")[0] for token in tokens.split()]
+                self.assertGreaterEqual(len(pieces), 10)
+                self.assertEqual(len(set(pieces)), len(pieces))
+
+    def test_prefixes_begin_translations(self):
+        for line, source in zip(self.translate("--prefix", "the").splitlines(), LINES):
+            self.assertTrue(line.startswith("the") if source.strip() else line == "", line)
+        prefixes = ["a", "", "two", "", "x", "the", "a"]
+        file = self.file("prefixes.txt", "\n".join(prefixes) + "\n")
+        for line, source, prefix in zip(self.translate("--prefixes", file).splitlines(), LINES, prefixes):
+            self.assertTrue(line.startswith(prefix if source.strip() else ""), line)
+        self.assertEqual(self.translate("--prefixes", self.file("none.txt", "\n" * len(LINES))), self.translate())
+
+    def test_rules_and_prefixes_that_make_no_sense_are_refused(self):
+        text = "Ein Haus.\n"
+        for options, mentions in [
+                (["--min-length", -1], ["-1"]),
+                (["--min-length", 9, "--max-length", 8], ["9", "8"]),
+                (["--no-repeat-ngram", -2], ["-2"]),
+                (["--prefix", "a", "--prefixes", "b"], ["give one of them"]),
+                (["--prefix", "a" * 70], ["prefix", "stdin:1", "64"]),
+                (["--prefixes", self.path / "missing"], ["missing"]),
+                (["--prefixes", self.file("empty.txt", "")], ["empty.txt", "0 lines"])]:
+            self.assert_refused("translate", "--model", self.model, *options, text=text, mentions=mentions)
+        self.assert_refused("translate", "--model", self.model, "--prefixes", self.file("long.txt", "a\nb\n"), text=text,
+                            mentions=["long.txt", "2 lines"], stdout=None)
+
     def test_every_precision_translates(self):
         self.assertEqual(self.translate("--precision", "bf16").count("\n"), len(LINES))
         self.assertIn(self.translate("--precision", "auto"),

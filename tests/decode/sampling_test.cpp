@@ -20,7 +20,7 @@ constexpr int kDraws = 20000;
 // How often each token was drawn, at positions 0, 1, ...
 std::vector<int> drawn(const SamplingOptions& options, const std::vector<float>& logits, const TokenCounts& counts = {},
                        const std::vector<int32_t>& suppressed = {}) {
-  const Sampler sampler(options, suppressed);
+  const Sampler sampler(options, {.suppressed = suppressed});
   SamplingMemory memory;
   std::vector<int> found(logits.size());
   for (uint64_t position = 0; position < kDraws; ++position) {

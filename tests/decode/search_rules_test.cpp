@@ -46,7 +46,7 @@ class WrittenDown final : public FakeStepper {
 // By this score alone, without a penalty unless one is given.
 std::vector<Hypothesis> found(WrittenDown& stepper, const TranslationOptions& options, int64_t max_length,
                               AtMaxLength at_max_length = AtMaxLength::end) {
-  const SearchRules rules{.at_max_length = at_max_length, .suppressed = {}};
+  const SearchRules rules{.at_max_length = at_max_length};
   const Sampler greedy({.temperature = 0.0}, {});
   SearchRequest search({{}, {&kBos, 1}, max_length}, options, rules, greedy);
   std::vector<Request*> requests{&search};

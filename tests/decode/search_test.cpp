@@ -207,7 +207,7 @@ TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
 TEST(SearchBeam, ForbiddenTokensDoNotAppearAndLengthsHold) {
   const RandomModel m;
   const TranslationOptions options{.beam = 2, .max_length = 5};
-  const SearchRules rules{.suppressed = {0, 1, 2}};
+  const SearchRules rules{.tokens = {.suppressed = {0, 1, 2}}};
   for (const auto& hypotheses : translate_tokens(*m.inference, random_sources(10), options, rules)) {
     EXPECT_LE(hypotheses[0].tokens.size(), 4U);
     for (const int32_t token : hypotheses[0].tokens) {

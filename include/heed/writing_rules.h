@@ -1,0 +1,16 @@
+// Rules about what a model writes, whatever it finds likely.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heed {
+
+struct WritingRules {
+  int64_t min_length = 0;  // tokens of a text at least, its end included; 0 or 1: it may end at once
+  // So many tokens in a row come only once, those of a prompt included; 0: they may come again.
+  int64_t no_repeat_ngram = 0;
+};
+
+}  // namespace heed

@@ -1,0 +1,50 @@
+// Which tokens may come next in a text, whatever the model finds likely: for sampling and for search. The rules know the
+// text alone, so that nothing depends on drafts or on what is decoded beside it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heed/writing_rules.h"
+
+namespace heed {
+
+// Throws ConfigError, with a message that a user can act on.
+void validate(const WritingRules& rules);
+
+// Tokens that must not come next.
+class ForbiddenTokens {
+ public:
+  // Starts again with those that are forbidden everywhere.
+  void reset(std::span<const int32_t> always) {
+    tokens_.assign(always.begin(), always.end());
+    always_ = always.size();
+  }
+  void add(int32_t token) { tokens_.push_back(token); }
+
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  bool contains(int32_t token) const;
+
+  // Where no token is left, those that were added are allowed again. False when there are none.
+  bool give_way();
+
+ private:
+  std::vector<int32_t> tokens_;
+  size_t always_ = 0;
+};
+
+struct TokenRules {
+  std::vector<int32_t> suppressed = {};  // tokens that never come
+  int32_t eos = 3;
+  WritingRules writing = {};
+
+  // Whether what may come next depends on the text.
+  bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0; }
+
+  // What must not come behind `tokens`, of which the last `written` were written by the model and the others are its
+  // prompt.
+  void forbid(std::span<const int32_t> tokens, int64_t written, ForbiddenTokens& forbidden) const;
+};
+
+}  // namespace heed

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/letter_case.h"
 #include "heed/weight_type.h"
 
 namespace heed {
@@ -15,6 +16,16 @@ namespace heed {
 struct KeptWeights {
   std::string pattern;
   WeightType type = WeightType::f32;
+};
+
+// A page about what quantizing changed.
+struct QuantizationReport {
+  std::string page;  // the file to write, HTML; empty: none
+  // On which the models are measured before and after, in f32. Of a translation model, sentences and their translations,
+  // for BLEU with greedy search; of others, a text: a language model's for perplexity, a classifier's with its labels (text,
+  // tab, label; or two texts and a label) and a tagger's (a word and its label a line) for accuracy.
+  std::string source, reference, text;
+  LetterCase letters = LetterCase::kept;  // of BLEU
 };
 
 struct QuantizeOptions {
@@ -27,7 +38,8 @@ struct QuantizeOptions {
   // the kind that a language model or an encoder reads. Needed for int8-static; int4 rounds better with it.
   std::string calibration;
   std::string calibration_target;  // the sentences' translations; empty: the model translates them itself
-  int threads = 0;                 // to calibrate with; 0: one per processor
+  int threads = 0;                 // to calibrate and measure with; 0: one per processor
+  QuantizationReport report;
 };
 
 // Whether later columns make up for the rounding of the ones before, which measured better.
@@ -50,10 +62,17 @@ struct QuantizedMatrix {
   Compensated compensated = Compensated::no;  // of int4
 };
 
+// A figure of the model before and after.
+struct MeasuredChange {
+  std::string metric, text;  // "BLEU", and the file
+  double before = 0.0, after = 0.0;
+};
+
 struct QuantizedWeights {
   std::vector<QuantizedMatrix> matrices;
   int64_t bytes_before = 0, bytes_after = 0;  // of all weights
   double signal_to_noise = 0.0;               // of all matrices, in decibels; infinite where nothing was rounded
+  std::vector<MeasuredChange> changes;        // where the report names a text
 };
 
 }  // namespace heed

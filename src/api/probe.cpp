@@ -12,6 +12,7 @@
 #include "heed/inspect.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/reach.h"
+#include "nn/weight_layer.h"
 
 namespace heed {
 namespace {
@@ -93,15 +94,6 @@ double norm_of(const View& values) {
     }
   }
   return std::sqrt(squares);
-}
-
-// "encoder.layers.0" of "encoder.layers.0.attention.norm.gain", "source" of "source.tokens": what a sum over a layer's
-// parameters is called.
-std::string layer_of(const std::string& name) {
-  constexpr std::string_view kLayers = ".layers.";
-  const size_t layers = name.find(kLayers);
-  return layers == std::string::npos ? name.substr(0, name.rfind('.'))
-                                     : name.substr(0, name.find('.', layers + kLayers.size()));
 }
 
 Visibility::Reach reach_of(const std::string& stack) {
@@ -189,7 +181,7 @@ class Probing {
           {weight.name(), weight.shape().text(), norm_of(trainable.gradient()), norm_of(trainable.master())});
     }
     for (const ProbedGradient& one : probe_.parameters) {
-      const std::string layer = layer_of(one.name);
+      const std::string layer = layer_of_weight(one.name);
       if (probe_.layers.empty() || probe_.layers.back().name != layer) {
         probe_.layers.push_back({layer, "", 0.0, 0.0});
       }

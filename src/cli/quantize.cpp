@@ -48,12 +48,16 @@ void run_quantize(const QuantizeOptions& options) {
       result.bytes_after, result.bytes_before,
       static_cast<double>(result.bytes_after) / static_cast<double>(result.bytes_before), result.signal_to_noise);
   print_calibration(result.matrices);
+  for (const MeasuredChange& change : result.changes) {
+    put("{}: {:.3f}, before {:.3f}\n", change.metric, change.after, change.before);
+  }
 }
 
 }  // namespace
 
 Command quantize_command() {
   const auto options = std::make_shared<QuantizeOptions>();
+  QuantizationReport& report = options->report;
   return {
       .name = "quantize",
       .summary = "write a model with smaller weights, for inference",
@@ -78,7 +82,15 @@ Command quantize_command() {
                   "text of the kind that the model reads, for int8-static and int4; plain or gzip"),
            option("--calibration-target FILE", options->calibration_target,
                   "its translations; without, the model translates it"),
-           option("--threads N", options->threads, "threads to calibrate with; 0: one per processor")},
+           option("--report FILE", report.page, "write a page about what quantizing changed, HTML"),
+           option("--report-source FILE", report.source,
+                  "sentences to measure BLEU on before and after, with greedy search"),
+           option("--report-reference FILE", report.reference, "their translations"),
+           option(
+               "--report-text FILE", report.text,
+               "text to measure perplexity on before and after, or with labels, a classifier's or a tagger's accuracy"),
+           flag("--lowercase", report.letters, LetterCase::lower, "compare in lower case"),
+           option("--threads N", options->threads, "threads to calibrate and measure with; 0: one per processor")},
       .run = [options] { run_quantize(*options); },
   };
 }

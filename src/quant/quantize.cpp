@@ -137,14 +137,19 @@ bool has_matrix_of(WeightType type, const TypePlan& plan, const Weights& weights
 }
 
 // A calibration text is needed for some types, and of no use for others.
-void require_calibration(const TypePlan& plan, const CalibrationFiles& files, const Weights& weights) {
+void require_calibration(const QuantizationPlan& whole, const Weights& weights) {
+  const TypePlan& plan = whole.types;
+  const CalibrationFiles& files = whole.calibration;
   const bool is_static = has_matrix_of(WeightType::int8_static, plan, weights);
   require<ConfigError>(!files.text.empty() || files.target.empty(), files.target,
                        "is the translation of a calibration text, which is missing: name it with --calibration");
   require<ConfigError>(!files.text.empty() || !is_static, "int8-static",
                        "needs a text that shows what the products' inputs are: name one with --calibration");
-  require<ConfigError>(files.text.empty() || is_static || has_matrix_of(WeightType::int4, plan, weights), files.text,
-                       "a calibration text serves int8-static and int4: choose one of them, or leave the text out");
+  require<ConfigError>(
+      files.text.empty() || whole.use == CalibrationUse::inputs || is_static ||
+          has_matrix_of(WeightType::int4, plan, weights),
+      files.text,
+      "a calibration text serves int8-static and int4: choose one of them, ask for a report, or leave the text out");
 }
 
 // The int8-static matrices.
@@ -206,8 +211,8 @@ QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& 
   require_not_quantized(stored);
   require_matches(plan.types, weights, from);
   require_groups(plan.types, plan.group, weights);
-  require_calibration(plan.types, plan.calibration, weights);
-  const QuantizedWeights summary = write_quantized(from, to, stored, model, weights, plan);
+  require_calibration(plan, weights);
+  QuantizedWeights summary = write_quantized(from, to, stored, model, weights, plan);
   save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none));
   return summary;
 }

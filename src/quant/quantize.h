@@ -15,8 +15,12 @@ struct TypePlan {
   WeightType of(const std::string& weight) const;
 };
 
+// What a calibration text is for: types that need it or gain by it, or also to see what the inputs are.
+enum class CalibrationUse : uint8_t { types, inputs };
+
 struct QuantizationPlan {
   TypePlan types;
+  CalibrationUse use = CalibrationUse::types;
   int64_t group = 32;  // values of int4 that share a scale
   CalibrationFiles calibration;
   int threads = 1;  // to calibrate with

@@ -145,6 +145,8 @@ void notes(Html& page, const ReportContent& content) {
 
 }  // namespace
 
+std::string_view page_head() { return kHead; }
+
 bool is_language_model(const ReportContent& content) { return content.model.architecture == Architecture::causal_lm; }
 
 std::string report_page(const ReportContent& content) {

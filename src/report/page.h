@@ -46,6 +46,9 @@ std::string report_page(const ReportContent& content);
 // The data for the page's script, as JSON in which no HTML parser finds an end tag.
 std::string report_data(const ReportContent& content);
 
+// What every page begins with, up to its title: the browser fetches nothing.
+std::string_view page_head();
+
 std::string to_base64(std::string_view bytes);
 
 }  // namespace heed

@@ -107,6 +107,13 @@ class Classify(Encoder):
         self.assertEqual(page.count('<article class="sample">'), 3)
         self.assertEqual(len(re.findall(r"<tr><td>encoder</td>", page)), 2, "a row for each head")
         self.assertEqual(heed("inspect", model, "--probe").returncode, 0)
+        quantized = heed("quantize", "--model", model, "--out", self.path / "small", "--type", "int8-static",
+                         "--calibration", self.path / "texts.txt", "--report", self.path / "small.html",
+                         "--report-text", self.path / "valid.tsv")
+        self.assertEqual((quantized.returncode, quantized.stderr), (0, ""))
+        after, before = map(float, re.search(r"accuracy, %: ([\d.]+), before ([\d.]+)", quantized.stdout).groups())
+        self.assertAlmostEqual(before, 100 * right / len(texts), places=2)
+        self.assertGreater(after, before - 5)
 
     def test_several_labels_and_numbers(self):
         self.data(lambda draw: (lambda t: f"{t}\t{','.join(sorted(set(t) & set('ab')))}")(words(draw)))
@@ -215,6 +222,11 @@ class Tag(Encoder):
         self.assertEqual([len(line.split()) for line in result.stdout.splitlines()], [2, 0, 1])
         found = json.loads(heed("tag", "--model", model, "--json", text="bcd abc\n").stdout)
         self.assertEqual([part["word"] for part in found], ["bcd", "abc"])
+        quantized = heed("quantize", "--model", model, "--out", self.path / "small", "--report", self.path / "small.html",
+                         "--report-text", self.path / "valid.tsv")
+        self.assertEqual((quantized.returncode, quantized.stderr), (0, ""))
+        before = float(re.search(r"accuracy, %: [\d.]+, before ([\d.]+)", quantized.stdout).group(1))
+        self.assertAlmostEqual(before, 100 * self.score("run")["accuracy"], delta=2, msg="of another precision: a word or two")
         for name, part in parts.items():
             self.file(name + ".tsv", "".join(f"{' '.join(s)}\t{' '.join(map(has_a, s))}\n" for s in part))
         lines = self.train("lines", "--set", "data.format=lines", "--set", "training.updates=300")

@@ -186,6 +186,44 @@ class Quantize(heed_cli.CliTest):
         self.assert_refused("quantize", *options, 64, mentions=("rows of 32", "groups of 64", "--keep"))
         self.assert_refused("quantize", *options, 48, mentions=("groups of 48, expected 32 or 64",))
 
+    def test_the_report_shows_layers_outliers_and_what_changed(self):
+        page, target = self.path / "page.html", self.file("lines.en", "a\nb\n\nc\n")
+        small, printed = self.quantized(
+            "--type", "int8-static", "--calibration", self.models / "lines.de", "--keep", "*.feed_forward.*=bf16",
+            "--report", page, "--report-source", self.models / "lines.de", "--report-reference", target, "--lowercase")
+        self.assertRegex(printed, r"(?m)^BLEU: \d+\.\d{3}, before \d+\.\d{3}$")
+        text = page.read_text()
+        self.assertIn("<h1>small</h1>", text)
+        self.assertIn('<th scope="row">encoder.layers.1</th><td class="bar"', text)
+        self.assertIn('<th scope="row">inputs of encoder.layers.', text)
+        self.assertRegex(text, r"attention\.projection\.weight</th><td>int8-static</td>.*range by \w+")
+        self.assertRegex(text, r"feed_forward\.inner\.weight</th><td>bf16</td>.*<td>–</td>")
+        self.assertIn("<dt>BLEU</dt>", text)
+
+    def test_the_report_of_a_language_model_has_its_perplexity(self):
+        text = self.models / "text"
+        small, printed = self.quantized("--report", self.path / "page.html", "--report-text", text, "--calibration", text,
+                                        model=self.models / "writer")
+        found = [float(part) for part in re.search(r"perplexity: ([\d.]+), before ([\d.]+)", printed).groups()]
+        expected = [json.loads(run("perplexity", "--model", model, "--json", "--precision", "f32", text=text.read_text())
+                               .stdout)["perplexity"] for model in (small, self.models / "writer")]
+        for a, b in zip(found, expected):
+            self.assertAlmostEqual(a, b, places=3)
+        self.assertIn("<dt>perplexity</dt>", (self.path / "page.html").read_text())
+
+    def test_a_report_that_makes_no_sense_is_refused_before_anything_is_written(self):
+        def refuse(*options, mentions, model=self.model):
+            self.assert_refused("quantize", "--model", model, "--out", self.path / "out", *options, mentions=mentions)
+            self.assertFalse((self.path / "out").exists())
+        lines, page = self.models / "lines.de", ("--report", self.path / "page.html")
+        refuse("--report-text", lines, mentions=("name one with --report",))
+        refuse(*page, "--report-source", lines, mentions=("--report-source and --report-reference",))
+        refuse(*page, "--report-text", lines, mentions=("an encoder-decoder is measured on sentences",))
+        refuse(*page, "--report-source", lines, "--report-reference", lines, model=self.models / "writer",
+               mentions=("name it with --report-text",))
+        refuse("--report", lines, "--report-source", lines, "--report-reference", lines, mentions=("lines.de",))
+        refuse(*page, "--report-text", self.path / "none", model=self.models / "writer", mentions=("none",))
+
     def test_int4_needs_whole_groups(self):
         odd = self.path / "odd"
         subprocess.run([MAKE_MODEL, odd, "kind=char", "vocabulary=0", "width=24", "heads=2"], check=True)

@@ -1,13 +1,26 @@
 // How a trained model is run.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
+#include "heed/names.h"
 #include "heed/precision.h"
 
 namespace heed {
 
+// What the keys and values of a text's tokens are kept in, for those that come after them. automatic: in the precision.
+enum class CacheType : uint8_t { automatic, bf16, int8 };
+
+inline constexpr std::array<NamedValue<CacheType>, 3> kCacheTypeNames{
+    {{"auto", CacheType::automatic}, {"bf16", CacheType::bf16}, {"int8", CacheType::int8}}};
+
+constexpr std::string_view name_of(CacheType type) { return name_among(kCacheTypeNames, type); }
+
 struct InferenceOptions {
   Precision precision = Precision::automatic;
-  int threads = 0;  // 0: one per processor
+  int threads = 0;                         // 0: one per processor
+  CacheType cache = CacheType::automatic;  // of models that write
 };
 
 }  // namespace heed

@@ -42,15 +42,16 @@ struct Generator::State {
   State(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
         const DraftOptions& drafts)
       : storage(inference_type(options.precision)),
+        cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
         stored(folder_of_language_model(directory), *backend, storage, {}, context),
         draft(drafts, {directory}, stored, *backend, storage) {}
 
-  DType storage;
+  DType storage, cached;
   std::unique_ptr<Backend> backend;
   StoredModel stored;
   LoadedDraft draft;
-  Scheduler scheduler{{stored.model(), *backend, storage}, draft.drafting()};
+  Scheduler scheduler{{stored.model(), *backend, storage, cached}, draft.drafting()};
 };
 
 Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,

@@ -23,18 +23,20 @@ ModelFolder folder_of_translator(const std::string& directory) {
 struct Translator::State {
   State(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)
       : storage(inference_type(options.precision)),
+        cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
         stored(folder_of_translator(directory), *backend, storage),
         draft(drafts, {directory}, stored, *backend, storage) {}
 
   TextTranslator text() { return {scheduler, stored.source(), stored.target()}; }
 
-  DType storage;
+  DType storage, cached;
   std::unique_ptr<Backend> backend;
   StoredModel stored;
   LoadedDraft draft;
-  Scheduler scheduler{
-      {stored.model(), *backend, storage}, draft.drafting(), vocabulary_of_source(stored.source(), stored.target())};
+  Scheduler scheduler{{stored.model(), *backend, storage, cached},
+                      draft.drafting(),
+                      vocabulary_of_source(stored.source(), stored.target())};
 };
 
 Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/precision.h"
+#include "heed/inference.h"
 #include "nn/weights.h"
 
 namespace heed {
@@ -62,6 +62,7 @@ struct GenerateBenchOptions {
   std::string shape = "gpt-char";  // see generate_bench_shapes()
   Precision precision = Precision::automatic;
   MatrixForm weights = MatrixForm::precision;
+  CacheType cache = CacheType::automatic;
   int threads = 0;                   // 0: one per processor
   std::vector<std::string> streams;  // how many sequences are generated in a batch; empty: 1, 8 and 64
   int64_t prompt = 512;              // in tokens, at most half the model's context

@@ -194,9 +194,11 @@ StreamsBench measure_streams(const RandomModel& model, Backend& backend, const s
   // A disturbance makes the yardstick slower: the better of two readings is closer to the machine's real rate.
   const double rate = std::max(rate_before, read_rate(report.threads));
   report.read_bytes_per_second = std::max(report.read_bytes_per_second, rate);
-  const int64_t cached = config.decoder_layers * config.heads_of_keys() *
-                         (config.width_of_head() + config.width_of_values()) * (group.length() - options.tokens / 2) *
-                         streams * (report.precision == Precision::f32 ? 4 : 2);
+  const DType type = model.on(backend).cache_type();
+  const int64_t scales = type == DType::i8 ? 2 * size_of(DType::f32) : 0;
+  const int64_t of_head = (config.width_of_head() + config.width_of_values()) * size_of(type) + scales;
+  const int64_t cached =
+      config.decoder_layers * config.heads_of_keys() * of_head * (group.length() - options.tokens / 2) * streams;
   StreamsBench bench{.streams = streams, .step_seconds = median(seconds)};
   bench.tokens_per_second = static_cast<double>(streams) / bench.step_seconds;
   bench.bytes_per_second = static_cast<double>(report.weight_bytes + cached) / bench.step_seconds;
@@ -229,7 +231,8 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
                        "{} tokens after a prompt of {}, but the context is {}", options.tokens, prompt_tokens,
                        shape.config.max_length);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
-  const RandomModel model(*backend, shape.config, storage, options.weights, kModelSeed);
+  RandomModel model(*backend, shape.config, storage, options.weights, kModelSeed);
+  model.cache_in(cache_type(options.cache, storage));
   GenerateBenchReport report{.setup = describe_setup(shape),
                              .precision = precision_of(storage),
                              .weights = options.weights,

@@ -13,7 +13,8 @@ class RandomModel {
     weights_.hold_initial(backend, storage, seed, weights);
   }
 
-  Inference on(Backend& backend) const { return {model_, backend, storage_}; }
+  Inference on(Backend& backend) const { return {model_, backend, storage_, cached_}; }
+  void cache_in(DType type) { cached_ = type; }
   int64_t parameters() const { return weights_.elements(); }
 
   // Only a few rows of a table are read.
@@ -29,6 +30,7 @@ class RandomModel {
 
  private:
   DType storage_;
+  std::optional<DType> cached_;
   Weights weights_;
   AnyModel model_;
 };

@@ -148,7 +148,8 @@ Command translate_command() {
       .options = joined(
           {model_options(options->model),
            search_options(translation),
-           {option("--n-best N", translation.n_best,
+           {cache_option(options->model),
+            option("--n-best N", translation.n_best,
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),
             flag("--scores", options->scores, "add a column with the score, separated by a tab"),
             flag("--alignments", translation.alignments, Alignments::pieces,

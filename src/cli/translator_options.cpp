@@ -8,6 +8,11 @@ std::vector<Option> model_options(ModelOptions& options) {
           option("--threads N", options.translator.threads, "threads to use; 0: one per processor")};
 }
 
+Option cache_option(ModelOptions& options) {
+  return option("--cache TYPE", options.translator.cache, kCacheTypeNames,
+                "keep keys and values in bf16 or int8; auto: in the precision");
+}
+
 std::vector<Option> context_options(ContextOptions& options) {
   return {option("--max-length N", options.max_length,
                  "longest context in tokens; may exceed the trained length; 0: the model's own"),

@@ -5,11 +5,12 @@ namespace heed {
 EncoderDecoderStepper::EncoderDecoderStepper(const Inference& inference, const StepperOptions& options)
     : PagedStepper(inference, options),
       model_(inference.model.seq2seq()),
-      memory_(inference.backend, inference.storage,
+      memory_(inference.backend, inference.cache_type(),
               {.layers = layers_that_run(config_, options),
                .width = config_.heads_of_keys() * config_.width_of_head(),
                .value_width = config_.heads_of_keys() * config_.width_of_values(),
-               .max_tokens = options.max_tokens}) {}
+               .max_tokens = options.max_tokens,
+               .heads = config_.heads_of_keys()}) {}
 
 std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector<int32_t>> sources) {
   if (sources.empty()) {

@@ -127,8 +127,12 @@ const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
   views_.clear();
   const int64_t value_width = shape_.value_width > 0 ? shape_.value_width : shape_.width;
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
-    views_.push_back({blocks_from(2 * layer).column_range(0, shape_.width),
-                      blocks_from(2 * layer + 1).column_range(0, value_width), &segments_, table, states_of(layer)});
+    views_.push_back({.keys = blocks_from(rows_, 2 * layer).column_range(0, shape_.width),
+                      .values = blocks_from(rows_, 2 * layer + 1).column_range(0, value_width),
+                      .segments = &segments_,
+                      .table = table,
+                      .states = states_of(layer),
+                      .scales = scales_of(layer)});
   }
   return views_;
 }
@@ -146,9 +150,14 @@ LinearStates KeyValueCache::states_of(int64_t layer) const {
           indices(state_rows_), indices(summed_)};
 }
 
+KeyValueScales KeyValueCache::scales_of(int64_t layer) const {
+  return scales_.empty() ? KeyValueScales{}
+                         : KeyValueScales{blocks_from(scales_, 2 * layer), blocks_from(scales_, 2 * layer + 1)};
+}
+
 // The rows from a block on, to the end.
-View KeyValueCache::blocks_from(int64_t block) const {
-  const View all = rows_.view();
+View KeyValueCache::blocks_from(const Tensor& rows, int64_t block) const {
+  const View all = rows.view();
   return all.row_range(block * kPage, all.rows() - block * kPage);
 }
 
@@ -233,8 +242,12 @@ void KeyValueCache::own_last_page(Sequence& sequence) {
   const int32_t own = take_page();
   const int64_t rows = sequence.length % kPage;
   for (int64_t block = 0; block < blocks_; ++block) {
-    backend_.copy(blocks_from(shared * blocks_ + block).row_range(0, rows),
-                  blocks_from(own * blocks_ + block).row_range(0, rows));
+    for (const Tensor* part : {&rows_, &scales_}) {
+      if (!part->empty()) {
+        backend_.copy(blocks_from(*part, shared * blocks_ + block).row_range(0, rows),
+                      blocks_from(*part, own * blocks_ + block).row_range(0, rows));
+      }
+    }
   }
   release(shared);
   sequence.pages.back() = own;
@@ -321,12 +334,18 @@ void KeyValueCache::grow() {
   if (shape_.max_tokens > 0) {
     pages = std::min(pages, pages_for(shape_.max_tokens));
   }
-  // From the arena, whose memory is reused by the next cache.
-  Tensor larger({pages * blocks_ * kPage, std::max(shape_.width, shape_.value_width)}, storage_, backend_.arena());
-  if (old_pages > 0) {
-    backend_.copy(rows_.view(), larger.view().row_range(0, old_pages * blocks_ * kPage));
+  const auto enlarge = [&](Tensor& rows, int64_t columns, DType type) {
+    // From the arena, whose memory is reused by the next cache.
+    Tensor larger({pages * blocks_ * kPage, columns}, type, backend_.arena());
+    if (old_pages > 0) {
+      backend_.copy(rows.view(), larger.view().row_range(0, old_pages * blocks_ * kPage));
+    }
+    rows = std::move(larger);
+  };
+  enlarge(rows_, std::max(shape_.width, shape_.value_width), storage_);
+  if (storage_ == DType::i8) {
+    enlarge(scales_, shape_.heads, DType::f32);
   }
-  rows_ = std::move(larger);
   readers_.resize(static_cast<size_t>(pages), 0);
   for (int64_t page = pages - 1; page >= old_pages; --page) {
     free_.push_back(static_cast<int32_t>(page));

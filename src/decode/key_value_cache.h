@@ -23,7 +23,7 @@ struct CacheShape {
   // Layers of linear attention, and heads of keys: of their sums, see LinearStates. The budget does not count those: a
   // sequence has no more of them however long it is.
   std::vector<int64_t> linear_layers = {};
-  int64_t heads = 1;
+  int64_t heads = 1;  // which have scales of their own in int8, too
   LinearFeature linear_feature = LinearFeature::elu;
 };
 
@@ -40,6 +40,7 @@ class KeyValueCache {
  public:
   static constexpr int64_t kPageTokens = 16;
 
+  // `storage` of keys and values: the pass's own; bf16 where that is f32; or int8, without linear layers.
   KeyValueCache(Backend& backend, DType storage, const CacheShape& shape);
   KeyValueCache(const KeyValueCache&) = delete;
   KeyValueCache& operator=(const KeyValueCache&) = delete;
@@ -95,7 +96,8 @@ class KeyValueCache {
   void grow();
   // Of the listed sequences, without the last `withheld` tokens of each.
   const std::vector<KeyValueView>& list_views(int64_t withheld = 0);
-  View blocks_from(int64_t block) const;
+  View blocks_from(const Tensor& rows, int64_t block) const;
+  KeyValueScales scales_of(int64_t layer) const;
   LinearStates states_of(int64_t layer) const;
 
   Backend& backend_;
@@ -104,6 +106,7 @@ class KeyValueCache {
   // [pages * blocks * kPageTokens, the wider of keys and values]: a page holds, for each layer, a block of rows of keys
   // and one of values, end to end, so that only the memory of its tokens is touched.
   Tensor rows_;
+  Tensor scales_;  // in int8: f32 [its rows, heads]
   int64_t blocks_;
   std::vector<int32_t> readers_;  // of each page
   std::vector<int32_t> free_;

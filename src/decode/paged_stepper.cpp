@@ -43,7 +43,7 @@ int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options
 PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& options)
     : config_(inference.model.config()),
       pass_(Pass::infer(inference.backend, inference.storage)),
-      cache_(inference.backend, inference.storage,
+      cache_(inference.backend, inference.cache_type(),
              {.layers = layers_that_run(config_, options),
               .width = config_.heads_of_keys() * config_.width_of_head(),
               .value_width = config_.heads_of_keys() * config_.width_of_values(),
@@ -52,7 +52,9 @@ PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& opt
               .roll_back = options.roll_back,
               .linear_layers = linear_layers_that_run(config_, options),
               .heads = config_.heads_of_keys(),
-              .linear_feature = config_.linear_feature}) {}
+              .linear_feature = config_.linear_feature}) {
+  require_cache_type(inference);
+}
 
 NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
   if (check(fresh) > kPassRows) {

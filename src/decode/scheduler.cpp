@@ -125,7 +125,8 @@ class Scheduler::Worker {
       return;
     }
     if (batch_ == nullptr) {
-      const Inference inference{scheduler_.inference_.model, backend_, scheduler_.inference_.storage};
+      const auto& [model, whole, storage, cached] = scheduler_.inference_;
+      const Inference inference{model, backend_, storage, cached};
       stepper_ = make_stepper(inference, stepper_options(scheduler_.drafting_));
       speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
       batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());

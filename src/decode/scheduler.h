@@ -22,7 +22,9 @@ class Scheduler {
   // What they refer to must outlive it. With `drafting`, texts are drafted.
   explicit Scheduler(const Inference& inference, const Drafting* drafting = nullptr,
                      SourceVocabulary source = SourceVocabulary::other)
-      : inference_(inference), drafting_(drafting), source_(source), lanes_(inference.backend) {}
+      : inference_(inference), drafting_(drafting), source_(source), lanes_(inference.backend) {
+    require_cache_type(inference);
+  }
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;

@@ -5,6 +5,12 @@
 
 namespace heed {
 
+void require_cache_type(const Inference& inference) {
+  const bool as_computed = inference.cache_type() == inference.storage;
+  require<ConfigError>(as_computed || inference.model.config().linear_layers_of_decoder().empty(), "cache",
+                       "the model has linear attention, whose keys and values are kept in the precision alone");
+}
+
 std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options) {
   switch (inference.model.config().architecture) {
     case Architecture::seq2seq:

@@ -60,6 +60,9 @@ class Stepper {
   virtual NextTokens next(std::span<const Fresh> fresh) = 0;
 };
 
+// ConfigError when the model's keys and values can't be cached in the type that is asked for.
+void require_cache_type(const Inference& inference);
+
 // The stepper of a model. ConfigError when the model can't continue sequences. What `inference` refers to must outlive
 // it.
 std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options = {});

@@ -247,12 +247,19 @@ struct LinearStates {
   int64_t tokens_of(int64_t sequence) const { return tokens.empty() ? 0 : host<int32_t>(tokens)(0, sequence); }
 };
 
-// Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages.
+// Of keys and values in int8: a head's part of a row is its whole numbers times its scale.
+struct KeyValueScales {
+  View keys, values;  // f32 [rows, key-value heads]
+};
+
+// Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages. Their type is the storage
+// type; in a cache that attention reads it may also be bf16 where that is f32, or int8 with scales.
 struct KeyValueView {
-  View keys, values;  // [rows, key-value heads * head width], and of values' own width; storage type
+  View keys, values;  // [rows, key-value heads * head width], and of values' own width
   const Segments* segments = nullptr;
-  PageTable table;           // empty pages: end to end
-  LinearStates states = {};  // of linear attention; empty: no token was summed before
+  PageTable table;             // empty pages: end to end
+  LinearStates states = {};    // of linear attention; empty: no token was summed before
+  KeyValueScales scales = {};  // empty unless in int8
 
   bool paged() const { return !table.pages.empty(); }
   // Requires host memory.
@@ -265,7 +272,8 @@ struct KeyValueView {
   }
 };
 
-// Writes new rows into a cache: they become the last tokens of their sequences in `memory`.
+// Writes new rows into a cache, in its type: they become the last tokens of their sequences in `memory`. To int8, each
+// head's part is rounded by quantize_row().
 struct KeyValueAppend {
   View keys, values;                   // [new rows, columns of the memory's], storage type
   const Segments* segments = nullptr;  // of the new rows

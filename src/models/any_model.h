@@ -1,6 +1,7 @@
 // A model of any architecture, built from its configuration.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "models/causal_lm.h"
@@ -52,6 +53,9 @@ struct Inference {
   const AnyModel& model;
   Backend& backend;
   DType storage;
+  std::optional<DType> cached = {};  // keys and values that are kept; otherwise in `storage`
+
+  DType cache_type() const { return cached.value_or(storage); }
 };
 
 }  // namespace heed

@@ -79,6 +79,7 @@ View part_of(const View& all, size_t part, size_t count) {
 KeyValueView part_of(KeyValueView memory, size_t part, size_t count) {
   memory.keys = part_of(memory.keys, part, count);
   memory.values = part_of(memory.values, part, count);
+  memory.scales = {part_of(memory.scales.keys, part, count), part_of(memory.scales.values, part, count)};
   return memory;
 }
 
@@ -115,6 +116,10 @@ void require_fits(const Columns& queries, const Segments& segments, const KeyVal
           segments.count(), memory.segments->count());
   require(memory.paged() || memory.segments->rows() == memory.keys.rows(), "attention",
           "segments of {} rows for keys {}", memory.segments->rows(), memory.keys);
+  const KeyValueScales& scales = memory.scales;
+  require((memory.keys.type() == DType::i8) != scales.keys.empty() && scales.keys.empty() == scales.values.empty() &&
+              (scales.keys.empty() || scales.keys.columns() == settings.key_value_heads),
+          "attention", "keys {} with scales {}", memory.keys, scales.keys);
   if (settings.mask == nullptr) {
     return;
   }

@@ -101,6 +101,19 @@ class Generate(LanguageModelTest):
             self.assertIn(found["reason"], ["end", "length"])
             self.assertLess(found["log_probability"], 0.0)
 
+    def test_keys_and_values_can_be_kept_in_fewer_bytes(self):
+        options = ("--max-tokens", 20, "--temperature", 0, "--precision", "f32")
+        whole = self.objects(*options, text="A man\n")[0]
+        for kind in ("bf16", "int8"):
+            found = self.objects(*options, "--cache", kind, text="A man\n")[0]
+            self.assertNotEqual(found["log_probability"], whole["log_probability"])
+            self.assertAlmostEqual(found["log_probability"] / found["tokens"],
+                                   whole["log_probability"] / whole["tokens"], delta=0.3)
+        linear = self.path / "linear"
+        subprocess.run([MAKE_MODEL, linear, "architecture=causal-lm", "kind=char", "vocabulary=0",
+                        'model.attention=["linear"]'], check=True)
+        self.assert_refused("generate", "--model", linear, "--cache", "int8", mentions=["linear attention"])
+
     def test_a_timeout_ends_texts_where_they_are(self):
         # The prompts are more than a thousandth of a second allows for.
         found = self.objects("--max-tokens", 100000, "--timeout", 0.001, text="A man\n" * 200)

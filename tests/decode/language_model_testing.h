@@ -32,7 +32,13 @@ struct RandomLanguageModel {
     draft_with(nullptr);
   }
 
-  void draft_with(const Drafting* drafting) { scheduler.emplace(Inference{*model, *backend, storage}, drafting); }
+  void draft_with(const Drafting* drafting) {
+    scheduler.emplace(Inference{*model, *backend, storage, cached}, drafting);
+  }
+  void cache_in(DType type) {
+    cached = type;
+    draft_with(nullptr);
+  }
 
   std::vector<std::vector<Completion>> generate(const std::vector<std::string>& prompts,
                                                 const GenerationOptions& options,
@@ -51,6 +57,7 @@ struct RandomLanguageModel {
   std::unique_ptr<Tokenizer> tokenizer = characters();
   std::unique_ptr<Backend> backend;
   DType storage;
+  std::optional<DType> cached;
   Weights weights;
   std::optional<AnyModel> model;
   std::optional<Trainables> trainables;

@@ -47,11 +47,16 @@ void expect_same(const std::vector<std::vector<Completion>>& found,
   }
 }
 
-class SchedulerOfModels : public testing::TestWithParam<DType> {};
+struct Types {
+  DType storage, cached;
+};
+
+class SchedulerOfModels : public testing::TestWithParam<Types> {};
 
 // Callers come and go, each with other prompts, options and numbers of texts.
 TEST_P(SchedulerOfModels, EachCallerGetsTheTextsThatItGetsAlone) {
-  RandomLanguageModel model(2, GetParam());
+  RandomLanguageModel model(2, GetParam().storage);
+  model.cache_in(GetParam().cached);
   constexpr uint64_t kCallers = 3, kCalls = 6;
   std::vector<std::vector<std::vector<Completion>>> alone;
   for (uint64_t number = 0; number < kCallers * kCalls; ++number) {
@@ -73,8 +78,13 @@ TEST_P(SchedulerOfModels, EachCallerGetsTheTextsThatItGetsAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, SchedulerOfModels, testing::Values(DType::f32, DType::bf16),
-                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(Types, SchedulerOfModels,
+                         testing::Values(Types{DType::f32, DType::f32}, Types{DType::f32, DType::bf16},
+                                         Types{DType::f32, DType::i8}, Types{DType::bf16, DType::bf16},
+                                         Types{DType::bf16, DType::i8}),
+                         [](const auto& tested) {
+                           return fmt::format("{}_{}", name_of(tested.param.storage), name_of(tested.param.cached));
+                         });
 
 // Counts, and does something at the first piece.
 class Listener final : public GenerationListener {

@@ -341,6 +341,19 @@ TEST_P(DraftsOfModels, ATranslationIsTheSameWithAnyDraft) {
 INSTANTIATE_TEST_SUITE_P(Types, DraftsOfModels, testing::Values(DType::f32, DType::bf16),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
+TEST(Speculation, DraftsChangeNothingWhereKeysAndValuesAreRounded) {
+  RandomLanguageModel model(2, DType::f32);
+  const RandomLanguageModel other(2, DType::f32, 6);
+  model.cache_in(DType::i8);
+  const GenerationOptions options{.sampling = {.temperature = 0.8}, .samples = 2, .max_tokens = 60};
+  const auto expected = model.generate(kPrompts, options);
+  DraftLog log;
+  const Drafting drafting{{.by = Drafts::model, .tokens = 4}, &*other.model, log};
+  model.draft_with(&drafting);
+  expect_same_completions(model.generate(kPrompts, options), expected, "int8");
+  EXPECT_GT(log.report().drafted, 0);
+}
+
 TEST(Speculation, BeamSearchTakesNoDrafts) {
   RandomLanguageModel model(1);
   RandomTranslator translator;

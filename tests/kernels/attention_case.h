@@ -33,8 +33,9 @@ struct AttentionCase {
   AttentionSettings settings;
   Guarded queries, keys, values, d_output;
   PageTable table;
-  Guarded distance_scores;  // settings.by_distance.table
-  Guarded d_mass;           // where the mass is asked for
+  Guarded distance_scores;           // settings.by_distance.table
+  Guarded d_mass;                    // where the mass is asked for
+  Guarded key_scales, value_scales;  // of a cache in int8
 
   struct Result {
     Guarded output, log_sum_exp, mass;
@@ -116,7 +117,30 @@ struct AttentionCase {
     return part;
   }
 
-  KeyValueView memory() const { return {keys.view(), values.view(), &key_segments, table}; }
+  // With keys and values appended to a cache of that type, end to end or in these pages, whose unused rows are NaN or,
+  // in int8, have scales that are.
+  AttentionCase cached_in(Backend& backend, DType type, const PageTable& pages = {}, int64_t rows = 0) const {
+    AttentionCase c = *this;
+    rows = std::max(rows, keys.rows());
+    c.keys = Guarded(type, rows, keys.columns(), {3, 1});
+    c.values = Guarded(type, rows, values.columns(), {1, 2});
+    c.table = pages;
+    if (type == DType::i8) {
+      c.key_scales = Guarded(DType::f32, rows, settings.key_value_heads, {0, 3});
+      c.value_scales = Guarded(DType::f32, rows, settings.key_value_heads, {2, 0});
+    }
+    backend.append_key_values({keys.view(), values.view(), &c.key_segments, c.memory()});
+    EXPECT_TRUE(c.keys.untouched() && c.values.untouched());
+    return c;
+  }
+
+  KeyValueView memory() const {
+    return {.keys = keys.view(),
+            .values = values.view(),
+            .segments = &key_segments,
+            .table = table,
+            .scales = {key_scales.view(), value_scales.view()}};
+  }
 
   Result forward(Backend& backend, Types types, const Guarded& weights = {}) const {
     Result result{Guarded(types.storage, queries.rows(), d_output.columns()),

@@ -70,9 +70,8 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
 }
 
 // The calls of meanwhile() for a block of `keys` keys; rounded down if the width is not a whole number of vectors.
-template <class T>
-int64_t score_steps(int64_t keys, int64_t width) {
-  return vectors_for(keys) * std::max<int64_t>(1, width / (is_deinterleaved<T>(width) ? 2 * kLanes : kLanes));
+inline int64_t score_steps(int64_t keys, int64_t width, bool deinterleaved) {
+  return vectors_for(keys) * std::max<int64_t>(1, width / (deinterleaved ? 2 * kLanes : kLanes));
 }
 
 // The next kVectors vectors of a row's panel columns; `columns` columns remain.
@@ -99,7 +98,7 @@ HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bo
 template <int kRows, int kVectors, class T>
 HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to) {
   const Floats d;
-  const bool deinterleaved = is_deinterleaved<T>(values.width);
+  const bool deinterleaved = values.deinterleaved;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {

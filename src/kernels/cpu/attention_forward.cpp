@@ -38,6 +38,8 @@ struct Buffers {
     output = from.take<float>(value_panels * max_rows * kPanel);
     keys = from.take<float>(panels * kPanel * kKeyBlock);
     values = from.take<float>(value_panels * kKeyBlock * kPanel);
+    key_scales = from.take<float>(kKeyBlock);
+    value_scales = from.take<float>(kKeyBlock);
     scores = from.take<float>(kRowGroup * kKeyBlock);
     lane_maxima = from.take<float>(kRowGroup * kLanes);
     maxima = from.take<float>(padded);
@@ -49,23 +51,29 @@ struct Buffers {
 
   PieceRows piece;
   RowRandom* random;
-  int64_t* key_rows;        // the rows of the keys of a block
-  float *queries, *output;  // panels of a share's rows
-  float *keys, *values;     // of one block: keys as columns, values as rows
-  float* scores;            // of one group of rows and one block; then probabilities
-  float* lane_maxima;       // of a group's scores, lane by lane
-  float *maxima, *decay;    // m of each row; 2^(m - m') of a group's
-  float *sums, *totals;     // l of each row, lane by lane, and reduced
-  float* inverses;          // 1 / l; 0 where nothing is seen
+  int64_t* key_rows;                 // the rows of the keys of a block
+  float *queries, *output;           // panels of a share's rows
+  float *keys, *values;              // of one block: keys as columns, values as rows
+  float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
+  float* scores;                     // of one group of rows and one block; then probabilities
+  float* lane_maxima;                // of a group's scores, lane by lane
+  float *maxima, *decay;             // m of each row; 2^(m - m') of a group's
+  float *sums, *totals;              // l of each row, lane by lane, and reduced
+  float* inverses;                   // 1 / l; 0 where nothing is seen
 };
 
-template <class T>
+// T: the type of queries and output; Cached: that of keys and values.
+template <class T, class Cached>
 struct Operands {
   explicit Operands(const AttentionForward& call)
       : queries(host<T>(call.queries)),
-        keys(host<T>(call.memory.keys)),
-        values(host<T>(call.memory.values)),
+        keys(host<Cached>(call.memory.keys)),
+        values(host<Cached>(call.memory.values)),
         output(host<T>(call.output)) {
+    if constexpr (std::is_same_v<Cached, int8_t>) {
+      key_scales = host<float>(call.memory.scales.keys);
+      value_scales = host<float>(call.memory.scales.values);
+    }
     if (!call.log_sum_exp.empty()) {
       log_sum_exp = host<float>(call.log_sum_exp);
     }
@@ -74,14 +82,19 @@ struct Operands {
     }
   }
 
-  HostView<T> queries, keys, values, output;
-  HostView<float> log_sum_exp{}, weights{};
+  HostView<T> queries;
+  HostView<Cached> keys, values;
+  HostView<T> output;
+  HostView<float> log_sum_exp{}, weights{}, key_scales{}, value_scales{};
 };
 
-template <class T>
+template <class T, class Cached>
 class Forward {
+  static constexpr bool kScaled = std::is_same_v<Cached, int8_t>;
+  static constexpr bool kOneType = std::is_same_v<T, Cached>;
+
  public:
-  Forward(const AttentionForward& call, const Operands<T>& operands, Scratch& scratch, int64_t max_queries)
+  Forward(const AttentionForward& call, const Operands<T, Cached>& operands, Scratch& scratch, int64_t max_queries)
       : call_(call),
         settings_(call.settings),
         operands_(operands),
@@ -159,7 +172,8 @@ class Forward {
     next_prefetch_rows_ = next_prefetch_.end - next_prefetch_.next;
     prefetch_steps_ = 0;
     all_prefetch_steps_ = std::max<int64_t>(
-        1, surroundings.key_value_heads * score_steps<T>(rows_.seen().end - first_block_ * kKeyBlock, widths_.of_keys));
+        1, surroundings.key_value_heads * score_steps(rows_.seen().end - first_block_ * kKeyBlock, widths_.of_keys,
+                                                      kOneType && is_deinterleaved<T>(widths_.of_keys)));
   }
 
   Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {
@@ -185,6 +199,10 @@ class Forward {
                        prefetch.heads * widths_.of_keys);
       prefetch_columns(operands_.values.row(row) + prefetch.first_head * widths_.of_values,
                        prefetch.heads * widths_.of_values);
+      if constexpr (kScaled) {
+        prefetch_columns(operands_.key_scales.row(row), settings_.key_value_heads);
+        prefetch_columns(operands_.value_scales.row(row), settings_.key_value_heads);
+      }
     }
   }
 
@@ -212,7 +230,9 @@ class Forward {
   // The piece's rows of head h of its group.
   HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
     const int64_t width = matrix.columns / settings_.heads;
-    return {matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0), rows_.stride()};
+    const HeadRows<T> rows(matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0),
+                           rows_.stride());
+    return kOneType ? rows : rows.in_natural_order();
   }
 
   void pack_keys(int64_t first_key) {
@@ -223,15 +243,39 @@ class Forward {
       list_rows(call_.memory, {piece_.sequence, piece_.residue + first_key * stride, block_keys_, stride},
                 buffers_.key_rows);
     }
+    if constexpr (kScaled) {
+      list_scales(operands_.key_scales, buffers_.key_scales);
+      list_scales(operands_.value_scales, buffers_.value_scales);
+    }
     if (!few_rows_) {
       pack_columns(key_rows(operands_.keys), buffers_.keys);
       pack_rows(key_rows(operands_.values), kKeyBlock, buffers_.values);
     }
   }
 
-  HeadRows<T> key_rows(const HostView<T>& matrix) const {
+  HeadRows<Cached> key_rows(const HostView<Cached>& matrix) const {
     const int64_t width = matrix.columns / settings_.key_value_heads;
-    return {matrix, key_value_head_ * width, width, block_keys_, buffers_.key_rows};
+    const HeadRows<Cached> rows(matrix, key_value_head_ * width, width, block_keys_, buffers_.key_rows);
+    return kOneType ? rows : rows.in_natural_order();
+  }
+
+  // Of the block's keys.
+  void list_scales(const HostView<float>& scales, float* list) const {
+    std::fill_n(list, kKeyBlock, 0.0F);
+    for (int64_t j = 0; j < block_keys_; ++j) {
+      list[j] = scales(buffers_.key_rows[j], key_value_head_);
+    }
+  }
+
+  // Multiplies the columns of a tile's rows. The scales of keys that are not seen may be anything.
+  void scale_keys(const ScoreTile& tile, const float* scales) {
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
+        float* const scores = panel_at(buffers_.scores, r, v);
+        const Vec scaled = hn::Mul(load(scores), load(scales + v * kLanes));
+        store(hn::IfThenElseZero(mask_of(tile.seen[r], v), scaled), scores);
+      }
+    }
   }
 
   // ---- one group of rows, one block of keys ----
@@ -268,6 +312,9 @@ class Forward {
       });
     } else {
       multiply_tile(tile, widths_.of_keys, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+    }
+    if constexpr (kScaled) {
+      scale_keys(tile, buffers_.key_scales);
     }
     if (settings_.score_cap > 0.0) {
       cap_scores(tile, settings_, buffers_.scores);
@@ -321,6 +368,9 @@ class Forward {
 
   // o = o 2^(m - m') + dropout(p) V. With one block of keys, there is nothing to multiply by the decay.
   void weigh(const ScoreTile& tile) {
+    if constexpr (kScaled) {
+      scale_keys(tile, buffers_.value_scales);
+    }
     for (int64_t panel = 0; panel < value_panels_; ++panel) {
       Sums sums{buffers_.output + (panel * max_rows_ + tile.first_row) * kPanel};
       if (!one_block_) {
@@ -434,7 +484,7 @@ class Forward {
 
   const AttentionForward& call_;
   const AttentionSettings& settings_;
-  const Operands<T>& operands_;
+  const Operands<T, Cached>& operands_;
   int64_t heads_;
   HeadWidths widths_;
   int64_t value_panels_, max_rows_;
@@ -452,16 +502,16 @@ class Forward {
   int64_t next_prefetch_rows_ = 0, prefetch_steps_ = 0, all_prefetch_steps_ = 1;
 };
 
-template <class T>
+template <class T, class Cached>
 void forward(Context& context, const AttentionForward& call) {
   const AttentionSettings& settings = call.settings;
   const int64_t heads = settings.heads / settings.key_value_heads;
   const int64_t max_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kShareRows / heads));
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
                       max_queries);
-  const Operands<T> operands(call);
+  const Operands<T, Cached> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Forward<T> work(call, operands, context.scratch(worker), max_queries);
+    Forward<T, Cached> work(call, operands, context.scratch(worker), max_queries);
     shares.for_each(task,
                     [&work](const Share& share, const Surroundings& surroundings) { work.run(share, surroundings); });
   });
@@ -469,8 +519,11 @@ void forward(Context& context, const AttentionForward& call) {
 
 }  // namespace
 
-void attention_f32(Context& context, const AttentionForward& call) { forward<float>(context, call); }
-void attention_bf16(Context& context, const AttentionForward& call) { forward<bf16>(context, call); }
+void attention_f32(Context& context, const AttentionForward& call) { forward<float, float>(context, call); }
+void attention_f32_over_bf16(Context& context, const AttentionForward& call) { forward<float, bf16>(context, call); }
+void attention_f32_over_int8(Context& context, const AttentionForward& call) { forward<float, int8_t>(context, call); }
+void attention_bf16(Context& context, const AttentionForward& call) { forward<bf16, bf16>(context, call); }
+void attention_bf16_over_int8(Context& context, const AttentionForward& call) { forward<bf16, int8_t>(context, call); }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -479,16 +532,24 @@ HWY_AFTER_NAMESPACE();
 namespace heed::cpu {
 
 HWY_EXPORT(attention_f32);
+HWY_EXPORT(attention_f32_over_bf16);
+HWY_EXPORT(attention_f32_over_int8);
 HWY_EXPORT(attention_bf16);
+HWY_EXPORT(attention_bf16_over_int8);
 
 void attention(Context& context, const AttentionForward& call) {
   if (call.queries.rows() == 0) {
     return;
   }
+  const DType cached = call.memory.keys.type();
   if (call.queries.type() == DType::bf16) {
-    HWY_DYNAMIC_DISPATCH(attention_bf16)(context, call);
-  } else {
+    cached == DType::i8 ? HWY_DYNAMIC_DISPATCH(attention_bf16_over_int8)(context, call)
+                        : HWY_DYNAMIC_DISPATCH(attention_bf16)(context, call);
+  } else if (cached == DType::f32) {
     HWY_DYNAMIC_DISPATCH(attention_f32)(context, call);
+  } else {
+    cached == DType::i8 ? HWY_DYNAMIC_DISPATCH(attention_f32_over_int8)(context, call)
+                        : HWY_DYNAMIC_DISPATCH(attention_f32_over_bf16)(context, call);
   }
 }
 

@@ -17,35 +17,48 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
+// bf16 is widened and rounded two vectors at a time, without moving a lane: even columns go into one vector, odd ones
+// into the next. Such panels hold every 2 * kLanes columns of a head in that order. All panels of a call do, so that
+// sums over columns pair the right ones. Other widths and types, and calls of several types, keep the natural order.
+template <class T>
+constexpr bool is_deinterleaved(int64_t width) {
+  return std::is_same_v<T, bf16> && width % (2 * kLanes) == 0;
+}
+
 // The columns [first_column, first_column + width) of some rows of a matrix: those that `numbers` lists, or those from
 // first_row on, `step` apart.
 template <class T>
 struct HeadRows {
   HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count, int64_t first_row,
            int64_t step)
-      : data(matrix.row(first_row) + first_column), stride(matrix.stride * step), rows(row_count), width(head_width) {}
+      : data(matrix.row(first_row) + first_column),
+        stride(matrix.stride * step),
+        rows(row_count),
+        width(head_width),
+        deinterleaved(is_deinterleaved<T>(head_width)) {}
   HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
            const int64_t* row_numbers)
       : data(matrix.data + first_column),
         stride(matrix.stride),
         rows(row_count),
         width(head_width),
+        deinterleaved(is_deinterleaved<T>(head_width)),
         numbers(row_numbers) {}
+
+  // In panels with rows of another type.
+  HeadRows in_natural_order() const {
+    HeadRows other = *this;
+    other.deinterleaved = false;
+    return other;
+  }
 
   T* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
 
   T* data;
   int64_t stride, rows, width;
+  bool deinterleaved;
   const int64_t* numbers = nullptr;
 };
-
-// bf16 is widened and rounded two vectors at a time, without moving a lane: even columns go into one vector, odd ones
-// into the next. Such panels hold every 2 * kLanes columns of a head in that order. All panels of a call do, so that
-// sums over columns pair the right ones. Other widths, and f32, keep the natural order.
-template <class T>
-constexpr bool is_deinterleaved(int64_t width) {
-  return std::is_same_v<T, bf16> && width % (2 * kLanes) == 0;
-}
 
 HWY_INLINE Vec even_part(WordVec pairs) { return hn::BitCast(Floats(), hn::ShiftLeft<16>(pairs)); }
 HWY_INLINE Vec odd_part(WordVec pairs) { return hn::BitCast(Floats(), hn::And(pairs, hn::Set(Words(), 0xffff0000U))); }
@@ -102,7 +115,7 @@ void pack_rows(const HeadRows<T>& from, int64_t panel_rows, float* panels, const
   for (int64_t panel = 0; panel < panels_for(from.width); ++panel) {
     float* out = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < from.rows; ++r, out += kPanel) {
-      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), is_deinterleaved<T>(from.width),
+      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), from.deinterleaved,
                [&](int64_t c, Vec x) { hn::Store(change(x), Floats(), out + c); });
     }
   }
@@ -118,7 +131,7 @@ void unpack_rows(const float* panels, int64_t panel_rows, const HeadRows<T>& to,
   for (int64_t panel = 0; panel < panels_for(to.width); ++panel) {
     const float* in = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < to.rows; ++r, in += kPanel) {
-      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), is_deinterleaved<T>(to.width),
+      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), to.deinterleaved,
                 [&](int64_t c) { return change(r, hn::Load(Floats(), in + c)); });
     }
   }

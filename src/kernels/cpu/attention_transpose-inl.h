@@ -87,7 +87,7 @@ template <class T, class Visit>
 HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
   const int64_t width = rows.from.width;
   if constexpr (std::is_same_v<T, bf16>) {
-    if (is_deinterleaved<T>(width)) {
+    if (rows.from.deinterleaved) {
       visit_deinterleaved(rows, c, visit);
       return 2 * kLanes;
     }

@@ -10,4 +10,8 @@ DType inference_type(Precision precision) {
   return precision == Precision::bf16 || (precision == Precision::automatic && fast) ? DType::bf16 : DType::f32;
 }
 
+DType cache_type(CacheType type, DType storage) {
+  return type == CacheType::automatic ? storage : type == CacheType::bf16 ? DType::bf16 : DType::i8;
+}
+
 }  // namespace heed

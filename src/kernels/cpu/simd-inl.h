@@ -31,6 +31,7 @@ using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
 using Words = hn::RebindToUnsigned<Floats>;
 using HalfWords = hn::Rebind<uint16_t, Floats>;  // as many 16-bit lanes as there are floats
+using Bytes = hn::Rebind<int8_t, Floats>;        // as many 8-bit lanes
 using Vec = hn::Vec<Floats>;
 using WordVec = hn::Vec<Words>;
 
@@ -43,6 +44,11 @@ HWY_INLINE Vec load(const bf16* from) {
   const auto halves = hn::LoadU(HalfWords(), reinterpret_cast<const uint16_t*>(from));
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
+
+HWY_INLINE Vec from_bytes(hn::Vec<Bytes> x) {
+  return hn::ConvertTo(Floats(), hn::PromoteTo(hn::RebindToSigned<Floats>(), x));
+}
+HWY_INLINE Vec load(const int8_t* from) { return from_bytes(hn::LoadU(Bytes(), from)); }
 
 // The first `count` elements, followed by zeros; touches no memory beyond them. Only AVX-512 masks all of these
 // accesses; the others go through a buffer of one vector.
@@ -72,6 +78,8 @@ HWY_INLINE Vec load_part(const bf16* from, int64_t count) {
   const auto halves = load_first(HalfWords(), reinterpret_cast<const uint16_t*>(from), count);
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), halves)));
 }
+
+HWY_INLINE Vec load_part(const int8_t* from, int64_t count) { return from_bytes(load_first(Bytes(), from, count)); }
 
 // The upper half of each lane becomes its bf16: to nearest, ties to even. A NaN whose bits are nearly all ones would
 // overflow into zero. Arithmetic produces such a NaN only from one, bf16 has none, and parameters are finite, since

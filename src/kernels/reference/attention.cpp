@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/integer_rows.h"
 #include "kernels/reference/reference_backend.h"
 #include "kernels/reference/values.h"
 
@@ -141,6 +142,36 @@ double probability(double score, double log_sum_exp) {
   return score == kMinusInfinity ? 0.0 : std::exp(score - log_sum_exp);
 }
 
+// A row of a cache, in its type.
+void append_row(const Values& from, int64_t from_row, const View& to, int64_t to_row, const View& scales) {
+  if (scales.empty()) {
+    for (int64_t c = 0; c < from.columns(); ++c) {
+      reference::set(to, to_row, c, from(from_row, c));
+    }
+    return;
+  }
+  const int64_t width = from.columns() / scales.columns();
+  std::vector<float> head(static_cast<size_t>(width));
+  for (int64_t h = 0; h < scales.columns(); ++h) {
+    for (int64_t c = 0; c < width; ++c) {
+      head[static_cast<size_t>(c)] = static_cast<float>(from(from_row, h * width + c));
+    }
+    int8_t* const values = host<int8_t>(to).row(to_row) + h * width;
+    host<float>(scales)(to_row, h) = quantize_row(head, {values, head.size()});
+  }
+}
+
+// What the cache stands for.
+Values cached(const View& rows, const View& scales) {
+  Values values(rows);
+  for (int64_t r = 0; !scales.empty() && r < values.rows(); ++r) {
+    for (int64_t c = 0; c < values.columns(); ++c) {
+      values(r, c) *= reference::get(scales, r, c / (values.columns() / scales.columns()));
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
 void ReferenceBackend::append_key_values(const KeyValueAppend& call) {
@@ -150,18 +181,15 @@ void ReferenceBackend::append_key_values(const KeyValueAppend& call) {
     const int64_t known = call.memory.segments->length(s) - fresh.length(s);
     for (int64_t token = 0; token < fresh.length(s); ++token) {
       const int64_t row = call.memory.row(s, known + token);
-      for (int64_t c = 0; c < keys.columns(); ++c) {
-        reference::set(call.memory.keys, row, c, keys(fresh.begin(s) + token, c));
-      }
-      for (int64_t c = 0; c < values.columns(); ++c) {
-        reference::set(call.memory.values, row, c, values(fresh.begin(s) + token, c));
-      }
+      append_row(keys, fresh.begin(s) + token, call.memory.keys, row, call.memory.scales.keys);
+      append_row(values, fresh.begin(s) + token, call.memory.values, row, call.memory.scales.values);
     }
   }
 }
 
 void ReferenceBackend::attention(const AttentionForward& call) {
-  const Values queries(call.queries), keys(call.memory.keys), values(call.memory.values);
+  const Values queries(call.queries), keys = cached(call.memory.keys, call.memory.scales.keys),
+                                      values = cached(call.memory.values, call.memory.scales.values);
   const int64_t heads = call.settings.heads;
   const ScoreOperands operands{call.settings, queries, keys};
   Values output(queries.rows(), heads * values.columns() / call.settings.key_value_heads);

@@ -1,0 +1,113 @@
+// Keys and values that are kept in another type than that of queries.
+#include "kernels/cpu/cpu_testing.h"
+
+namespace heed::test {
+namespace {
+
+class CpuAttentionCache : public CpuTest {
+ protected:
+  AttentionCase make_case(const AttentionShape& shape) { return AttentionCase::make(types(), shape); }
+  AttentionCase causal(const AttentionShape& shape) { return AttentionCase::causal(types(), shape); }
+
+  std::vector<DType> cache_types() const {
+    return storage() == DType::f32 ? std::vector{DType::bf16, DType::i8} : std::vector{DType::i8};
+  }
+
+  void expect_same(const AttentionCase& c) {
+    const Tolerance rounding = storage() == DType::f32 ? kF32 : Tolerance{0.01, 0.01};
+    for (const DType type : cache_types()) {
+      SCOPED_TRACE(name_of(type));
+      const AttentionCase cached = c.cached_in(cpu(), type);
+      const auto actual = cached.forward(cpu(), types()), expected = cached.forward(oracle(), kOracleTypes);
+      EXPECT_TRUE(close(actual.output, expected.output, rounding));
+      EXPECT_TRUE(close(actual.log_sum_exp, expected.log_sum_exp, kF32));
+      EXPECT_TRUE(close(cached.weights(cpu(), types()), cached.weights(oracle(), kOracleTypes), rounding));
+    }
+  }
+};
+
+TEST_P(CpuAttentionCache, MatchesTheOracle) {
+  for (const int64_t width : {1, 8, 17, 32, 64, 80}) {
+    SCOPED_TRACE(width);
+    expect_same(causal({.queries = {19, 3, 130}, .keys = {19, 3, 130}, .head_width = width}));
+    expect_same(make_case({.queries = {1, 2, 0, 4}, .keys = {130, 7, 5, 64}, .head_width = width, .value_width = 24}));
+  }
+  AttentionCase grouped = make_case({.queries = {1, 9}, .keys = {70, 33}, .heads = 6, .key_value_heads = 2});
+  expect_same(grouped);
+  const AttentionMask mask = random_mask(grouped.query_segments, grouped.key_segments);
+  grouped.settings.mask = &mask;
+  expect_same(grouped);
+  for (const Visibility& visibility :
+       {Visibility::local(Visibility::Reach::causal, 11), Visibility::strided(Visibility::Reach::causal, 3)}) {
+    AttentionCase c = causal({.queries = {1, 40}, .keys = {90, 150}});
+    c.settings.visibility = visibility;
+    c.settings.score_cap = 3.0;
+    expect_same(c);
+  }
+}
+
+// The root of the mean square of what rounding changed, over that of what there is.
+double relative_error(const Guarded& found, const Guarded& exact) {
+  double error = 0.0, signal = 0.0;
+  for (int64_t r = 0; r < exact.rows(); ++r) {
+    for (int64_t c = 0; c < exact.columns(); ++c) {
+      error += std::pow(found.get(r, c) - exact.get(r, c), 2.0);
+      signal += std::pow(exact.get(r, c), 2.0);
+    }
+  }
+  return std::sqrt(error / signal);
+}
+
+TEST_P(CpuAttentionCache, IsCloseToWhatWasNotRounded) {
+  const AttentionCase c = causal({.queries = {70, 1}, .keys = {70, 130}, .head_width = 64});
+  const Guarded exact = c.forward(oracle(), kOracleTypes).output;
+  for (const DType type : cache_types()) {
+    const Guarded found = c.cached_in(cpu(), type).forward(cpu(), types()).output;
+    EXPECT_LT(relative_error(found, exact), type == DType::bf16 ? 0.005 : 0.015) << name_of(type);
+  }
+}
+
+TEST_P(CpuAttentionCache, RowsAreRoundedAsTheReferenceDoes) {
+  const AttentionCase c = make_case({.queries = {40, 3}, .keys = {40, 3}, .heads = 6, .key_value_heads = 3});
+  for (const DType type : cache_types()) {
+    const AttentionCase actual = c.cached_in(cpu(), type), expected = c.cached_in(oracle(), type);
+    EXPECT_TRUE(same_bits(actual.keys, expected.keys));
+    EXPECT_TRUE(same_bits(actual.values, expected.values));
+    EXPECT_TRUE(type != DType::i8 || same_bits(actual.key_scales, expected.key_scales));
+    EXPECT_TRUE(type != DType::i8 || same_bits(actual.value_scales, expected.value_scales));
+  }
+}
+
+TEST_P(CpuAttentionCache, ASequenceHasTheSameBitsInAnyCompanyAndInAnyPages) {
+  const AttentionCase c = causal({.queries = {5, 1, 70, 3}, .keys = {5, 130, 70, 33}, .heads = 4, .head_width = 32});
+  for (const DType type : cache_types()) {
+    SCOPED_TRACE(name_of(type));
+    const Guarded all = c.cached_in(cpu(), type).forward(cpu(), types()).output;
+    const ShuffledPages pages(c.key_segments, 16);
+    EXPECT_TRUE(same_bits(c.cached_in(cpu(), type, pages.table(), pages.rows).forward(cpu(), types()).output, all));
+    for (int64_t s = 0; s < c.query_segments.count(); ++s) {
+      const Guarded alone = c.sequence(s).cached_in(cpu(), type).forward(cpu(), types()).output;
+      EXPECT_TRUE(same_bits(alone, all.rows(c.query_segments.begin(s), c.query_segments.length(s)))) << s;
+    }
+  }
+}
+
+TEST_P(CpuAttentionCache, AStepHasTheBitsOfTheWholePass) {
+  for (const int64_t width : {17, 32, 64}) {
+    const AttentionCase c = causal({.queries = {75}, .keys = {140}, .head_width = width});
+    for (const DType type : cache_types()) {
+      const Guarded all = c.cached_in(cpu(), type).forward(cpu(), types()).output;
+      for (const int64_t count : {1, 3, 20}) {
+        for (int64_t first = 0; first + count <= c.queries.rows(); first += count) {
+          const Guarded chunk = c.chunk(first, count).cached_in(cpu(), type).forward(cpu(), types()).output;
+          ASSERT_TRUE(same_bits(chunk, all.rows(first, count))) << name_of(type) << " " << width << " " << first;
+        }
+      }
+    }
+  }
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuAttentionCache);
+
+}  // namespace
+}  // namespace heed::test

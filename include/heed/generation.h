@@ -42,6 +42,10 @@ struct GenerationOptions {
   Interruption interruption;
   WritingRules rules = {};
   EachToken each = EachToken::left_out;  // whether completions have their tokens' log-probabilities
+  // A regular expression that texts match from beginning to end, and texts of which each is one; see docs/decoding.md.
+  // A model without ends goes on until it would leave what is allowed.
+  std::string regex = {};
+  std::vector<std::string> choices = {};
 };
 
 // Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, or the call was interrupted.

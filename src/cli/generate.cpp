@@ -25,7 +25,7 @@ struct GenerateOptions {
   GenerationOptions generation;
   DraftOptions drafts;
   std::optional<std::string> prompt;
-  std::string prompts;
+  std::string prompts, choices;
   double timeout = 0.0;
   bool json = false;
 };
@@ -93,6 +93,17 @@ class InOrder final : public GenerationListener {
   std::vector<std::optional<std::string>> done_;
   size_t next_ = 0;
 };
+
+void read_choices(GenerateOptions& options) {
+  for_each_line(options.choices, [&](const std::string& line, const std::string&) {
+    if (!line.empty()) {
+      options.generation.choices.push_back(line);
+    }
+  });
+  if (options.generation.choices.empty()) {
+    throw std::runtime_error(options.choices + ": no choices: expected one on each line");
+  }
+}
 
 void write_texts(const Generator& generator, const std::vector<std::string>& prompts, const GenerateOptions& options,
                  const Generator::PromptName& name) {
@@ -184,6 +195,9 @@ Command generate_command() {
                           option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
                          sampling_options(generation.sampling),
                          rule_options(generation.rules, "--min-tokens"),
+                         {option("--regex EXPRESSION", generation.regex,
+                                 "a regular expression that the text matches from beginning to end"),
+                          option("--choices FILE", options->choices, "the text is one of this file's lines")},
                          draft_options(options->drafts),
                          {flag("--cut-prompt", generation.long_prompts, LongPrompts::cut_left,
                                "cut prompts that are too long for the model, from the left"),
@@ -192,7 +206,13 @@ Command generate_command() {
                                "stop, length or deadline); with drafts, drafted and accepted"),
                           needing("--json", flag("--token-scores", generation.each, EachToken::listed,
                                                  "add the tokens and their log-probabilities"))}}),
-      .run = [options] { generate(*options); },
+      .run =
+          [options] {
+            if (!options->choices.empty()) {
+              read_choices(*options);
+            }
+            generate(*options);
+          },
       .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
   };
 }

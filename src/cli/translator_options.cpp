@@ -22,7 +22,8 @@ std::vector<Option> context_options(ContextOptions& options) {
 
 std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {
   return {option(minimum + " N", rules.min_length, "tokens at least, the end included"),
-          option("--no-repeat-ngram N", rules.no_repeat_ngram, "no N tokens in a row come twice; 0: they may")};
+          option("--no-repeat-ngram N", rules.no_repeat_ngram, "no N tokens in a row come twice; 0: they may"),
+          option("--suppress TEXT", rules.suppress, "this text is never written; may be given several times")};
 }
 
 std::vector<Option> search_options(TranslationOptions& options) {

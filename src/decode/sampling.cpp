@@ -100,6 +100,11 @@ void Sampler::list(std::span<const float> logits, const TokenCounts& counts, Sam
       candidates[static_cast<size_t>(token)].score = kNever;
     }
   }
+  if (const TokenSet* const allowed = memory.forbidden.allowed(); allowed != nullptr) {
+    for (SamplingCandidate& candidate : candidates) {
+      candidate.score = allowed->contains(candidate.token) ? candidate.score : kNever;
+    }
+  }
   // Drops NaN too.
   std::erase_if(candidates, [](const SamplingCandidate& c) { return !(c.score > kNever); });
 }

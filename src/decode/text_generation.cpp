@@ -10,6 +10,7 @@
 #include "decode/search.h"
 #include "decode/text_stream.h"
 #include "decode/token_ids.h"
+#include "decode/writing_constraints.h"
 #include "text/multiline.h"
 #include "text/unicode.h"
 
@@ -56,9 +57,20 @@ std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
 }
 
 TokenRules rules_of(const TextGenerator& generator, const GenerationOptions& options) {
-  return {.suppressed = suppressed_tokens(generator),
-          .eos = generator.tokenizer.special().eos.value,
-          .writing = options.rules};
+  std::vector<int32_t> suppressed = suppressed_tokens(generator);
+  const int32_t eos = generator.tokenizer.special().eos.value;
+  const bool has_end = eos >= 0 && std::ranges::find(suppressed, eos) == suppressed.end();
+  const bool is_whole = !options.regex.empty() || !options.choices.empty();
+  require<ConfigError>(
+      has_end || options.beam == 1 || !is_whole, "generation",
+      "beam search keeps to a regular expression or to choices only if the model's texts have ends, as "
+      "documents do: leave out the beam");
+  auto automaton =
+      make_automaton({options.rules.suppress, options.regex, options.choices}, generator.tokenizer, suppressed,
+                     has_end    ? TextEnd::eos
+                     : is_whole ? TextEnd::leaving
+                                : TextEnd::none);
+  return {.suppressed = std::move(suppressed), .eos = eos, .writing = options.rules, .automaton = std::move(automaton)};
 }
 
 using Prompts = std::vector<std::vector<TokenId>>;
@@ -102,18 +114,27 @@ class PromptWriter final : public TextWriter {
   };
 
   PromptWriter(const TextGenerator& generator, const Prompt& prompt, const GenerationOptions& options,
-               Announcer& announcer)
+               const TokenRules& rules, Announcer& announcer)
       : generator_(generator),
         prompt_(prompt.number),
         options_(options),
         announcer_(announcer),
         streams_(static_cast<size_t>(options.samples), TextStream(generator.tokenizer, prompt.tokens, options.stop)),
         completions_(streams_.size()),
-        finished_(streams_.size()) {}
+        finished_(streams_.size()) {
+    if (rules.automaton != nullptr && rules.automaton->end() == TextEnd::leaving) {
+      automaton_ = rules.automaton.get();
+      states_.assign(streams_.size(), automaton_->start(ids_of(prompt.tokens)));
+    }
+  }
 
   Verdict take_token(const Written& written) override {
     TextStream& stream = streams_[static_cast<size_t>(written.sample)];
     Completion& result = completions_[static_cast<size_t>(written.sample)];
+    if (leaves(written)) {
+      finish(written.sample, "", FinishReason::end);
+      return Verdict::ended;
+    }
     ++result.tokens;
     result.log_probability += written.log_probability;
     if (options_.each == EachToken::listed) {
@@ -146,6 +167,16 @@ class PromptWriter final : public TextWriter {
   std::vector<Completion> completions() { return std::move(completions_); }
 
  private:
+  // The token ends the text and is not part of it.
+  bool leaves(const Written& written) {
+    if (automaton_ == nullptr) {
+      return false;
+    }
+    TokenAutomaton::State& state = states_[static_cast<size_t>(written.sample)];
+    state = automaton_->next(state, written.token);
+    return state == TokenAutomaton::kDead || !automaton_->can_finish(state);
+  }
+
   void finish(int64_t sample, std::string piece, FinishReason reason) {
     TextStream& stream = streams_[static_cast<size_t>(sample)];
     Completion& result = completions_[static_cast<size_t>(sample)];
@@ -165,18 +196,21 @@ class PromptWriter final : public TextWriter {
   std::vector<TextStream> streams_;  // of each sample
   std::vector<Completion> completions_;
   std::vector<bool> finished_;
+  const TokenAutomaton* automaton_ = nullptr;  // that texts end by leaving
+  std::vector<TokenAutomaton::State> states_;
 };
 
 Results sample_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
-                     GenerationListener* listener) {
+                     const TokenRules& rules, GenerationListener* listener) {
   Announcer announcer(listener);
-  const Sampler sampler(options.sampling, rules_of(generator, options));
+  const Sampler sampler(options.sampling, rules);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<PromptWriter> writers;
   std::deque<GenerationRequest> texts;
   std::vector<Request*> requests;
   for (size_t i = 0; i < prompts.size(); ++i) {
-    PromptWriter& writer = writers.emplace_back(generator, PromptWriter::Prompt{i, prompts[i]}, options, announcer);
+    PromptWriter& writer =
+        writers.emplace_back(generator, PromptWriter::Prompt{i, prompts[i]}, options, rules, announcer);
     const GenerationTask task{ids[i], options.samples, sampler, options.sampling.seed};
     requests.push_back(&texts.emplace_back(task, writer));
   }
@@ -209,9 +243,9 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
 }
 
 Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
-                     GenerationListener* listener) {
+                     const TokenRules& token_rules, GenerationListener* listener) {
   const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
-  const SearchRules rules{.at_max_length = AtMaxLength::cut, .tokens = rules_of(generator, options)};
+  const SearchRules rules{.at_max_length = AtMaxLength::cut, .tokens = token_rules};
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<SearchRequest> searches;
@@ -275,15 +309,19 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
   require<ConfigError>(options.beam == 1 || !generator.scheduler.drafts(), "generation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   require_writable(generator.tokenizer, options.stop);
+  const TokenRules rules = rules_of(generator, options);
   Prompts tokens;
   for (size_t i = 0; i < prompts.size(); ++i) {
     tokens.push_back(tokens_of_prompt(generator, prompts[i], options, where(i)));
+    require<ConfigError>(
+        rules.automaton == nullptr || rules.automaton->can_finish(rules.automaton->start(ids_of(tokens.back()))),
+        where(i), "the model's tokenizer cannot write any text that is allowed behind it");
   }
   if (prompts.empty()) {
     return {};
   }
-  return options.beam > 1 ? search_texts(generator, tokens, options, listener)
-                          : sample_texts(generator, tokens, options, listener);
+  return options.beam > 1 ? search_texts(generator, tokens, options, rules, listener)
+                          : sample_texts(generator, tokens, options, rules, listener);
 }
 
 }  // namespace heed

@@ -9,6 +9,7 @@
 #include "decode/alignment.h"
 #include "decode/scored_tokens.h"
 #include "decode/token_ids.h"
+#include "decode/writing_constraints.h"
 #include "text/unicode.h"
 
 namespace heed {
@@ -107,6 +108,7 @@ SearchRules rules_of(const Tokenizer& target, const WritingRules& writing = {}) 
       rules.tokens.suppressed.push_back(token.value);
     }
   }
+  rules.tokens.automaton = make_automaton({writing.suppress}, target, rules.tokens.suppressed, TextEnd::eos);
   return rules;
 }
 

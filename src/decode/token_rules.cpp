@@ -20,6 +20,25 @@ void forbid_repetition(std::span<const int32_t> tokens, size_t n, ForbiddenToken
   }
 }
 
+// Where a text may end by leaving the automaton, all tokens are allowed.
+void keep_to(const TokenAutomaton& automaton, const TokenRules& rules, std::span<const int32_t> tokens, int64_t written,
+             ForbiddenTokens& forbidden) {
+  const std::span own = tokens.last(static_cast<size_t>(written));
+  TokenAutomaton::State state = automaton.start(tokens.first(tokens.size() - own.size()));
+  for (const int32_t token : own) {
+    state = automaton.next(state, token);
+  }
+  if (state == TokenAutomaton::kDead) {
+    return;  // a draft, or a hypothesis that was forced
+  }
+  const TokenSet& allowed = automaton.allowed(state);
+  const bool may_leave = automaton.end() == TextEnd::leaving && automaton.accepts(state) &&
+                         (written + 1 >= rules.writing.min_length || allowed.empty());
+  if (!may_leave) {
+    forbidden.allow_only(allowed);
+  }
+}
+
 }  // namespace
 
 void validate(const WritingRules& rules) {
@@ -30,7 +49,9 @@ void validate(const WritingRules& rules) {
                        rules.no_repeat_ngram);
 }
 
-bool ForbiddenTokens::contains(int32_t token) const { return std::ranges::find(tokens_, token) != tokens_.end(); }
+bool ForbiddenTokens::contains(int32_t token) const {
+  return (allowed_ != nullptr && !allowed_->contains(token)) || std::ranges::find(tokens_, token) != tokens_.end();
+}
 
 bool ForbiddenTokens::give_way() {
   const bool any = tokens_.size() > always_;
@@ -42,6 +63,9 @@ void TokenRules::forbid(std::span<const int32_t> tokens, int64_t written, Forbid
   forbidden.reset(suppressed);
   if (written + 1 < writing.min_length) {
     forbidden.add(eos);
+  }
+  if (automaton != nullptr) {
+    keep_to(*automaton, *this, tokens, written, forbidden);
   }
   if (writing.no_repeat_ngram > 0) {
     forbid_repetition(tokens, static_cast<size_t>(writing.no_repeat_ngram), forbidden);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "decode/token_automaton.h"
 #include "heed/writing_rules.h"
 
 namespace heed {
@@ -20,27 +22,33 @@ class ForbiddenTokens {
   void reset(std::span<const int32_t> always) {
     tokens_.assign(always.begin(), always.end());
     always_ = always.size();
+    allowed_ = nullptr;
   }
+  // All others are forbidden; they must live on.
+  void allow_only(const TokenSet& tokens) { allowed_ = &tokens; }
   void add(int32_t token) { tokens_.push_back(token); }
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
   bool contains(int32_t token) const;
+  const TokenSet* allowed() const { return allowed_; }  // null: all that are not among tokens()
 
-  // Where no token is left, those that were added are allowed again. False when there are none.
+  // Where no token is left, those that were added one by one are allowed again. False when there are none.
   bool give_way();
 
  private:
   std::vector<int32_t> tokens_;
   size_t always_ = 0;
+  const TokenSet* allowed_ = nullptr;
 };
 
 struct TokenRules {
   std::vector<int32_t> suppressed = {};  // tokens that never come
   int32_t eos = 3;
   WritingRules writing = {};
+  std::shared_ptr<const TokenAutomaton> automaton = {};  // of the texts that may be written; none: all
 
   // Whether what may come next depends on the text.
-  bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0; }
+  bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0 || automaton != nullptr; }
 
   // What must not come behind `tokens`, of which the last `written` were written by the model and the others are its
   // prompt.

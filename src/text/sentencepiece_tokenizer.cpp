@@ -110,8 +110,8 @@ class SentencePieceTokenizer final : public Tokenizer {
         own_(own),
         normalizer_(model.normalizer),
         processor_(std::move(processor)) {
-    for (size_t i = 0; own_ && i < model.pieces.size(); ++i) {
-      add_text(model.pieces[i]);
+    for (const SentencePieceModel::Piece& piece : model.pieces) {
+      add_text(piece);
     }
   }
 
@@ -126,8 +126,10 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   std::string serialize() const override { return bytes_; }
 
+  std::optional<std::string> bytes_of(TokenId token) const override { return texts_[static_cast<size_t>(token.value)]; }
+  bool drops_first_space() const override { return true; }
+
  private:
-  // The text of a token of a model trained by heed.
   void add_text(const SentencePieceModel::Piece& piece) {
     switch (piece.type) {
       case PieceType::control:

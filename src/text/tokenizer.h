@@ -58,6 +58,12 @@ class Tokenizer {
   // Skips pad, bos, eos and sep. Always UTF-8: byte tokens that do not form a character become U+FFFD.
   std::string decode(std::span<const TokenId> tokens) const;
 
+  // What a token adds to a text, whatever stands beside it: empty for tokens that decode() skips, and none for kinds
+  // that put white space between tokens (word, wordpiece).
+  virtual std::optional<std::string> bytes_of(TokenId /*token*/) const { return std::nullopt; }
+  // Whether decode() leaves out a space at the beginning of a text.
+  virtual bool drops_first_space() const { return false; }
+
   // The text that encode() splits and decode() restores.
   virtual std::string normalize(std::string_view text) const = 0;
   virtual std::string normalization() const = 0;  // in a few words

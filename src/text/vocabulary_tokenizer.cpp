@@ -120,6 +120,15 @@ class VocabularyTokenizer : public Tokenizer {
                                 : vocabulary_.pieces[id - first_piece()];
   }
 
+  // Of a kind that puts nothing between tokens.
+  std::string text_alone(TokenId token) const {
+    std::string text;
+    if (token == kUnknown || token.value >= static_cast<int32_t>(kSpecials)) {
+      append_text(token, text);
+    }
+    return text;
+  }
+
  private:
   // Text without user symbols.
   virtual void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const = 0;
@@ -238,6 +247,8 @@ class CharacterTokenizer final : public VocabularyTokenizer {
     }
   }
 
+  std::optional<std::string> bytes_of(TokenId token) const override { return text_alone(token); }
+
  private:
   void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {
     tokens.reserve(tokens.size() + text.size());
@@ -257,6 +268,8 @@ class CharacterTokenizer final : public VocabularyTokenizer {
 class ByteTokenizer final : public VocabularyTokenizer {
  public:
   using VocabularyTokenizer::VocabularyTokenizer;
+
+  std::optional<std::string> bytes_of(TokenId token) const override { return text_alone(token); }
 
  private:
   void append_tokens(std::string_view text, std::vector<TokenId>& tokens) const override {

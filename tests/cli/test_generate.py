@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import pty
+import re
 import select
 import subprocess
 import tempfile
@@ -138,6 +139,33 @@ class Generate(LanguageModelTest):
                                        found["log_probability"], 4)
         for options, mentions in [(["--min-tokens", 300], ["300", "200"]), (["--no-repeat-ngram", -1], ["-1"]),
                                   (["--token-scores"], ["--json"])]:
+            self.assert_refused("generate", "--model", self.model, *options, text="", mentions=mentions)
+
+    def test_texts_match_an_expression_or_are_one_of_the_choices(self):
+        expression = r"[a-z ]{3,12}[.!]"
+        texts = self.objects("--regex", expression, "--n", 3, "--max-tokens", 30, text="\n".join(PROMPTS))
+        self.assertEqual(len(texts), 3 * len(PROMPTS))
+        for found in texts:
+            self.assertRegex(found["text"], re.compile(f"^(?:{expression})$"))
+            self.assertEqual(found["reason"], "end")
+        lines = ["red", "green", "a house"]
+        choices = self.file("choices.txt", "\n".join(lines) + "\n\n")
+        self.assertLess({found["text"] for found in self.objects("--choices", choices, "--n", 9, "--prompt", "A ")},
+                        {*lines, "none of them"})
+        usual = self.objects("--prompt", "A man", "--temperature", 0, "--max-tokens", 12)[0]["text"]
+        other = self.objects("--prompt", "A man", "--temperature", 0, "--max-tokens", 12, "--suppress", usual[2:4])
+        self.assertNotIn(usual[2:4], other[0]["text"])
+
+    def test_what_no_text_can_keep_is_refused(self):
+        for options, mentions in [
+                (["--regex", "a("], ["regular expression", "character 3"]),
+                (["--regex", r"a[^\x00-\x{10FFFF}]"], ["regular expression", "no text"]),
+                (["--regex", "\u4e2d+"], ["tokenizer cannot write"]),
+                (["--regex", "a+", "--suppress", "a"], ["no text"]),
+                (["--suppress", ""], ["suppressed texts", "empty"]),
+                (["--choices", self.file("none.txt", "\n\n")], ["none.txt", "no choices"]),
+                (["--choices", self.file("foreign.txt", "\u4e2d\n")], ["choices", "cannot write"]),
+                (["--choices", self.path / "missing"], ["missing"])]:
             self.assert_refused("generate", "--model", self.model, *options, text="", mentions=mentions)
 
     def test_samples_and_seeds_differ(self):

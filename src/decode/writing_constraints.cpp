@@ -1,0 +1,54 @@
+#include "decode/writing_constraints.h"
+
+#include <optional>
+
+#include "base/errors.h"
+#include "base/excerpt.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+void require_texts(std::string_view what, std::span<const std::string> texts) {
+  for (const std::string& text : texts) {
+    require<ConfigError>(!text.empty(), what, "a text is empty");
+    require<ConfigError>(!find_invalid_utf8(text), what, "{} is not UTF-8", shown(text));
+  }
+}
+
+std::optional<ByteAutomaton> automaton_of(const WritingConstraints& constraints) {
+  std::optional<ByteAutomaton> all;
+  const auto add = [&](ByteAutomaton more) { all = all ? intersection(*all, more) : std::move(more); };
+  if (!constraints.regex.empty()) {
+    add(automaton_of_regex(constraints.regex));
+  }
+  if (!constraints.choices.empty()) {
+    add(automaton_of_texts(constraints.choices));
+  }
+  if (!constraints.suppress.empty()) {
+    add(automaton_without(constraints.suppress));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints, const Tokenizer& tokenizer,
+                                                     std::span<const int32_t> suppressed, TextEnd end) {
+  require_texts("suppressed texts", constraints.suppress);
+  require_texts("choices", constraints.choices);
+  std::optional<ByteAutomaton> bytes = automaton_of(constraints);
+  if (!bytes) {
+    return nullptr;
+  }
+  const std::string_view what = !constraints.regex.empty()     ? "regular expression"
+                                : !constraints.choices.empty() ? "choices"
+                                                               : "suppressed texts";
+  require<ConfigError>(!bytes->matches_nothing(), what, "no text at all is allowed");
+  auto automaton = std::make_shared<const TokenAutomaton>(std::move(*bytes), tokenizer, suppressed, end);
+  require<ConfigError>(automaton->can_finish(0) || automaton->can_finish(1), what,
+                       "the model's tokenizer cannot write any text that is allowed");
+  return automaton;
+}
+
+}  // namespace heed

@@ -1,0 +1,25 @@
+// What a text may be, as an automaton that rules hold each token to.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/token_automaton.h"
+
+namespace heed {
+
+struct WritingConstraints {
+  std::span<const std::string> suppress;  // texts that are never written
+  std::string_view regex = {};            // empty: none
+  std::span<const std::string> choices = {};
+
+  bool any() const { return !suppress.empty() || !regex.empty() || !choices.empty(); }
+};
+
+// None without constraints. ConfigError where no text keeps them that the tokenizer can write.
+std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints, const Tokenizer& tokenizer,
+                                                     std::span<const int32_t> suppressed, TextEnd end);
+
+}  // namespace heed

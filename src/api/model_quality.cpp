@@ -45,6 +45,7 @@ double accuracy_of_texts(const Encoder& encoder, const std::string& path) {
 double accuracy_of_words(const Encoder& encoder, const std::string& path) {
   const std::vector<LabeledWords> sentences = read_labeled_words({path}, WordFormat::columns);
   std::vector<std::vector<std::string>> words;
+  words.reserve(sentences.size());
   for (const LabeledWords& sentence : sentences) {
     words.push_back(sentence.words);
   }

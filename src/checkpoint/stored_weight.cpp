@@ -176,10 +176,11 @@ void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
 }
 
 std::span<const std::byte> StoredWeight::bytes_of_rows(int64_t first, int64_t count) {
-  file_.give_back(at_hand_);
   const size_t row_bytes = tensor_.bytes.size() / static_cast<size_t>(shape_.rows());
-  at_hand_ = tensor_.bytes.subspan(static_cast<size_t>(first) * row_bytes, static_cast<size_t>(count) * row_bytes);
-  return at_hand_;
+  const size_t begin = static_cast<size_t>(first) * row_bytes;
+  // All of them: reading a page may have brought back some before it.
+  file_.give_back(tensor_.bytes.first(begin));
+  return tensor_.bytes.subspan(begin, static_cast<size_t>(count) * row_bytes);
 }
 
 View StoredWeight::floats(int64_t first, int64_t count) {

@@ -28,7 +28,7 @@ void require_stored(const SafeTensors& file, const Weight& weight);
 class StoredWeight {
  public:
   StoredWeight(const SafeTensors& file, const Weight& weight);
-  ~StoredWeight() { file_.give_back(at_hand_); }
+  ~StoredWeight() { file_.give_back(tensor_.bytes); }
   StoredWeight(const StoredWeight&) = delete;
   StoredWeight& operator=(const StoredWeight&) = delete;
 
@@ -46,7 +46,6 @@ class StoredWeight {
   const SafeTensors& file_;
   const StoredTensor& tensor_;
   Shape shape_;
-  std::span<const std::byte> at_hand_;
   std::vector<float> floats_, scales_;
   float input_scale_ = 0.0F;
   std::vector<int8_t> integers_;

@@ -9,6 +9,8 @@
 namespace heed::cli {
 namespace {
 
+constexpr int64_t kStepsToCompare = 32;  // before that the first steps, which are slower, count for too much
+
 constexpr std::string_view kLayers = "layers:";
 
 Option what_drafts(DraftOptions& options) {
@@ -55,9 +57,11 @@ std::vector<Option> draft_options(DraftOptions& options) { return {what_drafts(o
 
 void report_drafts(const DraftOptions& options, const DraftReport& report) {
   if (options.by != Drafts::none) {
-    fmt::print(stderr,
-               "drafts: {} of {} tokens right ({:.1f}%), {:.2f} tokens a step, {:.2f} times as fast as without\n",
-               report.accepted, report.drafted, 100.0 * report.acceptance(), report.tokens_per_step(), report.gain());
+    const std::string gain = report.steps < kStepsToCompare
+                                 ? "too few steps to compare"
+                                 : fmt::format("{:.2f} times as fast as without", report.gain());
+    fmt::print(stderr, "drafts: {} of {} tokens right ({:.1f}%), {:.2f} tokens a step, {}\n", report.accepted,
+               report.drafted, 100.0 * report.acceptance(), report.tokens_per_step(), gain);
   }
 }
 

@@ -1,6 +1,7 @@
 // Options and results of translation.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "heed/interruption.h"
+#include "heed/names.h"
 #include "heed/token_scores.h"
 #include "heed/writing_rules.h"
 
@@ -16,7 +18,15 @@ namespace heed {
 
 enum class Alignments : uint8_t { none, pieces };
 
+// What becomes of a word that the model writes as unknown: it stays as the tokenizer shows it, is never written, or is
+// replaced by the source's word that it looks at most.
+enum class UnknownWords : uint8_t { keep, avoid, copy };
+
+inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
+    {{"keep", UnknownWords::keep}, {"avoid", UnknownWords::avoid}, {"copy", UnknownWords::copy}}};
+
 //   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
+//         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
 struct TranslationOptions {
   int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
   double length_penalty = 1.0;
@@ -29,6 +39,13 @@ struct TranslationOptions {
   // of their scores.
   std::vector<std::string> prefixes = {};
   EachToken each = EachToken::left_out;  // whether translations have their tokens' scores
+  int64_t groups = 1;                    // that the beam is divided into, to find different translations
+  double diversity =
+      0.5;  // what a token costs a group for each hypothesis of the groups before that took it in this step
+  double coverage_penalty = 0.0;
+  double patience = 1.0;     // a search ends with beam * patience translations
+  int64_t alternatives = 0;  // so many next tokens behind the prefix, the likeliest, and the best translation with each
+  UnknownWords unknown = UnknownWords::keep;
 };
 
 // Token `target` of the translation attends most to token `source` of the line; both count from 0.

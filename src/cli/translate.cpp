@@ -126,8 +126,9 @@ void translate(const TranslateOptions& options) {
     translation.prefixes = prefixes.next(lines.size());
     for (const auto& translations :
          translator.translate(lines, translation, [&](size_t line) { return input.name(line); })) {
-      text += options.translation.n_best > 1 ? n_best(translations, number, options)
-                                             : one_best(translations.front(), options);
+      text += options.translation.n_best > 1 || options.translation.alternatives > 0
+                  ? n_best(translations, number, options)
+                  : one_best(translations.front(), options);
       ++number;
     }
     write_output(text);
@@ -156,6 +157,11 @@ Command translate_command() {
                  "add a column with pairs of source and target tokens, such as 0-0 1-2"),
             flag("--token-scores", translation.each, EachToken::listed,
                  "add a column with each token's log-probability, such as A:-0.12 </s>:-0.01"),
+            option("--groups N", translation.groups, "divide the beam into groups that find different translations"),
+            option("--diversity A", translation.diversity,
+                   "what a token costs for each hypothesis of the groups before that took it in the same step"),
+            option("--alternatives N", translation.alternatives,
+                   "the N likeliest next tokens behind the prefix, and the best translation with each, as n-best list"),
             option("--prefix TEXT", options->prefix, "all translations begin with this text"),
             option("--prefixes FILE", options->prefixes, "how each line's translation begins, a line each")},
            draft_options(options->drafts)}),

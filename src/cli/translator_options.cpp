@@ -31,7 +31,12 @@ std::vector<Option> search_options(TranslationOptions& options) {
                   option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
                   option("--max-length N", options.max_length,
                          "tokens per translation at most, its end included; 0: twice the source and 16 more")},
-                 rule_options(options.rules, "--min-length")});
+                 rule_options(options.rules, "--min-length"),
+                 {option("--coverage-penalty A", options.coverage_penalty,
+                         "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
+                  option("--patience A", options.patience, "a search ends with A * beam translations"),
+                  option("--unknown NAME", options.unknown, kUnknownWordsNames,
+                         "unknown words: keep, avoid, or copy the source word that they look at most")}});
 }
 
 }  // namespace heed::cli

@@ -1,35 +1,37 @@
 #include "decode/alignment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace heed {
 namespace {
 
-constexpr size_t kBatchPairs = 32;  // bounds the attention maps
+constexpr size_t kBatchPairs = 32;        // bounds the attention maps
+constexpr double kLeastAttention = 1e-9;  // what is less counts as this much
 
-// The position with the largest weight of one query, averaged over heads, among the first `positions`.
-int64_t max_attended(std::span<const float> weights, int64_t heads, int64_t queries, int64_t keys, int64_t query,
-                     int64_t positions) {
-  int64_t best = 0;
-  double largest = -1.0;
+// Of each target token's prediction, how much it looks at each source token.
+using Attended = std::vector<std::vector<double>>;
+
+// The weights of one query, averaged over heads, for the first `positions`.
+std::vector<double> attended(std::span<const float> weights, int64_t heads, int64_t queries, int64_t keys,
+                             int64_t query, int64_t positions) {
+  std::vector<double> mean;
+  mean.reserve(static_cast<size_t>(positions));
   for (int64_t key = 0; key < positions; ++key) {
     double sum = 0.0;
     for (int64_t head = 0; head < heads; ++head) {
       sum += static_cast<double>(weights[static_cast<size_t>((head * queries + query) * keys + key)]);
     }
-    if (sum > largest) {
-      largest = sum;
-      best = key;
-    }
+    mean.push_back(sum / static_cast<double>(heads));
   }
-  return best;
+  return mean;
 }
 
 using TokenLists = std::vector<std::vector<int32_t>>;
 
-void align_batch(const Inference& inference, const TokenLists& sources, const TokenLists& inputs,
-                 std::vector<std::vector<int64_t>>& aligned) {
+void add_attended(const Inference& inference, const TokenLists& sources, const TokenLists& inputs,
+                  std::vector<Attended>& found) {
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const SourceSequences source(sources);
   const TargetSequences target(inputs);
@@ -41,22 +43,19 @@ void align_batch(const Inference& inference, const TokenLists& sources, const To
   std::span<const float> rest(weights.data<float>(), static_cast<size_t>(weights.shape().elements()));
   for (size_t s = 0; s < sources.size(); ++s) {
     const auto keys = static_cast<int64_t>(sources[s].size()), queries = static_cast<int64_t>(inputs[s].size());
-    std::vector<int64_t>& positions = aligned.emplace_back();
-    // The last input predicts the end, which aligns with nothing.
+    Attended& of_pair = found.emplace_back();
+    // The last input predicts the end.
     for (int64_t query = 0; query + 1 < queries; ++query) {
-      positions.push_back(max_attended(rest, inference.model.config().heads, queries, keys, query, keys - 1));
+      of_pair.push_back(attended(rest, inference.model.config().heads, queries, keys, query, keys - 1));
     }
     rest = rest.subspan(static_cast<size_t>(inference.model.config().heads * queries * keys));
   }
 }
 
-}  // namespace
-
-std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const TokenPairs& pairs,
-                                              const SearchRules& rules) {
+std::vector<Attended> attended_by_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules) {
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "align", "{} sources for {} targets", sources.size(), targets.size());
-  std::vector<std::vector<int64_t>> aligned;
+  std::vector<Attended> found;
   for (size_t begin = 0; begin < sources.size(); begin += kBatchPairs) {
     TokenLists batch_sources, batch_inputs;
     for (size_t i = begin; i < std::min(begin + kBatchPairs, sources.size()); ++i) {
@@ -65,9 +64,40 @@ std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const 
       batch_inputs.push_back({rules.bos});
       batch_inputs.back().insert(batch_inputs.back().end(), targets[i].begin(), targets[i].end());
     }
-    align_batch(inference, batch_sources, batch_inputs, aligned);
+    add_attended(inference, batch_sources, batch_inputs, found);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const TokenPairs& pairs,
+                                              const SearchRules& rules) {
+  std::vector<std::vector<int64_t>> aligned;
+  for (const Attended& of_pair : attended_by_pairs(inference, pairs, rules)) {
+    std::vector<int64_t>& positions = aligned.emplace_back();
+    for (const std::vector<double>& of_token : of_pair) {
+      positions.push_back(std::ranges::max_element(of_token) - of_token.begin());
+    }
   }
   return aligned;
+}
+
+std::vector<double> coverage_of_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules) {
+  std::vector<double> coverage;
+  for (const Attended& of_pair : attended_by_pairs(inference, pairs, rules)) {
+    const size_t source_tokens = pairs.sources[coverage.size()].size() - 1;
+    double sum = 0.0;
+    for (size_t i = 0; i < source_tokens; ++i) {
+      double attention = 0.0;
+      for (const std::vector<double>& of_token : of_pair) {
+        attention += of_token[i];
+      }
+      sum += std::log(std::clamp(attention, kLeastAttention, 1.0));
+    }
+    coverage.push_back(sum);
+  }
+  return coverage;
 }
 
 }  // namespace heed

@@ -14,4 +14,10 @@ namespace heed {
 std::vector<std::vector<int64_t>> align_pairs(const Inference& inference, const TokenPairs& pairs,
                                               const SearchRules& rules = {});
 
+// For each pair, by the same attention a[t][s] of target token t to source token s: the sum over s of
+//   ln min(1, sum over t of a[t][s])
+// which is 0 when each source token was looked at enough, and the less the more were passed over.
+std::vector<double> coverage_of_pairs(const Inference& inference, const TokenPairs& pairs,
+                                      const SearchRules& rules = {});
+
 }  // namespace heed

@@ -5,14 +5,24 @@
 #include "heed/interruption.h"
 
 namespace heed {
+namespace {
+
+constexpr double kMaxPenalty = 1000.0;
+
+}  // namespace
 
 SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
                              const Sampler& greedy)
-    : task_(task), beam_(options.beam), end_(rules.tokens.eos), greedy_(greedy), search_(options, rules, task) {}
+    : task_(task),
+      options_(options),
+      width_(GroupSearch::width(options)),
+      end_(rules.tokens.eos),
+      greedy_(greedy),
+      search_(options, rules, task) {}
 
 void SearchRequest::begin(const StepContext& context, SequenceId sequence) {
   stepper_ = &context.stepper;
-  if (beam_ == 1) {
+  if (width_ == 1) {
     single_.emplace(context, sequence, task_.tokens);
   } else {
     sequences_.push_back(sequence);
@@ -85,6 +95,14 @@ void SearchRequest::replace(const std::vector<int64_t>& parent_of_child) {
   sequences_.swap(going_on_);
 }
 
+std::vector<Hypothesis> SearchRequest::results() {
+  std::vector<Hypothesis> found = search_.results();
+  if (options_.coverage_penalty == 0.0 && options_.alternatives == 0) {
+    found.resize(std::min(found.size(), static_cast<size_t>(options_.n_best)));
+  }
+  return found;
+}
+
 void SearchRequest::leave() {
   if (single_) {
     single_->leave();
@@ -112,6 +130,21 @@ void validate(const TranslationOptions& options) {
   require<ConfigError>(options.max_length >= 0, "search",
                        "max length is {}, expected at least 1, or 0 for twice the source and 16 more",
                        options.max_length);
+  const auto check = [](bool good, std::string_view name, auto value, std::string_view expected) {
+    require<ConfigError>(good, "search", "{} is {}, expected {}", name, value, expected);
+  };
+  check(options.groups >= 1 && beam % options.groups == 0, "groups", options.groups,
+        fmt::format("a number that divides the beam of {}", beam));
+  check(options.diversity >= 0.0 && options.diversity <= kMaxPenalty, "diversity", options.diversity, "0 to 1000");
+  check(options.coverage_penalty >= 0.0 && options.coverage_penalty <= kMaxPenalty, "coverage penalty",
+        options.coverage_penalty, "0 to 1000");
+  check(options.patience > 0.0 && options.patience <= kMaxPenalty, "patience", options.patience,
+        "more than 0, at most 1000");
+  check(options.alternatives >= 0 && options.alternatives * beam <= kMaxBeam, "alternatives", options.alternatives,
+        fmt::format("0 to {}: with the beam at most {} hypotheses", kMaxBeam / beam, kMaxBeam));
+  require<ConfigError>(
+      options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),
+      "search", "alternatives come with neither groups, n-best lists nor a coverage penalty");
   validate(options.rules);
   require<ConfigError>(options.max_length == 0 || options.rules.min_length <= options.max_length, "search",
                        "min length is {}, expected at most the max length of {}", options.rules.min_length,

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "decode/drafted_sequence.h"
-#include "decode/sentence_search.h"
+#include "decode/group_search.h"
 
 namespace heed {
 
@@ -15,7 +15,7 @@ constexpr double kMaxLengthPenalty = 10.0;
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
 
-// The hypotheses of a source or a prompt; see SentenceSearch. Drafts, which serve a beam of 1 and need a stepper that
+// The hypotheses of a source or a prompt; see GroupSearch. Drafts, which serve a beam of 1 and need a stepper that
 // can roll back kMaxDraftTokens, change none of them.
 class SearchRequest final : public Request {
  public:
@@ -25,7 +25,7 @@ class SearchRequest final : public Request {
                 const Sampler& greedy);
 
   std::span<const int32_t> source() const override { return task_.source; }
-  int64_t max_sequences() const override { return beam_; }
+  int64_t max_sequences() const override { return width_; }
   void begin(const StepContext& context, SequenceId sequence) override;
   void add_drafts(std::vector<DraftTask>& tasks) override;
   void add_fresh(std::vector<Fresh>& fresh) override;
@@ -35,8 +35,9 @@ class SearchRequest final : public Request {
   void interrupt(Interrupted why) override { interrupted_ = why; }
 
   Interrupted interrupted() const { return interrupted_; }
-  // Best first: at most n_best, at least one, if it was not interrupted. To be called once.
-  std::vector<Hypothesis> results() { return search_.results(); }
+  // Best first: at most n_best (with a coverage penalty all, since it may change their order), at least one, if it was
+  // not interrupted. To be called once.
+  std::vector<Hypothesis> results();
 
  private:
   // Tokens of the only hypothesis.
@@ -47,14 +48,15 @@ class SearchRequest final : public Request {
   void replace(const std::vector<int64_t>& parent_of_child);
 
   SearchTask task_;
-  int64_t beam_;
+  const TranslationOptions& options_;
+  int64_t width_;
   int32_t end_;
   const Sampler& greedy_;
-  SentenceSearch search_;
+  GroupSearch search_;
   Stepper* stepper_ = nullptr;
   Interrupted interrupted_ = Interrupted::no;
   bool has_read_ = false;                  // the first tokens
-  std::optional<DraftedSequence> single_;  // with a beam of 1
+  std::optional<DraftedSequence> single_;  // where there is never more than one
   // Else the hypotheses' sequences, in the order of their ranks.
   std::vector<SequenceId> sequences_, going_on_;
   const TokenCounts no_counts_;

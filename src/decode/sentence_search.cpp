@@ -60,9 +60,11 @@ void SentenceSearch::Partial::add(int32_t token, float of_token) {
   log_probability += static_cast<double>(of_token);
 }
 
-SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task)
+SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task,
+                               int64_t beam)
     : options_(&options),
       rules_(&rules),
+      beam_(beam),
       max_length_(task.max_length),
       prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),
       prefix_(task.tokens.last(static_cast<size_t>(task.prefix))) {
@@ -79,15 +81,18 @@ int64_t SentenceSearch::take_prefix(const HostView<float>& log_probs, int64_t fi
   return row;
 }
 
-std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row) {
-  const bool at_the_end = static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_;
+std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, int64_t first_row,
+                                             std::span<const int32_t> avoided) {
+  avoided_ = avoided;
+  const bool at_the_end = is_at_the_end();
   const bool forced_to_end = at_the_end && rules_->at_max_length == AtMaxLength::end;
-  const Best best = forced_to_end ? best_ends(log_probs, first_row) : best_continuations(log_probs, first_row);
+  const Best best =
+      forced_to_end ? best_ends(log_probs, first_row) : best_continuations(log_probs, first_row, 2 * beam_);
   require<FormatError>(!best.list().empty(), "search",
                        "the model's log-probabilities are NaN: its weights are damaged");
   std::vector<Partial> next;
   std::vector<int64_t> parents;
-  const auto beam = static_cast<size_t>(options_->beam);
+  const auto beam = static_cast<size_t>(beam_);
   for (size_t rank = 0; rank < best.list().size() && next.size() < beam; ++rank) {
     const NextToken& c = best.list()[rank];
     const Partial& parent = active_[static_cast<size_t>(c.parent)];
@@ -96,24 +101,47 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
       next.back().add(c.token, c.of_token);
       parents.push_back(c.parent);
     } else if (rank < beam) {
-      ended_.push_back({parent.tokens, parent.token_log_probabilities, c.log_probability,
-                        score(c.log_probability, parent.tokens.size() + 1)});
-      ended_.back().token_log_probabilities.push_back(c.of_token);
+      end(parent, c);
     }
   }
   if (at_the_end) {
     set_aside(std::move(next));
     return {};
   }
-  const bool done = ended_.size() >= beam;
+  const bool done = static_cast<double>(ended_.size()) >= static_cast<double>(beam_) * options_->patience;
   active_ = done ? std::vector<Partial>{} : std::move(next);
   return done ? std::vector<int64_t>{} : parents;
 }
 
-std::vector<Hypothesis> SentenceSearch::results() {
-  std::ranges::stable_sort(ended_, std::greater(), &Hypothesis::score);
-  ended_.resize(std::min(ended_.size(), static_cast<size_t>(options_->n_best)));
-  return std::move(ended_);
+std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_probs, int64_t row, int64_t count) {
+  std::vector<SentenceSearch> branches;
+  if (is_at_the_end()) {
+    advance(log_probs, row);
+    branches.push_back(std::move(*this));
+    return branches;
+  }
+  const Best best = best_continuations(log_probs, row, count);
+  require<FormatError>(!best.list().empty(), "search",
+                       "the model's log-probabilities are NaN: its weights are damaged");
+  branches.reserve(best.list().size());
+  for (const NextToken& c : best.list()) {
+    SentenceSearch& branch = branches.emplace_back(*this);
+    if (c.token == rules_->tokens.eos) {
+      branch.end(active_.front(), c);
+      branch.active_.clear();
+    } else {
+      branch.active_.front().add(c.token, c.of_token);
+    }
+  }
+  return branches;
+}
+
+void SentenceSearch::end(const Partial& parent, const NextToken& last) {
+  Partial whole = parent;
+  whole.token_log_probabilities.push_back(last.of_token);
+  whole.log_probability += static_cast<double>(last.of_token);
+  const double of_all = score(whole.log_probability, whole.tokens.size() + 1);
+  ended_.push_back({std::move(whole.tokens), std::move(whole.token_log_probabilities), whole.log_probability, of_all});
 }
 
 void SentenceSearch::set_aside(std::vector<Partial> cut_off) {
@@ -129,8 +157,9 @@ double SentenceSearch::score(double log_probability, size_t length) const {
   return log_probability / std::pow(static_cast<double>(length), options_->length_penalty);
 }
 
-SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& log_probs, int64_t first_row) {
-  Best best(2 * static_cast<size_t>(options_->beam));
+SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& log_probs, int64_t first_row,
+                                                        int64_t count) {
+  Best best(static_cast<size_t>(count));
   const bool look_at_text = rules_->tokens.look_at_text();
   for (int64_t h = 0; h < active(); ++h) {
     if (look_at_text) {
@@ -165,7 +194,10 @@ void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypoth
       continue;
     }
     for (int64_t token = first; token < last; ++token) {
-      const double sum = so_far + static_cast<double>(row[token]);
+      double sum = so_far + static_cast<double>(row[token]);
+      if (!avoided_.empty() && sum >= best.threshold()) {
+        sum -= options_->diversity * static_cast<double>(std::ranges::count(avoided_, static_cast<int32_t>(token)));
+      }
       if (sum >= best.threshold() && !forbidden_.contains(static_cast<int32_t>(token))) {
         best.offer({hypothesis, static_cast<int32_t>(token), sum, row[token]});
       }
@@ -174,7 +206,7 @@ void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypoth
 }
 
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
-  Best best(static_cast<size_t>(options_->beam));
+  Best best(static_cast<size_t>(beam_));
   for (int64_t h = 0; h < active(); ++h) {
     const float end = log_probs(first_row + h, rules_->tokens.eos);
     if (!std::isnan(end)) {

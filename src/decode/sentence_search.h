@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "decode/stepper.h"
@@ -39,11 +40,11 @@ struct Hypothesis {
 };
 
 // At each step the best 2 * beam continuations are considered: those among the first `beam` that end are finished, and
-// the best that do not end go on. The search is done when `beam` hypotheses are finished.
+// the best that do not end go on. The search is done when beam * patience hypotheses are finished.
 class SentenceSearch {
  public:
-  // What the task refers to, the options and the rules must outlive it.
-  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task);
+  // What the task refers to, the options and the rules must outlive it. `beam` takes the place of the options' own.
+  SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task, int64_t beam);
 
   int64_t active() const { return static_cast<int64_t>(active_.size()); }  // 0: it is done
   std::span<const int32_t> last_token(int64_t hypothesis) const {
@@ -56,12 +57,17 @@ class SentenceSearch {
   Wanted wanted() const { return prefix_.empty() ? Wanted::last : Wanted::all; }
   // Before the first advance(): the row of the token before the prefix is the first. Returns that of the last token.
   int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);
-  // Takes one row of log-probabilities for each active hypothesis. Returns the parents of the new active ones.
-  // FormatError when the rows are NaN.
-  std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row);
+  // Takes one row of log-probabilities for each active hypothesis. Returns the parents of the new active ones. Each time
+  // that a token is in `avoided`, a hypothesis with it ranks lower by the options' diversity. FormatError when the rows
+  // are NaN.
+  std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row,
+                               std::span<const int32_t> avoided = {});
+  // Before the first advance(), instead of it: as many searches, each with another one of the best next tokens, which may
+  // be the end.
+  std::vector<SentenceSearch> branches(const HostView<float>& log_probs, int64_t row, int64_t count);
 
-  // Best first: at most n_best, at least one. To be called once.
-  std::vector<Hypothesis> results();
+  // In no order; at least one. To be called once.
+  std::vector<Hypothesis> finished() { return std::move(ended_); }
 
  private:
   struct Partial {
@@ -74,24 +80,27 @@ class SentenceSearch {
   struct NextToken {
     int64_t parent;  // which of the hypotheses
     int32_t token;
-    double log_probability;  // of the whole hypothesis
+    double log_probability;  // of the whole hypothesis, less what the token costs
     float of_token;
   };
   class Best;
 
+  bool is_at_the_end() const { return static_cast<int64_t>(active_.front().tokens.size()) + 1 >= max_length_; }
+  void end(const Partial& parent, const NextToken& last);
   void set_aside(std::vector<Partial> cut_off);
   double score(double log_probability, size_t length) const;
-  Best best_continuations(const HostView<float>& log_probs, int64_t first_row);
+  Best best_continuations(const HostView<float>& log_probs, int64_t first_row, int64_t count);
   void forbid(int64_t hypothesis);
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const;
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const;
 
   const TranslationOptions* options_;
   const SearchRules* rules_;
-  int64_t max_length_;
+  int64_t beam_, max_length_;
   std::span<const int32_t> prompt_, prefix_;  // the prefix until it is taken
   std::vector<int32_t> text_;                 // a hypothesis and its prompt, where rules look at them
   ForbiddenTokens forbidden_;
+  std::span<const int32_t> avoided_;  // in this step
   std::vector<Partial> active_;
   std::vector<Hypothesis> ended_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "decode/alignment.h"
 #include "decode/scored_tokens.h"
 #include "decode/token_ids.h"
+#include "decode/unknown_words.h"
 #include "decode/writing_constraints.h"
 #include "text/unicode.h"
 
@@ -128,36 +130,105 @@ TranslatedLine line_of(const Tokenizer& target, Hypothesis&& hypothesis, EachTok
 
 TranslatedLine empty_line() { return {.translation = {.text = "", .tokens = 1, .alignment = {}}, .ids = {}}; }
 
-// Sources are tokens with their end; a blank line has no tokens.
-void align_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
-                 const SearchRules& rules, std::vector<std::vector<TranslatedLine>>& translated) {
-  std::vector<std::vector<int32_t>> inputs, outputs;
-  std::vector<Translation*> translations;  // those that go through the model
-  for (size_t i = 0; i < sources.size(); ++i) {
-    for (TranslatedLine& line : translated[i]) {
-      if (sources[i].size() > 1) {
-        inputs.push_back(sources[i]);
-        outputs.push_back(line.ids);
-        translations.push_back(&line.translation);
-      }
-    }
-  }
-  std::vector<std::vector<int64_t>> aligned;
-  translator.scheduler.lanes().run(1, [&](size_t, Backend& backend) {
-    const Inference inference{translator.scheduler.model(), backend, translator.scheduler.inference().storage};
-    aligned = align_pairs(inference, {.sources = inputs, .targets = outputs}, rules);
-  });
-  for (size_t k = 0; k < aligned.size(); ++k) {
-    for (const int64_t source : aligned[k]) {
-      translations[k]->alignment.push_back({source, static_cast<int64_t>(translations[k]->alignment.size())});
-    }
-  }
-}
-
 // The tokens of lines, and what their translations begin with.
 struct SearchedLines {
   std::vector<std::vector<int32_t>> sources, first;
 };
+
+using TranslatedLines = std::vector<std::vector<TranslatedLine>>;
+
+// Those that went through the model: not of blank lines.
+struct ModelTranslations {
+  std::vector<std::vector<int32_t>> sources, targets;
+  std::vector<TranslatedLine*> lines;
+  std::vector<size_t> numbers;  // of the lines that they translate
+};
+
+template <class Wanted>
+ModelTranslations translations_of(const std::vector<std::vector<int32_t>>& sources, TranslatedLines& translated,
+                                  const Wanted& wanted) {
+  ModelTranslations found;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    for (TranslatedLine& line : translated[i]) {
+      if (sources[i].size() > 1 && wanted(line)) {
+        found.sources.push_back(sources[i]);
+        found.targets.push_back(line.ids);
+        found.lines.push_back(&line);
+        found.numbers.push_back(i);
+      }
+    }
+  }
+  return found;
+}
+
+// Calls use(inference) with the backend of a lane.
+template <class Use>
+void on_a_lane(const TextTranslator& translator, const Use& use) {
+  translator.scheduler.lanes().run(1, [&](size_t, Backend& backend) {
+    use(Inference{translator.scheduler.model(), backend, translator.scheduler.inference().storage});
+  });
+}
+
+std::vector<std::vector<int64_t>> aligned(const TextTranslator& translator, const ModelTranslations& translations,
+                                          const SearchRules& rules) {
+  std::vector<std::vector<int64_t>> positions;
+  on_a_lane(translator, [&](const Inference& inference) {
+    positions = align_pairs(inference, {.sources = translations.sources, .targets = translations.targets}, rules);
+  });
+  return positions;
+}
+
+void align_lines(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
+                 const SearchRules& rules, TranslatedLines& translated) {
+  const ModelTranslations all = translations_of(sources, translated, [](const TranslatedLine&) { return true; });
+  const std::vector<std::vector<int64_t>> positions = aligned(translator, all, rules);
+  for (size_t k = 0; k < positions.size(); ++k) {
+    std::vector<AlignedPair>& alignment = all.lines[k]->translation.alignment;
+    for (const int64_t source : positions[k]) {
+      alignment.push_back({source, static_cast<int64_t>(alignment.size())});
+    }
+  }
+}
+
+// In the place of each unknown word, the source's word that it looks at most.
+void copy_unknown_words(const TextTranslator& translator, const SearchedLines& searched,
+                        std::span<const std::string> lines, const SearchRules& rules, TranslatedLines& translated) {
+  const int32_t unknown = translator.target.special().unk.value;
+  const auto is_unknown = [unknown](int32_t token) { return token == unknown; };
+  const ModelTranslations with_unknown = translations_of(searched.sources, translated, [&](const TranslatedLine& line) {
+    return std::ranges::any_of(line.ids, is_unknown);
+  });
+  const std::vector<std::vector<int64_t>> positions = aligned(translator, with_unknown, rules);
+  for (size_t k = 0; k < positions.size(); ++k) {
+    const std::vector<std::string> words = words_of_tokens(translator.source, lines[with_unknown.numbers[k]]);
+    std::vector<std::string> copied;
+    for (size_t t = 0; t < positions[k].size(); ++t) {
+      if (is_unknown(with_unknown.targets[k][t])) {
+        const auto source = static_cast<size_t>(positions[k][t]);
+        copied.push_back(source < words.size() ? words[source] : "");
+      }
+    }
+    std::string& text = with_unknown.lines[k]->translation.text;
+    text = replace_unknown(translator.target, text, copied);
+  }
+}
+
+// Adds to the scores what source tokens that were passed over cost, and puts translations into their new order.
+void add_coverage(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
+                  const TranslationOptions& options, const SearchRules& rules, TranslatedLines& translated) {
+  const ModelTranslations all = translations_of(sources, translated, [](const TranslatedLine&) { return true; });
+  std::vector<double> coverage;
+  on_a_lane(translator, [&](const Inference& inference) {
+    coverage = coverage_of_pairs(inference, {.sources = all.sources, .targets = all.targets}, rules);
+  });
+  for (size_t k = 0; k < coverage.size(); ++k) {
+    all.lines[k]->translation.score += options.coverage_penalty * coverage[k];
+  }
+  for (std::vector<TranslatedLine>& line : translated) {
+    std::ranges::stable_sort(line, std::greater(), [](const TranslatedLine& l) { return l.translation.score; });
+    line.resize(std::min(line.size(), static_cast<size_t>(options.n_best)));
+  }
+}
 
 // Of the lines that are not blank.
 void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
@@ -196,9 +267,13 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
                                                          Overlong overlong) {
-  require<ConfigError>(options.beam == 1 || !translator.scheduler.drafts(), "translation",
-                       "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
-  const SearchRules rules = rules_of(translator.target, options.rules);
+  require<ConfigError>(GroupSearch::width(options) == 1 || !translator.scheduler.drafts(), "translation",
+                       "drafts do not serve beam search: leave out the drafts, or the beam of {}",
+                       GroupSearch::width(options));
+  SearchRules rules = rules_of(translator.target, options.rules);
+  if (options.unknown == UnknownWords::avoid) {
+    rules.tokens.suppressed.push_back(translator.target.special().unk.value);
+  }
   const Room room{translator.scheduler.model().config().max_length, overlong};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
                          first_tokens(translator, lines, options, name)};
@@ -210,6 +285,12 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
   search_lines(translator, searched, options, rules, results);
+  if (options.coverage_penalty > 0.0) {
+    add_coverage(translator, sources, options, rules, results);
+  }
+  if (options.unknown == UnknownWords::copy) {
+    copy_unknown_words(translator, searched, lines, rules, results);
+  }
   if (options.alignments == Alignments::pieces) {
     align_lines(translator, sources, rules, results);
   }

@@ -177,6 +177,24 @@ class Translate(ModelTest):
         self.assert_refused("translate", "--model", self.model, "--prefixes", self.file("long.txt", "a\nb\n"), text=text,
                             mentions=["long.txt", "2 lines"], stdout=None)
 
+    def test_groups_alternatives_and_what_orders_translations(self):
+        line = LINES[1] + "\n"
+        for options, most in ((["--beam", 4, "--groups", 2, "--diversity", 2, "--n-best", 4], 4),
+                              (["--alternatives", 3], 3), (["--beam", 2, "--alternatives", 3, "--prefix", "a "], 3),
+                              (["--beam", 3, "--coverage-penalty", 0.3, "--n-best", 3, "--patience", 2], 3)):
+            found = self.translate(*options, text=line).splitlines()
+            self.assertGreaterEqual(most, len(found))
+            self.assertGreater(len(found), 1)
+            self.assertTrue(all(re.fullmatch(r"0 \|\|\| .* \|\|\| -\d+\.\d+", entry) for entry in found), found)
+        for name in ("keep", "avoid", "copy"):
+            self.assertEqual(self.translate("--unknown", name).count("\n"), len(LINES))
+        self.assertNotIn("<unk>", self.translate("--unknown", "avoid"))
+        for options, mentions in [
+                (["--beam", 4, "--groups", 3], ["groups", "3", "4"]), (["--coverage-penalty", -1], ["coverage", "-1"]),
+                (["--patience", 0], ["patience"]), (["--alternatives", -1], ["alternatives", "-1"]),
+                (["--alternatives", 2, "--draft", "prompt"], ["drafts"]), (["--unknown", "what"], ["--unknown", "what"])]:
+            self.assert_refused("translate", "--model", self.model, *options, text=line, mentions=mentions)
+
     def test_every_precision_translates(self):
         self.assertEqual(self.translate("--precision", "bf16").count("\n"), len(LINES))
         self.assertIn(self.translate("--precision", "auto"),

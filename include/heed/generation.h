@@ -75,7 +75,8 @@ struct Completion {
   std::vector<ScoredToken> each = {};  // where asked for: the tokens, under the model's unmodified logits
 };
 
-// Receives texts while they are generated: from one thread at a time, each text's pieces in order.
+// Receives texts while they are generated: from one thread at a time, each text's pieces in order. That thread may write
+// other callers' texts too: return soon, and do not call the model.
 class GenerationListener {
  public:
   // Text number `sample` of prompt number `prompt`, both counted from 0.

@@ -15,6 +15,14 @@ RandomKey key_of(const GenerationTask& task) {
 
 }  // namespace
 
+int64_t GenerationRequest::sequences() const {
+  int64_t count = memory_ == nullptr ? task_.samples : 0;
+  for (const Text& text : texts_) {
+    count += 1 + text.samples_to_fork;
+  }
+  return count;
+}
+
 void GenerationRequest::begin(const StepContext& context, SequenceId sequence) {
   key_ = key_of(task_);
   memory_ = &context.memory;

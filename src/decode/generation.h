@@ -43,6 +43,7 @@ class GenerationRequest final : public Request {
 
   std::span<const int32_t> source() const override { return {}; }
   int64_t max_sequences() const override { return task_.samples; }
+  int64_t sequences() const override;
   void begin(const StepContext& context, SequenceId sequence) override;
   void add_drafts(std::vector<DraftTask>& tasks) override;
   void add_fresh(std::vector<Fresh>& fresh) override;

@@ -30,7 +30,8 @@ class Request {
 
   // What the model's encoder reads; empty where there is none.
   virtual std::span<const int32_t> source() const = 0;
-  virtual int64_t max_sequences() const = 0;  // at once
+  virtual int64_t max_sequences() const = 0;                     // at once
+  virtual int64_t sequences() const { return max_sequences(); }  // that it has, or will have when it has begun
 
   // Its first sequence, which is empty. The request removes it in the end, and all that it forks.
   virtual void begin(const StepContext& context, SequenceId sequence) = 0;

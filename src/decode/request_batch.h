@@ -8,8 +8,8 @@
 
 namespace heed {
 
-// Tokens of a step, of sources that are read at once too: enough for products at full rate. A prompt that is longer is
-// read in several steps, so that the others need not wait for it.
+// Parts of prompts fill a step up to so many tokens: enough for products at full rate. A prompt that is longer is read
+// in several steps, so that the others need not wait for it.
 constexpr int64_t kStepTokens = 512;
 
 // What comes of a request does not depend, to the last bit, on the others nor on when it joined.

@@ -44,16 +44,15 @@ class Scheduler::Worker {
 
   bool idle() const { return members_.empty(); }
   // Joining costs a step of the encoder: not for each place that becomes free.
-  bool fills_up() const { return 4 * requests() <= 3 * kMaxRequests && 4 * sequences_ <= 3 * kMaxSequences; }
-  // `share` is what each worker has if all sequences are divided evenly.
+  bool fills_up() const { return 4 * requests() <= 3 * kMaxRequests && 4 * sequences() <= 3 * kMaxSequences; }
+  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it, and the limit.
   bool has_room(const Request& request, int64_t share) const {
-    return idle() ||
-           (requests() < kMaxRequests && sequences_ + request.max_sequences() <= std::min(share, kMaxSequences) &&
-            joining_tokens_ + static_cast<int64_t>(request.source().size()) <= kMaxSourceTokens);
+    const auto more = static_cast<int64_t>(request.source().size());
+    return requests() < kMaxRequests && sequences() < std::min(share, kMaxSequences) &&
+           (joining_tokens_ == 0 || joining_tokens_ + more <= kMaxSourceTokens);
   }
   void take(Job& job, Request& request) {
     members_.push_back({.job = &job, .request = &request});
-    sequences_ += request.max_sequences();
     joining_tokens_ += static_cast<int64_t>(request.source().size());
   }
   // Looks which members are to end in the next step: others of the same caller may have failed.
@@ -96,6 +95,13 @@ class Scheduler::Worker {
   };
 
   int64_t requests() const { return static_cast<int64_t>(members_.size()); }
+  int64_t sequences() const {
+    int64_t sum = 0;
+    for (const Member& member : members_) {
+      sum += member.request->sequences();
+    }
+    return sum;
+  }
 
   void interrupt() {
     for (Member& member : members_) {
@@ -105,10 +111,15 @@ class Scheduler::Worker {
       if (member.state == State::running) {
         batch_->remove(*member.request);
       }
-      if (!member.given_up) {
-        member.request->interrupt(member.interrupted);
+      std::exception_ptr failure;
+      try {
+        if (!member.given_up) {
+          member.request->interrupt(member.interrupted);
+        }
+      } catch (...) {
+        failure = std::current_exception();
       }
-      end(member, nullptr);
+      end(member, failure);
     }
   }
 
@@ -136,7 +147,6 @@ class Scheduler::Worker {
 
   void end(Member& member, const std::exception_ptr& failure) {
     member.state = State::ended;
-    sequences_ -= member.request->max_sequences();
     ended_.push_back({member.job, member.request, failure});
   }
 
@@ -159,7 +169,7 @@ class Scheduler::Worker {
   std::unique_ptr<RequestBatch> batch_;
   std::vector<Member> members_;
   std::vector<Ended> ended_;
-  int64_t sequences_ = 0, joining_tokens_ = 0;
+  int64_t joining_tokens_ = 0;
 };
 
 Scheduler::~Scheduler() {

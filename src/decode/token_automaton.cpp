@@ -161,18 +161,19 @@ void TokenAutomaton::find_more_live() {
 
 const TokenSet& TokenAutomaton::allowed(State state) const {
   const std::lock_guard lock(mutex_);
-  const auto [found, is_new] = allowed_.try_emplace(state, vocabulary_);
-  if (is_new) {
+  const auto entry = allowed_.try_emplace(state, vocabulary_);
+  TokenSet& tokens = entry.first->second;
+  if (entry.second) {
     walk(all_, state, [&](int32_t token, State next) {
       if (can_finish(next)) {
-        found->second.add(token);
+        tokens.add(token);
       }
     });
     if (end_ == TextEnd::eos && accepts(state) && eos_ >= 0) {
-      found->second.add(eos_);
+      tokens.add(eos_);
     }
   }
-  return found->second;
+  return tokens;
 }
 
 }  // namespace heed

@@ -30,7 +30,7 @@ float quantize_row(std::span<const float> row, std::span<int8_t> values) {
   for (const float x : row) {
     largest = std::max(largest, std::abs(x));
   }
-  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+  const float inverse = largest > kLeastMagnitude ? 127.0F / largest : 0.0F;
   std::ranges::transform(row, values.begin(),
                          [&](float x) { return static_cast<int8_t>(std::nearbyint(x * inverse)); });
   return largest / 127.0F;

@@ -6,6 +6,9 @@
 
 namespace heed {
 
+// Rows of which no value is larger become zeros: 127 over it would overflow.
+constexpr float kLeastMagnitude = 1e-36F;
+
 // values = round(row / scale) with the returned scale, max |row| / 127; ties go to even. A row of zeros has the scale 0.
 float quantize_row(std::span<const float> row, std::span<int8_t> values);
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <thread>
 
 #include "base/random.h"
@@ -111,6 +112,10 @@ struct Endless : RandomLanguageModel {
   explicit Endless(int threads) : RandomLanguageModel(threads) { bias(tokenizer->special().eos, -100.0F); }
 };
 
+std::chrono::steady_clock::time_point soon(int64_t milliseconds) {
+  return std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+}
+
 TEST(Scheduler, ASmallCallDoesNotWaitForALargeOne) {
   Endless model(1);
   const std::vector<std::string> many(400, "two");
@@ -126,6 +131,53 @@ TEST(Scheduler, ASmallCallDoesNotWaitForALargeOne) {
   caller.join();
   EXPECT_EQ(listener.completed(), 400);
   EXPECT_LT(completed, 300);
+}
+
+// A call with several texts takes a place beside others of its kind on each worker.
+TEST(Scheduler, ACallOfSeveralTextsDoesNotWaitForOthersToEnd) {
+  Endless model(2);
+  std::vector<std::thread> callers;
+  std::stop_source stop;
+  const GenerationOptions endless{
+      .samples = 4, .max_tokens = 1'000'000, .interruption = {.stop = stop.get_token(), .deadline = soon(20'000)}};
+  std::atomic<int> began{0};
+  std::deque<Listener> listeners;
+  for (int i = 0; i < 3; ++i) {
+    Listener& listener = listeners.emplace_back([&began] { ++began; });
+    callers.emplace_back([&] { model.generate({"two"}, endless, &listener); });
+  }
+  while (began < 3) {
+    std::this_thread::yield();
+  }
+  const auto found = model.generate({"ein Hund"}, {.samples = 4, .max_tokens = 5});
+  for (const Listener& listener : listeners) {
+    EXPECT_EQ(listener.completed(), 0) << "they go on";
+  }
+  EXPECT_EQ(found.front().front().tokens, 5);
+  stop.request_stop();
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+}
+
+TEST(Scheduler, AListenerThatThrowsWhenItsCallEndsHarmsNoOther) {
+  class ThrowsAtTheEnd final : public GenerationListener {
+   public:
+    void on_completion(const Text& /*text*/, const Completion& /*completion*/) override {
+      throw FormatError("nobody listens");
+    }
+  };
+  Endless model(1);
+  ThrowsAtTheEnd listener;
+  std::stop_source stop;
+  const GenerationOptions endless{.max_tokens = 1'000'000, .interruption = {.stop = stop.get_token()}};
+  std::thread other([&] {
+    EXPECT_EQ(model.generate({"two", "zur"}, endless).front().front().reason, FinishReason::stopped);
+  });
+  const GenerationOptions interrupted{.max_tokens = 1'000'000, .interruption = {.stop = {}, .deadline = soon(20)}};
+  EXPECT_THROW(model.generate({"two", "ein"}, interrupted, &listener), FormatError);
+  stop.request_stop();
+  other.join();
 }
 
 TEST(Scheduler, ACallThatIsStoppedKeepsWhatItHas) {
@@ -150,10 +202,9 @@ TEST(Scheduler, ACallThatIsStoppedKeepsWhatItHas) {
 
 TEST(Scheduler, ADeadlineEndsTextsAndTranslations) {
   Endless model(2);
-  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(20); };
   for (const size_t prompts : {1U, 5U}) {
     const auto found = model.generate(std::vector<std::string>(prompts, "two"),
-                                      {.max_tokens = 1'000'000, .interruption = {.stop = {}, .deadline = soon()}});
+                                      {.max_tokens = 1'000'000, .interruption = {.stop = {}, .deadline = soon(20)}});
     for (const auto& texts : found) {
       EXPECT_EQ(texts.front().reason, FinishReason::deadline);
     }

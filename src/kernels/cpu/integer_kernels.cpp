@@ -103,7 +103,7 @@ Quantization quantization_of(const T* row, int64_t count, float input_scale) {
     return {input_scale, 1.0F / input_scale};
   }
   const float largest = largest_magnitude(row, count);
-  return {largest / 127.0F, largest > 0.0F ? 127.0F / largest : 0.0F};
+  return {largest / 127.0F, largest > kLeastMagnitude ? 127.0F / largest : 0.0F};
 }
 
 // Calls write(row, number of values, 1 / scale) for row `row` of A; returns the scale.

@@ -8,7 +8,7 @@ namespace {
 
 // Of a worker at once.
 constexpr int64_t kMaxRequests = 64;
-constexpr int64_t kMaxSequences = 256;
+constexpr int64_t kMaxSequences = 128;
 // Of sources that are read together.
 constexpr int64_t kMaxSourceTokens = 2048;
 
@@ -43,8 +43,8 @@ class Scheduler::Worker {
   Worker(const Scheduler& scheduler, Backend& backend) : scheduler_(scheduler), backend_(backend) {}
 
   bool idle() const { return members_.empty(); }
-  // Joining costs a step of the encoder: not for each place that becomes free.
-  bool fills_up() const { return 4 * requests() <= 3 * kMaxRequests && 4 * sequences() <= 3 * kMaxSequences; }
+  // A join costs a pass of the encoder, which few sources hardly fill: when half of the places are free.
+  bool fills_up() const { return 2 * requests() <= kMaxRequests && 2 * sequences() <= kMaxSequences; }
   // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it, and the limit.
   bool has_room(const Request& request, int64_t share) const {
     const auto more = static_cast<int64_t>(request.source().size());

@@ -29,6 +29,7 @@ void print_calibration(const std::vector<QuantizedMatrix>& matrices) {
   }
   if (!rules.empty()) {
     std::vector<std::string> chosen;
+    chosen.reserve(rules.size());
     for (const auto& [rule, count] : rules) {
       chosen.push_back(fmt::format("{} {}", rule, count));
     }

@@ -61,14 +61,22 @@ double accuracy_of_words(const Encoder& encoder, const std::string& path) {
 
 }  // namespace
 
-void check_report(const QuantizationReport& report, const ModelConfig& model) {
+void check_report(const QuantizationReport& report, const ModelConfig& model, const std::vector<std::string>& inputs) {
   const bool names_pairs = !report.source.empty() || !report.reference.empty();
   require<ConfigError>(!report.page.empty() || (!names_pairs && report.text.empty()), "report",
-                       "a text to measure on, but no page: name one with --report");
-  require_other_file(report.page, {report.source, report.reference, report.text});
-  require<ConfigError>(
-      report.source.empty() == report.reference.empty(), "report",
-      "sentences and their translations are named together, by --report-source and --report-reference");
+                       "--report-source, --report-reference and --report-text need --report");
+  std::vector<std::string> read{report.source, report.reference, report.text};
+  read.insert(read.end(), inputs.begin(), inputs.end());
+  require_other_file(report.page, read);
+  if (!report.page.empty()) {
+    const std::filesystem::path folder = std::filesystem::absolute(report.page).parent_path();
+    require<IoError>(std::filesystem::is_directory(folder), report.page, "there is no such folder");
+    require_writable(folder);
+  }
+  require<ConfigError>(report.letters == LetterCase::kept || !report.source.empty(), "report",
+                       "--lowercase is for BLEU, which needs --report-source");
+  require<ConfigError>(report.source.empty() == report.reference.empty(), "report",
+                       "--report-source and --report-reference must be given together");
   const bool translates = model.architecture == Architecture::seq2seq;
   require<ConfigError>(!names_pairs || translates, "report", "{} is measured on one text: name it with --report-text",
                        in_words(model.architecture));
@@ -79,7 +87,7 @@ void check_report(const QuantizationReport& report, const ModelConfig& model) {
   const bool has_accuracy =
       model.architecture != Architecture::encoder || model.head == Head::one_label || model.head == Head::token_labels;
   require<ConfigError>(report.text.empty() || has_accuracy, "report",
-                       "accuracy is that of models with one label for a text or a word: leave out --report-text");
+                       "accuracy needs a model with one label per text or per word: leave out --report-text");
 }
 
 std::optional<MeasuredQuality> measure_quality(const std::string& directory, const ModelConfig& model,

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "heed/quantize_types.h"
 #include "models/config.h"
@@ -14,8 +15,9 @@ struct MeasuredQuality {
   double value = 0.0;
 };
 
-// ConfigError where the report names no page, or a text that this kind of model is not measured on.
-void check_report(const QuantizationReport& report, const ModelConfig& model);
+// ConfigError where the report names no page, one that is an input too or can't be written, or a text that this kind of
+// model is not measured on. `inputs` are read besides.
+void check_report(const QuantizationReport& report, const ModelConfig& model, const std::vector<std::string>& inputs);
 // In f32. Nothing where the report names no text.
 std::optional<MeasuredQuality> measure_quality(const std::string& directory, const ModelConfig& model,
                                                const QuantizationReport& report, int threads);

@@ -14,7 +14,7 @@ QuantizedWeights quantize(const QuantizeOptions& options) {
   const QuantizationReport& report = options.report;
   const ModelFolder from{options.model}, to{options.output};
   const ModelConfig model = load_description(from).config;
-  check_report(report, model);
+  check_report(report, model, {options.calibration, options.calibration_target});
   require_no_model(to);
   // Before anything is written, so that a text that cannot be measured on leaves no model behind.
   const auto before = measure_quality(options.model, model, report, threads);

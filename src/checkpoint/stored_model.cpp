@@ -44,6 +44,11 @@ std::string_view commands_for(Architecture architecture) {
 
 }  // namespace
 
+void require_weights_of(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
+  require_enough_tensors(weights, config);
+  require_mark(weights, folder, config);
+}
+
 StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType storage,
                          const std::filesystem::path& weights, const ContextOptions& context) {
   const ModelDescription description = load_description(folder);
@@ -57,8 +62,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   }
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
   const SafeTensors stored(file);
-  require_enough_tensors(stored, config);
-  require_mark(stored, folder, config);
+  require_weights_of(stored, folder, config);
   model_.emplace(Scope(weights_), with_context(config, context));
   load_weights(file, backend, storage, weights_);
 }

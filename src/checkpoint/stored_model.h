@@ -8,6 +8,9 @@
 
 namespace heed {
 
+// FormatError unless the file can hold the weights of this configuration, and none of another one with the same shapes.
+void require_weights_of(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config);
+
 // Loaded completely. It cannot be moved: its parts refer to each other.
 class StoredModel {
  public:

@@ -6,6 +6,7 @@
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/stored_weight.h"
+#include "checkpoint/weights.h"
 #include "interchange/gguf.h"
 #include "interchange/gguf_tokenizer.h"
 #include "interchange/llama_form.h"
@@ -52,11 +53,13 @@ GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::pat
   add(entries,
       tokenizer_entries(*tokenizers.front(), description.documents.value_or(Documents::none), from.path.string()));
   const SafeTensors stored(from.weights());
+  require_weights_of(stored, from, description.config);
   Weights weights;
   const AnyModel model(Scope(weights), description.config);
   for (const Weight& weight : weights.all()) {
     require_stored(stored, weight);
   }
+  require_not_quantized(stored);
   verify_checksum(stored);
   const std::vector<GgufTensor> tensors = llama_tensors(description.config, stored, type);
   return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};

@@ -37,8 +37,11 @@ SentencePieceModel model_of(const Tokenizer& tokenizer, const std::string& where
 void require_no_normalization(const Tokenizer& tokenizer, const SentencePieceModel& model, const std::string& where) {
   if (!model.note) {
     const SentencePieceModel::Spaces spaces = model.spaces;
-    require<ConfigError>(!model.maps_characters && !spaces.trimmed && spaces.escaped && !spaces.as_suffix, where,
-                         "its tokenizer normalizes text ({}), which llama.cpp does not", tokenizer.normalization());
+    require<ConfigError>(!model.maps_characters, where, "its tokenizer normalizes text ({}), which llama.cpp does not",
+                         tokenizer.normalization());
+    require<ConfigError>(!spaces.trimmed, where, "its tokenizer removes extra spaces, which llama.cpp does not");
+    require<ConfigError>(spaces.escaped && !spaces.as_suffix, where,
+                         "its tokenizer does not mark spaces at the beginning of words, as llama.cpp expects");
     return;
   }
   const Normalization own = parse_normalization(tokenizer.normalization());
@@ -77,7 +80,7 @@ void require_same_merges(const std::vector<Piece>& pieces, const std::string& wh
   for (const Piece& piece : pieces) {
     const std::optional<std::string> way =
         piece.type == PieceType::normal ? std::nullopt : way_to_join(piece.text, texts);
-    require<ConfigError>(!way, where, "its tokenizer's '{}' is not for text, but llama.cpp would make it of {}",
+    require<ConfigError>(!way, where, "its tokenizer's '{}' is not for text, but llama.cpp would build it from {}",
                          piece.text, way.value_or(""));
   }
 }

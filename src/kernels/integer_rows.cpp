@@ -63,10 +63,4 @@ float quantize_group(std::span<const float> group, std::span<int8_t> values) {
   return scale;
 }
 
-void quantize_row_in_groups(std::span<const float> row, std::span<int8_t> values, std::span<float> scales) {
-  for (size_t g = 0; g < scales.size(); ++g) {
-    scales[g] = quantize_group(row.subspan(g * kInt4Group, kInt4Group), values.subspan(g * kInt4Group, kInt4Group));
-  }
-}
-
 }  // namespace heed

@@ -22,7 +22,5 @@ float int4_scale(std::span<const float> group);
 int8_t rounded_to_int4(float x, float scale);
 // Both, of a group of any size; returns the scale.
 float quantize_group(std::span<const float> group, std::span<int8_t> values);
-// Of each group of kInt4Group. The row's length is a whole number of groups.
-void quantize_row_in_groups(std::span<const float> row, std::span<int8_t> values, std::span<float> scales);
 
 }  // namespace heed

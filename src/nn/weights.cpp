@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/integer_rows.h"
+#include "nn/integer_matrix.h"
 
 namespace heed {
 
@@ -40,27 +41,12 @@ namespace {
 
 // Quantizes rows of floats, and packs them.
 void hold_as_integers(Backend& backend, MatrixForm form, const RowSource& rows, Weight& weight) {
-  const int64_t count = weight.shape().rows(), columns = weight.shape().columns();
-  const int64_t groups = form == MatrixForm::int8 ? 1 : columns / kInt4Group;
-  std::vector<int8_t> values(static_cast<size_t>(count * columns));
-  std::vector<float> scales(static_cast<size_t>(count * groups));
-  for (int64_t r = 0; r < count; ++r) {
-    const std::span<const float> row(host<float>(rows(r, 1)).data, static_cast<size_t>(columns));
-    const auto to = std::span(values).subspan(static_cast<size_t>(r * columns), row.size());
-    if (form == MatrixForm::int8) {
-      scales[static_cast<size_t>(r)] = quantize_row(row, to);
-    } else {
-      quantize_row_in_groups(row, to,
-                             std::span(scales).subspan(static_cast<size_t>(r * groups), static_cast<size_t>(groups)));
-    }
-  }
-  const RowSource integers = [&](int64_t first, int64_t wanted) {
-    return View(values.data() + first * columns, DType::i8, wanted, columns, columns);
-  };
+  const Shape& shape = weight.shape();
+  const std::span<const float> values(host<float>(rows(0, shape.rows())).data, static_cast<size_t>(shape.elements()));
   if (form == MatrixForm::int8) {
-    weight.hold(backend, Int8Matrix{weight.shape(), integers, View(scales.data(), DType::f32, 1, count, count)});
+    weight.hold(backend, to_int8(values, shape).as_int8());
   } else {
-    weight.hold(backend, Int4Matrix{weight.shape(), integers, View(scales.data(), DType::f32, count, groups, groups)});
+    weight.hold(backend, to_int4(values, shape, kInt4Group).as_int4());
   }
 }
 

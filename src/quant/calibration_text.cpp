@@ -42,7 +42,7 @@ int64_t tokens_in(const std::vector<std::vector<int32_t>>& texts) {
   return tokens;
 }
 
-// Which of them to take: evenly spaced, about kTokens in all.
+// Which of them to take: evenly spaced, at most about kTokens in all.
 std::vector<size_t> evenly_spaced(const std::vector<std::vector<int32_t>>& texts) {
   const auto step = static_cast<size_t>((tokens_in(texts) + kTokens - 1) / kTokens);
   std::vector<size_t> chosen;
@@ -85,7 +85,6 @@ class PairCalibration {
   }
 
   CalibrationTokens take() {
-    require_sides();
     CalibrationTokens tokens{std::move(texts_), {}};
     const int32_t bos = stored_.target().special().bos.value;
     for (const std::vector<int32_t>& target : targets_) {
@@ -97,12 +96,10 @@ class PairCalibration {
 
  private:
   void read() {
-    lines_ = first_lines(files_.text);
-    if (!files_.target.empty()) {
-      target_lines_ = first_lines(files_.target);
-      const size_t common = std::min(lines_.size(), target_lines_.size());
-      lines_.resize(common);
-      target_lines_.resize(common);
+    if (files_.target.empty()) {
+      lines_ = first_lines(files_.text);
+    } else {
+      read_pairs();
     }
     drop_blank_lines();
     for (const std::string& line : lines_) {
@@ -118,11 +115,29 @@ class PairCalibration {
         targets_.push_back(ids_of(stored_.target().encode(line)));
         targets_.back().resize(std::min(targets_.back().size(), static_cast<size_t>(max_length()) - 1));
       }
+      require_sides();
       return;
     }
+    require_sides();
     const auto name = [](size_t i) { return fmt::format("line {}", i + 1); };
     for (std::vector<TranslatedLine>& line : translate_lines(translator_, lines_, {.beam = 1}, name, Overlong::cut)) {
       targets_.push_back(std::move(line.front().ids));
+    }
+  }
+
+  void read_pairs() {
+    LineReader sources(files_.text), targets(files_.target);
+    size_t bytes = 0;
+    for (std::string source, target; bytes < kBytesRead; bytes += source.size() + 1) {
+      const bool more = sources.next(source), as_many = targets.next(target) == more;
+      require<FormatError>(as_many, more ? files_.target : files_.text,
+                           "ends after {} lines, but {} has more: they must be parallel", lines_.size(),
+                           more ? files_.text : files_.target);
+      if (!more) {
+        return;
+      }
+      lines_.push_back(source);
+      target_lines_.push_back(target);
     }
   }
 
@@ -163,8 +178,8 @@ class PairCalibration {
     }
     const double uniform = std::log(static_cast<double>(stored_.config().target_vocabulary));
     require<FormatError>(surprise(lines_, lines_) >= 0.5 * uniform, files_.text,
-                         "reads like what the model writes, not like what it translates: calibrate on the source's "
-                         "side, or name its translations, too");
+                         "reads like what the model writes, not like what it translates: calibrate on source "
+                         "text, or give its translations with --calibration-target");
   }
 
   int64_t max_length() const { return stored_.config().max_length; }

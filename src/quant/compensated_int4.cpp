@@ -62,7 +62,7 @@ using Lane = std::array<double, kLanes>;
 
 class RowsRounding {
  public:
-  RowsRounding(const Feedback& feedback, std::span<const float> values, WholeNumbers& whole)
+  RowsRounding(const Feedback& feedback, std::span<const float> values, IntegerMatrix& whole)
       : feedback_(feedback), values_(values), whole_(whole), columns_(whole.shape.columns()) {}
 
   void round(int64_t first_row) {
@@ -125,18 +125,18 @@ class RowsRounding {
 
   const Feedback& feedback_;
   std::span<const float> values_;
-  WholeNumbers& whole_;
+  IntegerMatrix& whole_;
   int64_t columns_, first_row_ = 0, rows_ = 0;
   std::vector<Lane> errors_;  // W - Q by column
 };
 
 }  // namespace
 
-WholeNumbers to_compensated_int4(ThreadPool& pool, std::span<const float> values, const Shape& shape, int64_t group,
-                                 const Tensor& squares) {
+IntegerMatrix to_compensated_int4(ThreadPool& pool, std::span<const float> values, const Shape& shape, int64_t group,
+                                  const Tensor& squares) {
   ensure(squares.shape() == Shape({shape.columns(), shape.columns()}), "int4", "squares {} of inputs for {}",
          squares.shape(), shape);
-  WholeNumbers whole{shape, std::vector<int8_t>(values.size()), {}};
+  IntegerMatrix whole{shape, std::vector<int8_t>(values.size()), {}};
   whole.scales.resize(values.size() / static_cast<size_t>(group));
   const Feedback feedback(squares);
   pool.run((shape.rows() + kLanes - 1) / kLanes,

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/threads.h"
-#include "quant/whole_numbers.h"
+#include "nn/integer_matrix.h"
 
 namespace heed {
 
@@ -14,7 +14,7 @@ namespace heed {
 //   round(W[:, k] + sum over j < k of (W[:, j] - Q[:, j]) R[j, k] / R[k, k]),
 // which is the error compensation of GPTQ (Frantar et al., 2022). A hundredth of its mean is added to H's diagonal. A
 // group's scale fits what its columns are to become when the group begins.
-WholeNumbers to_compensated_int4(ThreadPool& pool, std::span<const float> values, const Shape& shape, int64_t group,
-                                 const Tensor& squares);
+IntegerMatrix to_compensated_int4(ThreadPool& pool, std::span<const float> values, const Shape& shape, int64_t group,
+                                  const Tensor& squares);
 
 }  // namespace heed

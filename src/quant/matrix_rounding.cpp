@@ -16,7 +16,7 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-RoundedWeight written_int8(const WholeNumbers& whole, float input_scale) {
+RoundedWeight written_int8(const IntegerMatrix& whole, float input_scale) {
   RoundedWeight rounded{bytes_of(whole.values), bytes_of(whole.scales), StoredType::f32, {whole.shape.rows()}, {}};
   if (input_scale > 0.0F) {
     rounded.input_scale = bytes_of(std::vector<float>{input_scale});
@@ -25,7 +25,7 @@ RoundedWeight written_int8(const WholeNumbers& whole, float input_scale) {
 }
 
 // Two values in a byte, the first in the lower half, both 8 too large; the scales in bf16.
-RoundedWeight written_int4(const WholeNumbers& whole) {
+RoundedWeight written_int4(const IntegerMatrix& whole) {
   std::vector<uint8_t> pairs;
   pairs.reserve(whole.values.size() / 2);
   for (size_t i = 0; i < whole.values.size(); i += 2) {
@@ -97,7 +97,7 @@ RoundedWeight MatrixRounding::round(const Weight& weight, const std::vector<floa
 // A matrix that only tables read, or whose inputs were all zeros, has no input scale.
 RoundedWeight MatrixRounding::to_int8(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
                                       Noise& noise) const {
-  const WholeNumbers whole = heed::to_int8(values, weight.shape());
+  const IntegerMatrix whole = heed::to_int8(values, weight.shape());
   noise.count(values, whole);
   const ProductInputs* const inputs = inputs_of(weight);
   if (inputs == nullptr) {
@@ -113,21 +113,22 @@ RoundedWeight MatrixRounding::to_int8(const Weight& weight, std::span<const floa
   }
   Backend& backend = calibrated_->backend;
   matrix.product_signal_to_noise = product_noise(backend, inputs->sample(), *packed_f32(backend, values, whole.shape),
-                                                 *packed_int8(backend, whole, 0.0F))
+                                                 *backend.pack(whole.as_int8(0.0F)))
                                        .decibels();
   return written_int8(whole, 0.0F);
 }
 
 RoundedWeight MatrixRounding::to_int4(const Weight& weight, std::span<const float> values, QuantizedMatrix& matrix,
                                       Noise& noise) const {
-  WholeNumbers whole = heed::to_int4(values, weight.shape(), group_);
+  IntegerMatrix whole = heed::to_int4(values, weight.shape(), group_);
   if (const ProductInputs* const inputs = inputs_of(weight)) {
     Backend& backend = calibrated_->backend;
     const auto exact = packed_f32(backend, values, whole.shape);
-    Noise product = product_noise(backend, inputs->sample(), *exact, *packed_int4(backend, whole));
-    WholeNumbers compensated =
+    Noise product = product_noise(backend, inputs->sample(), *exact, *backend.pack(whole.in_small_groups().as_int4()));
+    IntegerMatrix compensated =
         to_compensated_int4(calibrated_->pool, values, weight.shape(), group_, inputs->squares());
-    const Noise other = product_noise(backend, inputs->sample(), *exact, *packed_int4(backend, compensated));
+    const Noise other =
+        product_noise(backend, inputs->sample(), *exact, *backend.pack(compensated.in_small_groups().as_int4()));
     if (other.noise < product.noise) {
       whole = std::move(compensated);
       product = other;

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "kernels/kernels.h"
-#include "quant/whole_numbers.h"
+#include "quant/noise.h"
 
 namespace heed {
 

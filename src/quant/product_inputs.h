@@ -20,7 +20,6 @@ class ProductInputs {
 
   void see(Backend& backend, const View& x);
 
-  int64_t seen() const { return seen_; }
   // At most kSampledRows of every fourth row that was seen, evenly spaced.
   InputRows sample() const { return {sample_, columns_}; }
   // The largest magnitude in each column, of all rows.

@@ -5,6 +5,7 @@
 
 #include "base/pattern.h"
 #include "checkpoint/adapter.h"
+#include "checkpoint/stored_model.h"
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -117,10 +118,18 @@ void require_matches(const TypePlan& plan, const Weights& weights, const ModelFo
   }
 }
 
+bool has_matrix_of(WeightType type, const TypePlan& plan, const Weights& weights) {
+  return std::ranges::any_of(weights.all(), [&](const Weight& weight) {
+    return weight.use() != WeightUse::vector && plan.of(weight.name()) == type;
+  });
+}
+
 // int4 needs whole groups.
 void require_groups(const TypePlan& plan, int64_t group, const Weights& weights) {
   require<ConfigError>(group == kInt4Group || group == kLargeInt4Group, "int4", "groups of {}, expected {} or {}",
                        group, kInt4Group, kLargeInt4Group);
+  require<ConfigError>(group == kInt4Group || has_matrix_of(WeightType::int4, plan, weights), "int4",
+                       "groups of {}, but no matrix becomes int4", group);
   for (const Weight& weight : weights.all()) {
     const bool fits = weight.use() == WeightUse::vector || plan.of(weight.name()) != WeightType::int4 ||
                       weight.shape().columns() % group == 0;
@@ -128,12 +137,6 @@ void require_groups(const TypePlan& plan, int64_t group, const Weights& weights)
                          "has rows of {}, which groups of {} do not divide: give it another type, with --keep",
                          weight.shape().columns(), group);
   }
-}
-
-bool has_matrix_of(WeightType type, const TypePlan& plan, const Weights& weights) {
-  return std::ranges::any_of(weights.all(), [&](const Weight& weight) {
-    return weight.use() != WeightUse::vector && plan.of(weight.name()) == type;
-  });
 }
 
 // A calibration text is needed for some types, and of no use for others.
@@ -202,6 +205,7 @@ QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& 
   const ModelDescription description = load_description(from);
   const Tokenizers tokenizers = load_tokenizers(from, description);
   const SafeTensors stored(from.weights());
+  require_weights_of(stored, from, description.config);
   verify_checksum(stored);
   Weights weights;
   const AnyModel model(Scope(weights), description.config);

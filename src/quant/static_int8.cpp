@@ -42,7 +42,7 @@ class Candidate {
     std::optional<StaticInputs> best;
     for (const InputRange& range : candidate_ranges(inputs_, largest_)) {
       const Noise noise = product_noise(backend_, {inputs_, exact_->columns()}, *exact_,
-                                        *packed_int8(backend_, rounded_, range.scale()));
+                                        *backend_.pack(rounded_.as_int8(range.scale())));
       if (!best || noise.noise < best->noise.noise) {
         best = {range, noise};
       }
@@ -54,7 +54,7 @@ class Candidate {
   Backend& backend_;
   std::vector<float> inputs_;
   std::unique_ptr<PackedWeight> exact_;
-  WholeNumbers rounded_;
+  IntegerMatrix rounded_;
   float largest_ = 0.0F;
 };
 

@@ -93,7 +93,7 @@ void make_model(const ModelFolder& folder, const Arguments& arguments) {
   Trainables trainables(*backend, weights, DType::f32, Trainables::Gradients::none);
   trainables.initialize(*backend, static_cast<uint64_t>(number(arguments, "seed", 1)));
   backend->scale(trainables.masters(), static_cast<double>(number(arguments, "scale", 2)));
-  save_weights(folder.weights(), trainables, {});
+  save_weights(folder.weights(), trainables, mark_of(config));
 }
 
 }  // namespace

@@ -162,6 +162,13 @@ class Export(heed_cli.CliTest):
         refuse(self.tied, "--type", "q5_0", mentions=("'q5_0' is not one of f32",))
         heed("quantize", "--model", self.tied, "--out", self.path / "small")
         refuse(self.path / "small", mentions=("is quantized",))
+        heed("quantize", "--model", self.tied, "--out", self.path / "smaller", "--type", "int4")
+        refuse(self.path / "smaller", "--type", "q8_0", mentions=("is quantized",))
+        heads = make_model(self.path / "heads")
+        config = json.loads((heads / "config.json").read_text())
+        config["model"]["heads"] //= 2
+        (heads / "config.json").write_text(json.dumps(config))
+        refuse(heads, mentions=("config.json", "not the one whose weights"))
         self.assertFalse(out.exists())
         self.assert_refused("export", "--model", self.tied, "--out", self.path / "model.bin", mentions=("ends in .gguf",))
         self.assert_refused("export", "--model", self.tied, "--out", self.path / "none" / "model.gguf", mentions=("none",))

@@ -185,6 +185,8 @@ class Quantize(heed_cli.CliTest):
         options = ("--model", self.model, "--out", self.path / "out", "--type", "int4", "--group")
         self.assert_refused("quantize", *options, 64, mentions=("rows of 32", "groups of 64", "--keep"))
         self.assert_refused("quantize", *options, 48, mentions=("groups of 48, expected 32 or 64",))
+        self.assert_refused("quantize", "--model", options[options.index("--model") + 1], "--out", self.path / "out",
+                            "--type", "int8", "--group", 64, mentions=("groups of 64", "no matrix becomes int4"))
 
     def test_the_report_shows_layers_outliers_and_what_changed(self):
         page, target = self.path / "page.html", self.file("lines.en", "a\nb\n\nc\n")
@@ -216,7 +218,10 @@ class Quantize(heed_cli.CliTest):
             self.assert_refused("quantize", "--model", model, "--out", self.path / "out", *options, mentions=mentions)
             self.assertFalse((self.path / "out").exists())
         lines, page = self.models / "lines.de", ("--report", self.path / "page.html")
-        refuse("--report-text", lines, mentions=("name one with --report",))
+        refuse("--report-text", lines, mentions=("need --report",))
+        refuse(*page, "--lowercase", mentions=("--lowercase", "--report-source"))
+        refuse("--report", self.path / "no" / "page.html", mentions=("page.html", "folder"))
+        refuse("--report", lines, "--type", "int8-static", "--calibration", lines, mentions=("lines.de", "overwritten"))
         refuse(*page, "--report-source", lines, mentions=("--report-source and --report-reference",))
         refuse(*page, "--report-text", lines, mentions=("an encoder-decoder is measured on sentences",))
         refuse(*page, "--report-source", lines, "--report-reference", lines, model=self.models / "writer",

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "text/multiline.h"
+#include "text/sentencepiece_corpus.h"
 #include "text/tokenizer_testing.h"
 
 namespace heed {
@@ -17,23 +18,11 @@ std::unique_ptr<Tokenizer> trained_with(TokenizerTraining training) {
   return train_tokenizer(training, test::lines_of(test::corpus()));
 }
 
-class CorpusForTrainer final : public sentencepiece::SentenceIterator {
- public:
-  bool done() const override { return next_ == lines_.size(); }
-  void Next() override { ++next_; }
-  const std::string& value() const override { return lines_[next_]; }
-  sentencepiece::util::Status status() const override { return {}; }
-
- private:
-  std::vector<std::string> lines_ = test::corpus();
-  size_t next_ = 0;
-};
-
 // As other programs train it.
 std::unique_ptr<Tokenizer> tokenizer_from_elsewhere(std::unordered_map<std::string, std::string> options) {
   options.merge(std::unordered_map<std::string, std::string>{
       {"vocab_size", "380"}, {"model_type", "bpe"}, {"byte_fallback", "true"}, {"minloglevel", "4"}});
-  CorpusForTrainer lines;
+  test::CorpusLines lines;
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
   EXPECT_TRUE(status.ok()) << status.ToString();
@@ -116,8 +105,8 @@ TEST(GgufTokenizer, AModelFromElsewhereGoesOverWhereItLeavesTextAsItIs) {
     expect_error<ConfigError>([&] { entries_with(options); }, {"model: ", reason});
   };
   refused({{"normalization_rule_name", "nmt_nfkc"}}, "normalizes text (SentencePiece's nmt_nfkc)");
-  refused({{"remove_extra_whitespaces", "true"}}, "normalizes text (SentencePiece's identity)");
-  refused({{"treat_whitespace_as_suffix", "true"}}, "normalizes text (SentencePiece's identity)");
+  refused({{"remove_extra_whitespaces", "true"}}, "removes extra spaces");
+  refused({{"treat_whitespace_as_suffix", "true"}}, "does not mark spaces at the beginning");
   refused({{"byte_fallback", "false"}, {"vocab_size", "120"}}, "cannot spell unknown characters in bytes");
   refused({{"user_defined_symbols", "<x>"}}, "user symbol '<x>'");
 }

@@ -41,7 +41,7 @@ Tensor squares_of(const std::vector<float>& inputs) {
 }
 
 // The sum over inputs and rows of ((W - Q) x)^2.
-double error_of_product(const std::vector<float>& values, const WholeNumbers& rounded,
+double error_of_product(const std::vector<float>& values, const IntegerMatrix& rounded,
                         const std::vector<float>& inputs) {
   double error = 0.0;
   for (size_t input = 0; input < inputs.size(); input += kColumns) {
@@ -59,7 +59,7 @@ double error_of_product(const std::vector<float>& values, const WholeNumbers& ro
 
 class CompensatedInt4 : public testing::TestWithParam<int64_t> {
  protected:
-  WholeNumbers compensated(const Tensor& squares, int threads = 1) const {
+  IntegerMatrix compensated(const Tensor& squares, int threads = 1) const {
     ThreadPool pool(threads);
     return to_compensated_int4(pool, values_, shape_, GetParam(), squares);
   }
@@ -70,7 +70,7 @@ class CompensatedInt4 : public testing::TestWithParam<int64_t> {
 
 TEST_P(CompensatedInt4, HalvesTheErrorOfAProductWithCorrelatedInputs) {
   const std::vector<float> inputs = correlated_inputs();
-  const WholeNumbers plain = to_int4(values_, shape_, GetParam()), found = compensated(squares_of(inputs));
+  const IntegerMatrix plain = to_int4(values_, shape_, GetParam()), found = compensated(squares_of(inputs));
   EXPECT_LT(error_of_product(values_, found, inputs), 0.5 * error_of_product(values_, plain, inputs));
   EXPECT_EQ(found.group(), GetParam());
   for (const float scale : found.scales) {
@@ -82,7 +82,7 @@ TEST_P(CompensatedInt4, HalvesTheErrorOfAProductWithCorrelatedInputs) {
 TEST_P(CompensatedInt4, IsPlainRoundingWhereColumnsHaveNothingInCommon) {
   Tensor squares({kColumns, kColumns}, DType::f32);
   std::fill_n(squares.data<float>(), squares.elements(), 0.0F);
-  const WholeNumbers plain = to_int4(values_, shape_, GetParam());
+  const IntegerMatrix plain = to_int4(values_, shape_, GetParam());
   EXPECT_EQ(compensated(squares).values, plain.values);
   for (int64_t k = 0; k < kColumns; ++k) {
     squares.data<float>()[k * kColumns + k] = static_cast<float>(k);

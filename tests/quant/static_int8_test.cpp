@@ -41,7 +41,6 @@ TEST(ProductInputs, KeepEvenlySpacedRowsAndTheSquaresOfTheOthers) {
     EXPECT_EQ(sample.values[static_cast<size_t>(i * kWide)], static_cast<float>(8 * i));
   }
   EXPECT_EQ(inputs.largest()[1], 7e4F);
-  EXPECT_EQ(inputs.seen(), kSeen);
   double square = 0.0;
   for (size_t r = 0; r < kSeen; ++r) {
     square += r % 4 == 0 ? 0.0 : std::pow(static_cast<double>(rows[r * kWide + 2]), 2);
@@ -75,7 +74,8 @@ TEST_F(StaticInt8, ChoosesTheRangeWithTheLeastErrorOfItsProduct) {
   const StaticPlan found = plan({});
   const StaticInputs& chosen = found.inputs.at("layer.projection.weight");
   const auto exact = packed_f32(*backend_, values_, product_->shape());
-  const auto rounded = packed_int8(*backend_, to_int8(values_, product_->shape()), 60.0F / 127.0F);
+  const IntegerMatrix integers = to_int8(values_, product_->shape());
+  const auto rounded = backend_->pack(integers.as_int8(60.0F / 127.0F));
   EXPECT_LT(chosen.noise.noise, 0.5 * product_noise(*backend_, inputs_.sample(), *exact, *rounded).noise);
   EXPECT_TRUE(found.smoothing.multiplied.empty());
 }

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "text/character_map.h"
+#include "text/sentencepiece_corpus.h"
 #include "text/sentencepiece_model.h"
 #include "text/unicode.h"
 #include "text/vocabulary.h"
@@ -17,18 +18,6 @@ namespace {
 
 using Kind = TokenizerKind;
 using Options = std::unordered_map<std::string, std::string>;
-
-class CorpusLines final : public sentencepiece::SentenceIterator {
- public:
-  bool done() const override { return next_ == lines_.size(); }
-  void Next() override { ++next_; }
-  const std::string& value() const override { return lines_[next_]; }
-  sentencepiece::util::Status status() const override { return {}; }
-
- private:
-  std::vector<std::string> lines_ = corpus();
-  size_t next_ = 0;
-};
 
 // A model as other programs write it.
 std::string foreign_model(Options options) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "kernels/integer_rows.h"
 
 namespace heed::reference {
 
@@ -119,7 +120,7 @@ struct QuantizedRow {
     float inverse = 1.0F / input_scale;
     if (input_scale <= 0.0F) {
       const float largest = largest_magnitude(x, row);
-      inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+      inverse = largest > kLeastMagnitude ? 127.0F / largest : 0.0F;
       scale = largest / 127.0F;
     }
     values.reserve(static_cast<size_t>(x.columns()));

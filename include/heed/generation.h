@@ -1,12 +1,14 @@
 // What a language model is asked to write, and what it wrote.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "heed/interruption.h"
+#include "heed/names.h"
 #include "heed/token_scores.h"
 #include "heed/writing_rules.h"
 
@@ -48,23 +50,16 @@ struct GenerationOptions {
   std::vector<std::string> choices = {};
 };
 
-// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, or the call was interrupted.
-enum class FinishReason : uint8_t { end, stop, length, deadline, stopped };
+// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or the caller stopped it.
+enum class FinishReason : uint8_t { end, stop, length, deadline, cancelled };
 
-constexpr std::string_view name_of(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::end:
-      return "end";
-    case FinishReason::stop:
-      return "stop";
-    case FinishReason::length:
-      return "length";
-    case FinishReason::deadline:
-      return "deadline";
-    default:
-      return "stopped";
-  }
-}
+inline constexpr std::array<NamedValue<FinishReason>, 5> kFinishReasonNames{{{"end", FinishReason::end},
+                                                                             {"stop", FinishReason::stop},
+                                                                             {"length", FinishReason::length},
+                                                                             {"deadline", FinishReason::deadline},
+                                                                             {"cancelled", FinishReason::cancelled}}};
+
+constexpr std::string_view name_of(FinishReason reason) { return name_among(kFinishReasonNames, reason); }
 
 struct Completion {
   std::string text;              // without the prompt

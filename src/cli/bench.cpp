@@ -171,7 +171,7 @@ Command bench_generate_command() {
                   option("--weights FORM", options->weights, kMatrixFormNames,
                          "the matrices' form: the precision, or int8 or int4 with activations quantized as they come"),
                   option("--cache TYPE", options->cache, kCacheTypeNames,
-                         "keep keys and values in bf16 or int8; auto: in the precision"),
+                         "key-value cache in bf16 or int8; auto: as --precision"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor"),
                   option("--streams N...", options->streams,
                          "sequences generated together; by default 1, then 8, then 64"),

@@ -24,7 +24,7 @@ struct GenerateOptions {
   ContextOptions context;
   GenerationOptions generation;
   DraftOptions drafts;
-  std::optional<std::string> prompt;
+  std::optional<std::string> prompt, regex;
   std::string prompts, choices;
   double timeout = 0.0;
   bool json = false;
@@ -130,6 +130,13 @@ void converse(const Generator& generator, const GenerateOptions& options) {
   }
 }
 
+void take_regex(GenerateOptions& options) {
+  if (options.regex->empty()) {
+    throw std::runtime_error("generate: --regex is empty: leave it out, or give an expression");
+  }
+  options.generation.regex = *options.regex;
+}
+
 void generate(const GenerateOptions& options) {
   if (options.prompt && !options.prompts.empty()) {
     throw std::runtime_error("generate: --prompt and --prompts: give one of them");
@@ -195,7 +202,7 @@ Command generate_command() {
                           option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
                          sampling_options(generation.sampling),
                          rule_options(generation.rules, "--min-tokens"),
-                         {option("--regex EXPRESSION", generation.regex,
+                         {option("--regex EXPRESSION", options->regex,
                                  "a regular expression that the text matches from beginning to end"),
                           option("--choices FILE", options->choices, "the text is one of this file's lines")},
                          draft_options(options->drafts),
@@ -210,6 +217,9 @@ Command generate_command() {
           [options] {
             if (!options->choices.empty()) {
               read_choices(*options);
+            }
+            if (options->regex) {
+              take_regex(*options);
             }
             generate(*options);
           },

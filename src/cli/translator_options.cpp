@@ -10,7 +10,7 @@ std::vector<Option> model_options(ModelOptions& options) {
 
 Option cache_option(ModelOptions& options) {
   return option("--cache TYPE", options.translator.cache, kCacheTypeNames,
-                "keep keys and values in bf16 or int8; auto: in the precision");
+                "key-value cache in bf16 or int8; auto: as --precision");
 }
 
 std::vector<Option> context_options(ContextOptions& options) {
@@ -21,8 +21,8 @@ std::vector<Option> context_options(ContextOptions& options) {
 }
 
 std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {
-  return {option(minimum + " N", rules.min_length, "tokens at least, the end included"),
-          option("--no-repeat-ngram N", rules.no_repeat_ngram, "no N tokens in a row come twice; 0: they may"),
+  return {option(minimum + " N", rules.min_length, "minimum number of tokens, the end included"),
+          option("--no-repeat-ngram N", rules.no_repeat_ngram, "never repeat a sequence of N tokens; 0: off"),
           option("--suppress TEXT", rules.suppress, "this text is never written; may be given several times")};
 }
 
@@ -34,7 +34,7 @@ std::vector<Option> search_options(TranslationOptions& options) {
                  rule_options(options.rules, "--min-length"),
                  {option("--coverage-penalty A", options.coverage_penalty,
                          "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
-                  option("--patience A", options.patience, "a search ends with A * beam translations"),
+                  option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
                   option("--unknown NAME", options.unknown, kUnknownWordsNames,
                          "unknown words: keep, avoid, or copy the source word that they look at most")}});
 }

@@ -19,7 +19,7 @@ struct StepContext {
 };
 
 // Why a request ends before it is done: its caller stopped it, or its deadline has passed.
-enum class Interrupted : uint8_t { no, stopped, deadline };
+enum class Interrupted : uint8_t { no, cancelled, deadline };
 
 class Request {
  public:

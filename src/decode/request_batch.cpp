@@ -12,15 +12,6 @@ constexpr size_t kShort = kMaxDraftTokens + 1;
 
 }  // namespace
 
-std::vector<Request*> RequestBatch::requests() const {
-  std::vector<Request*> requests;
-  requests.reserve(members_.size());
-  for (const Member& member : members_) {
-    requests.push_back(member.request);
-  }
-  return requests;
-}
-
 void RequestBatch::join(std::span<Request* const> requests) {
   if (requests.empty()) {
     return;

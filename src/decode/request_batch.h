@@ -21,7 +21,6 @@ class RequestBatch {
   RequestBatch& operator=(const RequestBatch&) = delete;
 
   bool empty() const { return members_.empty(); }
-  std::vector<Request*> requests() const;
 
   // BudgetError when there is no room; then none has joined.
   void join(std::span<Request* const> requests);

@@ -14,7 +14,7 @@ constexpr int64_t kMaxSourceTokens = 2048;
 
 Interrupted state_of(const Interruption& interruption) {
   if (interruption.stop.stop_requested()) {
-    return Interrupted::stopped;
+    return Interrupted::cancelled;
   }
   const bool limited = interruption.deadline != std::chrono::steady_clock::time_point::max();
   return limited && std::chrono::steady_clock::now() >= interruption.deadline ? Interrupted::deadline : Interrupted::no;
@@ -43,8 +43,12 @@ class Scheduler::Worker {
   Worker(const Scheduler& scheduler, Backend& backend) : scheduler_(scheduler), backend_(backend) {}
 
   bool idle() const { return members_.empty(); }
-  // A join costs a pass of the encoder, which few sources hardly fill: when half of the places are free.
-  bool fills_up() const { return 2 * requests() <= kMaxRequests && 2 * sequences() <= kMaxSequences; }
+  // Once it is full, it takes no more until half of its places are free: a join costs a pass of the encoder, which few
+  // sources hardly fill.
+  bool takes_more() {
+    is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences);
+    return !is_full_;
+  }
   // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it, and the limit.
   bool has_room(const Request& request, int64_t share) const {
     const auto more = static_cast<int64_t>(request.source().size());
@@ -54,6 +58,7 @@ class Scheduler::Worker {
   void take(Job& job, Request& request) {
     members_.push_back({.job = &job, .request = &request});
     joining_tokens_ += static_cast<int64_t>(request.source().size());
+    is_full_ = is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences;
   }
   // Looks which members are to end in the next step: others of the same caller may have failed.
   void look_at_jobs() {
@@ -125,24 +130,41 @@ class Scheduler::Worker {
 
   void join() {
     std::vector<Request*> joining;
-    for (Member& member : members_) {
+    for (const Member& member : members_) {
       if (member.state == State::joining) {
         joining.push_back(member.request);
-        member.state = State::running;
       }
     }
     joining_tokens_ = 0;
     if (joining.empty()) {
       return;
     }
-    if (batch_ == nullptr) {
-      const auto& [model, whole, storage, cached] = scheduler_.inference_;
-      const Inference inference{model, backend_, storage, cached};
-      stepper_ = make_stepper(inference, stepper_options(scheduler_.drafting_));
-      speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
-      batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());
+    make_batch();
+    std::exception_ptr no_room;
+    try {
+      batch_->join(joining);
+    } catch (const BudgetError&) {
+      no_room = std::current_exception();
     }
-    batch_->join(joining);
+    for (Member& member : members_) {
+      if (member.state == State::joining) {
+        member.state = State::running;
+        if (no_room) {
+          end(member, no_room);
+        }
+      }
+    }
+  }
+
+  void make_batch() {
+    if (batch_ != nullptr) {
+      return;
+    }
+    const auto& [model, whole, storage, cached] = scheduler_.inference_;
+    const Inference inference{model, backend_, storage, cached};
+    stepper_ = make_stepper(inference, stepper_options(scheduler_.drafting_));
+    speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
+    batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());
   }
 
   void end(Member& member, const std::exception_ptr& failure) {
@@ -170,6 +192,7 @@ class Scheduler::Worker {
   std::vector<Member> members_;
   std::vector<Ended> ended_;
   int64_t joining_tokens_ = 0;
+  bool is_full_ = false;
 };
 
 Scheduler::~Scheduler() {
@@ -251,7 +274,7 @@ void Scheduler::work(Backend& backend) {
 
 // Callers in turn. Requests of a call that is to end are handed out at once, to be told so.
 void Scheduler::hand_out(Worker& worker) {
-  const bool fills_up = worker.fills_up();
+  const bool takes_more = worker.takes_more();
   const int64_t share = (sequences_ + lanes_.count() - 1) / lanes_.count();
   const auto ends = [](const Job& job) { return job.failure || state_of(job.interruption) != Interrupted::no; };
   for (Job* job : jobs_) {
@@ -260,7 +283,7 @@ void Scheduler::hand_out(Worker& worker) {
     }
   }
   std::erase_if(jobs_, [](const Job* job) { return job->next == job->requests.size(); });
-  while (fills_up && !jobs_.empty() && worker.has_room(*jobs_.front()->requests[jobs_.front()->next], share)) {
+  while (takes_more && !jobs_.empty() && worker.has_room(*jobs_.front()->requests[jobs_.front()->next], share)) {
     Job& job = *jobs_.front();
     jobs_.pop_front();
     worker.take(job, *job.requests[job.next++]);

@@ -138,9 +138,15 @@ void validate(const TranslationOptions& options) {
   check(options.diversity >= 0.0 && options.diversity <= kMaxPenalty, "diversity", options.diversity, "0 to 1000");
   check(options.coverage_penalty >= 0.0 && options.coverage_penalty <= kMaxPenalty, "coverage penalty",
         options.coverage_penalty, "0 to 1000");
+  require<ConfigError>(options.coverage_penalty == 0.0 || beam > 1, "search",
+                       "a coverage penalty reorders hypotheses: it needs a beam above 1");
   check(options.patience > 0.0 && options.patience <= kMaxPenalty, "patience", options.patience,
         "more than 0, at most 1000");
-  check(options.alternatives >= 0 && options.alternatives * beam <= kMaxBeam, "alternatives", options.alternatives,
+  require<ConfigError>(
+      static_cast<double>(options.n_best) <= static_cast<double>(beam) * options.patience || options.patience >= 1.0,
+      "search", "n-best is {}, but a beam of {} with a patience of {} finds fewer", options.n_best, beam,
+      options.patience);
+  check(options.alternatives >= 0 && options.alternatives <= kMaxBeam / beam, "alternatives", options.alternatives,
         fmt::format("0 to {}: with the beam at most {} hypotheses", kMaxBeam / beam, kMaxBeam));
   require<ConfigError>(
       options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),

@@ -8,7 +8,7 @@ namespace heed {
 void require_cache_type(const Inference& inference) {
   const bool as_computed = inference.cache_type() == inference.storage;
   require<ConfigError>(as_computed || inference.model.config().linear_layers_of_decoder().empty(), "cache",
-                       "the model has linear attention, whose keys and values are kept in the precision alone");
+                       "the model has linear attention, whose cache is always in the run's precision");
 }
 
 std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options) {

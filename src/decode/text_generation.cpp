@@ -61,10 +61,9 @@ TokenRules rules_of(const TextGenerator& generator, const GenerationOptions& opt
   const int32_t eos = generator.tokenizer.special().eos.value;
   const bool has_end = eos >= 0 && std::ranges::find(suppressed, eos) == suppressed.end();
   const bool is_whole = !options.regex.empty() || !options.choices.empty();
-  require<ConfigError>(
-      has_end || options.beam == 1 || !is_whole, "generation",
-      "beam search keeps to a regular expression or to choices only if the model's texts have ends, as "
-      "documents do: leave out the beam");
+  require<ConfigError>(has_end || options.beam == 1 || !is_whole, "generation",
+                       "beam search supports a regular expression or choices only for models trained on documents: "
+                       "leave out the beam");
   auto automaton =
       make_automaton({options.rules.suppress, options.regex, options.choices}, generator.tokenizer, suppressed,
                      has_end    ? TextEnd::eos
@@ -159,7 +158,7 @@ class PromptWriter final : public TextWriter {
   void interrupt(Interrupted why) override {
     for (int64_t sample = 0; sample < options_.samples; ++sample) {
       if (!finished_[static_cast<size_t>(sample)]) {
-        finish(sample, "", why == Interrupted::deadline ? FinishReason::deadline : FinishReason::stopped);
+        finish(sample, "", why == Interrupted::deadline ? FinishReason::deadline : FinishReason::cancelled);
       }
     }
   }

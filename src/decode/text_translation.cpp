@@ -102,6 +102,16 @@ std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator,
   return first;
 }
 
+// The beginnings of translations, bos and a prefix, must keep to the rules that translations have to keep.
+void require_allowed(const std::vector<std::vector<int32_t>>& first, const TokenRules& rules, const LineName& name) {
+  for (size_t i = 0; rules.automaton != nullptr && i < first.size(); ++i) {
+    const std::span<const int32_t> tokens = first[i];
+    const TokenAutomaton::State state = rules.automaton->behind_text(tokens.first(1), tokens.subspan(1));
+    require<ConfigError>(state != TokenAutomaton::kDead && rules.automaton->can_finish(state),
+                         "the prefix of " + name_line(name, i), "has a suppressed text in it");
+  }
+}
+
 SearchRules rules_of(const Tokenizer& target, const WritingRules& writing = {}) {
   SearchRules rules{.bos = target.special().bos.value,
                     .tokens = {.eos = target.special().eos.value, .writing = writing}};
@@ -277,6 +287,10 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   const Room room{translator.scheduler.model().config().max_length, overlong};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
                          first_tokens(translator, lines, options, name)};
+  require_allowed(searched.first, rules.tokens, name);
+  require<ConfigError>(options.rules.min_length <= room.max_length, "translation",
+                       "the minimum length is {}, but the model writes at most {} tokens", options.rules.min_length,
+                       room.max_length);
   std::vector<std::vector<int32_t>>& sources = searched.sources;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {

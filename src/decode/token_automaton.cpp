@@ -14,6 +14,11 @@ bool is_one_character(const std::string& bytes) {
          std::ranges::all_of(bytes.substr(1), [](char c) { return (static_cast<uint8_t>(c) & 0xC0U) == 0x80; });
 }
 
+void require_possible(int64_t work) {
+  constexpr int64_t kMaxWork = 300'000'000;  // some seconds
+  require<ConfigError>(work <= kMaxWork, "constraints", "too large for a vocabulary of this size: make them simpler");
+}
+
 }  // namespace
 
 bool TokenSet::empty() const {
@@ -34,9 +39,9 @@ TokenAutomaton::TokenAutomaton(ByteAutomaton bytes, const Tokenizer& tokenizer, 
       live_(2 * static_cast<size_t>(bytes_.states())) {
   for (int32_t token = 0; token < vocabulary_; ++token) {
     std::optional<std::string> text = tokenizer.bytes_of(TokenId(token));
-    require<ConfigError>(text.has_value(), "constraints",
-                         "they need a tokenizer whose tokens are pieces of text (bpe, unigram, char or byte), not {}",
-                         name_of(tokenizer.kind()));
+    require<ConfigError>(
+        text.has_value(), "constraints",
+        "they need a tokenizer of heed's whose tokens are pieces of text (bpe, unigram, char or byte)");
     if (text->empty() || token == eos_ || std::ranges::find(suppressed, token) != suppressed.end()) {
       continue;
     }
@@ -71,12 +76,13 @@ TokenAutomaton::State TokenAutomaton::behind(ByteAutomaton::State bytes, int32_t
   return 2 * bytes + (drops_first_space_ && token == line_break_ ? 1 : 0);
 }
 
-// Calls visit(token, state behind it) for all that the bytes allow.
+// Calls visit(token, state behind it) for all that the bytes allow. Returns how many nodes it saw.
 template <class Visit>
-void TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) const {
+int64_t TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) const {
   const bool drops_space = state % 2 == 1;
   std::vector<std::pair<int32_t, ByteAutomaton::State>> to_visit{{0, state / 2}};
-  while (!to_visit.empty()) {
+  int64_t nodes = 0;
+  for (; !to_visit.empty(); ++nodes) {
     const auto [node, bytes] = to_visit.back();
     to_visit.pop_back();
     for (const int32_t token : trie[static_cast<size_t>(node)].tokens) {
@@ -90,6 +96,7 @@ void TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) con
       }
     }
   }
+  return nodes;
 }
 
 TokenAutomaton::State TokenAutomaton::start(std::span<const int32_t> prompt) const {
@@ -115,46 +122,85 @@ TokenAutomaton::State TokenAutomaton::next(State state, int32_t token) const {
   return bytes == ByteAutomaton::kDead ? kDead : behind(bytes, token);
 }
 
+TokenAutomaton::State TokenAutomaton::behind_text(std::span<const int32_t> prompt,
+                                                  std::span<const int32_t> text) const {
+  State state = start(prompt);
+  for (const int32_t token : text) {
+    state = next(state, token);
+  }
+  return state;
+}
+
 // Most states are known to be completed by single characters alone, without a look at all tokens.
 void TokenAutomaton::find_live() {
-  const auto states = static_cast<State>(live_.size());
-  std::vector<std::vector<State>> sources(live_.size());
-  std::vector<State> to_visit;
-  for (State state = 0; state < states; ++state) {
-    if (accepts(state)) {
+  if (end_ == TextEnd::none) {
+    find_endless();
+    return;
+  }
+  std::vector<State> accepting;
+  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
+    if (is_used(state) && accepts(state)) {
       live_[static_cast<size_t>(state)] = true;
-      to_visit.push_back(state);
+      accepting.push_back(state);
     }
-    walk(characters_, state, [&](int32_t, State next) {
+  }
+  spread_life(std::move(accepting), characters_);
+  std::vector<State> live;
+  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
+    if (live_[static_cast<size_t>(state)]) {
+      live.push_back(state);
+    }
+  }
+  spread_life(std::move(live), all_);
+}
+
+// To the states from which tokens of the trie lead to live ones.
+void TokenAutomaton::spread_life(std::vector<State> from, const Trie& trie) {
+  std::vector<std::vector<State>> sources(live_.size());
+  int64_t work = 0;
+  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
+    if (!is_used(state) || live_[static_cast<size_t>(state)]) {
+      continue;
+    }
+    work += walk(trie, state, [&](int32_t, State next) {
       std::vector<State>& list = sources[static_cast<size_t>(next)];
       if (list.empty() || list.back() != state) {
         list.push_back(state);
       }
     });
+    require_possible(work);
   }
-  while (!to_visit.empty()) {
-    const State state = to_visit.back();
-    to_visit.pop_back();
+  while (!from.empty()) {
+    const State state = from.back();
+    from.pop_back();
     for (const State source : sources[static_cast<size_t>(state)]) {
       if (!live_[static_cast<size_t>(source)]) {
         live_[static_cast<size_t>(source)] = true;
-        to_visit.push_back(source);
+        from.push_back(source);
       }
     }
   }
-  find_more_live();
 }
 
-void TokenAutomaton::find_more_live() {
+// Where texts have no end, a state is live if texts can go on from it for ever.
+void TokenAutomaton::find_endless() {
+  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
+    live_[static_cast<size_t>(state)] = is_used(state);
+  }
+  int64_t work = 0;
   for (bool found = true; found;) {
     found = false;
     for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
       if (!live_[static_cast<size_t>(state)]) {
-        bool is_live = false;
-        walk(all_, state, [&](int32_t, State next) { is_live = is_live || live_[static_cast<size_t>(next)]; });
-        live_[static_cast<size_t>(state)] = is_live;
-        found = found || is_live;
+        continue;
       }
+      bool goes_on = false;
+      const auto look = [&](int32_t, State next) { goes_on = goes_on || live_[static_cast<size_t>(next)]; };
+      work += walk(characters_, state, look);
+      work += goes_on ? 0 : walk(all_, state, look);
+      require_possible(work);
+      live_[static_cast<size_t>(state)] = goes_on;
+      found = found || !goes_on;
     }
   }
 }

@@ -46,6 +46,8 @@ class TokenAutomaton {
   // Before the first token behind a prompt.
   State start(std::span<const int32_t> prompt) const;
   State next(State state, int32_t token) const;
+  // Behind the text that continues a prompt.
+  State behind_text(std::span<const int32_t> prompt, std::span<const int32_t> text) const;
   bool accepts(State state) const { return bytes_.accepts(state / 2); }
   TextEnd end() const { return end_; }
   // Whether tokens can complete a text from here.
@@ -63,10 +65,12 @@ class TokenAutomaton {
 
   static void add(Trie& trie, const std::string& bytes, int32_t token);
   template <class Visit>
-  void walk(const Trie& trie, State state, const Visit& visit) const;
+  int64_t walk(const Trie& trie, State state, const Visit& visit) const;
   State behind(ByteAutomaton::State bytes, int32_t token) const;
+  bool is_used(State state) const { return drops_first_space_ || state % 2 == 0; }
   void find_live();
-  void find_more_live();
+  void spread_life(std::vector<State> from, const Trie& trie);
+  void find_endless();
 
   // A state is that of the bytes, twice, and 1 more at the beginning of a line, where some tokenizers drop a space.
   ByteAutomaton bytes_;

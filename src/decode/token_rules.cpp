@@ -24,10 +24,7 @@ void forbid_repetition(std::span<const int32_t> tokens, size_t n, ForbiddenToken
 void keep_to(const TokenAutomaton& automaton, const TokenRules& rules, std::span<const int32_t> tokens, int64_t written,
              ForbiddenTokens& forbidden) {
   const std::span own = tokens.last(static_cast<size_t>(written));
-  TokenAutomaton::State state = automaton.start(tokens.first(tokens.size() - own.size()));
-  for (const int32_t token : own) {
-    state = automaton.next(state, token);
-  }
+  const TokenAutomaton::State state = automaton.behind_text(tokens.first(tokens.size() - own.size()), own);
   if (state == TokenAutomaton::kDead) {
     return;  // a draft, or a hypothesis that was forced
   }

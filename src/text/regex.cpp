@@ -121,7 +121,7 @@ class ExpressionParser {
         refuse("a '}' is missing");
       }
       if (most != Expression::kAny && most < least) {
-        refuse("the most repeats are fewer than the least");
+        refuse("the maximum number of repeats is below the minimum");
       }
     } else {
       return part;
@@ -242,7 +242,7 @@ class ExpressionParser {
     }
     if (c < 0x80 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) {
       --at_;
-      refuse("an escape that is not known");
+      refuse("unknown escape");
     }
     return {{c, c}};
   }
@@ -288,6 +288,7 @@ class RegexPieces {
   RegexPieces() : pieces_(1) {}
 
   int32_t add(const Expression& expression, int32_t after) {
+    require<ConfigError>(++parts_ <= kMaxPieces, "regular expression", "it is too large");
     switch (expression.kind) {
       case Expression::Kind::sequence:
         for (auto part = expression.parts.rbegin(); part != expression.parts.rend(); ++part) {
@@ -318,6 +319,8 @@ class RegexPieces {
   }
 
   int32_t any_of(std::vector<int32_t> starts) {
+    std::ranges::sort(starts);
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
     return starts.size() == 1 ? starts.front() : push({.free = std::move(starts)});
   }
 
@@ -380,6 +383,7 @@ class RegexPieces {
   }
 
   std::vector<RegexPiece> pieces_;
+  size_t parts_ = 0;  // of the expression, repeats counted
 };
 
 // Each state is the set of pieces that what was read can have led to.
@@ -442,7 +446,8 @@ class RegexStates {
         set.push_back(number);
       }
       to_visit.insert(to_visit.end(), piece.free.begin(), piece.free.end());
-      ++work_;
+      work_ += 1 + piece.free.size();
+      require<ConfigError>(work_ <= kMaxWork, "regular expression", "it is too large");
     }
     std::ranges::sort(set);
     const auto [found, is_new] = states_.try_emplace(std::move(set), static_cast<int32_t>(states_.size()));

@@ -126,7 +126,10 @@ class SentencePieceTokenizer final : public Tokenizer {
 
   std::string serialize() const override { return bytes_; }
 
-  std::optional<std::string> bytes_of(TokenId token) const override { return texts_[static_cast<size_t>(token.value)]; }
+  // SentencePiece's own decoding of models from elsewhere drops spaces by other rules.
+  std::optional<std::string> bytes_of(TokenId token) const override {
+    return own_ ? std::optional(texts_[static_cast<size_t>(token.value)]) : std::nullopt;
+  }
   bool drops_first_space() const override { return true; }
 
  private:

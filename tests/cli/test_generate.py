@@ -159,6 +159,7 @@ class Generate(LanguageModelTest):
     def test_what_no_text_can_keep_is_refused(self):
         for options, mentions in [
                 (["--regex", "a("], ["regular expression", "character 3"]),
+                (["--regex", ""], ["--regex is empty"]),
                 (["--regex", r"a[^\x00-\x{10FFFF}]"], ["regular expression", "no text"]),
                 (["--regex", "\u4e2d+"], ["tokenizer cannot write"]),
                 (["--regex", "a+", "--suppress", "a"], ["no text"]),

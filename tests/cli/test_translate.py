@@ -147,6 +147,9 @@ class Translate(ModelTest):
         self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
 
     def test_rules_hold(self):
+        for line in self.translate("--min-length", 60, "--token-scores", max_length=0).splitlines():
+            text, tokens = line.split("\t")
+            self.assertTrue(not text or len(tokens.split()) >= 60, line)
         for line in self.translate("--min-length", 10, "--no-repeat-ngram", 1, "--token-scores").splitlines():
             text, tokens = line.split("\t")
             if text:
@@ -168,6 +171,12 @@ class Translate(ModelTest):
         for options, mentions in [
                 (["--min-length", -1], ["-1"]),
                 (["--min-length", 9, "--max-length", 8], ["9", "8"]),
+                (["--min-length", 65], ["minimum length is 65", "64"]),
+                (["--suppress", "b", "--prefix", "abc"], ["the prefix of stdin:1", "suppressed"]),
+                (["--diversity", 2], ["--diversity", "--groups"]),
+                (["--coverage-penalty", 1], ["coverage penalty", "beam above 1"]),
+                (["--beam", 2, "--n-best", 2, "--patience", 0.5], ["n-best is 2", "patience"]),
+                (["--beam", 2, "--alternatives", 2**63 - 1], ["alternatives", "0 to 512"]),
                 (["--no-repeat-ngram", -2], ["-2"]),
                 (["--prefix", "a", "--prefixes", "b"], ["give one of them"]),
                 (["--prefix", "a" * 70], ["prefix", "stdin:1", "64"]),

@@ -102,7 +102,7 @@ TEST(RequestBatch, APromptGoesOnHoweverManyOthersRead) {
   EXPECT_THAT(stepper.read(), Each(Le(664)));
 }
 
-TEST(RequestBatch, WhoThrowsLeavesAndTheOthersGoOn) {
+TEST(RequestBatch, ARequestThatThrowsLeavesAndTheOthersContinue) {
   class Throws final : public TextWriter {
    public:
     Verdict take_token(const Written& /*written*/) override { throw FormatError("full"); }
@@ -122,7 +122,7 @@ TEST(RequestBatch, WhoThrowsLeavesAndTheOthersGoOn) {
   EXPECT_EQ(stepper.sequences(), 0U);
 }
 
-TEST(RequestBatch, WhoIsRemovedTakesAllItsSequencesAlong) {
+TEST(RequestBatch, RemovingARequestRemovesAllItsSequences) {
   CountingStepper stepper;
   const Sampler sampler({}, {});
   const Ids prompt{1};

@@ -36,7 +36,7 @@ TEST(TokenRules, NoEndComesBeforeTheMinimumLength) {
   EXPECT_THAT(forbidden(rules, {9, 5, 6}, 2), UnorderedElementsAre(0)) << "the end is the third token";
 }
 
-TEST(TokenRules, TokensThatWouldRepeatARowOfThem) {
+TEST(TokenRules, ForbidsTokensThatRepeatAnNgram) {
   TokenRules rules{.writing = {.no_repeat_ngram = 3}};
   EXPECT_THAT(forbidden(rules, {5, 6, 7, 5, 6, 8, 5, 6}, 1), UnorderedElementsAre(7, 8)) << "prompt included";
   EXPECT_THAT(forbidden(rules, {5, 6}, 0), IsEmpty());

@@ -97,14 +97,14 @@ TEST(Regex, RefusesWhatItDoesNotKnowWithTheCharacter) {
       {"ä*+", "at character 3: a repeat of a repeat"},
       {"*", "nothing to repeat"},
       {"a{2", "a '}' is missing"},
-      {"a{3,2}", "fewer than the least"},
+      {"a{3,2}", "below the minimum"},
       {"a{1001}", "at most 1000"},
       {"a{x}", "number of repeats"},
       {"[a", "a ']' is missing"},
       {"[b-a]", "does not go up"},
       {"[\\d-z]", "does not go up"},
       {"(?=a)", "only groups"},
-      {"\\b", "an escape that is not known"},
+      {"\\b", "unknown escape"},
       {"\\1", "escape"},
       {"a\\", "a sign is missing"},
       {"\\x{110000}", "code point"},
@@ -113,7 +113,10 @@ TEST(Regex, RefusesWhatItDoesNotKnowWithTheCharacter) {
       {"\xff", "not UTF-8"},
       {std::string(500, '(') + "a" + std::string(500, ')'), "too many groups"},
       {"((((a{100}){100}){100}){100})", "too large"},
-      {"(a|b)*a(a|b){17}", "too large"}};
+      {"(a|b)*a(a|b){17}", "too large"},
+      {"(((((){1000}){1000}){1000}){1000}){1000}", "too large"},
+      {"((a{0}){1000}){1000}", "too large"},
+      {"((" + std::string(100'000, '|') + "){1000}){199}", "too large"}};
   for (const auto& [expression, message] : cases) {
     try {
       automaton_of_regex(expression);

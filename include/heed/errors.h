@@ -40,6 +40,12 @@ class BudgetError : public Error {
   using Error::Error;
 };
 
+// Another rank of the job failed, or does not answer; the message begins with its number.
+class RankError : public Error {
+ public:
+  using Error::Error;
+};
+
 // Two operands do not fit together. From a function of <heed/...> it is a bug in heed, unless the function says
 // otherwise.
 class ShapeError : public Error {

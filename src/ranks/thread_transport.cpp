@@ -1,0 +1,194 @@
+#include "ranks/thread_transport.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+struct Letterbox {
+  int from = 0, to = 0, group = 0;
+  Channel channel = Channel::control;
+  auto operator<=>(const Letterbox&) const = default;
+};
+
+// One side of a message that waits for the other side.
+struct Half {
+  std::byte* address = nullptr;
+  size_t bytes = 0;
+  bool done = false;
+};
+
+// What the threads share.
+class Exchange {
+ public:
+  explicit Exchange(int count) : count_(count) {}
+
+  int count() const { return count_; }
+
+  std::shared_ptr<Half> send(const Letterbox& box, std::span<const std::byte> bytes) {
+    return join(box, {const_cast<std::byte*>(bytes.data()), bytes.size()}, sent_, expected_,
+                [](Half& own, Half& other) { std::memcpy(other.address, own.address, own.bytes); });
+  }
+
+  std::shared_ptr<Half> receive(const Letterbox& box, std::span<std::byte> bytes) {
+    return join(box, {bytes.data(), bytes.size()}, expected_, sent_,
+                [](Half& own, Half& other) { std::memcpy(own.address, other.address, own.bytes); });
+  }
+
+  std::optional<Arrival> find(std::optional<int> from, Letterbox box) {
+    const std::lock_guard lock(mutex_);
+    require_whole();
+    for (int rank = from.value_or(0); rank < (from ? *from + 1 : count_); ++rank) {
+      box.from = rank;
+      const auto found = sent_.find(box);
+      if (found != sent_.end() && !found->second.empty()) {
+        return Arrival{rank, found->second.front()->bytes};
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool is_done(const Half& half) {
+    const std::lock_guard lock(mutex_);
+    if (!half.done) {
+      require_whole();
+    }
+    return half.done;
+  }
+
+  void wait(const Half& half) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return half.done || !failure_.empty(); });
+    if (!half.done) {
+      require_whole();
+    }
+  }
+
+  void pause() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(1));
+  }
+
+  void fail(int rank, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty()) {
+      failure_ = fmt::format("rank {} of {}: {}", rank, count_, why);
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  using Boxes = std::map<Letterbox, std::deque<std::shared_ptr<Half>>>;
+
+  void require_whole() const {
+    if (!failure_.empty()) {
+      throw RankError(failure_);
+    }
+  }
+
+  // Copies if the other side waits already, or else waits for it.
+  template <class Copy>
+  std::shared_ptr<Half> join(const Letterbox& box, Half half, Boxes& ours, Boxes& others, Copy copy) {
+    const std::lock_guard lock(mutex_);
+    require_whole();
+    auto own = std::make_shared<Half>(half);
+    auto& waiting = others[box];
+    if (waiting.empty()) {
+      ours[box].push_back(own);
+    } else {
+      const std::shared_ptr<Half> other = waiting.front();
+      waiting.pop_front();
+      ensure(other->bytes == own->bytes, "ranks", "a message of {} bytes meets memory of {}", other->bytes, own->bytes);
+      copy(*own, *other);
+      own->done = other->done = true;
+    }
+    changed_.notify_all();
+    return own;
+  }
+
+  int count_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Boxes sent_, expected_;
+  std::string failure_;
+};
+
+class HalfState final : public Transfer::State {
+ public:
+  HalfState(Exchange& exchange, std::shared_ptr<Half> half) : exchange_(exchange), half_(std::move(half)) {}
+  bool is_done() override { return exchange_.is_done(*half_); }
+  void wait() override { exchange_.wait(*half_); }
+
+ private:
+  Exchange& exchange_;
+  std::shared_ptr<Half> half_;
+};
+
+class ThreadTransport final : public Transport {
+ public:
+  ThreadTransport(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int count() const override { return exchange_.count(); }
+  Transfer send(int to, int group, Channel channel, std::span<const std::byte> bytes) override {
+    return transfer(exchange_.send({rank_, to, group, channel}, bytes));
+  }
+  Transfer receive(int from, int group, Channel channel, std::span<std::byte> bytes) override {
+    return transfer(exchange_.receive({from, rank_, group, channel}, bytes));
+  }
+  std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) override {
+    return exchange_.find(from, {0, rank_, group, channel});
+  }
+  void pause() override { exchange_.pause(); }
+  void announce_failure(const std::string& why) override { exchange_.fail(rank_, why); }
+
+ private:
+  Transfer transfer(std::shared_ptr<Half> half) const {
+    return Transfer(std::make_shared<HalfState>(exchange_, std::move(half)));
+  }
+
+  Exchange& exchange_;
+  int rank_;
+};
+
+}  // namespace
+
+void run_thread_ranks(int count, const std::function<void(Transport&)>& body) {
+  Exchange exchange(count);
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto run = [&](int rank) {
+    ThreadTransport transport(exchange, rank);
+    try {
+      body(transport);
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex);
+      first = first ? first : std::current_exception();
+      transport.announce_failure(error.what());
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<size_t>(count));
+  for (int rank = 0; rank < count; ++rank) {
+    threads.emplace_back(run, rank);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  if (first) {
+    std::rethrow_exception(first);
+  }
+}
+
+}  // namespace heed

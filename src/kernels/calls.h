@@ -460,7 +460,7 @@ struct ElementRange {
 struct AdamSweep {
   View weights, gradients, first_moments, second_moments;  // master type [1, n]
   View copy;                                               // bf16 [1, n], or empty
-  View squared_norm;                                       // f64 [1, 1]: of all gradients, see squared_norm()
+  View squared_norm;                                       // f64 [1, 1]: of all gradients
   View applied;                                            // f64 [1, 1]: updates so far; counts this one
   std::span<const ElementRange> ranges;                    // the elements to update
   double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
@@ -475,7 +475,7 @@ struct AdamSweep {
 // When the gradients' norm is not finite, m does not change, and the direction is zero. It is zero also when u is.
 struct MuonDirection {
   View gradients, moments;  // master type [out, in]
-  View squared_norm;        // f64 [1, 1]: of all gradients, see squared_norm()
+  View squared_norm;        // f64 [1, 1]: of all gradients
   double momentum = 0.95, max_norm = 0.0;
   View direction;  // storage or master type [out, in]
 };

@@ -81,7 +81,9 @@ class Backend {
   virtual void label_loss(const LabelLoss& call) = 0;
   virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
 
-  virtual void squared_norm(View x, View result) = 0;  // result: f64 [1, 1]
+  // Of each range of x [1, n]: the sum of its squares, whatever other ranges there are. norms: f64 [1, ranges].
+  virtual void squared_norms(View x, std::span<const ElementRange> ranges, View norms) = 0;
+  virtual void sum(View x, View total) = 0;  // f64 [1, n] from the first to the last; total: f64 [1, 1]
   virtual void adam(const AdamSweep& call) = 0;
   virtual void muon_direction(const MuonDirection& call) = 0;
   virtual void muon_step(const MuonStep& call) = 0;

@@ -1,5 +1,6 @@
 #include "nn/trainables.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -42,8 +43,7 @@ void Trainables::train(size_t index) {
   Weight& weight = weights_.all()[index];
   const View master = part(masters_, index);
   trainables_.emplace_back(master, part(gradients_, index));
-  const bool reads_master = copies_.empty() || weight.use() == WeightUse::vector;
-  weight.borrow(reads_master ? master : part(copies_, index), &trainables_.back());
+  weight.borrow(reads_master(index) ? master : part(copies_, index), &trainables_.back());
 }
 
 void Trainables::keep(Backend& backend, size_t index) {
@@ -73,6 +73,31 @@ void Trainables::hold_base(Backend& backend, size_t index, View value) {
 
 int64_t Trainables::end(size_t weight) const {
   return offsets_[weight] + padded(weights_.all()[weight].shape().elements());
+}
+
+std::vector<WeightPiece> Trainables::pieces() const {
+  std::vector<WeightPiece> pieces;
+  for (size_t i = parts_.size(); i-- > 0;) {
+    const int64_t elements = parts_[i] == WeightPart::trained ? weights_.all()[i].shape().elements() : 0;
+    for (int64_t done = 0; done < elements; done += WeightPiece::kMaxElements) {
+      pieces.push_back({i, offsets_[i] + done, std::min(WeightPiece::kMaxElements, elements - done)});
+    }
+  }
+  return pieces;
+}
+
+bool Trainables::reads_master(size_t weight) const {
+  return copies_.empty() || weights_.all()[weight].use() == WeightUse::vector;
+}
+
+View Trainables::values(const WeightPiece& piece) const {
+  return (reads_master(piece.weight) ? masters() : copies()).column_range(piece.first, piece.count);
+}
+
+void Trainables::discard_master(const WeightPiece& piece) {
+  if (!reads_master(piece.weight)) {
+    masters_.discard(piece.first, piece.count);
+  }
 }
 
 int64_t Trainables::trained_elements() const {
@@ -165,18 +190,29 @@ void Trainables::begin_update() {
 void Trainables::begin_shard(Backend& backend) {
   finish_shard(backend);
   ++shards_;
+  write_to_shard();
+}
+
+void Trainables::write_to_shard() {
   if (of_shard_.empty()) {
     of_shard_ = Tensor({gradients_.elements()}, gradients_.type());
   }
   for_each_trained([&](size_t i, Trainable& trainable) { trainable.begin_gradient(part(of_shard_, i)); });
 }
 
-void Trainables::finish_shard(Backend& backend) {
+void Trainables::begin_exchanged_shard() { write_to_shard(); }
+void Trainables::finish_exchanged_shard(Backend& backend) { fill_untouched(backend); }
+
+void Trainables::fill_untouched(Backend& backend) {
   for_each_trained([&](size_t, Trainable& trainable) {
     if (trainable.writes() == 0) {
       trainable.gradient_to_add_to(backend);
     }
   });
+}
+
+void Trainables::finish_shard(Backend& backend) {
+  fill_untouched(backend);
   if (shards_ > 1) {
     backend.add(of_shard_.view(), gradients());
   }

@@ -16,6 +16,15 @@ enum class WeightPart : uint8_t {
   of_base,  // keeps its value, which is that of another model's file: has no master, only the run's precision
 };
 
+// A part of a trained weight, at most kMaxElements long: what ranks own, exchange and measure. `first` is its position in
+// the flat buffers.
+struct WeightPiece {
+  static constexpr int64_t kMaxElements = 128 * 1024;
+
+  size_t weight = 0;
+  int64_t first = 0, count = 0;
+};
+
 // Owns flat buffers: masters, gradients (from an update's second shard on also those of the current shard), and, where
 // the run's precision is not the master type, the copy of the masters that matrices are read from. In them the weights
 // are in the reverse order of registration, which is the order in which backward finishes them. Weights that are not
@@ -47,6 +56,12 @@ class Trainables {
   void begin_shard(Backend& backend);
   void finish_update(Backend& backend);
 
+  // Where shards are exchanged between ranks, each is written to memory of its own, and whoever exchanges them adds what
+  // a rank owns of the sum to gradients().
+  void begin_exchanged_shard();
+  View exchanged_shard() const { return of_shard_.view(); }
+  void finish_exchanged_shard(Backend& backend);  // zeros where nothing contributed
+
   const Weights& weights() const { return weights_; }
   WeightPart part_of(size_t weight) const { return parts_[weight]; }
   int64_t trained_elements() const;
@@ -59,13 +74,22 @@ class Trainables {
   // Of a trained weight's first element in the flat buffers, and of what follows it.
   int64_t offset(size_t weight) const { return offsets_[weight]; }
   int64_t end(size_t weight) const;
+  // All of them, in their order in the flat buffers. They depend on each weight's size alone.
+  std::vector<WeightPiece> pieces() const;
   View masters() const { return masters_.view(); }
   View gradients() const { return gradients_.view(); }
   View copies() const { return copies_.view(); }  // empty where matrices are read from the masters
+  // A piece of what layers read: of the copies or, for vectors and where there are none, of the masters.
+  View values(const WeightPiece& piece) const;
+  // Gives the memory of a piece's master back, where layers don't read it.
+  void discard_master(const WeightPiece& piece);
 
  private:
   View part(const Tensor& flat, size_t index) const;  // that of one weight
   void finish_shard(Backend& backend);
+  void fill_untouched(Backend& backend);
+  void write_to_shard();
+  bool reads_master(size_t weight) const;
   template <class Use>
   void for_each_trained(Use use);
 

@@ -1,5 +1,8 @@
 #include "tensor/tensor.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -64,15 +67,58 @@ void* host_address(const View& view) {
   return view.address_;
 }
 
-void Tensor::Free::operator()(std::byte* address) const { std::free(address); }
+namespace {
+
+// From this size on, memory comes in pages straight from the system, which are zeros and take no room before they are
+// written.
+constexpr size_t kMapped = size_t{4} << 20;
+
+std::byte* zeroed_memory(size_t size) {
+  if (size >= kMapped) {
+    void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+  }
+  auto* const address = static_cast<std::byte*>(std::aligned_alloc(64, size));
+  if (address != nullptr) {
+    std::memset(address, 0, size);
+  }
+  return address;
+}
+
+}  // namespace
+
+void Tensor::Free::operator()(std::byte* address) const {
+  if (mapped > 0) {
+    munmap(address, mapped);
+  } else {
+    std::free(address);
+  }
+}
 
 Tensor::Tensor(Shape shape, DType type) : shape_(shape), type_(type) {
   // A whole number of cache lines, at least one, so that an empty tensor still has an address.
   const size_t size = (static_cast<size_t>(bytes()) / 64 + 1) * 64;
-  own_.reset(static_cast<std::byte*>(std::aligned_alloc(64, size)));
+  own_ = {zeroed_memory(size), Free{size >= kMapped ? size : 0}};
   require<IoError>(own_ != nullptr, "memory", "the system refused {} bytes for {}{}", size, name_of(type), shape);
-  std::memset(own_.get(), 0, size);
   address_ = own_.get();
+}
+
+void Tensor::discard(int64_t first, int64_t count) {
+  ensure(own_ != nullptr && first >= 0 && count >= 0 && first + count <= elements(), "tensor",
+         "elements {} to {} of {} are to be discarded", first, first + count, shape_);
+  std::byte* const begin = address_ + first * size_of(type_);
+  std::byte* const end = begin + count * size_of(type_);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t to_page = (page - reinterpret_cast<uintptr_t>(begin) % page) % page;
+  const auto size = static_cast<size_t>(end - begin);
+  if (own_.get_deleter().mapped == 0 || size < to_page + page) {
+    std::memset(begin, 0, size);
+    return;
+  }
+  const size_t pages = (size - to_page) / page * page;
+  std::memset(begin, 0, to_page);
+  madvise(begin + to_page, pages, MADV_DONTNEED);
+  std::memset(begin + to_page + pages, 0, size - to_page - pages);
 }
 
 Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(type) {

@@ -132,6 +132,10 @@ class Tensor {
 
   View view() const;  // rows x columns of the shape
 
+  // Of a tensor with memory of its own: these elements become zeros, and whole pages of them go back to the system.
+  // Elements of a large tensor that were never written take no memory either.
+  void discard(int64_t first, int64_t count);
+
   template <class T>
   T* data() {
     return host<T>(view()).data;
@@ -143,6 +147,7 @@ class Tensor {
 
  private:
   struct Free {
+    size_t mapped;  // bytes; 0: from the heap
     void operator()(std::byte* address) const;
   };
 

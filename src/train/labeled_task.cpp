@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "data/even_parts.h"
 #include "eval/classification.h"
 
 namespace heed {
@@ -101,6 +102,7 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
       token_types_(recipe.model.token_types),
       max_length_(recipe.model.max_length),
       batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)),
       own_recipe_(recipe.task->clone()),
       labels_(recipe.model.labels) {
   recipe_ = dynamic_cast<const LabeledRecipe*>(own_recipe_.get());
@@ -242,19 +244,24 @@ std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& 
 }
 
 Update LabeledTask::next_update(int64_t) {
+  const auto rows_of = [&](int64_t index) {
+    return static_cast<int64_t>(train_[static_cast<size_t>(index)].text.ids.size());
+  };
   Update update;
   uint64_t first_row = 0;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
     const std::span<const int64_t> chosen = batches_->next();
     update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
-    std::vector<const Example*> examples;
-    uint64_t rows = 0;
-    for (const int64_t index : chosen) {
-      examples.push_back(&train_[static_cast<size_t>(index)]);
-      rows += examples.back()->text.ids.size();
+    for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
+      std::vector<const Example*> examples;
+      uint64_t rows = 0;
+      for (const int64_t index : part) {
+        examples.push_back(&train_[static_cast<size_t>(index)]);
+        rows += examples.back()->text.ids.size();
+      }
+      update.shards.push_back(shard_of(examples, first_row));
+      first_row += rows;
     }
-    update.shards.push_back(shard_of(examples, first_row));
-    first_row += rows;
   }
   return update;
 }

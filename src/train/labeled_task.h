@@ -57,7 +57,7 @@ class LabeledTask final : public Task {
   std::vector<double> targets_of(const Example& example) const;
 
   Head head_;
-  int64_t token_types_, max_length_, batches_per_update_;
+  int64_t token_types_, max_length_, batches_per_update_, shards_per_batch_;
   const LabeledRecipe* recipe_;  // the clone below
   std::unique_ptr<TaskRecipe> own_recipe_;
   Tokenizers tokenizers_;

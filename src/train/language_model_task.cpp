@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "data/even_parts.h"
 #include "data/overlap.h"
 #include "decode/text_generation.h"
 #include "text/multiline.h"
@@ -83,7 +84,8 @@ LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setu
     : recipe_(recipe.of<LanguageModelRecipe>().data),
       samples_(recipe.of<LanguageModelRecipe>().samples),
       seed_(static_cast<uint64_t>(recipe.training.seed)),
-      batches_per_update_(recipe.training.accumulate) {
+      batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)) {
   const TextParts parts = text_parts(recipe_);
   tokenizers_ = setup.tokenizers != nullptr
                     ? *setup.tokenizers
@@ -161,14 +163,17 @@ std::vector<std::pair<std::string, int64_t>> LanguageModelTask::sizes() const {
 }
 
 Update LanguageModelTask::next_update(int64_t) {
+  const auto rows_of = [](const RowRange& range) { return range.end - range.begin; };
   Update update;
   uint64_t first_row = 0;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
     const std::vector<RowRange> ranges = batches_->next();
     std::ranges::transform(ranges, std::back_inserter(update.examples), &RowRange::begin);
-    RaggedText text = train_->rows.read(ranges, first_row);
-    first_row += text.expected.size();
-    update.shards.push_back(std::make_unique<TextShard>(std::move(text)));
+    for (const auto part : cut_evenly(std::span(ranges), shards_per_batch_, rows_of)) {
+      RaggedText text = train_->rows.read(part, first_row);
+      first_row += text.expected.size();
+      update.shards.push_back(std::make_unique<TextShard>(std::move(text)));
+    }
   }
   return update;
 }

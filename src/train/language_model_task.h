@@ -50,7 +50,7 @@ class LanguageModelTask final : public Task {
   TextDataRecipe recipe_;
   SampleRecipe samples_;
   uint64_t seed_;
-  int64_t batches_per_update_;
+  int64_t batches_per_update_, shards_per_batch_;
   Tokenizers tokenizers_;
   // Of what the validation text has, what the training text has too.
   struct Shared {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/even_parts.h"
 #include "decode/token_ids.h"
 #include "ops/select_rows.h"
 #include "text/multiline.h"
@@ -99,7 +100,8 @@ Predictions predict(const Inference& inference, const MaskedText& text) {
 MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
     : recipe_(recipe.of<MaskedModelRecipe>()),
       key_(RandomKey{static_cast<uint64_t>(recipe.training.seed)}.derive("masking")),
-      batches_per_update_(recipe.training.accumulate) {
+      batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)) {
   const TextDataRecipe& data = recipe_.data;
   const TextParts parts = text_parts(data);
   tokenizers_ = setup.tokenizers != nullptr ? *setup.tokenizers : make_masked_tokenizers(recipe_, parts.train);
@@ -129,19 +131,25 @@ std::vector<std::pair<std::string, int64_t>> MaskedModelTask::sizes() const {
 }
 
 Update MaskedModelTask::next_update(int64_t number) {
+  const auto rows_of = [](const RowRange& range) { return range.end - range.begin; };
   Update update;
   std::vector<MaskedText> texts;
   uint64_t first_row = 0;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
     const std::vector<RowRange> ranges = batches_->next();
     std::ranges::transform(ranges, std::back_inserter(update.examples), &RowRange::begin);
-    texts.push_back(
-        masking_->apply(train_->pieces.read(ranges, first_row), key_.derive(static_cast<uint64_t>(number))));
-    first_row += texts.back().expected.size();
+    for (const auto part : cut_evenly(std::span(ranges), shards_per_batch_, rows_of)) {
+      texts.push_back(
+          masking_->apply(train_->pieces.read(part, first_row), key_.derive(static_cast<uint64_t>(number))));
+      first_row += texts.back().expected.size();
+    }
   }
   ensure_chosen(texts, *masking_, "data.train");
   for (MaskedText& text : texts) {
-    update.shards.push_back(std::make_unique<MaskedShard>(std::move(text)));
+    auto shard = std::make_unique<MaskedShard>(std::move(text));
+    if (shard->targets() > 0) {
+      update.shards.push_back(std::move(shard));
+    }
   }
   return update;
 }

@@ -49,7 +49,7 @@ class MaskedModelTask final : public Task {
 
   MaskedModelRecipe recipe_;
   RandomKey key_;
-  int64_t batches_per_update_;
+  int64_t batches_per_update_, shards_per_batch_;
   Tokenizers tokenizers_;
   std::optional<Masking> masking_;
   std::optional<Text> train_, validation_;

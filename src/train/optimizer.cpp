@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -26,33 +27,51 @@ void OptimizerConfig::validate() const {
                        "clip is {} and weight_decay {}, expected at least 0", max_norm, weight_decay);
 }
 
-Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config)
+Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners)
     : trainables_(trainables),
       config_(config),
+      owners_(std::move(owners)),
       first_moments_({trainables.masters().elements()}, backend.master_type()),
       second_moments_({trainables.masters().elements()}, backend.master_type()),
+      squared_norms_({static_cast<int64_t>(owners_.pieces().size())}, DType::f64),
       squared_norm_({1}, DType::f64),
       applied_({1}, DType::f64) {
   config.validate();
   split_weights();
+  own_norms_ = Tensor({static_cast<int64_t>(own_pieces_.size())}, DType::f64);
 }
 
-// From the last weight to the first, which is their order in the flat memory. Padding behind a matrix of Muon's is not
-// updated.
+PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank) {
+  std::vector<bool> together;
+  for (const Weight& weight : trainables.weights().all()) {
+    together.push_back(config.kind == OptimizerKind::muon && is_hidden_matrix(weight));
+  }
+  return {trainables, together, ranks, rank};
+}
+
+bool Optimizer::is_of_muon(const Weight& weight) const {
+  return config_.kind == OptimizerKind::muon && is_hidden_matrix(weight);
+}
+
+// Padding behind a matrix of Muon's is not updated; behind others it is, with zeros.
 void Optimizer::split_weights() {
   const Weights& weights = trainables_.weights();
-  for (size_t i = weights.all().size(); i-- > 0;) {
-    const Weight& weight = weights.all()[i];
-    if (trainables_.part_of(i) != WeightPart::trained) {
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (!owners_.is_own(i)) {
       continue;
     }
-    const int64_t first = trainables_.offset(i);
-    if (config_.kind == OptimizerKind::muon && is_hidden_matrix(weight)) {
-      leave_to_muon(weight, weights.initialization(i).parts, first);
+    const auto& [index, first, count] = owners_.pieces()[i];
+    const Weight& weight = weights.all()[index];
+    own_pieces_.push_back({first, count});
+    if (is_of_muon(weight)) {
+      if (first == trainables_.offset(index)) {
+        leave_to_muon(weight, weights.initialization(index).parts, first);
+      }
       continue;
     }
     const bool decays = config_.decay == DecayedWeights::all || weight.shape().rank() == 2;
-    leave_to_adam({first, trainables_.end(i) - first, decays ? Decays::yes : Decays::no});
+    const bool is_last = first + count == trainables_.offset(index) + weight.shape().elements();
+    leave_to_adam({first, is_last ? trainables_.end(index) - first : count, decays ? Decays::yes : Decays::no});
   }
   int64_t largest = 0;
   for (const Matrix& matrix : matrices_) {
@@ -82,7 +101,26 @@ void Optimizer::leave_to_adam(const ElementRange& range) {
 
 void Optimizer::update(Backend& backend, double learning_rate) {
   trainables_.finish_update(backend);
-  backend.squared_norm(trainables_.gradients(), squared_norm_.view());
+  measure(backend);
+  step(backend, learning_rate);
+}
+
+void Optimizer::measure(Backend& backend) {
+  if (owners_.owns_all()) {
+    return backend.squared_norms(trainables_.gradients(), own_pieces_, squared_norms_.view());
+  }
+  backend.squared_norms(trainables_.gradients(), own_pieces_, own_norms_.view());
+  int64_t next = 0;
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (owners_.is_own(i)) {
+      backend.copy(own_norms_.view().column_range(next++, 1),
+                   squared_norms_.view().column_range(static_cast<int64_t>(i), 1));
+    }
+  }
+}
+
+void Optimizer::step(Backend& backend, double learning_rate) {
+  backend.sum(squared_norms_.view(), squared_norm_.view());
   adam(backend, learning_rate);
   muon(backend, learning_rate);
   trainables_.begin_update();

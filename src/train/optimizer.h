@@ -7,6 +7,7 @@
 #include "nn/adapters.h"
 #include "nn/trainables.h"
 #include "train/muon.h"
+#include "train/piece_owners.h"
 
 namespace heed {
 
@@ -38,9 +39,23 @@ struct OptimizerConfig {
 // stacked in one weight are orthogonalized separately.
 class Optimizer {
  public:
-  Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config);
+  // Updates everything.
+  Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config)
+      : Optimizer(backend, trainables, config, PieceOwners(trainables)) {}
+  // Updates what this rank owns.
+  Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners);
+  // As an optimizer of this kind needs them: Muon takes whole matrices.
+  static PieceOwners divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank);
 
+  // Measures the gradients that this rank owns; the others' norms come from them.
+  void measure(Backend& backend);
+  View squared_norms() const { return squared_norms_.view(); }  // of all pieces: f64 [1, pieces]
+  // Of all pieces, once all norms are known.
+  void step(Backend& backend, double learning_rate);
+  // Where one rank owns everything.
   void update(Backend& backend, double learning_rate);
+
+  const PieceOwners& owners() const { return owners_; }
 
   // What an interrupted run has to save besides the masters.
   struct State {
@@ -58,6 +73,7 @@ class Optimizer {
   };
 
   void split_weights();
+  bool is_of_muon(const Weight& weight) const;
   void leave_to_muon(const Weight& weight, int64_t parts, int64_t first);
   void leave_to_adam(const ElementRange& range);
   void adam(Backend& backend, double learning_rate);
@@ -65,7 +81,10 @@ class Optimizer {
 
   Trainables& trainables_;
   OptimizerConfig config_;
-  Tensor first_moments_, second_moments_, squared_norm_, applied_;
+  PieceOwners owners_;
+  std::vector<ElementRange> own_pieces_;
+  Tensor own_norms_;  // of those
+  Tensor first_moments_, second_moments_, squared_norms_, squared_norm_, applied_;
   std::vector<Matrix> matrices_;
   std::vector<ElementRange> adam_ranges_;  // everything else
   NewtonSchulz newton_schulz_;

@@ -188,8 +188,11 @@ class ProfiledBackend final : public Backend {
     time("log-softmax", 0.0, bytes_of({logits, log_probs}), [&] { inner_.log_softmax(logits, log_probs); });
   }
 
-  void squared_norm(View x, View result) override {
-    time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.squared_norm(x, result); });
+  void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
+    time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.squared_norms(x, ranges, norms); });
+  }
+  void sum(View x, View total) override {
+    time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.sum(x, total); });
   }
   void adam(const AdamSweep& call) override {
     time("clip, adam, refresh", 0.0,

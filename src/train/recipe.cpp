@@ -41,13 +41,14 @@ SettingTable schedule_settings(ScheduleConfig& schedule) {
 }
 
 SettingTable training_settings(TrainingRecipe& training) {
-  return {"training",
-          {setting("task", training.task), setting("from", training.from),
-           setting("from_tokenizers", training.from_tokenizers), setting("freeze", training.freeze),
-           choice("precision", training.precision, kPrecisionNames), setting("seed", training.seed),
-           setting("epochs", training.epochs), setting("updates", training.updates),
-           setting("minutes", training.minutes), setting("accumulate", training.accumulate),
-           setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
+  return {
+      "training",
+      {setting("task", training.task), setting("from", training.from),
+       setting("from_tokenizers", training.from_tokenizers), setting("freeze", training.freeze),
+       choice("precision", training.precision, kPrecisionNames), setting("seed", training.seed),
+       setting("epochs", training.epochs), setting("updates", training.updates), setting("minutes", training.minutes),
+       setting("accumulate", training.accumulate), setting("shards", training.shards),
+       setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
 }
 
 SettingTable validation_settings(ValidationRecipe& validation) {
@@ -80,6 +81,9 @@ void check_run(const Recipe& recipe) {
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
         "nothing would end the run: set training.epochs, updates or minutes, or validation.patience");
   check_at_least("training.accumulate", training.accumulate, 1);
+  check(training.shards >= 0 && training.shards % training.accumulate == 0,
+        "training.shards is {}, expected a multiple of training.accumulate, which is {}", training.shards,
+        training.accumulate);
   check_at_least("training.log_every", training.log_every, 1);
   check(training.smoothing >= 0.0 && training.smoothing < 1.0,
         "training.smoothing is {}, expected at least 0 and below 1", training.smoothing);

@@ -26,6 +26,7 @@ struct TrainingRecipe {
   int64_t epochs = 0, updates = 0;  // whichever comes first ends the run; 0: no limit
   double minutes = 0.0;
   int64_t accumulate = 1;  // batches per update
+  int64_t shards = 0;      // of an update, a multiple of its batches; 0: as many
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates
 };
@@ -110,6 +111,11 @@ struct Recipe {
   // decide.
   void validate() const;
 };
+
+// How many shards each of an update's batches is cut into.
+inline int64_t shards_per_batch(const TrainingRecipe& training) {
+  return training.shards == 0 ? 1 : training.shards / training.accumulate;
+}
 
 // The type of activations and products in training: bf16, unless f32 is requested.
 DType storage_of(Precision precision);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/even_parts.h"
 #include "decode/text_translation.h"
 #include "eval/bleu.h"
 
@@ -72,6 +73,7 @@ double bleu_of(const TextTranslator& translator, const ValidationText& text,
 TranslationTask::TranslationTask(const Recipe& recipe, const TaskSetup& setup)
     : recipe_(recipe.of<TranslationRecipe>()),
       batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)),
       tokenizers_(tokenizers_of(recipe_, setup)),
       pair_{tokenizers_.front(), tokenizers_.back()},
       subwords_(recipe_, static_cast<uint64_t>(recipe.training.seed), pair_),
@@ -99,16 +101,20 @@ std::vector<std::pair<std::string, int64_t>> TranslationTask::sizes() const {
 Update TranslationTask::next_update(int64_t number) {
   Update update;
   const PairChanges changes = subwords_.at(number);
+  const SentenceLengths lengths = pair_lengths(corpus_, marks_of(pair_));
+  const auto rows_of = [&](int64_t sentence) { return lengths(sentence).source + lengths(sentence).target; };
   uint64_t source_rows = 0, target_rows = 0;  // of the shards so far
   for (int64_t i = 0; i < batches_per_update_; ++i) {
     const std::span<const int64_t> chosen = batches_.next();
     update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
-    RaggedPairs pairs = make_pairs(corpus_, chosen, marks_of(pair_), changes);
-    pairs.source.segments.number_rows_from(source_rows);
-    pairs.target.segments.number_rows_from(target_rows);
-    source_rows += static_cast<uint64_t>(pairs.source.segments.rows());
-    target_rows += static_cast<uint64_t>(pairs.target.segments.rows());
-    update.shards.push_back(std::make_unique<PairShard>(std::move(pairs)));
+    for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
+      RaggedPairs pairs = make_pairs(corpus_, part, marks_of(pair_), changes);
+      pairs.source.segments.number_rows_from(source_rows);
+      pairs.target.segments.number_rows_from(target_rows);
+      source_rows += static_cast<uint64_t>(pairs.source.segments.rows());
+      target_rows += static_cast<uint64_t>(pairs.target.segments.rows());
+      update.shards.push_back(std::make_unique<PairShard>(std::move(pairs)));
+    }
   }
   return update;
 }

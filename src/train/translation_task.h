@@ -33,7 +33,7 @@ class TranslationTask final : public Task {
 
  private:
   TranslationRecipe recipe_;
-  int64_t batches_per_update_;
+  int64_t batches_per_update_, shards_per_batch_;
   Tokenizers tokenizers_;
   TokenizerPair pair_;
   SubwordSampling subwords_;

@@ -143,6 +143,22 @@ float as_float(uint16_t bits) {
   return static_cast<float>(value);
 }
 
+TEST(TensorMemory, DiscardedElementsAreZerosAndTheOthersStay) {
+  for (const int64_t elements : {100L, 3'000'000L}) {
+    Tensor tensor({elements}, DType::f32);
+    float* const values = tensor.data<float>();
+    EXPECT_EQ(std::count(values, values + elements, 0.0F), elements);
+    std::fill_n(values, elements, 1.0F);
+    const int64_t first = elements / 3 + 1, count = elements / 2;
+    tensor.discard(first, count);
+    EXPECT_EQ(std::count(values, values + first, 1.0F), first);
+    EXPECT_EQ(std::count(values + first, values + first + count, 0.0F), count);
+    EXPECT_EQ(std::count(values + first + count, values + elements, 1.0F), elements - first - count);
+    values[first] = 2.0F;
+    EXPECT_EQ(values[first], 2.0F);
+  }
+}
+
 TEST(Bf16, EveryValueSurvivesTheWayToFloatAndBack) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const float value = as_float(static_cast<uint16_t>(bits));

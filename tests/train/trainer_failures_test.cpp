@@ -205,6 +205,8 @@ TEST_F(TrainingFailure, RefusesInvalidRecipes) {
   refuse([](Recipe& r) { task(r).data.validation_target.clear(); }, "validation_source");
   refuse([](Recipe& r) { r.training.updates = 0; }, "nothing would end the run");
   refuse([](Recipe& r) { r.training.accumulate = 0; }, "accumulate");
+  refuse([](Recipe& r) { r.training.accumulate = 2, r.training.shards = 3; }, "training.shards is 3");
+  refuse([](Recipe& r) { r.training.shards = -1; }, "training.shards is -1");
   refuse([](Recipe& r) { r.training.smoothing = 1.0; }, "smoothing");
   refuse([](Recipe& r) { task(r).tokenizer.shared = false; }, "tokenizer.shared");
   refuse([](Recipe& r) { task(r).tokenizer.target_dropout = 0.1; }, "but tokenizer.kind is \"word\"");

@@ -32,6 +32,7 @@ class Training : public TrainingTest {
 TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
   Recipe recipe = small_recipe();
   recipe.training.accumulate = 3;
+  recipe.training.shards = 6;
   TranslationTask task_in_shards(recipe, {});
   const Tokenizers& tokenizers = task_in_shards.tokenizers();
   const TokenizerPair pair{tokenizers.front(), tokenizers.back()};
@@ -44,7 +45,7 @@ TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
   trainables.initialize(*backend, 1);
 
   const Update update = task_in_shards.next_update(0);
-  ASSERT_EQ(update.shards.size(), 3U);
+  ASSERT_EQ(update.shards.size(), 6U);
   const Corpus corpus = read_training_corpus(task(recipe).data, pair, 1, folder_);
   RaggedPairs all = make_pairs(corpus, update.examples, marks_of(pair));
   const PairBatch batch{SourceSequences(std::move(all.source.ids), std::move(all.source.segments)),
@@ -62,6 +63,21 @@ TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
     }
   }
   EXPECT_EQ(row, whole.rows());
+}
+
+TEST_F(Training, CuttingAnUpdateIntoShardsChangesItsResultByRoundingAlone) {
+  Recipe recipe = small_recipe();
+  recipe.training.updates = 4;
+  recipe.training.accumulate = 2;
+  train(recipe, "two");
+  recipe.training.shards = 8;
+  train(recipe, "eight");
+  EXPECT_NE(weights("two"), weights("eight")) << "the order of the sum is another";
+  const auto loss = [&](const std::string& name) {
+    return metrics(name).back().at("event") == "end" ? metrics(name)[metrics(name).size() - 2].at("loss").get<double>()
+                                                     : 0.0;
+  };
+  EXPECT_NEAR(loss("two"), loss("eight"), 1e-5);
 }
 
 TEST_F(Training, TheSameRunGivesTheSameBits) {

@@ -92,7 +92,10 @@ class CpuBackend final : public Backend {
   void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
   void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
 
-  void squared_norm(View x, View result) override { cpu::squared_norm(context_, x, result); }
+  void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
+    cpu::squared_norms(context_, x, ranges, norms);
+  }
+  void sum(View x, View total) override { cpu::sum(x, total); }
   void adam(const AdamSweep& call) override { cpu::adam(context_, call); }
   void muon_direction(const MuonDirection& call) override { cpu::muon_direction(context_, call); }
   void muon_step(const MuonStep& call) override { cpu::muon_step(context_, call); }

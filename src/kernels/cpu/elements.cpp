@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #ifndef HEED_KERNELS_CPU_ELEMENTS_ONCE
@@ -264,19 +265,25 @@ void blend(Context& context, const View& from, const View& into, double share) {
   });
 }
 
-void squared_norm(Context& context, const View& x, const View& result) {
-  ensure(x.contiguous(), "squared norm", "of {}, which is not one piece", x);
-  const View flat(host_address(x), x.type(), 1, x.elements(), x.elements());
-  std::vector<double> sums(static_cast<size_t>((flat.columns() + kPiece - 1) / kPiece));
-  each_piece(context, flat, [&](int64_t, int64_t first, int64_t count) {
-    sums[static_cast<size_t>(first / kPiece)] =
-        HWY_DYNAMIC_DISPATCH(run_squared_norm)(at<float>(flat, 0, first), count);
+void squared_norms(Context& context, const View& x, std::span<const ElementRange> ranges, const View& norms) {
+  const auto count = static_cast<int64_t>(ranges.size());
+  const RowTasks tasks(count, x.columns() / std::max<int64_t>(1, count), context.pool.threads());
+  context.pool.run(tasks.count(), [&](int64_t task, int) {
+    for (int64_t i = tasks.begin(task); i < tasks.end(task); ++i) {
+      const ElementRange& range = ranges[static_cast<size_t>(i)];
+      double sum = 0.0;
+      for (int64_t done = 0; done < range.count; done += kPiece) {
+        sum += HWY_DYNAMIC_DISPATCH(run_squared_norm)(at<float>(x, 0, range.first + done),
+                                                      std::min(kPiece, range.count - done));
+      }
+      host<double>(norms)(0, i) = sum;
+    }
   });
-  double total = 0.0;
-  for (const double sum : sums) {
-    total += sum;
-  }
-  *host<double>(result).data = total;
+}
+
+void sum(const View& x, const View& total) {
+  const double* const values = host<double>(x).data;
+  *host<double>(total).data = std::accumulate(values, values + x.columns(), 0.0);
 }
 
 namespace {

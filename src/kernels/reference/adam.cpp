@@ -9,15 +9,24 @@ namespace heed {
 
 using reference::Values;
 
-void ReferenceBackend::squared_norm(View x, View result) {
+void ReferenceBackend::squared_norms(View x, std::span<const ElementRange> ranges, View norms) {
+  const Values values(x);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    double sum = 0.0;
+    for (int64_t c = ranges[i].first; c < ranges[i].first + ranges[i].count; ++c) {
+      sum += values(0, c) * values(0, c);
+    }
+    reference::set(norms, 0, static_cast<int64_t>(i), sum);
+  }
+}
+
+void ReferenceBackend::sum(View x, View total) {
   const Values values(x);
   double sum = 0.0;
-  for (int64_t r = 0; r < values.rows(); ++r) {
-    for (int64_t c = 0; c < values.columns(); ++c) {
-      sum += values(r, c) * values(r, c);
-    }
+  for (int64_t c = 0; c < values.columns(); ++c) {
+    sum += values(0, c);
   }
-  reference::set(result, 0, 0, sum);
+  reference::set(total, 0, 0, sum);
 }
 
 void ReferenceBackend::adam(const AdamSweep& call) {

@@ -69,7 +69,8 @@ class ReferenceBackend final : public Backend {
   void label_loss(const LabelLoss& call) override;
   void log_softmax(View logits, View log_probs) override;
 
-  void squared_norm(View x, View result) override;
+  void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override;
+  void sum(View x, View total) override;
   void adam(const AdamSweep& call) override;
   void muon_direction(const MuonDirection& call) override;
   void muon_step(const MuonStep& call) override;

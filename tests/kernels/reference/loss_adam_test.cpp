@@ -164,21 +164,24 @@ TEST(ReferenceElements, FillCopyAddAndNorm) {
   backend.copy(x.view(), y.view());
   backend.fill(z.view(), 0.5);
   backend.add(x.view(), z.view());
-  double squares = 0.0;
   for (int64_t r = 0; r < 3; ++r) {
     for (int64_t c = 0; c < 5; ++c) {
       const float value = host<float>(x.view())(r, c);
       EXPECT_EQ(host<bf16>(y.view())(r, c).bits, bf16(value).bits);
       EXPECT_EQ(host<double>(z.view())(r, c), 0.5 + static_cast<double>(value));
-      squares += static_cast<double>(value) * static_cast<double>(value);
     }
   }
+  const Guarded found(DType::f64, 1, 1);
+  const View flat(host_address(z.view()), DType::f64, 1, 5, 5);
+  backend.sum(flat, found.view());
+  EXPECT_DOUBLE_EQ(found.get(0, 0), z.get(0, 0) + z.get(0, 1) + z.get(0, 2) + z.get(0, 3) + z.get(0, 4));
   backend.scale(z.view(), -2.0);
   EXPECT_EQ(z.get(2, 4), -2.0 * (0.5 + x.get(2, 4)));
-  const Guarded norm(DType::f64, 1, 1);
-  backend.squared_norm(x.view(), norm.view());
-  EXPECT_DOUBLE_EQ(norm.get(0, 0), squares);
-  EXPECT_TRUE(y.untouched() && z.untouched() && norm.untouched());
+  const Guarded norms(DType::f64, 1, 2);
+  backend.squared_norms(x.view().row_range(1, 1), std::vector<ElementRange>{{1, 3}, {4, 1}}, norms.view());
+  EXPECT_DOUBLE_EQ(norms.get(0, 0), std::pow(x.get(1, 1), 2) + std::pow(x.get(1, 2), 2) + std::pow(x.get(1, 3), 2));
+  EXPECT_DOUBLE_EQ(norms.get(0, 1), std::pow(x.get(1, 4), 2));
+  EXPECT_TRUE(y.untouched() && z.untouched() && norms.untouched() && found.untouched());
 }
 
 TEST(ReferenceBackendTest, DescribesItself) {

@@ -1,0 +1,33 @@
+// Which rank updates which part of the weights.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "nn/trainables.h"
+
+namespace heed {
+
+// Each piece has one owner, who has its master and its optimizer's state. What ranks own together is everything, and
+// about equal; it depends on the weights' sizes and the number of ranks alone.
+class PieceOwners {
+ public:
+  // One rank owns everything.
+  explicit PieceOwners(const Trainables& trainables);
+  // Pieces go one by one to the rank that has least so far. `together` has one value for each weight: whether all its
+  // pieces have one owner.
+  PieceOwners(const Trainables& trainables, const std::vector<bool>& together, int ranks, int rank);
+
+  std::span<const WeightPiece> pieces() const { return pieces_; }
+  int owner(size_t piece) const { return owners_[piece]; }
+  bool is_own(size_t piece) const { return owners_[piece] == rank_; }
+  bool owns_all() const { return owns_all_; }
+
+ private:
+  std::vector<WeightPiece> pieces_;
+  std::vector<int> owners_;
+  int rank_ = 0;
+  bool owns_all_ = true;
+};
+
+}  // namespace heed

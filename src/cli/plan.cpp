@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "cli/commands.h"
+#include "cli/plan_layouts.h"
 #include "cli/standard_output.h"
 
 namespace heed::cli {
@@ -19,6 +20,7 @@ constexpr double kMega = 1e6, kSecondsAnHour = 3600.0, kMaxHours = 1e9;
 
 struct Arguments {
   PlanOptions options;
+  RanksArguments ranks;
   std::optional<double> flops, hours;
   std::string chart;
   bool json = false;
@@ -160,9 +162,9 @@ std::string plan_json(const ModelPlan& plan) {
       memory.cache_full);
   if (plan.timing) {
     json += fmt::format(
-        ", \"timing\": {{\"threads\": {}, \"update_seconds\": {:.6g}, \"tokens_per_second\": {:.6g}, "
-        "\"flops_per_second\": {:.6g}}}",
-        plan.timing->threads, plan.timing->update_seconds,
+        ", \"timing\": {{\"threads\": {}, \"update_seconds\": {:.6g}, \"optimizer_seconds\": {:.6g}, "
+        "\"tokens_per_second\": {:.6g}, \"flops_per_second\": {:.6g}}}",
+        plan.timing->threads, plan.timing->update_seconds, plan.timing->optimizer_seconds,
         static_cast<double>(plan.update_tokens()) / plan.timing->update_seconds, flops_per_second(plan));
   }
   return json;
@@ -179,12 +181,18 @@ std::string optima_json(const Answer& answer) {
 
 void print(const Answer& answer, const Arguments& arguments) {
   if (arguments.json) {
-    put("{{{}{}{}}}\n", answer.plan ? plan_json(*answer.plan) : "", answer.plan && answer.budget ? ", " : "",
+    const std::string ranks =
+        answer.plan && answer.plan->ranks ? ", " + ranks_json(*answer.plan, arguments.ranks.top) : "";
+    put("{{{}{}{}{}}}\n", answer.plan ? plan_json(*answer.plan) : "", ranks, answer.plan && answer.budget ? ", " : "",
         answer.budget ? optima_json(answer) : "");
     return;
   }
   if (answer.plan) {
     print_plan(*answer.plan);
+    if (answer.plan->ranks) {
+      put("\n");
+      print_ranks(*answer.plan, arguments.ranks.top);
+    }
   }
   if (answer.budget) {
     put("{}", answer.plan ? "\n" : "");
@@ -203,14 +211,15 @@ void check(const Arguments& arguments) {
   refuse_unless(!arguments.flops || !arguments.hours, "give --flops or --hours, not both");
   refuse_unless(!arguments.hours || has_recipe, "--hours needs a recipe, whose model is timed");
   refuse_unless(!arguments.hours || arguments.options.run == PlanOptions::Run::short_run,
-                "--hours needs the short run that --no-run skips");
+                "--hours needs the short run that --no-run and --flops-per-second skip");
   refuse_unless(!arguments.hours || *arguments.hours > 0.0, "--hours must be more than 0");
   refuse_unless(!arguments.hours || *arguments.hours <= kMaxHours, "--hours must be at most 1e9");
   refuse_unless(arguments.chart.empty() || arguments.flops || arguments.hours,
                 "--svg draws a budget: give --flops or --hours");
 }
 
-void plan(const Arguments& arguments) {
+void plan(Arguments& arguments) {
+  read_ranks(arguments.ranks, arguments.options);
   check(arguments);
   Answer answer;
   answer.budget = arguments.flops;
@@ -238,19 +247,20 @@ Command plan_command() {
   return {
       .name = "plan",
       .summary = "what a recipe's training costs, and the best model for a budget",
-      .options = {option("RECIPE", options.recipe, "a recipe, in TOML"),
-                  needing("RECIPE", option("--set KEY=VALUE", options.overrides,
-                                           "override a setting of the recipe, as table.key=value")),
-                  needing("RECIPE", option("--length N", options.length,
-                                           "tokens per sequence; 0: the recipe's context, or 24 for a sentence")),
-                  needing("RECIPE", option("--threads N", options.threads, "threads to use; 0: one per processor")),
-                  needing("RECIPE",
-                          flag("--no-run", options.run, PlanOptions::Run::none, "only calculate; time nothing")),
-                  option("--flops N", arguments->flops,
-                         "a compute budget such as 1e18: print the best sizes of model and text"),
-                  option("--hours N", arguments->hours, "a budget in hours on this machine, at the recipe's speed"),
-                  option("--svg FILE", arguments->chart, "write a chart of the best sizes around the budget"),
-                  flag("--json", arguments->json, "print one JSON object")},
+      .options = joined(
+          {{option("RECIPE", options.recipe, "a recipe, in TOML"),
+            needing("RECIPE", option("--set KEY=VALUE", options.overrides,
+                                     "override a setting of the recipe, as table.key=value")),
+            needing("RECIPE", option("--length N", options.length,
+                                     "tokens per sequence; 0: the recipe's context, or 24 for a sentence")),
+            needing("RECIPE", option("--threads N", options.threads, "threads to use; 0: one per processor")),
+            needing("RECIPE", flag("--no-run", options.run, PlanOptions::Run::none, "only calculate; time nothing")),
+            option("--flops N", arguments->flops,
+                   "a compute budget such as 1e18: print the best sizes of model and text"),
+            option("--hours N", arguments->hours, "a budget in hours on this machine, at the recipe's speed"),
+            option("--svg FILE", arguments->chart, "write a chart of the best sizes around the budget"),
+            flag("--json", arguments->json, "print one JSON object")},
+           ranks_options(arguments->ranks)}),
       .run = [arguments] { plan(*arguments); },
   };
 }

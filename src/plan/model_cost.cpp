@@ -76,7 +76,9 @@ class Tracer {
   }
 
   ModelCost cost() const {
-    ModelCost cost{.parts = {parts_.begin(), parts_.end()}, .activation_bytes = trace_.peak_bytes() + held_bytes_};
+    ModelCost cost{.parts = {parts_.begin(), parts_.end()},
+                   .activation_bytes = trace_.peak_bytes() + held_bytes_,
+                   .kept_bytes = trace_.kept_bytes() + held_bytes_};
     for (const PlanPart& part : parts_) {
       cost.parameters += part.parameters;
       cost.forward_flops += part.forward_flops;

@@ -12,7 +12,8 @@ struct ModelCost {
   int64_t parameters = 0;
   double forward_flops = 0.0, training_flops = 0.0;  // of one batch
   int64_t activation_bytes =
-      0;  // the most that a training step's arena holds at once, gradients of activations included
+      0;                   // the most that a training step's arena holds at once, gradients of activations included
+  int64_t kept_bytes = 0;  // of these, what the arena holds between forward and backward
 };
 
 // `config` must be valid. `storage` is the type of activations; sums over rows are f32.

@@ -6,6 +6,7 @@
 #include "models/any_model.h"
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
+#include "plan/plan_ranks.h"
 #include "plan/short_run.h"
 #include "train/planned_parts.h"
 #include "train/trainer.h"
@@ -111,8 +112,15 @@ ModelPlan plan_model(const PlanOptions& options) {
       .optimizer_flops = muon.flops,
       .memory = memory_of(recipe, config, batch, storage, muon),
   };
+  const PlannedModel planned{recipe, config, plan};
+  if (options.ranks) {
+    check(*options.ranks, planned);  // before time is spent on the run
+  }
   if (options.run == PlanOptions::Run::short_run) {
     plan.timing = time_short_run(recipe, config, plan, options.threads);
+  }
+  if (options.ranks) {
+    plan.ranks = plan_ranks(*options.ranks, planned);
   }
   return plan;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/precision.h"
+#include "plan/layouts.h"
 
 namespace heed {
 
@@ -43,7 +44,8 @@ struct PlanMemory {
 // Complete updates of the recipe's model on random tokens.
 struct PlanTiming {
   int threads = 0, updates = 0;
-  double update_seconds = 0.0;  // median
+  double update_seconds = 0.0;     // median
+  double optimizer_seconds = 0.0;  // of these, median
 };
 
 struct ModelPlan {
@@ -59,6 +61,7 @@ struct ModelPlan {
   double optimizer_flops = 0.0;                      // of an update: Muon's products
   PlanMemory memory;
   std::optional<PlanTiming> timing;
+  std::optional<RanksPlan> ranks;
 
   bool frozen() const { return trained_parameters != parameters; }  // some of the weights
   int64_t update_tokens() const { return batches * batch.tokens(); }
@@ -71,6 +74,7 @@ struct PlanOptions {
   int64_t length = 0;  // tokens of a sequence; 0: the recipe's context, or the usual length of a sentence
   int threads = 0;     // 0: one per processor
   enum class Run : uint8_t { none, short_run } run = Run::short_run;
+  std::optional<RanksOptions> ranks;  // without a speed of their own they need the short run
 };
 
 // Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is assumed; characters and

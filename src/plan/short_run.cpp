@@ -37,7 +37,8 @@ class Run {
     optimizer_.emplace(backend, *trainables_, recipe.optimizer);
   }
 
-  void update(Backend& backend) {
+  // Returns the seconds that the optimizer took.
+  double update(Backend& backend) {
     const Smoothing smoothing(static_cast<float>(recipe_.training.smoothing));
     for (int64_t i = 0; i < batches_; ++i) {
       Tape tape(1.0 / tokens_);
@@ -45,7 +46,9 @@ class Run {
       batch_.loss(pass, model_, smoothing);
       tape.backward(backend);
     }
+    const double begin = seconds_now();
     optimizer_->update(backend, kLearningRate);
+    return seconds_now() - begin;
   }
 
  private:
@@ -60,6 +63,11 @@ class Run {
   std::optional<Optimizer> optimizer_;
 };
 
+double median(std::vector<double>& values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
 }  // namespace
 
 PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan, int threads) {
@@ -70,17 +78,16 @@ PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(threads));
   Run run(*backend, recipe, config, plan);
   run.update(*backend);
-  std::vector<double> times;
+  std::vector<double> times, optimizer_times;
   double elapsed = 0.0;
   while (times.empty() ||
          (elapsed < (times.size() < kUpdates ? kMaxSeconds : kSeconds) && times.size() < kMaxUpdates)) {
     const double begin = seconds_now();
-    run.update(*backend);
+    optimizer_times.push_back(run.update(*backend));
     times.push_back(seconds_now() - begin);
     elapsed += times.back();
   }
-  std::ranges::sort(times);
-  return {backend->threads(), static_cast<int>(times.size()), times[times.size() / 2]};
+  return {backend->threads(), static_cast<int>(times.size()), median(times), median(optimizer_times)};
 }
 
 }  // namespace heed

@@ -40,6 +40,7 @@ class Walk {
   }
 
   int64_t peak() const { return peak_; }
+  int64_t live() const { return live_; }
 
  private:
   void take(int64_t bytes) {
@@ -76,6 +77,12 @@ int64_t Trace::peak_bytes() const {
   walk.forward(ops);
   walk.backward(ops);
   return walk.peak();
+}
+
+int64_t Trace::kept_bytes() const {
+  Walk walk(value_bytes);
+  walk.forward(ops);
+  return walk.live();
 }
 
 }  // namespace heed

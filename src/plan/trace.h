@@ -27,6 +27,8 @@ struct Trace {
 
   // The most memory that forward and backward need at one moment.
   int64_t peak_bytes() const;
+  // What forward leaves behind for backward.
+  int64_t kept_bytes() const;
 };
 
 }  // namespace heed

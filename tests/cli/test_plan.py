@@ -196,6 +196,112 @@ updates = 10
         self.assert_refused("plan", huge, mentions=("memory", "--no-run"))
 
 
+class OfRanks(heed_cli.CliTest):
+    """Layouts of processes that train together."""
+
+    SPEED = ("--flops-per-second", "100G")
+    EIGHT = ("--set", "training.accumulate=8", "--set", "model.encoder_layers=4", "--set", "model.decoder_layers=4")
+
+    def ranks(self, *arguments):
+        result = heed("plan", RECIPE, *self.EIGHT, *self.SPEED, *arguments, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)["ranks"]
+
+    def test_every_layout_of_the_ranks_is_listed_or_said_to_be_impossible(self):
+        ranks = self.ranks("--ranks", "16")
+        shape = lambda one: (one["data"], one["pipeline"], one["tensor"])
+        all_shapes = [shape(one) for one in ranks["layouts"] + ranks["impossible"]]
+        self.assertEqual(len(set(all_shapes)), len(all_shapes))
+        self.assertEqual(len(all_shapes), 15)
+        self.assertTrue(all(d * p * t == 16 for d, p, t in all_shapes))
+        self.assertEqual(shape(ranks["chosen"]), shape(ranks["layouts"][0]))
+        self.assertTrue(all(one["reasons"] for one in ranks["impossible"]))
+        totals = [one["seconds"]["total"] for one in ranks["layouts"]]
+        self.assertEqual(totals, sorted(totals))
+        self.assertEqual(len(self.ranks("--ranks", "16", "--top", "3")["layouts"]), 3)
+
+    def test_seconds_and_bytes_add_up(self):
+        for one in self.ranks("--ranks", "8", "--bandwidth", "100Mbit", "--latency", "1ms")["layouts"]:
+            seconds, memory = one["seconds"], one["memory"]
+            sent = sum(seconds[key] for key in ("gradients", "weights", "meetings", "stages", "tensor"))
+            self.assertAlmostEqual(sent, seconds["communication"], 3)
+            whole = seconds["compute"] + seconds["optimizer"] + seconds["idle"] + sent
+            self.assertAlmostEqual(whole / seconds["total"], 1, 4)
+            self.assertEqual(sum(memory.values()), 2 * memory["total"])
+
+    def test_a_speed_replaces_the_short_run(self):
+        huge = self.recipe_with(model=8192, inner=32768, encoder_layers=24, decoder_layers=24)
+        result = heed("plan", huge, "--set", "training.accumulate=4", "--ranks", "4", *self.SPEED, "--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertNotIn("timing", json.loads(result.stdout))
+        self.assertEqual(json.loads(result.stdout)["ranks"]["flops_per_second"], 1e11)
+
+    def test_this_machines_speed_is_measured(self):
+        small = ("--set", "model.model=64", "--set", "model.inner=64", "--set", "data.batch_target_tokens=256")
+        result = heed("plan", RECIPE, *small, "--set", "training.accumulate=2", "--threads", "1", "--layout", "data=2",
+                      "--json")
+        plan = json.loads(result.stdout)
+        seconds, timing = plan["ranks"]["layouts"][0]["seconds"], plan["timing"]
+        halves = (timing["update_seconds"] - timing["optimizer_seconds"]) / 2
+        self.assertAlmostEqual(seconds["compute"] / halves, 1, 3)
+        self.assertAlmostEqual(seconds["optimizer"] / (timing["optimizer_seconds"] / 2), 1, 3)
+
+    def test_links_and_formats_change_what_is_sent_and_how_long_it_takes(self):
+        time = lambda *options: self.ranks("--layout", "data=8", *options)["layouts"][0]
+        plain = time()
+        self.assertEqual(time("--bandwidth", "1Gbit", "--latency", "50us"), plain)
+        self.assertEqual(time("--bandwidth", "125MB"), plain)
+        self.assertLess(time("--gradients", "bf16")["sent_bytes"], plain["sent_bytes"])
+        self.assertGreater(time("--latency", "100ms")["seconds"]["total"], plain["seconds"]["total"])
+        self.assertGreater(time("--bandwidth", "10Mbit")["seconds"]["total"], plain["seconds"]["total"])
+        local = time("--local-updates", "50")
+        self.assertLess(local["sent_bytes"], plain["sent_bytes"] / 30)
+        self.assertGreater(local["memory"]["optimizer"], plain["memory"]["optimizer"])
+        self.assertLess(time("--memory-bandwidth", "200GB")["seconds"]["optimizer"], plain["seconds"]["optimizer"])
+
+    def test_the_table_says_what_does_not_fit_what_is_impossible_and_what_is_best(self):
+        command = ("plan", RECIPE, *self.EIGHT, *self.SPEED, "--bandwidth", "100Gbit", "--latency", "1us", "--ranks")
+        text = heed(*command, "16", "--memory", "0.4GB").stdout
+        self.assertIn("16 ranks of 100 GFLOP/s, joined by 100 Gbit/s and 1 us; 8 shards an update", text)
+        self.assertIn("does not fit", text)
+        self.assertIn("impossible: ", text)
+        self.assertIn("data 16 is more than the update's 8 shards", text)
+        self.assertIn("pipeline 16 does not divide 8 layers", text)
+        self.assertRegex(text, r"best: --layout data=\d+,pipeline=\d+,tensor=\d+")
+        self.assertIn("no layout fits into 0.001 GB a rank", heed(*command, "16", "--memory", "1MB").stdout)
+        self.assertIn("no layout of 11 ranks is possible", heed(*command, "11").stdout)
+        self.assertRegex(heed(*command, "16", "--top", "2").stdout, r"and \d+ more")
+
+    def test_one_layout_is_shown_in_full(self):
+        text = heed("plan", RECIPE, *self.EIGHT, *self.SPEED, "--layout", "data=2,pipeline=2", "--memory", "1MB").stdout
+        for part in ("data=2,pipeline=2,tensor=1", "forward and backward", "optimizer", "idle", "gradients",
+                     "between stages", "total", "communication that no work hides", "sent by a rank", "does not fit"):
+            self.assertIn(part, text)
+
+    def test_what_makes_no_sense_is_refused_in_one_line(self):
+        plan = ("plan", RECIPE, *self.SPEED)
+        for ranks in ("0", "-1", "x", "100000"):
+            self.assert_refused(*plan, f"--ranks={ranks}", mentions=(ranks, "ranks"))
+        for option, value in (("--bandwidth", "1Gbyte"), ("--bandwidth", "fast"), ("--bandwidth", "0Gbit"),
+                              ("--latency", "50"), ("--latency", "-1us"), ("--memory", "16"), ("--memory", "0GB")):
+            self.assert_refused(*plan, "--ranks", "2", f"{option}={value}", mentions=(option, value))
+        self.assert_refused("plan", RECIPE, "--ranks", "2", "--flops-per-second", "0", mentions=("--flops-per-second",))
+        self.assert_refused(*plan, "--layout", "data=3", mentions=("data 3", "1 shard"))
+        self.assert_refused(*plan, "--layout", "data=0", mentions=("--layout", "data=0"))
+        self.assert_refused(*plan, "--layout", "date=2", mentions=("--layout", "date"))
+        self.assert_refused(*plan, "--layout", "pipeline=2", "--ranks", "4", mentions=("2 ranks, not 4",))
+        self.assert_refused(*plan, "--layout", "tensor=3", mentions=("tensor 3 does not divide 8 heads",))
+        self.assert_refused(*plan, "--ranks", "2", "--local-updates", "0", mentions=("0 local updates",))
+        self.assert_refused(*plan, "--ranks", "2", "--top=-1", mentions=("--top",))
+        self.assert_refused(*plan, "--ranks", "2", "--hours", "1", mentions=("--hours", "--flops-per-second"))
+        self.assert_refused(*plan, mentions=("--flops-per-second needs --ranks or --layout",))
+        self.assert_refused("plan", RECIPE, "--memory", "1GB", mentions=("--memory needs --ranks or --layout",))
+        self.assert_refused("plan", RECIPE, "--ranks", "2", "--memory-bandwidth", "1GB",
+                            mentions=("--memory-bandwidth needs --flops-per-second",))
+        self.assert_refused("plan", RECIPE, "--ranks", "2", "--no-run", mentions=("--no-run", "--flops-per-second"))
+        self.assert_refused("plan", "--flops", "1e18", "--ranks", "2", mentions=("--ranks needs RECIPE",))
+
+
 class Page(unittest.TestCase):
     """docs/scaling.md shows what the command prints."""
 
@@ -205,7 +311,7 @@ class Page(unittest.TestCase):
         self.assertGreaterEqual(len(shown), 2)
         for command, output in shown:
             with self.subTest(command):
-                self.assertEqual(heed(*command.split()).stdout, output)
+                self.assertEqual(heed(*command.split(), cwd=SOURCE).stdout, output)
 
     def test_the_figure_is_what_the_command_draws(self):
         drawing = SOURCE / "docs" / "scaling.svg"

@@ -1,0 +1,177 @@
+#include "plan/layout_stages.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "plan/model_cost.h"
+
+namespace heed {
+namespace {
+
+bool has_encoder(const ModelConfig& config) { return config.architecture != Architecture::causal_lm; }
+bool has_decoder(const ModelConfig& config) { return config.architecture != Architecture::encoder; }
+int64_t encoder_layers(const ModelConfig& config) { return has_encoder(config) ? config.encoder_layers : 0; }
+int64_t decoder_layers(const ModelConfig& config) { return has_decoder(config) ? config.decoder_layers : 0; }
+
+int64_t part_of(int64_t whole, int64_t parts) { return (whole + parts - 1) / parts; }
+
+// The stage's place and its layers.
+struct StageLayers {
+  bool is_first = false, is_last = false;
+  int64_t encoder = 0, decoder = 0;
+  bool begins_decoder = false;
+};
+
+StageLayers layers_of_stage(const PlanLayout& layout, const ModelConfig& config, int64_t stage) {
+  const int64_t before_decoder = encoder_layers(config);
+  const int64_t count = (before_decoder + decoder_layers(config)) / layout.pipeline;
+  const int64_t begin = stage * count, end = begin + count;
+  const int64_t encoder = std::max<int64_t>(0, std::min(end, before_decoder) - begin);
+  return {.is_first = stage == 0,
+          .is_last = stage + 1 == layout.pipeline,
+          .encoder = encoder,
+          .decoder = count - encoder,
+          .begins_decoder = has_decoder(config) && begin <= before_decoder && before_decoder < end};
+}
+
+// The model that one rank of a stage runs: the stage's layers, and its part of the heads, inner columns and vocabulary.
+ModelConfig config_of_stage(const PlanLayout& layout, const ModelConfig& config, const StageLayers& layers) {
+  ModelConfig part = config;
+  part.head_width = config.width_of_head();
+  part.value_width = config.width_of_values();
+  part.key_value_heads = config.heads_of_keys() / layout.tensor;
+  part.heads = config.heads / layout.tensor;
+  part.inner = config.inner / layout.tensor;
+  part.encoder_layers = layers.encoder;
+  part.decoder_layers = layers.decoder;
+  // Without the output the loss costs next to nothing.
+  part.source_vocabulary = layers.is_last ? part_of(config.source_vocabulary, layout.tensor) : 1;
+  part.target_vocabulary = layers.is_last ? part_of(config.target_vocabulary, layout.tensor) : 1;
+  return part;
+}
+
+// The tables of tokens and of positions that a rank of the stage holds, the output's own where it is tied included.
+struct StageTables {
+  int64_t looked_up = 0, of_output = 0;
+};
+
+StageTables tables_of_stage(const PlanLayout& layout, const ModelConfig& config, const StageLayers& layers) {
+  const int64_t positions = config.positions == Positions::learned ? config.max_length * config.model : 0;
+  const int64_t source = part_of(config.source_vocabulary, layout.tensor) * config.model;
+  const int64_t target = part_of(config.target_vocabulary, layout.tensor) * config.model;
+  const int64_t output = has_decoder(config) ? target : source;
+  const bool has_source = has_encoder(config) && layers.is_first;
+  const bool all_tied = config.tying == Tying::all;
+  StageTables tables;
+  if (has_source) {
+    tables.looked_up += source + positions + config.token_types * config.model;
+  }
+  if (layers.begins_decoder) {
+    tables.looked_up += positions + (all_tied && has_source ? 0 : target);
+  }
+  const bool has_table = has_decoder(config) ? layers.begins_decoder || (all_tied && has_source) : has_source;
+  if (layers.is_last && config.tying != Tying::none && !has_table) {
+    tables.of_output = output;
+  }
+  return tables;
+}
+
+int64_t parameters_of(const ModelCost& cost, std::string_view part) {
+  const auto found = std::ranges::find(cost.parts, part, &PlanPart::name);
+  ensure(found != cost.parts.end(), "plan", "no part is called {}", part);
+  return found->parameters;
+}
+
+double flops_of(const ModelCost& cost, std::string_view part) {
+  return std::ranges::find(cost.parts, part, &PlanPart::name)->forward_flops;
+}
+
+// Rows of activations that the sums of one pass over the layers add up: after attention, after attention to the
+// encoder, and after the feed-forward layer; backward the gradients at the same places, and the memory's.
+struct Sums {
+  int64_t count = 0, rows = 0;
+
+  void add(int64_t times, int64_t of_rows) {
+    count += times;
+    rows += times * of_rows;
+  }
+};
+
+Sums sums_of_stage(const ModelConfig& config, const PlanBatch& shard, const StageLayers& layers) {
+  const int64_t source = shard.sequences * shard.source_length, target = shard.sequences * shard.target_length;
+  const bool cross = config.architecture == Architecture::seq2seq;
+  const int64_t sums_of_layer = config.branches == Branches::parallel ? 1 : 2;
+  const int64_t passes = config.keep == Keep::activations ? 2 : 3;  // forward and backward, and forward again
+  Sums sums;
+  sums.add(layers.encoder * sums_of_layer * passes, source);
+  sums.add(layers.decoder * (sums_of_layer + (cross ? 1 : 0)) * passes, target);
+  sums.add(cross ? layers.decoder : 0, source);
+  if (has_encoder(config) && layers.is_first) {
+    sums.add(1, source);  // rows of a divided table
+  }
+  if (layers.begins_decoder) {
+    sums.add(1, target);
+  }
+  if (layers.is_last) {
+    sums.add(1, has_decoder(config) ? target : source);  // what the logits' gradient becomes
+  }
+  return sums;
+}
+
+// Of the shard, from this stage to the next: the residual stream, and in a decoder the encoder's output.
+int64_t boundary_rows(const ModelConfig& config, const PlanBatch& shard, const StageLayers& layers) {
+  const int64_t source = has_encoder(config) ? shard.sequences * shard.source_length : 0;
+  const int64_t target = layers.decoder > 0 ? shard.sequences * shard.target_length : 0;
+  return layers.is_last ? 0 : source + target;
+}
+
+}  // namespace
+
+std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& config, int64_t shards) {
+  std::vector<std::string> found;
+  const auto must_divide = [&](std::string_view axis, int64_t parts, int64_t whole, std::string_view what) {
+    if (whole % parts != 0) {
+      found.push_back(fmt::format("{} {} does not divide {} {}", axis, parts, whole, what));
+    }
+  };
+  if (layout.data > shards) {
+    found.push_back(
+        fmt::format("data {} is more than the update's {} shard{}", layout.data, shards, shards == 1 ? "" : "s"));
+  }
+  must_divide("pipeline", layout.pipeline, encoder_layers(config) + decoder_layers(config), "layers");
+  must_divide("tensor", layout.tensor, config.heads, "heads");
+  if (config.heads_of_keys() != config.heads) {
+    must_divide("tensor", layout.tensor, config.heads_of_keys(), "heads of keys");
+  }
+  must_divide("tensor", layout.tensor, config.inner, "inner columns");
+  return found;
+}
+
+std::vector<StageCost> stages_of(const PlanLayout& layout, const ModelConfig& config, const PlanBatch& shard,
+                                 DType storage) {
+  std::vector<StageCost> stages;
+  stages.reserve(static_cast<size_t>(layout.pipeline));
+  for (int64_t i = 0; i < layout.pipeline; ++i) {
+    const StageLayers layers = layers_of_stage(layout, config, i);
+    const ModelCost cost = cost_of(config_of_stage(layout, config, layers), shard, storage);
+    const StageTables tables = tables_of_stage(layout, config, layers);
+    const int64_t output = parameters_of(cost, "output");
+    const int64_t of_layers = cost.parameters - parameters_of(cost, "embeddings") - output;
+    const double output_flops = layers.is_last ? 0.0 : flops_of(cost, "output");
+    const Sums sums = sums_of_stage(config, shard, layers);
+    const double row_bytes = static_cast<double>(config.model * size_of(storage));
+    stages.push_back({.forward_flops = cost.forward_flops - output_flops,
+                      .backward_flops = cost.training_flops - cost.forward_flops - 2.0 * output_flops,
+                      .parameters = of_layers + tables.looked_up + (layers.is_last ? tables.of_output + output : 0),
+                      .parameters_last =
+                          std::max(tables.looked_up, of_layers / std::max<int64_t>(1, layers.encoder + layers.decoder)),
+                      .peak_activations = cost.activation_bytes,
+                      .kept_activations = cost.kept_bytes,
+                      .tensor_sums = layout.tensor == 1 ? 0 : sums.count,
+                      .tensor_bytes = layout.tensor == 1 ? 0.0 : static_cast<double>(sums.rows) * row_bytes,
+                      .boundary_bytes = static_cast<double>(boundary_rows(config, shard, layers)) * row_bytes});
+  }
+  return stages;
+}
+
+}  // namespace heed

@@ -1,0 +1,265 @@
+#include "plan/plan_ranks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/errors.h"
+#include "plan/layout_stages.h"
+#include "plan/model_cost.h"
+#include "source_root.h"
+
+namespace heed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ModelConfig twelve_layers() {
+  ModelConfig config;
+  config.architecture = Architecture::causal_lm;
+  config.model = 96;
+  config.inner = 384;
+  config.heads = 8;
+  config.key_value_heads = 4;
+  config.decoder_layers = 12;
+  config.target_vocabulary = 1000;
+  config.max_length = 64;
+  return config;
+}
+
+constexpr PlanBatch kText{.sequences = 3, .target_length = 32};
+
+PlanOptions on_ranks(const RanksOptions& ranks, std::vector<std::string> overrides = {}) {
+  overrides.insert(overrides.begin(), {"training.accumulate=8", "model.encoder_layers=4", "model.decoder_layers=4"});
+  return {.recipe = (test::source_root() / "recipes" / "tutorial-2x2.toml").string(),
+          .overrides = std::move(overrides),
+          .run = PlanOptions::Run::none,
+          .ranks = ranks};
+}
+
+RanksOptions of_speed(int64_t ranks) { return {.ranks = ranks, .flops_per_second = 1e11}; }
+
+std::string refusal(const PlanOptions& options) {
+  try {
+    plan_model(options);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Layouts, AllFactorsOfTheRanksAreTried) {
+  EXPECT_EQ(layouts_of(1).size(), 1U);
+  EXPECT_THAT(layouts_of(3), ElementsAre(PlanLayout{3, 1, 1}, PlanLayout{1, 3, 1}, PlanLayout{1, 1, 3}));
+  EXPECT_EQ(layouts_of(4096).size(), 91U);
+  for (const PlanLayout& layout : layouts_of(60)) {
+    EXPECT_EQ(layout.ranks(), 60);
+  }
+}
+
+TEST(Layouts, AreReadByNameAndShown) {
+  EXPECT_EQ(parse_plan_layout("data=2,pipeline=3,tensor=4", "x"), (PlanLayout{2, 3, 4}));
+  EXPECT_EQ(parse_plan_layout("tensor=4,data=2", "x"), (PlanLayout{2, 1, 4}));
+  EXPECT_EQ(parse_plan_layout("pipeline=2", "x"), (PlanLayout{1, 2, 1}));
+  EXPECT_EQ(show({2, 3, 4}), "data=2,pipeline=3,tensor=4");
+  for (const char* text : {"", "data", "data=", "data=0", "data=-1", "data=2,", "data=2,data=2", "dato=2", "data=2x",
+                           "data=100000", ",data=2"}) {
+    EXPECT_THROW(parse_plan_layout(text, "--layout"), ConfigError) << text;
+  }
+}
+
+TEST(Obstacles, NameWhatIsNotDivided) {
+  const ModelConfig config = twelve_layers();
+  EXPECT_TRUE(obstacles({4, 6, 4}, config, 4).empty());
+  EXPECT_THAT(obstacles({.data = 5}, config, 4), ElementsAre("data 5 is more than the update's 4 shards"));
+  EXPECT_THAT(obstacles({.pipeline = 5}, config, 4), ElementsAre("pipeline 5 does not divide 12 layers"));
+  EXPECT_THAT(obstacles({.pipeline = 24}, config, 4), ElementsAre("pipeline 24 does not divide 12 layers"));
+  EXPECT_THAT(obstacles({.tensor = 8}, config, 4), ElementsAre("tensor 8 does not divide 4 heads of keys"));
+  EXPECT_THAT(obstacles({.tensor = 5}, config, 4),
+              ElementsAre("tensor 5 does not divide 8 heads", "tensor 5 does not divide 4 heads of keys",
+                          "tensor 5 does not divide 384 inner columns"));
+}
+
+TEST(Stages, OneStageIsTheWholeModelForEveryRecipe) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_root() / "recipes")) {
+    if (entry.path().extension() != ".toml") {
+      continue;
+    }
+    const std::string name = entry.path().string();
+    const Recipe recipe =
+        parse_recipe(read_file(name), name, {"model.source_vocabulary=5000", "model.target_vocabulary=5000"});
+    const ModelConfig config = sized_model(recipe, name);
+    const PlanBatch batch{.sequences = 2,
+                          .source_length = config.architecture == Architecture::causal_lm ? 0 : 10,
+                          .target_length = config.architecture == Architecture::encoder ? 0 : 10};
+    const ModelCost whole = cost_of(config, batch, DType::bf16);
+    const std::vector<StageCost> stages = stages_of({}, config, batch, DType::bf16);
+    ASSERT_EQ(stages.size(), 1U);
+    EXPECT_EQ(stages[0].parameters, whole.parameters) << name;
+    EXPECT_EQ(stages[0].forward_flops, whole.forward_flops) << name;
+    EXPECT_EQ(stages[0].backward_flops, whole.training_flops - whole.forward_flops) << name;
+    EXPECT_EQ(stages[0].peak_activations, whole.activation_bytes) << name;
+    EXPECT_EQ(stages[0].tensor_sums, 0) << name;
+    EXPECT_EQ(stages[0].boundary_bytes, 0.0) << name;
+  }
+}
+
+TEST(Stages, LayersAndTheirOperationsAreSharedOut) {
+  ModelConfig config = twelve_layers();
+  config.tying = Tying::output;
+  config.final_norm = FinalNorm::none;
+  config.target_vocabulary = 5000;
+  const int64_t table = 5000 * 96;
+  const ModelCost whole = cost_of(config, kText, DType::bf16);
+  const std::vector<StageCost> stages = stages_of({.pipeline = 4}, config, kText, DType::bf16);
+  ASSERT_EQ(stages.size(), 4U);
+  int64_t parameters = 0;
+  double forward = 0.0, backward = 0.0;
+  for (const StageCost& stage : stages) {
+    parameters += stage.parameters;
+    forward += stage.forward_flops;
+    backward += stage.backward_flops;
+  }
+  EXPECT_EQ(parameters, whole.parameters + table);  // the last stage has a table of its own
+  EXPECT_DOUBLE_EQ(forward, whole.forward_flops);
+  EXPECT_DOUBLE_EQ(backward, whole.training_flops - whole.forward_flops);
+  EXPECT_EQ(stages[1].parameters, stages[2].parameters);
+  EXPECT_EQ(stages[0].parameters - stages[1].parameters, table);
+  EXPECT_EQ(stages[0].parameters_last, table);
+  EXPECT_EQ(stages[1].parameters_last, stages[1].parameters / 3);  // a layer
+  EXPECT_EQ(stages[0].boundary_bytes, 3 * 32 * 96 * 2);
+  EXPECT_EQ(stages[3].boundary_bytes, 0.0);
+  EXPECT_LT(stages[1].kept_activations, stages[1].peak_activations);
+}
+
+TEST(Stages, AnEncodersOutputTravelsThroughTheDecodersStages) {
+  ModelConfig config = twelve_layers();
+  config.architecture = Architecture::seq2seq;
+  config.encoder_layers = config.decoder_layers = 2;
+  config.source_vocabulary = 500;
+  const PlanBatch pairs{.sequences = 3, .source_length = 20, .target_length = 30};
+  const std::vector<StageCost> stages = stages_of({.pipeline = 4}, config, pairs, DType::f32);
+  const double row = 96 * 4;
+  EXPECT_EQ(stages[0].boundary_bytes, 60 * row);
+  EXPECT_EQ(stages[1].boundary_bytes, 60 * row);
+  EXPECT_EQ(stages[2].boundary_bytes, (60 + 90) * row);
+  EXPECT_EQ(stages[0].parameters - stages[1].parameters, 500 * 96);  // the source's table
+  EXPECT_EQ(stages[3].parameters - stages[2].parameters, 1000);      // the output's table and bias, but no embedding
+}
+
+TEST(Stages, DividedMatricesHoldAndComputeTheirPart) {
+  ModelConfig config = twelve_layers();
+  config.bias = Bias::none;
+  config.output_bias = Bias::none;
+  const StageCost whole = stages_of({}, config, kText, DType::bf16).front();
+  const StageCost half = stages_of({.tensor = 2}, config, kText, DType::bf16).front();
+  const int64_t norms = 25 * 96;  // of 12 layers and the last, undivided
+  EXPECT_EQ(2 * (half.parameters - norms), whole.parameters - norms);
+  EXPECT_DOUBLE_EQ(2.0 * half.forward_flops, whole.forward_flops);
+  // Two for each layer, forward and backward; the embedding and what the logits' gradient becomes.
+  EXPECT_EQ(half.tensor_sums, 12 * 4 + 2);
+  EXPECT_EQ(half.tensor_bytes, (12 * 4 + 2) * 3.0 * 32 * 96 * 2);
+  EXPECT_LT(half.peak_activations, whole.peak_activations);
+  config.keep = Keep::layer_inputs;
+  EXPECT_EQ(stages_of({.tensor = 2}, config, kText, DType::bf16).front().tensor_sums, 12 * 6 + 2);
+}
+
+TEST(PlanRanks, OneRankIsThePlanOfOneProcess) {
+  for (const char* precision : {"training.precision=f32", "training.precision=bf16"}) {
+    const ModelPlan plan = plan_model(on_ranks(of_speed(1), {precision, "checkpoints.moving_average=0.9"}));
+    ASSERT_EQ(plan.ranks->possible.size(), 1U);
+    const LayoutCost& cost = plan.ranks->possible.front();
+    EXPECT_EQ(cost.memory.weights, plan.memory.weights);
+    EXPECT_EQ(cost.memory.gradients, plan.memory.gradients);
+    EXPECT_EQ(cost.memory.optimizer, plan.memory.optimizer);
+    EXPECT_EQ(cost.memory.activations, plan.memory.activations);
+    EXPECT_DOUBLE_EQ(cost.time.compute, 8.0 * plan.training_flops / 1e11);
+    EXPECT_DOUBLE_EQ(plan.ranks->efficiency(cost), 1.0);
+  }
+}
+
+TEST(PlanRanks, FrozenWeightsAreHeldButNeitherSentNorUpdated) {
+  const std::vector<std::string> frozen{"training.precision=bf16", "training.freeze=[\"encoder*\"]"};
+  const ModelPlan all = plan_model(on_ranks(of_speed(2))), some = plan_model(on_ranks(of_speed(2), frozen));
+  ASSERT_LT(some.trained_parameters, some.parameters);
+  const auto data_parallel = [](const ModelPlan& plan) {
+    return *std::ranges::find(plan.ranks->possible, PlanLayout{2, 1, 1}, &LayoutCost::layout);
+  };
+  EXPECT_LT(data_parallel(some).sent_bytes, 0.8 * data_parallel(all).sent_bytes);
+  EXPECT_LT(data_parallel(some).memory.optimizer, data_parallel(all).memory.optimizer);
+  EXPECT_GT(data_parallel(some).memory.weights, data_parallel(all).memory.weights);  // their masters are not divided
+  PlanOptions alone = on_ranks(of_speed(1), frozen);
+  const ModelPlan one = plan_model(alone);
+  EXPECT_NEAR(static_cast<double>(one.ranks->possible.front().memory.total()),
+              static_cast<double>(one.memory.training()), 100.0);
+}
+
+TEST(PlanRanks, TheOptimizersTimeIsThatOfTheMemoryItTouches) {
+  const ModelPlan plan = plan_model(on_ranks(of_speed(1), {"training.precision=bf16"}));
+  EXPECT_NEAR(plan.ranks->possible.front().time.optimizer, 30.0 * static_cast<double>(plan.parameters) / 20e9, 1e-9);
+}
+
+TEST(PlanRanks, AMeasuredSpeedGivesTheMeasuredUpdateBack) {
+  PlanOptions options =
+      on_ranks({.ranks = 1}, {"model.model=16", "model.inner=16", "model.heads=2", "data.batch_target_tokens=32"});
+  options.run = PlanOptions::Run::short_run;
+  options.threads = 1;
+  const ModelPlan plan = plan_model(options);
+  EXPECT_GT(plan.timing->optimizer_seconds, 0.0);
+  EXPECT_LT(plan.timing->optimizer_seconds, plan.timing->update_seconds);
+  EXPECT_NEAR(plan.ranks->possible.front().time.total() / plan.timing->update_seconds, 1.0, 1e-9);
+}
+
+TEST(PlanRanks, LayoutsThatFitComeFirstAndTheFastestOfThemIsChosen) {
+  RanksOptions options = of_speed(8);
+  const RanksPlan open = *plan_model(on_ranks(options)).ranks;
+  ASSERT_GE(open.possible.size(), 4U);
+  const auto by_time = [](const LayoutCost& a, const LayoutCost& b) { return a.time.total() <= b.time.total(); };
+  EXPECT_TRUE(std::ranges::is_sorted(open.possible, [&](const auto& a, const auto& b) { return !by_time(b, a); }));
+  EXPECT_EQ(open.chosen(), &open.possible.front());
+  EXPECT_EQ(open.possible.size() + open.impossible.size(), layouts_of(8).size());
+
+  const LayoutCost least =
+      *std::ranges::min_element(open.possible, {}, [](const LayoutCost& cost) { return cost.memory.total(); });
+  options.memory = static_cast<double>(least.memory.total());
+  const RanksPlan tight = *plan_model(on_ranks(options)).ranks;
+  ASSERT_NE(tight.chosen(), nullptr);
+  EXPECT_EQ(tight.chosen()->layout, least.layout);
+  EXPECT_EQ(tight.possible.size(), open.possible.size());
+  EXPECT_FALSE(tight.fits(tight.possible.back()));
+
+  options.memory -= 1.0;
+  EXPECT_EQ(plan_model(on_ranks(options)).ranks->chosen(), nullptr);
+}
+
+TEST(PlanRanks, RanksThatNoLayoutSharesOutAreSaid) {
+  const RanksPlan plan = *plan_model(on_ranks(of_speed(11))).ranks;
+  EXPECT_TRUE(plan.possible.empty());
+  EXPECT_EQ(plan.impossible.size(), 3U);
+  EXPECT_EQ(plan.chosen(), nullptr);
+}
+
+TEST(PlanRanks, WhatCannotBePlannedIsRefused) {
+  for (const int64_t ranks : {int64_t{0}, int64_t{-1}, int64_t{1} << 20}) {
+    EXPECT_THAT(refusal(on_ranks(of_speed(ranks))), HasSubstr("ranks, expected 1 to 65536"));
+  }
+  RanksOptions options = of_speed(4);
+  options.layout = {2, 1, 1};
+  EXPECT_THAT(refusal(on_ranks(options)), HasSubstr("data=2,pipeline=1,tensor=1 needs 2 ranks, not 4"));
+  options.layout = {1, 4, 1};
+  options.local_updates = 0;
+  EXPECT_THAT(refusal(on_ranks(options)), HasSubstr("0 local updates"));
+  options.local_updates = 1;
+  options.ranks = 0;
+  options.layout = {9, 3, 1};
+  EXPECT_THAT(
+      refusal(on_ranks(options)),
+      HasSubstr("is impossible: data 9 is more than the update's 8 shards; pipeline 3 does not divide 8 layers"));
+  options.layout = {60000, 60000, 1};
+  EXPECT_THAT(refusal(on_ranks(options)), HasSubstr("expected 1 to 65536"));
+}
+
+}  // namespace
+}  // namespace heed

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pathlib
 import unittest
 
 import heed_cli
@@ -42,6 +43,13 @@ class BenchTrain(heed_cli.CliTest):
         text = heed("bench", "train", "--shape", "tiny", "--steps", "1", timeout=240, environment=limited).stdout
         self.assertIn(f"{report['instruction_set']} kernels", text)
         self.assertIn(report["yardstick"], text)
+
+    def test_products_of_integers_may_use_avx_vnni_where_it_is_allowed(self):
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+        result = heed("bench", "train", "--shape", "tiny", "--steps", "1", "--json", timeout=240,
+                      environment={"HEED_CPU": "avxvnni", "ONEDNN_MAX_CPU_ISA": "AVX2"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(json.loads(result.stdout)["instruction_set"] == "AVX-VNNI", "avx_vnni" in flags)
 
     def test_an_unknown_instruction_set_is_refused(self):
         for value in ("avx1024", "AVX2", ""):

@@ -284,8 +284,13 @@ const IntegerKernels* make_integer_kernels(IntegerBits bits) {
 }
 
 const IntegerKernels* make_vnni_kernels(IntegerBits bits) {
-  static const IntegerKernels eight{words_of_bytes, quantize_to_bytes, multiply_int8_avx512vnni};
-  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_signed_bytes, multiply_int4_avx512vnni};
+#if HWY_TARGET == HWY_AVX3
+  constexpr auto kInt8 = multiply_int8_avx512vnni, kInt4 = multiply_int4_avx512vnni;
+#else
+  constexpr auto kInt8 = multiply_int8_avxvnni, kInt4 = multiply_int4_avxvnni;
+#endif
+  static const IntegerKernels eight{words_of_bytes, quantize_to_bytes, kInt8};
+  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_signed_bytes, kInt4};
   return bits == IntegerBits::eight ? &eight : &four;
 }
 
@@ -300,10 +305,12 @@ HWY_EXPORT(make_vnni_kernels);
 
 namespace {
 
+// Of the best instruction set here, which the panels' width tells.
 bool has_vnni() {
 #if defined(__x86_64__)
   limit_instruction_sets();
-  return __builtin_cpu_supports("avx512vnni") && product_kernels().panel_columns == 32;
+  const int64_t width = product_kernels().panel_columns;
+  return (width == 32 && __builtin_cpu_supports("avx512vnni")) || (width == 16 && has_avx_vnni());
 #else
   return false;
 #endif

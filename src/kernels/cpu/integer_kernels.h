@@ -35,12 +35,14 @@ const IntegerKernels& integer_kernels(IntegerBits bits);  // the fastest here; a
 
 constexpr int64_t steps_of_int8(int64_t depth) { return (depth + 3) / 4; }
 
-// With AVX-512's instruction for sums of four products, for panels of 32 columns. With 8 bits the rows' values are 128
-// too large, which makes them unsigned; with 4 bits they are signed, and the weights unsigned. A row of 4 bits ends with
-// the sums of its groups' values.
+// With the instruction for sums of four products: AVX-512's for panels of 32 columns, AVX-VNNI's for panels of 16. With
+// 8 bits the rows' values are 128 too large, which makes them unsigned; with 4 bits they are signed, and the weights
+// unsigned. A row of 4 bits ends with the sums of its groups' values.
 void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride);
 void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride);
+void multiply_int8_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
+void multiply_int4_avxvnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
 
 }  // namespace heed::cpu

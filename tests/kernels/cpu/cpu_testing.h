@@ -12,6 +12,7 @@
 
 #include "kernels/attention_case.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/instruction_sets.h"
 #include "kernels/op_cases.h"
 #include "kernels/reference/reference_backend.h"
 
@@ -30,6 +31,7 @@ struct Setting {
   int64_t instruction_set;  // Highway's bit
   DType storage;
   cpu::Bf16Products products = cpu::Bf16Products::widened;
+  cpu::AvxVnni avx_vnni = cpu::AvxVnni::forbidden;
 };
 
 // Lets the kernels use one instruction set and those below it, as on a machine that has no better one.
@@ -42,9 +44,13 @@ class CpuTest : public ::testing::TestWithParam<Setting> {
  protected:
   CpuTest() {
     use_instruction_set(GetParam().instruction_set);
+    cpu::allow_avx_vnni(GetParam().avx_vnni);
     backend_ = make(2);
   }
-  ~CpuTest() override { hwy::SetSupportedTargetsForTest(0); }
+  ~CpuTest() override {
+    hwy::SetSupportedTargetsForTest(0);
+    cpu::allow_avx_vnni(cpu::AvxVnni::allowed);
+  }
 
   static std::unique_ptr<Backend> make(int threads) { return make_cpu_backend(threads, GetParam().products); }
   DType storage() const { return GetParam().storage; }
@@ -83,10 +89,22 @@ inline std::vector<Setting> product_settings_of(const std::vector<int64_t>& sets
   return settings;
 }
 
+// For products of integers, also AVX2 with the extension for them, where the machine has it.
+inline std::vector<Setting> integer_settings_of(const std::vector<int64_t>& sets) {
+  std::vector<Setting> settings = settings_of(sets);
+  if (cpu::has_avx_vnni()) {
+    for (const DType storage : {DType::f32, DType::bf16}) {
+      settings.push_back({HWY_AVX2, storage, cpu::Bf16Products::widened, cpu::AvxVnni::allowed});
+    }
+  }
+  return settings;
+}
+
 inline std::string name_of_setting(const ::testing::TestParamInfo<Setting>& info) {
   const Setting& setting = info.param;
   return std::string(hwy::TargetName(setting.instruction_set)) + "_" + std::string(name_of(setting.storage)) +
-         (setting.products == cpu::Bf16Products::pairs ? "_pairs" : "");
+         (setting.products == cpu::Bf16Products::pairs ? "_pairs" : "") +
+         (setting.avx_vnni == cpu::AvxVnni::allowed ? "_vnni" : "");
 }
 
 inline void PrintTo(const Setting& setting, std::ostream* out) {
@@ -113,3 +131,6 @@ void expect_same_rows(const Case& whole, int64_t rows, Run&& run) {
 // And for each way of multiplying.
 #define HEED_ON_EVERY_PRODUCT(Suite) \
   INSTANTIATE_TEST_SUITE_P(Sets, Suite, ::testing::ValuesIn(product_settings_of(instruction_sets())), name_of_setting)
+// And for each way of summing integers.
+#define HEED_ON_EVERY_INTEGER_PRODUCT(Suite) \
+  INSTANTIATE_TEST_SUITE_P(Sets, Suite, ::testing::ValuesIn(integer_settings_of(instruction_sets())), name_of_setting)

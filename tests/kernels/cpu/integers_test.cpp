@@ -167,9 +167,9 @@ TEST_P(CpuInt4, TakesFourAndAHalfBitsForAValue) {
   EXPECT_EQ(packed_->bytes(), 64 * 256 / 2 + 64 * 256 / kInt4Group * 2);
 }
 
-HEED_ON_EVERY_INSTRUCTION_SET(CpuInt8);
-HEED_ON_EVERY_INSTRUCTION_SET(CpuInt8Static);
-HEED_ON_EVERY_INSTRUCTION_SET(CpuInt4);
+HEED_ON_EVERY_INTEGER_PRODUCT(CpuInt8);
+HEED_ON_EVERY_INTEGER_PRODUCT(CpuInt8Static);
+HEED_ON_EVERY_INTEGER_PRODUCT(CpuInt4);
 
 }  // namespace
 }  // namespace heed::test

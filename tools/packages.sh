@@ -1,11 +1,11 @@
 # The Debian packages that heed needs, and a function that installs those that are missing. Sourced by ./quickstart,
 # ./check and .ci/run.
 
-# To build and run heed. oneDNN is the roofline of `heed bench`.
+# To build and run heed. oneDNN is the roofline of `heed bench`; Open MPI is for several ranks, and heed builds without it.
 packages_build=(
   g++ cmake ninja-build
   libfmt-dev libhwy-dev nlohmann-json3-dev libtomlplusplus-dev libdnnl-dev
-  pkg-config libsentencepiece-dev libicu-dev zlib1g-dev
+  pkg-config libsentencepiece-dev libicu-dev zlib1g-dev libopenmpi-dev openmpi-bin
 )
 # To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
 # multiplies with a BLAS that is fifty times slower.

@@ -3,9 +3,11 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/processors.h"
 
 namespace heed {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 // How often a waiting thread polls before it yields its processor: about 35 us. Longer would starve others that could
 // use the processor; shorter would pay for a wake-up at nearly every op.
 constexpr int kSpins = 1000;
+
+std::atomic<int> most_processors{std::numeric_limits<int>::max()};
 
 // The task that this thread is running, if any.
 thread_local const ThreadPool* current_pool = nullptr;
@@ -192,8 +196,10 @@ int available_processors() {
   if (sched_getaffinity(0, sizeof(set), &set) != 0) {
     return 1;
   }
-  return CPU_COUNT(&set);
+  return std::min(CPU_COUNT(&set), most_processors.load());
 }
+
+void limit_processors(int most) { most_processors = most; }
 
 int thread_count(int asked) {
   require<ConfigError>(asked >= 0, "threads", "expected 1 or more, or 0 for one per processor, found {}", asked);

@@ -5,25 +5,24 @@
 #include <filesystem>
 #include <iostream>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "command_line/parse.h"
+#include "heed/ranks.h"
 #include "heed/version.h"
 
 namespace heed::cli {
 namespace {
 
-constexpr int kUserError = 2;
-
 // The message on one line, whatever the quoted words contain.
-int report(std::string message) {
+void report(std::string message) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
   std::ranges::replace_if(message, is_control, ' ');
-  std::cerr << "heed: " << message << '\n';
-  return kUserError;
+  std::cerr << fmt::format("heed: {}\n", message);
 }
 
 Command program(const std::string& called) {
@@ -48,18 +47,19 @@ void run(std::span<const std::string> words, const std::string& called) {
   flush_output();
 }
 
+void run_words(std::span<const std::string> words) {
+  const bool is_named = !words.empty();
+  try {
+    run(words.subspan(is_named ? 1 : 0), is_named ? words.front() : "heed");
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw std::runtime_error(fmt::format("{}: {}", error.path1().string(), error.code().message()));
+  }
+}
+
 }  // namespace
 }  // namespace heed::cli
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  const bool is_named = !words.empty();
-  try {
-    heed::cli::run(std::span(words).subspan(is_named ? 1 : 0), is_named ? words.front() : "heed");
-  } catch (const std::filesystem::filesystem_error& error) {
-    return heed::cli::report(fmt::format("{}: {}", error.path1().string(), error.code().message()));
-  } catch (const std::exception& error) {
-    return heed::cli::report(error.what());
-  }
-  return 0;
+  return heed::run_as_rank([&] { heed::cli::run_words(words); }, heed::cli::report);
 }

@@ -1,0 +1,176 @@
+#include "ranks/job.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "base/errors.h"
+#include "ranks/job_share.h"
+#include "ranks/mpi_plugin.h"
+#include "ranks/mpi_transport.h"
+
+namespace heed {
+namespace {
+
+constexpr int kFailed = 2;
+// MPI waits for all ranks when it finishes: not for longer than this.
+constexpr double kFinishSeconds = 5.0;
+
+MpiTransport* the_transport = nullptr;
+
+void sleep_seconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+RankTimes rank_times() {
+  RankTimes times;
+  if (const char* text = std::getenv("HEED_RANK_TIMEOUT"); text != nullptr) {
+    char* end = nullptr;
+    times.silence = std::strtod(text, &end);
+    require<ConfigError>(end != text && *end == '\0' && times.silence >= 0.5, "HEED_RANK_TIMEOUT",
+                         "expected seconds, at least 0.5, found \"{}\"", text);
+  }
+  return times;
+}
+
+[[noreturn]] void abort_job(const HeedMpiTable& mpi) {
+  mpi.abort(mpi.self, kFailed);
+  std::_Exit(kFailed);
+}
+
+void finish_or_exit(const HeedMpiTable& mpi, int status) {
+  const auto finished = std::make_shared<std::atomic<bool>>(false);
+  std::thread([status, finished] {
+    sleep_seconds(kFinishSeconds);
+    if (!*finished) {
+      std::_Exit(status);
+    }
+  }).detach();
+  mpi.finish(mpi.self);
+  *finished = true;
+}
+
+// Prints an error that comes before MPI can tell who else has it: the first rank's at once. When a process ends with an
+// error, mpirun ends the others; a rank that is left has an error of its own.
+int fail_before_start(const JobPlace& place, const JobSettings& settings, const std::string& why) {
+  if (place.rank == 0) {
+    settings.print(why);
+  } else {
+    sleep_seconds(3.0 + 0.5 * std::min(place.rank, 10));
+    settings.print(message_of_rank(place.rank, place.count, why));
+  }
+  return kFailed;
+}
+
+// Who prints: the first rank that answers; if it doesn't, the next one, later.
+int place_in_line(int rank, const RankFailure& failure) {
+  return failure.kind == RankFailure::Kind::silence && failure.rank < rank ? rank - 1 : rank;
+}
+
+int end_job(const HeedMpiTable& mpi, std::optional<MpiTransport>& transport, const JobSettings& settings,
+            const RankTimes& times, const std::optional<std::string>& error) {
+  const int rank = transport->rank();
+  while (!transport->begin_end()) {
+    sleep_seconds(1.0);  // the transport's thread ends all ranks
+  }
+  if (error) {
+    transport->announce_failure(*error);
+  }
+  const bool is_whole = !error && transport->wait_until_all_ended();
+  if (!is_whole) {
+    const RankFailure failure = *transport->failure();
+    const int place = place_in_line(rank, failure);
+    if (place == 0 || !transport->wait_until_printed(times.printing + 0.5 * std::min(place, 10))) {
+      settings.print(rank == 0 && error ? *error : failure.message);
+      transport->say_printed();
+    }
+    if (!transport->wait_until_all_ended_after_failure()) {
+      abort_job(mpi);
+    }
+  }
+  transport.reset();
+  const int status = is_whole ? 0 : kFailed;
+  finish_or_exit(mpi, status);
+  return status;
+}
+
+// Throws the same on all ranks.
+void require_one_build(const std::vector<std::string>& builds) {
+  for (size_t rank = 1; rank < builds.size(); ++rank) {
+    if (builds[rank] != builds.front()) {
+      throw RankError(fmt::format("rank {} of {}: is {}, but rank 0 is {}: all ranks must run the same build", rank,
+                                  builds.size(), builds[rank], builds.front()));
+    }
+  }
+}
+
+int run_alone(const JobSettings& settings, const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    settings.print(error.what());
+    return kFailed;
+  }
+  return 0;
+}
+
+int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const RankTimes& times,
+                 const std::function<void()>& body) {
+  const auto when_busy = [&](const RankFailure& failure) {
+    const int place = place_in_line(mpi.rank(mpi.self), failure);
+    if (place > 0) {
+      sleep_seconds(times.printing);
+    }
+    settings.print(failure.message);
+    abort_job(mpi);
+  };
+  std::optional<MpiTransport> transport;
+  transport.emplace(mpi, times, when_busy);
+  std::optional<std::string> error;
+  try {
+    the_transport = &*transport;
+    require_one_build(job_ranks().all_texts(settings.build()));
+    share_processors(job_ranks());
+    body();
+  } catch (const std::exception& thrown) {
+    error = thrown.what();
+  }
+  the_transport = nullptr;
+  return end_job(mpi, transport, settings, times, error);
+}
+
+}  // namespace
+
+Ranks job_ranks() { return the_transport != nullptr ? Ranks(*the_transport) : Ranks(); }
+
+int run_job(const JobSettings& settings, const std::function<void()>& body) {
+  const Environment environment = [](const char* name) { return std::getenv(name); };
+  const JobPlace place = job_place(environment);
+  if (place.count == 1) {
+    return run_alone(settings, body);
+  }
+  const HeedMpiTable* mpi = nullptr;
+  RankTimes times;
+  try {
+    times = rank_times();
+    mpi = &load_mpi_plugin(place, environment);
+  } catch (const Error& error) {
+    return fail_before_start(place, settings, error.what());
+  }
+  if (const int status = mpi->start(mpi->self); status != 0) {
+    return fail_before_start(place, settings, fmt::format("ranks: {} does not start (error {})", mpi->library, status));
+  }
+  if (const int count = mpi->count(mpi->self); count != place.count) {
+    finish_or_exit(*mpi, kFailed);
+    return fail_before_start(
+        place, settings,
+        fmt::format("ranks: {} started {} processes, but {} counts {}; start them with the mpirun of {}, or with "
+                    "srun --mpi=pmix",
+                    place.started_by, place.count, mpi->library, count, mpi->library));
+  }
+  return run_with_mpi(*mpi, settings, times, body);
+}
+
+}  // namespace heed

@@ -1,0 +1,289 @@
+#include "ranks/mpi_transport.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// The thread calls MPI this often while messages are on their way: less often the longer nothing happens, since a
+// receiver may wait for minutes until there is a message.
+constexpr double kShortestTick = 50e-6, kLongestTick = 500e-6;
+constexpr double kLongestIdleTick = 0.1;
+// Who waits for a message tries this often before it lets others have the processor.
+constexpr int kTriesAtOnce = 100, kTriesWithYields = 20;
+constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause = 1e-3;
+// For a message whose receiver or sender has given up.
+constexpr double kCancelTime = 0.2;
+
+void sleep_for(double seconds) { std::this_thread::sleep_for(Seconds(seconds)); }
+
+}  // namespace
+
+class MpiTransport::Open final : public Transfer::State {
+ public:
+  enum class Direction : uint8_t { out, in };
+  Open(MpiTransport& transport, Direction way) : direction(way), transport_(transport) {}
+  ~Open() override { transport_.abandon(*this); }
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
+
+  bool is_done() override { return transport_.test(*this); }
+  void wait() override { transport_.wait(*this); }
+
+  void* request = nullptr;
+  bool started = false, done = false;
+  Direction direction;
+
+ private:
+  MpiTransport& transport_;
+};
+
+MpiTransport::MpiTransport(const HeedMpiTable& mpi, const RankTimes& times, WhenBusy when_busy)
+    : mpi_(mpi),
+      times_(times),
+      when_busy_(std::move(when_busy)),
+      rank_(mpi.rank(mpi.self)),
+      count_(mpi.count(mpi.self)),
+      largest_tag_(mpi.largest_tag(mpi.self)),
+      notices_(mpi, times, seconds_now()),
+      thread_([this] { run(); }) {}
+
+MpiTransport::~MpiTransport() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const std::byte> bytes) {
+  auto transfer = std::make_shared<Open>(*this, Open::Direction::out);
+  const std::lock_guard lock(mutex_);
+  check_failure();
+  require_mpi(mpi_.send(mpi_.self, bytes.data(), bytes.size(), to, tag(group, channel), &transfer->request), "send");
+  return open(std::move(transfer));
+}
+
+Transfer MpiTransport::receive(int from, int group, Channel channel, std::span<std::byte> bytes) {
+  auto transfer = std::make_shared<Open>(*this, Open::Direction::in);
+  const std::lock_guard lock(mutex_);
+  check_failure();
+  require_mpi(mpi_.receive(mpi_.self, bytes.data(), bytes.size(), from, tag(group, channel), &transfer->request),
+              "receive");
+  return open(std::move(transfer));
+}
+
+std::optional<Arrival> MpiTransport::find_arrival(std::optional<int> from, int group, Channel channel) {
+  const std::lock_guard lock(mutex_);
+  check_failure();
+  int found = 0, source = 0;
+  uint64_t size = 0;
+  require_mpi(mpi_.probe(mpi_.self, from.value_or(kHeedMpiAnyRank), tag(group, channel), &found, &source, &size),
+              "probe");
+  if (found == 0) {
+    return std::nullopt;
+  }
+  pauses_ = 0;
+  return Arrival{source, size};
+}
+
+void MpiTransport::pause() {
+  const int pauses = ++pauses_;
+  if (pauses > kTriesAtOnce) {
+    sleep_for(std::min(kShortestSleep * (pauses - kTriesAtOnce), kLongestPause));
+  } else if (pauses > kTriesWithYields) {
+    std::this_thread::yield();
+  }
+}
+
+void MpiTransport::announce_failure(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  const RankFailure own{rank_, RankFailure::Kind::error, message_of_rank(rank_, count_, why)};
+  if (!notices_.failure()) {
+    notices_.note(own);
+    call_mpi([&] { notices_.announce(own); });
+  }
+}
+
+// The transfer's memory may go when it fails, so nothing throws once MPI knows it.
+Transfer MpiTransport::open(std::shared_ptr<Open> transfer) {
+  transfer->started = true;
+  ++begun_;
+  if (++open_ == 1 && idle_) {
+    changed_.notify_all();
+  }
+  return Transfer(std::move(transfer));
+}
+
+bool MpiTransport::test(Open& transfer) {
+  const std::lock_guard lock(mutex_);
+  if (!transfer.done) {
+    check_failure();
+    int done = 0;
+    require_mpi(mpi_.test(mpi_.self, &transfer.request, &done), "test");
+    if (done != 0) {
+      transfer.done = true;
+      --open_;
+    }
+  }
+  return transfer.done;
+}
+
+void MpiTransport::wait(Open& transfer) {
+  struct Waiting {
+    explicit Waiting(MpiTransport& waited) : transport(waited) { count(1); }
+    ~Waiting() { count(-1); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    void count(int change) const {
+      const std::lock_guard lock(transport.mutex_);
+      transport.waiting_ += change;
+    }
+    MpiTransport& transport;
+  };
+  const Waiting waiting(*this);
+  double pause = kShortestSleep;
+  for (int tries = 0; !test(transfer); ++tries) {
+    if (tries > kTriesAtOnce + kTriesWithYields) {
+      sleep_for(pause);
+      pause = std::min(1.5 * pause, kLongestSleep);
+    } else if (tries > kTriesAtOnce) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+// Its memory is about to go. MPI may write there or read from there until the request has ended.
+void MpiTransport::abandon(Open& transfer) {
+  const std::lock_guard lock(mutex_);
+  if (!transfer.started || transfer.done) {
+    return;
+  }
+  --open_;
+  if (transfer.direction == Open::Direction::in && !broken_) {
+    mpi_.cancel(mpi_.self, &transfer.request);
+  }
+  int done = 0;
+  for (const double until = seconds_now() + kCancelTime; done == 0 && !broken_;) {
+    broken_ = mpi_.test(mpi_.self, &transfer.request, &done) != 0 || (done == 0 && seconds_now() > until);
+  }
+}
+
+void MpiTransport::check_failure() const {
+  if (const auto& failure = notices_.failure()) {
+    throw RankError(failure->message);
+  }
+}
+
+int MpiTransport::tag(int group, Channel channel) const {
+  const int tag = mpi_tag(group, channel);
+  require<RankError>(tag <= largest_tag_, "ranks", "this MPI has tags up to {}, but group {} needs {}", largest_tag_,
+                     group, tag);
+  return tag;
+}
+
+void MpiTransport::run() {
+  std::unique_lock lock(mutex_);
+  const double idle_tick = std::min(kLongestIdleTick, times_.silence / 30.0);
+  double tick = kShortestTick, next_beat = 0.0;
+  std::pair<uint64_t, int> seen;
+  while (!stopping_) {
+    const double now = seconds_now();
+    call_mpi([this] { notices_.exchange(); });
+    if (now >= next_beat) {
+      call_mpi([this, now] { notices_.beat(now); });
+      next_beat = now + idle_tick;
+    }
+    end_if_busy(lock, now);
+    const std::pair<uint64_t, int> current{begun_, open_};
+    tick = current != seen && waiting_ == 0 ? kShortestTick : std::min(1.2 * tick, kLongestTick);
+    seen = current;
+    idle_ = open_ == 0 || broken_;
+    changed_.wait_for(lock, Seconds(idle_ ? idle_tick : tick));
+    idle_ = false;
+  }
+}
+
+// A thread that computes on after a failure does not learn of it until it asks for a message.
+void MpiTransport::end_if_busy(std::unique_lock<std::mutex>& lock, double now) {
+  const std::optional<RankFailure>& failure = notices_.failure();
+  if (!failure || ending_) {
+    return;
+  }
+  failed_since_ = failed_since_ == 0.0 ? now : failed_since_;
+  if (now - failed_since_ > times_.busy) {
+    ending_ = true;
+    const RankFailure copy = *failure;
+    lock.unlock();
+    when_busy_(copy);
+    lock.lock();
+  }
+}
+
+// On the transport's own thread, an error of MPI's becomes a failure that the next operation throws.
+template <class Call>
+void MpiTransport::call_mpi(Call call) {
+  try {
+    if (!broken_) {
+      call();
+    }
+  } catch (const RankError& error) {
+    broken_ = true;
+    notices_.note({rank_, RankFailure::Kind::error, message_of_rank(rank_, count_, error.what())});
+  }
+}
+
+bool MpiTransport::begin_end() {
+  const std::lock_guard lock(mutex_);
+  return !std::exchange(ending_, true);
+}
+
+std::optional<RankFailure> MpiTransport::failure() {
+  const std::lock_guard lock(mutex_);
+  return notices_.failure();
+}
+
+void MpiTransport::say_printed() {
+  const std::lock_guard lock(mutex_);
+  call_mpi([this] { notices_.say_printed(); });
+}
+
+template <class Condition>
+bool MpiTransport::wait_until(double seconds, Condition condition) {
+  for (const double until = seconds_now() + seconds; seconds_now() < until; sleep_for(kLongestPause)) {
+    const std::lock_guard lock(mutex_);
+    call_mpi([this] { notices_.exchange(); });
+    if (condition()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool MpiTransport::wait_until_printed(double seconds) {
+  return wait_until(seconds, [this] { return notices_.is_printed(); });
+}
+
+bool MpiTransport::wait_until_all_ended() {
+  bool all = false;
+  wait_until(std::numeric_limits<double>::infinity(), [&] {
+    all = !notices_.failure() && notices_.say_ended();
+    return all || notices_.failure().has_value();
+  });
+  return all;
+}
+
+bool MpiTransport::wait_until_all_ended_after_failure() {
+  return wait_until(times_.ending, [this] { return !broken_ && open_ == 0 && notices_.say_ended(); });
+}
+
+}  // namespace heed

@@ -1,0 +1,81 @@
+// Ranks that are processes which mpirun or a batch system started.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "ranks/notices.h"
+#include "ranks/transport.h"
+
+namespace heed {
+
+// MPI moves data only while somebody calls it. A thread of the transport does that while messages are on their way and
+// nobody waits for them; otherwise it sleeps, but for heartbeats. When a rank has failed, all operations throw a
+// RankError that names it.
+class MpiTransport final : public Transport {
+ public:
+  // What is done with a failure while the thread that computes does not come to an operation in time.
+  using WhenBusy = std::function<void(const RankFailure&)>;
+
+  // `mpi` has been started; the caller finishes it, after the transport is gone.
+  MpiTransport(const HeedMpiTable& mpi, const RankTimes& times, WhenBusy when_busy);
+  ~MpiTransport() override;
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+
+  int rank() const override { return rank_; }
+  int count() const override { return count_; }
+  Transfer send(int to, int group, Channel channel, std::span<const std::byte> bytes) override;
+  Transfer receive(int from, int group, Channel channel, std::span<std::byte> bytes) override;
+  std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) override;
+  void pause() override;
+  void announce_failure(const std::string& why) override;
+
+  // How a job ends. Whether the caller may end it; otherwise `when_busy` is doing so.
+  bool begin_end();
+  std::optional<RankFailure> failure();
+  void say_printed();
+  // Whether another rank has said so within the time.
+  bool wait_until_printed(double seconds);
+  // Says that this rank has come to its end. Whether all have; false when one fails.
+  bool wait_until_all_ended();
+  // The same after a failure, within `times.ending`.
+  bool wait_until_all_ended_after_failure();
+
+ private:
+  class Open;  // a transfer
+
+  void run();
+  void end_if_busy(std::unique_lock<std::mutex>& lock, double now);
+  template <class Call>
+  void call_mpi(Call call);
+  template <class Condition>
+  bool wait_until(double seconds, Condition condition);
+  void check_failure() const;
+  int tag(int group, Channel channel) const;
+  Transfer open(std::shared_ptr<Open> transfer);
+  bool test(Open& transfer);
+  void wait(Open& transfer);
+  void abandon(Open& transfer);
+
+  const HeedMpiTable& mpi_;
+  RankTimes times_;
+  WhenBusy when_busy_;
+  int rank_, count_, largest_tag_;
+
+  std::mutex mutex_;  // of MPI, and of all that follows
+  std::condition_variable changed_;
+  Notices notices_;
+  int open_ = 0, waiting_ = 0;
+  uint64_t begun_ = 0;  // transfers, so far
+  bool idle_ = false, stopping_ = false, ending_ = false;
+  bool broken_ = false;  // memory of a message on its way is gone: MPI must not move data any more
+  double failed_since_ = 0.0;
+  int pauses_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace heed

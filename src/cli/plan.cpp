@@ -118,7 +118,11 @@ void print_run(const ModelPlan& plan) {
 
 void print_plan(const ModelPlan& plan) {
   put("{}; {}\n", plan.model, name_of(plan.precision));
-  put("an update: {}{}\n\n", plan.batches > 1 ? fmt::format("{} batches of ", plan.batches) : "", in_words(plan.batch));
+  put("an update: {}{}{}\n\n", plan.batches > 1 ? fmt::format("{} batches of ", plan.batches) : "",
+      in_words(plan.batch),
+      plan.shards_per_batch == 1
+          ? ""
+          : fmt::format(", {}in {} shards", plan.batches > 1 ? "each " : "", plan.shards_per_batch));
   print_parts(plan);
   print_memory(plan.memory);
   if (plan.timing) {

@@ -26,6 +26,11 @@ Option quantity_option(const std::string& names, double& target, std::string sta
 
 double gigabytes(int64_t bytes) { return static_cast<double>(bytes) / kGigabyte; }
 
+// With three digits, but not as a power of ten.
+std::string in_digits(double seconds) {
+  return seconds < 999.5 ? fmt::format("{:.3g}", seconds) : fmt::format("{:.0f}", seconds);
+}
+
 std::string shape(const PlanLayout& layout) {
   return fmt::format("{:>4} {:>8} {:>6}", layout.data, layout.pipeline, layout.tensor);
 }
@@ -50,10 +55,10 @@ void print_table(const ModelPlan& plan, int64_t top) {
     }
     ++listed;
     const LayoutTime& time = cost.time;
-    put("{} {:>9.3g}  {:>9.3g} {:>9.3g} {:>9.3g} {:>10.4g} {:>9} {:>11.1f}{}\n", shape(cost.layout),
-        gigabytes(cost.memory.total()), time.compute + time.optimizer, time.idle, time.communication(), time.total(),
-        in_short(static_cast<double>(plan.update_tokens()) / time.total()), kPercent * ranks.efficiency(cost),
-        ranks.fits(cost) ? "" : "  does not fit");
+    put("{} {:>9.3g}  {:>9} {:>9} {:>9} {:>10} {:>9} {:>11.1f}{}\n", shape(cost.layout), gigabytes(cost.memory.total()),
+        in_digits(time.compute + time.optimizer), in_digits(time.idle), in_digits(time.communication()),
+        in_digits(time.total()), in_short(static_cast<double>(plan.update_tokens()) / time.total()),
+        kPercent * ranks.efficiency(cost), ranks.fits(cost) ? "" : "  does not fit");
   }
   if (const int64_t more = std::ssize(ranks.possible) - listed; more > 0) {
     put("and {} more\n", more);
@@ -186,7 +191,7 @@ void read_ranks(const RanksArguments& arguments, PlanOptions& plan) {
   plan.ranks = arguments.options;
   plan.ranks->ranks = arguments.ranks.value_or(0);
   if (arguments.layout) {
-    plan.ranks->layout = parse_plan_layout(*arguments.layout, "--layout");
+    plan.ranks->layout = parse_plan_layout(*arguments.layout, plan.ranks->ranks, "--layout");
   }
   if (arguments.options.flops_per_second > 0.0) {
     plan.run = PlanOptions::Run::none;

@@ -1,44 +1,23 @@
 #include "plan/layouts.h"
 
-#include <array>
-#include <charconv>
-#include <utility>
+#include <algorithm>
 
 #include "base/errors.h"
-#include "base/names.h"
+#include "train/layout.h"
 
 namespace heed {
 namespace {
 
 constexpr int64_t kMaxRanks = 65536;
-constexpr std::array<std::pair<std::string_view, int64_t PlanLayout::*>, 3> kAxes{
-    {{"data", &PlanLayout::data}, {"pipeline", &PlanLayout::pipeline}, {"tensor", &PlanLayout::tensor}}};
 
 }  // namespace
 
-PlanLayout parse_plan_layout(std::string_view text, std::string_view where) {
-  PlanLayout layout;
-  std::array<bool, kAxes.size()> seen{};
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view part = text.substr(begin, end - begin);
-    begin = end + 1;
-    const size_t equals = std::min(part.find('='), part.size());
-    const auto axis = value_named(where, part.substr(0, equals), kAxes);
-    const std::string_view digits = part.substr(std::min(equals + 1, part.size()));
-    int64_t count = 0;
-    const auto [read_to, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    const bool is_count = error == std::errc() && read_to == digits.data() + digits.size();
-    require<ConfigError>(is_count && count >= 1 && count <= kMaxRanks, where,
-                         "'{}' is not a name and a number from 1 to {}, as in data=2,pipeline=2", part, kMaxRanks);
-    for (size_t i = 0; i < kAxes.size(); ++i) {
-      if (kAxes[i].second == axis) {
-        require<ConfigError>(!std::exchange(seen[i], true), where, "'{}' names {} twice", text, kAxes[i].first);
-      }
-    }
-    layout.*axis = count;
+PlanLayout parse_plan_layout(std::string_view text, int64_t ranks, std::string_view where) {
+  Layout layout = parse_layout(text, where);
+  if (ranks >= 1 && ranks <= kMaxRanks) {
+    layout = layout_for(layout, static_cast<int>(ranks), where);
   }
-  return layout;
+  return {std::max(1, layout.data), layout.pipeline, layout.tensor};
 }
 
 std::string show(const PlanLayout& layout) {

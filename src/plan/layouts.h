@@ -43,8 +43,9 @@ struct RanksPlan {
   }
 };
 
-// "data=2,pipeline=2": what is left out is 1. ConfigError begins with `where`.
-PlanLayout parse_plan_layout(std::string_view text, std::string_view where);
+// Of train/layout.h: "data=2,pipeline=2", where data is what the other two leave of the ranks unless it is named; 0
+// ranks: as many as the layout needs. ConfigError begins with `where`.
+PlanLayout parse_plan_layout(std::string_view text, int64_t ranks, std::string_view where);
 std::string show(const PlanLayout& layout);
 
 // All layouts with this number of ranks.

@@ -59,17 +59,18 @@ PartSizes part_sizes(const Recipe& recipe, const ModelConfig& config) {
   return sizes;
 }
 
-PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& batch, DType storage,
+PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& shard, DType storage,
                      const MuonCost& muon) {
   const auto activations = [&](Keep keep) {
     ModelConfig other = config;
     other.keep = keep;
-    return cost_of(other, batch, storage).activation_bytes;
+    return cost_of(other, shard, storage).activation_bytes;
   };
   const PartSizes sizes = part_sizes(recipe, config);
   const int64_t copies = storage == DType::f32 ? 0 : size_of(storage);
   const int64_t averages = recipe.checkpoints.moving_average > 0.0 ? 1 : 0;
-  const int64_t gradients = recipe.training.accumulate > 1 ? 2 : 1;  // the sum, and those of the current batch
+  const int64_t shards = recipe.training.accumulate * shards_per_batch(recipe.training);
+  const int64_t gradients = shards > 1 ? 2 : 1;  // the sum, and those of the current shard
   PlanMemory memory{
       .weights = (sizes.trained + sizes.frozen) * (kMasterBytes + copies) + sizes.of_base * size_of(storage),
       .gradients = sizes.trained * kMasterBytes * gradients,
@@ -103,6 +104,7 @@ ModelPlan plan_model(const PlanOptions& options) {
       .precision = precision_of(storage),
       .batch = batch,
       .batches = recipe.training.accumulate,
+      .shards_per_batch = shards_per_batch(recipe.training),
       .updates = recipe.training.updates,
       .parameters = cost.parameters,
       .trained_parameters = part_sizes(recipe, config).trained,
@@ -110,8 +112,11 @@ ModelPlan plan_model(const PlanOptions& options) {
       .forward_flops = cost.forward_flops,
       .training_flops = cost.training_flops,
       .optimizer_flops = muon.flops,
-      .memory = memory_of(recipe, config, batch, storage, muon),
   };
+  require<ConfigError>(plan.shards_per_batch <= batch.sequences, options.recipe,
+                       "training.shards cuts a batch of {} sequence{} into {}", batch.sequences,
+                       batch.sequences == 1 ? "" : "s", plan.shards_per_batch);
+  plan.memory = memory_of(recipe, config, plan.shard(), storage, muon);
   const PlannedModel planned{recipe, config, plan};
   if (options.ranks) {
     check(*options.ranks, planned);  // before time is spent on the run

@@ -33,7 +33,7 @@ struct PlanMemory {
   int64_t weights = 0;      // the masters, and in bf16 the copy that products read
   int64_t gradients = 0;    // of the weights
   int64_t optimizer = 0;    // moments, a moving average where one is kept, Muon's scratch
-  int64_t activations = 0;  // with their gradients, of one batch, at the peak
+  int64_t activations = 0;  // with their gradients, of one shard, at the peak
   int64_t activations_kept = 0, activations_recomputed = 0;  // the same, without and with recomputed layers
   int64_t cache_per_token = 0;                               // keys and values, while decoding
   int64_t cache_full = 0;                                    // of one sequence of the model's maximum length
@@ -52,8 +52,9 @@ struct ModelPlan {
   std::string model;                      // in words
   Precision precision = Precision::bf16;  // f32 or bf16
   PlanBatch batch;
-  int64_t batches = 1;  // of an update
-  int64_t updates = 0;  // of the recipe's whole run; 0: another limit ends it
+  int64_t batches = 1;           // of an update
+  int64_t shards_per_batch = 1;  // that a batch is cut into; one goes through the model at a time
+  int64_t updates = 0;           // of the recipe's whole run; 0: another limit ends it
   int64_t parameters = 0;
   int64_t trained_parameters = 0;  // the others are frozen
   std::vector<PlanPart> parts;
@@ -64,6 +65,11 @@ struct ModelPlan {
   std::optional<RanksPlan> ranks;
 
   bool frozen() const { return trained_parameters != parameters; }  // some of the weights
+  int64_t shards() const { return batches * shards_per_batch; }     // of an update
+  // The largest shard of a batch.
+  PlanBatch shard() const {
+    return {(batch.sequences + shards_per_batch - 1) / shards_per_batch, batch.source_length, batch.target_length};
+  }
   int64_t update_tokens() const { return batches * batch.tokens(); }
   double update_flops() const { return static_cast<double>(batches) * training_flops + optimizer_flops; }
 };

@@ -20,7 +20,7 @@ bool averages(const PlannedModel& model) { return model.recipe.checkpoints.movin
 
 PlanUpdate update_of(const RanksOptions& options, const PlannedModel& model) {
   const bool copies = model.plan.precision != Precision::f32;
-  return {.shards = model.plan.batches,
+  return {.shards = model.plan.shards(),
           .copy_bytes = copies ? size_of(DType::bf16) : kF32Bytes,
           .master_bytes = copies ? kF32Bytes : 0,
           .state_bytes = kF32Bytes * (averages(model) ? 3 : 2),
@@ -42,8 +42,8 @@ Speed speed_of(const RanksOptions& options, const PlannedModel& model, const Pla
                                           plan.optimizer_flops / options.flops_per_second / trained};
   }
   ensure(plan.timing.has_value(), "plan", "ranks without a speed");
-  const double shards = plan.timing->update_seconds - plan.timing->optimizer_seconds;
-  return {static_cast<double>(plan.batches) * plan.training_flops / shards, plan.timing->optimizer_seconds / trained};
+  const double seconds = plan.timing->update_seconds - plan.timing->optimizer_seconds;
+  return {static_cast<double>(plan.batches) * plan.training_flops / seconds, plan.timing->optimizer_seconds / trained};
 }
 
 class Planner {
@@ -61,7 +61,7 @@ class Planner {
 
   LayoutCost cost(const PlanLayout& layout) const {
     std::vector<PlanStage> stages;
-    for (const StageCost& cost : stages_of(layout, model_.config, model_.plan.batch, storage())) {
+    for (const StageCost& cost : stages_of(layout, model_.config, model_.plan.shard(), storage())) {
       stages.push_back(stage(layout, cost));
     }
     return cost_of(layout, update_, stages, options_.link);
@@ -81,8 +81,11 @@ class Planner {
                                                   static_cast<double>(plan.parameters))
                            : parameters;
     };
-    return {.forward = cost.forward_flops / speed_.flops_per_second,
-            .backward = cost.backward_flops / speed_.flops_per_second,
+    // Shards that are not all of the largest one's size take their mean.
+    const double mean =
+        static_cast<double>(plan.batch.sequences) / static_cast<double>(plan.shards_per_batch * plan.shard().sequences);
+    return {.forward = mean * cost.forward_flops / speed_.flops_per_second,
+            .backward = mean * cost.backward_flops / speed_.flops_per_second,
             .trained = share(plan.trained_parameters, cost.parameters),
             .trained_last = share(plan.trained_parameters, cost.parameters_last),
             .other_weight_bytes = plan.frozen() ? share(other, cost.parameters) : 0,
@@ -107,7 +110,7 @@ std::string joined(const std::vector<std::string>& reasons) { return fmt::format
 void check(const RanksOptions& options, const PlannedModel& model) {
   check(options);
   if (options.layout) {
-    const auto reasons = obstacles(*options.layout, model.config, model.plan.batches);
+    const auto reasons = obstacles(*options.layout, model.config, model.plan.shards());
     require<ConfigError>(reasons.empty(), "plan", "{} is impossible: {}", show(*options.layout), joined(reasons));
   }
 }

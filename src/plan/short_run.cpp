@@ -28,9 +28,14 @@ class Run {
       : recipe_(recipe),
         storage_(storage_of(recipe.training.precision)),
         model_(Scope(weights_), config),
-        batch_(config, plan.batch, kSeed),
+        larger_(config, plan.shard(), kSeed),
         tokens_(static_cast<double>(plan.update_tokens())),
-        batches_(plan.batches) {
+        batches_(plan.batches),
+        shards_(plan.shards_per_batch),
+        larger_shards_(plan.batch.sequences % plan.shards_per_batch) {
+    PlanBatch smaller = plan.batch;
+    smaller.sequences /= plan.shards_per_batch;
+    smaller_.emplace(config, smaller, kSeed);
     trainables_.emplace(backend, weights_, storage_, Trainables::Gradients::wanted, planned_parts(recipe, weights_));
     trainables_->initialize(backend, kSeed);
     trainables_->initialize_base(backend, kSeed);
@@ -40,10 +45,11 @@ class Run {
   // Returns the seconds that the optimizer took.
   double update(Backend& backend) {
     const Smoothing smoothing(static_cast<float>(recipe_.training.smoothing));
-    for (int64_t i = 0; i < batches_; ++i) {
+    for (int64_t i = 0; i < batches_ * shards_; ++i) {
       Tape tape(1.0 / tokens_);
       Pass pass = Pass::train(backend, storage_, tape, RandomKey{kSeed}.derive(static_cast<uint64_t>(passes_++)));
-      batch_.loss(pass, model_, smoothing);
+      const RandomBatch& shard = i % shards_ < larger_shards_ ? larger_ : *smaller_;
+      shard.loss(pass, model_, smoothing);
       tape.backward(backend);
     }
     const double begin = seconds_now();
@@ -56,9 +62,11 @@ class Run {
   DType storage_;
   Weights weights_;
   AnyModel model_;
-  RandomBatch batch_;
+  // A batch's sequences are shared out among its shards: the first ones have one more.
+  RandomBatch larger_;
+  std::optional<RandomBatch> smaller_;
   double tokens_;
-  int64_t batches_, passes_ = 0;
+  int64_t batches_, shards_, larger_shards_, passes_ = 0;
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
 };

@@ -3,6 +3,8 @@
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -289,7 +291,7 @@ class OfRanks(heed_cli.CliTest):
         self.assert_refused(*plan, "--layout", "data=3", mentions=("data 3", "1 shard"))
         self.assert_refused(*plan, "--layout", "data=0", mentions=("--layout", "data=0"))
         self.assert_refused(*plan, "--layout", "date=2", mentions=("--layout", "date"))
-        self.assert_refused(*plan, "--layout", "pipeline=2", "--ranks", "4", mentions=("2 ranks, not 4",))
+        self.assert_refused(*plan, "--layout", "data=1,pipeline=2", "--ranks", "4", mentions=("--layout", "2 ranks", "4"))
         self.assert_refused(*plan, "--layout", "tensor=3", mentions=("tensor 3 does not divide 8 heads",))
         self.assert_refused(*plan, "--ranks", "2", "--local-updates", "0", mentions=("0 local updates",))
         self.assert_refused(*plan, "--ranks", "2", "--top=-1", mentions=("--top",))
@@ -312,6 +314,14 @@ class Page(unittest.TestCase):
         for command, output in shown:
             with self.subTest(command):
                 self.assertEqual(heed(*command.split(), cwd=SOURCE).stdout, output)
+
+    def test_the_table_of_machines_and_its_command_are_what_the_script_prints(self):
+        page = (SOURCE / "docs" / "scaling.md").read_text()
+        script = lambda *options: subprocess.run([sys.executable, SOURCE / "bench" / "scaling_table", *options], check=True,
+                                                 capture_output=True, text=True, timeout=300).stdout
+        self.assertIn("\n\n" + script() + "\n", page)
+        quoted = [" ".join(text.replace("\\\n", " ").split()) for text in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)]
+        self.assertTrue(set(quoted) & set(script("--show-commands").splitlines()), quoted)
 
     def test_the_figure_is_what_the_command_draws(self):
         drawing = SOURCE / "docs" / "scaling.svg"

@@ -60,14 +60,16 @@ TEST(Layouts, AllFactorsOfTheRanksAreTried) {
 }
 
 TEST(Layouts, AreReadByNameAndShown) {
-  EXPECT_EQ(parse_plan_layout("data=2,pipeline=3,tensor=4", "x"), (PlanLayout{2, 3, 4}));
-  EXPECT_EQ(parse_plan_layout("tensor=4,data=2", "x"), (PlanLayout{2, 1, 4}));
-  EXPECT_EQ(parse_plan_layout("pipeline=2", "x"), (PlanLayout{1, 2, 1}));
+  EXPECT_EQ(parse_plan_layout("data=2,pipeline=3,tensor=4", 0, "x"), (PlanLayout{2, 3, 4}));
+  EXPECT_EQ(parse_plan_layout("tensor=4,data=2", 0, "x"), (PlanLayout{2, 1, 4}));
+  EXPECT_EQ(parse_plan_layout("pipeline=2", 0, "x"), (PlanLayout{1, 2, 1}));
+  EXPECT_EQ(parse_plan_layout("pipeline=2", 8, "x"), (PlanLayout{4, 2, 1}));
   EXPECT_EQ(show({2, 3, 4}), "data=2,pipeline=3,tensor=4");
-  for (const char* text : {"", "data", "data=", "data=0", "data=-1", "data=2,", "data=2,data=2", "dato=2", "data=2x",
-                           "data=100000", ",data=2"}) {
-    EXPECT_THROW(parse_plan_layout(text, "--layout"), ConfigError) << text;
+  for (const char* text : {"data", "data=0", "data=2,data=2", "dato=2", "data=100000"}) {
+    EXPECT_THROW(parse_plan_layout(text, 0, "--layout"), ConfigError) << text;
   }
+  EXPECT_THROW(parse_plan_layout("pipeline=2", 3, "--layout"), ConfigError);
+  EXPECT_THROW(parse_plan_layout("data=2,pipeline=2", 8, "--layout"), ConfigError);
 }
 
 TEST(Obstacles, NameWhatIsNotDivided) {
@@ -180,6 +182,26 @@ TEST(PlanRanks, OneRankIsThePlanOfOneProcess) {
   }
 }
 
+TEST(PlanRanks, BatchesThatAreCutGiveMoreShardsOfFewerTokens) {
+  const std::vector<std::string> batch{"data.batch_target_tokens=1008"};  // 42 sentences of 24 tokens
+  std::vector<std::string> cut = batch;
+  cut.emplace_back("training.shards=32");
+  const ModelPlan whole = plan_model(on_ranks(of_speed(8), batch)), parts = plan_model(on_ranks(of_speed(8), cut));
+  EXPECT_EQ(whole.ranks->shards, 8);
+  EXPECT_EQ(parts.ranks->shards, 32);
+  EXPECT_EQ(parts.shard().sequences, 11);
+  EXPECT_EQ(parts.update_tokens(), whole.update_tokens());
+  const auto data_parallel = [](const ModelPlan& plan) {
+    return *std::ranges::find(plan.ranks->possible, PlanLayout{8, 1, 1}, &LayoutCost::layout);
+  };
+  EXPECT_EQ(parts.memory.activations, data_parallel(parts).memory.activations);
+  EXPECT_NEAR(data_parallel(parts).time.compute, data_parallel(whole).time.compute, 1e-9);
+  EXPECT_GT(data_parallel(parts).sent_bytes, 2.0 * data_parallel(whole).sent_bytes);  // gradients in each round
+  EXPECT_LT(data_parallel(parts).memory.activations, data_parallel(whole).memory.activations);
+  cut.back() = "training.shards=400";
+  EXPECT_THAT(refusal(on_ranks(of_speed(8), cut)), HasSubstr("training.shards cuts a batch of 42 sequences into 50"));
+}
+
 TEST(PlanRanks, FrozenWeightsAreHeldButNeitherSentNorUpdated) {
   const std::vector<std::string> frozen{"training.precision=bf16", "training.freeze=[\"encoder*\"]"};
   const ModelPlan all = plan_model(on_ranks(of_speed(2))), some = plan_model(on_ranks(of_speed(2), frozen));
@@ -202,8 +224,8 @@ TEST(PlanRanks, TheOptimizersTimeIsThatOfTheMemoryItTouches) {
 }
 
 TEST(PlanRanks, AMeasuredSpeedGivesTheMeasuredUpdateBack) {
-  PlanOptions options =
-      on_ranks({.ranks = 1}, {"model.model=16", "model.inner=16", "model.heads=2", "data.batch_target_tokens=32"});
+  PlanOptions options = on_ranks({.ranks = 1}, {"model.model=16", "model.inner=16", "model.heads=2",
+                                                "data.batch_target_tokens=72", "training.shards=16"});
   options.run = PlanOptions::Run::short_run;
   options.threads = 1;
   const ModelPlan plan = plan_model(options);

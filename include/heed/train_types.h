@@ -16,6 +16,9 @@ struct TrainOptions {
   std::string recipe;                  // a file, in TOML
   std::string output;                  // the model directory
   std::vector<std::string> overrides;  // "table.key=value"
+  // The folder of a corpus that heed::prepare() made of this recipe, used instead of the text; as data.prepared says,
+  // where this is empty.
+  std::string prepared;
   TrainStart start = TrainStart::fresh;
   int threads = 0;  // 0: one per processor
 };

@@ -2,8 +2,9 @@
 
 #include <span>
 
+#include "base/checksum.h"
+#include "base/errors.h"
 #include "base/files.h"
-#include "checkpoint/checksum.h"
 #include "heed/version.h"
 #include "ranks/job.h"
 

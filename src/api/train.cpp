@@ -8,7 +8,10 @@
 
 namespace heed {
 TrainResult train(const TrainOptions& options, TrainListener& listener) {
-  const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
+  Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
+  if (!options.prepared.empty()) {
+    recipe.prepared = options.prepared;
+  }
   const auto backend = make_cpu_backend(thread_count(options.threads));
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener);
   const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/errors.h"
 #include "base/excerpt.h"
-#include "checkpoint/checksum.h"
 #include "checkpoint/safetensors_header.h"
 #include "text/unicode.h"
 

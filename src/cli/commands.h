@@ -19,6 +19,7 @@ Command inspect_command();
 Command merge_command();
 Command plan_command();
 Command perplexity_command();
+Command prepare_command();
 Command quantize_command();
 Command report_command();
 Command score_command();

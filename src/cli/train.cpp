@@ -30,6 +30,7 @@ Command train_command() {
       .options = {required(option("RECIPE", options->recipe, "a recipe, in TOML")),
                   required(option("--out DIR", options->output, "the model directory to write")),
                   option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
+                  option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
                   flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .run = [options] { run_training(*options); },

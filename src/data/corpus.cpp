@@ -28,7 +28,7 @@ class CorpusBuilder {
  public:
   CorpusBuilder(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
                 const SpillRules& spill)
-      : sides_(sides), rules_(rules), pool_(pool), corpus_(spill) {
+      : sides_(sides), rules_(rules), pool_(pool), corpus_(SpillArray<int64_t>(spill)) {
     check_rules();
     for (const CorpusSide& side : sides) {
       corpus_.stores_.emplace_back(side.vocabulary, spill);
@@ -269,6 +269,38 @@ std::string Corpus::where(int64_t sentence) const {
     places.push_back(fmt::format("{}:{}", files[static_cast<size_t>(from.file)].string(), from.line));
   }
   return fmt::format("{}", fmt::join(places, " | "));
+}
+
+void Corpus::store(PartsToStore& parts) const {
+  for (size_t k = 0; k < stores_.size(); ++k) {
+    stores_[k].store(parts, fmt::format("side{}", k));
+  }
+  parts.add("lines", lines_);
+  parts.add("first_sentences", std::span<const int64_t>(first_sentences_));
+  parts.add_number("fingerprint", static_cast<int64_t>(fingerprint_));
+  report_.store(parts);
+}
+
+Corpus Corpus::stored(const StoredParts& parts, const std::vector<CorpusSide>& sides) {
+  Corpus corpus(parts.array<int64_t>("lines"));
+  for (size_t k = 0; k < sides.size(); ++k) {
+    corpus.stores_.emplace_back(parts, fmt::format("side{}", k), sides[k].vocabulary);
+    corpus.files_.push_back(sides[k].files);
+    require<FormatError>(corpus.stores_.back().size() == corpus.size() && corpus.size() > 0, parts.where(),
+                         "{} sentences on side {}, but {} lines", corpus.stores_.back().size(), k, corpus.size());
+  }
+  // Not ends, but numbers that rise from 0; several files may begin at the same sentence, where some had none.
+  const SpillArray<int64_t> first = parts.array<int64_t>("first_sentences");
+  for (int64_t i = 0; i < first.size(); ++i) {
+    corpus.first_sentences_.push_back(first[i]);
+  }
+  const std::vector<int64_t>& begins = corpus.first_sentences_;
+  require<FormatError>(begins.size() == sides[0].files.size() && begins.front() == 0 &&
+                           std::ranges::is_sorted(begins) && begins.back() <= corpus.size(),
+                       parts.where(), "the files' first sentences are damaged");
+  corpus.fingerprint_ = static_cast<uint64_t>(parts.number("fingerprint"));
+  corpus.report_ = CorpusReport::stored(parts);
+  return corpus;
 }
 
 Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/strong.h"
@@ -45,12 +46,16 @@ class Corpus {
   std::string where(int64_t sentence) const;  // "train.de:12 | train.en:12", for messages
 
   const CorpusReport& report() const { return report_; }
+  // For files, and back: with the sides that it was read for. The parts refer to the corpus.
+  void store(PartsToStore& parts) const;
+  static Corpus stored(const StoredParts& parts, const std::vector<CorpusSide>& sides);
+
   // A hash of all tokens in order: a position in this corpus means nothing in one with another fingerprint.
   uint64_t fingerprint() const { return fingerprint_; }
 
  private:
   friend class CorpusBuilder;
-  explicit Corpus(const SpillRules& spill) : lines_(spill) {}
+  explicit Corpus(SpillArray<int64_t> lines) : lines_(std::move(lines)) {}
 
   std::vector<std::vector<std::filesystem::path>> files_;  // [side][file]
   std::vector<TokenStore> stores_;

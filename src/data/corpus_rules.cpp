@@ -1,5 +1,7 @@
 #include "data/corpus_rules.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/plural.h"
 
@@ -51,6 +53,37 @@ std::string CorpusReport::text() const {
     text += fmt::format("; {} empty file{} skipped", empty_files, plural(empty_files));
   }
   return text;
+}
+
+void CorpusReport::store(PartsToStore& parts) const {
+  parts.add_number("report.lines", lines);
+  parts.add_number("report.kept", kept);
+  parts.add_number("report.truncated", truncated);
+  parts.add_number("report.empty_files", empty_files);
+  for (size_t i = 0; i < kDropReasons; ++i) {
+    if (drops[i].count > 0) {
+      const std::string name = fmt::format("report.{}", name_of(static_cast<DropReason>(i)));
+      parts.add_number(name, drops[i].count);
+      parts.add_text(name, drops[i].first);
+    }
+  }
+}
+
+CorpusReport CorpusReport::stored(const StoredParts& parts) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  const auto count = [&](const std::string& name) { return std::min(kMost, parts.number(name, 0)); };
+  CorpusReport report{.lines = count("report.lines"),
+                      .kept = count("report.kept"),
+                      .truncated = count("report.truncated"),
+                      .empty_files = count("report.empty_files"),
+                      .drops = {}};
+  for (size_t i = 0; i < kDropReasons; ++i) {
+    const std::string name = fmt::format("report.{}", name_of(static_cast<DropReason>(i)));
+    if (parts.has_number(name)) {
+      report.drops[i] = {.count = count(name), .first = parts.text(name)};
+    }
+  }
+  return report;
 }
 
 }  // namespace heed

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "data/line_reader.h"
+#include "data/stored_parts.h"
 #include "text/tokenizer.h"
 
 namespace heed {
@@ -51,6 +52,9 @@ struct CorpusReport {
   int64_t dropped() const;
   // "29000 lines, 28990 kept, 10 dropped: 8 too long (first train.de:88), 2 empty (first train.en:5)"
   std::string text() const;
+
+  void store(PartsToStore& parts) const;
+  static CorpusReport stored(const StoredParts& parts);
 };
 
 }  // namespace heed

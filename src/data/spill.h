@@ -1,12 +1,17 @@
-// Arrays that are appended to, then read with random access: in memory while they are small, else in an unnamed file.
+// Arrays that are appended to, then read with random access: in memory while they are small, else in an unnamed file. An
+// array of a prepared corpus is a view of its mapped file instead.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "data/checked_bytes.h"
 
 namespace heed {
 
@@ -49,23 +54,34 @@ class SpillArray {
 
  public:
   explicit SpillArray(const SpillRules& rules = {}) : bytes_(rules) {}
+  // A sealed array: bytes of a file, aligned to T and a whole number of values. Reading it is a FormatError where the
+  // file is damaged.
+  explicit SpillArray(std::shared_ptr<const CheckedBytes> stored) : stored_(std::move(stored)) {}
 
   void append(std::span<const T> values) { bytes_.append(values.data(), values.size_bytes()); }
   void append(T value) { append(std::span(&value, 1)); }
   void seal() { bytes_.seal(); }
 
-  int64_t size() const { return static_cast<int64_t>(bytes_.size() / sizeof(T)); }
+  int64_t size() const { return static_cast<int64_t>((stored_ ? stored_->size() : bytes_.size()) / sizeof(T)); }
   // Only after seal().
-  T operator[](int64_t i) const { return data()[i]; }
+  T operator[](int64_t i) const { return *data(i, i + 1); }
   std::span<const T> slice(int64_t begin, int64_t end) const {
-    return {data() + begin, static_cast<size_t>(end - begin)};
+    return {data(begin, end), static_cast<size_t>(end - begin)};
   }
   bool spilled() const { return bytes_.spilled(); }
 
  private:
-  const T* data() const { return reinterpret_cast<const T*>(bytes_.data()); }
+  // Values [begin, end).
+  const T* data(int64_t begin, int64_t end) const {
+    if (stored_) {
+      stored_->verify(static_cast<size_t>(begin) * sizeof(T), static_cast<size_t>(end) * sizeof(T));
+      return reinterpret_cast<const T*>(stored_->data()) + begin;
+    }
+    return reinterpret_cast<const T*>(bytes_.data()) + begin;
+  }
 
   SpillBytes bytes_;
+  std::shared_ptr<const CheckedBytes> stored_;
 };
 
 }  // namespace heed

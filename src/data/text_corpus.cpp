@@ -45,7 +45,7 @@ class TextCorpusBuilder {
         tokenizer_(tokenizer),
         marks_(text_marks(tokenizer, rules.documents)),
         pool_(pool),
-        corpus_(tokenizer.vocabulary_size(), spill) {
+        corpus_(TokenStore(tokenizer.vocabulary_size(), spill), SpillArray<TextCorpus::Mark>(spill)) {
     corpus_.files_ = rules.files;
     corpus_.line_break_ = marks_.line_break;
   }
@@ -154,10 +154,34 @@ std::string TextCorpus::where(int64_t token) const {
     }
   }
   const Mark mark = marks_[low];
+  // Of a prepared corpus the marks come from a file.
+  require<FormatError>(mark.token >= 0 && mark.token <= token && mark.file >= 0 &&
+                           static_cast<size_t>(mark.file) < files_.size() && mark.line >= 0,
+                       names(), "the mark of token {} is damaged", token);
   std::vector<int32_t> between;
   store_.read_between(mark.token, token, between);
   const int64_t breaks = line_break_ ? std::ranges::count(between, line_break_->value) : 0;
   return fmt::format("{}:{}", files_[static_cast<size_t>(mark.file)].string(), mark.line + breaks);
+}
+
+void TextCorpus::store(PartsToStore& parts, const std::string& name) const {
+  store_.store(parts, name);
+  parts.add(name + ".marks", marks_);
+  parts.add_number(name + ".bytes", size_.bytes);
+  parts.add_number(name + ".characters", size_.characters);
+  parts.add_number(name + ".fingerprint", static_cast<int64_t>(fingerprint_));
+}
+
+TextCorpus TextCorpus::stored(const StoredParts& parts, const std::string& name, const TextRules& rules,
+                              const Tokenizer& tokenizer) {
+  TextCorpus corpus(TokenStore(parts, name, tokenizer.vocabulary_size()), parts.array<Mark>(name + ".marks"));
+  require<FormatError>(corpus.tokens() > 0 && corpus.documents() > 0 && corpus.marks_.size() > 0, parts.where(),
+                       "'{}' holds no text", name);
+  corpus.files_ = rules.files;
+  corpus.line_break_ = text_marks(tokenizer, rules.documents).line_break;
+  corpus.size_ = {parts.number(name + ".bytes", 1), parts.number(name + ".characters", 1)};
+  corpus.fingerprint_ = static_cast<uint64_t>(parts.number(name + ".fingerprint"));
+  return corpus;
 }
 
 std::string TextCorpus::names() const { return names_of(files_); }

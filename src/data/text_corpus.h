@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/threads.h"
 #include "data/text_source.h"
@@ -34,6 +35,12 @@ class TextCorpus {
   std::string where(int64_t token) const;  // "input.txt:812", for messages
   std::string names() const;               // of its files, for messages
 
+  // For files, as NAME.tokens and so on, and back: with the rules and the tokenizer that it was read with. The parts
+  // refer to the corpus.
+  void store(PartsToStore& parts, const std::string& name) const;
+  static TextCorpus stored(const StoredParts& parts, const std::string& name, const TextRules& rules,
+                           const Tokenizer& tokenizer);
+
   // A hash of all tokens, marks included: a position in this corpus means nothing in one with another fingerprint.
   uint64_t fingerprint() const { return fingerprint_; }
 
@@ -44,7 +51,7 @@ class TextCorpus {
     int64_t token = 0, line = 0, file = 0;
   };
 
-  TextCorpus(int64_t vocabulary, const SpillRules& spill) : store_(vocabulary, spill), marks_(spill) {}
+  TextCorpus(TokenStore store, SpillArray<Mark> marks) : store_(std::move(store)), marks_(std::move(marks)) {}
 
   std::vector<std::filesystem::path> files_;
   std::optional<TokenId> line_break_;

@@ -10,6 +10,25 @@ TokenStore::TokenStore(int64_t vocabulary, const SpillRules& rules)
                        vocabulary, INT32_MAX);
 }
 
+TokenStore::TokenStore(const StoredParts& parts, const std::string& name, int64_t vocabulary) : TokenStore(vocabulary) {
+  if (is_narrow()) {
+    narrow_ = parts.array_below<uint16_t>(name + ".tokens", vocabulary);
+  } else {
+    wide_ = parts.array_below<int32_t>(name + ".tokens", vocabulary);
+  }
+  tokens_ = is_narrow() ? narrow_.size() : wide_.size();
+  ends_ = parts.ends(name + ".ends", tokens_, StoredParts::Sequences::filled);
+}
+
+void TokenStore::store(PartsToStore& parts, const std::string& name) const {
+  if (is_narrow()) {
+    parts.add(name + ".tokens", narrow_);
+  } else {
+    parts.add(name + ".tokens", wide_);
+  }
+  parts.add(name + ".ends", ends_);
+}
+
 void TokenStore::append(std::span<const TokenId> sequence) {
   extend(sequence);
   end_sequence();

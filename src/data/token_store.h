@@ -7,6 +7,7 @@
 
 #include "base/strong.h"
 #include "data/spill.h"
+#include "data/stored_parts.h"
 
 namespace heed {
 
@@ -15,6 +16,11 @@ namespace heed {
 class TokenStore {
  public:
   explicit TokenStore(int64_t vocabulary, const SpillRules& rules = {});
+
+  // The sequences that store() put among these parts, to be read; none of them is empty.
+  TokenStore(const StoredParts& parts, const std::string& name, int64_t vocabulary);
+  // Sealed, as NAME.tokens and NAME.ends; this must outlive the parts.
+  void store(PartsToStore& parts, const std::string& name) const;
 
   // ShapeError for an id outside the vocabulary.
   void append(std::span<const TokenId> sequence);

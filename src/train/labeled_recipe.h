@@ -23,6 +23,7 @@ class LabeledRecipe : public TaskRecipe {
 
   std::string_view validation_key() const override { return "data.validation"; }
   bool has_validation_text() const override { return !data.validation.empty(); }
+  std::vector<RecipeFile> files() const override { return text_files(data.train, data.validation, tokenizer.file); }
   BatchSize batch_size(int64_t length) const override;
   std::vector<int64_t> vocabulary_sizes() const override;
   std::unique_ptr<Task> make_task(const Recipe& recipe, const TaskSetup& setup) const override;

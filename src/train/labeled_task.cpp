@@ -104,22 +104,14 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
       own_recipe_(recipe.task->clone()),
-      labels_(recipe.model.labels) {
+      labels_(recipe.model.labels),
+      given_labels_(recipe.model.labels) {
   recipe_ = dynamic_cast<const LabeledRecipe*>(own_recipe_.get());
   tokenizers_ = setup.tokenizers != nullptr ? *setup.tokenizers : recipe_->make_tokenizers();
-  std::vector<RawExample> train = read(recipe_->data.train);
-  if (labels_.empty() && head_ != Head::number) {
-    std::set<std::string> found;
-    for (const RawExample& raw : train) {
-      found.insert(raw.labels.begin(), raw.labels.end());
-    }
-    labels_.assign(found.begin(), found.end());
-    require<FormatError>(!labels_.empty(), "data.train", "no text has a label");
-  }
-  const std::string_view known_from = recipe.model.labels.empty() ? "the training text" : "model.labels";
-  train_ = with_label_ids(std::move(train), std::string(known_from));
-  if (!recipe_->data.validation.empty()) {
-    validation_ = with_label_ids(read(recipe_->data.validation), std::string(known_from));
+  if (setup.stored != nullptr) {
+    take_stored(*setup.stored);
+  } else {
+    read_text();
   }
   RandomKey content;
   for (const Example& example : train_) {
@@ -138,6 +130,44 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
       },
       BatchRules{.sentences = recipe_->data.batch_sequences, .order = PoolOrder::shuffled},
       static_cast<uint64_t>(recipe.training.seed), content.bits);
+}
+
+void LabeledTask::read_text() {
+  std::vector<RawExample> train = read(recipe_->data.train);
+  if (labels_.empty() && head_ != Head::number) {
+    std::set<std::string> found;
+    for (const RawExample& raw : train) {
+      found.insert(raw.labels.begin(), raw.labels.end());
+    }
+    labels_.assign(found.begin(), found.end());
+    require<FormatError>(!labels_.empty(), "data.train", "no text has a label");
+  }
+  const std::string_view known_from = given_labels_.empty() ? "the training text" : "model.labels";
+  train_ = with_label_ids(std::move(train), std::string(known_from));
+  if (!recipe_->data.validation.empty()) {
+    validation_ = with_label_ids(read(recipe_->data.validation), std::string(known_from));
+  }
+}
+
+void LabeledTask::store(PartsToStore& parts) const {
+  parts.add_texts("labels", labels_);
+  parts.add_texts("labels.given", given_labels_);
+  store_examples(parts, "train", train_);
+  store_examples(parts, "validation", validation_);
+}
+
+// A recipe that is resumed may name the labels that were found.
+void LabeledTask::take_stored(const StoredParts& parts) {
+  labels_ = parts.texts_of("labels");
+  require<ConfigError>(given_labels_ == labels_ || given_labels_ == parts.texts_of("labels.given"), "model.labels",
+                       "are others than the prepared corpus has: prepare it again");
+  const ExampleLimits limits{.vocabulary = tokenizers_.front()->vocabulary_size(),
+                             .max_length = max_length_,
+                             .labels = static_cast<int64_t>(labels_.size()),
+                             .head = head_};
+  train_ = stored_examples(parts, "train", limits);
+  validation_ = stored_examples(parts, "validation", limits);
+  require<FormatError>(!train_.empty(), parts.where(), "holds no text");
 }
 
 std::vector<LabeledTask::RawExample> LabeledTask::read(const std::vector<std::string>& files) const {

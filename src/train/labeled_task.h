@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "decode/text_reading.h"
+#include "train/labeled_examples.h"
 #include "train/labeled_recipe.h"
 #include "train/task.h"
 
@@ -27,19 +27,15 @@ class LabeledTask final : public Task {
   std::string describe_origins(const Update& update) const override;
   std::string list_origins(const Update& update) const override;
 
+  void store(PartsToStore& parts) const override;
+
   bool can_validate() const override { return !validation_.empty(); }
   // By the kind of head: accuracy, F1, Matthews' coefficient; F1 of several labels; correlations of numbers. What
   // checkpoints are compared by is the accuracy, the F1 of all labels together, or Spearman's correlation.
   Scores validate(const Inference& inference) const override;
 
  private:
-  // A text with what is expected of it.
-  struct Example {
-    EncodedText text;
-    std::vector<int32_t> labels;  // one, several, or one for each word
-    double number = 0.0;
-    std::string where;
-  };
+  using Example = LabeledExample;
   struct RawExample {
     std::vector<std::string> labels;
     Example example;
@@ -51,6 +47,8 @@ class LabeledTask final : public Task {
   Scores compare_several_labels(const HeadScores& scores) const;
   Scores compare_labels(const HeadScores& scores) const;
 
+  void read_text();
+  void take_stored(const StoredParts& parts);
   std::vector<RawExample> read(const std::vector<std::string>& files) const;
   std::vector<Example> with_label_ids(std::vector<RawExample> raw, const std::string& known_from) const;
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
@@ -61,7 +59,7 @@ class LabeledTask final : public Task {
   const LabeledRecipe* recipe_;  // the clone below
   std::unique_ptr<TaskRecipe> own_recipe_;
   Tokenizers tokenizers_;
-  std::vector<std::string> labels_;
+  std::vector<std::string> labels_, given_labels_;  // all; and what the recipe says of them
   std::vector<Example> train_, validation_;
   std::optional<BatchStream> batches_;
 };

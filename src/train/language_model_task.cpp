@@ -86,19 +86,17 @@ LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setu
       seed_(static_cast<uint64_t>(recipe.training.seed)),
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)) {
-  const TextParts parts = text_parts(recipe_);
+  const TextParts parts = setup.stored != nullptr ? stored_text_parts(recipe_) : text_parts(recipe_);
   tokenizers_ = setup.tokenizers != nullptr
                     ? *setup.tokenizers
                     : make_text_tokenizers(recipe.of<LanguageModelRecipe>().tokenizer, parts.train);
-  ThreadPool pool(setup.threads);
-  const SpillRules spill{.memory_bytes = static_cast<size_t>(recipe_.memory_megabytes) << 20,
-                         .folder = setup.spill_folder};
-  train_.emplace(read_text_corpus(parts.train, *tokenizers_.front(), pool, spill), recipe_.borders);
+  const TextCorpora corpora(recipe_, *tokenizers_.front(), setup);
+  train_.emplace(corpora.read(parts.train, "train"), recipe_.borders);
   if (parts.validation) {
-    validation_.emplace(read_text_corpus(*parts.validation, *tokenizers_.front(), pool, spill), recipe_.borders);
+    validation_.emplace(corpora.read(*parts.validation, "validation"), recipe_.borders);
     require<FormatError>(validation_->rows.size() > 0, validation_->corpus.names(),
                          "the validation text is a single token, of which nothing can be predicted");
-    overlap_ = find_overlap();
+    overlap_ = setup.stored != nullptr ? stored_overlap(*setup.stored) : find_overlap();
   }
   batches_.emplace(train_->rows.size(), recipe_.batches, seed_, train_->corpus.fingerprint());
 }
@@ -151,6 +149,25 @@ LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
     overlap.lines = shared([&](const TextCorpus& text, auto use) { for_each_line(text, marks, use); });
   }
   return overlap;
+}
+
+void LanguageModelTask::store(PartsToStore& parts) const {
+  train_->corpus.store(parts, "train");
+  if (!validation_) {
+    return;
+  }
+  validation_->corpus.store(parts, "validation");
+  parts.add_number("overlap.documents.found", overlap_.documents.found);
+  parts.add_number("overlap.documents.all", overlap_.documents.all);
+  parts.add_number("overlap.lines.found", overlap_.lines.found);
+  parts.add_number("overlap.lines.all", overlap_.lines.all);
+}
+
+LanguageModelTask::Overlap LanguageModelTask::stored_overlap(const StoredParts& parts) {
+  const auto shared = [&](const std::string& name) {
+    return Shared{.found = parts.number(name + ".found", 0), .all = parts.number(name + ".all", 0)};
+  };
+  return {.documents = shared("overlap.documents"), .lines = shared("overlap.lines")};
 }
 
 std::vector<std::pair<std::string, int64_t>> LanguageModelTask::sizes() const {

@@ -26,6 +26,8 @@ class LanguageModelTask final : public Task {
   std::string describe_origins(const Update& update) const override;
   std::string list_origins(const Update& update) const override;
 
+  void store(PartsToStore& parts) const override;
+
   bool can_validate() const override { return validation_.has_value(); }
   // The loss over the validation text, read in sequences as long as those in training; and samples, with the same draws
   // each time.
@@ -42,7 +44,6 @@ class LanguageModelTask final : public Task {
     TextRows rows;
   };
 
-  void read_texts(const TaskSetup& setup);
   std::vector<Sample> write_samples(const Inference& inference) const;
   RowRange range_at(int64_t first_row) const;
   std::vector<RowRange> ranges_of(const Update& update) const;
@@ -61,6 +62,7 @@ class LanguageModelTask final : public Task {
     Shared documents, lines;
   };
   Overlap find_overlap() const;
+  static Overlap stored_overlap(const StoredParts& parts);
   std::string describe_overlap() const;
 
   std::optional<Text> train_, validation_;

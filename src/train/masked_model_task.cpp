@@ -103,16 +103,14 @@ MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)) {
   const TextDataRecipe& data = recipe_.data;
-  const TextParts parts = text_parts(data);
+  const TextParts parts = setup.stored != nullptr ? stored_text_parts(data) : text_parts(data);
   tokenizers_ = setup.tokenizers != nullptr ? *setup.tokenizers : make_masked_tokenizers(recipe_, parts.train);
   const Tokenizer& tokenizer = *tokenizers_.front();
   masking_.emplace(tokenizer, mask_of(tokenizer, recipe_), recipe_.masking);
-  ThreadPool pool(setup.threads);
-  const SpillRules spill{.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20,
-                         .folder = setup.spill_folder};
-  train_.emplace(read_text_corpus(parts.train, tokenizer, pool, spill), data.borders);
+  const TextCorpora corpora(data, tokenizer, setup);
+  train_.emplace(corpora.read(parts.train, "train"), data.borders);
   if (parts.validation) {
-    validation_.emplace(read_text_corpus(*parts.validation, tokenizer, pool, spill), data.borders);
+    validation_.emplace(corpora.read(*parts.validation, "validation"), data.borders);
   }
   batches_.emplace(train_->pieces.size(), data.batches, static_cast<uint64_t>(recipe.training.seed),
                    train_->corpus.fingerprint());
@@ -128,6 +126,13 @@ std::vector<std::pair<std::string, int64_t>> MaskedModelTask::sizes() const {
           {"train_bytes", train_->corpus.size().bytes},
           {"validation_tokens", validation_ ? validation_->corpus.tokens() : 0},
           {"validation_bytes", validation_ ? validation_->corpus.size().bytes : 0}};
+}
+
+void MaskedModelTask::store(PartsToStore& parts) const {
+  train_->corpus.store(parts, "train");
+  if (validation_) {
+    validation_->corpus.store(parts, "validation");
+  }
 }
 
 Update MaskedModelTask::next_update(int64_t number) {

@@ -26,6 +26,8 @@ class MaskedModelTask final : public Task {
   std::string describe_origins(const Update& update) const override;
   std::string list_origins(const Update& update) const override;
 
+  void store(PartsToStore& parts) const override;
+
   bool can_validate() const override { return validation_.has_value(); }
   // The loss over the validation text, masked in the same way each time, and the share of tokens that are predicted.
   Scores validate(const Inference& inference) const override;

@@ -185,6 +185,7 @@ Recipe::Recipe(const Recipe& other)
       training(other.training),
       validation(other.validation),
       checkpoints(other.checkpoints),
+      prepared(other.prepared),
       task(other.task->clone()) {}
 
 Recipe& Recipe::operator=(const Recipe& other) { return *this = Recipe(other); }
@@ -222,6 +223,12 @@ bool takes_tokenizers(const Recipe& recipe) {
   return true;
 }
 
+void add_files(std::vector<RecipeFile>& files, const std::string& key, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    files.push_back({key, name});
+  }
+}
+
 std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   std::vector<SettingTable> tables{model_settings(recipe.model)};
   std::vector<SettingTable> common{adapter_settings(recipe.adapter),       optimizer_settings(recipe.optimizer),
@@ -229,6 +236,9 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
                                    validation_settings(recipe.validation), checkpoint_settings(recipe.checkpoints)};
   for (SettingTable& own : recipe.task->settings()) {
     const auto same = std::ranges::find(common, own.name, &SettingTable::name);
+    if (own.name == "data") {
+      own.settings.push_back(setting("prepared", recipe.prepared));
+    }
     if (same == common.end()) {
       tables.push_back(std::move(own));
     } else {

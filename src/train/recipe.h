@@ -53,6 +53,11 @@ struct BatchSize {
   int64_t sequences = 0, length = 0;
 };
 
+// A file that a recipe names, and the key that names it.
+struct RecipeFile {
+  std::string key, name;
+};
+
 // The task's own part of a recipe: [data], [tokenizer] and keys in other tables.
 class TaskRecipe {
  public:
@@ -67,6 +72,8 @@ class TaskRecipe {
   // The key that names the validation text, and whether there is one.
   virtual std::string_view validation_key() const = 0;
   virtual bool has_validation_text() const = 0;
+  // The files of [data] and [tokenizer], in the order of the keys.
+  virtual std::vector<RecipeFile> files() const = 0;
   // The size of a batch whose sequences all have this length; 0: the usual length.
   virtual BatchSize batch_size(int64_t length) const = 0;
   // The vocabulary size for each role of the model. For tokenizers that learn pieces the largest allowed size is
@@ -91,6 +98,7 @@ struct Recipe {
   TrainingRecipe training;
   ValidationRecipe validation;
   CheckpointRecipe checkpoints;
+  std::string prepared;  // the folder of a prepared corpus, instead of the text; see train/prepared_corpus.h
   std::unique_ptr<TaskRecipe> task;
 
   // The task's part, which must be of this kind.
@@ -122,6 +130,9 @@ DType storage_of(Precision precision);
 
 // Whether the run takes the tokenizers of the model that it begins from.
 bool takes_tokenizers(const Recipe& recipe);
+
+// Appends the files that a key names.
+void add_files(std::vector<RecipeFile>& files, const std::string& key, const std::vector<std::string>& names);
 
 // All tables of a recipe, bound to it.
 std::vector<SettingTable> recipe_settings(Recipe& recipe);

@@ -7,12 +7,14 @@
 namespace heed {
 namespace {
 
-// The keys that may change when a run is resumed: when it ends, what it reports, and which checkpoints it keeps.
+// The keys that may change when a run is resumed: when it ends, what it reports, which checkpoints it keeps, and whether
+// the same text is read or was prepared.
 constexpr std::array kMayChange{
     std::string_view("training.epochs"),     std::string_view("training.updates"),
     std::string_view("training.minutes"),    std::string_view("training.log_every"),
     std::string_view("validation.patience"), std::string_view("checkpoints.keep"),
     std::string_view("checkpoints.average"), std::string_view("checkpoints.final"),
+    std::string_view("data.prepared"),
 };
 
 std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) {

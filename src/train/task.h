@@ -9,6 +9,7 @@
 
 #include "checkpoint/model_directory.h"
 #include "data/batches.h"
+#include "data/stored_parts.h"
 #include "heed/train_types.h"
 #include "models/any_model.h"
 
@@ -57,6 +58,9 @@ class Task {
   virtual std::string describe_origins(const Update& update) const = 0;
   virtual std::string list_origins(const Update& update) const = 0;
 
+  // All that it has read, for a prepared corpus; the parts refer to the task.
+  virtual void store(PartsToStore& parts) const = 0;
+
   virtual bool can_validate() const = 0;  // whether there is text for it
   virtual Scores validate(const Inference& inference) const = 0;
 };
@@ -65,7 +69,8 @@ class Task {
 struct TaskSetup {
   const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
   int threads = 1;
-  std::filesystem::path spill_folder;  // for unnamed files with tokens that do not fit into memory
+  std::filesystem::path spill_folder;   // for unnamed files with tokens that do not fit into memory
+  const StoredParts* stored = nullptr;  // what store() gave, instead of the text; then `tokenizers` are given too
 };
 
 }  // namespace heed

@@ -60,6 +60,17 @@ SettingTable text_tokenizer_settings(TextTokenizerRecipe& tokenizer) {
   return table;
 }
 
+std::vector<RecipeFile> text_files(const std::vector<std::string>& train, const std::vector<std::string>& validation,
+                                   const std::string& tokenizer) {
+  std::vector<RecipeFile> files;
+  add_files(files, "data.train", train);
+  add_files(files, "data.validation", validation);
+  if (!tokenizer.empty()) {
+    files.push_back({"tokenizer.file", tokenizer});
+  }
+  return files;
+}
+
 void check_text_data(const TextDataRecipe& data, const Recipe& recipe) {
   require_training_text(data.train);
   check(data.validation_share >= 0.0 && data.validation_share < 1.0,
@@ -104,6 +115,26 @@ TextParts text_parts(const TextDataRecipe& data) {
     parts.validation->part = "kept for validation";
   }
   return parts;
+}
+
+TextParts stored_text_parts(const TextDataRecipe& data) {
+  TextParts parts{rules_of(data, data.train), std::nullopt};
+  if (!data.validation.empty()) {
+    parts.validation = rules_of(data, data.validation);
+  } else if (data.validation_share > 0.0) {
+    parts.validation = parts.train;
+  }
+  return parts;
+}
+
+TextCorpus TextCorpora::read(const TextRules& rules, const std::string& name) const {
+  if (setup_.stored != nullptr) {
+    return TextCorpus::stored(*setup_.stored, name, rules, tokenizer_);
+  }
+  ThreadPool pool(setup_.threads);
+  return read_text_corpus(
+      rules, tokenizer_, pool,
+      {.memory_bytes = static_cast<size_t>(data_.memory_megabytes) << 20, .folder = setup_.spill_folder});
 }
 
 std::string describe_size(const TextCorpus& text, Documents documents) {

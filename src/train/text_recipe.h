@@ -27,6 +27,9 @@ struct TextTokenizerRecipe {
 SettingTable text_data_settings(TextDataRecipe& data);
 SettingTable text_tokenizer_settings(TextTokenizerRecipe& tokenizer);
 
+std::vector<RecipeFile> text_files(const std::vector<std::string>& train, const std::vector<std::string>& validation,
+                                   const std::string& tokenizer);
+
 // Both throw ConfigError, with a message that a user can act on.
 void check_text_data(const TextDataRecipe& data, const Recipe& recipe);
 void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRecipe& data);
@@ -40,6 +43,21 @@ struct TextParts {
   std::optional<TextRules> validation;
 };
 TextParts text_parts(const TextDataRecipe& data);
+// The same for a prepared corpus, without the ranges, which only reading needs.
+TextParts stored_text_parts(const TextDataRecipe& data);
+
+// Reads texts, or takes the tokens that are stored already under a name.
+class TextCorpora {
+ public:
+  TextCorpora(const TextDataRecipe& data, const Tokenizer& tokenizer, const TaskSetup& setup)
+      : data_(data), tokenizer_(tokenizer), setup_(setup) {}
+  TextCorpus read(const TextRules& rules, const std::string& name) const;
+
+ private:
+  const TextDataRecipe& data_;
+  const Tokenizer& tokenizer_;
+  const TaskSetup& setup_;
+};
 
 // "300 tokens in 5 documents of 1200 bytes", for messages.
 std::string describe_size(const TextCorpus& text, Documents documents);

@@ -8,6 +8,7 @@
 #include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
 #include "train/final_weights.h"
+#include "train/prepared_corpus.h"
 #include "train/run_folder.h"
 
 namespace heed {
@@ -125,6 +126,7 @@ void Trainer::resume() {
   remove_unfinished_files(folder_.path);
   const Recipe before = recipe_of_run(folder_);
   require_same_run(folder_, before, recipe_);
+  take_prepared_corpus(before, recipe_, listener_);
   const ModelDescription description = load_description(folder_);
   require_same_model(folder_, before, description);
   const Tokenizers tokenizers = load_tokenizers(folder_, description);
@@ -177,9 +179,10 @@ std::filesystem::path Trainer::spill_folder() const {
 void Trainer::make_task(const Tokenizers* tokenizers) {
   require<ConfigError>(backend_.supports(storage_), "training.precision", "{} is not supported by the {} backend",
                        name_of(storage_), backend_.name());
-  task_ = recipe_.task->make_task(
-      recipe_, {.tokenizers = tokenizers, .threads = backend_.threads(), .spill_folder = spill_folder()});
-  listener_.on_message("training text: " + task_->describe_text());
+  TaskSetup setup{.tokenizers = tokenizers, .threads = backend_.threads(), .spill_folder = spill_folder()};
+  const std::unique_ptr<const PreparedCorpus> prepared = open_prepared_corpus(recipe_, setup);
+  task_ = recipe_.task->make_task(recipe_, setup);
+  listener_.on_message(fmt::format("training text{}: {}", prepared ? " (prepared)" : "", task_->describe_text()));
   state_.position = task_->position();
 }
 

@@ -66,12 +66,15 @@ SentenceMarks marks_of(const TokenizerPair& tokenizers) {
   return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source->special().eos};
 }
 
-Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tokenizers, int threads,
-                            const std::filesystem::path& folder) {
-  ThreadPool pool(threads);
-  return read_corpus(
-      {side_of(data.train_source, *tokenizers.source, data), side_of(data.train_target, *tokenizers.target, data)},
-      data.rules, pool, {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20, .folder = folder});
+Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tokenizers, const TaskSetup& setup) {
+  const std::vector<CorpusSide> sides{side_of(data.train_source, *tokenizers.source, data),
+                                      side_of(data.train_target, *tokenizers.target, data)};
+  if (setup.stored != nullptr) {
+    return Corpus::stored(*setup.stored, sides);
+  }
+  ThreadPool pool(setup.threads);
+  return read_corpus(sides, data.rules, pool,
+                     {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20, .folder = setup.spill_folder});
 }
 
 ValidationText read_validation_text(const PairDataRecipe& data) {
@@ -85,6 +88,27 @@ ValidationText read_validation_text(const PairDataRecipe& data) {
   }
   require<FormatError>(has_pair, "data.validation_source", "holds no lines with text on both sides");
   return text;
+}
+
+void store(PartsToStore& parts, const ValidationText& text) {
+  parts.add_texts("validation.source", text.source);
+  parts.add_texts("validation.target", text.target);
+}
+
+ValidationText stored_validation_text(const StoredParts& parts) {
+  ValidationText text{parts.texts_of("validation.source"), parts.texts_of("validation.target")};
+  require<FormatError>(text.source.size() == text.target.size(), parts.where(), "{} validation sources, but {} targets",
+                       text.source.size(), text.target.size());
+  return text;
+}
+
+void store(PartsToStore& parts, const ValidationOverlap& overlap) {
+  parts.add_number("overlap.pairs", overlap.pairs);
+  parts.add_number("overlap.sources", overlap.sources);
+}
+
+ValidationOverlap stored_overlap(const StoredParts& parts) {
+  return {.pairs = parts.number("overlap.pairs", 0), .sources = parts.number("overlap.sources", 0)};
 }
 
 ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation,

@@ -133,6 +133,19 @@ void TranslationRecipe::validate(const Recipe& recipe) const {
         recipe.model.max_length);
 }
 
+std::vector<RecipeFile> TranslationRecipe::files() const {
+  std::vector<RecipeFile> files;
+  add_files(files, "data.train_source", data.train_source);
+  add_files(files, "data.train_target", data.train_target);
+  add_files(files, "data.validation_source", data.validation_source);
+  add_files(files, "data.validation_target", data.validation_target);
+  if (!tokenizer.source.empty()) {
+    files.push_back({"tokenizer.source", tokenizer.source});
+    files.push_back({"tokenizer.target", tokenizer.target});
+  }
+  return files;
+}
+
 BatchSize TranslationRecipe::batch_size(int64_t length) const {
   const int64_t tokens = length > 0 ? length : kUsualSentence;
   int64_t sequences = std::numeric_limits<int64_t>::max();

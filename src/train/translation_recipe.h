@@ -45,6 +45,7 @@ class TranslationRecipe final : public TaskRecipe {
   void validate(const Recipe& recipe) const override;
   std::string_view validation_key() const override { return "data.validation_source"; }
   bool has_validation_text() const override { return !data.validation_source.empty(); }
+  std::vector<RecipeFile> files() const override;
   BatchSize batch_size(int64_t length) const override;
   std::vector<int64_t> vocabulary_sizes() const override;
   std::unique_ptr<Task> make_task(const Recipe& recipe, const TaskSetup& setup) const override;

@@ -77,9 +77,9 @@ TranslationTask::TranslationTask(const Recipe& recipe, const TaskSetup& setup)
       tokenizers_(tokenizers_of(recipe_, setup)),
       pair_{tokenizers_.front(), tokenizers_.back()},
       subwords_(recipe_, static_cast<uint64_t>(recipe.training.seed), pair_),
-      corpus_(read_training_corpus(recipe_.data, pair_, setup.threads, setup.spill_folder)),
-      validation_(read_validation_text(recipe_.data)),
-      overlap_(find_overlap(corpus_, validation_, pair_)),
+      corpus_(read_training_corpus(recipe_.data, pair_, setup)),
+      validation_(setup.stored != nullptr ? stored_validation_text(*setup.stored) : read_validation_text(recipe_.data)),
+      overlap_(setup.stored != nullptr ? stored_overlap(*setup.stored) : find_overlap(corpus_, validation_, pair_)),
       batches_(corpus_.size(), pair_lengths(corpus_, marks_of(pair_)), recipe_.data.batches,
                static_cast<uint64_t>(recipe.training.seed), corpus_.fingerprint()) {}
 
@@ -131,6 +131,12 @@ std::string TranslationTask::describe_origins(const Update& update) const {
 
 std::string TranslationTask::list_origins(const Update& update) const {
   return heed::list_origins(corpus_, update.examples);
+}
+
+void TranslationTask::store(PartsToStore& parts) const {
+  corpus_.store(parts);
+  heed::store(parts, validation_);
+  heed::store(parts, overlap_);
 }
 
 // Sides that are too long for the model are truncated. Pairs with an empty side count only for BLEU. If the loss is

@@ -28,6 +28,8 @@ class TranslationTask final : public Task {
   std::string describe_origins(const Update& update) const override;
   std::string list_origins(const Update& update) const override;
 
+  void store(PartsToStore& parts) const override;
+
   bool can_validate() const override { return !validation_.source.empty(); }
   Scores validate(const Inference& inference) const override;
 

@@ -1,5 +1,5 @@
-// A checksum of tensors' bytes, to detect files that were damaged or edited; fast enough to be computed at every load.
-// It does not stop an attacker.
+// A checksum of bytes, such as a file's tensors, to detect files that were damaged or edited; fast enough to be computed
+// at every load. It does not stop an attacker.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ namespace heed {
 class Checksum {
  public:
   void add(std::span<const std::byte> tensor);
-  std::string text() const;  // 16 hexadecimal digits
+  uint64_t value() const;
+  std::string text() const;  // the value as 16 hexadecimal digits
 
  private:
   static constexpr size_t kLanes = 8;

@@ -1,4 +1,4 @@
-#include "checkpoint/checksum.h"
+#include "base/checksum.h"
 
 #include <fmt/format.h>
 
@@ -37,12 +37,14 @@ void Checksum::add(std::span<const std::byte> tensor) {
   lanes_[0] ^= mix_bits(tensor.size() + 1);
 }
 
-std::string Checksum::text() const {
+uint64_t Checksum::value() const {
   uint64_t sum = 0;
   for (const uint64_t lane : lanes_) {
     sum = mix_bits(sum ^ lane);
   }
-  return fmt::format("{:016x}", sum);
+  return sum;
 }
+
+std::string Checksum::text() const { return fmt::format("{:016x}", value()); }
 
 }  // namespace heed

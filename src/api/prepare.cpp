@@ -1,0 +1,23 @@
+#include "heed/prepare.h"
+
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/threads.h"
+#include "train/prepare.h"
+
+namespace heed {
+
+PrepareResult prepare(const PrepareOptions& options) {
+  const double begin = seconds_now();
+  const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
+  PrepareResult result{.text = prepare_corpus(recipe, options.output, thread_count(options.threads))};
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(options.output)) {
+    result.bytes += static_cast<int64_t>(entry.file_size());
+  }
+  result.seconds = seconds_now() - begin;
+  return result;
+}
+
+}  // namespace heed

@@ -1,0 +1,16 @@
+// Preparing a recipe's corpus.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "train/recipe.h"
+
+namespace heed {
+
+// Reads the recipe's text as training does and writes it as a prepared corpus. Returns what was read, in one line.
+// ConfigError when the output exists. It is written under another name, OUTPUT.partial, and then renamed, so that it is
+// complete or does not exist; what a killed process left there is removed by the next one.
+std::string prepare_corpus(const Recipe& recipe, const std::filesystem::path& output, int threads);
+
+}  // namespace heed

@@ -8,6 +8,7 @@
 #include "models/config.h"
 #include "models/encoder_only.h"
 #include "models/seq2seq.h"
+#include "models/stages.h"
 
 namespace heed {
 
@@ -16,10 +17,15 @@ std::string_view in_words(Architecture architecture);
 
 class AnyModel {
  public:
-  // Registers the parameters. The configuration must be valid.
-  AnyModel(const Scope& scope, const ModelConfig& config);
+  // Registers the parameters, also those of other stages: which of them are held here is for who stores them to say, by
+  // the plan. The configuration must be valid.
+  AnyModel(const Scope& scope, const ModelConfig& config, Stage stage = {});
 
   const ModelConfig& config() const { return config_; }
+  Stage stage() const { return stage_; }
+  const StagePlan& plan() const { return plan_; }
+  // Embedded tokens for another stage: the source's, or the target's.
+  Var embed(Pass& pass, Crossing what, const Sequences& tokens) const;
 
   // Calls visitor(const Seq2Seq&), visitor(const CausalLM&) or visitor(const EncoderOnly&).
   template <class Visitor>
@@ -35,7 +41,7 @@ class AnyModel {
  private:
   using Model = std::variant<Seq2Seq, CausalLM, EncoderOnly>;
 
-  static Model make(const Scope& scope, const ModelConfig& config);
+  static Model make(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
   template <class Kind>
   const Kind& as(Architecture wanted) const {
     const Kind* const model = std::get_if<Kind>(&model_);
@@ -45,6 +51,8 @@ class AnyModel {
   }
 
   ModelConfig config_;
+  Stage stage_;
+  StagePlan plan_;
   Model model_;
 };
 

@@ -2,8 +2,9 @@
 
 namespace heed {
 
-CausalLM::CausalLM(const Scope& scope, const ModelConfig& config)
+CausalLM::CausalLM(const Scope& scope, const ModelConfig& config, const StageRanges& layers)
     : TokenModel(scope, config, config.target_vocabulary, scope / "decoder",
-                 stack_shape(scope / "decoder", config, config.decoder_layers, Visibility::Reach::causal)) {}
+                 stack_shape(scope / "decoder", config, config.decoder_layers, Visibility::Reach::causal),
+                 layers.decoder) {}
 
 }  // namespace heed

@@ -8,7 +8,7 @@ namespace heed {
 // A decoder without an encoder: each token sees those before it and predicts the next.
 class CausalLM : public TokenModel {
  public:
-  CausalLM(const Scope& scope, const ModelConfig& config);
+  CausalLM(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
 };
 
 }  // namespace heed

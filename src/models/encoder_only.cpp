@@ -4,14 +4,16 @@
 
 namespace heed {
 
-EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config)
+EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config, const StageRanges& layers)
     : TokenModel(scope, config, config.source_vocabulary, scope / "encoder",
-                 stack_shape(scope / "encoder", config, config.encoder_layers, Visibility::Reach::full)),
+                 stack_shape(scope / "encoder", config, config.encoder_layers, Visibility::Reach::full),
+                 layers.encoder),
       head_(config.head),
       pooling_(config.pooling) {}
 
 Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, const StackCall& call) const {
-  return Hidden(pool(pass, hidden(pass, texts, call).var(), texts.segments(), pooling_));
+  const Hidden rows = hidden(pass, texts, call);
+  return rows.var().empty() ? rows : Hidden(pool(pass, rows.var(), texts.segments(), pooling_));
 }
 
 Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, Pooling pooling) const {
@@ -20,12 +22,14 @@ Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, Pooling pooling) 
 
 TokenLosses EncoderOnly::label_loss(Pass& pass, const Sequences& texts, const Targets& labels,
                                     Smoothing smoothing) const {
-  return output_loss(pass, pooled(pass, texts), output(), labels, smoothing);
+  const Hidden rows = pooled(pass, texts);
+  return rows.var().empty() ? TokenLosses::none() : output_loss(pass, rows, output(), labels, smoothing);
 }
 
 TokenLosses EncoderOnly::value_loss(Pass& pass, const ValuedBatch& batch) const {
   const LabelLossKind kind = head_ == Head::number ? LabelLossKind::squared : LabelLossKind::sigmoid;
-  return heed::label_loss(pass, logits(pass, pooled(pass, batch.texts)), batch.values, kind);
+  const Hidden rows = pooled(pass, batch.texts);
+  return rows.var().empty() ? TokenLosses::none() : heed::label_loss(pass, logits(pass, rows), batch.values, kind);
 }
 
 }  // namespace heed

@@ -16,9 +16,9 @@ struct ValuedBatch {
 // (TokenModel's loss and logits), or what a text is from all of its rows, pooled.
 class EncoderOnly : public TokenModel {
  public:
-  EncoderOnly(const Scope& scope, const ModelConfig& config);
+  EncoderOnly(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
 
-  // A row for each text. The tape refers to the texts.
+  // A row for each text; none in a stage that does not end the stack. The tape refers to the texts.
   Hidden pooled(Pass& pass, const Sequences& texts, const StackCall& call = {}) const;
   Hidden pooled(Pass& pass, const Sequences& texts, Pooling pooling) const;
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/stacks.h"
+#include "models/stages.h"
 #include "ops/loss.h"
 
 namespace heed {
@@ -23,7 +24,7 @@ struct Seq2SeqCall {
 // The encoder-decoder of "Attention Is All You Need".
 class Seq2Seq {
  public:
-  Seq2Seq(const Scope& scope, const ModelConfig& config);
+  Seq2Seq(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
 
   // The segments of `source` must outlive everything computed from the memory, and the tape.
   Memory encode(Pass& pass, const SourceSequences& source, const StackCall& call = {}) const;
@@ -36,18 +37,26 @@ class Seq2Seq {
   }
   Hidden decode_next(Pass& pass, const TargetSequences& target, const DecoderCaches& caches) const;
 
+  // In a stage before the last there is no result; see Pass::set_ends.
   TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
+  // Embedded tokens for another stage.
+  Var embed(Pass& pass, Crossing what, const Sequences& tokens) const {
+    return (what == Crossing::source ? source_ : target_)(pass, tokens);
+  }
 
   // The tape refers to the batch, so a temporary would not live long enough.
   Memory encode(Pass& pass, SourceSequences&& source, const StackCall& call = {}) const = delete;
   TokenLosses loss(Pass& pass, PairBatch&& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const = delete;
 
  private:
+  Hidden hidden_of_stage(Pass& pass, const PairBatch& batch) const;
+
   Embedding source_, target_;
   SelfAttentionStack encoder_;
   Decoder decoder_;
   LinearWeights output_;
-  SoftCapAt cap_;  // of the logits
+  SoftCapAt cap_;       // of the logits
+  StageRanges layers_;  // those that this stage runs
 };
 
 }  // namespace heed

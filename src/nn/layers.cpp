@@ -142,24 +142,41 @@ Hidden SelfAttentionStack::operator()(Pass& pass, const Var& embedded, const Seq
                                       const StackCall& call) const {
   const size_t layers = call.caches == nullptr ? layers_.size() : call.caches->size();
   ensure(layers <= layers_.size(), "stack", "{} caches for {} layers", layers, layers_.size());
+  return leave(pass, run(pass, enter(pass, embedded), {0, layers}, sequences, call));
+}
+
+size_t SelfAttentionStack::size() const { return layers_.size(); }
+Stream SelfAttentionStack::enter(Pass& pass, const Var& embedded) const { return layers_.enter(pass, embedded); }
+Hidden SelfAttentionStack::leave(Pass& pass, const Stream& stream) const { return Hidden(layers_.leave(pass, stream)); }
+
+Stream SelfAttentionStack::run(Pass& pass, Stream stream, LayerRange range, const Sequences& sequences,
+                               const StackCall& call) const {
+  const size_t layers = call.caches == nullptr ? layers_.size() : range.end;
   make_room_for_maps(call, layers);
-  Stream stream = layers_.enter(pass, embedded);
-  for (size_t i = 0; i < layers; ++i) {
+  for (size_t i = range.first; i < range.end; ++i) {
     const SelfAttentionCall self = self_call(call, i);
     const auto layer = [&layer = layers_[i], &sequences, self, next = layers_.norm_before(i + 1, layers)](
                            Pass& p, Stream s, const auto&) { return layer(p, std::move(s), sequences, self, next); };
     stream = run_layer(pass, stream, keep_, {}, layer);
   }
-  return Hidden(layers_.leave(pass, stream));
+  return stream;
 }
 
 Decoder::Decoder(const Scope& scope, const StackShape& shape) : keep_(shape.keep), layers_(scope, shape) {}
 
 Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                            const StackCall& call) const {
+  return leave(pass, run(pass, enter(pass, embedded), {0, layers_.size()}, target, memory, call));
+}
+
+size_t Decoder::size() const { return layers_.size(); }
+Stream Decoder::enter(Pass& pass, const Var& embedded) const { return layers_.enter(pass, embedded); }
+Hidden Decoder::leave(Pass& pass, const Stream& stream) const { return Hidden(layers_.leave(pass, stream)); }
+
+Stream Decoder::run(Pass& pass, Stream stream, LayerRange range, const Sequences& target, const Memory& memory,
+                    const StackCall& call) const {
   make_room_for_maps(call, layers_.size());
-  Stream stream = layers_.enter(pass, embedded);
-  for (size_t i = 0; i < layers_.size(); ++i) {
+  for (size_t i = range.first; i < range.end; ++i) {
     const SelfAttentionCall self = self_call(call, i);
     const CrossAttentionCall cross = cross_call(call, i);
     const auto layer = [&layer = layers_[i], &target, segments = memory.segments, self, cross,
@@ -169,7 +186,7 @@ Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& tar
     };
     stream = run_layer(pass, stream, keep_, {memory.hidden.var()}, layer);
   }
-  return Hidden(layers_.leave(pass, stream));
+  return stream;
 }
 
 void Decoder::cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {

@@ -42,6 +42,14 @@ struct AttentionMaps {
   std::vector<Tensor> self, cross;
 };
 
+// Layers [first, end) of a stack.
+struct LayerRange {
+  size_t first = 0, end = 0;
+
+  bool empty() const { return first == end; }
+  bool operator==(const LayerRange&) const = default;
+};
+
 // The options of one call of a stack.
 struct StackCall {
   SelfMask self_mask;
@@ -135,6 +143,14 @@ class SelfAttentionStack {
   SelfAttentionStack(const Scope& scope, const StackShape& shape);
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& sequences, const StackCall& call = {}) const;
 
+  // The same in parts, for a stack that is divided: what lies before the first layer, some layers, and what lies behind
+  // the last.
+  size_t size() const;
+  Stream enter(Pass& pass, const Var& embedded) const;
+  Stream run(Pass& pass, Stream stream, LayerRange layers, const Sequences& sequences,
+             const StackCall& call = {}) const;
+  Hidden leave(Pass& pass, const Stream& stream) const;
+
  private:
   Keep keep_;
   Layers<SelfAttentionLayer> layers_;
@@ -145,6 +161,13 @@ class Decoder {
   Decoder(const Scope& scope, const StackShape& shape);
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                     const StackCall& call = {}) const;
+
+  // In parts, as above.
+  size_t size() const;
+  Stream enter(Pass& pass, const Var& embedded) const;
+  Stream run(Pass& pass, Stream stream, LayerRange layers, const Sequences& target, const Memory& memory,
+             const StackCall& call = {}) const;
+  Hidden leave(Pass& pass, const Stream& stream) const;
 
   // Decoding in steps: the layers' keys and values of a memory are cached once; then each call takes the new tokens.
   void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const;

@@ -14,14 +14,16 @@ int64_t padded(int64_t elements) { return (elements + kAlignment - 1) / kAlignme
 }  // namespace
 
 Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients,
-                       std::vector<WeightPart> parts)
+                       std::vector<WeightPart> parts, std::vector<bool> held)
     : weights_(weights),
       precision_(precision),
       parts_(std::move(parts)),
+      held_(std::move(held)),
       kept_(weights.all().size()),
       offsets_(weights.all().size()) {
   weights.close();
   parts_.resize(offsets_.size(), WeightPart::trained);
+  held_.resize(offsets_.size(), true);
   int64_t total = 0;
   for (size_t i = offsets_.size(); i-- > 0;) {
     offsets_[i] = total;
@@ -35,7 +37,11 @@ Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Grad
     copies_ = Tensor({total}, precision);
   }
   for (size_t i = 0; i < offsets_.size(); ++i) {
-    parts_[i] == WeightPart::trained ? train(i) : keep(backend, i);
+    if (!held_[i]) {
+      weights.all()[i].borrow({}, nullptr);
+    } else {
+      parts_[i] == WeightPart::trained ? train(i) : keep(backend, i);
+    }
   }
 }
 
@@ -128,7 +134,7 @@ Trainables::~Trainables() {
 void Trainables::initialize(Backend& backend, uint64_t seed) {
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Weight& weight = weights_.all()[i];
-    if (parts_[i] == WeightPart::of_base) {
+    if (parts_[i] == WeightPart::of_base || !held_[i]) {
       continue;
     }
     const RandomKey key = Weights::initial_stream(seed, weight);
@@ -164,7 +170,9 @@ void Trainables::initialize_base(Backend& backend, uint64_t seed) {
 
 void Trainables::refresh(Backend& backend) {
   if (!copies_.empty()) {
-    backend.copy(masters(), copies());
+    for_each_held_range([&](int64_t first, int64_t count) {
+      backend.copy(masters().column_range(first, count), copies().column_range(first, count));
+    });
   }
   for (const Kept& kept : kept_) {
     if (!kept.master.empty() && !kept.copy.empty()) {
@@ -174,9 +182,29 @@ void Trainables::refresh(Backend& backend) {
 }
 
 template <class Use>
+void Trainables::for_each_held_range(Use use) const {
+  int64_t first = 0, next = 0;
+  for (size_t i = parts_.size(); i-- > 0;) {
+    if (!has_gradient(i)) {
+      continue;
+    }
+    if (offsets_[i] != next) {
+      if (next > first) {
+        use(first, next - first);
+      }
+      first = offsets_[i];
+    }
+    next = end(i);
+  }
+  if (next > first) {
+    use(first, next - first);
+  }
+}
+
+template <class Use>
 void Trainables::for_each_trained(Use use) {
   for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i] == WeightPart::trained) {
+    if (has_gradient(i)) {
       use(i, weights_.all()[i].trainable());
     }
   }
@@ -214,7 +242,9 @@ void Trainables::fill_untouched(Backend& backend) {
 void Trainables::finish_shard(Backend& backend) {
   fill_untouched(backend);
   if (shards_ > 1) {
-    backend.add(of_shard_.view(), gradients());
+    for_each_held_range([&](int64_t first, int64_t count) {
+      backend.add(of_shard_.view().column_range(first, count), gradients().column_range(first, count));
+    });
   }
 }
 

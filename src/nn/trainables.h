@@ -30,12 +30,15 @@ struct WeightPiece {
 // are in the reverse order of registration, which is the order in which backward finishes them. Weights that are not
 // trained are not in the buffers, but each in memory of its own. The weights borrow their values from here, and must
 // outlive this.
+//
+// A stage of a model holds some of the weights. The others have their positions in the buffers, so that these are the
+// same in all stages, but they have no values here, and nothing touches their memory.
 class Trainables {
  public:
   enum class Gradients : uint8_t { none, wanted };
-  // `parts` has one for each weight; none: all are trained.
+  // `parts` and `held` have one for each weight; none: all are trained, and all are held.
   Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients = Gradients::wanted,
-             std::vector<WeightPart> parts = {});
+             std::vector<WeightPart> parts = {}, std::vector<bool> held = {});
   ~Trainables();
   Trainables(const Trainables&) = delete;
   Trainables& operator=(const Trainables&) = delete;
@@ -64,8 +67,11 @@ class Trainables {
 
   const Weights& weights() const { return weights_; }
   WeightPart part_of(size_t weight) const { return parts_[weight]; }
+  bool is_held(size_t weight) const { return held_[weight]; }
+  // Trained here.
+  bool has_gradient(size_t weight) const { return held_[weight] && parts_[weight] == WeightPart::trained; }
   int64_t trained_elements() const;
-  // Of those that have one, in the order of the weights.
+  // Of those that have one here, in the order of the weights.
   const std::deque<Trainable>& all() const { return trainables_; }
   std::deque<Trainable>& all() { return trainables_; }
   Trainable& find(std::string_view name) { return weights_.find(name).trainable(); }
@@ -86,6 +92,9 @@ class Trainables {
 
  private:
   View part(const Tensor& flat, size_t index) const;  // that of one weight
+  // Uses the ranges of the flat buffers that belong to weights that are held: (first, count).
+  template <class Use>
+  void for_each_held_range(Use use) const;
   void finish_shard(Backend& backend);
   void fill_untouched(Backend& backend);
   void write_to_shard();
@@ -104,6 +113,7 @@ class Trainables {
   Weights& weights_;
   DType precision_;
   std::vector<WeightPart> parts_;
+  std::vector<bool> held_;
   std::vector<Kept> kept_;  // by weight
   Tensor masters_, gradients_, of_shard_, copies_;
   std::vector<int64_t> offsets_;  // of each weight in all of them

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "kernels/kernels.h"
-#include "ops/var.h"
+#include "ops/stage_ends.h"
 
 namespace heed {
 
@@ -34,6 +34,11 @@ class Pass {
   Tensor allocate_master(Shape shape) const { return allocate(shape, backend_->master_type()); }
   Tensor indices(std::span<const int32_t> values) const;
 
+  // Of a model that is divided into stages: what comes into this one, and where it puts what goes out. Null: the pass
+  // goes through a whole model.
+  void set_ends(StageEnds& ends) { ends_ = &ends; }
+  StageEnds* ends() const { return ends_; }
+
   // The draws of a site in this pass. Each use of a site within a pass draws anew.
   Dropout dropout(const DropoutSite& site, uint64_t first_row);
 
@@ -50,6 +55,7 @@ class Pass {
 
   Backend* backend_;
   Tape* tape_;
+  StageEnds* ends_ = nullptr;
   RandomKey key_;
   std::unordered_map<uint64_t, uint64_t> uses_;  // of each site so far
   DType storage_;

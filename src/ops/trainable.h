@@ -39,6 +39,11 @@ class Trainable {
     gradient_ = gradient;
     writes_ = 0;
   }
+  // Goes on with a gradient that is in this memory, to which so many contributions were written.
+  void continue_gradient(View gradient, int64_t writes) {
+    gradient_ = gradient;
+    writes_ = writes;
+  }
   // The gradient so far has been moved there.
   void move_gradient(View gradient) { gradient_ = gradient; }
 

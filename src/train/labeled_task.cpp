@@ -21,6 +21,7 @@ class LabelShard final : public Shard {
       : batch_{std::move(texts), std::move(labels)}, targets_(batch_.expected.counted()), head_(head) {}
 
   int64_t targets() const override { return targets_; }
+  ShardTexts texts() const override { return {batch_.tokens, batch_.tokens}; }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
     const EncoderOnly& encoder = model.encoder_only();
     return head_ == Head::token_labels ? encoder.loss(pass, batch_, smoothing)
@@ -38,6 +39,7 @@ class ValueShard final : public Shard {
   explicit ValueShard(ValuedBatch&& batch) : batch_(std::move(batch)) {}
 
   int64_t targets() const override { return batch_.texts.segments().count(); }
+  ShardTexts texts() const override { return {batch_.texts, batch_.texts}; }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing) const override {
     return model.encoder_only().value_loss(pass, batch_);
   }

@@ -26,6 +26,7 @@ class TextShard final : public Shard {
   explicit TextShard(RaggedText&& text) : batch_(to_batch(std::move(text))), targets_(batch_.expected.counted()) {}
 
   int64_t targets() const override { return targets_; }
+  ShardTexts texts() const override { return {batch_.tokens, batch_.tokens}; }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
     return model.causal_lm().loss(pass, batch_, smoothing);
   }

@@ -24,6 +24,7 @@ class MaskedShard final : public Shard {
         targets_(batch_.expected.counted()) {}
 
   int64_t targets() const override { return targets_; }
+  ShardTexts texts() const override { return {batch_.tokens, batch_.tokens}; }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
     return model.encoder_only().loss(pass, batch_, smoothing);
   }

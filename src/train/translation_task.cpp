@@ -18,6 +18,7 @@ class PairShard final : public Shard {
                Targets(std::move(pairs.expected))} {}
 
   int64_t targets() const override { return batch_.expected.size(); }
+  ShardTexts texts() const override { return {batch_.source, batch_.target}; }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
     return model.seq2seq().loss(pass, batch_, smoothing);
   }

@@ -65,7 +65,7 @@ class CheckpointAverage : public testing::Test {
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
   Checkpoints checkpoints_{folder_ / "checkpoints"};
   Weights weights_;
-  std::optional<Seq2Seq> model_;
+  std::optional<AnyModel> model_;
   std::optional<Trainables> trainables_;
   Tensor optimizer_moments_;
 };

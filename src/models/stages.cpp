@@ -1,0 +1,211 @@
+#include "models/stages.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "base/plural.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kEncoder = "encoder.", kDecoder = "decoder.", kLayers = "layers.";
+
+// Products per token: elements of the matrices that each layer multiplies.
+std::vector<double> work_of_layers(const ModelConfig& config) {
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const double attention = number(config.model) * (number(config.width_of_head()) + number(config.width_of_values())) *
+                           (number(config.heads) + number(config.heads_of_keys()));
+  const double inner = number(config.model) * number(config.inner) * (config.gating == Gating::gated ? 3.0 : 2.0);
+  const bool both = config.architecture == Architecture::seq2seq;
+  std::vector<double> work;
+  if (config.architecture != Architecture::causal_lm) {
+    work.resize(static_cast<size_t>(config.encoder_layers), attention + inner);
+  }
+  if (config.architecture != Architecture::encoder) {
+    work.resize(work.size() + static_cast<size_t>(config.decoder_layers), (both ? 2.0 : 1.0) * attention + inner);
+  }
+  const int64_t outputs =
+      config.architecture == Architecture::encoder ? config.encoder_outputs() : config.target_vocabulary;
+  work.back() += number(config.model) * number(outputs);
+  return work;
+}
+
+// The largest work of a stage, then the sum of squares, so that the others are even too.
+struct Cost {
+  double largest = std::numeric_limits<double>::infinity(), squares = 0.0;
+  auto operator<=>(const Cost&) const = default;
+};
+
+// Ends of `count` ranges of neighbours, none of them empty, at the smallest cost; of equal ones the first.
+std::vector<int64_t> cut_evenly(const std::vector<double>& work, int count) {
+  const size_t layers = work.size(), stages = static_cast<size_t>(count);
+  std::vector<double> before(layers + 1, 0.0);
+  for (size_t i = 0; i < layers; ++i) {
+    before[i + 1] = before[i] + work[i];
+  }
+  std::vector<std::vector<Cost>> best(stages + 1, std::vector<Cost>(layers + 1));
+  std::vector<std::vector<size_t>> begins(stages + 1, std::vector<size_t>(layers + 1));
+  best[0][0] = {0.0, 0.0};
+  for (size_t stage = 1; stage <= stages; ++stage) {
+    for (size_t end = stage; end <= layers; ++end) {
+      for (size_t begin = stage - 1; begin < end; ++begin) {
+        const Cost& rest = best[stage - 1][begin];
+        const double own = before[end] - before[begin];
+        const Cost cost{std::max(rest.largest, own), rest.squares + own * own};
+        if (cost < best[stage][end]) {
+          best[stage][end] = cost;
+          begins[stage][end] = begin;
+        }
+      }
+    }
+  }
+  std::vector<int64_t> ends(stages);
+  for (size_t stage = stages, end = layers; stage > 0; end = begins[stage][end], --stage) {
+    ends[stage - 1] = static_cast<int64_t>(end);
+  }
+  return ends;
+}
+
+LayerRange within(int64_t begin, int64_t end, int64_t first, int64_t layers) {
+  const int64_t low = std::clamp<int64_t>(begin - first, 0, layers), high = std::clamp<int64_t>(end - first, 0, layers);
+  return {static_cast<size_t>(low), static_cast<size_t>(high)};
+}
+
+// K of "layers.K.more", and `more`.
+struct LayerName {
+  int64_t layer = 0;
+  std::string_view more;
+};
+std::optional<LayerName> layer_name(std::string_view rest) {
+  LayerName name;
+  if (!rest.starts_with(kLayers)) {
+    return std::nullopt;
+  }
+  rest.remove_prefix(kLayers.size());
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), name.layer);
+  ensure(error == std::errc(), "stages", "{} is not a layer's weight", rest);
+  name.more = rest.substr(static_cast<size_t>(end - rest.data()) + 1);
+  return name;
+}
+
+}  // namespace
+
+Stream stream_in(Pass& pass) {
+  const Var& residual = pass.ends()->in(Crossing::residual);
+  const Var& normed = pass.ends()->in(Crossing::normed);
+  return {residual, normed.empty() ? residual : normed};
+}
+
+void pass_on(Pass& pass, const Stream& stream) {
+  pass.ends()->out(Crossing::residual) = stream.residual;
+  if (!stream.normed.same_as(stream.residual)) {
+    pass.ends()->out(Crossing::normed) = stream.normed;
+  }
+}
+
+Var embedded_tokens(Pass& pass, Crossing what, const Embedding& embedding, const Sequences& tokens) {
+  const bool came_in = pass.ends() != nullptr && !pass.ends()->in(what).empty();
+  return came_in ? pass.ends()->in(what) : embedding(pass, tokens);
+}
+
+StagePlan::StagePlan(const ModelConfig& config, int count)
+    : encoder_layers_(config.architecture == Architecture::causal_lm ? 0 : config.encoder_layers),
+      decoder_layers_(config.architecture == Architecture::encoder ? 0 : config.decoder_layers),
+      stream_is_normed_(config.placement == NormPlacement::pre || config.placement == NormPlacement::sandwich) {
+  const int64_t layers = encoder_layers_ + decoder_layers_;
+  require<ConfigError>(count >= 1 && count <= layers, "layout", "pipeline is {}, but the model has only {} layer{}",
+                       count, layers, plural(layers));
+  ends_ = cut_evenly(work_of_layers(config), count);
+  layers_.reserve(ends_.size());
+  int64_t begin = 0;
+  for (const int64_t end : ends_) {
+    layers_.push_back({within(begin, end, 0, encoder_layers_), within(begin, end, encoder_layers_, decoder_layers_)});
+    begin = end;
+  }
+  require<ConfigError>(config.positions != Positions::relative_bias ||
+                           (is_whole(0, encoder_layers_) && is_whole(encoder_layers_, layers)),
+                       "layout",
+                       "pipeline is {}, which divides the layers that share relative biases (positions "
+                       "\"relative-bias\")",
+                       count);
+  place_tables(config);
+}
+
+// Whether one stage has layers [first, end), counted over both stacks.
+bool StagePlan::is_whole(int64_t first, int64_t end) const {
+  return first == end || stage_of_layer(first) == stage_of_layer(end - 1);
+}
+
+void StagePlan::place_tables(const ModelConfig& config) {
+  const int last = count() - 1;
+  if (config.architecture == Architecture::seq2seq) {
+    const int entry = stage_of_layer(encoder_layers_);
+    tables_ = {{"source.", config.tying == Tying::all ? last : 0, 0},
+               {"target.", config.tying == Tying::none ? entry : last, entry}};
+  } else {
+    const bool tied = config.tying != Tying::none && config.head == Head::tokens;
+    tables_ = {{"embedding.", tied ? last : 0, 0}};
+  }
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    const bool of_target = i == 1;
+    const StagePort port{of_target ? Crossing::target : Crossing::source,
+                         of_target ? StagePort::Rows::target : StagePort::Rows::source};
+    if (tables_[i].home != tables_[i].reader) {
+      routes_.push_back({port, tables_[i].home, tables_[i].reader});
+    }
+  }
+}
+
+int StagePlan::stage_of_layer(int64_t layer) const {
+  return static_cast<int>(std::ranges::upper_bound(ends_, layer) - ends_.begin());
+}
+
+std::vector<StagePort> StagePlan::inputs_of(int stage) const {
+  if (stage == 0) {
+    return {};
+  }
+  const int64_t first = ends_[static_cast<size_t>(stage) - 1];
+  const StagePort::Rows rows =
+      first < encoder_layers_ || encoder_layers_ == 0 ? StagePort::Rows::source : StagePort::Rows::target;
+  std::vector<StagePort> ports;
+  if (first != encoder_layers_) {
+    ports.push_back({Crossing::residual, rows});
+    if (stream_is_normed_) {
+      ports.push_back({Crossing::normed, rows});
+    }
+  }
+  if (encoder_layers_ > 0 && first >= encoder_layers_) {
+    ports.push_back({Crossing::memory, StagePort::Rows::source});
+  }
+  return ports;
+}
+
+int StagePlan::stage_of(std::string_view weight) const {
+  const auto table = std::ranges::find_if(tables_, [&](const Table& t) { return weight.starts_with(t.scope); });
+  if (table != tables_.end()) {
+    return table->home;
+  }
+  const bool in_encoder = weight.starts_with(kEncoder) && encoder_layers_ > 0;
+  if (!in_encoder && !weight.starts_with(kDecoder)) {
+    return count() - 1;  // the output projection
+  }
+  const int64_t first = in_encoder ? 0 : encoder_layers_, layers = in_encoder ? encoder_layers_ : decoder_layers_;
+  const std::string_view rest = weight.substr(in_encoder ? kEncoder.size() : kDecoder.size());
+  const std::optional<LayerName> name = layer_name(rest);
+  if (!name) {
+    return stage_of_layer(rest.starts_with("norm.") ? first + layers - 1 : first);
+  }
+  const int stage = stage_of_layer(first + name->layer);
+  const bool is_input_norm = stream_is_normed_ && (name->more.starts_with("attention.norm.") ||
+                                                   name->more.starts_with("self_attention.norm."));
+  return is_input_norm && name->layer > 0 ? stage_of_layer(first + name->layer - 1) : stage;
+}
+
+bool StagePlan::is_routed(std::string_view weight) const {
+  return std::ranges::any_of(
+      tables_, [&](const Table& table) { return table.home != table.reader && weight.starts_with(table.scope); });
+}
+
+}  // namespace heed

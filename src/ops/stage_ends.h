@@ -1,0 +1,31 @@
+// What crosses the ends of a stage in one pass, when the layers of a model are divided among several places.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ops/var.h"
+
+namespace heed {
+
+enum class Crossing : uint8_t {
+  residual,  // the stream between two layers
+  normed,    // the same as the next layer reads it; only where it is another Var
+  memory,    // the encoder's output
+  source,    // embedded tokens: of the source, or of a model with one stream of tokens
+  target,    // embedded tokens of the target
+};
+inline constexpr size_t kCrossings = 5;
+
+// What came in are leaves of the stage's tape: backward leaves the gradients there that have to go back. The gradients
+// of what goes out are set before backward. A memory that a stage reads and passes on is both.
+class StageEnds {
+ public:
+  Var& in(Crossing what) { return in_[static_cast<size_t>(what)]; }
+  Var& out(Crossing what) { return out_[static_cast<size_t>(what)]; }
+
+ private:
+  std::array<Var, kCrossings> in_, out_;
+};
+
+}  // namespace heed

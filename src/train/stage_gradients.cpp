@@ -1,0 +1,118 @@
+#include "train/stage_gradients.h"
+
+namespace heed {
+namespace {
+
+View weight_in(const Tensor& flat, int64_t offset, const Shape& shape) {
+  auto* const address = static_cast<std::byte*>(host_address(flat.view())) + offset * size_of(flat.type());
+  return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
+}
+
+}  // namespace
+
+StageGradients::StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model)
+    : backend_(backend), trainables_(trainables) {
+  const std::deque<Weight>& weights = trainables.weights().all();
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (!trainables.has_gradient(i)) {
+      continue;
+    }
+    const bool is_routed = model.plan().is_routed(weights[i].name());
+    if (is_routed && weights[i].use() == WeightUse::product_and_table) {
+      table_ = static_cast<int64_t>(i);
+    } else {
+      (is_routed ? routed_ : own_).push_back(i);
+    }
+  }
+  if (table_ >= 0) {
+    open_.resize(static_cast<size_t>(model.stage().count));
+    writes_.resize(open_.size());
+  }
+}
+
+View StageGradients::of_update(size_t weight) const {
+  const View flat = trainables_.gradients();
+  auto* const address = static_cast<std::byte*>(host_address(flat)) + trainables_.offset(weight) * size_of(flat.type());
+  const Shape& shape = trainables_.weights().all()[weight].shape();
+  return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
+}
+
+// The first shard writes where the update's sum will be.
+View StageGradients::of_shard(size_t weight, int64_t shard) {
+  if (shard == 0) {
+    return of_update(weight);
+  }
+  if (shard_.empty()) {
+    shard_ = Tensor({trainables_.gradients().elements()}, trainables_.gradients().type());
+  }
+  return weight_in(shard_, trainables_.offset(weight), trainables_.weights().all()[weight].shape());
+}
+
+View StageGradients::open_table(int64_t shard) {
+  const auto table = static_cast<size_t>(table_);
+  if (shard == 0) {
+    return of_update(table);
+  }
+  Tensor& open = open_[static_cast<size_t>(shard) % open_.size()];
+  if (open.empty()) {
+    open = Tensor(trainables_.weights().all()[table].shape(), trainables_.gradients().type());
+  }
+  return open.view();
+}
+
+void StageGradients::begin(int64_t shard) {
+  for (const size_t i : own_) {
+    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
+  }
+  if (table_ >= 0) {
+    trainables_.weights().all()[static_cast<size_t>(table_)].trainable().begin_gradient(open_table(shard));
+  }
+}
+
+void StageGradients::finish(int64_t shard) {
+  complete(own_, shard);
+  if (table_ >= 0) {
+    writes_[static_cast<size_t>(shard) % writes_.size()] =
+        trainables_.weights().all()[static_cast<size_t>(table_)].trainable().writes();
+  }
+}
+
+void StageGradients::begin_routed(int64_t shard) {
+  for (const size_t i : routed_) {
+    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
+  }
+  if (table_ >= 0) {
+    Trainable& trainable = trainables_.weights().all()[static_cast<size_t>(table_)].trainable();
+    trainable.continue_gradient(open_table(shard), writes_[static_cast<size_t>(shard) % writes_.size()]);
+  }
+}
+
+void StageGradients::finish_routed(int64_t shard) {
+  complete(routed_, shard);
+  if (table_ >= 0) {
+    complete({static_cast<size_t>(table_)}, shard);
+  }
+}
+
+// Zeros where nothing contributed.
+void StageGradients::complete(const std::vector<size_t>& weights, int64_t shard) {
+  for (const size_t i : weights) {
+    Trainable& trainable = trainables_.weights().all()[i].trainable();
+    if (trainable.writes() == 0) {
+      trainable.gradient_to_add_to(backend_);
+    }
+    if (shard > 0) {
+      backend_.add(trainable.gradient(), of_update(i));
+    }
+  }
+}
+
+void StageGradients::finish_update() {
+  for (size_t i = 0; i < trainables_.weights().all().size(); ++i) {
+    if (trainables_.has_gradient(i)) {
+      trainables_.weights().all()[i].trainable().move_gradient(of_update(i));
+    }
+  }
+}
+
+}  // namespace heed

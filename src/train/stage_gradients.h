@@ -1,0 +1,46 @@
+// The gradients of a stage's weights, while several shards are on their way through the pipeline.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/any_model.h"
+#include "nn/trainables.h"
+
+namespace heed {
+
+// An update's gradient is the sum of its shards' gradients in their order, each complete before it is added: the same
+// sums as in one process. A stage's backward goes from shard to shard, and completes the gradients of its weights,
+// except where it looks up embeddings for another stage (StagePlan::routes): their gradients come back when the later
+// stages have long begun the next shards. A table that is also the output projection then has a gradient of its own for
+// each shard on its way, to which first the loss contributes, then the rows that come back.
+class StageGradients {
+ public:
+  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model);
+
+  // Around all that a shard contributes here, except by embeddings for other stages, and around these. Shards come in
+  // order, counted from 0, and at most as many are between begin() and finish_routed() as there are stages.
+  void begin(int64_t shard);
+  void finish(int64_t shard);
+  void begin_routed(int64_t shard);
+  void finish_routed(int64_t shard);
+  // Contributions are in the trainables' gradients, as after Trainables::finish_update.
+  void finish_update();
+
+ private:
+  View of_update(size_t weight) const;
+  View of_shard(size_t weight, int64_t shard);
+  View open_table(int64_t shard);
+  void complete(const std::vector<size_t>& weights, int64_t shard);
+
+  Backend& backend_;
+  Trainables& trainables_;
+  std::vector<size_t> own_, routed_;  // weights, the shared table in neither
+  int64_t table_ = -1;                // the weight that is a routed table and the output projection; -1: none
+  Tensor shard_;
+  std::vector<Tensor> open_;     // of the table, by shard, in turn
+  std::vector<int64_t> writes_;  // to those
+};
+
+}  // namespace heed

@@ -1,0 +1,110 @@
+#include "models/stages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/model_testing.h"
+
+namespace heed::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ModelConfig staged_pairs() {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.model = 512;
+  config.inner = 2048;
+  config.heads = 8;
+  config.encoder_layers = config.decoder_layers = 6;
+  return config;
+}
+
+TEST(Stages, AreCutWhereTheLargestIsSmallest) {
+  // An encoder's layer has 3 units of 2^20 products, a decoder's 4: 42 together.
+  const StagePlan two(staged_pairs(), 2), three(staged_pairs(), 3);
+  EXPECT_EQ(two.layers_of(0), (StageRanges{{0, 6}, {0, 1}}));
+  EXPECT_EQ(two.layers_of(1), (StageRanges{{6, 6}, {1, 6}}));
+  EXPECT_EQ(three.layers_of(0), (StageRanges{{0, 5}, {0, 0}}));
+  EXPECT_EQ(three.layers_of(1), (StageRanges{{5, 6}, {0, 3}}));
+  EXPECT_EQ(three.layers_of(2), (StageRanges{{6, 6}, {3, 6}}));
+}
+
+TEST(Stages, TheOutputProjectionIsWorkToo) {
+  ModelConfig config = staged_pairs();
+  config.architecture = Architecture::causal_lm;
+  config.target_vocabulary = 24'576;  // as much as four layers
+  EXPECT_EQ(StagePlan(config, 2).layers_of(1), (StageRanges{{0, 0}, {5, 6}}));
+}
+
+TEST(Stages, MoreThanThereAreLayersAreRefused) {
+  try {
+    StagePlan(small_config(Architecture::causal_lm), 3);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "layout: pipeline is 3, but the model has only 2 layers");
+  }
+  EXPECT_EQ(StagePlan(small_config(Architecture::seq2seq), 4).count(), 4);
+}
+
+TEST(Stages, LayersThatShareRelativeBiasesStayTogether) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.positions = Positions::relative_bias;
+  try {
+    StagePlan(config, 3);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "layout: pipeline is 3, which divides the layers that share relative biases (positions "
+                 "\"relative-bias\")");
+  }
+  EXPECT_EQ(StagePlan(config, 2).layers_of(1), (StageRanges{{2, 2}, {0, 2}}));
+}
+
+TEST(Stages, WeightsAreWhereTheyAreRead) {
+  const StagePlan plan(staged_pairs(), 2);
+  EXPECT_EQ(plan.stage_of("source.tokens"), 0);
+  EXPECT_EQ(plan.stage_of("encoder.layers.5.feed_forward.inner.weight"), 0);
+  EXPECT_EQ(plan.stage_of("encoder.norm.gain"), 0);
+  EXPECT_EQ(plan.stage_of("target.tokens"), 0);
+  EXPECT_EQ(plan.stage_of("decoder.layers.0.self_attention.norm.gain"), 0);
+  EXPECT_EQ(plan.stage_of("decoder.layers.1.self_attention.norm.gain"), 0) << "the layer before computes it";
+  EXPECT_EQ(plan.stage_of("decoder.layers.1.self_attention.input.weight"), 1);
+  EXPECT_EQ(plan.stage_of("decoder.layers.1.cross_attention.norm.gain"), 1);
+  EXPECT_EQ(plan.stage_of("decoder.norm.gain"), 1);
+  EXPECT_EQ(plan.stage_of("output.weight"), 1);
+}
+
+TEST(Stages, ATableThatIsTheOutputProjectionTooIsInTheLast) {
+  ModelConfig config = staged_pairs();
+  config.tying = Tying::output;
+  const StagePlan output(config, 3);
+  EXPECT_EQ(output.stage_of("source.tokens"), 0);
+  EXPECT_EQ(output.stage_of("target.tokens"), 2);
+  EXPECT_FALSE(output.is_routed("source.tokens"));
+  EXPECT_TRUE(output.is_routed("target.tokens"));
+  config.tying = Tying::all;
+  const StagePlan all(config, 3);
+  EXPECT_EQ(all.stage_of("source.tokens"), 2);
+  ASSERT_EQ(all.routes().size(), 2U);
+  EXPECT_EQ(all.routes()[0].reader, 0);
+  EXPECT_EQ(all.routes()[1].reader, 1);
+}
+
+TEST(Stages, TheStreamAndTheMemoryCross) {
+  using Rows = StagePort::Rows;
+  const StagePlan plan(staged_pairs(), 3);
+  EXPECT_THAT(plan.inputs_of(0), IsEmpty());
+  EXPECT_THAT(plan.inputs_of(1),
+              ElementsAre(StagePort{Crossing::residual, Rows::source}, StagePort{Crossing::normed, Rows::source}));
+  EXPECT_THAT(plan.inputs_of(2),
+              ElementsAre(StagePort{Crossing::residual, Rows::target}, StagePort{Crossing::normed, Rows::target},
+                          StagePort{Crossing::memory, Rows::source}));
+  ModelConfig post = staged_pairs();
+  post.placement = NormPlacement::post;
+  post.encoder_layers = post.decoder_layers = 1;
+  EXPECT_THAT(StagePlan(post, 2).inputs_of(1), ElementsAre(StagePort{Crossing::memory, Rows::source}));
+}
+
+}  // namespace
+}  // namespace heed::test

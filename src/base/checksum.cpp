@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t kOfWords = 0x9e3779b97f4a7c15ULL;
 constexpr uint64_t kOfSums = 0xc2b2ae3d27d4eb4fULL;
 
+constexpr size_t kPart = size_t{4} << 20;  // bytes between two calls of `read`; whole blocks
+
 }  // namespace
 
 void Checksum::add_block(const std::byte* block) {
@@ -25,10 +27,15 @@ void Checksum::add_block(const std::byte* block) {
   }
 }
 
-void Checksum::add(std::span<const std::byte> tensor) {
+void Checksum::add(std::span<const std::byte> tensor, const std::function<void(std::span<const std::byte>)>& read) {
+  const size_t whole = tensor.size() / kBlock * kBlock;
   size_t done = 0;
-  for (; done + kBlock <= tensor.size(); done += kBlock) {
-    add_block(tensor.data() + done);
+  while (done < whole) {
+    const size_t begin = done, end = std::min(whole, done + kPart);
+    for (; done < end; done += kBlock) {
+      add_block(tensor.data() + done);
+    }
+    read(tensor.subspan(begin, end - begin));
   }
   // The rest, padded with zeros, and the length, so that zeros at the end count.
   std::array<std::byte, kBlock> rest{};

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -13,7 +14,11 @@ namespace heed {
 // docs/formats.md has the formula.
 class Checksum {
  public:
-  void add(std::span<const std::byte> tensor);
+  void add(std::span<const std::byte> bytes) {
+    add(bytes, [](std::span<const std::byte>) {});
+  }
+  // Calls read(part) for each part that has been read, but not for the last bytes of less than a block.
+  void add(std::span<const std::byte> bytes, const std::function<void(std::span<const std::byte>)>& read);
   uint64_t value() const;
   std::string text() const;  // the value as 16 hexadecimal digits
 

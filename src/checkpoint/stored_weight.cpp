@@ -190,11 +190,9 @@ View StoredWeight::floats(int64_t first, int64_t count) {
 
 View StoredWeight::int8_rows(int64_t first, int64_t count) {
   const std::span<const std::byte> bytes = bytes_of_rows(first, count);
-  integers_.resize(bytes.size());
-  std::memcpy(integers_.data(), bytes.data(), bytes.size());
-  require<FormatError>(std::ranges::find(integers_, INT8_MIN) == integers_.end(), file_.path().string(),
+  require<FormatError>(std::memchr(bytes.data(), INT8_MIN, bytes.size()) == nullptr, file_.path().string(),
                        "'{}' holds -128, but its values are within +-127", tensor_.name);
-  return {integers_.data(), DType::i8, count, shape_.columns(), shape_.columns()};
+  return {const_cast<std::byte*>(bytes.data()), DType::i8, count, shape_.columns(), shape_.columns()};
 }
 
 View StoredWeight::int4_rows(int64_t first, int64_t count) {

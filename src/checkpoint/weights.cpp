@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <set>
 #include <string>
 
@@ -78,10 +79,26 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
     all.push_back(&weight);
   }
   require_no_others(file, all);
-  verify_checksum(file);
-  for (Weight& weight : weights.all()) {
-    StoredWeight(file, weight).hold(backend, precision, weight);
+  const auto hold_all = [&] {
+    for (Weight& weight : weights.all()) {
+      StoredWeight(file, weight).hold(backend, precision, weight);
+    }
+  };
+  if (backend.threads() == 1) {
+    verify_checksum(file);
+    hold_all();
+    return;
   }
+  // The checksum is one long sum: another thread computes it meanwhile. Whatever else is wrong with a damaged file, it
+  // is refused for being damaged.
+  std::future<void> verified = std::async(std::launch::async, [&file] { verify_checksum(file); });
+  try {
+    hold_all();
+  } catch (const Error&) {
+    verified.get();
+    throw;
+  }
+  verified.get();
 }
 
 void require_not_quantized(const SafeTensors& file) {

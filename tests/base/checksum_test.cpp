@@ -39,6 +39,22 @@ TEST(ChecksumTest, DependsOnTheOrderAndTheBordersOfTensors) {
   EXPECT_NE(checksum_of({{}, {1}}), checksum_of({{1}}));
 }
 
+TEST(ChecksumTest, SaysWhichPartsOfALargeTensorItHasRead) {
+  std::vector<uint8_t> tensor((size_t{9} << 20) + 7, 1);
+  size_t read = 0, parts = 0;
+  Checksum checksum;
+  checksum.add(std::as_bytes(std::span(tensor)), [&](std::span<const std::byte> part) {
+    EXPECT_EQ(static_cast<const void*>(part.data()), tensor.data() + read);
+    read += part.size();
+    ++parts;
+  });
+  EXPECT_EQ(parts, 3U);
+  EXPECT_EQ(read, tensor.size() / 64 * 64);
+  const std::string sum = checksum.text();
+  tensor[5 << 20] = 2;
+  EXPECT_NE(checksum_of({tensor}), sum);
+}
+
 // Computed by hand from the formula in docs/formats.md.
 TEST(ChecksumTest, IsTheOneInExistingFiles) { EXPECT_EQ(checksum_of({{1, 2, 3}, {4}}), "94767f459eaf480b"); }
 

@@ -222,6 +222,29 @@ TEST_F(WeightFile, AnyChangedByteIsNoticed) {
   }
 }
 
+// Also where another thread computes the checksum, and by values that would be refused for themselves.
+TEST_F(WeightFile, ADamagedFileIsNotLoadedForInference) {
+  const auto path = saved();
+  const std::string whole = read_file(path);
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), 0.5F}) {
+    std::string edited = whole;
+    std::memcpy(edited.data() + whole.size() - sizeof value, &value, sizeof value);
+    write_file(path, edited);
+    for (const int threads : {1, 2}) {
+      const auto backend = make_cpu_backend(threads);
+      Weights weights;
+      weights.add("weight", {3, 5}, WeightUse::product, Initialization::xavier_uniform());
+      weights.add("bias", {3}, WeightUse::vector, Initialization::normal(1.0));
+      try {
+        load_weights(path, *backend, DType::f32, weights);
+        ADD_FAILURE() << value << " went unnoticed with " << threads << " threads";
+      } catch (const FormatError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("was damaged or edited"));
+      }
+    }
+  }
+}
+
 TEST_F(WeightFile, FilesFromOtherProgramsNeedNoChecksum) {
   Model model;
   const auto path = folder() / "model.safetensors";

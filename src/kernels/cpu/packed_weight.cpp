@@ -15,6 +15,7 @@ namespace heed::cpu {
 namespace {
 
 constexpr int64_t kElementsAtOnce = int64_t{1} << 20;  // packed at a time: 4 MB in f32
+constexpr int64_t kInt8AtOnce = 4 * kElementsAtOnce;
 
 Element element_of(DType format, Bf16Products products) {
   if (format == DType::f32) {
@@ -30,6 +31,30 @@ void halve_panels(Context& context, const Panels& from, float* to) {
   context.pool.run((from.columns + kernels.panel_columns - 1) / kernels.panel_columns, [&](int64_t panel, int) {
     kernels.halve(from.data + panel * words, from.depth, to + panel * words / 2);
   });
+}
+
+// Writes the columns of a panel of `width` columns: rows of W, four values to a word. A cache line of each row at a time,
+// so that the part of the panel that they are spread over stays in the first-level cache. Columns after the last row, and
+// values after a row's last one, are 0.
+void write_int8_panel(const HostView<int8_t>& from, int64_t width, uint32_t* to) {
+  constexpr int64_t kWordsOfLine = 16;
+  const int64_t whole = from.columns / 4, steps = steps_of_int8(from.columns);
+  if (from.rows < width || whole < steps) {
+    std::fill_n(to, width * steps, 0U);
+  }
+  for (int64_t first = 0; first < whole; first += kWordsOfLine) {
+    const int64_t count = std::min(kWordsOfLine, whole - first);
+    for (int64_t c = 0; c < from.rows; ++c) {
+      uint32_t words[kWordsOfLine];
+      std::memcpy(words, from.row(c) + 4 * first, static_cast<size_t>(4 * count));
+      for (int64_t i = 0; i < count; ++i) {
+        to[(first + i) * width + c] = words[i];
+      }
+    }
+  }
+  for (int64_t c = 0; c < from.rows && whole < steps; ++c) {
+    std::memcpy(to + whole * width + c, from.row(c) + 4 * whole, static_cast<size_t>(from.columns - 4 * whole));
+  }
 }
 
 float low_half(float word) { return std::bit_cast<float>(std::bit_cast<uint32_t>(word) << 16); }
@@ -117,7 +142,7 @@ PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& 
   scales_.resize(static_cast<size_t>(round_up(rows(), width)), 0.0F);
   sums_.resize(scales_.size(), 0);
   std::copy_n(host<float>(matrix.scales).data, rows(), scales_.begin());
-  const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / depth / width) * width;
+  const int64_t at_once = std::max<int64_t>(1, kInt8AtOnce / depth / width) * width;
   for (int64_t first = 0; first < rows(); first += at_once) {
     pack_rows(context, matrix.values(first, std::min(at_once, rows() - first)), first);
   }
@@ -125,18 +150,15 @@ PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& 
 
 // Rows [first, ...) of W, from the beginning of a panel.
 void PackedInt8::pack_rows(Context& context, View values, int64_t first) {
-  const int64_t width = product_kernels().panel_columns, depth = columns(), steps = steps_of_int8(depth);
+  const int64_t width = product_kernels().panel_columns, depth = columns();
   const HostView<int8_t> from = host<int8_t>(values);
   context.pool.run(ceil_div(from.rows, width), [&](int64_t panel, int) {
-    const int64_t begin = panel * width;
-    auto* const to = reinterpret_cast<uint32_t*>(memory_->data<float>()) +
-                     integer_panel_words(IntegerBits::eight, depth, first + begin);
-    std::fill_n(to, width * steps, 0U);
-    for (int64_t c = 0; c < std::min(width, from.rows - begin); ++c) {
+    const int64_t begin = panel * width, count = std::min(width, from.rows - begin);
+    auto* const words = reinterpret_cast<uint32_t*>(memory_->data<float>());
+    write_int8_panel(host<int8_t>(values.row_range(begin, count)), width,
+                     words + integer_panel_words(IntegerBits::eight, depth, first + begin));
+    for (int64_t c = 0; c < count; ++c) {
       const int8_t* const row = from.row(begin + c);
-      for (int64_t step = 0; step < steps; ++step) {
-        std::memcpy(to + step * width + c, row + 4 * step, static_cast<size_t>(std::min<int64_t>(4, depth - 4 * step)));
-      }
       sums_[static_cast<size_t>(first + begin + c)] = std::accumulate(row, row + depth, int32_t{0});
     }
   });

@@ -47,6 +47,23 @@ class ArrivingLines {
   std::unique_ptr<State> state_;
 };
 
+// A text file that takes the path when it is complete, in commit(), and not before. ConfigError when the path is that of
+// one of the files that are read.
+class NewTextFile {
+ public:
+  NewTextFile(const std::string& path, const std::vector<std::string>& inputs);
+  ~NewTextFile();
+  NewTextFile(const NewTextFile&) = delete;
+  NewTextFile& operator=(const NewTextFile&) = delete;
+
+  void write(const std::string& text);
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 // All that a file holds, as it is.
 std::string read_text(const std::string& path);
 

@@ -1,8 +1,11 @@
 // Several processes as the ranks of one job, which mpirun or a batch system started.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
+
+#include "heed/shared_work.h"
 
 namespace heed {
 
@@ -16,5 +19,22 @@ namespace heed {
 //
 // MPI is loaded only where there are several ranks.
 int run_as_rank(const std::function<void()>& body, const std::function<void(const std::string& message)>& print);
+
+// This process among the ranks of its job.
+struct RankPlace {
+  int rank = 0, count = 1;
+  bool is_first() const { return rank == 0; }
+  bool is_alone() const { return count == 1; }
+};
+RankPlace rank_place();
+
+// All ranks of the job call this. Each takes chunk after chunk as it comes free, the first one too. A rank that falls
+// silent is lost: its chunk goes to another one, and the job ends without it; unless it is the first. Without other
+// ranks, this process does all.
+void share_work(const SharedWork& work);
+
+// Lines of a chunk: `alone` where there are no other ranks, which batches best, or else fewer, so that all ranks end at
+// about the same time.
+size_t lines_at_once(size_t alone);
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -8,6 +9,7 @@
 #include "base/files.h"
 #include "heed/evaluate.h"
 #include "heed/lines.h"
+#include "heed/ranks.h"
 #include "heed/translator.h"
 
 namespace heed {
@@ -15,22 +17,41 @@ namespace {
 
 constexpr size_t kWindow = 1000;  // lines translated at a time: enough to batch them by length
 
-// Translates the lines; adds up time and tokens.
+// Translates the lines, on all ranks; the first has the translations, and the time and the tokens of all.
 std::vector<std::string> translate_all(const Translator& translator, const std::vector<std::string>& sources,
                                        const EvaluationOptions& options, EvaluationReport& report) {
+  const size_t window = lines_at_once(kWindow);
   std::vector<std::string> best;
-  for (size_t begin = 0; begin < sources.size(); begin += kWindow) {
-    const std::span window = std::span(sources).subspan(begin, std::min(kWindow, sources.size() - begin));
-    const double start = seconds_now();
-    const auto translated = translator.translate(window, options.translation, [&](size_t line) {
-      return fmt::format("{}:{}", options.source, begin + line + 1);
-    });
-    report.seconds += seconds_now() - start;
-    for (const std::vector<Translation>& translations : translated) {
-      best.push_back(translations.front().text);
-      report.target_tokens += translations.front().tokens;
-    }
-  }
+  best.reserve(sources.size());
+  size_t next = 0;
+  const double start = seconds_now();
+  share_work(
+      {.next = [&]() -> std::optional<std::vector<std::string>> {
+         const size_t begin = std::exchange(next, std::min(next + window, sources.size()));
+         return begin < next ? std::optional(std::vector{std::to_string(begin), std::to_string(next)}) : std::nullopt;
+       },
+       .work =
+           [&](const std::vector<std::string>& chunk) {
+             const size_t begin = std::stoul(chunk[0]), end = std::stoul(chunk[1]);
+             const auto translated = translator.translate(
+                 std::span(sources).subspan(begin, end - begin), options.translation,
+                 [&](size_t line) { return fmt::format("{}:{}", options.source, begin + line + 1); });
+             std::vector<std::string> results;
+             results.reserve(2 * translated.size());
+             for (const std::vector<Translation>& translations : translated) {
+               results.push_back(translations.front().text);
+               results.push_back(std::to_string(translations.front().tokens));
+             }
+             return results;
+           },
+       .take =
+           [&](const std::vector<std::string>& results) {
+             for (size_t i = 0; i < results.size(); i += 2) {
+               best.push_back(results[i]);
+               report.target_tokens += std::stoll(results[i + 1]);
+             }
+           }});
+  report.seconds = seconds_now() - start;
   return best;
 }
 
@@ -47,6 +68,9 @@ EvaluationReport evaluate(const Translator& translator, const EvaluationOptions&
                 });
   require<FormatError>(!sources.empty(), options.source, "no lines, so there is nothing to evaluate");
   std::vector<std::string> translations = translate_all(translator, sources, options, report);
+  if (!rank_place().is_first()) {
+    return report;
+  }
   if (!options.output.empty()) {
     write_file(options.output, fmt::format("{}\n", fmt::join(translations, "\n")));
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/files.h"
 #include "base/threads.h"
 #include "data/byte_stream.h"
 #include "data/line_chunks.h"
@@ -117,6 +118,19 @@ std::vector<std::string> ArrivingLines::next(size_t max_lines) {
 std::string ArrivingLines::name(size_t line) const {
   return fmt::format("{}:{}", state_->reader->name(), state_->before_last + static_cast<int64_t>(line) + 1);
 }
+
+struct NewTextFile::State {
+  explicit State(const std::string& path) : file(path) {}
+  AtomicFile file;
+};
+
+NewTextFile::NewTextFile(const std::string& path, const std::vector<std::string>& inputs) {
+  require_other_file(path, inputs);
+  state_ = std::make_unique<State>(path);
+}
+NewTextFile::~NewTextFile() = default;
+void NewTextFile::write(const std::string& text) { state_->file.write(text); }
+void NewTextFile::commit() { state_->file.commit(); }
 
 std::string read_text(const std::string& path) {
   constexpr size_t kAtOnce = 1 << 16;

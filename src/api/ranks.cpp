@@ -1,5 +1,6 @@
 #include "heed/ranks.h"
 
+#include <algorithm>
 #include <span>
 
 #include "base/checksum.h"
@@ -7,9 +8,12 @@
 #include "base/files.h"
 #include "heed/version.h"
 #include "ranks/job.h"
+#include "ranks/shared_work.h"
 
 namespace heed {
 namespace {
+
+constexpr size_t kLinesOfChunk = 128;
 
 // The same source built twice can give other bits.
 std::string this_build() {
@@ -24,5 +28,14 @@ std::string this_build() {
 int run_as_rank(const std::function<void()>& body, const std::function<void(const std::string& message)>& print) {
   return run_job({.build = this_build, .print = print}, body);
 }
+
+RankPlace rank_place() {
+  const Ranks ranks = job_ranks();
+  return {ranks.rank(), ranks.count()};
+}
+
+size_t lines_at_once(size_t alone) { return job_ranks().is_alone() ? alone : std::min(alone, kLinesOfChunk); }
+
+void share_work(const SharedWork& work) { share_work(job_ranks(), work); }
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include "cli/standard_output.h"
 #include "cli/translation_scores.h"
 #include "cli/translator_options.h"
+#include "heed/ranks.h"
 
 namespace heed::cli {
 namespace {
@@ -34,7 +35,9 @@ void print_text(const EvaluationReport& report) {
 void run_evaluation(const EvaluateOptions& options) {
   const Translator translator(options.model.directory, options.model.translator);
   const EvaluationReport report = evaluate(translator, options.evaluation);
-  options.json ? print_json(report) : print_text(report);
+  if (rank_place().is_first()) {
+    options.json ? print_json(report) : print_text(report);
+  }
 }
 
 }  // namespace
@@ -54,6 +57,7 @@ Command evaluate_command() {
                    option("--output FILE", evaluation.output, "write the translations to this file"),
                    flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),
                    flag("--json", options->json, "print one JSON object")}}),
+      .processes = Processes::several,
       .run = [options] { run_evaluation(*options); },
   };
 }

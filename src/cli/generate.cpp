@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/draft_options.h"
@@ -12,6 +15,7 @@
 #include "cli/translator_options.h"
 #include "heed/generator.h"
 #include "heed/lines.h"
+#include "heed/ranks.h"
 
 namespace heed::cli {
 namespace {
@@ -71,18 +75,22 @@ class Streaming final : public GenerationListener {
   void on_completion(const Text& /*text*/, const Completion& /*completion*/) override { show_output("\n"); }
 };
 
-// Prints texts in the order of the prompts, each as soon as it and those before it are complete.
+// Shows texts in the order of the prompts, each as soon as it and those before it are complete.
 class InOrder final : public GenerationListener {
  public:
-  InOrder(const std::vector<std::string>& prompts, const GenerateOptions& options)
-      : prompts_(prompts), options_(options), done_(prompts.size() * static_cast<size_t>(options.generation.samples)) {}
+  using Show = std::function<void(const std::string& text)>;
+  InOrder(const std::vector<std::string>& prompts, const GenerateOptions& options, Show show)
+      : prompts_(prompts),
+        options_(options),
+        show_(std::move(show)),
+        done_(prompts.size() * static_cast<size_t>(options.generation.samples)) {}
 
   void on_completion(const Text& text, const Completion& completion) override {
     const auto samples = static_cast<size_t>(options_.generation.samples);
     done_[text.prompt * samples + static_cast<size_t>(text.sample)] =
         options_.json ? in_json(prompts_[text.prompt], completion, options_) : completion.text + "\n";
     for (; next_ < done_.size() && done_[next_]; ++next_) {
-      show_output(*done_[next_]);
+      show_(*done_[next_]);
       done_[next_]->clear();
     }
   }
@@ -90,6 +98,7 @@ class InOrder final : public GenerationListener {
  private:
   const std::vector<std::string>& prompts_;
   const GenerateOptions& options_;
+  Show show_;
   std::vector<std::optional<std::string>> done_;
   size_t next_ = 0;
 };
@@ -111,9 +120,41 @@ void write_texts(const Generator& generator, const std::vector<std::string>& pro
     Streaming listener;
     generator.generate(prompts, generation_options(options), &listener, name);
   } else {
-    InOrder listener(prompts, options);
+    InOrder listener(prompts, options, show_output);
     generator.generate(prompts, generation_options(options), &listener, name);
   }
+  flush_output();
+}
+
+std::vector<std::string> read_prompts(const GenerateOptions& options) {
+  std::vector<std::string> prompts;
+  for_each_line(options.prompts, [&](const std::string& line, const std::string&) { prompts.push_back(line); });
+  return prompts;
+}
+
+// All ranks know all prompts: a chunk is the number of its first prompt and that after its last.
+void share_prompts(const Generator& generator, const GenerateOptions& options) {
+  const std::vector<std::string> prompts = read_prompts(options);
+  const GenerationOptions generation = generation_options(options);
+  const size_t at_once = lines_at_once(kPromptsTogether);
+  size_t next = 0;
+  const auto work = [&](const std::vector<std::string>& chunk) {
+    const size_t begin = std::stoul(chunk[0]), end = std::stoul(chunk[1]);
+    const std::vector<std::string> some(prompts.begin() + static_cast<int64_t>(begin),
+                                        prompts.begin() + static_cast<int64_t>(end));
+    std::string text;
+    InOrder listener(some, options, [&](const std::string& one) { text += one; });
+    generator.generate(some, generation, &listener,
+                       [&](size_t i) { return fmt::format("{}:{}", options.prompts, begin + i + 1); });
+    return std::vector{text};
+  };
+  share_work(
+      {.next = [&]() -> std::optional<std::vector<std::string>> {
+         const size_t begin = std::exchange(next, std::min(next + at_once, prompts.size()));
+         return begin < next ? std::optional(std::vector{std::to_string(begin), std::to_string(next)}) : std::nullopt;
+       },
+       .work = work,
+       .take = [](const std::vector<std::string>& results) { show_output(results.front()); }});
   flush_output();
 }
 
@@ -145,15 +186,21 @@ void generate(const GenerateOptions& options) {
     throw std::runtime_error(
         fmt::format("generate: --timeout is {}, expected 0 to {} seconds", options.timeout, kMaxTimeout));
   }
+  if (options.prompts.empty() && !rank_place().is_alone()) {
+    throw std::runtime_error("generate: several ranks need --prompts FILE, to share out its lines");
+  }
   const Generator generator(options.model.directory, options.model.translator, options.context, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
+  if (!rank_place().is_alone()) {
+    share_prompts(generator, options);
+    return;
+  }
   if (options.prompt) {
     write_texts(generator, {*options.prompt}, options, [](size_t) { return std::string("--prompt"); });
   } else if (!options.prompts.empty()) {
-    std::vector<std::string> prompts;
-    for_each_line(options.prompts, [&](const std::string& line, const std::string&) { prompts.push_back(line); });
-    write_texts(generator, prompts, options, [&](size_t i) { return fmt::format("{}:{}", options.prompts, i + 1); });
+    write_texts(generator, read_prompts(options), options,
+                [&](size_t i) { return fmt::format("{}:{}", options.prompts, i + 1); });
   } else if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
     converse(generator, options);
   } else {
@@ -213,6 +260,7 @@ Command generate_command() {
                                "stop, length or deadline); with drafts, drafted and accepted"),
                           needing("--json", flag("--token-scores", generation.each, EachToken::listed,
                                                  "add the tokens and their log-probabilities"))}}),
+      .processes = Processes::several,
       .run =
           [options] {
             if (!options->choices.empty()) {

@@ -40,9 +40,14 @@ Command program(const std::string& called) {
 void run(std::span<const std::string> words, const std::string& called) {
   const Command heed = program(called);
   const Request request = parse(heed, words);
+  const RankPlace ranks = rank_place();
   if (request.run) {
+    if (request.processes == Processes::one && !ranks.is_alone()) {
+      throw std::runtime_error(
+          fmt::format("{} runs in one process, but was started as {} ranks", request.command, ranks.count));
+    }
     request.run();
-  } else {
+  } else if (ranks.is_first()) {
     write_output(request.text);
   }
   flush_output();

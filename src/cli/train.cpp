@@ -33,6 +33,7 @@ Command train_command() {
                   option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
                   flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},
+      .processes = Processes::several,
       .run = [options] { run_training(*options); },
   };
 }

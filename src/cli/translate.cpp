@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
 #include "heed/lines.h"
+#include "heed/ranks.h"
 
 namespace heed::cli {
 namespace {
@@ -20,6 +22,7 @@ struct TranslateOptions {
   ModelOptions model;
   TranslationOptions translation;
   DraftOptions drafts;
+  std::string input = "-", output = "-";
   std::string prefix, prefixes;  // the text; the file
   bool scores = false;
 };
@@ -75,10 +78,13 @@ std::string n_best(const std::vector<Translation>& translations, int64_t number,
   return lines;
 }
 
+std::string input_name(const TranslateOptions& options) { return options.input == "-" ? "stdin" : options.input; }
+
 // The prefixes of the lines, as they come: one for all, those of a file, or none.
 class Prefixes {
  public:
-  explicit Prefixes(const TranslateOptions& options) : text_(options.prefix), path_(options.prefixes) {
+  explicit Prefixes(const TranslateOptions& options)
+      : text_(options.prefix), path_(options.prefixes), input_(input_name(options)) {
     if (!text_.empty() && !path_.empty()) {
       throw std::runtime_error("translate: --prefix and --prefixes: give one of them");
     }
@@ -93,8 +99,8 @@ class Prefixes {
     }
     if (of_lines_.size() < next_ + lines) {
       throw std::runtime_error(
-          fmt::format("{}: {} line{}, but stdin has more: each line needs a prefix, which may be empty", path_,
-                      of_lines_.size(), plural(static_cast<int64_t>(of_lines_.size()))));
+          fmt::format("{}: {} line{}, but {} has more: each line needs a prefix, which may be empty", path_,
+                      of_lines_.size(), plural(static_cast<int64_t>(of_lines_.size())), input_));
     }
     const auto first = of_lines_.begin() + static_cast<int64_t>(std::exchange(next_, next_ + lines));
     return {first, first + static_cast<int64_t>(lines)};
@@ -103,39 +109,105 @@ class Prefixes {
   // Refuses prefixes without lines.
   void finish() const {
     if (next_ < of_lines_.size()) {
-      throw std::runtime_error(fmt::format("{}: {} lines, but stdin has {}", path_, of_lines_.size(), next_));
+      throw std::runtime_error(fmt::format("{}: {} lines, but {} has {}", path_, of_lines_.size(), input_, next_));
     }
   }
 
  private:
-  std::string text_, path_;
+  std::string text_, path_, input_;
   std::vector<std::string> of_lines_;
   size_t next_ = 0;
 };
 
+// Lines with the number of the first, and as many prefixes or none.
+struct LineChunk {
+  int64_t first = 0;
+  std::vector<std::string> lines, prefixes;
+
+  std::vector<std::string> as_texts() const {
+    std::vector<std::string> texts{std::to_string(first), std::to_string(lines.size())};
+    texts.insert(texts.end(), lines.begin(), lines.end());
+    texts.insert(texts.end(), prefixes.begin(), prefixes.end());
+    return texts;
+  }
+  static LineChunk from_texts(const std::vector<std::string>& texts) {
+    const auto begin = texts.begin() + 2, end = begin + std::stol(texts[1]);
+    return {std::stol(texts[0]), {begin, end}, {end, texts.end()}};
+  }
+};
+
+std::string translated(const Translator& translator, const TranslateOptions& options, LineChunk chunk) {
+  std::string text;
+  int64_t number = chunk.first;
+  TranslationOptions translation = options.translation;
+  translation.prefixes = std::move(chunk.prefixes);
+  const auto name = [&](size_t line) {
+    return fmt::format("{}:{}", input_name(options), chunk.first + static_cast<int64_t>(line) + 1);
+  };
+  for (const auto& translations : translator.translate(chunk.lines, translation, name)) {
+    text += options.translation.n_best > 1 || options.translation.alternatives > 0
+                ? n_best(translations, number, options)
+                : one_best(translations.front(), options);
+    ++number;
+  }
+  return text;
+}
+
+// Where the translations go, on the first rank.
+class Output {
+ public:
+  explicit Output(const TranslateOptions& options) {
+    if (options.output != "-" && rank_place().is_first()) {
+      file_.emplace(options.output, std::vector{options.input, options.prefixes});
+    }
+  }
+  void write(const std::string& text) {
+    if (file_) {
+      file_->write(text);
+    } else {
+      write_output(text);
+      flush_output();
+    }
+  }
+  void finish() {
+    if (file_) {
+      file_->commit();
+    }
+  }
+
+ private:
+  std::optional<NewTextFile> file_;
+};
+
 void translate(const TranslateOptions& options) {
+  if (options.input == "-" && !rank_place().is_alone()) {
+    throw std::runtime_error("translate: several ranks need --input FILE: only one of them has the standard input");
+  }
   Prefixes prefixes(options);
   const Translator translator(options.model.directory, options.model.translator, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
-  ArrivingLines input("-");
+  Output output(options);
+  ArrivingLines input(options.input);
   int64_t number = 0;
-  for (auto lines = input.next(kLinesAtOnce); !lines.empty(); lines = input.next(kLinesAtOnce)) {
-    std::string text;
-    TranslationOptions translation = options.translation;
-    translation.prefixes = prefixes.next(lines.size());
-    for (const auto& translations :
-         translator.translate(lines, translation, [&](size_t line) { return input.name(line); })) {
-      text += options.translation.n_best > 1 || options.translation.alternatives > 0
-                  ? n_best(translations, number, options)
-                  : one_best(translations.front(), options);
-      ++number;
-    }
-    write_output(text);
-    flush_output();
+  share_work({.next = [&]() -> std::optional<std::vector<std::string>> {
+                LineChunk chunk{number, input.next(lines_at_once(kLinesAtOnce)), {}};
+                chunk.prefixes = prefixes.next(chunk.lines.size());
+                number += static_cast<int64_t>(chunk.lines.size());
+                return chunk.lines.empty() ? std::nullopt : std::optional(chunk.as_texts());
+              },
+              .work =
+                  [&](const std::vector<std::string>& texts) {
+                    return std::vector{translated(translator, options, LineChunk::from_texts(texts))};
+                  },
+              .take = [&](const std::vector<std::string>& results) { output.write(results.front()); }});
+  if (rank_place().is_first()) {
+    prefixes.finish();
+    output.finish();
   }
-  prefixes.finish();
-  report_drafts(options.drafts, translator.drafts());
+  if (rank_place().is_alone()) {
+    report_drafts(options.drafts, translator.drafts());
+  }
 }
 
 }  // namespace
@@ -145,9 +217,11 @@ Command translate_command() {
   TranslationOptions& translation = options->translation;
   return {
       .name = "translate",
-      .summary = "translate lines from standard input",
+      .summary = "translate lines, from standard input or a file",
       .options = joined(
           {model_options(options->model),
+           {option("--input FILE", options->input, "the lines; -: the standard input"),
+            option("--output FILE", options->output, "where the translations go; -: the standard output")},
            search_options(translation),
            {cache_option(options->model),
             option("--n-best N", translation.n_best,
@@ -166,6 +240,7 @@ Command translate_command() {
             option("--prefix TEXT", options->prefix, "all translations begin with this text"),
             option("--prefixes FILE", options->prefixes, "a file with one prefix per input line")},
            draft_options(options->drafts)}),
+      .processes = Processes::several,
       .run = [options] { translate(*options); },
       .footer = "Example:\n  heed translate --model model --beam 4 < test.de > translated.en",
   };

@@ -97,12 +97,16 @@ Option needing(const std::string& other, Option option);
 // The parts, such as options that several commands share, as one list.
 std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts);
 
+// Which jobs run a command: those of one process alone, or those of several ranks too.
+enum class Processes : uint8_t { one, several };
+
 // Has either `commands` or `run`.
 struct Command {
   std::string name;
   std::string summary;  // one line
   std::vector<Option> options;
   std::vector<Command> commands;
+  Processes processes = Processes::one;
   std::function<void()> run;  // after all options have been set
   std::string footer;         // examples and other remarks
   std::string version;        // what --version prints; empty: there is no such option

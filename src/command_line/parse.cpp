@@ -164,7 +164,7 @@ Request Reader::read() {
   }
   require_all();
   require_needed();
-  return {.text = "", .run = command_.run};
+  return {.text = "", .run = command_.run, .command = path_, .processes = command_.processes};
 }
 
 // Finds the subcommand that the next word names.

@@ -13,6 +13,8 @@ namespace heed::cli {
 struct Request {
   std::string text;
   std::function<void()> run;
+  std::string command;  // that is run: "heed tokenizer train"
+  Processes processes = Processes::one;
 };
 
 // `words` are those after the program's name. Options are `--name value` or `--name=value`, anywhere after their

@@ -35,9 +35,26 @@ RankTimes rank_times() {
   return times;
 }
 
-[[noreturn]] void abort_job(const HeedMpiTable& mpi) {
-  mpi.abort(mpi.self, kFailed);
-  std::_Exit(kFailed);
+[[noreturn]] void abort_job(const HeedMpiTable& mpi, int status = kFailed) {
+  mpi.abort(mpi.self, status);
+  std::_Exit(status);
+}
+
+// Where the job went on without some ranks, MPI cannot finish: it would wait for them.
+void end_if_lost(MpiTransport& transport, const HeedMpiTable& mpi, const JobSettings& settings, int status) {
+  std::string lost;
+  for (int rank = 0; rank < transport.count(); ++rank) {
+    lost += transport.is_lost(rank) ? fmt::format("{}{}", lost.empty() ? "" : ", ", rank) : "";
+  }
+  if (lost.empty()) {
+    return;
+  }
+  if (transport.rank() == 0) {
+    settings.print(fmt::format("went on without rank {} of {}, which did not answer", lost, transport.count()));
+    abort_job(mpi, status);
+  }
+  sleep_seconds(kFinishSeconds);  // the first rank ends all
+  std::_Exit(status);
 }
 
 void finish_or_exit(const HeedMpiTable& mpi, int status) {
@@ -90,8 +107,9 @@ int end_job(const HeedMpiTable& mpi, std::optional<MpiTransport>& transport, con
       abort_job(mpi);
     }
   }
-  transport.reset();
   const int status = is_whole ? 0 : kFailed;
+  end_if_lost(*transport, mpi, settings, status);
+  transport.reset();
   finish_or_exit(mpi, status);
   return status;
 }

@@ -114,6 +114,16 @@ void MpiTransport::announce_failure(const std::string& why) {
   }
 }
 
+void MpiTransport::tolerate_losses() {
+  const std::lock_guard lock(mutex_);
+  notices_.tolerate_losses();
+}
+
+bool MpiTransport::is_lost(int rank) {
+  const std::lock_guard lock(mutex_);
+  return notices_.is_lost(rank);
+}
+
 // The transfer's memory may go when it fails, so nothing throws once MPI knows it.
 Transfer MpiTransport::open(std::shared_ptr<Open> transfer) {
   transfer->started = true;

@@ -33,6 +33,8 @@ class MpiTransport final : public Transport {
   std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) override;
   void pause() override;
   void announce_failure(const std::string& why) override;
+  void tolerate_losses() override;
+  bool is_lost(int rank) override;
 
   // How a job ends. Whether the caller may end it; otherwise `when_busy` is doing so.
   bool begin_end();

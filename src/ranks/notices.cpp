@@ -138,6 +138,9 @@ bool Notices::is_finished(Message& message) {
 }
 
 void Notices::read(const Message& message) {
+  if (is_lost(message.other)) {
+    return;  // it was stopped for a while, and knows nothing of what has happened since
+  }
   if (message.channel == Channel::heartbeat) {
     heard_ = message.other == neighbour(-1) ? last_beat_ : heard_;
     return;

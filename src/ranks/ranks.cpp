@@ -59,12 +59,21 @@ Ranks::Message Ranks::take(std::optional<int> from, Channel channel) const {
     }
     *waited_ += seconds_now() - began;
   }
-  std::string bytes(arrival->bytes, '\0');
-  Transfer transfer = transport_->receive(arrival->from, number_, channel, writable(bytes));
+  return receive_arrival(*arrival, channel);
+}
+
+Ranks::Message Ranks::receive_arrival(const Arrival& arrival, Channel channel) const {
+  std::string bytes(arrival.bytes, '\0');
+  Transfer transfer = transport_->receive(arrival.from, number_, channel, writable(bytes));
   wait(transfer);
-  const auto member = std::ranges::find(members_, arrival->from);
-  ensure(member != members_.end(), "ranks", "a message from rank {}, which is not in the group", arrival->from);
+  const auto member = std::ranges::find(members_, arrival.from);
+  ensure(member != members_.end(), "ranks", "a message from rank {}, which is not in the group", arrival.from);
   return {static_cast<int>(member - members_.begin()), std::move(bytes)};
+}
+
+std::optional<Ranks::Message> Ranks::try_receive_any(Channel channel) const {
+  const std::optional<Arrival> arrival = transport_->find_arrival(std::nullopt, number_, channel);
+  return arrival ? std::optional(receive_arrival(*arrival, channel)) : std::nullopt;
 }
 
 Ranks::Message Ranks::receive_any(Channel channel) const { return take(std::nullopt, channel); }
@@ -134,5 +143,15 @@ void Ranks::announce_failure(const std::string& why) const {
     transport_->announce_failure(why);
   }
 }
+
+void Ranks::tolerate_losses() const {
+  if (transport_ != nullptr) {
+    transport_->tolerate_losses();
+  }
+}
+
+bool Ranks::is_lost(int rank) const { return transport_ != nullptr && transport_->is_lost(number_in_job(rank)); }
+
+void Ranks::pause() const { transport_->pause(); }
 
 }  // namespace heed

@@ -35,6 +35,8 @@ class Ranks {
   };
   Message receive_any(Channel channel) const;
   Message receive_from(int from, Channel channel) const;
+  // None when no message has come.
+  std::optional<Message> try_receive_any(Channel channel) const;
   // Not before the message has left.
   void send_text(int to, Channel channel, std::string_view text) const;
 
@@ -54,8 +56,15 @@ class Ranks {
   // Tells all other ranks of the job.
   void announce_failure(const std::string& why) const;
 
+  // From now on, a rank that falls silent is lost instead of ending the job; unless it is the job's first.
+  void tolerate_losses() const;
+  bool is_lost(int rank) const;
+  // Does nothing for a moment, or until a message comes.
+  void pause() const;
+
  private:
   Message take(std::optional<int> from, Channel channel) const;
+  Message receive_arrival(const Arrival& arrival, Channel channel) const;
   int number_in_job(int member) const { return members_[static_cast<size_t>(member)]; }
 
   Transport* transport_ = nullptr;  // null: the rank is alone

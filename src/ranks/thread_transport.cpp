@@ -152,6 +152,8 @@ class ThreadTransport final : public Transport {
   }
   void pause() override { exchange_.pause(); }
   void announce_failure(const std::string& why) override { exchange_.fail(rank_, why); }
+  void tolerate_losses() override {}  // a thread is not lost while its process lives
+  bool is_lost(int /*rank*/) override { return false; }
 
  private:
   Transfer transfer(std::shared_ptr<Half> half) const {

@@ -82,6 +82,10 @@ class Transport {
 
   // Tells all others that this rank fails, and why; they throw it as a RankError.
   virtual void announce_failure(const std::string& why) = 0;
+
+  // From now on, a rank that falls silent is lost, and the job goes on without it; unless it is the first.
+  virtual void tolerate_losses() = 0;
+  virtual bool is_lost(int rank) = 0;
 };
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iostream>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -79,6 +80,20 @@ void meet(const Ranks& ranks, double seconds) {
   }
 }
 
+// Work that takes a while. The first rank shows what came out of it.
+void share(int64_t chunks) {
+  int64_t next = 0;
+  share_work({.next = [&]() -> std::optional<std::vector<std::string>> {
+                return next < chunks ? std::optional(std::vector{std::to_string(next++)}) : std::nullopt;
+              },
+              .work =
+                  [](const std::vector<std::string>& chunk) {
+                    compute(0.1);
+                    return std::vector{"result " + chunk.front()};
+                  },
+              .take = [](const std::vector<std::string>& results) { say(results.front()); }});
+}
+
 void act(const std::string& action, const std::string& argument) {
   const Ranks ranks = job_ranks();
   say(fmt::format("{} of {} has {} processors", ranks.rank(), ranks.count(), available_processors()));
@@ -105,6 +120,8 @@ void act(const std::string& action, const std::string& argument) {
       throw FormatError("text.de: line 7 is broken");
     }
     ranks.wait(in);
+  } else if (action == "share") {
+    share(std::stoll(argument));
   } else if (action == "all-fail") {
     throw FormatError("text.de: line 7 is broken");
   }

@@ -6,51 +6,11 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import unittest
 
-from heed_cli import BINARY, CliTest, heed
-
-ACTIONS = os.environ.get("HEED_RANK_ACTIONS", "")
-PLUGIN = pathlib.Path(BINARY).parent / "libheed_mpi.so"
-MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]
-
-
-def start(ranks, *words, environment=None, mpirun=()):
-    return subprocess.Popen([*MPIRUN, *mpirun, "-n", str(ranks), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            stdin=subprocess.DEVNULL, text=True,
-                            env={**os.environ, "LC_ALL": "C", "HEED_MPI": str(PLUGIN), **(environment or {})})
-
-
-def ended(job, timeout=100):
-    try:
-        out, err = job.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        job.terminate()
-        raise
-    return job.returncode, out, err
-
-
-def lines_of_heed(err):
-    return [line for line in err.splitlines() if line.startswith("heed: ")]
-
-
-def rank_processes(job):
-    """The processes of a job by rank, once all have come into their actions."""
-    found = {}
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (folder / "environ").read_bytes().split(b"\0")
-            parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-        except (OSError, IndexError):
-            continue
-        if parent == job.pid:
-            for entry in environment:
-                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
-                    found[int(entry.split(b"=")[1])] = int(folder.name)
-    return found
-
+from heed_cli import BINARY, CliTest
+from mpirun import ACTIONS, PLUGIN, ended, lines_of_heed, rank_processes, skip_without_mpi, start
 
 class RanksTest(CliTest):
     def assert_job(self, job, line, timeout=100):
@@ -174,13 +134,32 @@ class RanksTest(CliTest):
             self.assertNotEqual(status, 0)
             self.assertIn(f"process rank {killed} with PID", err)
 
+    def test_work_of_a_rank_that_is_stopped_is_done_by_others(self):
+        expected = [f"result {number}" for number in range(60)]
+        for lost in (1, 2):
+            job, processes = self.started(3, ACTIONS, "share", "60", environment={"HEED_RANK_TIMEOUT": "2"})
+            os.kill(processes[lost], signal.SIGSTOP)
+            status, out, err = ended(job)
+            self.assertEqual((status, lines_of_heed(err)), (0, [f"heed: went on without rank {lost} of 3, which did not answer"]), err)
+            self.assertEqual([line for line in out.splitlines() if line.startswith("result")], expected)
+
+    def test_with_recovery_work_of_a_killed_rank_is_done_by_others(self):
+        job, processes = self.started(2, ACTIONS, "share", "60", environment={"HEED_RANK_TIMEOUT": "2"}, mpirun=["--enable-recovery"])
+        os.kill(processes[1], signal.SIGKILL)
+        status, out, err = ended(job)
+        self.assertEqual((status, lines_of_heed(err)), (0, ["heed: went on without rank 1 of 2, which did not answer"]), err)
+        self.assertEqual([line for line in out.splitlines() if line.startswith("result")], [f"result {number}" for number in range(60)])
+
+    def test_work_of_the_first_rank_cannot_be_done_by_others(self):
+        job, processes = self.started(3, ACTIONS, "share", "600", environment={"HEED_RANK_TIMEOUT": "2"})
+        os.kill(processes[0], signal.SIGSTOP)
+        self.assert_job(job, "heed: rank 0 of 3: has not answered for 2 s", 60)
+
     def test_a_time_that_makes_no_sense_is_refused(self):
         self.assert_job(start(2, BINARY, "--version", environment={"HEED_RANK_TIMEOUT": "soon"}),
                         'heed: HEED_RANK_TIMEOUT: expected seconds, at least 0.5, found "soon"')
 
 
 if __name__ == "__main__":
-    if shutil.which("mpirun") is None or not PLUGIN.exists():
-        print("skipped: mpirun or heed's MPI part is missing")
-        sys.exit(77)
+    skip_without_mpi()
     unittest.main()

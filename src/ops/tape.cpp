@@ -9,11 +9,9 @@ void Tape::record(Op op) {
   }
 }
 
-void Tape::backward(Backend& backend) {
-  while (!ops_.empty()) {
-    std::visit([&](auto& op) { op.backward(backend); }, ops_.back());
-    ops_.pop_back();
-  }
+void Tape::run_last(Backend& backend) {
+  std::visit([&](auto& op) { op.backward(backend); }, ops_.back());
+  ops_.pop_back();
 }
 
 }  // namespace heed

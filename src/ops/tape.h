@@ -50,9 +50,21 @@ class Tape {
   void observe(TapeObserver& observer) { observer_ = &observer; }
 
   // Last op first. Each is destroyed once it has run, and with it the activations that no other op needs.
-  void backward(Backend& backend);
+  void backward(Backend& backend) {
+    backward(backend, [] {});
+  }
+  // Calls after_op() when an op has run.
+  template <class AfterOp>
+  void backward(Backend& backend, AfterOp after_op) {
+    while (!ops_.empty()) {
+      run_last(backend);
+      after_op();
+    }
+  }
 
  private:
+  void run_last(Backend& backend);
+
   double loss_scale_;
   std::vector<Op> ops_;
   TapeObserver* observer_ = nullptr;

@@ -136,6 +136,24 @@ std::vector<std::string> Ranks::all_texts(const std::string& text) const {
   return texts;
 }
 
+void Ranks::all_gather(std::span<const std::byte> own, std::span<std::byte> all) const {
+  ensure(all.size() == own.size() * members_.size(), "ranks", "{} bytes for {} each of {} ranks", all.size(),
+         own.size(), count());
+  std::vector<Transfer> transfers;
+  for (int other = 0; other < count(); ++other) {
+    const std::span<std::byte> part = all.subspan(static_cast<size_t>(other) * own.size(), own.size());
+    if (other == rank_) {
+      std::ranges::copy(own, part.begin());
+    } else {
+      transfers.push_back(receive(other, Channel::sums, part));
+      transfers.push_back(send(other, Channel::sums, own));
+    }
+  }
+  for (Transfer& transfer : transfers) {
+    wait(transfer);
+  }
+}
+
 void Ranks::barrier() const { (void)all_texts(""); }
 
 void Ranks::announce_failure(const std::string& why) const {

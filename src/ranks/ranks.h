@@ -45,6 +45,8 @@ class Ranks {
   std::string broadcast_text(const std::string& text) const;
   // Collective. Everybody's text, in the order of the ranks; on all ranks.
   std::vector<std::string> all_texts(const std::string& text) const;
+  // Collective. Everybody's bytes, as many from each, one rank's after the other's.
+  void all_gather(std::span<const std::byte> own, std::span<std::byte> all) const;
   // Collective. Returns when all have come here.
   void barrier() const;
 

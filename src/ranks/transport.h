@@ -15,7 +15,8 @@ namespace heed {
 enum class Channel : uint8_t {
   heartbeat,
   failure,
-  control,      // decisions of the first rank, sums of losses
+  control,      // decisions of the first rank
+  sums,         // losses and norms
   gradients,    // pieces of a shard's gradient
   weights,      // pieces of what the optimizer updated
   state,        // pieces of the optimizer's state, for a checkpoint

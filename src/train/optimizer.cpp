@@ -166,6 +166,15 @@ void Optimizer::muon(Backend& backend, double learning_rate) {
   }
 }
 
+void Optimizer::discard_others() {
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (!owners_.is_own(i)) {
+      first_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+      second_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+    }
+  }
+}
+
 int64_t Optimizer::updates() const { return static_cast<int64_t>(*applied_.data<double>()); }
 
 double Optimizer::gradient_norm() const { return std::sqrt(*squared_norm_.data<double>()); }

@@ -63,6 +63,9 @@ class Optimizer {
   };
   State state() const { return {first_moments_.view(), second_moments_.view(), applied_.view()}; }
 
+  // Gives the memory of the others' moments back.
+  void discard_others();
+
   int64_t updates() const;       // those that changed something
   double gradient_norm() const;  // of the last update, before clipping
 

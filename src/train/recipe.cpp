@@ -48,6 +48,7 @@ SettingTable training_settings(TrainingRecipe& training) {
        choice("precision", training.precision, kPrecisionNames), setting("seed", training.seed),
        setting("epochs", training.epochs), setting("updates", training.updates), setting("minutes", training.minutes),
        setting("accumulate", training.accumulate), setting("shards", training.shards),
+       choice<Precision>("gradients", training.gradients, {{"f32", Precision::f32}, {"bf16", Precision::bf16}}),
        setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
 }
 

@@ -25,8 +25,9 @@ struct TrainingRecipe {
   int64_t seed = 1;
   int64_t epochs = 0, updates = 0;  // whichever comes first ends the run; 0: no limit
   double minutes = 0.0;
-  int64_t accumulate = 1;  // batches per update
-  int64_t shards = 0;      // of an update, a multiple of its batches; 0: as many
+  int64_t accumulate = 1;                // batches per update
+  int64_t shards = 0;                    // of an update, a multiple of its batches; 0: as many
+  Precision gradients = Precision::f32;  // in which ranks exchange them: f32 or bf16
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates
 };

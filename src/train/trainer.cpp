@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/plural.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/weights.h"
+#include "text/vocabulary.h"
 #include "train/final_weights.h"
 #include "train/prepared_corpus.h"
+#include "train/rank_checks.h"
 #include "train/run_folder.h"
 
 namespace heed {
@@ -46,15 +50,23 @@ class Trainer::WeightsInPlace {
   Trainer& trainer_;
 };
 
+void Trainer::Totals::add(const ShardLoss& shard) {
+  loss += shard.loss;
+  negative_log_likelihood += shard.negative_log_likelihood;
+  kl_divergence += shard.kl_divergence;
+}
+
 Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start,
-                 TrainListener& listener)
+                 TrainListener& listener, const Ranks& ranks)
     : backend_(backend),
       recipe_(recipe),
       folder_(folder),
       listener_(listener),
       checkpoints_(folder.checkpoints()),
-      storage_(storage_of(recipe.training.precision)) {
+      storage_(storage_of(recipe.training.precision)),
+      ranks_(ranks) {
   recipe_.validate();
+  require_enough_shards();
   if (start == TrainStart::resume) {
     resume();
   } else {
@@ -62,10 +74,20 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
   }
 }
 
+void Trainer::require_enough_shards() const {
+  const int64_t shards = std::max(recipe_.training.shards, recipe_.training.accumulate);
+  require<ConfigError>(
+      ranks_.count() <= shards, "recipe",
+      "an update has {} shard{}, which is too few for {} ranks: set training.shards to a multiple of {}", shards,
+      plural(shards), ranks_.count(), std::lcm(recipe_.training.accumulate, ranks_.count()));
+}
+
 void Trainer::begin() {
   // Before time is spent on reading the text.
-  require_no_run(folder_);
-  require_writable(folder_.path);
+  if (ranks_.is_first()) {
+    require_no_run(folder_);
+    require_writable(folder_.path);
+  }
   std::optional<StartingModel> from;
   Tokenizers tokenizers;
   if (!recipe_.training.from.empty()) {
@@ -88,6 +110,9 @@ void Trainer::begin() {
     backend_.copy(trainables_->masters(), moving_average_.view());
   }
   listener_.on_start();
+  if (!ranks_.is_first()) {
+    return;
+  }
   const bool made = make_folder(folder_.path);
   lock_.emplace(folder_.path, kBusy);
   require_no_run(folder_);
@@ -101,7 +126,7 @@ void Trainer::begin() {
   if (adapts()) {
     save_adapter_description(*from, taken);
   }
-  save();
+  write_checkpoint();
   // Last, because its existence says that there is something to resume.
   write_file(folder_.recipe(), show_recipe(recipe_));
   entries.keep();
@@ -122,8 +147,10 @@ Tokenizers Trainer::starting_tokenizers(const StartingModel& model) const {
 void Trainer::resume() {
   require<ConfigError>(std::filesystem::exists(folder_.recipe()), folder_.path.string(),
                        "holds no run to resume: there is no recipe.toml");
-  lock_.emplace(folder_.path, kBusy);
-  remove_unfinished_files(folder_.path);
+  if (ranks_.is_first()) {
+    lock_.emplace(folder_.path, kBusy);
+    remove_unfinished_files(folder_.path);
+  }
   const Recipe before = recipe_of_run(folder_);
   require_same_run(folder_, before, recipe_);
   take_prepared_corpus(before, recipe_, listener_);
@@ -142,11 +169,14 @@ void Trainer::resume() {
   // A run without interruption would not have validated there.
   std::erase_if(state_.candidates, [](const Candidate& candidate) { return !candidate.on_schedule; });
   saved_candidates_ = state_.candidates.size();
-  metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
   saved_at_ = state_.update;
   validated_at_ = state_.candidates.empty() ? -1 : state_.candidates.back().update;
   epochs_at_validation_ = state_.examples / task_->examples();
   listener_.on_start();
+  if (!ranks_.is_first()) {
+    return;
+  }
+  metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
   write_file(folder_.recipe(), show_recipe(recipe_));
   listener_.on_message(fmt::format("resuming after update {}", state_.update));
 }
@@ -268,7 +298,12 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
   require<ConfigError>(std::ranges::count(parts, WeightPart::trained) > 0, "recipe",
                        "training.freeze leaves no weight to train");
   trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts));
-  optimizer_.emplace(backend_, *trainables_, recipe_.optimizer);
+  optimizer_.emplace(backend_, *trainables_, recipe_.optimizer,
+                     Optimizer::divide(*trainables_, recipe_.optimizer, ranks_.count(), ranks_.rank()));
+  const DType gradients = storage_of(recipe_.training.gradients);
+  if (!ranks_.is_alone() || gradients != DType::f32) {
+    exchange_.emplace(ranks_, backend_, *trainables_, optimizer_->owners(), gradients);
+  }
   if (keeps_average()) {
     moving_average_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
     set_aside_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
@@ -276,16 +311,19 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
 }
 
 EndReason Trainer::run() {
+  compare_ranks();
+  state_is_collected_ = true;  // each rank read or drew all of it
+  release_state();
   started_ = seconds_now() - state_.seconds;
-  metrics_->add(to_json(TrainingStart{.update = state_.update,
-                                      .parameters = parameters(),
-                                      .trained_parameters = trained_parameters(),
-                                      .precision = name_of(storage_),
-                                      .threads = backend_.threads(),
-                                      .task = recipe_.training.task,
-                                      .sizes = task_->sizes()}));
+  record(to_json(TrainingStart{.update = state_.update,
+                               .parameters = parameters(),
+                               .trained_parameters = trained_parameters(),
+                               .precision = name_of(storage_),
+                               .threads = backend_.threads(),
+                               .task = recipe_.training.task,
+                               .sizes = task_->sizes()}));
   std::optional<EndReason> end;
-  while (!(end = reason_to_end())) {
+  while (!(end = agreed_reason_to_end())) {
     update();
     if (state_.update % recipe_.training.log_every == 0) {
       report_progress();
@@ -301,9 +339,38 @@ EndReason Trainer::run() {
   } else if (validated_at_ != state_.update) {
     validate_and_save();
   }
-  write_final_weights();
-  metrics_->add(to_json(TrainingEnd{state_.update, *end, seconds()}));
+  if (ranks_.is_first()) {
+    write_final_weights();
+  }
+  record(to_json(TrainingEnd{state_.update, *end, seconds()}));
   return *end;
+}
+
+// Which text, tokenizers and weights: what the position and the weights' sum depend on.
+void Trainer::compare_ranks() const {
+  if (!ranks_.is_alone()) {
+    require_same_on_all_ranks(ranks_, {{"recipe", checksum_of(show_recipe(recipe_))},
+                                       {"training text", fmt::format("{:016x}", state_.position.stream)},
+                                       {"update", std::to_string(state_.update)},
+                                       {"model", checksum_of_values(*trainables_)}});
+  }
+}
+
+void Trainer::record(const std::string& event) {
+  if (ranks_.is_first()) {
+    metrics_->add(event);
+  }
+}
+
+// The first rank decides for all: time, and what the user asks for, are its own.
+std::optional<EndReason> Trainer::agreed_reason_to_end() {
+  int8_t decision = -1;
+  if (ranks_.is_first()) {
+    const std::optional<EndReason> reason = reason_to_end();
+    decision = reason ? static_cast<int8_t>(*reason) : decision;
+  }
+  ranks_.broadcast(std::as_writable_bytes(std::span(&decision, 1)));
+  return decision < 0 ? std::nullopt : std::optional(static_cast<EndReason>(decision));
 }
 
 double Trainer::seconds() const { return seconds_now() - started_; }
@@ -349,7 +416,15 @@ void Trainer::update() {
     fail_for_nonfinite(fmt::format("the loss is {}", without_sign_of_nan(found.loss / static_cast<double>(targets))),
                        update);
   }
-  optimizer_->update(backend_, learning_rate(recipe_.schedule, state_.update + 1));
+  const double rate = learning_rate(recipe_.schedule, state_.update + 1);
+  if (exchange_) {
+    optimizer_->measure(backend_);
+    exchange_->share_norms(optimizer_->squared_norms());
+    optimizer_->step(backend_, rate);
+    exchange_->share_weights();
+  } else {
+    optimizer_->update(backend_, rate);
+  }
   if (!std::isfinite(optimizer_->gradient_norm())) {
     fail_for_nonfinite(fmt::format("the gradients' norm is {}", without_sign_of_nan(optimizer_->gradient_norm())),
                        update);
@@ -360,39 +435,84 @@ void Trainer::update() {
   }
   state_.examples += static_cast<int64_t>(update.examples.size());
   state_.position = task_->position();
-  since_report_.loss += found.loss;
-  since_report_.negative_log_likelihood += found.negative_log_likelihood;
-  since_report_.kl_divergence += found.kl_divergence;
+  since_report_.add(found);
   since_report_.targets += targets;
   since_report_.seconds += seconds_now() - begin;
 }
 
-// Sums over the targets of all shards; the gradient is of their mean.
+// Sums over the targets of all shards, in their order; the gradient is of their mean.
 Trainer::Totals Trainer::differentiate(const Update& update, int64_t targets) {
-  const RandomKey key = RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
-      static_cast<uint64_t>(state_.update));
-  const Smoothing smoothing(static_cast<float>(recipe_.training.smoothing));
-  Totals totals;
-  for (size_t i = 0; i < update.shards.size(); ++i) {
-    if (i > 0) {
-      trainables_->begin_shard(backend_);
+  ShardLosses losses;
+  if (exchange_) {
+    losses = differentiate_in_rounds(update, targets);
+  } else {
+    for (size_t i = 0; i < update.shards.size(); ++i) {
+      if (i > 0) {
+        trainables_->begin_shard(backend_);
+      }
+      losses.push_back(differentiate_shard(update, i, targets));
     }
-    Tape tape(1.0 / static_cast<double>(targets));
-    Pass pass = Pass::train(backend_, storage_, tape, key);  // draws are numbered by rows across all shards
-    const TokenLosses losses = update.shards[i]->loss(pass, *model_, smoothing);
-    tape.backward(backend_);
-    totals.loss += losses.total_smoothed();
-    totals.negative_log_likelihood += losses.total_negative_log_likelihood();
-    totals.kl_divergence += losses.total_divergence();
+  }
+  Totals totals;
+  for (const ShardLoss& loss : losses) {
+    totals.add(loss);
   }
   return totals;
+}
+
+Trainer::ShardLoss Trainer::differentiate_shard(const Update& update, size_t shard, int64_t targets) {
+  const RandomKey key = RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
+      static_cast<uint64_t>(state_.update));
+  Tape tape(1.0 / static_cast<double>(targets));
+  Pass pass = Pass::train(backend_, storage_, tape, key);  // draws are numbered by rows across all shards
+  const TokenLosses losses =
+      update.shards[shard]->loss(pass, *model_, Smoothing(static_cast<float>(recipe_.training.smoothing)));
+  if (exchange_) {
+    tape.backward(backend_, [&] { exchange_->advance(); });
+  } else {
+    tape.backward(backend_);
+  }
+  return {losses.total_smoothed(), losses.total_negative_log_likelihood(), losses.total_divergence()};
+}
+
+Trainer::ShardLosses Trainer::differentiate_in_rounds(const Update& update, int64_t targets) {
+  const auto ranks = static_cast<size_t>(ranks_.count()), own = static_cast<size_t>(ranks_.rank());
+  const size_t shards = update.shards.size(), rounds = (shards + ranks - 1) / ranks;
+  exchange_->begin_update();
+  ShardLosses found(rounds);
+  for (size_t round = 0; round < rounds; ++round) {
+    const size_t begin = round * ranks;
+    exchange_->begin_round(static_cast<int64_t>(std::min(ranks, shards - begin)));
+    if (begin + own < shards) {
+      found[round] = differentiate_shard(update, begin + own, targets);
+    }
+    exchange_->end_round();
+  }
+  exchange_->finish_update();
+  ShardLosses all(rounds * ranks);
+  ranks_.all_gather(std::as_bytes(std::span(found)), std::as_writable_bytes(std::span(all)));
+  ShardLosses in_order;
+  in_order.reserve(shards);
+  for (size_t i = 0; i < shards; ++i) {
+    in_order.push_back(all[i % ranks * rounds + i / ranks]);
+  }
+  return in_order;
 }
 
 // Young averages decay faster, so that they do not retain the initialization.
 void Trainer::update_moving_average() {
   const double n = static_cast<double>(state_.update);
   const double decay = std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n));
-  backend_.blend(trainables_->masters(), moving_average_.view(), 1.0 - decay);
+  if (optimizer_->owners().owns_all()) {
+    return backend_.blend(trainables_->masters(), moving_average_.view(), 1.0 - decay);
+  }
+  for (size_t i = 0; i < optimizer_->owners().pieces().size(); ++i) {
+    const auto& [weight, first, count] = optimizer_->owners().pieces()[i];
+    if (optimizer_->owners().is_own(i)) {
+      backend_.blend(trainables_->masters().column_range(first, count),
+                     moving_average_.view().column_range(first, count), 1.0 - decay);
+    }
+  }
 }
 
 // The weights are still those from before the update, and the state still refers to its batch.
@@ -423,7 +543,7 @@ void Trainer::report_progress() {
       .peak_memory_bytes = peak_memory_bytes(),
   };
   since_report_ = {};
-  metrics_->add(to_json(status));
+  record(to_json(status));
   listener_.on_status(status);
 }
 
@@ -438,7 +558,13 @@ void Trainer::validate_and_save() {
   const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.examples / task_->examples();
-  if (task_->can_validate()) {
+  if (!ranks_.is_alone()) {
+    require_same_on_all_ranks(ranks_, {{"model", checksum_of_values(*trainables_)}});
+  }
+  collect_state();
+  if (task_->can_validate() && !ranks_.is_first()) {
+    state_.candidates.push_back({state_.update, 0.0, on_schedule});  // so that all know how many there are
+  } else if (task_->can_validate()) {
     const Scores scores = scores_of_validated_weights();
     require<NumericError>(std::isfinite(scores.loss), fmt::format("validation after update {}", state_.update),
                           "the loss is {}; what was saved before is in {}", without_sign_of_nan(scores.loss),
@@ -447,7 +573,7 @@ void Trainer::validate_and_save() {
         std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < scores.value; });
     state_.candidates.push_back({state_.update, scores.value, on_schedule});
     const ValidationStatus status{state_.update, scores, seconds(), best};
-    metrics_->add(to_json(status));
+    record(to_json(status));
     listener_.on_validation(status);
   }
   save();
@@ -459,10 +585,51 @@ Scores Trainer::scores_of_validated_weights() {
   return task_->validate({*model_, backend_, storage_});
 }
 
+// With several ranks, what the others own comes to the first one.
+void Trainer::collect_state() {
+  if (!ranks_.is_alone() && !state_is_collected_) {
+    exchange_->collect(trainables_->masters());
+    exchange_->collect(optimizer_->state().first_moments);
+    exchange_->collect(optimizer_->state().second_moments);
+    if (keeps_average()) {
+      exchange_->collect(moving_average_.view());
+    }
+  }
+  state_is_collected_ = true;
+}
+
+// Gives the memory of what others own back.
+void Trainer::release_state() {
+  if (ranks_.is_alone() || !state_is_collected_) {
+    return;
+  }
+  for (size_t i = 0; i < optimizer_->owners().pieces().size(); ++i) {
+    if (!optimizer_->owners().is_own(i)) {
+      trainables_->discard_master(optimizer_->owners().pieces()[i]);
+    }
+  }
+  optimizer_->discard_others();
+  if (keeps_average()) {
+    exchange_->discard_others(moving_average_);
+    set_aside_.discard(0, set_aside_.elements());
+  }
+  state_is_collected_ = false;
+}
+
 void Trainer::save() {
   if (saved_at_ == state_.update && saved_candidates_ == state_.candidates.size()) {
     return;
   }
+  collect_state();
+  if (ranks_.is_first()) {
+    write_checkpoint();
+  }
+  saved_at_ = state_.update;
+  saved_candidates_ = state_.candidates.size();
+  release_state();
+}
+
+void Trainer::write_checkpoint() {
   metrics_->sync();
   state_.seconds = started_ > 0.0 ? seconds() : 0.0;
   state_.metrics_bytes = metrics_->bytes();
@@ -470,8 +637,6 @@ void Trainer::save() {
   const WeightsInPlace average(*this);  // the masters are in set_aside_ meanwhile
   checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
                     *trainables_);
-  saved_at_ = state_.update;
-  saved_candidates_ = state_.candidates.size();
   const auto wanted = final_updates(recipe_.checkpoints, state_.candidates);
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }

@@ -9,6 +9,8 @@
 #include "heed/train_types.h"
 #include "models/any_model.h"
 #include "ops/tape.h"
+#include "ranks/ranks.h"
+#include "train/gradient_exchange.h"
 #include "train/metrics_log.h"
 #include "train/recipe.h"
 #include "train/run_events.h"
@@ -23,7 +25,10 @@ namespace heed {
 class Trainer {
  public:
   // Fresh: the folder must hold no run. Resume: it must hold one of the same recipe, except for its limits.
-  Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start, TrainListener& listener);
+  // With several ranks, each has a trainer. The first one alone writes to the folder, validates, and decides when the run
+  // ends; the bits are those of one rank.
+  Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start, TrainListener& listener,
+          const Ranks& ranks = Ranks());
 
   // Trains until a limit or the listener ends the run. Writes model.safetensors.
   EndReason run();
@@ -32,10 +37,19 @@ class Trainer {
   int64_t trained_parameters() const { return trainables_->trained_elements(); }
 
  private:
-  struct Totals {
-    double loss = 0.0, negative_log_likelihood = 0.0, kl_divergence = 0.0, seconds = 0.0;
-    int64_t targets = 0;
+  // Sums over targets.
+  struct ShardLoss {
+    double loss = 0.0, negative_log_likelihood = 0.0, kl_divergence = 0.0;
   };
+  struct Totals : ShardLoss {
+    double seconds = 0.0;
+    int64_t targets = 0;
+
+    void add(const ShardLoss& shard);
+  };
+
+  // Of the shards that this rank has, or of all.
+  using ShardLosses = std::vector<ShardLoss>;
 
   class WeightsInPlace;  // puts the moving average in place of the masters while it lives
 
@@ -51,21 +65,30 @@ class Trainer {
   void save_adapter_description(const StartingModel& base, const TakenWeights& taken) const;
   std::vector<WeightPart> resumed_parts() const;
   void load_base();
+  void require_enough_shards() const;
+  void compare_ranks() const;
+  std::optional<EndReason> agreed_reason_to_end();
   std::optional<EndReason> reason_to_end();
   void update();
   Totals differentiate(const Update& update, int64_t targets);
+  ShardLoss differentiate_shard(const Update& update, size_t shard, int64_t targets);
+  ShardLosses differentiate_in_rounds(const Update& update, int64_t targets);
   void update_moving_average();
   [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();
   bool validation_is_due() const;
   void validate_and_save();
   Scores scores_of_validated_weights();
+  void collect_state();
+  void release_state();
   void save();
+  void write_checkpoint();
   void write_final_weights();
   double seconds() const;
   double epoch() const;
   double fraction() const;
   bool adapts() const { return recipe_.adapter.rank > 0; }
+  void record(const std::string& event);
   bool keeps_average() const { return recipe_.checkpoints.moving_average > 0.0; }
   TrainingTensors tensors() const;
 
@@ -76,17 +99,20 @@ class Trainer {
   std::optional<FolderLock> lock_;
   Checkpoints checkpoints_;
   DType storage_;
+  Ranks ranks_;
 
   std::unique_ptr<Task> task_;
   Weights weights_;
   std::optional<AnyModel> model_;
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
+  std::optional<GradientExchange> exchange_;  // where gradients leave this rank, or are rounded as if they did
   Tensor moving_average_, set_aside_;
 
   TrainingState state_;
   std::optional<MetricsLog> metrics_;
   Totals since_report_;
+  bool state_is_collected_ = false;
   int64_t saved_at_ = -1;
   size_t saved_candidates_ = 0;
   int64_t validated_at_ = -1;

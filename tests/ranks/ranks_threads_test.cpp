@@ -38,6 +38,18 @@ TEST_P(EachCount, AllTextsComeInTheOrderOfTheRanks) {
   });
 }
 
+TEST_P(EachCount, AllGatherHasEverybodysPartInOrder) {
+  run_thread_ranks(GetParam(), [](Transport& transport) {
+    const Ranks ranks(transport);
+    const std::vector<int> own{ranks.rank(), -ranks.rank()};
+    std::vector<int> all(2 * static_cast<size_t>(ranks.count()));
+    ranks.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+    for (size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i], static_cast<int>(i / 2) * (i % 2 == 0 ? 1 : -1));
+    }
+  });
+}
+
 TEST(Ranks, MessagesOnOneChannelStayInOrder) {
   run_thread_ranks(2, [](Transport& transport) {
     const Ranks ranks(transport);

@@ -1,0 +1,249 @@
+#include "train/gradient_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heed {
+namespace {
+
+// Messages that a rank expects from each other one at a time.
+constexpr size_t kOpenMessages = 8;
+
+std::span<std::byte> memory_of(const View& view) {
+  return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
+}
+
+}  // namespace
+
+GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables,
+                                   const PieceOwners& owners, DType type)
+    : ranks_(ranks),
+      backend_(backend),
+      trainables_(trainables),
+      owners_(owners),
+      type_(type),
+      peers_(static_cast<size_t>(ranks.count())) {
+  int64_t largest = 0;
+  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+    if (owners.is_own(i)) {
+      own_.push_back(i);
+      largest = std::max(largest, owners.pieces()[i].count);
+    }
+  }
+  for (size_t r = 0; r < peers_.size(); ++r) {
+    peers_[r].rank = static_cast<int>(r);
+    for (size_t i = 0; i < kOpenMessages && static_cast<int>(r) != ranks.rank(); ++i) {
+      peers_[r].memory.emplace_back(Shape{largest}, type);
+    }
+  }
+}
+
+// Messages of the round before are read from the memory that this shard's gradient is written to.
+void GradientExchange::begin_round(int64_t shards) {
+  finish_round();
+  shards_ = shards;
+  next_to_send_ = added_ = 0;
+  is_open_ = true;
+  if (has_shard()) {
+    trainables_.begin_exchanged_shard();
+    if (type_ != trainables_.gradients().type() && rounded_.empty()) {
+      rounded_ = Tensor({trainables_.gradients().elements()}, type_);
+    }
+  }
+  for (Peer& peer : peers_) {
+    post_receives(peer);
+  }
+}
+
+void GradientExchange::advance() {
+  if (!expected_.empty()) {
+    send_finished();
+  }
+  while (add_next()) {
+  }
+}
+
+void GradientExchange::end_round() {
+  if (has_shard()) {
+    trainables_.finish_exchanged_shard(backend_);
+    expect_as_many_writes();
+    for (; next_to_send_ < owners_.pieces().size(); ++next_to_send_) {
+      send_piece(next_to_send_);
+    }
+  }
+  while (add_next()) {
+  }
+}
+
+void GradientExchange::finish_update() { finish_round(); }
+
+void GradientExchange::finish_round() {
+  if (!is_open_) {
+    return;
+  }
+  while (added_ < own_.size()) {
+    for (Peer& peer : peers_) {
+      if (!peer.open.empty()) {
+        ranks_.wait(peer.open.front());
+      }
+    }
+    ensure(add_next(), "exchange", "piece {} is not complete", added_);
+  }
+  for (Transfer& transfer : sent_) {
+    ranks_.wait(transfer);
+  }
+  sent_.clear();
+  is_open_ = false;
+  ++rounds_;
+}
+
+void GradientExchange::expect_as_many_writes() {
+  const std::deque<Weight>& weights = trainables_.weights().all();
+  const bool is_first = expected_.empty();
+  expected_.resize(weights.size());
+  for (const WeightPiece& piece : owners_.pieces()) {
+    const int64_t writes = weights[piece.weight].trainable().writes();
+    ensure(is_first || writes == expected_[piece.weight], "exchange",
+           "the gradient of {} was written {} times, {} times before", weights[piece.weight].name(), writes,
+           expected_[piece.weight]);
+    expected_[piece.weight] = writes;
+  }
+}
+
+bool GradientExchange::is_finished(size_t piece) const {
+  const size_t weight = owners_.pieces()[piece].weight;
+  return trainables_.weights().all()[weight].trainable().writes() == expected_[weight];
+}
+
+void GradientExchange::send_finished() {
+  while (has_shard() && next_to_send_ < owners_.pieces().size() && is_finished(next_to_send_)) {
+    send_piece(next_to_send_++);
+  }
+}
+
+View GradientExchange::gradient_of(size_t piece) const {
+  const WeightPiece& range = owners_.pieces()[piece];
+  const View flat = rounded_.empty() ? trainables_.exchanged_shard() : rounded_.view();
+  return flat.column_range(range.first, range.count);
+}
+
+void GradientExchange::send_piece(size_t piece) {
+  const WeightPiece& range = owners_.pieces()[piece];
+  if (!rounded_.empty()) {
+    backend_.copy(trainables_.exchanged_shard().column_range(range.first, range.count), gradient_of(piece));
+  }
+  if (!owners_.is_own(piece)) {
+    sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, memory_of(gradient_of(piece))));
+  }
+}
+
+void GradientExchange::post_receives(Peer& peer) {
+  if (peer.rank == ranks_.rank() || peer.rank >= shards_) {
+    return;
+  }
+  while (peer.open.size() < kOpenMessages && added_ + peer.open.size() < own_.size()) {
+    const size_t next = added_ + peer.open.size();
+    const View memory = peer.memory[next % kOpenMessages].view().column_range(0, owners_.pieces()[own_[next]].count);
+    peer.open.push_back(ranks_.receive(peer.rank, Channel::gradients, memory_of(memory)));
+  }
+}
+
+// The next own piece, if all shards of the round have finished it.
+bool GradientExchange::add_next() {
+  if (added_ == own_.size() || (has_shard() && next_to_send_ <= own_[added_])) {
+    return false;
+  }
+  for (Peer& peer : peers_) {
+    if (!peer.open.empty() && !peer.open.front().is_done()) {
+      return false;
+    }
+  }
+  const size_t piece = own_[added_];
+  const WeightPiece& range = owners_.pieces()[piece];
+  const View sum = trainables_.gradients().column_range(range.first, range.count);
+  for (int64_t shard = 0; shard < shards_; ++shard) {
+    const Peer& peer = peers_[static_cast<size_t>(shard)];
+    const bool is_mine = peer.rank == ranks_.rank();
+    add_to_sum(sum,
+               is_mine ? gradient_of(piece) : peer.memory[added_ % kOpenMessages].view().column_range(0, range.count),
+               shard);
+  }
+  ++added_;
+  for (Peer& peer : peers_) {
+    if (!peer.open.empty()) {
+      peer.open.pop_front();
+    }
+    post_receives(peer);
+  }
+  return true;
+}
+
+void GradientExchange::add_to_sum(View sum, View piece, int64_t shard) {
+  if (rounds_ == 0 && shard == 0) {
+    backend_.copy(piece, sum);
+  } else if (piece.type() == sum.type()) {
+    backend_.add(piece, sum);
+  } else {
+    if (widened_.empty()) {
+      widened_ = Tensor({WeightPiece::kMaxElements}, sum.type());
+    }
+    const View wide = widened_.view().column_range(0, piece.columns());
+    backend_.copy(piece, wide);
+    backend_.add(wide, sum);
+  }
+}
+
+void GradientExchange::share_norms(View squared_norms) const {
+  const size_t count = owners_.pieces().size();
+  double* const norms = host<double>(squared_norms).data;
+  std::vector<double> all(count * static_cast<size_t>(ranks_.count()));
+  ranks_.all_gather(std::as_bytes(std::span(norms, count)), std::as_writable_bytes(std::span(all)));
+  for (size_t i = 0; i < count; ++i) {
+    norms[i] = all[static_cast<size_t>(owners_.owner(i)) * count + i];
+  }
+}
+
+void GradientExchange::share_weights() const {
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    const std::span<std::byte> memory = memory_of(trainables_.values(owners_.pieces()[i]));
+    if (!owners_.is_own(i)) {
+      transfers.push_back(ranks_.receive(owners_.owner(i), Channel::weights, memory));
+      continue;
+    }
+    for (int other = 0; other < ranks_.count(); ++other) {
+      if (other != ranks_.rank()) {
+        transfers.push_back(ranks_.send(other, Channel::weights, memory));
+      }
+    }
+  }
+  for (Transfer& transfer : transfers) {
+    ranks_.wait(transfer);
+  }
+}
+
+void GradientExchange::collect(View flat) const {
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    const WeightPiece& range = owners_.pieces()[i];
+    const std::span<std::byte> memory = memory_of(flat.column_range(range.first, range.count));
+    if (ranks_.is_first() && !owners_.is_own(i)) {
+      transfers.push_back(ranks_.receive(owners_.owner(i), Channel::state, memory));
+    } else if (!ranks_.is_first() && owners_.is_own(i)) {
+      transfers.push_back(ranks_.send(0, Channel::state, memory));
+    }
+  }
+  for (Transfer& transfer : transfers) {
+    ranks_.wait(transfer);
+  }
+}
+
+void GradientExchange::discard_others(Tensor& flat) const {
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (!owners_.is_own(i)) {
+      flat.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+    }
+  }
+}
+
+}  // namespace heed

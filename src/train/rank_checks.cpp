@@ -1,0 +1,28 @@
+#include "train/rank_checks.h"
+
+#include "base/errors.h"
+#include "checkpoint/checksum.h"
+
+namespace heed {
+
+void require_same_on_all_ranks(const Ranks& ranks, const std::vector<NamedText>& things) {
+  for (const NamedText& thing : things) {
+    const std::vector<std::string> all = ranks.all_texts(thing.text);
+    for (size_t rank = 1; rank < all.size(); ++rank) {
+      require<RankError>(all[rank] == all.front(), fmt::format("rank {} of {}", rank, ranks.count()),
+                         "its {} is not the first rank's ({} and {})", thing.name, all[rank], all.front());
+    }
+  }
+}
+
+std::string checksum_of_values(const Trainables& trainables) {
+  Checksum checksum;
+  for (const WeightPiece& piece : trainables.pieces()) {
+    const View values = trainables.values(piece);
+    checksum.add({static_cast<const std::byte*>(host_address(values)),
+                  static_cast<size_t>(values.elements() * size_of(values.type()))});
+  }
+  return checksum.text();
+}
+
+}  // namespace heed

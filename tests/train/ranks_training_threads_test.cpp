@@ -1,0 +1,132 @@
+// Training on several ranks, which are threads here: the bits are those of one rank.
+#include <gmock/gmock.h>
+
+#include "ops/op_testing.h"
+#include "ranks/thread_transport.h"
+#include "train/language_model_testing.h"
+
+namespace heed::test {
+namespace {
+
+using testing::HasSubstr;
+
+class RanksTraining : public TextTrainingTest {
+ protected:
+  EndReason train_on(int count, const Recipe& recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
+    EndReason reason = EndReason::stopped;
+    run_thread_ranks(count, [&](Transport& transport) {
+      const Ranks ranks(transport);
+      Listening quiet;
+      const auto backend = make_cpu_backend(1);
+      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
+      const EndReason own = trainer.run();
+      if (ranks.is_first()) {
+        reason = own;
+      } else {
+        EXPECT_TRUE(quiet.progress.size() + quiet.validations.size() > 0 || recipe.training.updates < 5);
+      }
+    });
+    return reason;
+  }
+
+  // A hash of the masters and the optimizer's state.
+  std::string state(const std::string& name) const {
+    const auto file = folder_ / name / "checkpoints/update-00000024/training.safetensors";
+    return SafeTensors(file).metadata().at("heed_checksum");
+  }
+
+  void expect_same_bits(const Recipe& recipe, const std::string& name) {
+    train(recipe, name + "-1");
+    for (const int ranks : {2, 3}) {
+      const std::string other = fmt::format("{}-{}", name, ranks);
+      train_on(ranks, recipe, other);
+      EXPECT_EQ(weights(other), weights(name + "-1")) << ranks << " ranks";
+      EXPECT_EQ(state(other), state(name + "-1")) << ranks << " ranks";
+    }
+  }
+
+  Recipe recipe_in_shards(Recipe recipe) const {
+    recipe.training.accumulate = 2;
+    recipe.training.shards = 4;
+    recipe.checkpoints.moving_average = 0.9;
+    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
+    return recipe;
+  }
+};
+
+TEST_F(RanksTraining, ATranslationModelGetsTheSameBits) {
+  Recipe recipe = recipe_in_shards(small_recipe());
+  recipe.model.inner = 4608;  // matrices of several pieces
+  recipe.training.precision = Precision::f32;
+  expect_same_bits(recipe, "large");
+}
+
+TEST_F(RanksTraining, ALanguageModelGetsTheSameBits) {
+  Recipe recipe = recipe_in_shards(text_recipe());
+  recipe.training.precision = Precision::bf16;
+  expect_same_bits(recipe, "plain");
+  recipe.model.keep = Keep::layer_inputs;
+  recipe.checkpoints.moving_average = 0.0;
+  expect_same_bits(recipe, "recomputed");
+  EXPECT_NE(weights("plain-1"), weights("recomputed-1")) << "without an average of all updates";
+}
+
+TEST_F(RanksTraining, MuonGetsTheSameBits) {
+  Recipe recipe = recipe_in_shards(small_recipe());
+  recipe.optimizer.kind = OptimizerKind::muon;
+  expect_same_bits(recipe, "muon");
+}
+
+TEST_F(RanksTraining, GradientsThatTravelInBf16AreSummedAlike) {
+  Recipe recipe = recipe_in_shards(small_recipe());
+  train(recipe, "exact");
+  recipe.training.gradients = Precision::bf16;
+  expect_same_bits(recipe, "rounded");
+  EXPECT_NE(weights("rounded-1"), weights("exact"));
+}
+
+TEST_F(RanksTraining, ARunGoesOnWithAnotherNumberOfRanks) {
+  Recipe recipe = recipe_in_shards(small_recipe());
+  recipe.training.precision = Precision::bf16;
+  train(recipe, "unbroken");
+  for (const auto& [first, then, stop] : std::vector<std::array<int, 3>>{{1, 4, 7}, {4, 1, 8}, {2, 3, 13}}) {
+    const std::string name = fmt::format("from-{}-to-{}", first, then);
+    listening_.asked = 0;
+    listening_.stop_after = stop;
+    EXPECT_EQ(train_on(first, recipe, name), EndReason::stopped);
+    listening_.stop_after = -1;
+    EXPECT_EQ(train_on(then, recipe, name, TrainStart::resume), EndReason::updates);
+    EXPECT_EQ(weights(name), weights("unbroken")) << name;
+  }
+}
+
+TEST_F(RanksTraining, AnUpdateWithTooFewShardsIsRefused) {
+  Recipe recipe = small_recipe();
+  recipe.training.accumulate = 2;
+  expect_error<ConfigError>([&] { train_on(3, recipe, "refused"); },
+                            {"2 shards", "3 ranks", "training.shards to a multiple of 6"});
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
+}
+
+TEST_F(RanksTraining, ARankWithAnotherRecipeOrTextIsNamed) {
+  const Recipe recipe = recipe_in_shards(small_recipe());
+  const auto train_with = [&](const std::string& name, const Recipe& of_second) {
+    run_thread_ranks(2, [&](Transport& transport) {
+      const Ranks ranks(transport);
+      Listening quiet;
+      const auto backend = make_cpu_backend(1);
+      Trainer(*backend, ranks.is_first() ? recipe : of_second, {folder_ / name}, TrainStart::fresh, quiet, ranks).run();
+    });
+  };
+  Recipe other = recipe;
+  other.schedule.peak = 1e-3;
+  expect_error<RankError>([&] { train_with("recipe", other); }, {"rank 1 of 2", "recipe"});
+  const std::string text = read_file(folder_ / "train.de");
+  write_file(folder_ / "other.de", "x" + text);
+  other = recipe;
+  task(other).data.train_source = {file("other.de")};
+  expect_error<RankError>([&] { train_with("text", other); }, {"rank 1 of 2"});
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -93,6 +93,7 @@ constexpr std::string_view name_of(EndReason reason) { return name_among(kEndRea
 struct TrainResult {
   EndReason reason = EndReason::updates;
   int64_t parameters = 0;
+  int rank = 0;  // which one of several this process is; the first reports for all
 };
 
 // Receives a run's progress, on the calling thread.

@@ -4,22 +4,45 @@
 #include "base/plural.h"
 #include "base/threads.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "ranks/job.h"
 #include "train/trainer.h"
 
 namespace heed {
-TrainResult train(const TrainOptions& options, TrainListener& listener) {
+namespace {
+
+// Of the ranks that don't report. They learn of the start, since they get the signals that the first rank gets.
+class QuietListener final : public TrainListener {
+ public:
+  explicit QuietListener(TrainListener& listener) : listener_(listener) {}
+  void on_message(const std::string&) override {}
+  void on_start() override { listener_.on_start(); }
+  void on_status(const TrainStatus&) override {}
+  void on_validation(const ValidationStatus&) override {}
+  bool wants_to_stop() override { return false; }
+
+ private:
+  TrainListener& listener_;
+};
+
+}  // namespace
+
+TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
+  const Ranks ranks = job_ranks();
+  QuietListener quiet(of_caller);
+  TrainListener& listener = ranks.is_first() ? of_caller : quiet;
   Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
   if (!options.prepared.empty()) {
     recipe.prepared = options.prepared;
   }
   const auto backend = make_cpu_backend(thread_count(options.threads));
-  Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener);
+  Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener, ranks);
   const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();
-  listener.on_message(fmt::format("{} parameters{}, {}, {} thread{}", all,
+  listener.on_message(fmt::format("{} parameters{}, {}, {} thread{}{}", all,
                                   trained == all ? "" : fmt::format(" ({} trained, {} frozen)", trained, all - trained),
                                   name_of(storage_of(recipe.training.precision)), backend->threads(),
-                                  plural(backend->threads())));
-  return {.reason = trainer.run(), .parameters = trainer.parameters()};
+                                  plural(backend->threads()),
+                                  ranks.is_alone() ? "" : fmt::format(" on each of {} ranks", ranks.count())));
+  return {.reason = trainer.run(), .parameters = trainer.parameters(), .rank = ranks.rank()};
 }
 
 }  // namespace heed

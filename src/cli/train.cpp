@@ -13,6 +13,9 @@ namespace {
 void run_training(const TrainOptions& options) {
   TrainDisplay display;
   const TrainResult result = train(options, display);
+  if (result.rank != 0) {
+    return;
+  }
   display.on_message(
       result.reason == EndReason::stopped
           ? fmt::format("stopped; the model so far is in {}, and the same command with --resume continues",

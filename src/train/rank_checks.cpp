@@ -1,7 +1,7 @@
 #include "train/rank_checks.h"
 
+#include "base/checksum.h"
 #include "base/errors.h"
-#include "checkpoint/checksum.h"
 
 namespace heed {
 

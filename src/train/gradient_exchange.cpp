@@ -1,5 +1,7 @@
 #include "train/gradient_exchange.h"
 
+#include "train/view_bytes.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -8,10 +10,6 @@ namespace {
 
 // Messages that a rank expects from each other one at a time.
 constexpr size_t kOpenMessages = 8;
-
-std::span<std::byte> memory_of(const View& view) {
-  return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
-}
 
 }  // namespace
 
@@ -133,7 +131,7 @@ void GradientExchange::send_piece(size_t piece) {
     backend_.copy(trainables_.exchanged_shard().column_range(range.first, range.count), gradient_of(piece));
   }
   if (!owners_.is_own(piece)) {
-    sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, memory_of(gradient_of(piece))));
+    sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, bytes_of(gradient_of(piece))));
   }
 }
 
@@ -144,7 +142,7 @@ void GradientExchange::post_receives(Peer& peer) {
   while (peer.open.size() < kOpenMessages && added_ + peer.open.size() < own_.size()) {
     const size_t next = added_ + peer.open.size();
     const View memory = peer.memory[next % kOpenMessages].view().column_range(0, owners_.pieces()[own_[next]].count);
-    peer.open.push_back(ranks_.receive(peer.rank, Channel::gradients, memory_of(memory)));
+    peer.open.push_back(ranks_.receive(peer.rank, Channel::gradients, bytes_of(memory)));
   }
 }
 
@@ -206,7 +204,7 @@ void GradientExchange::share_norms(View squared_norms) const {
 void GradientExchange::share_weights() const {
   std::vector<Transfer> transfers;
   for (size_t i = 0; i < owners_.pieces().size(); ++i) {
-    const std::span<std::byte> memory = memory_of(trainables_.values(owners_.pieces()[i]));
+    const std::span<std::byte> memory = bytes_of(trainables_.values(owners_.pieces()[i]));
     if (!owners_.is_own(i)) {
       transfers.push_back(ranks_.receive(owners_.owner(i), Channel::weights, memory));
       continue;
@@ -226,7 +224,7 @@ void GradientExchange::collect(View flat) const {
   std::vector<Transfer> transfers;
   for (size_t i = 0; i < owners_.pieces().size(); ++i) {
     const WeightPiece& range = owners_.pieces()[i];
-    const std::span<std::byte> memory = memory_of(flat.column_range(range.first, range.count));
+    const std::span<std::byte> memory = bytes_of(flat.column_range(range.first, range.count));
     if (ranks_.is_first() && !owners_.is_own(i)) {
       transfers.push_back(ranks_.receive(owners_.owner(i), Channel::state, memory));
     } else if (!ranks_.is_first() && owners_.is_own(i)) {

@@ -1,16 +1,13 @@
 #include "train/pipeline.h"
 
+#include "train/view_bytes.h"
+
 #include <algorithm>
 #include <deque>
 #include <memory>
 
 namespace heed {
 namespace {
-
-std::span<std::byte> memory_of(const View& view) {
-  ensure(view.contiguous(), "pipeline", "{} is not one piece", view);
-  return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
-}
 
 template <class Message>
 bool has_left(Message& message) {
@@ -253,11 +250,11 @@ Tensor Pipeline::Run::room_for(const StagePort& port, int64_t shard) const {
 }
 
 Transfer Pipeline::Run::receive(int from, Channel channel, const View& into) const {
-  return own_.stages_.receive(from, channel, memory_of(into));
+  return own_.stages_.receive(from, channel, bytes_of(into));
 }
 
 Transfer Pipeline::Run::send(int to, Channel channel, const View& view) const {
-  return own_.stages_.send(to, channel, memory_of(view));
+  return own_.stages_.send(to, channel, bytes_of(view));
 }
 
 void Pipeline::Run::wait(std::vector<Transfer>& transfers) const {

@@ -10,6 +10,7 @@
 #include "base/json_depth.h"
 #include "checkpoint/weights.h"
 #include "text/vocabulary.h"
+#include "train/view_bytes.h"
 
 namespace heed {
 namespace {
@@ -40,10 +41,6 @@ std::vector<NamedView> named(const TrainingTensors& tensors) {
     all.push_back({"moving_average", tensors.moving_average});
   }
   return all;
-}
-
-std::span<std::byte> bytes_of(const View& view) {
-  return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
 }
 
 // All other keys, in the order in which they are written.

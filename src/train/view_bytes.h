@@ -1,0 +1,16 @@
+// A view's memory as bytes, for files and messages.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+// The view must be contiguous.
+inline std::span<std::byte> bytes_of(const View& view) {
+  return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
+}
+
+}  // namespace heed

@@ -110,7 +110,8 @@ struct LinearWeightGradient {
   double scale = 1.0;
 };
 
-// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]] + types[type_rows[r]]).
+// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]] + types[type_rows[r]]). A negative token's row is
+// in another part of the table: y[r] is zero.
 struct EmbeddingForward {
   View tokens;       // i32 [1, rows]
   WeightView table;  // [vocabulary, model]
@@ -124,6 +125,7 @@ struct EmbeddingForward {
 };
 
 // Adds scale * d_y to the rows of d_table, d_y to those of d_positions and d_types, in the order of the batch's rows.
+// A negative token adds nothing to d_table.
 struct EmbeddingBackward {
   View tokens;
   double scale = 1.0;
@@ -207,6 +209,13 @@ struct GateBackward {
   View x;
   Dropout dropout;
   View d_y, d_x;
+};
+
+// y = parts[0] + parts[1] + ... + b, added in this order in the master type, and rounded once. y may be one of the parts.
+struct SumParts {
+  std::span<const View> parts;  // of y's shape and type
+  View bias;                    // [1, columns]
+  View y;
 };
 
 // Rotates the pairs (c, c + dims / 2) of each head's first `dims` columns by position * frequency(c), in place, and
@@ -301,9 +310,19 @@ struct AttentionSettings {
   // Above 0: cap * tanh(scale * Q K^T / cap) takes the place of scale * Q K^T. Not with a term by distance.
   double score_cap = 0.0;
   DistanceScores by_distance;
-  // Draws from RowRandom(key, (first_row + query row) * heads + head), where the query row is counted in the matrix of
-  // queries; the column is the key's position in its sequence, divided by the stride.
+  // Draws from RowRandom(key, (first_row + query row) * drawn_heads() + first_drawn_head + head), where the query row is
+  // counted in the matrix of queries; the column is the key's position in its sequence, divided by the stride.
   Dropout dropout;
+  // Where the heads are some of those that a whole model has here: how many those are (0: these are all), and the number
+  // of the first of these.
+  int64_t heads_of_whole = 0, first_drawn_head = 0;
+
+  uint64_t drawn_heads() const { return static_cast<uint64_t>(heads_of_whole > 0 ? heads_of_whole : heads); }
+  // The row of draws of a head's query row.
+  uint64_t draw_row(int64_t query_row, int64_t head) const {
+    return (dropout.first_row + static_cast<uint64_t>(query_row)) * drawn_heads() +
+           static_cast<uint64_t>(first_drawn_head + head);
+  }
 };
 
 // For each sequence and head: P = softmax(S over the visible keys), S = scale * Q K^T, perhaps capped, or plus the term
@@ -416,6 +435,26 @@ struct CrossEntropy {
   View logits, targets;
   double smoothing = 0.0;
   View losses, d_logits;
+};
+
+// Of rows of logits z of which a rank has some columns, for the loss over all columns:
+//   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target], or 0 where the target is negative: not among these
+struct LogitSums {
+  View logits;   // master type [rows, columns]
+  View targets;  // i32 [1, rows]: of these columns
+  View sums;     // master type [rows, 4]
+};
+
+// OutputLoss's losses and gradient from logits of which a rank has some columns (capped already, if there is a cap), and
+// the LogitSums of all ranks, which are combined in their order:
+//   lse(z) = m + log(sum over k of sum_k e^(max_k - m))    m = max over k of max_k
+struct DividedLoss {
+  View logits, targets;
+  std::span<const View> sums;
+  int64_t vocabulary = 0;  // columns of all ranks
+  double smoothing = 0.0, cap = 0.0;
+  View losses;
+  View d_logits;  // of these columns, perhaps in the logits' memory; empty when no gradient is needed
 };
 
 // The loss of each row, summed over its columns, with targets t (master type, of the logits' shape):

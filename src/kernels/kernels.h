@@ -43,6 +43,7 @@ class Backend {
   virtual void add(View x, View into) = 0;    // into += x
   virtual void scale(View x, double factor) = 0;
   virtual void blend(View from, View into, double share) = 0;  // into += share * (from - into); master type
+  virtual void sum_parts(const SumParts& call) = 0;
 
   virtual void linear(const LinearForward& call) = 0;
   virtual void activation_backward(const ActivationBackward& call) = 0;
@@ -78,6 +79,8 @@ class Backend {
 
   virtual void output_loss(const OutputLoss& call) = 0;
   virtual void cross_entropy(const CrossEntropy& call) = 0;
+  virtual void logit_sums(const LogitSums& call) = 0;
+  virtual void divided_loss(const DividedLoss& call) = 0;
   virtual void label_loss(const LabelLoss& call) = 0;
   virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
 

@@ -15,6 +15,7 @@ std::string_view in_words(Architecture architecture) {
 }
 
 AnyModel::Model AnyModel::make(const Scope& scope, const ModelConfig& config, const StageRanges& layers) {
+  require_divisible(config, scope.parts().count());
   switch (config.architecture) {
     case Architecture::causal_lm:
       return Model(std::in_place_type<CausalLM>, scope, config, layers);

@@ -168,6 +168,33 @@ Rotary ModelConfig::rotary() const {
           {rotary_scaling, rotary_factor, is_yarn ? trained : 0.0}};
 }
 
+void require_divisible(const ModelConfig& config, int64_t parts) {
+  if (parts == 1) {
+    return;
+  }
+  check(config.heads % parts == 0, "{} ranks can't share {} heads (heads)", parts, config.heads);
+  check(config.heads_of_keys() % parts == 0, "{} ranks can't share {} heads of keys and values (key_value_heads)",
+        parts, config.heads_of_keys());
+  check(config.inner % parts == 0, "{} ranks can't share {} inner columns (inner)", parts, config.inner);
+  check(config.inner_dropout.value == 0.0F || config.inner / parts % Dropout::kColumnStep == 0,
+        "{} ranks can't share {} inner columns (inner) with inner_dropout: each needs a multiple of {}", parts,
+        config.inner, Dropout::kColumnStep);
+  for (const LayerPattern& pattern : config.attention) {
+    const auto patterns = static_cast<int64_t>(pattern.size());
+    check(patterns % parts == 0 || parts % patterns == 0, "{} ranks can't share attention \"{}\" of {} parts", parts,
+          text_of(pattern), patterns);
+  }
+  check(config.head_norm != HeadNorm::all_heads,
+        "head_norm = \"all\" normalizes all heads together, which {} "
+        "ranks can't share",
+        parts);
+  const int64_t least = config.architecture == Architecture::causal_lm ? config.target_vocabulary
+                        : config.architecture == Architecture::encoder
+                            ? config.source_vocabulary
+                            : std::min(config.source_vocabulary, config.target_vocabulary);
+  check(least >= parts, "{} ranks can't share a vocabulary of {}", parts, least);
+}
+
 ModelConfig with_context(const ModelConfig& config, const ContextOptions& options) {
   ModelConfig longer = config;
   const bool scaled = options.rotary_scaling != RotaryScaling::none;

@@ -103,6 +103,9 @@ struct ModelConfig {
   }
 };
 
+// ConfigError unless ranks can hold the model in `parts` parts.
+void require_divisible(const ModelConfig& config, int64_t parts);
+
 // The same model, run with sequences of up to options.max_length tokens. Throws ConfigError when it can't be.
 ModelConfig with_context(const ModelConfig& config, const ContextOptions& options);
 

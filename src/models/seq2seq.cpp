@@ -22,6 +22,7 @@ Seq2Seq::Seq2Seq(const Scope& scope, const ModelConfig& config, const StageRange
       output_(output_weights(scope / "output", config, config.target_vocabulary,
                              config.tying == Tying::none ? nullptr : &target_.table())),
       cap_{config.logit_cap},
+      divided_(&scope.parts(), config.target_vocabulary),
       layers_(layers) {}
 
 Memory Seq2Seq::encode(Pass& pass, const SourceSequences& source, const StackCall& call) const {
@@ -36,7 +37,10 @@ Hidden Seq2Seq::decode_next(Pass& pass, const TargetSequences& target, const Dec
   return decoder_(pass, target_(pass, target), target, caches);
 }
 
-Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const { return output_logits(pass, hidden, output_, cap_); }
+Logits Seq2Seq::logits(Pass& pass, const Hidden& hidden) const {
+  ensure(!divided_.is_divided(), "model", "logits over a vocabulary of which this rank has a part");
+  return output_logits(pass, hidden, output_, cap_);
+}
 
 // Nothing in a stage before the last.
 Hidden Seq2Seq::hidden_of_stage(Pass& pass, const PairBatch& batch) const {
@@ -74,10 +78,12 @@ Hidden Seq2Seq::hidden_of_stage(Pass& pass, const PairBatch& batch) const {
 TokenLosses Seq2Seq::loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call) const {
   if (pass.ends() != nullptr) {
     const Hidden rows = hidden_of_stage(pass, batch);
-    return rows.var().empty() ? TokenLosses::none() : output_loss(pass, rows, output_, batch.expected, smoothing, cap_);
+    return rows.var().empty() ? TokenLosses::none()
+                              : output_loss(pass, rows, output_, batch.expected, {smoothing, cap_, divided_});
   }
   const Memory memory = encode(pass, batch.source, call.encoder);
-  return output_loss(pass, decode(pass, batch.target, memory, call.decoder), output_, batch.expected, smoothing, cap_);
+  return output_loss(pass, decode(pass, batch.target, memory, call.decoder), output_, batch.expected,
+                     {smoothing, cap_, divided_});
 }
 
 }  // namespace heed

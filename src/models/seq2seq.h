@@ -55,7 +55,8 @@ class Seq2Seq {
   SelfAttentionStack encoder_;
   Decoder decoder_;
   LinearWeights output_;
-  SoftCapAt cap_;       // of the logits
+  SoftCapAt cap_;  // of the logits
+  DividedVocabulary divided_;
   StageRanges layers_;  // those that this stage runs
 };
 

@@ -36,7 +36,7 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
                                                             Visibility::Reach reach) {
   switch (config.positions) {
     case Positions::alibi:
-      return std::make_shared<Alibi>(Heads(config.heads), reach);
+      return std::make_shared<Alibi>(Heads(config.heads), reach, scope.parts());
     case Positions::relative_bias:
       return std::make_shared<BucketBias>(scope, Heads(config.heads),
                                           BucketRule{config.relative_buckets, config.relative_max_distance, reach},
@@ -124,14 +124,15 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
   };
 }
 
-LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Weight* tied) {
+LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied) {
+  const Division division = config.head == Head::tokens ? Division::rows() : Division::none();
   LinearWeights weights{tied, nullptr};
   const Initialization initialization = matrix_initialization(config, 1).inner();
   if (tied == nullptr) {
-    weights.weight = &scope.add("weight", {vocabulary, config.model}, WeightUse::product, initialization);
+    weights.weight = &scope.add("weight", {outputs, config.model}, WeightUse::product, initialization, division);
   }
   if (config.output_bias == Bias::present) {
-    weights.bias = &scope.add("bias", {vocabulary}, WeightUse::vector, initialization.of_bias(config.model));
+    weights.bias = &scope.add("bias", {outputs}, WeightUse::vector, initialization.of_bias(config.model), division);
   }
   return weights;
 }

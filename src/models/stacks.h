@@ -16,7 +16,8 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,
                                      const Weight* shared = nullptr);
 
-// The output projection: its own weight, or the given embedding table, and perhaps a bias.
-LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t vocabulary, const Weight* tied);
+// The output projection: its own weight, or the given embedding table, and perhaps a bias. Of a model in parts, a
+// vocabulary is divided, and labels are not.
+LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied);
 
 }  // namespace heed

@@ -12,7 +12,8 @@ TokenModel::TokenModel(const Scope& scope, const ModelConfig& config, int64_t vo
       output_(config.head == Head::tokens ? output_weights(scope / "output", config, vocabulary,
                                                            config.tying == Tying::none ? nullptr : &embedding_.table())
                                           : output_weights(scope / "head", config, config.encoder_outputs(), nullptr)),
-      cap_{config.logit_cap} {}
+      cap_{config.logit_cap},
+      divided_(config.head == Head::tokens ? DividedVocabulary(&scope.parts(), vocabulary) : DividedVocabulary()) {}
 
 Hidden TokenModel::hidden(Pass& pass, const Sequences& tokens, const StackCall& call) const {
   if (pass.ends() == nullptr) {
@@ -29,11 +30,15 @@ Hidden TokenModel::hidden(Pass& pass, const Sequences& tokens, const StackCall& 
   return {};
 }
 
-Logits TokenModel::logits(Pass& pass, const Hidden& hidden) const { return output_logits(pass, hidden, output_, cap_); }
+Logits TokenModel::logits(Pass& pass, const Hidden& hidden) const {
+  ensure(!divided_.is_divided(), "model", "logits over a vocabulary of which this rank has a part");
+  return output_logits(pass, hidden, output_, cap_);
+}
 
 TokenLosses TokenModel::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {
   const Hidden rows = hidden(pass, batch.tokens, call);
-  return rows.var().empty() ? TokenLosses::none() : output_loss(pass, rows, output_, batch.expected, smoothing, cap_);
+  return rows.var().empty() ? TokenLosses::none()
+                            : output_loss(pass, rows, output_, batch.expected, {smoothing, cap_, divided_});
 }
 
 }  // namespace heed

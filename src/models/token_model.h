@@ -36,6 +36,7 @@ class TokenModel {
   LayerRange layers_;  // those that this stage runs
   LinearWeights output_;
   SoftCapAt cap_;  // of the logits
+  DividedVocabulary divided_;
 };
 
 }  // namespace heed

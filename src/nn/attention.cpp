@@ -24,19 +24,33 @@ Initialization stacked_cross(const AttentionShape& shape) {
   return shape.initialization.inner(key_width(shape) == value_width(shape) ? 2 : 1);
 }
 
+// What this rank's heads compute.
+AttentionShape own_shape(const Scope& scope, AttentionShape shape) {
+  shape.heads = scope.parts().share(shape.heads).count;
+  shape.key_value_heads = scope.parts().share(shape.key_value_heads).count;
+  return shape;
+}
+
+HeadRange own_heads(const Scope& scope, const AttentionShape& shape) {
+  return {.first = scope.parts().share(shape.heads).first, .of = shape.heads};
+}
+
 // From all heads, concatenated, back to the model's width.
 Linear::Options output_options(const AttentionShape& shape) {
   return {.inputs = shape.heads * value_head_width(shape),
           .outputs = shape.model,
           .bias = shape.output_bias,
           .initialization = shape.initialization.residual(),
-          .op = {}};
+          .op = {},
+          .divided = Divided::inputs};
 }
 
 template <class Call>
-AttentionOptions options_of(const AttentionShape& shape, const DropoutSite& dropout, const Call& call) {
+AttentionOptions options_of(const AttentionShape& shape, const HeadRange& range, const DropoutSite& dropout,
+                            const Call& call) {
   return {.heads = shape.heads,
           .key_value_heads = shape.key_value_heads,
+          .range = range,
           .visibility = shape.visibility,
           .mask = call.mask.get(),
           .dropout = dropout,
@@ -51,16 +65,17 @@ int64_t distances_of(const AttentionShape& shape) {
 }
 
 const Weight* add_relative_keys(const Scope& scope, const AttentionShape& shape) {
-  return shape.relative_clip == 0 ? nullptr
-                                  : &scope.add("relative_keys", {distances_of(shape), shape.head_width},
-                                               WeightUse::product, shape.initialization.inner());
+  return shape.relative_clip == 0
+             ? nullptr
+             : &scope.add("relative_keys", {distances_of(shape), shape.head_width}, WeightUse::product,
+                          shape.initialization.inner(), Division::shared_by_heads());
 }
 
 const Weight* add_relative_values(const Scope& scope, const AttentionShape& shape) {
   return shape.relative_clip == 0 || shape.relative_values == RelativeValues::none
              ? nullptr
              : &scope.add("relative_values", {value_head_width(shape), distances_of(shape)}, WeightUse::product,
-                          shape.initialization.inner());
+                          shape.initialization.inner(), Division::shared_by_heads());
 }
 
 }  // namespace
@@ -70,7 +85,7 @@ QueryKeyNorm::QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Head
   if (shape.head_norm != HeadNorm::none) {
     NormShape norm = shape.norm;
     norm.width = heads.value * shape.head_width / groups_.count;
-    norm_.emplace(scope, norm);
+    norm_.emplace(scope, norm, Division::shared_by_heads());
   }
 }
 
@@ -79,17 +94,21 @@ Columns QueryKeyNorm::operator()(Pass& pass, const Columns& x) const {
 }
 
 SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
-    : shape_(shape),
+    : parts_(&scope.parts()),
+      shape_(own_shape(scope, shape)),
+      heads_(own_heads(scope, shape)),
       dropout_{scope.site("weights"), shape.dropout},
       projection_(scope / "projection", {.inputs = shape.model,
                                          .outputs = query_width(shape) + key_width(shape) + value_width(shape),
                                          .bias = shape.bias,
                                          .initialization = stacked_self(shape),
-                                         .op = {}}),
+                                         .op = {},
+                                         .divided = Divided::outputs,
+                                         .stacked = {query_width(shape), key_width(shape), value_width(shape)}}),
       relative_keys_(add_relative_keys(scope, shape)),
       relative_values_(add_relative_values(scope, shape)),
-      query_norm_(scope / "query_norm", shape, Heads(shape.heads)),
-      key_norm_(scope / "key_norm", shape, Heads(shape.key_value_heads)),
+      query_norm_(scope / "query_norm", shape, Heads(shape_.heads)),
+      key_norm_(scope / "key_norm", shape, Heads(shape_.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
 
 RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const {
@@ -108,7 +127,7 @@ RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& quer
 
 Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences,
                               const SelfAttentionCall& call) const {
-  const Var projected = projection_(pass, x);
+  const Var projected = projection_(pass, to_parts(pass, x, *parts_));
   const int64_t queries = query_width(shape_);
   const int64_t keys = key_width(shape_);
   const AttentionInputs inputs{
@@ -125,7 +144,7 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
   if (shape_.kernel == AttentionKernel::linear) {
     return output_(pass, mix_linearly(pass, inputs, sequences, call));
   }
-  AttentionOptions options = options_of(shape_, dropout_, call);
+  AttentionOptions options = options_of(shape_, heads_, dropout_, call);
   options.relative =
       scores_by_distance(pass, inputs.queries, call.cache == nullptr ? sequences.segments() : *call.cache->segments);
   options.relative_values = relative_values_;
@@ -149,20 +168,25 @@ Var SelfAttention::mix_linearly(Pass& pass, const AttentionInputs& inputs, const
 }
 
 CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
-    : shape_(shape),
+    : parts_(&scope.parts()),
+      shape_(own_shape(scope, shape)),
+      heads_(own_heads(scope, shape)),
       dropout_{scope.site("weights"), shape.dropout},
       query_(scope / "query", {.inputs = shape.model,
                                .outputs = query_width(shape),
                                .bias = shape.bias,
                                .initialization = shape.initialization.inner(),
-                               .op = {}}),
+                               .op = {},
+                               .divided = Divided::outputs}),
       key_value_(scope / "key_value", {.inputs = shape.model,
                                        .outputs = key_width(shape) + value_width(shape),
                                        .bias = shape.bias,
                                        .initialization = stacked_cross(shape),
-                                       .op = {}}),
-      query_norm_(scope / "query_norm", shape, Heads(shape.heads)),
-      key_norm_(scope / "key_norm", shape, Heads(shape.key_value_heads)),
+                                       .op = {},
+                                       .divided = Divided::outputs,
+                                       .stacked = {key_width(shape), value_width(shape)}}),
+      query_norm_(scope / "query_norm", shape, Heads(shape_.heads)),
+      key_norm_(scope / "key_norm", shape, Heads(shape_.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
 
 AttentionInputs CrossAttention::keys_and_values(Pass& pass, const Memory& memory) const {
@@ -176,9 +200,9 @@ AttentionInputs CrossAttention::keys_and_values(Pass& pass, const Memory& memory
 Var CrossAttention::operator()(Pass& pass, const Var& x, const Sequences& sequences, const Memory& memory,
                                const CrossAttentionCall& call) const {
   AttentionInputs inputs = keys_and_values(pass, memory);
-  inputs.queries = query_norm_(pass, Columns::all(query_(pass, x)));
+  inputs.queries = query_norm_(pass, Columns::all(query_(pass, to_parts(pass, x, *parts_))));
   inputs.query_segments = &sequences.segments();
-  return output_(pass, attention(pass, inputs, options_of(shape_, dropout_, call)));
+  return output_(pass, attention(pass, inputs, options_of(shape_, heads_, dropout_, call)));
 }
 
 void CrossAttention::cache_memory(Pass& pass, const Memory& memory, const KeyValueView& cache) const {
@@ -188,7 +212,7 @@ void CrossAttention::cache_memory(Pass& pass, const Memory& memory, const KeyVal
 Var CrossAttention::operator()(Pass& pass, const Var& x, const CachedMemory& memory) const {
   const Columns queries = query_norm_(pass, Columns::all(query_(pass, x)));
   return output_(pass, attention(pass, queries, *memory.queries, *memory.keys_values,
-                                 options_of(shape_, dropout_, CrossAttentionCall{})));
+                                 options_of(shape_, heads_, dropout_, CrossAttentionCall{})));
 }
 
 }  // namespace heed

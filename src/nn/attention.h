@@ -44,7 +44,7 @@ struct AttentionShape {
 // The norm of queries or of keys, with weights of its own; where there is none, they stay what they are.
 class QueryKeyNorm {
  public:
-  QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Heads heads);
+  QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Heads heads);  // of this rank
   Columns operator()(Pass& pass, const Columns& x) const;
 
  private:
@@ -92,7 +92,8 @@ struct CachedMemory {
   const Segments* queries = nullptr;
 };
 
-// Queries, keys and values from the same rows, through one projection [q | k | v].
+// Queries, keys and values from the same rows, through one projection [q | k | v]. Of a model in parts each rank has some
+// of the heads.
 class SelfAttention {
  public:
   SelfAttention(const Scope& scope, const AttentionShape& shape);
@@ -103,7 +104,9 @@ class SelfAttention {
   Var mix_linearly(Pass& pass, const AttentionInputs& inputs, const Sequences& sequences,
                    const SelfAttentionCall& call) const;
 
-  AttentionShape shape_;
+  const Parts* parts_;
+  AttentionShape shape_;  // of this rank's heads
+  HeadRange heads_;
   DropoutSite dropout_;
   Linear projection_;
   const Weight *relative_keys_ = nullptr, *relative_values_ = nullptr;  // A and the transpose of B
@@ -111,7 +114,8 @@ class SelfAttention {
   Linear output_;
 };
 
-// Queries from the decoder, keys and values [k | v] from the encoder's memory.
+// Queries from the decoder, keys and values [k | v] from the encoder's memory. Of a model in parts each rank has some of
+// the heads, and `memory` comes from to_parts.
 class CrossAttention {
  public:
   CrossAttention(const Scope& scope, const AttentionShape& shape);
@@ -126,7 +130,9 @@ class CrossAttention {
   // Of a memory.
   AttentionInputs keys_and_values(Pass& pass, const Memory& memory) const;
 
-  AttentionShape shape_;
+  const Parts* parts_;
+  AttentionShape shape_;  // of this rank's heads
+  HeadRange heads_;
   DropoutSite dropout_;
   Linear query_, key_value_;
   QueryKeyNorm query_norm_, key_norm_;

@@ -49,10 +49,10 @@ Embedding::Embedding(const Scope& scope, const Options& options)
     : positions_(options.positions),
       max_length_(options.max_length),
       dropout_{scope.site("dropout"), options.dropout},
-      op_{options.scale, options.norm ? DropoutSite() : dropout_} {
-  table_ = options.shared != nullptr
-               ? options.shared
-               : &scope.add("tokens", {options.vocabulary, options.model}, options.use, options.initialization);
+      op_{options.scale, options.norm ? DropoutSite() : dropout_, {&scope.parts(), options.vocabulary}} {
+  table_ = options.shared != nullptr ? options.shared
+                                     : &scope.add("tokens", {options.vocabulary, options.model}, options.use,
+                                                  options.initialization, Division::rows());
   if (positions_ == Positions::sinusoidal) {
     sinusoidal_ = std::make_unique<SinusoidalPositions>(max_length_, Width(options.model));
   }

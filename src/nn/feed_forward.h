@@ -1,4 +1,5 @@
-// The position-wise layer: plain, W2 act(W1 x), or gated, W2 (act(Wg x) * (Wl x)).
+// The position-wise layer: plain, W2 act(W1 x), or gated, W2 (act(Wg x) * (Wl x)). Of a model in parts each rank has
+// some of the inner columns.
 #pragma once
 
 #include "nn/linear.h"
@@ -23,7 +24,8 @@ class FeedForward {
   Var operator()(Pass& pass, const Var& x) const;
 
  private:
-  FeedForwardShape shape_;
+  const Parts* parts_;
+  FeedForwardShape shape_;  // of the whole
   DropoutSite dropout_;
   Linear inner_, output_;  // gated: inner_ is [gate | linear]
 };

@@ -162,7 +162,8 @@ Stream SelfAttentionStack::run(Pass& pass, Stream stream, LayerRange range, cons
   return stream;
 }
 
-Decoder::Decoder(const Scope& scope, const StackShape& shape) : keep_(shape.keep), layers_(scope, shape) {}
+Decoder::Decoder(const Scope& scope, const StackShape& shape)
+    : parts_(&scope.parts()), keep_(shape.keep), layers_(scope, shape) {}
 
 Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                            const StackCall& call) const {
@@ -176,6 +177,7 @@ Hidden Decoder::leave(Pass& pass, const Stream& stream) const { return Hidden(la
 Stream Decoder::run(Pass& pass, Stream stream, LayerRange range, const Sequences& target, const Memory& memory,
                     const StackCall& call) const {
   make_room_for_maps(call, layers_.size());
+  const Var shared = to_parts(pass, memory.hidden.var(), *parts_);  // once: its gradient is summed for all layers
   for (size_t i = range.first; i < range.end; ++i) {
     const SelfAttentionCall self = self_call(call, i);
     const CrossAttentionCall cross = cross_call(call, i);
@@ -184,7 +186,7 @@ Stream Decoder::run(Pass& pass, Stream stream, LayerRange range, const Sequences
                                                                            const std::vector<Var>& more) {
       return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross, next);
     };
-    stream = run_layer(pass, stream, keep_, {memory.hidden.var()}, layer);
+    stream = run_layer(pass, stream, keep_, {shared}, layer);
   }
   return stream;
 }

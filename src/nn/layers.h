@@ -174,6 +174,7 @@ class Decoder {
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const DecoderCaches& caches) const;
 
  private:
+  const Parts* parts_;
   Keep keep_;
   Layers<DecoderLayer> layers_;
 };

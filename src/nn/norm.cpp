@@ -2,11 +2,11 @@
 
 namespace heed {
 
-Norm::Norm(const Scope& scope, const NormShape& shape)
-    : weights_{shape.kind, &scope.add("gain", {shape.width}, WeightUse::vector, Initialization::ones()), nullptr,
-               shape.epsilon} {
+Norm::Norm(const Scope& scope, const NormShape& shape, const Division& division)
+    : weights_{shape.kind, &scope.add("gain", {shape.width}, WeightUse::vector, Initialization::ones(), division),
+               nullptr, shape.epsilon} {
   if (shape.kind == NormKind::layer && shape.bias == Bias::present) {
-    weights_.bias = &scope.add("bias", {shape.width}, WeightUse::vector, Initialization::zeros());
+    weights_.bias = &scope.add("bias", {shape.width}, WeightUse::vector, Initialization::zeros(), division);
   }
 }
 

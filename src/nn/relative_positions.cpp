@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
 #include "ops/spread_buckets.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int64_t kFirstDistances = 64;
 
-Var alibi_table(const std::vector<double>& slopes, int64_t first, int64_t last, DType type) {
+Var alibi_table(std::span<const double> slopes, int64_t first, int64_t last, DType type) {
   const auto heads = static_cast<int64_t>(slopes.size());
   Tensor table({heads, last - first + 1}, type);
   for (int64_t head = 0; head < heads; ++head) {
@@ -47,8 +48,11 @@ RelativeScores Alibi::scores(Pass& pass, int64_t furthest) const {
   if (known_.table.empty() || -known_.first < furthest || known_.table.type() != pass.backend().master_type()) {
     const int64_t reaching = std::max({furthest, kFirstDistances, -2 * known_.first});
     known_.first = -reaching;
-    known_.table = alibi_table(alibi_slopes(heads_), -reaching, reach_ == Visibility::Reach::causal ? 0 : reaching,
-                               pass.backend().master_type());
+    const std::vector<double> slopes = alibi_slopes(heads_);
+    const std::span<const double> own =
+        std::span(slopes).subspan(static_cast<size_t>(own_.first), static_cast<size_t>(own_.count));
+    known_.table =
+        alibi_table(own, -reaching, reach_ == Visibility::Reach::causal ? 0 : reaching, pass.backend().master_type());
   }
   return known_;
 }
@@ -69,7 +73,8 @@ int64_t BucketRule::bucket_of(int64_t distance) const {
 }
 
 BucketBias::BucketBias(const Scope& scope, Heads heads, const BucketRule& rule, Initialization initialization)
-    : table_(&scope.add("relative_bias", {rule.buckets, heads.value}, WeightUse::vector, initialization)),
+    : table_(&scope.add("relative_bias", {rule.buckets, heads.value}, WeightUse::vector, initialization,
+                        Division::columns())),
       first_(-rule.max_distance) {
   const int64_t last = rule.reach == Visibility::Reach::causal ? 0 : rule.max_distance;
   for (int64_t distance = first_; distance <= last; ++distance) {

@@ -23,13 +23,16 @@ class RelativePositions {
 // the power below, then every other one of the power above.
 std::vector<double> alibi_slopes(Heads heads);
 
+// Of a model in parts, the slopes are those of this rank's heads.
 class Alibi final : public RelativePositions {
  public:
-  Alibi(Heads heads, Visibility::Reach reach) : heads_(heads), reach_(reach) {}
+  Alibi(Heads heads, Visibility::Reach reach, const Parts& parts = {})
+      : heads_(heads), own_(parts.share(heads.value)), reach_(reach) {}
   RelativeScores scores(Pass& pass, int64_t furthest) const override;
 
  private:
   Heads heads_;
+  PartRange own_;
   Visibility::Reach reach_;
   mutable std::mutex mutex_;
   mutable RelativeScores known_;  // a table that grows when more distances are needed

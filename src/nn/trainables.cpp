@@ -137,16 +137,14 @@ void Trainables::initialize(Backend& backend, uint64_t seed) {
     if (parts_[i] == WeightPart::of_base || !held_[i]) {
       continue;
     }
-    const RandomKey key = Weights::initial_stream(seed, weight);
     const View master = weight.trainable().master();
-    for (int64_t e = 0; e < weight.shape().elements(); ++e) {
-      const double value = weights_.initialization(i).value(weight.shape(), key, e);
+    weights_.initial_values(i, seed, [&](int64_t e, double value) {
       if (master.type() == DType::f64) {
         host<double>(master).data[e] = value;
       } else {
         host<float>(master).data[e] = static_cast<float>(value);
       }
-    }
+    });
   }
   refresh(backend);
 }
@@ -159,11 +157,9 @@ void Trainables::initialize_base(Backend& backend, uint64_t seed) {
     }
     const Weight& weight = weights_.all()[i];
     const Shape& shape = weight.shape();
-    const RandomKey key = Weights::initial_stream(seed, weight);
     values.resize(static_cast<size_t>(shape.elements()));
-    for (size_t e = 0; e < values.size(); ++e) {
-      values[e] = static_cast<float>(weights_.initialization(i).value(shape, key, static_cast<int64_t>(e)));
-    }
+    weights_.initial_values(
+        i, seed, [&](int64_t e, double value) { values[static_cast<size_t>(e)] = static_cast<float>(value); });
     hold_base(backend, i, View(values.data(), DType::f32, shape.rows(), shape.columns(), shape.columns()));
   }
 }
@@ -229,18 +225,21 @@ void Trainables::write_to_shard() {
 }
 
 void Trainables::begin_exchanged_shard() { write_to_shard(); }
-void Trainables::finish_exchanged_shard(Backend& backend) { fill_untouched(backend); }
+void Trainables::finish_exchanged_shard(Backend& backend) { complete_shard(backend); }
 
-void Trainables::fill_untouched(Backend& backend) {
-  for_each_trained([&](size_t, Trainable& trainable) {
+void Trainables::complete_shard(Backend& backend) {
+  for_each_trained([&](size_t i, Trainable& trainable) {
     if (trainable.writes() == 0) {
       trainable.gradient_to_add_to(backend);
+    }
+    if (weights_.division(i).kind == Division::Kind::shared_by_heads && !weights_.parts().is_whole()) {
+      weights_.parts().sum(backend, trainable.gradient());
     }
   });
 }
 
 void Trainables::finish_shard(Backend& backend) {
-  fill_untouched(backend);
+  complete_shard(backend);
   if (shards_ > 1) {
     for_each_held_range([&](int64_t first, int64_t count) {
       backend.add(of_shard_.view().column_range(first, count), gradients().column_range(first, count));

@@ -63,7 +63,7 @@ class Trainables {
   // a rank owns of the sum to gradients().
   void begin_exchanged_shard();
   View exchanged_shard() const { return of_shard_.view(); }
-  void finish_exchanged_shard(Backend& backend);  // zeros where nothing contributed
+  void finish_exchanged_shard(Backend& backend);  // zeros where nothing contributed; sums over other ranks' heads
 
   const Weights& weights() const { return weights_; }
   WeightPart part_of(size_t weight) const { return parts_[weight]; }
@@ -96,7 +96,8 @@ class Trainables {
   template <class Use>
   void for_each_held_range(Use use) const;
   void finish_shard(Backend& backend);
-  void fill_untouched(Backend& backend);
+  // Zeros where nothing contributed, and what the other ranks' heads contributed.
+  void complete_shard(Backend& backend);
   void write_to_shard();
   bool reads_master(size_t weight) const;
   template <class Use>

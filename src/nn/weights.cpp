@@ -29,12 +29,26 @@ double Initialization::value(const Shape& shape, RandomKey key, int64_t index) c
   return 0.0;
 }
 
-const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initialization initialization) {
+const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initialization initialization,
+                           const Division& division) {
   ensure(!closed_, "weights", "{} is registered after memory was allocated", name);
   ensure(std::ranges::none_of(weights_, [&](const Weight& w) { return w.name() == name; }), "weights",
          "{} is registered twice", name);
   initializations_.push_back(initialization);
-  return weights_.emplace_back(std::move(name), shape, use);
+  divisions_.push_back(division);
+  slices_.emplace_back(shape, division, parts_, parts_.index());
+  return weights_.emplace_back(std::move(name), slices_.back().shape(), use);
+}
+
+void Weights::initial_values(size_t index, uint64_t seed,
+                             const std::function<void(int64_t element, double value)>& use) const {
+  const RandomKey key = initial_stream(seed, weights_[index]);
+  const WeightSlice& slice = slices_[index];
+  slice.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
+    for (int64_t e = 0; e < count; ++e) {
+      use(first + e, initializations_[index].value(slice.whole(), key, of_whole + e));
+    }
+  });
 }
 
 namespace {
@@ -53,6 +67,7 @@ void hold_as_integers(Backend& backend, MatrixForm form, const RowSource& rows, 
 }  // namespace
 
 void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, MatrixForm form) {
+  ensure(parts_.is_whole(), "weights", "inference with a part of a model");
   for (size_t i = 0; i < weights_.size(); ++i) {
     Weight& weight = weights_[i];
     const RandomKey stream = initial_stream(seed, weight);
@@ -82,8 +97,8 @@ const Weight& Weights::find(std::string_view name) const {
 
 int64_t Weights::elements() const {
   int64_t total = 0;
-  for (const Weight& weight : weights_) {
-    total += weight.shape().elements();
+  for (const WeightSlice& slice : slices_) {
+    total += slice.whole().elements();
   }
   return total;
 }

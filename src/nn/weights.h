@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/random.h"
+#include "nn/division.h"
 #include "ops/weight.h"
 
 namespace heed {
@@ -67,11 +69,15 @@ enum class MatrixForm : uint8_t { precision, int8, int4 };
 class Weights {
  public:
   Weights() = default;
+  // Of a model of which this rank has a part.
+  explicit Weights(Parts parts) : parts_(std::move(parts)) {}
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
-  // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight".
-  const Weight& add(std::string name, Shape shape, WeightUse use, Initialization initialization);
+  // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight". The shape is
+  // that of the whole; the weight has that of this rank's part.
+  const Weight& add(std::string name, Shape shape, WeightUse use, Initialization initialization,
+                    const Division& division = {});
   // No weight can be added any more: memory has been allocated for them.
   void close() { closed_ = true; }
 
@@ -85,11 +91,20 @@ class Weights {
   const std::deque<Weight>& all() const { return weights_; }  // in the order of registration
   std::deque<Weight>& all() { return weights_; }
   const Initialization& initialization(size_t index) const { return initializations_[index]; }
+  // A part begins with what the whole has there.
+  void initial_values(size_t index, uint64_t seed, const std::function<void(int64_t element, double value)>& use) const;
+
+  const Parts& parts() const { return parts_; }
+  const WeightSlice& slice(size_t index) const { return slices_[index]; }
+  const Division& division(size_t index) const { return divisions_[index]; }
   const Weight& find(std::string_view name) const;
-  int64_t elements() const;
+  int64_t elements() const;  // of the whole model
 
  private:
+  Parts parts_;
   std::deque<Weight> weights_;
+  std::vector<WeightSlice> slices_;
+  std::vector<Division> divisions_;
   std::vector<Initialization> initializations_;
   bool closed_ = false;
 };
@@ -101,9 +116,12 @@ class Scope {
 
   Scope operator/(std::string_view name) const { return Scope(*weights_, join(name)); }
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
-  const Weight& add(std::string_view name, Shape shape, WeightUse use, Initialization initialization) const {
-    return weights_->add(join(name), shape, use, initialization);
+  const Weight& add(std::string_view name, Shape shape, WeightUse use, Initialization initialization,
+                    const Division& division = {}) const {
+    return weights_->add(join(name), shape, use, initialization, division);
   }
+  // What this rank has of the model.
+  const Parts& parts() const { return weights_->parts(); }
   // The random stream of a dropout site at this path.
   RandomKey site(std::string_view name) const { return RandomKey{}.derive(join(name)); }
   const std::string& path() const { return path_; }

@@ -37,20 +37,43 @@ DistanceScores by_distance(const AttentionOptions& options, int64_t query_rows) 
   return {relative.table.value(), relative.of, distances, relative.first, relative.factor};
 }
 
+// The patterns of visibility that the call's heads have: `count` neighbours of the whole's, of `heads` heads each in the
+// whole, of which the call's begin at `first_head` of the first pattern.
+struct OwnPatterns {
+  int64_t first = 0, count = 1, heads = 0, first_head = 0;
+};
+
+OwnPatterns own_patterns(const AttentionOptions& options) {
+  const HeadRange& range = options.range;
+  const int64_t patterns = options.visibility.count();
+  if (range.of == 0) {
+    return {0, patterns, options.heads / patterns, 0};
+  }
+  require(range.of % patterns == 0, "attention", "{} patterns do not divide {} heads", patterns, range.of);
+  const int64_t heads = range.of / patterns;
+  const OwnPatterns own{range.first / heads, std::max<int64_t>(1, options.heads / heads), heads, range.first % heads};
+  require(own.count * heads == options.heads ? own.first_head == 0 : own.first_head + options.heads <= heads,
+          "attention", "heads {} to {} of {} cut patterns of {} heads", range.first, range.first + options.heads - 1,
+          range.of, heads);
+  return own;
+}
+
 // The settings of each part of the heads.
 std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, const AttentionOptions& options) {
   require(options.heads > 0 && queries.count % options.heads == 0, "attention", "{} heads do not divide {}",
           options.heads, queries.value());
   require(options.key_value_heads > 0 && options.heads % options.key_value_heads == 0, "attention",
           "{} key-value heads do not divide {} heads", options.key_value_heads, options.heads);
-  const int64_t count = options.visibility.count();
+  const OwnPatterns own = own_patterns(options);
+  const int64_t count = own.count;
   require(options.key_value_heads % count == 0, "attention", "{} patterns do not divide {} key-value heads", count,
           options.key_value_heads);
   const int64_t head_width = queries.count / options.heads;
   const Dropout dropout = pass.dropout(options.dropout, queries.var.first_row());
   const DistanceScores scores = by_distance(options, queries.var.rows());
   std::vector<AttentionSettings> parts;
-  for (const Visibility& visibility : options.visibility.parts()) {
+  for (int64_t pattern = own.first; pattern < own.first + count; ++pattern) {
+    const Visibility& visibility = options.visibility.parts()[static_cast<size_t>(pattern)];
     require(scores.table.empty() || (count == 1 && visibility.stride == 1), "attention",
             "scores by distance for heads that differ, or with a stride");
     require(scores.table.empty() || !options.cap.active(), "attention", "scores by distance with a cap");
@@ -63,9 +86,11 @@ std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, cons
         .score_cap = options.cap.value,
         .by_distance = scores,
         .dropout = dropout,
+        .heads_of_whole = own.heads,
+        .first_drawn_head = own.first_head,
     });
-    if (count > 1) {
-      part.dropout.key = dropout.key.derive(parts.size());  // parts number their heads alike
+    if (options.visibility.count() > 1) {
+      part.dropout.key = dropout.key.derive(static_cast<uint64_t>(pattern) + 1);  // patterns number their heads alike
     }
   }
   return parts;

@@ -43,9 +43,15 @@ struct RelativeScores {
   Gradient gradient = Gradient::none;
 };
 
+// Which heads of a whole model those of a call are.
+struct HeadRange {
+  int64_t first = 0, of = 0;  // of 0: they are all
+};
+
 struct AttentionOptions {
   int64_t heads = 1, key_value_heads = 1;
-  VisibilityByHead visibility;
+  HeadRange range;              // dropout draws for each head as in the whole
+  VisibilityByHead visibility;  // of the whole's heads; this call's are some of its parts, or within one of them
   const AttentionMask* mask = nullptr;
   DropoutSite dropout;        // of the weights
   Tensor* weights = nullptr;  // if set, receives the weights before dropout; see AttentionForward

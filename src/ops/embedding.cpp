@@ -2,6 +2,8 @@
 // factors:
 //   d_table[t] += scale * sum of (d_y * m)[r] over all r with tokens[r] = t
 //   d_position_table[p] += sum of (d_y * m)[r] over all r with positions[r] = p, if it is learned; types likewise
+// Of a table that ranks divide, each computes the rows whose tokens it has, and zeros elsewhere; y is the sum over the
+// ranks, which has the bits of an undivided table. Gradients need no sum.
 // Saves the indices.
 #include "ops/embedding.h"
 
@@ -26,7 +28,7 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
   const int64_t rows = tokens.size();
   require(static_cast<int64_t>(positions.size()) == rows, "embedding", "{} tokens at {} positions", rows,
           positions.size());
-  require_in_table(tokens.ids(), table.shape()[0], "token", table.name());
+  require_in_table(tokens.ids(), options.divided.tokens(table.shape()[0]), "token", table.name());
   if (!position_table.empty()) {
     require(position_table.table().columns() == table.shape()[1], "embedding", "positions {} beside {} {}",
             position_table.table().matrix, table.name(), table.shape());
@@ -43,7 +45,7 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
 
   Var y(pass.allocate({rows, table.shape()[1]}), first_row);
   EmbeddingOp op{y,
-                 pass.indices(tokens.ids()),
+                 pass.indices(options.divided.is_divided() ? options.divided.own_rows(tokens.ids()) : tokens.ids()),
                  pass.indices(positions),
                  &table,
                  position_table.learned,
@@ -64,6 +66,9 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
       .dropout = op.dropout,
       .y = y.value(),
   });
+  if (options.divided.is_divided()) {
+    options.divided.parts().sum(pass.backend(), y.value());
+  }
   if (pass.recording() && y.wants_gradient()) {
     pass.tape().record(std::move(op));
   }

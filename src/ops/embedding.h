@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "ops/divided_vocabulary.h"
 #include "ops/pass.h"
 #include "ops/roles.h"
 #include "ops/weight.h"
@@ -27,6 +28,8 @@ struct TypeTable {
 struct EmbeddingOptions {
   double scale = 1.0;
   DropoutSite dropout;
+  // Where the table is divided, each row comes whole from the rank that has its token, and all ranks get all rows.
+  DividedVocabulary divided = {};
 };
 
 // `positions` holds each row's position in its sequence. Tokens and positions are checked against the tables.

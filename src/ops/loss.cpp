@@ -6,6 +6,8 @@
 // output_loss computes all of it in forward, a block of rows at a time, while the block's p - q is in memory, and saves
 // only d_x: neither the logits of all rows nor their gradients ever exist. cross_entropy, whose logits exist already,
 // saves p - q.
+// Where ranks divide the vocabulary, each has some columns of z, and d_x = the sum over the ranks of d_z W. Of a block of
+// rows they exchange the maximum, the sum of e^(z - maximum), the sum of z and z[target], four numbers for each row.
 #include "ops/loss.h"
 
 #include <algorithm>
@@ -36,12 +38,16 @@ constexpr int64_t kMinBlockRows = 48;
 // A larger weight is multiplied in parts, since backends pack what they multiply.
 constexpr int64_t kPartBytes = int64_t{64} << 20;
 
+int64_t rows_multiplied_at_once(const WeightView& weight) {
+  return std::max<int64_t>(64, kPartBytes / (weight.matrix.columns() * 4) / 64 * 64);
+}
+
 // d_x = scale * d_z W. Over a large vocabulary, partial sums are in the master type.
 void input_gradient(const Pass& pass, View d_z, const WeightView& weight, View d_x) {
   Backend& backend = pass.backend();
   const double scale = pass.tape().loss_scale();
   const int64_t vocabulary = weight.matrix.rows();
-  const int64_t part = std::max<int64_t>(64, kPartBytes / (weight.matrix.columns() * 4) / 64 * 64);
+  const int64_t part = rows_multiplied_at_once(weight);
   if (vocabulary <= part) {
     backend.linear_input_gradient({.d_y = d_z, .weight = weight, .d_x = d_x, .scale = scale});
     return;
@@ -68,13 +74,12 @@ struct LossRows {
 
 struct Projection {
   LinearWeights output;
-  Smoothing smoothing;
-  SoftCapAt cap;
+  LossOptions options;
 };
 
 // Computes the losses of all rows. While recording, also the gradients of the tape's scale * their sum: adds those of
 // the weights, block by block, and returns x's.
-Tensor project(const Pass& pass, const LossRows& rows, const Projection& projection) {
+Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& projection) {
   const LinearWeights& output = projection.output;
   Backend& backend = pass.backend();
   const int64_t count = rows.x.rows(), vocabulary = output.weight->shape()[0];
@@ -96,8 +101,8 @@ Tensor project(const Pass& pass, const LossRows& rows, const Projection& project
         .weight = output.weight->value(),
         .bias = output.bias == nullptr ? View() : output.bias->vector(),
         .targets = targets.view().column_range(first, length),
-        .smoothing = static_cast<double>(projection.smoothing.value),
-        .cap = projection.cap.value,
+        .smoothing = static_cast<double>(projection.options.smoothing.value),
+        .cap = projection.options.cap.value,
         .losses = rows.losses.row_range(first, length),
         .d_logits = d_z,
     });
@@ -109,6 +114,80 @@ Tensor project(const Pass& pass, const LossRows& rows, const Projection& project
     }
   }
   return d_x;
+}
+
+// z = x W^T + b, perhaps capped, of the columns that this rank has.
+void own_logits(Backend& backend, View x, const Projection& projection, View logits) {
+  const WeightView weight = projection.output.weight->value();
+  const View bias = projection.output.bias == nullptr ? View() : projection.output.bias->vector();
+  const int64_t part = rows_multiplied_at_once(weight);
+  for (int64_t first = 0; first < logits.columns(); first += part) {
+    const int64_t count = std::min(part, logits.columns() - first);
+    backend.linear({.x = x,
+                    .weight = {weight.matrix.row_range(first, count)},
+                    .bias = bias.empty() ? bias : bias.column_range(first, count),
+                    .y = logits.column_range(first, count)});
+  }
+  if (projection.options.cap.active()) {
+    backend.soft_cap({logits, projection.options.cap.value});
+  }
+}
+
+// The same where ranks divide the vocabulary: for each block, each rank sums up its own logits' exponentials,
+// all ranks exchange those sums, and each goes on with the gradient of its logits. d_x is the sum over the ranks.
+Tensor project_divided(const Pass& pass, const LossRows& rows, const Projection& projection) {
+  const LinearWeights& output = projection.output;
+  const DividedVocabulary& divided = projection.options.divided;
+  Backend& backend = pass.backend();
+  const int64_t count = rows.x.rows(), own = output.weight->shape()[0];
+  const int64_t most = divided.parts().share_of(divided.tokens(own), divided.parts().count() - 1).count;
+  const int64_t block_rows = rows_of_loss_block({count, most}, backend.master_type());  // the same on all ranks
+  const Tensor targets = pass.indices(divided.own_rows(rows.targets));
+  const Tensor logits = pass.allocate_master({block_rows, own}), sums = pass.allocate_master({block_rows, 4});
+  const bool in_place = pass.storage() == logits.type();
+  Tensor d_x, d_logits;
+  if (pass.recording() && rows.wants_gradient) {
+    d_x = pass.allocate({count, rows.x.columns()});
+  }
+  if (pass.recording() && !in_place) {
+    d_logits = pass.allocate({block_rows, own});
+  }
+  for (int64_t first = 0; first < count; first += block_rows) {
+    const int64_t length = std::min(block_rows, count - first);
+    const View x = rows.x.row_range(first, length), z = logits.view().row_range(0, length);
+    const View d_z = !pass.recording() ? View() : in_place ? z : d_logits.view().row_range(0, length);
+    const View own_targets = targets.view().column_range(first, length), own_sums = sums.view().row_range(0, length);
+    own_logits(backend, x, projection, z);
+    backend.logit_sums({.logits = z, .targets = own_targets, .sums = own_sums});
+    const std::vector<Tensor> all = divided.parts().gather(backend, own_sums);
+    std::vector<View> all_sums(all.size());
+    std::ranges::transform(all, all_sums.begin(), &Tensor::view);
+    backend.divided_loss({
+        .logits = z,
+        .targets = own_targets,
+        .sums = all_sums,
+        .vocabulary = divided.tokens(own),
+        .smoothing = static_cast<double>(projection.options.smoothing.value),
+        .cap = projection.options.cap.value,
+        .losses = rows.losses.row_range(first, length),
+        .d_logits = d_z,
+    });
+    if (pass.recording()) {
+      linear_weight_gradient(backend, output, d_z, x, pass.tape().loss_scale());
+      if (!d_x.empty()) {
+        input_gradient(pass, d_z, output.weight->value(), d_x.view().row_range(first, length));
+      }
+    }
+  }
+  if (!d_x.empty()) {
+    divided.parts().sum(backend, d_x.view());
+  }
+  return d_x;
+}
+
+Tensor project(const Pass& pass, const LossRows& rows, const Projection& projection) {
+  return projection.options.divided.is_divided() ? project_divided(pass, rows, projection)
+                                                 : project_whole(pass, rows, projection);
 }
 
 std::vector<int32_t> counted_rows(const Targets& targets) {
@@ -181,14 +260,14 @@ int64_t rows_of_loss_block(const LogitsShape& logits, DType storage) {
   return (logits.rows + blocks - 1) / blocks;
 }
 
-TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing,
-                        SoftCapAt cap) {
+TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
+                        const LossOptions& options) {
   const Var& hidden = x.var();
   require_fits(hidden, output, "output_loss");
-  const int64_t vocabulary = output.weight->shape()[0];
-  require_targets(targets, hidden.rows(), vocabulary, smoothing, "output_loss");
+  const int64_t vocabulary = options.divided.tokens(output.weight->shape()[0]);
+  require_targets(targets, hidden.rows(), vocabulary, options.smoothing, "output_loss");
 
-  const Projection projection{output, smoothing, cap};
+  const Projection projection{output, options};
   auto losses = std::make_shared<Tensor>(pass.allocate_master({hidden.rows(), 2}));
   const std::vector<int32_t> counted = counted_rows(targets);
   if (static_cast<int64_t>(counted.size()) == hidden.rows()) {
@@ -206,7 +285,7 @@ TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const
       pass.tape().record(OutputLossOp{hidden, pass.indices(counted), std::move(d_x)});
     }
   }
-  return {std::move(losses), targets.counted(), vocabulary, smoothing};
+  return {std::move(losses), targets.counted(), vocabulary, options.smoothing};
 }
 
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing) {

@@ -2,6 +2,7 @@
 //   q = (1-s) onehot(y) + s/V      p = softmax(z)      loss = lse(z) - q.z      dloss/dz = p - q
 #pragma once
 
+#include "ops/divided_vocabulary.h"
 #include "ops/linear.h"
 #include "ops/roles.h"
 #include "ops/soft_cap.h"
@@ -48,9 +49,19 @@ int64_t rows_of_loss_block(const LogitsShape& logits, DType storage);
 
 // z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
 // are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are
-// skipped. With a cap, the loss is that of cap * tanh(z / cap).
-TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets, Smoothing smoothing,
-                        SoftCapAt cap = {});
+// skipped. With a cap, the loss is that of cap * tanh(z / cap). Where ranks divide the vocabulary, `output` is this
+// rank's rows, and all ranks get the losses over the whole and the whole gradient of x.
+struct LossOptions {
+  Smoothing smoothing{0.0F};
+  SoftCapAt cap = {};
+  DividedVocabulary divided = {};
+};
+TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
+                        const LossOptions& options);
+inline TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
+                               Smoothing smoothing, SoftCapAt cap = {}) {
+  return output_loss(pass, x, output, targets, {smoothing, cap, {}});
+}
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
 // z = x W^T + b, or with a cap, cap * tanh(z / cap). When nothing is recorded it stays in the master type: rounding logits around 10 to bf16 would change

@@ -21,7 +21,9 @@ Dropout Pass::dropout(const DropoutSite& site, uint64_t first_row) {
     return Dropout::none();
   }
   const uint64_t use = uses_[site.path.bits]++;
-  return Dropout::of(site.probability, key_.derive(site.path.bits).derive(use), first_row);
+  Dropout dropout = Dropout::of(site.probability, key_.derive(site.path.bits).derive(use), first_row);
+  dropout.first_column = static_cast<uint32_t>(site.first_column);
+  return dropout;
 }
 
 Pass Pass::unrecorded() const {

@@ -12,9 +12,11 @@ namespace heed {
 class Tape;
 
 // Where dropout happens: a site in the model, named by its path, and the probability that a value is dropped there.
+// Where the columns are some of those that a whole model has there, the draws are numbered as in the whole.
 struct DropoutSite {
   RandomKey path;
   Probability probability{0.0F};
+  int64_t first_column = 0;
 };
 
 class Pass {

@@ -15,6 +15,7 @@
 #include "ops/linear_attention.h"
 #include "ops/loss.h"
 #include "ops/low_rank.h"
+#include "ops/parts.h"
 #include "ops/pool.h"
 #include "ops/recompute.h"
 #include "ops/relative_embeddings.h"
@@ -28,7 +29,7 @@ namespace heed {
 // Each op is a plain struct of exactly what its backward reads.
 using Op = std::variant<LinearOp, LowRankOp, EmbeddingOp, SelectRowsOp, PoolOp, AddNormOp, HeadNormOp, GateOp, RotateOp,
                         DropOp, SoftCapOp, SpreadBucketsOp, RelativeKeysOp, AttentionOp, LinearAttentionOp,
-                        OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp>;
+                        OutputLossOp, CrossEntropyOp, LabelLossOp, RecomputeOp, ToPartsOp, SumOfPartsOp>;
 
 // Sees each op as it is recorded: its outputs have just been written, and nothing has changed them in place yet.
 class TapeObserver {

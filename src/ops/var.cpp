@@ -5,7 +5,14 @@
 namespace heed {
 
 Var::Var(Tensor value, uint64_t first_row)
-    : node_(std::make_shared<Node>(Node{std::move(value), Tensor(), first_row, true})) {}
+    : node_(std::make_shared<Node>(Node{std::make_shared<const Tensor>(std::move(value)), Tensor(), first_row, true})) {
+}
+
+Var Var::with_own_gradient() const {
+  Var other;
+  other.node_ = std::make_shared<Node>(Node{node_->value, Tensor(), node_->first_row, node_->wanted});
+  return other;
+}
 
 Var::Slot Var::gradient_slot(Backend& backend) {
   if (!node_->gradient.empty()) {

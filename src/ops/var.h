@@ -14,12 +14,15 @@ class Var {
   Var() = default;
   Var(Tensor value, uint64_t first_row);
 
+  // The same values, which both keep alive, with a gradient of its own.
+  Var with_own_gradient() const;
+
   bool empty() const { return node_ == nullptr; }
   bool same_as(const Var& other) const { return node_ == other.node_; }
-  View value() const { return node_->value.view(); }
-  int64_t rows() const { return node_->value.shape().rows(); }
-  int64_t columns() const { return node_->value.shape().columns(); }
-  DType type() const { return node_->value.type(); }
+  View value() const { return node_->value->view(); }
+  int64_t rows() const { return node_->value->shape().rows(); }
+  int64_t columns() const { return node_->value->shape().columns(); }
+  DType type() const { return node_->value->type(); }
   uint64_t first_row() const { return node_->first_row; }  // index of row 0 in the whole batch
 
   // Whether anything that is trained lies before it: otherwise ops need not compute its gradient. True until an op that
@@ -41,7 +44,8 @@ class Var {
 
  private:
   struct Node {
-    Tensor value, gradient;
+    std::shared_ptr<const Tensor> value;
+    Tensor gradient;
     uint64_t first_row;
     bool wanted = true;
   };

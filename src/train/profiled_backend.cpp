@@ -56,6 +56,10 @@ class ProfiledBackend final : public Backend {
   void blend(View from, View into, double share) override {
     time("blend", 0.0, bytes_of({from, into, into}), [&] { inner_.blend(from, into, share); });
   }
+  void sum_parts(const SumParts& call) override {
+    const double bytes = static_cast<double>(call.parts.size() + 1) * bytes_of({call.y});
+    time("sum of parts", 0.0, bytes, [&] { inner_.sum_parts(call); });
+  }
   void scale(View x, double factor) override {
     time("scale", 0.0, bytes_of({x, x}), [&] { inner_.scale(x, factor); });
   }
@@ -179,6 +183,12 @@ class ProfiledBackend final : public Backend {
   }
   void cross_entropy(const CrossEntropy& call) override {
     time("cross-entropy", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.cross_entropy(call); });
+  }
+  void logit_sums(const LogitSums& call) override {
+    time("logit sums", 0.0, bytes_of({call.logits}), [&] { inner_.logit_sums(call); });
+  }
+  void divided_loss(const DividedLoss& call) override {
+    time("divided loss", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.divided_loss(call); });
   }
   void label_loss(const LabelLoss& call) override {
     time("label loss", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.label_loss(call); });

@@ -62,8 +62,8 @@ struct ModelBatch {
 
 class TestModel {
  public:
-  TestModel(Backend& backend, DType storage, const ModelConfig& config, uint64_t seed = 1)
-      : backend_(backend), storage_(storage) {
+  TestModel(Backend& backend, DType storage, const ModelConfig& config, uint64_t seed = 1, Parts parts = {})
+      : backend_(backend), storage_(storage), weights_(std::move(parts)) {
     config.validate();
     model_.emplace(Scope(weights_), config);
     trainables_.emplace(backend, weights_, storage);

@@ -113,10 +113,9 @@ HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
 // loops: the compiler vectorizes them.
 inline void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random) {
   const Dropout& dropout = settings.dropout;
-  const uint64_t heads = static_cast<uint64_t>(settings.heads);
+  const uint64_t heads = settings.drawn_heads();
   for (int64_t h = 0; dropout.active() && h < rows.heads(); ++h, random += rows.queries()) {
-    const uint64_t first =
-        (dropout.first_row + static_cast<uint64_t>(rows.query_row(0))) * heads + static_cast<uint64_t>(first_head + h);
+    const uint64_t first = settings.draw_row(rows.query_row(0), first_head + h);
     for (int64_t i = 0; i < rows.queries(); ++i) {
       random[i] = RowRandom(dropout.key, first + static_cast<uint64_t>(i * rows.stride()) * heads);
     }

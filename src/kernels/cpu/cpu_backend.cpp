@@ -3,6 +3,7 @@
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/buckets.h"
 #include "kernels/cpu/context.h"
+#include "kernels/cpu/divided_loss.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/embedding.h"
 #include "kernels/cpu/gate.h"
@@ -17,6 +18,7 @@
 #include "kernels/cpu/rotation.h"
 #include "kernels/cpu/select_rows.h"
 #include "kernels/cpu/soft_cap.h"
+#include "kernels/cpu/sum_parts.h"
 
 namespace heed {
 namespace {
@@ -47,6 +49,7 @@ class CpuBackend final : public Backend {
   void add(View x, View into) override { cpu::add(context_, x, into); }
   void scale(View x, double factor) override { cpu::scale(context_, x, factor); }
   void blend(View from, View into, double share) override { cpu::blend(context_, from, into, share); }
+  void sum_parts(const SumParts& call) override { cpu::sum_parts(context_, call); }
 
   void linear(const LinearForward& call) override { cpu::linear(context_, products_, call); }
   void activation_backward(const ActivationBackward& call) override { cpu::activation_backward(context_, call); }
@@ -89,6 +92,8 @@ class CpuBackend final : public Backend {
 
   void output_loss(const OutputLoss& call) override { cpu::output_loss(context_, products_, call); }
   void cross_entropy(const CrossEntropy& call) override { cpu::cross_entropy(context_, call); }
+  void logit_sums(const LogitSums& call) override { cpu::logit_sums(context_, call); }
+  void divided_loss(const DividedLoss& call) override { cpu::divided_loss(context_, call); }
   void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
   void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
 

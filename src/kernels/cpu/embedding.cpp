@@ -32,7 +32,12 @@ const float* row_of(const WeightView& table, int64_t index, float* scratch) {
 
 template <class T>
 void embedding_row(const EmbeddingForward& call, int64_t r, float* scratch) {
-  const float* const row = row_of(call.table, host<int32_t>(call.tokens).data[r], scratch);
+  const int32_t token = host<int32_t>(call.tokens).data[r];
+  if (token < 0) {
+    std::fill_n(host<T>(call.y).row(r), call.y.columns(), T());
+    return;
+  }
+  const float* const row = row_of(call.table, token, scratch);
   const float* const position =
       call.positions.empty()
           ? nullptr

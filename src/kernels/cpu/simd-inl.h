@@ -196,12 +196,13 @@ HWY_INLINE WordVec draw_words(const RowRandom& row, uint32_t first) {
 class DropoutRow {
  public:
   HWY_INLINE DropoutRow(const Dropout& dropout, const RowRandom& row)
-      : row_(row), threshold_(dropout.threshold), scale_(dropout.scale()) {}
+      : row_(row), threshold_(dropout.threshold), first_column_(dropout.first_column), scale_(dropout.scale()) {}
   HWY_INLINE DropoutRow(const Dropout& dropout, int64_t row)
       : DropoutRow(dropout, dropout.active() ? dropout.row(row) : RowRandom()) {}
 
   // `column` is a multiple of lanes.
   HWY_INLINE Vec factors(int64_t column) {
+    column += first_column_;
     const hn::Repartition<uint16_t, Floats> halves;
     const int64_t first = column / (2 * lanes()) * (2 * lanes());
     if (first != first_) {
@@ -220,7 +221,7 @@ class DropoutRow {
 
  private:
   RowRandom row_;
-  uint32_t threshold_;
+  uint32_t threshold_, first_column_;
   float scale_;
   int64_t first_ = -1;  // first column of draws_
   hn::Vec<hn::Repartition<uint16_t, Floats>> draws_ = hn::Zero(hn::Repartition<uint16_t, Floats>());

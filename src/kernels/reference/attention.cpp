@@ -62,11 +62,8 @@ class Block {
     if (!dropout.active()) {
       return 1.0;
     }
-    const uint64_t row =
-        (dropout.first_row + static_cast<uint64_t>(query_row(i))) * static_cast<uint64_t>(settings_.heads) +
-        static_cast<uint64_t>(head_);
-    return static_cast<double>(
-        dropout.factor(RowRandom(dropout.key, row), static_cast<uint32_t>(j / settings_.visibility.stride)));
+    return static_cast<double>(dropout.factor(RowRandom(dropout.key, settings_.draw_row(query_row(i), head_)),
+                                              static_cast<uint32_t>(j / settings_.visibility.stride)));
   }
 
   // a[query i] . b[key j], over the head's columns.

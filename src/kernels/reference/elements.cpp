@@ -1,4 +1,4 @@
-// Element by element: fill, copy, add, scale, blend, dropout, a soft cap.
+// Element by element: fill, copy, add, scale, blend, sums of parts, dropout, a soft cap.
 #include <cmath>
 
 #include "kernels/reference/reference_backend.h"
@@ -37,6 +37,25 @@ void ReferenceBackend::blend(View from, View into, double share) {
     }
   }
   reference::write(result, into);
+}
+
+void ReferenceBackend::sum_parts(const SumParts& call) {
+  const Values bias(call.bias);
+  Values sum(call.y.rows(), call.y.columns());
+  for (const View& view : call.parts) {
+    const Values part(view);
+    for (int64_t r = 0; r < sum.rows(); ++r) {
+      for (int64_t c = 0; c < sum.columns(); ++c) {
+        sum(r, c) += part(r, c);
+      }
+    }
+  }
+  for (int64_t r = 0; !bias.empty() && r < sum.rows(); ++r) {
+    for (int64_t c = 0; c < sum.columns(); ++c) {
+      sum(r, c) += bias(0, c);
+    }
+  }
+  reference::write(sum, call.y);
 }
 
 void ReferenceBackend::drop(const Drop& call) {

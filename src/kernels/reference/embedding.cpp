@@ -11,7 +11,7 @@ void ReferenceBackend::embedding(const EmbeddingForward& call) {
   const Values table(call.table), positions(call.positions), types(call.types);
   Values y(call.tokens.columns(), table.columns());
   for (int64_t r = 0; r < y.rows(); ++r) {
-    for (int64_t c = 0; c < y.columns(); ++c) {
+    for (int64_t c = 0; tokens(0, r) >= 0 && c < y.columns(); ++c) {
       y(r, c) = call.scale * table(tokens(0, r), c);
       if (!positions.empty()) {
         y(r, c) += positions(host<int32_t>(call.position_rows)(0, r), c);
@@ -31,7 +31,7 @@ void ReferenceBackend::embedding_backward(const EmbeddingBackward& call) {
   reference::drop(d_y, call.dropout);
   for (int64_t r = 0; r < d_y.rows(); ++r) {
     for (int64_t c = 0; c < d_y.columns(); ++c) {
-      if (!d_table.empty()) {
+      if (!d_table.empty() && tokens(0, r) >= 0) {
         d_table(tokens(0, r), c) += call.scale * d_y(r, c);
       }
       if (!d_positions.empty()) {

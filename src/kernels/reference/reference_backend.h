@@ -31,6 +31,7 @@ class ReferenceBackend final : public Backend {
   void add(View x, View into) override;
   void scale(View x, double factor) override;
   void blend(View from, View into, double share) override;
+  void sum_parts(const SumParts& call) override;
 
   void linear(const LinearForward& call) override;
   void activation_backward(const ActivationBackward& call) override;
@@ -66,6 +67,8 @@ class ReferenceBackend final : public Backend {
 
   void output_loss(const OutputLoss& call) override;
   void cross_entropy(const CrossEntropy& call) override;
+  void logit_sums(const LogitSums& call) override;
+  void divided_loss(const DividedLoss& call) override;
   void label_loss(const LabelLoss& call) override;
   void log_softmax(View logits, View log_probs) override;
 

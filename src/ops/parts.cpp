@@ -1,0 +1,151 @@
+// With x_k the x of rank k, and n ranks:
+//   to_parts:      y_k = x                        d_x = d_y_1 + ... + d_y_n
+//   sum_of_parts:  y = x_1 + ... + x_n + b        d_x_k = d_y    d_b = sum over rows of d_y
+// The whole x, y and their gradients are the same on all ranks. Saves nothing: a sum's x and y share their memory and
+// their gradient.
+#include "ops/parts.h"
+
+#include <algorithm>
+
+#include "ops/tape.h"
+#include "ops/trainable.h"
+
+namespace heed {
+namespace {
+
+// Below this, one message to each rank costs less than two.
+constexpr int64_t kSmallSum = int64_t{64} << 10;
+
+std::span<std::byte> bytes_of(const View& x) {
+  ensure(x.contiguous(), "parts", "{} is not in one piece", x);
+  return {static_cast<std::byte*>(host_address(x)), static_cast<size_t>(x.elements() * size_of(x.type()))};
+}
+
+void wait_for(const Ranks& ranks, std::vector<Transfer>& transfers) {
+  for (Transfer& transfer : transfers) {
+    ranks.wait(transfer);
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> Parts::gather(Backend& backend, View own) const {
+  std::vector<Tensor> all;
+  all.reserve(static_cast<size_t>(count()));
+  std::vector<Transfer> transfers;
+  transfers.reserve(static_cast<size_t>(2 * count()));
+  for (int rank = 0; rank < ranks_.count(); ++rank) {
+    all.emplace_back(Shape{own.rows(), own.columns()}, own.type(), backend.arena());
+    if (rank != ranks_.rank()) {
+      transfers.push_back(ranks_.receive(rank, Channel::partial, bytes_of(all.back().view())));
+    }
+  }
+  for (int rank = 0; rank < ranks_.count(); ++rank) {
+    if (rank != ranks_.rank()) {
+      transfers.push_back(ranks_.send(rank, Channel::partial, bytes_of(own)));
+    }
+  }
+  backend.copy(own, all[static_cast<size_t>(index())].view());
+  wait_for(ranks_, transfers);
+  return all;
+}
+
+void Parts::sum(Backend& backend, View x, View bias) const {
+  if (x.elements() == 0) {
+    return;
+  }
+  const int64_t bytes = x.elements() * size_of(x.type());
+  if (count() <= 2 || bytes <= kSmallSum || x.rows() < count()) {
+    sum_whole(backend, x, bias);
+  } else {
+    sum_by_rows(backend, x, bias);
+  }
+}
+
+// Each rank has all parts, and adds them up.
+void Parts::sum_whole(Backend& backend, View x, View bias) const {
+  const std::vector<Tensor> all = gather(backend, x);
+  std::vector<View> views(all.size());
+  std::ranges::transform(all, views.begin(), &Tensor::view);
+  backend.sum_parts({.parts = views, .bias = bias, .y = x});
+}
+
+// Each rank adds up some of the rows, and sends their sums to the others.
+void Parts::sum_by_rows(Backend& backend, View x, View bias) const {
+  const PartRange own = share(x.rows());
+  const auto rows_of = [&](int rank) {
+    const PartRange rows = share_of(x.rows(), rank);
+    return x.row_range(rows.first, rows.count);
+  };
+  std::vector<Tensor> received;
+  std::vector<View> views;
+  std::vector<Transfer> transfers;
+  received.reserve(static_cast<size_t>(count()));
+  views.reserve(static_cast<size_t>(count()));
+  transfers.reserve(static_cast<size_t>(2 * count()));
+  for (int rank = 0; rank < ranks_.count(); ++rank) {
+    if (rank == ranks_.rank()) {
+      views.push_back(rows_of(rank));
+    } else {
+      received.emplace_back(Shape{own.count, x.columns()}, x.type(), backend.arena());
+      views.push_back(received.back().view());
+      transfers.push_back(ranks_.receive(rank, Channel::partial, bytes_of(views.back())));
+      transfers.push_back(ranks_.send(rank, Channel::partial, bytes_of(rows_of(rank))));
+    }
+  }
+  wait_for(ranks_, transfers);
+  backend.sum_parts({.parts = views, .bias = bias, .y = rows_of(ranks_.rank())});
+  transfers.clear();
+  for (int rank = 0; rank < ranks_.count(); ++rank) {
+    if (rank != ranks_.rank()) {
+      transfers.push_back(ranks_.receive(rank, Channel::partial, bytes_of(rows_of(rank))));
+      transfers.push_back(ranks_.send(rank, Channel::partial, bytes_of(rows_of(ranks_.rank()))));
+    }
+  }
+  wait_for(ranks_, transfers);
+}
+
+Var to_parts(Pass& pass, const Var& x, const Parts& parts) {
+  if (parts.is_whole() || !pass.recording() || !x.wants_gradient()) {
+    return x;
+  }
+  Var y = x.with_own_gradient();
+  pass.tape().record(ToPartsOp{x, y, &parts});
+  return y;
+}
+
+void ToPartsOp::backward(Backend& backend) {
+  if (y.gradient().empty()) {
+    return;
+  }
+  parts->sum(backend, y.gradient());
+  if (x.gradient().empty()) {
+    x.take_gradient_of(y);
+  } else {
+    backend.add(y.gradient(), x.gradient());
+  }
+}
+
+Var sum_of_parts(Pass& pass, const Var& x, const Weight* bias, const Parts& parts) {
+  require(bias == nullptr || bias->shape().elements() == x.columns(), "sum of parts", "{} and a bias {}", x.value(),
+          bias->shape());
+  parts.sum(pass.backend(), x.value(), bias == nullptr ? View() : bias->vector());
+  if (pass.recording() && bias != nullptr && bias->is_trained()) {
+    Var y = x;
+    y.want_gradient_only_if(true);
+    pass.tape().record(SumOfPartsOp{y, bias});
+  }
+  return x;
+}
+
+void SumOfPartsOp::backward(Backend& backend) const {
+  const View d_y = y.gradient();
+  if (d_y.empty()) {
+    return;
+  }
+  Trainable& trainable = bias->trainable();
+  backend.linear_weight_gradient(
+      {.d_y = d_y, .x = d_y, .d_weight = {}, .d_bias = trainable.gradient(), .write = trainable.next_write()});
+}
+
+}  // namespace heed

@@ -60,6 +60,8 @@ void store_examples(PartsToStore& parts, const std::string& name, const std::vec
   FlatLists ids, types, words, labels;
   std::vector<double> numbers;
   std::vector<std::string> places;
+  numbers.reserve(examples.size());
+  places.reserve(examples.size());
   for (const LabeledExample& example : examples) {
     ids.add(example.text.ids);
     types.add(example.text.types);

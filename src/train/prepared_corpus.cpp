@@ -78,6 +78,7 @@ std::string write_arrays(const fs::path& path, std::vector<PartsToStore::Array> 
   std::vector<std::vector<uint64_t>> checksums;
   checksums.reserve(arrays.size());
   std::vector<TensorSource> tensors;
+  tensors.reserve(2 * arrays.size());
   ArrayList list;
   for (const PartsToStore::Array& array : arrays) {
     checksums.push_back(block_checksums(array.bytes));
@@ -109,6 +110,7 @@ json json_of(const PreparedSource& source) {
 
 PreparedSource source_from(const json& root) {
   PreparedSource source{root.at("settings").get<std::map<std::string, std::string>>(), {}};
+  source.files.reserve(root.at("files").size());
   for (const json& file : root.at("files")) {
     source.files.push_back({.key = file.at("key").get<std::string>(),
                             .name = file.at("name").get<std::string>(),

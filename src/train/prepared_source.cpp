@@ -124,7 +124,9 @@ std::optional<std::string> change_of(const PreparedSource::File& file) {
 
 PreparedSource source_of(const Recipe& recipe) {
   PreparedSource source{settings_of(recipe), {}};
-  for (const RecipeFile& file : recipe.task->files()) {
+  const std::vector<RecipeFile> files = recipe.task->files();
+  source.files.reserve(files.size());
+  for (const RecipeFile& file : files) {
     source.files.push_back(measured(file));
   }
   return source;

@@ -11,7 +11,7 @@ from heed_cli import heed
 
 HELP_SECONDS = 0.030
 COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
-            "perplexity", "plan", "quantize", "report", "score", "tag", "tokenizer", "train", "translate")
+            "perplexity", "plan", "prepare", "quantize", "report", "score", "tag", "tokenizer", "train", "translate")
 
 
 def is_instrumented():
@@ -46,7 +46,8 @@ class Program(heed_cli.CliTest):
                  "evaluate": (*pair, "--reference", files["reference"]),
                  "classify": pair[:2], "embed": pair[:2], "tag": pair[:2],
                  "generate": pair[:2], "inspect": (heed_cli.RECIPE, "--probe"), "perplexity": pair[:2],
-                 "plan": (heed_cli.RECIPE,), "quantize": (*pair[:2], "--out", self.path / "small"),
+                 "plan": (heed_cli.RECIPE,), "prepare": (heed_cli.RECIPE, "--out", self.path / "corpus"),
+                 "quantize": (*pair[:2], "--out", self.path / "small"),
                  "report": (self.path / "model",), "score": (*pair, "--target", files["target"]),
                  "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}
         for command in COMMANDS:

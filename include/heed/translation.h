@@ -38,6 +38,9 @@ struct TranslationOptions {
   // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations and
   // of their scores.
   std::vector<std::string> prefixes = {};
+  // Texts that every translation contains: as the target's tokenizer cuts them, so that one may be a part of a longer word.
+  // The beam has more hypotheses than they have tokens.
+  std::vector<std::string> force = {};
   EachToken each = EachToken::left_out;  // whether translations have their tokens' scores
   int64_t groups = 1;                    // that the beam is divided into, to find different translations
   double diversity =

@@ -237,6 +237,8 @@ Command translate_command() {
                            "penalty of a token for each hypothesis in earlier groups that chose it in the same step")),
             option("--alternatives N", translation.alternatives,
                    "the best translation with each of the N likeliest tokens after the prefix, as an n-best list"),
+            option("--force TEXT", translation.force,
+                   "all translations contain this text; needs a beam above its tokens; may be given several times"),
             option("--prefix TEXT", options->prefix, "all translations begin with this text"),
             option("--prefixes FILE", options->prefixes, "a file with one prefix per input line")},
            draft_options(options->drafts)}),

@@ -41,7 +41,6 @@ class SentenceSearch::Best {
   }
   const std::vector<NextToken>& list() const { return list_; }
 
- private:
   // Better first; in a tie the earlier parent, then the smaller token, so that the order is always defined.
   static bool better(const NextToken& a, const NextToken& b) {
     if (a.log_probability != b.log_probability) {
@@ -50,6 +49,7 @@ class SentenceSearch::Best {
     return std::pair(a.parent, a.token) < std::pair(b.parent, b.token);
   }
 
+ private:
   size_t size_;
   std::vector<NextToken> list_;
 };
@@ -86,15 +86,16 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
   avoided_ = avoided;
   const bool at_the_end = is_at_the_end();
   const bool forced_to_end = at_the_end && rules_->at_max_length == AtMaxLength::end;
-  const Best best =
-      forced_to_end ? best_ends(log_probs, first_row) : best_continuations(log_probs, first_row, 2 * beam_);
-  require<FormatError>(!best.list().empty(), "search",
-                       "the model's log-probabilities are NaN: its weights are damaged");
+  const std::vector<NextToken> best = forced_to_end ? best_ends(log_probs, first_row).list()
+                                      : rules_->forced.empty()
+                                          ? best_continuations(log_probs, first_row, 2 * beam_).list()
+                                          : forced_continuations(log_probs, first_row);
+  require<FormatError>(!best.empty(), "search", "the model's log-probabilities are NaN: its weights are damaged");
   std::vector<Partial> next;
   std::vector<int64_t> parents;
   const auto beam = static_cast<size_t>(beam_);
-  for (size_t rank = 0; rank < best.list().size() && next.size() < beam; ++rank) {
-    const NextToken& c = best.list()[rank];
+  for (size_t rank = 0; rank < best.size() && next.size() < beam; ++rank) {
+    const NextToken& c = best[rank];
     const Partial& parent = active_[static_cast<size_t>(c.parent)];
     if (c.token != rules_->tokens.eos) {
       next.push_back(parent);
@@ -204,6 +205,15 @@ void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypoth
     }
   }
 }
+
+std::vector<SentenceSearch::NextToken> SentenceSearch::best_of_row(const float* row, int64_t columns,
+                                                                   int64_t hypothesis) const {
+  Best best(static_cast<size_t>(2 * beam_));
+  offer_row(row, columns, hypothesis, best);
+  return best.list();
+}
+
+void SentenceSearch::sort(std::vector<NextToken>& candidates) { std::ranges::sort(candidates, Best::better); }
 
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
   Best best(static_cast<size_t>(beam_));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "decode/forced_phrases.h"
 #include "decode/stepper.h"
 #include "decode/token_rules.h"
 #include "heed/translation.h"
@@ -21,6 +22,7 @@ struct SearchRules {
   AtMaxLength at_max_length = AtMaxLength::end;
   int32_t bos = 2;
   TokenRules tokens = {};
+  ForcedPhrases forced = {};  // a beam has more hypotheses than these have tokens
 };
 
 struct SearchTask {
@@ -41,6 +43,11 @@ struct Hypothesis {
 
 // At each step the best 2 * beam continuations are considered: those among the first `beam` that end are finished, and
 // the best that do not end go on. The search is done when beam * patience hypotheses are finished.
+//
+// With forced phrases (dynamic beam allocation): each hypothesis is also continued by every token that leads on in a
+// phrase. Those that have met the same number of the phrases' tokens form a bank, and the banks take turns in choosing
+// the hypotheses that go on, the fullest first. A hypothesis ends only when it contains all phrases, and may not take so
+// long that they do not fit in any more.
 class SentenceSearch {
  public:
   // What the task refers to, the options and the rules must outlive it. `beam` takes the place of the options' own.
@@ -91,6 +98,11 @@ class SentenceSearch {
   double score(double log_probability, size_t length) const;
   Best best_continuations(const HostView<float>& log_probs, int64_t first_row, int64_t count);
   void forbid(int64_t hypothesis);
+  std::vector<NextToken> forced_continuations(const HostView<float>& log_probs, int64_t first_row);
+  void offer_forced(const float* row, int64_t columns, int64_t hypothesis, std::vector<std::vector<NextToken>>& banks);
+  std::vector<NextToken> best_of_row(const float* row, int64_t columns, int64_t hypothesis) const;
+  static void sort(std::vector<NextToken>& candidates);  // best first
+  std::vector<NextToken> by_turns(const std::vector<std::vector<NextToken>>& banks) const;
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const;
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const;
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "decode/alignment.h"
 #include "decode/scored_tokens.h"
 #include "decode/token_ids.h"
@@ -110,6 +111,42 @@ void require_allowed(const std::vector<std::vector<int32_t>>& first, const Token
     require<ConfigError>(state != TokenAutomaton::kDead && rules.automaton->can_finish(state),
                          "the prefix of " + name_line(name, i), "has a suppressed text in it");
   }
+}
+
+// The forced texts as tokens. They must be writable, and keep to the other rules by themselves.
+ForcedPhrases forced_phrases(const Tokenizer& target, const TranslationOptions& options) {
+  std::vector<std::vector<int32_t>> phrases;
+  for (const std::string& text : options.force) {
+    const std::string where = fmt::format("the forced text '{}'", shown(text));
+    require_text(text, where);
+    const std::vector<int32_t>& phrase = phrases.emplace_back(ids_of(target.encode(text)));
+    require<ConfigError>(!phrase.empty(), where, "it has no tokens");
+    require<ConfigError>(std::ranges::find(phrase, target.special().unk.value) == phrase.end(), where,
+                         "the model's tokenizer has no tokens for it");
+    const std::string written = target.decode(tokens_of(phrase));
+    for (const std::string& suppressed : options.rules.suppress) {
+      require<ConfigError>(written.find(suppressed) == std::string::npos, where, "'{}' in it is suppressed",
+                           shown(suppressed));
+    }
+  }
+  ForcedPhrases forced(std::move(phrases));
+  if (!forced.empty()) {
+    require<ConfigError>(options.groups == 1 && options.alternatives == 0, "forced texts",
+                         "they come with neither groups nor alternatives");
+    require<ConfigError>(options.beam > forced.tokens(), "forced texts",
+                         "they have {} tokens: they need a beam of at least {}, but it is {}", forced.tokens(),
+                         forced.tokens() + 1, options.beam);
+  }
+  return forced;
+}
+
+// FormatError unless a translation with that prefix has room for the phrases and its end.
+void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, int64_t max_length,
+                  const std::string& where) {
+  const int64_t needed = static_cast<int64_t>(prefix.size()) + forced.tokens() - forced.met(prefix) + 1;
+  require<FormatError>(needed <= max_length, where,
+                       "{} tokens with the prefix, the forced texts and the end, but a translation has at most {}",
+                       needed, max_length);
 }
 
 SearchRules rules_of(const Tokenizer& target, const WritingRules& writing = {}) {
@@ -242,7 +279,7 @@ void add_coverage(const TextTranslator& translator, const std::vector<std::vecto
 
 // Of the lines that are not blank.
 void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
-                  const SearchRules& rules, std::vector<std::vector<TranslatedLine>>& results) {
+                  const SearchRules& rules, const LineName& name, std::vector<std::vector<TranslatedLine>>& results) {
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>>& sources = lines.sources;
   const int64_t max_length = translator.scheduler.model().config().max_length;
@@ -251,9 +288,13 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
   std::vector<Request*> requests;
   for (const size_t i : order) {
     const size_t prefix = lines.first[i].size() - 1;
+    const auto forced = static_cast<size_t>(rules.forced.tokens());
     const SearchTask task{sources[i], lines.first[i],
-                          max_target_length(options, {sources[i].size(), prefix}, max_length),
+                          max_target_length(options, {sources[i].size(), prefix, forced}, max_length),
                           static_cast<int64_t>(prefix)};
+    if (!rules.forced.empty()) {
+      require_room(rules.forced, std::span(lines.first[i]).subspan(1), task.max_length, name_line(name, i));
+    }
     requests.push_back(&searches.emplace_back(task, options, rules, greedy));
   }
   translator.scheduler.run(requests, options.interruption);
@@ -284,6 +325,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   if (options.unknown == UnknownWords::avoid) {
     rules.tokens.suppressed.push_back(translator.target.special().unk.value);
   }
+  rules.forced = forced_phrases(translator.target, options);
   const Room room{translator.scheduler.model().config().max_length, overlong};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
                          first_tokens(translator, lines, options, name)};
@@ -298,7 +340,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
-  search_lines(translator, searched, options, rules, results);
+  search_lines(translator, searched, options, rules, name, results);
   if (options.coverage_penalty > 0.0) {
     add_coverage(translator, sources, options, rules, results);
   }

@@ -10,7 +10,7 @@ namespace heed {
 
 int64_t max_target_length(const TranslationOptions& options, const LengthsOfInput& lengths,
                           int64_t max_length_of_model) {
-  const auto of_input = static_cast<int64_t>(std::max(2 * lengths.source, lengths.prefix));
+  const auto of_input = static_cast<int64_t>(std::max(2 * lengths.source, lengths.prefix + lengths.forced));
   const int64_t ample = std::max(of_input, options.rules.min_length) + 16;
   return std::min(options.max_length > 0 ? options.max_length : ample, max_length_of_model);
 }

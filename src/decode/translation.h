@@ -5,9 +5,9 @@
 
 namespace heed {
 
-// Of a translation with a source and a prefix of so many tokens.
+// Of a translation with a source, a prefix and forced phrases of so many tokens.
 struct LengthsOfInput {
-  size_t source, prefix = 0;
+  size_t source, prefix = 0, forced = 0;
 };
 int64_t max_target_length(const TranslationOptions& options, const LengthsOfInput& lengths,
                           int64_t max_length_of_model);

@@ -166,6 +166,24 @@ class Translate(ModelTest):
             self.assertTrue(line.startswith(prefix if source.strip() else ""), line)
         self.assertEqual(self.translate("--prefixes", self.file("none.txt", "\n" * len(LINES))), self.translate())
 
+    def test_forced_texts_are_in_all_translations(self):
+        options = ["--force", "two", "--force", "ab", "--beam", 6]
+        forced = self.translate(*options).splitlines()
+        for line, source in zip(forced, LINES):
+            self.assertTrue(("two" in line and "ab" in line) if source.strip() else line == "", line)
+        for line, source in zip(forced, LINES):
+            self.assertEqual(self.translate(*options, text=source + "\n"), line + "\n")
+        text = "Ein Haus.\n"
+        for refused, mentions in [
+                (["--force", "abc", "--beam", 3], ["3 tokens", "beam of at least 4"]),
+                (["--force", "abc"], ["beam of at least 4"]),
+                (["--force", "", "--beam", 4], ["''", "no tokens"]),
+                (["--force", "\u2603", "--beam", 4], ["\u2603", "no tokens for it"]),
+                (["--force", "ab", "--suppress", "b", "--beam", 4], ["'ab'", "'b'", "suppressed"]),
+                (["--force", "ab", "--beam", 6, "--groups", 2], ["groups"]),
+                (["--force", "ab", "--beam", 4, "--max-length", 2], ["stdin:1", "3 tokens", "at most 2"])]:
+            self.assert_refused("translate", "--model", self.model, *refused, text=text, mentions=mentions)
+
     def test_rules_and_prefixes_that_make_no_sense_are_refused(self):
         text = "Ein Haus.\n"
         for options, mentions in [

@@ -172,8 +172,8 @@ TEST_P(Search, ScoresAreThoseOfThePairs) {
 INSTANTIATE_TEST_SUITE_P(Types, Search, testing::Values(DType::f32, DType::bf16),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
-TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
-  // Vocabulary 6, at most 4 tokens: every sequence can be scored.
+// Vocabulary 6, at most 4 tokens: every sequence can be scored, and those counted that contain the phrases.
+void expect_the_best_of_all(const SearchRules& rules) {
   const RandomModel m(DType::f32, 6);
   const TranslationOptions options{.beam = 600, .length_penalty = 0.0, .n_best = 5, .max_length = 4};
   const Ids source = random_sources(1)[0];
@@ -192,15 +192,46 @@ TEST(SearchBeam, AWideBeamFindsTheBestOfAll) {
   const std::vector<double> scores = score_pairs(*m.inference, {.sources = sources, .targets = all});
   std::multimap<double, Ids, std::greater<>> ranked;
   for (size_t i = 0; i < all.size(); ++i) {
-    ranked.emplace(scores[i], all[i]);
+    if (rules.forced.met(all[i]) == rules.forced.tokens()) {
+      ranked.emplace(scores[i], all[i]);
+    }
   }
-  const auto found = translate_tokens(*m.inference, {source}, options)[0];
+  const auto found = translate_tokens(*m.inference, {source}, options, rules)[0];
   ASSERT_EQ(found.size(), 5U);
   auto expected = ranked.begin();
   for (const Hypothesis& hypothesis : found) {
     EXPECT_EQ(hypothesis.tokens, expected->second);
     EXPECT_NEAR(hypothesis.score, expected->first, 1e-4);
     ++expected;
+  }
+}
+
+TEST(SearchBeam, AWideBeamFindsTheBestOfAll) { expect_the_best_of_all({}); }
+
+TEST(SearchBeam, AWideBeamFindsTheBestOfAllThatContainThePhrases) {
+  expect_the_best_of_all({.forced = ForcedPhrases({{4, 5}})});
+  expect_the_best_of_all({.forced = ForcedPhrases({{5}, {1}})});
+}
+
+TEST(SearchBeam, TranslationsContainForcedPhrasesAloneAndInAnyBatch) {
+  const RandomModel m;
+  const ForcedPhrases phrases({{9, 17, 9}, {21}});
+  // Barely long enough, and long.
+  for (const int64_t max_length : {5, 30}) {
+    const TranslationOptions options{.beam = 6, .n_best = 2, .max_length = max_length};
+    const SearchRules rules{.forced = phrases};
+    const std::vector<Ids> sources = random_sources(12);
+    const auto together = translate_tokens(*m.inference, sources, options, rules);
+    for (size_t s = 0; s < sources.size(); ++s) {
+      const auto alone = translate_tokens(*m.inference, {sources[s]}, options, rules)[0];
+      ASSERT_EQ(alone.size(), together[s].size());
+      for (size_t h = 0; h < alone.size(); ++h) {
+        EXPECT_EQ(phrases.met(alone[h].tokens), phrases.tokens());
+        EXPECT_LT(static_cast<int64_t>(alone[h].tokens.size()), max_length);
+        EXPECT_EQ(alone[h].tokens, together[s][h].tokens);
+        EXPECT_EQ(alone[h].log_probability, together[s][h].log_probability);
+      }
+    }
   }
 }
 

@@ -1,0 +1,31 @@
+// Phrases, as tokens, that a text must contain.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace heed {
+
+class ForcedPhrases {
+ public:
+  ForcedPhrases() = default;
+  // None is empty; one that is there twice counts once.
+  explicit ForcedPhrases(std::vector<std::vector<int32_t>> phrases);
+
+  bool empty() const { return phrases_.empty(); }
+  int64_t tokens() const { return tokens_; }  // of all phrases together
+
+  // How many of these tokens a text has: those of the phrases that it contains, and of the longest beginning of another
+  // one that it ends with.
+  int64_t met(std::span<const int32_t> text) const;
+  // Adds the tokens that continue a phrase that the text ends within, or begin one that it lacks. With one of them, at
+  // least, more tokens are met.
+  void next(std::span<const int32_t> text, std::vector<int32_t>& tokens) const;
+
+ private:
+  std::vector<std::vector<int32_t>> phrases_;
+  int64_t tokens_ = 0;
+};
+
+}  // namespace heed

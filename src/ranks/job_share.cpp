@@ -7,6 +7,7 @@
 #include <array>
 #include <sstream>
 
+#include "base/errors.h"
 #include "base/processors.h"
 
 namespace heed {

@@ -72,6 +72,12 @@ class InstallTest(unittest.TestCase):
             for package in ("dnnl", "onednn", "OpenMP"):
                 self.assertNotIn(package, file.read_text(), file)
 
+    def test_the_mpi_part_is_found_from_the_program(self):
+        plugin = pathlib.Path("lib", "heed", "libheed_mpi.so")
+        self.assertEqual((self.prefix / plugin).exists(), (pathlib.Path(BUILD) / plugin.name).exists())
+        for file in self.prefix.rglob("*.cmake"):
+            self.assertNotIn("heed_mpi", file.read_text(), file)
+
     def test_the_package_names_nothing_of_the_tree_that_it_was_built_in(self):
         files = list(self.prefix.rglob("*.cmake"))
         self.assertIn("heedConfig.cmake", [file.name for file in files])

@@ -1,277 +1,18 @@
-// Regular expressions: parsed into a tree, which becomes an automaton with many possible next states, which becomes one
-// with a single next state for each byte.
+// Regular expressions: a tree becomes an automaton with many possible next states, which becomes one with a single next
+// state for each byte.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "base/errors.h"
 #include "text/byte_automaton.h"
+#include "text/regex_expression.h"
 #include "text/unicode.h"
 
 namespace heed {
 namespace {
 
-constexpr char32_t kLastCodePoint = 0x10FFFF;
-constexpr int64_t kMaxRepeats = 1000;
-constexpr int kMaxDepth = 200;
 constexpr size_t kMaxPieces = 200'000, kMaxStates = 100'000, kMaxWork = 50'000'000;
-
-struct CodePoints {
-  char32_t first, last;
-};
-using CodePointSet = std::vector<CodePoints>;
-
-// Sorted, without what overlaps.
-CodePointSet tidy(CodePointSet set) {
-  std::ranges::sort(set, {}, &CodePoints::first);
-  CodePointSet merged;
-  for (const CodePoints& range : set) {
-    if (!merged.empty() && range.first <= merged.back().last + 1) {
-      merged.back().last = std::max(merged.back().last, range.last);
-    } else {
-      merged.push_back(range);
-    }
-  }
-  return merged;
-}
-
-CodePointSet complement(const CodePointSet& set) {
-  CodePointSet rest;
-  char32_t next = 0;
-  for (const CodePoints& range : tidy(set)) {
-    if (range.first > next) {
-      rest.push_back({next, range.first - 1});
-    }
-    next = range.last + 1;
-  }
-  if (next <= kLastCodePoint) {
-    rest.push_back({next, kLastCodePoint});
-  }
-  return rest;
-}
-
-struct Expression {
-  enum class Kind : uint8_t { sequence, choice, repeat, set };
-  Kind kind = Kind::sequence;
-  std::vector<Expression> parts;       // of a repeat: one
-  CodePointSet set;                    // sorted
-  int64_t least = 0, most = 0;         // repeats
-  static constexpr int64_t kAny = -1;  // no limit
-};
-
-class ExpressionParser {
- public:
-  explicit ExpressionParser(std::string_view text) : text_(to_code_points(text)) {}
-
-  Expression parse() {
-    Expression all = choice();
-    if (!at_end()) {
-      refuse("')' without '('");
-    }
-    return all;
-  }
-
- private:
-  bool at_end() const { return at_ == text_.size(); }
-  bool sees(char32_t c) const { return !at_end() && text_[at_] == c; }
-  bool take(char32_t c) { return sees(c) && (++at_, true); }
-
-  [[noreturn]] void refuse(std::string_view what) const {
-    fail<ConfigError>("regular expression", "at character {}: {}", at_ + 1, what);
-  }
-
-  Expression choice() {
-    if (++depth_ > kMaxDepth) {
-      refuse("too many groups inside each other");
-    }
-    Expression all{.kind = Expression::Kind::choice, .parts = {}, .set = {}};
-    do {
-      all.parts.push_back(sequence());
-    } while (take('|'));
-    --depth_;
-    return all;
-  }
-
-  Expression sequence() {
-    Expression all{.parts = {}, .set = {}};
-    while (!at_end() && !sees('|') && !sees(')')) {
-      if ((sees('^') && at_ == 0) || (sees('$') && at_ + 1 == text_.size())) {
-        ++at_;
-        continue;
-      }
-      all.parts.push_back(repeated(atom()));
-    }
-    return all;
-  }
-
-  Expression repeated(Expression part) {
-    int64_t least = 0, most = 0;
-    if (take('*')) {
-      most = Expression::kAny;
-    } else if (take('+')) {
-      least = 1;
-      most = Expression::kAny;
-    } else if (take('?')) {
-      most = 1;
-    } else if (take('{')) {
-      least = number();
-      most = !take(',') ? least : sees('}') ? Expression::kAny : number();
-      if (!take('}')) {
-        refuse("a '}' is missing");
-      }
-      if (most != Expression::kAny && most < least) {
-        refuse("the maximum number of repeats is below the minimum");
-      }
-    } else {
-      return part;
-    }
-    take('?');  // a lazy repeat matches the same texts
-    if (sees('*') || sees('+') || sees('{')) {
-      refuse("a repeat of a repeat: put the inner one in ( )");
-    }
-    Expression all{.kind = Expression::Kind::repeat, .parts = {}, .set = {}, .least = least, .most = most};
-    all.parts.push_back(std::move(part));
-    return all;
-  }
-
-  int64_t number() {
-    int64_t value = -1;
-    for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9' && value <= kMaxRepeats; ++at_) {
-      value = std::max<int64_t>(0, value) * 10 + static_cast<int64_t>(text_[at_] - '0');
-    }
-    if (value < 0 || value > kMaxRepeats) {
-      refuse(fmt::format("expected a number of repeats, at most {}", kMaxRepeats));
-    }
-    return value;
-  }
-
-  Expression atom() {
-    if (take('(')) {
-      if (take('?') && !take(':')) {
-        refuse("only groups ( ) and (?: ) are known");
-      }
-      Expression group = choice();
-      if (!take(')')) {
-        refuse("a ')' is missing");
-      }
-      return group;
-    }
-    if (take('[')) {
-      return of(brackets());
-    }
-    if (take('.')) {
-      return of(complement({{'\n', '\n'}}));
-    }
-    if (take('\\')) {
-      return of(escape());
-    }
-    for (const char32_t sign : {U'*', U'+', U'?', U'{'}) {
-      if (sees(sign)) {
-        refuse("there is nothing to repeat; write \\ before the sign itself");
-      }
-    }
-    for (const char32_t sign : {U'^', U'$', U'}', U']'}) {
-      if (sees(sign)) {
-        refuse("write \\ before the sign itself");
-      }
-    }
-    const char32_t c = text_[at_++];
-    return of({{c, c}});
-  }
-
-  static Expression of(CodePointSet set) {
-    return {.kind = Expression::Kind::set, .parts = {}, .set = tidy(std::move(set))};
-  }
-
-  CodePointSet brackets() {
-    const bool negated = take('^');
-    CodePointSet set;
-    for (bool first = true; first || !sees(']'); first = false) {
-      if (at_end()) {
-        refuse("a ']' is missing");
-      }
-      const CodePointSet from = member();
-      if (!sees('-') || at_ + 1 >= text_.size() || text_[at_ + 1] == ']') {
-        set.insert(set.end(), from.begin(), from.end());
-        continue;
-      }
-      ++at_;
-      const CodePointSet to = member();
-      if (!is_single(from) || !is_single(to) || to.front().first < from.front().first) {
-        refuse("a range that does not go up");
-      }
-      set.push_back({from.front().first, to.front().first});
-    }
-    ++at_;
-    return negated ? complement(set) : set;
-  }
-
-  static bool is_single(const CodePointSet& set) { return set.size() == 1 && set.front().first == set.front().last; }
-
-  CodePointSet member() {
-    if (take('\\')) {
-      return escape();
-    }
-    if (at_end()) {
-      refuse("a ']' is missing");
-    }
-    const char32_t c = text_[at_++];
-    return {{c, c}};
-  }
-
-  CodePointSet escape() {
-    if (at_end()) {
-      refuse("a sign is missing after \\");
-    }
-    const char32_t c = text_[at_++];
-    static const CodePointSet kDigits{{'0', '9'}}, kWord{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
-        kSpaces{{'\t', '\r'}, {' ', ' '}};
-    static const std::map<char32_t, CodePointSet> kEscapes{{'d', kDigits},           {'w', kWord},
-                                                           {'s', kSpaces},           {'D', complement(kDigits)},
-                                                           {'W', complement(kWord)}, {'S', complement(kSpaces)},
-                                                           {'n', {{'\n', '\n'}}},    {'t', {{'\t', '\t'}}},
-                                                           {'r', {{'\r', '\r'}}},    {'f', {{'\f', '\f'}}},
-                                                           {'v', {{'\v', '\v'}}}};
-    if (const auto found = kEscapes.find(c); found != kEscapes.end()) {
-      return found->second;
-    }
-    if (c == 'x' || c == 'u') {
-      const char32_t value = hexadecimal(c == 'x' ? 2 : 4);
-      return {{value, value}};
-    }
-    if (c < 0x80 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) {
-      --at_;
-      refuse("unknown escape");
-    }
-    return {{c, c}};
-  }
-
-  char32_t hexadecimal(size_t digits) {
-    const bool braces = digits == 2 && take('{');
-    char32_t value = 0;
-    size_t found = 0;
-    for (; !at_end() && found < (braces ? 6 : digits); ++found, ++at_) {
-      const char32_t c = text_[at_];
-      const char32_t digit = c >= '0' && c <= '9'   ? c - '0'
-                             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                    : 16;
-      if (digit == 16) {
-        break;
-      }
-      value = value * 16 + digit;
-    }
-    if (found == 0 || (!braces && found < digits) || (braces && !take('}')) || value > kLastCodePoint) {
-      refuse("expected a code point in hexadecimal digits");
-    }
-    return value;
-  }
-
-  std::u32string text_;
-  size_t at_ = 0;
-  int depth_ = 0;
-};
 
 // A state that reads a byte, or goes to other states without one.
 struct RegexPiece {
@@ -287,22 +28,22 @@ class RegexPieces {
 
   RegexPieces() : pieces_(1) {}
 
-  int32_t add(const Expression& expression, int32_t after) {
+  int32_t add(const RegexExpression& expression, int32_t after) {
     require<ConfigError>(++parts_ <= kMaxPieces, "regular expression", "it is too large");
     switch (expression.kind) {
-      case Expression::Kind::sequence:
+      case RegexExpression::Kind::sequence:
         for (auto part = expression.parts.rbegin(); part != expression.parts.rend(); ++part) {
           after = add(*part, after);
         }
         return after;
-      case Expression::Kind::choice: {
+      case RegexExpression::Kind::choice: {
         std::vector<int32_t> starts;
-        for (const Expression& part : expression.parts) {
+        for (const RegexExpression& part : expression.parts) {
           starts.push_back(add(part, after));
         }
         return any_of(std::move(starts));
       }
-      case Expression::Kind::repeat:
+      case RegexExpression::Kind::repeat:
         return repeat(expression, after);
       default:
         return read(expression.set, after);
@@ -324,10 +65,10 @@ class RegexPieces {
     return starts.size() == 1 ? starts.front() : push({.free = std::move(starts)});
   }
 
-  int32_t repeat(const Expression& expression, int32_t after) {
-    const Expression& part = expression.parts.front();
+  int32_t repeat(const RegexExpression& expression, int32_t after) {
+    const RegexExpression& part = expression.parts.front();
     int32_t start = after;
-    if (expression.most == Expression::kAny) {
+    if (expression.most == RegexExpression::kAny) {
       start = push({.free = {}});
       const int32_t body = add(part, start);
       pieces_[static_cast<size_t>(start)].free = {body, after};
@@ -472,7 +213,7 @@ class RegexStates {
 ByteAutomaton automaton_of_regex(std::string_view expression) {
   require<ConfigError>(!find_invalid_utf8(expression), "regular expression", "it is not UTF-8");
   RegexPieces pieces;
-  const int32_t start = pieces.add(ExpressionParser(expression).parse(), RegexPieces::kAccept);
+  const int32_t start = pieces.add(parse_regex(expression), RegexPieces::kAccept);
   return ByteAutomaton(RegexStates(pieces.pieces()).build(start));
 }
 

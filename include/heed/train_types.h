@@ -19,6 +19,8 @@ struct TrainOptions {
   // The folder of a corpus that heed::prepare() made of this recipe, used instead of the text; as data.prepared says,
   // where this is empty.
   std::string prepared;
+  // How the ranks of a job share the training out, as training.layout says where this is empty.
+  std::string layout;
   TrainStart start = TrainStart::fresh;
   int threads = 0;  // 0: one per processor
 };

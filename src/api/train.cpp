@@ -34,6 +34,9 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   if (!options.prepared.empty()) {
     recipe.prepared = options.prepared;
   }
+  if (!options.layout.empty()) {
+    recipe.training.layout = options.layout;
+  }
   const auto backend = make_cpu_backend(thread_count(options.threads));
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener, ranks);
   const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();

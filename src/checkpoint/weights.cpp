@@ -118,8 +118,9 @@ std::vector<float> read_weight(const SafeTensors& file, const StoredTensor& tens
 
 void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {
   const SafeTensors file(path);
-  for (const Weight& weight : trainables.weights().all()) {
-    if (!weight.has_trainable() || weight.is_trained()) {
+  for (size_t i = 0; i < trainables.weights().all().size(); ++i) {
+    const Weight& weight = trainables.weights().all()[i];
+    if (trainables.part_of(i) != WeightPart::frozen) {
       continue;
     }
     const std::vector<float> values = read_weight(file, file.at(weight.name()));

@@ -34,6 +34,8 @@ Command train_command() {
                   required(option("--out DIR", options->output, "the model directory to write")),
                   option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
                   option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
+                  option("--layout NAMES", options->layout,
+                         "how ranks share the training out: data=N copies, or pipeline=N stages of its layers"),
                   flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .processes = Processes::several,

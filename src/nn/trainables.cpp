@@ -37,10 +37,13 @@ Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Grad
     copies_ = Tensor({total}, precision);
   }
   for (size_t i = 0; i < offsets_.size(); ++i) {
-    if (!held_[i]) {
-      weights.all()[i].borrow({}, nullptr);
+    if (parts_[i] != WeightPart::trained) {
+      keep(backend, i);
+    } else if (held_[i]) {
+      train(i);
     } else {
-      parts_[i] == WeightPart::trained ? train(i) : keep(backend, i);
+      trainables_.push_back(Trainable::frozen(part(masters_, i)));
+      weights.all()[i].borrow({}, &trainables_.back());
     }
   }
 }
@@ -101,8 +104,40 @@ View Trainables::values(const WeightPiece& piece) const {
 }
 
 void Trainables::discard_master(const WeightPiece& piece) {
-  if (!reads_master(piece.weight)) {
+  if (!reads_master(piece.weight) || !is_held(piece.weight)) {
     masters_.discard(piece.first, piece.count);
+  }
+}
+
+void Trainables::discard_gradients() {
+  gradients_.discard(0, gradients_.elements());
+  if (!of_shard_.empty()) {
+    of_shard_.discard(0, of_shard_.elements());
+  }
+}
+
+void Trainables::lend_others(Backend& backend) {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (is_held(i)) {
+      continue;
+    }
+    Weight& weight = weights_.all()[i];
+    if (!reads_master(i)) {
+      backend.copy(part(masters_, i), part(copies_, i));
+    }
+    weight.borrow(reads_master(i) ? part(masters_, i) : part(copies_, i), &weight.trainable());
+  }
+}
+
+void Trainables::take_others_back() {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (!is_held(i)) {
+      Weight& weight = weights_.all()[i];
+      weight.borrow({}, &weight.trainable());
+      if (!reads_master(i)) {
+        copies_.discard(offsets_[i], weight.shape().elements());
+      }
+    }
   }
 }
 
@@ -134,7 +169,7 @@ Trainables::~Trainables() {
 void Trainables::initialize(Backend& backend, uint64_t seed) {
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Weight& weight = weights_.all()[i];
-    if (parts_[i] == WeightPart::of_base || !held_[i]) {
+    if (parts_[i] == WeightPart::of_base || !is_held(i)) {
       continue;
     }
     const View master = weight.trainable().master();

@@ -67,7 +67,8 @@ class Trainables {
 
   const Weights& weights() const { return weights_; }
   WeightPart part_of(size_t weight) const { return parts_[weight]; }
-  bool is_held(size_t weight) const { return held_[weight]; }
+  // What is not trained is held everywhere.
+  bool is_held(size_t weight) const { return held_[weight] || parts_[weight] != WeightPart::trained; }
   // Trained here.
   bool has_gradient(size_t weight) const { return held_[weight] && parts_[weight] == WeightPart::trained; }
   int64_t trained_elements() const;
@@ -89,6 +90,11 @@ class Trainables {
   View values(const WeightPiece& piece) const;
   // Gives the memory of a piece's master back, where layers don't read it.
   void discard_master(const WeightPiece& piece);
+  // Gives the gradients' memory back until the next update.
+  void discard_gradients();
+  // While the masters of all weights are here: lets layers read those too that are not held, and ends it.
+  void lend_others(Backend& backend);
+  void take_others_back();
 
  private:
   View part(const Tensor& flat, size_t index) const;  // that of one weight

@@ -75,20 +75,20 @@ Layout layout_for(Layout layout, int ranks, std::string_view where) {
   return layout;
 }
 
-int rank_at(const Layout& layout, const RankPlace& place) {
+int rank_at(const Layout& layout, const LayoutPlace& place) {
   return (place.data * layout.pipeline + place.pipeline) * layout.tensor + place.tensor;
 }
 
-RankPlace place_of(const Layout& layout, int rank) {
+LayoutPlace place_of(const Layout& layout, int rank) {
   const int stage = rank / layout.tensor;
   return {stage / layout.pipeline, stage % layout.pipeline, rank % layout.tensor};
 }
 
 std::vector<int> members_of(const Layout& layout, RankGroup group, int rank) {
-  const RankPlace own = place_of(layout, rank);
+  const LayoutPlace own = place_of(layout, rank);
   std::vector<int> members;
   for (int other = 0; other < layout.data * layout.pipeline * layout.tensor; ++other) {
-    const RankPlace place = place_of(layout, other);
+    const LayoutPlace place = place_of(layout, other);
     const bool data = place.data == own.data, pipeline = place.pipeline == own.pipeline,
                tensor = place.tensor == own.tensor;
     const bool in_group = group == RankGroup::data       ? pipeline && tensor

@@ -20,10 +20,10 @@ struct Layout {
 };
 
 // Where a rank stands, each counted from 0.
-struct RankPlace {
+struct LayoutPlace {
   int data = 0, pipeline = 0, tensor = 0;
 
-  bool operator==(const RankPlace&) const = default;
+  bool operator==(const LayoutPlace&) const = default;
 };
 
 // Which ranks a group holds together; its number in Ranks::group. Groups of one kind share no rank.
@@ -44,8 +44,8 @@ std::string show_layout(const Layout& layout);
 Layout layout_for(Layout layout, int ranks, std::string_view where);
 
 // rank = (data * pipelines + pipeline) * tensors + tensor, so that the parts that talk most are neighbours.
-int rank_at(const Layout& layout, const RankPlace& place);
-RankPlace place_of(const Layout& layout, int rank);
+int rank_at(const Layout& layout, const LayoutPlace& place);
+LayoutPlace place_of(const Layout& layout, int rank);
 // The ranks of the group of this kind that `rank` belongs to, in order.
 std::vector<int> members_of(const Layout& layout, RankGroup group, int rank);
 

@@ -41,12 +41,13 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
   own_norms_ = Tensor({static_cast<int64_t>(own_pieces_.size())}, DType::f64);
 }
 
-PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank) {
+PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank,
+                              const PieceOwners::Holders& holders) {
   std::vector<bool> together;
   for (const Weight& weight : trainables.weights().all()) {
     together.push_back(config.kind == OptimizerKind::muon && is_hidden_matrix(weight));
   }
-  return {trainables, together, ranks, rank};
+  return {trainables, together, ranks, rank, holders};
 }
 
 bool Optimizer::is_of_muon(const Weight& weight) const {

@@ -45,7 +45,8 @@ class Optimizer {
   // Updates what this rank owns.
   Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners);
   // As an optimizer of this kind needs them: Muon takes whole matrices.
-  static PieceOwners divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank);
+  static PieceOwners divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank,
+                            const PieceOwners::Holders& holders = {});
 
   // Measures the gradients that this rank owns; the others' norms come from them.
   void measure(Backend& backend);

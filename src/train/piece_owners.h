@@ -14,9 +14,12 @@ class PieceOwners {
  public:
   // One rank owns everything.
   explicit PieceOwners(const Trainables& trainables);
-  // Pieces go one by one to the rank that has least so far. `together` has one value for each weight: whether all its
+  // Of each weight, the ranks among which its pieces are divided, in order; none: all.
+  using Holders = std::vector<std::vector<int>>;
+  // Pieces go one by one to the rank that has least so far, of those that hold the weight. `together` has one value for each weight: whether all its
   // pieces have one owner.
-  PieceOwners(const Trainables& trainables, const std::vector<bool>& together, int ranks, int rank);
+  PieceOwners(const Trainables& trainables, const std::vector<bool>& together, int ranks, int rank,
+              const Holders& holders = {});
 
   std::span<const WeightPiece> pieces() const { return pieces_; }
   int owner(size_t piece) const { return owners_[piece]; }

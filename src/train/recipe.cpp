@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/config_keys.h"
+#include "train/layout.h"
 #include "train/recipe_checks.h"
 #include "train/starting_model.h"
 #include "train/tasks.h"
@@ -49,7 +50,8 @@ SettingTable training_settings(TrainingRecipe& training) {
        setting("epochs", training.epochs), setting("updates", training.updates), setting("minutes", training.minutes),
        setting("accumulate", training.accumulate), setting("shards", training.shards),
        choice<Precision>("gradients", training.gradients, {{"f32", Precision::f32}, {"bf16", Precision::bf16}}),
-       setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
+       setting("layout", training.layout), setting("smoothing", training.smoothing),
+       setting("log_every", training.log_every)}};
 }
 
 SettingTable validation_settings(ValidationRecipe& validation) {
@@ -82,6 +84,7 @@ void check_run(const Recipe& recipe) {
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
         "nothing would end the run: set training.epochs, updates or minutes, or validation.patience");
   check_at_least("training.accumulate", training.accumulate, 1);
+  parse_layout(training.layout, "recipe: training.layout");
   check(training.shards >= 0 && training.shards % training.accumulate == 0,
         "training.shards is {}, expected a multiple of training.accumulate, which is {}", training.shards,
         training.accumulate);

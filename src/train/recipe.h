@@ -28,6 +28,7 @@ struct TrainingRecipe {
   int64_t accumulate = 1;                // batches per update
   int64_t shards = 0;                    // of an update, a multiple of its batches; 0: as many
   Precision gradients = Precision::f32;  // in which ranks exchange them: f32 or bf16
+  std::string layout;                    // of the ranks; see parse_layout
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates
 };

@@ -14,7 +14,7 @@ constexpr std::array kMayChange{
     std::string_view("training.minutes"),    std::string_view("training.log_every"),
     std::string_view("validation.patience"), std::string_view("checkpoints.keep"),
     std::string_view("checkpoints.average"), std::string_view("checkpoints.final"),
-    std::string_view("data.prepared"),
+    std::string_view("data.prepared"),       std::string_view("training.layout"),
 };
 
 std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
@@ -77,7 +77,7 @@ void require_same_run(const ModelFolder& folder, const Recipe& before, Recipe no
   for (const RecipeDifference& difference : differences(before, now)) {
     require<ConfigError>(std::ranges::count(kMayChange, difference.key) > 0, folder.recipe().string(),
                          "{} was {} and is {} now; a run that is resumed may change its limits, training.log_every, "
-                         "validation.patience and which checkpoints are kept",
+                         "training.layout, validation.patience and which checkpoints are kept",
                          difference.key, difference.before, difference.now);
   }
 }

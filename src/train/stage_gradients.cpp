@@ -10,8 +10,8 @@ View weight_in(const Tensor& flat, int64_t offset, const Shape& shape) {
 
 }  // namespace
 
-StageGradients::StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model)
-    : backend_(backend), trainables_(trainables) {
+StageGradients::StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type)
+    : backend_(backend), trainables_(trainables), type_(type) {
   const std::deque<Weight>& weights = trainables.weights().all();
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!trainables.has_gradient(i)) {
@@ -101,9 +101,30 @@ void StageGradients::complete(const std::vector<size_t>& weights, int64_t shard)
     if (trainable.writes() == 0) {
       trainable.gradient_to_add_to(backend_);
     }
+    round(trainable.gradient());
     if (shard > 0) {
       backend_.add(trainable.gradient(), of_update(i));
     }
+  }
+}
+
+void StageGradients::round(View gradient) {
+  if (type_ == DType::f32) {
+    return;
+  }
+  if (rounded_.elements() < gradient.elements()) {
+    rounded_ = Tensor({gradient.elements()}, type_);
+  }
+  auto* const address = host_address(rounded_.view());
+  const View travelled(address, type_, gradient.rows(), gradient.columns(), gradient.columns());
+  backend_.copy(gradient, travelled);
+  backend_.copy(travelled, gradient);
+}
+
+void StageGradients::discard() {
+  shard_ = Tensor();
+  for (Tensor& open : open_) {
+    open = Tensor();
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "models/any_model.h"
@@ -17,7 +16,8 @@ namespace heed {
 // each shard on its way, to which first the loss contributes, then the rows that come back.
 class StageGradients {
  public:
-  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model);
+  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled.
+  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32);
 
   // Around all that a shard contributes here, except by embeddings for other stages, and around these. Shards come in
   // order, counted from 0, and at most as many are between begin() and finish_routed() as there are stages.
@@ -27,18 +27,22 @@ class StageGradients {
   void finish_routed(int64_t shard);
   // Contributions are in the trainables' gradients, as after Trainables::finish_update.
   void finish_update();
+  // Gives memory back until the next update.
+  void discard();
 
  private:
   View of_update(size_t weight) const;
   View of_shard(size_t weight, int64_t shard);
   View open_table(int64_t shard);
   void complete(const std::vector<size_t>& weights, int64_t shard);
+  void round(View gradient);
 
   Backend& backend_;
   Trainables& trainables_;
+  DType type_;
   std::vector<size_t> own_, routed_;  // weights, the shared table in neither
   int64_t table_ = -1;                // the weight that is a routed table and the output projection; -1: none
-  Tensor shard_;
+  Tensor shard_, rounded_;
   std::vector<Tensor> open_;     // of the table, by shard, in turn
   std::vector<int64_t> writes_;  // to those
 };

@@ -21,6 +21,7 @@ namespace {
 // fmt writes the sign of nan, which says nothing.
 double without_sign_of_nan(double value) { return std::isnan(value) ? std::abs(value) : value; }
 
+constexpr std::string_view kLayout = "recipe: training.layout";
 constexpr std::string_view kBusy = "another process trains in this folder: wait for it, or choose another folder";
 
 }  // namespace
@@ -64,8 +65,10 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
       listener_(listener),
       checkpoints_(folder.checkpoints()),
       storage_(storage_of(recipe.training.precision)),
-      ranks_(ranks) {
+      ranks_(ranks),
+      layout_(layout_for(parse_layout(recipe.training.layout, kLayout), ranks.count(), kLayout)) {
   recipe_.validate();
+  require_layout();
   require_enough_shards();
   if (start == TrainStart::resume) {
     resume();
@@ -74,12 +77,22 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
   }
 }
 
+void Trainer::require_layout() const {
+  require<ConfigError>(layout_.tensor == 1, kLayout, "{} divides matrices, but a run divides layers alone",
+                       show_layout(layout_));
+  require<ConfigError>(layout_.data == 1 || layout_.pipeline == 1, kLayout,
+                       "{} has several copies of a model in stages, but a run has either copies or stages",
+                       show_layout(layout_));
+}
+
+Stage Trainer::own_stage() const { return {place_of(layout_, ranks_.rank()).pipeline, layout_.pipeline}; }
+
 void Trainer::require_enough_shards() const {
   const int64_t shards = std::max(recipe_.training.shards, recipe_.training.accumulate);
   require<ConfigError>(
-      ranks_.count() <= shards, "recipe",
+      layout_.data <= shards, "recipe",
       "an update has {} shard{}, which is too few for {} ranks: set training.shards to a multiple of {}", shards,
-      plural(shards), ranks_.count(), std::lcm(recipe_.training.accumulate, ranks_.count()));
+      plural(shards), layout_.data, std::lcm(recipe_.training.accumulate, layout_.data));
 }
 
 void Trainer::begin() {
@@ -110,6 +123,9 @@ void Trainer::begin() {
     backend_.copy(trainables_->masters(), moving_average_.view());
   }
   listener_.on_start();
+  if (pipeline_) {
+    collect_state();  // the first rank drew its own stage's weights alone
+  }
   if (!ranks_.is_first()) {
     return;
   }
@@ -223,7 +239,7 @@ void Trainer::build_model() {
   }
   task_->complete(recipe_.model);
   recipe_.model.validate();
-  model_.emplace(Scope(weights_), recipe_.model);
+  model_.emplace(Scope(weights_), recipe_.model, own_stage());
   if (adapts()) {
     add_adapters(weights_, recipe_.adapter);
   }
@@ -297,17 +313,36 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
   }
   require<ConfigError>(std::ranges::count(parts, WeightPart::trained) > 0, "recipe",
                        "training.freeze leaves no weight to train");
-  trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts));
-  optimizer_.emplace(backend_, *trainables_, recipe_.optimizer,
-                     Optimizer::divide(*trainables_, recipe_.optimizer, ranks_.count(), ranks_.rank()));
+  std::vector<bool> held;
+  held.reserve(weights_.all().size());
+  for (const Weight& weight : weights_.all()) {
+    held.push_back(model_->plan().stage_of(weight.name()) == own_stage().index);
+  }
+  trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts), std::move(held));
+  optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
   const DType gradients = storage_of(recipe_.training.gradients);
   if (!ranks_.is_alone() || gradients != DType::f32) {
     exchange_.emplace(ranks_, backend_, *trainables_, optimizer_->owners(), gradients);
+  }
+  if (layout_.pipeline > 1) {
+    stage_gradients_.emplace(backend_, *trainables_, *model_, gradients);
+    pipeline_.emplace(ranks_, backend_, storage_, *model_);
   }
   if (keeps_average()) {
     moving_average_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
     set_aside_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
   }
+}
+
+// Among the ranks that hold a weight.
+PieceOwners Trainer::divide_pieces() const {
+  PieceOwners::Holders holders;
+  holders.reserve(weights_.all().size());
+  for (const Weight& weight : weights_.all()) {
+    const int first = rank_at(layout_, {.pipeline = model_->plan().stage_of(weight.name())});
+    holders.push_back(members_of(layout_, RankGroup::data, first));
+  }
+  return Optimizer::divide(*trainables_, recipe_.optimizer, ranks_.count(), ranks_.rank(), holders);
 }
 
 EndReason Trainer::run() {
@@ -339,6 +374,12 @@ EndReason Trainer::run() {
   } else if (validated_at_ != state_.update) {
     validate_and_save();
   }
+  // What is left to do needs none of it, but memory of its own.
+  pipeline_.reset();
+  stage_gradients_.reset();
+  exchange_.reset();
+  optimizer_.reset();
+  trainables_->discard_gradients();
   if (ranks_.is_first()) {
     write_final_weights();
   }
@@ -352,7 +393,7 @@ void Trainer::compare_ranks() const {
     require_same_on_all_ranks(ranks_, {{"recipe", checksum_of(show_recipe(recipe_))},
                                        {"training text", fmt::format("{:016x}", state_.position.stream)},
                                        {"update", std::to_string(state_.update)},
-                                       {"model", checksum_of_values(*trainables_)}});
+                                       {"model", pipeline_ ? "" : checksum_of_values(*trainables_)}});
   }
 }
 
@@ -421,7 +462,9 @@ void Trainer::update() {
     optimizer_->measure(backend_);
     exchange_->share_norms(optimizer_->squared_norms());
     optimizer_->step(backend_, rate);
-    exchange_->share_weights();
+    if (!pipeline_) {
+      exchange_->share_weights();
+    }
   } else {
     optimizer_->update(backend_, rate);
   }
@@ -443,7 +486,9 @@ void Trainer::update() {
 // Sums over the targets of all shards, in their order; the gradient is of their mean.
 Trainer::Totals Trainer::differentiate(const Update& update, int64_t targets) {
   ShardLosses losses;
-  if (exchange_) {
+  if (pipeline_) {
+    losses = differentiate_in_stages(update, targets);
+  } else if (exchange_) {
     losses = differentiate_in_rounds(update, targets);
   } else {
     for (size_t i = 0; i < update.shards.size(); ++i) {
@@ -460,11 +505,34 @@ Trainer::Totals Trainer::differentiate(const Update& update, int64_t targets) {
   return totals;
 }
 
-Trainer::ShardLoss Trainer::differentiate_shard(const Update& update, size_t shard, int64_t targets) {
-  const RandomKey key = RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
+RandomKey Trainer::dropout_key() const {
+  return RandomKey{static_cast<uint64_t>(recipe_.training.seed)}.derive("dropout").derive(
       static_cast<uint64_t>(state_.update));
+}
+
+// The last stage has the losses.
+Trainer::ShardLosses Trainer::differentiate_in_stages(const Update& update, int64_t targets) {
+  std::vector<const Shard*> shards;
+  shards.reserve(update.shards.size());
+  for (const std::unique_ptr<Shard>& shard : update.shards) {
+    shards.push_back(shard.get());
+  }
+  const ShardPass pass{.loss_scale = 1.0 / static_cast<double>(targets),
+                       .key = dropout_key(),
+                       .smoothing = Smoothing(static_cast<float>(recipe_.training.smoothing))};
+  ShardLosses found;
+  for (const TokenLosses& losses : pipeline_->differentiate(shards, pass, *stage_gradients_)) {
+    found.push_back({losses.total_smoothed(), losses.total_negative_log_likelihood(), losses.total_divergence()});
+  }
+  found.resize(shards.size());
+  ShardLosses all(shards.size() * static_cast<size_t>(ranks_.count()));
+  ranks_.all_gather(std::as_bytes(std::span(found)), std::as_writable_bytes(std::span(all)));
+  return {all.end() - static_cast<int64_t>(shards.size()), all.end()};
+}
+
+Trainer::ShardLoss Trainer::differentiate_shard(const Update& update, size_t shard, int64_t targets) {
   Tape tape(1.0 / static_cast<double>(targets));
-  Pass pass = Pass::train(backend_, storage_, tape, key);  // draws are numbered by rows across all shards
+  Pass pass = Pass::train(backend_, storage_, tape, dropout_key());  // draws are numbered by rows across all shards
   const TokenLosses losses =
       update.shards[shard]->loss(pass, *model_, Smoothing(static_cast<float>(recipe_.training.smoothing)));
   if (exchange_) {
@@ -558,7 +626,7 @@ void Trainer::validate_and_save() {
   const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.examples / task_->examples();
-  if (!ranks_.is_alone()) {
+  if (!ranks_.is_alone() && !pipeline_) {
     require_same_on_all_ranks(ranks_, {{"model", checksum_of_values(*trainables_)}});
   }
   collect_state();
@@ -582,11 +650,18 @@ void Trainer::validate_and_save() {
 // If there is a moving average, it will be used in the end, so it is what is validated.
 Scores Trainer::scores_of_validated_weights() {
   const WeightsInPlace average(*this);
-  return task_->validate({*model_, backend_, storage_});
+  trainables_->lend_others(backend_);
+  const Scores scores = task_->validate({*model_, backend_, storage_});
+  trainables_->take_others_back();
+  return scores;
 }
 
 // With several ranks, what the others own comes to the first one.
 void Trainer::collect_state() {
+  if (pipeline_) {
+    trainables_->discard_gradients();
+    stage_gradients_->discard();
+  }
   if (!ranks_.is_alone() && !state_is_collected_) {
     exchange_->collect(trainables_->masters());
     exchange_->collect(optimizer_->state().first_moments);

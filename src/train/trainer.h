@@ -11,7 +11,9 @@
 #include "ops/tape.h"
 #include "ranks/ranks.h"
 #include "train/gradient_exchange.h"
+#include "train/layout.h"
 #include "train/metrics_log.h"
+#include "train/pipeline.h"
 #include "train/recipe.h"
 #include "train/run_events.h"
 #include "train/starting_model.h"
@@ -65,7 +67,10 @@ class Trainer {
   void save_adapter_description(const StartingModel& base, const TakenWeights& taken) const;
   std::vector<WeightPart> resumed_parts() const;
   void load_base();
+  void require_layout() const;
   void require_enough_shards() const;
+  Stage own_stage() const;
+  PieceOwners divide_pieces() const;
   void compare_ranks() const;
   std::optional<EndReason> agreed_reason_to_end();
   std::optional<EndReason> reason_to_end();
@@ -73,6 +78,8 @@ class Trainer {
   Totals differentiate(const Update& update, int64_t targets);
   ShardLoss differentiate_shard(const Update& update, size_t shard, int64_t targets);
   ShardLosses differentiate_in_rounds(const Update& update, int64_t targets);
+  ShardLosses differentiate_in_stages(const Update& update, int64_t targets);
+  RandomKey dropout_key() const;
   void update_moving_average();
   [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();
@@ -100,13 +107,16 @@ class Trainer {
   Checkpoints checkpoints_;
   DType storage_;
   Ranks ranks_;
+  Layout layout_;
 
   std::unique_ptr<Task> task_;
   Weights weights_;
   std::optional<AnyModel> model_;
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
-  std::optional<GradientExchange> exchange_;  // where gradients leave this rank, or are rounded as if they did
+  std::optional<GradientExchange> exchange_;       // where gradients leave this rank, or are rounded as if they did
+  std::optional<StageGradients> stage_gradients_;  // where the model is divided into stages
+  std::optional<Pipeline> pipeline_;
   Tensor moving_average_, set_aside_;
 
   TrainingState state_;

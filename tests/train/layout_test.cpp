@@ -58,10 +58,10 @@ TEST(Layout, RefusesAnotherNumberOfRanks) {
 
 TEST(Layout, NumbersRanksByCopyThenStageThenPart) {
   const Layout layout{.data = 2, .pipeline = 3, .tensor = 2};
-  EXPECT_EQ(place_of(layout, 0), (RankPlace{0, 0, 0}));
-  EXPECT_EQ(place_of(layout, 1), (RankPlace{0, 0, 1}));
-  EXPECT_EQ(place_of(layout, 2), (RankPlace{0, 1, 0}));
-  EXPECT_EQ(place_of(layout, 11), (RankPlace{1, 2, 1}));
+  EXPECT_EQ(place_of(layout, 0), (LayoutPlace{0, 0, 0}));
+  EXPECT_EQ(place_of(layout, 1), (LayoutPlace{0, 0, 1}));
+  EXPECT_EQ(place_of(layout, 2), (LayoutPlace{0, 1, 0}));
+  EXPECT_EQ(place_of(layout, 11), (LayoutPlace{1, 2, 1}));
   for (int rank = 0; rank < 12; ++rank) {
     EXPECT_EQ(rank_at(layout, place_of(layout, rank)), rank);
   }

@@ -8,10 +8,10 @@ namespace heed::test {
 namespace {
 
 // A value of each choice that is not its default.
-constexpr std::array<std::string_view, 29> kOtherNames{
-    "gelu",     "learned",  "rms",   "post",    "output",   "none", "nfkc",   "normal", "truncate",  "refuse",
-    "skip",     "shuffled", "word",  "adam",    "constant", "f32",  "loss",   "last",   "line",      "windows",
-    "matrices", "linear",   "lines", "columns", "parallel", "mean", "number", "head",   "other text"};
+constexpr std::array<std::string_view, 30> kOtherNames{
+    "gelu",     "learned",  "rms",   "post",    "output",   "none", "nfkc",   "normal", "truncate", "refuse",
+    "skip",     "shuffled", "word",  "adam",    "constant", "f32",  "loss",   "last",   "line",     "windows",
+    "matrices", "linear",   "lines", "columns", "parallel", "mean", "number", "head",   "bf16",     "other text"};
 
 std::vector<std::string> candidates_for(const Setting& setting) {
   switch (setting.type) {

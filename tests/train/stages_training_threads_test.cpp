@@ -1,0 +1,121 @@
+// Training of a model in stages, on ranks that are threads here: the bits are those of one rank.
+#include <gmock/gmock.h>
+
+#include "ops/op_testing.h"
+#include "ranks/thread_transport.h"
+#include "train/language_model_testing.h"
+
+namespace heed::test {
+namespace {
+
+class StagesTraining : public TextTrainingTest {
+ protected:
+  EndReason train_in_stages(int count, Recipe recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
+    recipe.training.layout = count == 1 ? "" : fmt::format("pipeline={}", count);
+    EndReason reason = EndReason::stopped;
+    run_thread_ranks(count, [&](Transport& transport) {
+      const Ranks ranks(transport);
+      Listening quiet;
+      const auto backend = make_cpu_backend(1);
+      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
+      const EndReason own = trainer.run();
+      if (ranks.is_first()) {
+        reason = own;
+      }
+    });
+    return reason;
+  }
+
+  // A hash of the masters and the optimizer's state.
+  std::string state(const std::string& name) const {
+    const auto file = folder_ / name / "checkpoints/update-00000024/training.safetensors";
+    return SafeTensors(file).metadata().at("heed_checksum");
+  }
+
+  void expect_same_bits(const Recipe& recipe, const std::string& name) {
+    train(recipe, name + "-1");
+    const auto validations = listening_.validations;
+    for (const int stages : {2, 3}) {
+      const std::string other = fmt::format("{}-{}", name, stages);
+      listening_.validations.clear();
+      train_in_stages(stages, recipe, other);
+      EXPECT_EQ(weights(other), weights(name + "-1")) << stages << " stages";
+      EXPECT_EQ(state(other), state(name + "-1")) << stages << " stages";
+      ASSERT_EQ(listening_.validations.size(), validations.size());
+      for (size_t i = 0; i < validations.size(); ++i) {
+        EXPECT_EQ(listening_.validations[i].scores.loss, validations[i].scores.loss) << stages << " stages";
+      }
+    }
+    listening_.validations.clear();
+  }
+
+  Recipe in_shards(Recipe recipe) const {
+    recipe.model.encoder_layers = recipe.model.decoder_layers = 3;
+    recipe.training.accumulate = 2;
+    recipe.training.shards = 4;
+    recipe.checkpoints.moving_average = 0.9;
+    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
+    return recipe;
+  }
+};
+
+TEST_F(StagesTraining, ATranslationModelGetsTheSameBits) {
+  Recipe recipe = in_shards(small_recipe());
+  recipe.training.precision = Precision::f32;
+  expect_same_bits(recipe, "tied");
+  recipe.model.tying = Tying::none;
+  recipe.training.precision = Precision::bf16;
+  expect_same_bits(recipe, "untied");
+}
+
+TEST_F(StagesTraining, ALanguageModelGetsTheSameBits) {
+  Recipe recipe = in_shards(text_recipe());
+  recipe.training.precision = Precision::bf16;
+  recipe.model.tying = Tying::output;
+  recipe.model.keep = Keep::layer_inputs;
+  recipe.optimizer.kind = OptimizerKind::muon;
+  expect_same_bits(recipe, "muon");
+  recipe.training.gradients = Precision::bf16;
+  expect_same_bits(recipe, "rounded");
+}
+
+TEST_F(StagesTraining, ARunGoesOnWithAnotherLayout) {
+  Recipe recipe = in_shards(small_recipe());
+  recipe.training.precision = Precision::bf16;
+  recipe.training.freeze = {"encoder.layers.0.*"};
+  train(recipe, "unbroken");
+  for (const auto& [first, then, stop] : std::vector<std::array<int, 3>>{{1, 2, 7}, {3, 1, 8}, {2, 3, 13}}) {
+    const std::string name = fmt::format("from-{}-to-{}", first, then);
+    listening_.asked = 0;
+    listening_.stop_after = stop;
+    EXPECT_EQ(train_in_stages(first, recipe, name), EndReason::stopped);
+    listening_.stop_after = -1;
+    EXPECT_EQ(train_in_stages(then, recipe, name, TrainStart::resume), EndReason::updates);
+    EXPECT_EQ(weights(name), weights("unbroken")) << name;
+  }
+}
+
+TEST_F(StagesTraining, LayoutsThatCannotBeAreRefused) {
+  const auto refused = [&](int ranks, const std::string& layout, const std::vector<std::string>& words) {
+    Recipe recipe = in_shards(small_recipe());
+    recipe.training.layout = layout;
+    expect_error<ConfigError>(
+        [&] {
+          run_thread_ranks(ranks, [&](Transport& transport) {
+            Listening quiet;
+            const auto backend = make_cpu_backend(1);
+            Trainer(*backend, recipe, {folder_ / "refused"}, TrainStart::fresh, quiet, Ranks(transport)).run();
+          });
+        },
+        words);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
+  };
+  refused(1, "pipeline=2", {"training.layout", "pipeline=2,tensor=1 needs 2 ranks, but there is 1"});
+  refused(7, "pipeline=7", {"pipeline is 7, but the model has only 6 layers"});
+  refused(2, "tensor=2", {"data=1,pipeline=1,tensor=2 divides matrices"});
+  refused(4, "data=2,pipeline=2", {"data=2,pipeline=2,tensor=1 has several copies of a model in stages"});
+  refused(1, "pipeline=x", {"training.layout", "'pipeline=x' is not a name and a number"});
+}
+
+}  // namespace
+}  // namespace heed::test

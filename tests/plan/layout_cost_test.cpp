@@ -146,6 +146,8 @@ TEST(LayoutCost, EachSumOverDividedMatricesIsSentTwiceAndNotHidden) {
   const LayoutCost cost = cost_of({.tensor = 4}, eight_shards(), stages(1, stage), kLink);
   EXPECT_DOUBLE_EQ(cost.time.tensor, 8.0 * (10.0 * 2.0 * 1e-3 + 2.0 * 0.3));
   EXPECT_DOUBLE_EQ(cost.sent_bytes, 8.0 * 2.0 * 300'000);
+  const LayoutCost staged = cost_of({.pipeline = 2, .tensor = 4}, eight_shards(), stages(2, stage), kLink);
+  EXPECT_DOUBLE_EQ(staged.time.tensor, 9.0 * (10.0 * 2.0 * 1e-3 + 2.0 * 0.3));  // while the pipeline fills, too
 }
 
 // When the last stage has finished, in a pipeline that goes one forward, one backward: stage i runs min(P - i - 1, M)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "models/stages.h"
 #include "plan/model_cost.h"
 
 namespace heed {
@@ -22,16 +23,13 @@ struct StageLayers {
   bool begins_decoder = false;
 };
 
-StageLayers layers_of_stage(const PlanLayout& layout, const ModelConfig& config, int64_t stage) {
-  const int64_t before_decoder = encoder_layers(config);
-  const int64_t count = (before_decoder + decoder_layers(config)) / layout.pipeline;
-  const int64_t begin = stage * count, end = begin + count;
-  const int64_t encoder = std::max<int64_t>(0, std::min(end, before_decoder) - begin);
+StageLayers layers_of_stage(const StagePlan& plan, const ModelConfig& config, int64_t stage) {
+  const StageRanges& ranges = plan.layers_of(static_cast<int>(stage));
   return {.is_first = stage == 0,
-          .is_last = stage + 1 == layout.pipeline,
-          .encoder = encoder,
-          .decoder = count - encoder,
-          .begins_decoder = has_decoder(config) && begin <= before_decoder && before_decoder < end};
+          .is_last = stage + 1 == plan.count(),
+          .encoder = static_cast<int64_t>(ranges.encoder.end - ranges.encoder.first),
+          .decoder = static_cast<int64_t>(ranges.decoder.end - ranges.decoder.first),
+          .begins_decoder = has_decoder(config) && !ranges.decoder.empty() && ranges.decoder.first == 0};
 }
 
 // The model that one rank of a stage runs: the stage's layers, and its part of the heads, inner columns and vocabulary.
@@ -61,16 +59,16 @@ StageTables tables_of_stage(const PlanLayout& layout, const ModelConfig& config,
   const int64_t target = part_of(config.target_vocabulary, layout.tensor) * config.model;
   const int64_t output = has_decoder(config) ? target : source;
   const bool has_source = has_encoder(config) && layers.is_first;
-  const bool all_tied = config.tying == Tying::all;
+  const bool tied = config.tying != Tying::none && config.head == Head::tokens;
+  const bool source_is_output = tied && (config.tying == Tying::all || !has_decoder(config));
   StageTables tables;
   if (has_source) {
-    tables.looked_up += source + positions + config.token_types * config.model;
+    tables.looked_up += positions + config.token_types * config.model + (source_is_output ? 0 : source);
   }
   if (layers.begins_decoder) {
-    tables.looked_up += positions + (all_tied && has_source ? 0 : target);
+    tables.looked_up += positions + (tied ? 0 : target);
   }
-  const bool has_table = has_decoder(config) ? layers.begins_decoder || (all_tied && has_source) : has_source;
-  if (layers.is_last && config.tying != Tying::none && !has_table) {
+  if (layers.is_last && tied) {
     tables.of_output = output;
   }
   return tables;
@@ -118,11 +116,16 @@ Sums sums_of_stage(const ModelConfig& config, const PlanBatch& shard, const Stag
   return sums;
 }
 
-// Of the shard, from this stage to the next: the residual stream, and in a decoder the encoder's output.
-int64_t boundary_rows(const ModelConfig& config, const PlanBatch& shard, const StageLayers& layers) {
-  const int64_t source = has_encoder(config) ? shard.sequences * shard.source_length : 0;
-  const int64_t target = layers.decoder > 0 ? shard.sequences * shard.target_length : 0;
-  return layers.is_last ? 0 : source + target;
+// Of the shard, from this stage to the next: the residual stream, with its normalized copy where the next layer reads
+// that, and in a decoder the encoder's output.
+int64_t boundary_rows(const StagePlan& plan, const PlanBatch& shard, int64_t stage) {
+  int64_t rows = 0;
+  if (stage + 1 < plan.count()) {
+    for (const StagePort& port : plan.inputs_of(static_cast<int>(stage + 1))) {
+      rows += shard.sequences * (port.rows == StagePort::Rows::source ? shard.source_length : shard.target_length);
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -138,7 +141,17 @@ std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& 
     found.push_back(
         fmt::format("data {} is more than the update's {} shard{}", layout.data, shards, shards == 1 ? "" : "s"));
   }
-  must_divide("pipeline", layout.pipeline, encoder_layers(config) + decoder_layers(config), "layers");
+  const int64_t layers = encoder_layers(config) + decoder_layers(config);
+  if (layout.pipeline > layers) {
+    found.push_back(fmt::format("pipeline {} is more than the model's {} layer{}", layout.pipeline, layers,
+                                layers == 1 ? "" : "s"));
+  } else if (layout.pipeline > 1 && config.positions == Positions::relative_bias) {
+    try {
+      (void)StagePlan(config, static_cast<int>(layout.pipeline));
+    } catch (const ConfigError&) {
+      found.push_back(fmt::format("pipeline {} divides layers that share relative biases", layout.pipeline));
+    }
+  }
   must_divide("tensor", layout.tensor, config.heads, "heads");
   if (config.heads_of_keys() != config.heads) {
     must_divide("tensor", layout.tensor, config.heads_of_keys(), "heads of keys");
@@ -149,10 +162,11 @@ std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& 
 
 std::vector<StageCost> stages_of(const PlanLayout& layout, const ModelConfig& config, const PlanBatch& shard,
                                  DType storage) {
+  const StagePlan plan(config, static_cast<int>(layout.pipeline));
   std::vector<StageCost> stages;
   stages.reserve(static_cast<size_t>(layout.pipeline));
   for (int64_t i = 0; i < layout.pipeline; ++i) {
-    const StageLayers layers = layers_of_stage(layout, config, i);
+    const StageLayers layers = layers_of_stage(plan, config, i);
     const ModelCost cost = cost_of(config_of_stage(layout, config, layers), shard, storage);
     const StageTables tables = tables_of_stage(layout, config, layers);
     const int64_t output = parameters_of(cost, "output");
@@ -163,13 +177,13 @@ std::vector<StageCost> stages_of(const PlanLayout& layout, const ModelConfig& co
     stages.push_back({.forward_flops = cost.forward_flops - output_flops,
                       .backward_flops = cost.training_flops - cost.forward_flops - 2.0 * output_flops,
                       .parameters = of_layers + tables.looked_up + (layers.is_last ? tables.of_output + output : 0),
-                      .parameters_last =
-                          std::max(tables.looked_up, of_layers / std::max<int64_t>(1, layers.encoder + layers.decoder)),
+                      .parameters_last = std::max(tables.looked_up + tables.of_output,
+                                                  of_layers / std::max<int64_t>(1, layers.encoder + layers.decoder)),
                       .peak_activations = cost.activation_bytes,
                       .kept_activations = cost.kept_bytes,
                       .tensor_sums = layout.tensor == 1 ? 0 : sums.count,
                       .tensor_bytes = layout.tensor == 1 ? 0.0 : static_cast<double>(sums.rows) * row_bytes,
-                      .boundary_bytes = static_cast<double>(boundary_rows(config, shard, layers)) * row_bytes});
+                      .boundary_bytes = static_cast<double>(boundary_rows(plan, shard, i)) * row_bytes});
   }
   return stages;
 }

@@ -268,7 +268,7 @@ class OfRanks(heed_cli.CliTest):
         self.assertIn("does not fit", text)
         self.assertIn("impossible: ", text)
         self.assertIn("data 16 is more than the update's 8 shards", text)
-        self.assertIn("pipeline 16 does not divide 8 layers", text)
+        self.assertIn("pipeline 16 is more than the model's 8 layers", text)
         self.assertRegex(text, r"best: --layout data=\d+,pipeline=\d+,tensor=\d+")
         self.assertIn("no layout fits into 0.001 GB a rank", heed(*command, "16", "--memory", "1MB").stdout)
         self.assertIn("no layout of 11 ranks is possible", heed(*command, "11").stdout)

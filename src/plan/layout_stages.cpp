@@ -119,10 +119,12 @@ Sums sums_of_stage(const ModelConfig& config, const PlanBatch& shard, const Stag
 // Of the shard, from this stage to the next: the residual stream, with its normalized copy where the next layer reads
 // that, and in a decoder the encoder's output.
 int64_t boundary_rows(const StagePlan& plan, const PlanBatch& shard, int64_t stage) {
+  const bool has_source = shard.source_length > 0, has_target = shard.target_length > 0;
   int64_t rows = 0;
   if (stage + 1 < plan.count()) {
     for (const StagePort& port : plan.inputs_of(static_cast<int>(stage + 1))) {
-      rows += shard.sequences * (port.rows == StagePort::Rows::source ? shard.source_length : shard.target_length);
+      const bool of_source = has_source && (port.rows == StagePort::Rows::source || !has_target);
+      rows += shard.sequences * (of_source ? shard.source_length : shard.target_length);
     }
   }
   return rows;

@@ -147,9 +147,9 @@ TEST(Stages, AnEncodersOutputTravelsThroughTheDecodersStages) {
   const PlanBatch pairs{.sequences = 3, .source_length = 20, .target_length = 30};
   const std::vector<StageCost> stages = stages_of({.pipeline = 4}, config, pairs, DType::f32);
   const double row = 96 * 4;
-  EXPECT_EQ(stages[0].boundary_bytes, 60 * row);
+  EXPECT_EQ(stages[0].boundary_bytes, 2 * 60 * row);  // the stream and its norm
   EXPECT_EQ(stages[1].boundary_bytes, 60 * row);
-  EXPECT_EQ(stages[2].boundary_bytes, (60 + 90) * row);
+  EXPECT_EQ(stages[2].boundary_bytes, (60 + 2 * 90) * row);
   // Two sums in a layer of the encoder and three in one of the decoder, forward and backward, and its part of the
   // gradient of the encoder's output; two embeddings; what the logits' gradient becomes.
   const StageCost half = stages_of({.tensor = 2}, config, pairs, DType::f32).front();

@@ -21,12 +21,12 @@ namespace heed {
 int run_as_rank(const std::function<void()>& body, const std::function<void(const std::string& message)>& print);
 
 // This process among the ranks of its job.
-struct RankPlace {
+struct RankOfJob {
   int rank = 0, count = 1;
   bool is_first() const { return rank == 0; }
   bool is_alone() const { return count == 1; }
 };
-RankPlace rank_place();
+RankOfJob rank_of_job();
 
 // All ranks of the job call this. Each takes chunk after chunk as it comes free, the first one too. A rank that falls
 // silent is lost: its chunk goes to another one, and the job ends without it; unless it is the first. Without other

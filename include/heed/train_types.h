@@ -25,6 +25,13 @@ struct TrainOptions {
   int threads = 0;  // 0: one per processor
 };
 
+// What a rank did since the last status.
+struct RankStatus {
+  double seconds = 0.0, waited = 0.0;  // in updates, and of those for other ranks
+  int64_t sent_bytes = 0;
+  int64_t peak_memory_bytes = 0;  // of its process
+};
+
 // Means are over the targets (the tokens that the loss counts) since the last status.
 struct TrainStatus {
   int64_t update = 0;
@@ -37,6 +44,7 @@ struct TrainStatus {
   double seconds = 0.0;           // of the run so far
   double fraction = 0.0;          // of the run, as far as its limits tell
   int64_t peak_memory_bytes = 0;  // of the process
+  std::vector<RankStatus> ranks;  // where there are several
 };
 
 struct NamedScore {

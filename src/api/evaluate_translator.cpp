@@ -68,7 +68,7 @@ EvaluationReport evaluate(const Translator& translator, const EvaluationOptions&
                 });
   require<FormatError>(!sources.empty(), options.source, "no lines, so there is nothing to evaluate");
   std::vector<std::string> translations = translate_all(translator, sources, options, report);
-  if (!rank_place().is_first()) {
+  if (!rank_of_job().is_first()) {
     return report;
   }
   if (!options.output.empty()) {

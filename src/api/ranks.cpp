@@ -29,7 +29,7 @@ int run_as_rank(const std::function<void()>& body, const std::function<void(cons
   return run_job({.build = this_build, .print = print}, body);
 }
 
-RankPlace rank_place() {
+RankOfJob rank_of_job() {
   const Ranks ranks = job_ranks();
   return {ranks.rank(), ranks.count()};
 }

@@ -35,7 +35,7 @@ void print_text(const EvaluationReport& report) {
 void run_evaluation(const EvaluateOptions& options) {
   const Translator translator(options.model.directory, options.model.translator);
   const EvaluationReport report = evaluate(translator, options.evaluation);
-  if (rank_place().is_first()) {
+  if (rank_of_job().is_first()) {
     options.json ? print_json(report) : print_text(report);
   }
 }

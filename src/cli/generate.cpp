@@ -186,13 +186,13 @@ void generate(const GenerateOptions& options) {
     throw std::runtime_error(
         fmt::format("generate: --timeout is {}, expected 0 to {} seconds", options.timeout, kMaxTimeout));
   }
-  if (options.prompts.empty() && !rank_place().is_alone()) {
+  if (options.prompts.empty() && !rank_of_job().is_alone()) {
     throw std::runtime_error("generate: several ranks need --prompts FILE, to share out its lines");
   }
   const Generator generator(options.model.directory, options.model.translator, options.context, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
-  if (!rank_place().is_alone()) {
+  if (!rank_of_job().is_alone()) {
     share_prompts(generator, options);
     return;
   }

@@ -40,7 +40,7 @@ Command program(const std::string& called) {
 void run(std::span<const std::string> words, const std::string& called) {
   const Command heed = program(called);
   const Request request = parse(heed, words);
-  const RankPlace ranks = rank_place();
+  const RankOfJob ranks = rank_of_job();
   if (request.run) {
     if (request.processes == Processes::one && !ranks.is_alone()) {
       throw std::runtime_error(

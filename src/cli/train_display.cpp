@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "cli/standard_output.h"
+#include "heed/ranks.h"
 
 namespace heed::cli {
 namespace {
@@ -52,14 +53,28 @@ std::string in_words(std::string name) {
   return name;
 }
 
+// How long ranks wait for others; one that waits much less than another makes it wait.
+std::string in_words(const std::vector<RankStatus>& ranks) {
+  if (ranks.empty()) {
+    return "";
+  }
+  const auto share = [](const RankStatus& rank) { return 100.0 * rank.waited / rank.seconds; };
+  const auto [least, most] = std::ranges::minmax_element(ranks, {}, share);
+  const bool one_is_late = share(*most) - share(*least) > 20.0;
+  return fmt::format("  ranks wait {:.0f} to {:.0f}%{}", share(*least), share(*most),
+                     one_is_late ? fmt::format(", least rank {}", least - ranks.begin()) : "");
+}
+
 }  // namespace
 
-TrainDisplay::TrainDisplay() : terminal_(isatty(STDOUT_FILENO) != 0) {}
+// mpirun gives its processes terminals, whatever its own output is.
+TrainDisplay::TrainDisplay() : terminal_(isatty(STDOUT_FILENO) != 0 && rank_of_job().is_alone()) {}
 
 void TrainDisplay::on_start() {
   watching_ = true;
-  interrupt_before_ = std::signal(SIGINT, on_interrupt);
-  terminate_before_ = std::signal(SIGTERM, on_interrupt);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    handlers_before_[i] = std::signal(kSignals[i], on_interrupt);
+  }
 }
 
 // The next output, such as an error, starts on a line of its own.
@@ -68,8 +83,9 @@ TrainDisplay::~TrainDisplay() {
     show_output("\n");
   }
   if (watching_) {
-    std::signal(SIGINT, interrupt_before_);
-    std::signal(SIGTERM, terminate_before_);
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      std::signal(kSignals[i], handlers_before_[i]);
+    }
   }
 }
 
@@ -80,7 +96,7 @@ void TrainDisplay::on_status(const TrainStatus& s) {
       fmt::format("update {}  epoch {:.2f}  loss {:.3f}  rate {:.2e}  norm {:.2f}  {:.0f} tokens/s  {}", s.update,
                   s.epoch, s.loss, s.learning_rate, s.gradient_norm, s.target_tokens_per_second, duration(s.seconds));
   if (!terminal_) {
-    show_line(numbers);
+    show_line(numbers + in_words(s.ranks));
     return;
   }
   // A line up to the last column would wrap on some terminals, and then only a part of it would be overwritten.

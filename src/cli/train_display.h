@@ -1,12 +1,15 @@
 // Shows the progress of a training run, and lets the user interrupt it.
 #pragma once
 
+#include <array>
+#include <csignal>
+
 #include "heed/train_types.h"
 
 namespace heed::cli {
 
 // On a terminal one line that is overwritten, no wider than the terminal; elsewhere plain lines. Once the run has
-// started, the first Ctrl-C (or SIGTERM) ends it in good order, and a second one ends the program.
+// started, the first Ctrl-C (or SIGTERM, or SIGUSR1) ends it in good order, and a second one ends the program.
 class TrainDisplay : public TrainListener {
  public:
   TrainDisplay();
@@ -28,7 +31,9 @@ class TrainDisplay : public TrainListener {
   bool terminal_;
   bool in_progress_ = false;  // the terminal's last line is to be overwritten
   bool watching_ = false;
-  SignalHandler interrupt_before_ = nullptr, terminate_before_ = nullptr;
+  // SIGUSR1 is what mpirun passes on, and what batch systems send before a job's time is up.
+  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGUSR1};
+  std::array<SignalHandler, kSignals.size()> handlers_before_{};
 };
 
 }  // namespace heed::cli

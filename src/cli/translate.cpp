@@ -157,7 +157,7 @@ std::string translated(const Translator& translator, const TranslateOptions& opt
 class Output {
  public:
   explicit Output(const TranslateOptions& options) {
-    if (options.output != "-" && rank_place().is_first()) {
+    if (options.output != "-" && rank_of_job().is_first()) {
       file_.emplace(options.output, std::vector{options.input, options.prefixes});
     }
   }
@@ -180,7 +180,7 @@ class Output {
 };
 
 void translate(const TranslateOptions& options) {
-  if (options.input == "-" && !rank_place().is_alone()) {
+  if (options.input == "-" && !rank_of_job().is_alone()) {
     throw std::runtime_error("translate: several ranks need --input FILE: only one of them has the standard input");
   }
   Prefixes prefixes(options);
@@ -201,11 +201,11 @@ void translate(const TranslateOptions& options) {
                     return std::vector{translated(translator, options, LineChunk::from_texts(texts))};
                   },
               .take = [&](const std::vector<std::string>& results) { output.write(results.front()); }});
-  if (rank_place().is_first()) {
+  if (rank_of_job().is_first()) {
     prefixes.finish();
     output.finish();
   }
-  if (rank_place().is_alone()) {
+  if (rank_of_job().is_alone()) {
     report_drafts(options.drafts, translator.drafts());
   }
 }

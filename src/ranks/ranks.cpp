@@ -35,6 +35,7 @@ Ranks Ranks::group(std::vector<int> members, int number) const {
 }
 
 Transfer Ranks::send(int to, Channel channel, std::span<const std::byte> bytes) const {
+  *sent_ += static_cast<int64_t>(bytes.size());
   return transport_->send(number_in_job(to), number_, channel, bytes);
 }
 

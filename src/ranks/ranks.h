@@ -52,6 +52,7 @@ class Ranks {
 
   // Seconds that this rank waited for others, in these operations and in waiting().
   double seconds_waited() const { return *waited_; }
+  int64_t bytes_sent() const { return *sent_; }
   // Waits for a transfer, and counts the time.
   void wait(Transfer& transfer) const;
 
@@ -72,7 +73,9 @@ class Ranks {
   Transport* transport_ = nullptr;  // null: the rank is alone
   std::vector<int> members_{0};     // their ranks in the job
   int rank_ = 0, number_ = 0;
+  // Counted together with the groups of this group.
   std::shared_ptr<double> waited_ = std::make_shared<double>(0.0);
+  std::shared_ptr<int64_t> sent_ = std::make_shared<int64_t>(0);
 };
 
 // Memory as bytes.

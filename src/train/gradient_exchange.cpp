@@ -1,9 +1,9 @@
 #include "train/gradient_exchange.h"
 
-#include "train/view_bytes.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "train/view_bytes.h"
 
 namespace heed {
 namespace {

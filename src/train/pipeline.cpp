@@ -1,10 +1,10 @@
 #include "train/pipeline.h"
 
-#include "train/view_bytes.h"
-
 #include <algorithm>
 #include <deque>
 #include <memory>
+
+#include "train/view_bytes.h"
 
 namespace heed {
 namespace {

@@ -24,18 +24,24 @@ std::string to_json(const TrainingStart& start) {
 }
 
 std::string to_json(const TrainStatus& status) {
-  return json({{"event", "train"},
-               {"update", status.update},
-               {"epoch", status.epoch},
-               {"loss", status.loss},
-               {"nll", status.negative_log_likelihood},
-               {"kl", status.kl_divergence},
-               {"learning_rate", status.learning_rate},
-               {"gradient_norm", status.gradient_norm},
-               {"target_tokens_per_second", status.target_tokens_per_second},
-               {"seconds", status.seconds},
-               {"peak_memory_bytes", status.peak_memory_bytes}})
-      .dump();
+  json line({{"event", "train"},
+             {"update", status.update},
+             {"epoch", status.epoch},
+             {"loss", status.loss},
+             {"nll", status.negative_log_likelihood},
+             {"kl", status.kl_divergence},
+             {"learning_rate", status.learning_rate},
+             {"gradient_norm", status.gradient_norm},
+             {"target_tokens_per_second", status.target_tokens_per_second},
+             {"seconds", status.seconds},
+             {"peak_memory_bytes", status.peak_memory_bytes}});
+  for (const RankStatus& rank : status.ranks) {
+    line["ranks"].push_back({{"seconds", rank.seconds},
+                             {"waited", rank.waited},
+                             {"sent_bytes", rank.sent_bytes},
+                             {"peak_memory_bytes", rank.peak_memory_bytes}});
+  }
+  return line.dump();
 }
 
 std::string to_json(const ValidationStatus& status) {

@@ -449,7 +449,8 @@ std::optional<EndReason> Trainer::reason_to_end() {
 
 // One optimizer step: the gradient of the mean loss over all targets of the update's shards.
 void Trainer::update() {
-  const double begin = seconds_now();
+  const double begin = seconds_now(), waited = ranks_.seconds_waited();
+  const int64_t sent = ranks_.bytes_sent();
   const Update update = task_->next_update(state_.update);
   const int64_t targets = update.targets();
   const Totals found = differentiate(update, targets);
@@ -481,6 +482,8 @@ void Trainer::update() {
   since_report_.add(found);
   since_report_.targets += targets;
   since_report_.seconds += seconds_now() - begin;
+  since_report_.waited += ranks_.seconds_waited() - waited;
+  since_report_.sent_bytes += ranks_.bytes_sent() - sent;
 }
 
 // Sums over the targets of all shards, in their order; the gradient is of their mean.
@@ -609,10 +612,24 @@ void Trainer::report_progress() {
       .seconds = seconds(),
       .fraction = fraction(),
       .peak_memory_bytes = peak_memory_bytes(),
+      .ranks = rank_statuses(),
   };
   since_report_ = {};
   record(to_json(status));
   listener_.on_status(status);
+}
+
+std::vector<RankStatus> Trainer::rank_statuses() {
+  if (ranks_.is_alone()) {
+    return {};
+  }
+  const RankStatus own{.seconds = since_report_.seconds,
+                       .waited = since_report_.waited,
+                       .sent_bytes = since_report_.sent_bytes,
+                       .peak_memory_bytes = peak_memory_bytes()};
+  std::vector<RankStatus> all(static_cast<size_t>(ranks_.count()));
+  ranks_.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+  return all;
 }
 
 bool Trainer::validation_is_due() const {

@@ -44,8 +44,8 @@ class Trainer {
     double loss = 0.0, negative_log_likelihood = 0.0, kl_divergence = 0.0;
   };
   struct Totals : ShardLoss {
-    double seconds = 0.0;
-    int64_t targets = 0;
+    double seconds = 0.0, waited = 0.0;
+    int64_t targets = 0, sent_bytes = 0;
 
     void add(const ShardLoss& shard);
   };
@@ -83,6 +83,7 @@ class Trainer {
   void update_moving_average();
   [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();
+  std::vector<RankStatus> rank_statuses();
   bool validation_is_due() const;
   void validate_and_save();
   Scores scores_of_validated_weights();

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""heed train as several ranks, started by mpirun: the bits of one process, and what happens when a rank is lost."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from heed_cli import BINARY
+from mpirun import ended, lines_of_heed, rank_processes, skip_without_mpi, start
+from test_train import TranslationTest
+
+SHARDS = ("--set", "training.accumulate=2", "--set", "training.shards=4")
+
+
+class RanksTraining(TranslationTest):
+    def job(self, ranks, name, *more):
+        return start(ranks, BINARY, "train", self.recipe, "--out", self.path / name, "--threads", "1", *SHARDS, *more)
+
+    def train_on(self, ranks, name, *more):
+        status, out, err = ended(self.job(ranks, name, *more))
+        self.assertEqual((status, lines_of_heed(err)), (0, []), err)
+        return out
+
+    def test_any_number_of_ranks_gives_the_same_bits(self):
+        self.train("one", *SHARDS)
+        for ranks in (2, 4):
+            out = self.train_on(ranks, f"on-{ranks}")
+            self.assertIn(f"1 thread on each of {ranks} ranks", out)
+            self.assertEqual(out.count("ended by updates"), 1, out)
+            self.assertEqual(self.weights(f"on-{ranks}"), self.weights("one"))
+
+    def test_the_first_rank_alone_writes_what_the_ranks_did(self):
+        self.train_on(2, "run", "--set", "training.log_every=10")
+        events = [json.loads(line) for line in (self.path / "run" / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([event["update"] for event in events if event["event"] == "train"], list(range(10, 61, 10)))
+        ranks = [event["ranks"] for event in events if event["event"] == "train"][-1]
+        self.assertEqual(len(ranks), 2)
+        for rank in ranks:
+            self.assertGreater(rank["seconds"], rank["waited"])
+            self.assertGreater(rank["sent_bytes"], 0)
+
+    def test_too_many_ranks_are_refused_by_one_line(self):
+        status, out, err = ended(start(3, BINARY, "train", self.recipe, "--out", self.path / "run"))
+        self.assertEqual((status, out, len(lines_of_heed(err))), (2, "", 1), err)
+        self.assertIn("an update has 1 shard, which is too few for 3 ranks: set training.shards to a multiple of 3", err)
+        self.assertFalse((self.path / "run").exists())
+
+    def test_a_rank_with_another_recipe_is_named(self):
+        same = (BINARY, "train", self.recipe, "--out", self.path / "run", *SHARDS)
+        other = (":", "-n", "1", *same, "--set", "schedule.peak=0.001")
+        status, out, err = ended(start(1, *same, *other))
+        self.assertEqual((status, len(lines_of_heed(err))), (2, 1), err)
+        self.assertIn("rank 1 of 2: its recipe is not the first rank's", err)
+
+    def test_whichever_rank_is_killed_the_run_resumes_to_the_same_bits(self):
+        moments = int(os.environ.get("HEED_KILLS", "5"))
+        more = ("--set", "training.updates=1500", "--set", "validation.every=500", "--set", "checkpoints.every=50")
+        self.train("unbroken", *SHARDS, *more)
+        draw = random.Random(7)
+        kills = 0
+        while True:
+            resume = ("--resume",) if (self.path / "killed" / "recipe.toml").exists() else ()
+            ranks = draw.choice((2, 3, 4))
+            job = self.job(ranks, "killed", *more, *resume)
+            if kills < moments:
+                time.sleep(draw.uniform(0.5, 2.5))
+                victim = rank_processes(job).get(draw.randrange(ranks))
+                if victim is not None:
+                    os.kill(victim, signal.SIGKILL)
+                    kills += 1
+            began = time.monotonic()
+            status, out, err = ended(job)
+            if status == 0:
+                break
+            self.assertLess(time.monotonic() - began, 30)
+            self.assertIn("rank", err)
+        self.assertGreater(kills, 0)
+        self.assertEqual(self.weights("killed"), self.weights("unbroken"))
+
+    def test_an_interrupt_or_a_signal_to_mpirun_saves_a_checkpoint_and_stops(self):
+        more = ("--set", "training.updates=100000", "--set", "validation.every=1000")
+        for name, number, mpirun in (("interrupted", signal.SIGINT, ("--mca", "odls_base_sigkill_timeout", "3")),
+                                     ("signalled", signal.SIGUSR1, ())):
+            run = self.path / name
+            job = start(2, BINARY, "train", self.recipe, "--out", run, *SHARDS, *more, mpirun=mpirun)
+            while not list((run / "checkpoints").glob("update-*[1-9]*")):
+                time.sleep(0.05)
+            job.send_signal(number)
+            status, out, err = ended(job)  # mpirun drops the last lines of a job that it ends itself
+            if number == signal.SIGUSR1:
+                self.assertEqual(status, 0, err)
+                self.assertIn("the same command with --resume continues", out)
+            end = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+            self.assertEqual((end["event"], end["reason"]), ("end", "stopped"), name)
+            self.assertTrue((run / "model.safetensors").exists())
+
+
+del TranslationTest  # its own tests run in test_train.py
+
+if __name__ == "__main__":
+    skip_without_mpi()
+    unittest.main()

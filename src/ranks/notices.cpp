@@ -131,7 +131,7 @@ void Notices::receive(Channel channel) {
   }
 }
 
-bool Notices::is_finished(Message& message) {
+bool Notices::is_finished(Message& message) const {
   int done = 0;
   require_mpi(mpi_.test(mpi_.self, &message.request, &done), "test");
   return done != 0;

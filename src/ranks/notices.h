@@ -58,7 +58,7 @@ class Notices {
   void send(int to, Channel channel, std::string bytes);
   void send_to_all(const std::string& bytes);
   void receive(Channel channel);
-  bool is_finished(Message& message);
+  bool is_finished(Message& message) const;
   void read(const Message& message);
   // The nearest rank that is not lost, upwards or downwards.
   int neighbour(int step) const;

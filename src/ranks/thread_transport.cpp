@@ -19,7 +19,7 @@ namespace {
 struct Letterbox {
   int from = 0, to = 0, group = 0;
   Channel channel = Channel::control;
-  auto operator<=>(const Letterbox&) const = default;
+  auto operator<=>(const Letterbox&) const = default;  // NOLINT(modernize-use-nullptr): mistakes the default's zero
 };
 
 // One side of a message that waits for the other side.

@@ -7,7 +7,7 @@ namespace heed {
 namespace {
 
 bool contains(std::span<const int32_t> text, std::span<const int32_t> phrase) {
-  return !std::ranges::search(text, phrase).empty();
+  return std::search(text.begin(), text.end(), phrase.begin(), phrase.end()) != text.end();
 }
 
 // Of a phrase that the text lacks: how long its longest beginning is that the text ends with.

@@ -35,7 +35,7 @@ std::vector<double> work_of_layers(const ModelConfig& config) {
 // The largest work of a stage, then the sum of squares, so that the others are even too.
 struct Cost {
   double largest = std::numeric_limits<double>::infinity(), squares = 0.0;
-  auto operator<=>(const Cost&) const = default;
+  auto operator<=>(const Cost&) const = default;  // NOLINT(modernize-use-nullptr): mistakes the default's zero
 };
 
 // Ends of `count` ranges of neighbours, none of them empty, at the smallest cost; of equal ones the first.

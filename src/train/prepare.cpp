@@ -51,7 +51,7 @@ void require_new(const fs::path& folder) {
 }
 
 // "corpus/" is the folder "corpus".
-fs::path without_separator(fs::path folder) {
+fs::path without_separator(const fs::path& folder) {
   return folder.has_filename() || !folder.has_relative_path() ? folder : folder.parent_path();
 }
 

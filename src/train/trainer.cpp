@@ -668,7 +668,7 @@ void Trainer::validate_and_save() {
 Scores Trainer::scores_of_validated_weights() {
   const WeightsInPlace average(*this);
   trainables_->lend_others(backend_);
-  const Scores scores = task_->validate({*model_, backend_, storage_});
+  Scores scores = task_->validate({*model_, backend_, storage_});
   trainables_->take_others_back();
   return scores;
 }

@@ -28,11 +28,6 @@ void take(const WeightSlice& slice, std::span<const float> whole, std::span<floa
   });
 }
 
-bool is_divided(const Weights& weights, size_t weight) {
-  const Division::Kind kind = weights.division(weight).kind;
-  return kind == Division::Kind::rows || kind == Division::Kind::columns;
-}
-
 void send(const Ranks& ranks, int to, std::span<const float> values) {
   Transfer transfer = ranks.send(to, Channel::state, std::as_bytes(values));
   ranks.wait(transfer);
@@ -73,13 +68,13 @@ void collect_parts(const Weights& weights, const ValuesOfWeights& own, const Val
       continue;
     }
     if (!ranks.is_first()) {
-      if (is_divided(weights, i)) {
+      if (weights.is_divided(i)) {
         send(ranks, 0, floats_of(own[i]));
       }
       continue;
     }
     put(weights.slice(i), floats_of(own[i]), floats_of(whole[i]));
-    for (int rank = 1; is_divided(weights, i) && rank < ranks.count(); ++rank) {
+    for (int rank = 1; weights.is_divided(i) && rank < ranks.count(); ++rank) {
       const WeightSlice slice = slice_of_rank(weights, i, rank);
       received.resize(elements_of(slice));
       receive(ranks, rank, received);
@@ -88,23 +83,10 @@ void collect_parts(const Weights& weights, const ValuesOfWeights& own, const Val
   }
 }
 
-void deal_out_parts(const Weights& weights, const ValuesOfWeights& whole, const ValuesOfWeights& own) {
-  const Ranks& ranks = weights.parts().ranks();
-  std::vector<float> part;
+void take_own_parts(const Weights& weights, const ValuesOfWeights& whole, const ValuesOfWeights& own) {
   for (size_t i = 0; i < own.size(); ++i) {
-    if (own[i].empty()) {
-      continue;
-    }
-    if (!ranks.is_first()) {
-      receive(ranks, 0, floats_of(own[i]));
-      continue;
-    }
-    take(weights.slice(i), floats_of(whole[i]), floats_of(own[i]));
-    for (int rank = 1; rank < ranks.count(); ++rank) {
-      const WeightSlice slice = slice_of_rank(weights, i, rank);
-      part.resize(elements_of(slice));
-      take(slice, floats_of(whole[i]), part);
-      send(ranks, rank, part);
+    if (!own[i].empty()) {
+      take(weights.slice(i), floats_of(whole[i]), floats_of(own[i]));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Values of a whole model, collected from ranks that hold parts of it, and dealt out to them.
+// Values of a whole model, collected from ranks that hold parts of it, and parts of them.
 #pragma once
 
 #include <span>
@@ -19,6 +19,7 @@ ValuesOfWeights masters_of(const Trainables& trainables);
 // Collective among the ranks that share a model. `own` has this rank's parts, `whole` the whole weights: on the first
 // rank alone; on others it is empty. What is not divided is the first rank's. All are in f32.
 void collect_parts(const Weights& weights, const ValuesOfWeights& own, const ValuesOfWeights& whole);
-void deal_out_parts(const Weights& weights, const ValuesOfWeights& whole, const ValuesOfWeights& own);
+// This rank's parts of whole weights that it has too.
+void take_own_parts(const Weights& weights, const ValuesOfWeights& whole, const ValuesOfWeights& own);
 
 }  // namespace heed

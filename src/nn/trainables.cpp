@@ -144,7 +144,7 @@ void Trainables::take_others_back() {
 int64_t Trainables::trained_elements() const {
   int64_t elements = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    elements += parts_[i] == WeightPart::trained ? weights_.all()[i].shape().elements() : 0;
+    elements += parts_[i] == WeightPart::trained ? weights_.slice(i).whole().elements() : 0;
   }
   return elements;
 }
@@ -269,6 +269,7 @@ void Trainables::complete_shard(Backend& backend) {
     }
     if (weights_.division(i).kind == Division::Kind::shared_by_heads && !weights_.parts().is_whole()) {
       weights_.parts().sum(backend, trainable.gradient());
+      (void)trainable.next_write();  // who waits for the last write waits for this
     }
   });
 }

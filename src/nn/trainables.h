@@ -71,7 +71,7 @@ class Trainables {
   bool is_held(size_t weight) const { return held_[weight] || parts_[weight] != WeightPart::trained; }
   // Trained here.
   bool has_gradient(size_t weight) const { return held_[weight] && parts_[weight] == WeightPart::trained; }
-  int64_t trained_elements() const;
+  int64_t trained_elements() const;  // of the whole model
   // Of those that have one here, in the order of the weights.
   const std::deque<Trainable>& all() const { return trainables_; }
   std::deque<Trainable>& all() { return trainables_; }

@@ -97,6 +97,9 @@ class Weights {
   const Parts& parts() const { return parts_; }
   const WeightSlice& slice(size_t index) const { return slices_[index]; }
   const Division& division(size_t index) const { return divisions_[index]; }
+  bool is_divided(size_t index) const {
+    return divisions_[index].kind == Division::Kind::rows || divisions_[index].kind == Division::Kind::columns;
+  }
   const Weight& find(std::string_view name) const;
   int64_t elements() const;  // of the whole model
 

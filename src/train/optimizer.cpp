@@ -120,8 +120,28 @@ void Optimizer::measure(Backend& backend) {
   }
 }
 
-void Optimizer::step(Backend& backend, double learning_rate) {
+// Of a model in parts, what is divided counts on each rank, and the rest once.
+void Optimizer::sum_norms(Backend& backend) {
+  const Weights& weights = trainables_.weights();
+  const Parts& parts = weights.parts();
+  for (size_t i = 0; parts.index() > 0 && i < owners_.pieces().size(); ++i) {
+    if (!weights.is_divided(owners_.pieces()[i].weight)) {
+      squared_norms_.data<double>()[i] = 0.0;
+    }
+  }
   backend.sum(squared_norms_.view(), squared_norm_.view());
+  if (parts.is_whole()) {
+    return;
+  }
+  double total = 0.0;
+  for (Tensor& norm : parts.gather(backend, squared_norm_.view())) {
+    total += *norm.data<double>();
+  }
+  *squared_norm_.data<double>() = total;
+}
+
+void Optimizer::step(Backend& backend, double learning_rate) {
+  sum_norms(backend);
   adam(backend, learning_rate);
   muon(backend, learning_rate);
   trainables_.begin_update();

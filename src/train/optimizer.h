@@ -80,6 +80,7 @@ class Optimizer {
   bool is_of_muon(const Weight& weight) const;
   void leave_to_muon(const Weight& weight, int64_t parts, int64_t first);
   void leave_to_adam(const ElementRange& range);
+  void sum_norms(Backend& backend);
   void adam(Backend& backend, double learning_rate);
   void muon(Backend& backend, double learning_rate);
 

@@ -66,7 +66,9 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
       checkpoints_(folder.checkpoints()),
       storage_(storage_of(recipe.training.precision)),
       ranks_(ranks),
-      layout_(layout_for(parse_layout(recipe.training.layout, kLayout), ranks.count(), kLayout)) {
+      layout_(layout_for(parse_layout(recipe.training.layout, kLayout), ranks.count(), kLayout)),
+      copies_(layout_.tensor == 1 ? ranks_ : group(RankGroup::data)),
+      weights_(layout_.tensor == 1 ? Parts() : Parts(group(RankGroup::tensor))) {
   recipe_.validate();
   require_layout();
   require_enough_shards();
@@ -78,11 +80,25 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
 }
 
 void Trainer::require_layout() const {
-  require<ConfigError>(layout_.tensor == 1, kLayout, "{} divides matrices, but a run divides layers alone",
-                       show_layout(layout_));
+  require<ConfigError>(layout_.tensor == 1 || layout_.pipeline == 1, kLayout,
+                       "{} divides layers and matrices, but a run divides either", show_layout(layout_));
+  if (layout_.tensor > 1) {
+    const auto refuse = [&](bool condition, std::string_view what) {
+      require<ConfigError>(!condition, kLayout, "{} divides matrices, which does not go with {}", show_layout(layout_),
+                           what);
+    };
+    refuse(recipe_.optimizer.kind == OptimizerKind::muon, "optimizer.kind = \"muon\": it needs whole matrices");
+    refuse(adapts(), "an adapter");
+    refuse(!recipe_.training.from.empty(), "training.from");
+    refuse(!recipe_.training.freeze.empty(), "training.freeze");
+  }
   require<ConfigError>(layout_.data == 1 || layout_.pipeline == 1, kLayout,
                        "{} has several copies of a model in stages, but a run has either copies or stages",
                        show_layout(layout_));
+}
+
+Ranks Trainer::group(RankGroup kind) const {
+  return ranks_.group(members_of(layout_, kind, ranks_.rank()), static_cast<int>(kind));
 }
 
 Stage Trainer::own_stage() const { return {place_of(layout_, ranks_.rank()).pipeline, layout_.pipeline}; }
@@ -123,8 +139,8 @@ void Trainer::begin() {
     backend_.copy(trainables_->masters(), moving_average_.view());
   }
   listener_.on_start();
-  if (pipeline_) {
-    collect_state();  // the first rank drew its own stage's weights alone
+  if (layout_.divides_model()) {
+    collect_state();  // the first rank drew its own share of the weights alone
   }
   if (!ranks_.is_first()) {
     return;
@@ -203,7 +219,13 @@ TrainingState Trainer::newest_state() {
   require<FormatError>(!saved.empty(), folder_.checkpoints().string(),
                        "holds no complete checkpoint to resume from: start again in another folder");
   try {
-    return checkpoints_.load(saved.back(), tensors());
+    if (layout_.tensor == 1) {
+      return checkpoints_.load(saved.back(), tensors());
+    }
+    WholeState whole(backend_, recipe_.model, storage_, tensors());
+    TrainingState state = checkpoints_.load(saved.back(), whole.tensors());
+    whole.take_parts(*trainables_, tensors());
+    return state;
   } catch (const FormatError& error) {
     if (saved.size() == 1) {
       throw;
@@ -321,8 +343,8 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
   trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts), std::move(held));
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
   const DType gradients = storage_of(recipe_.training.gradients);
-  if (!ranks_.is_alone() || gradients != DType::f32) {
-    exchange_.emplace(ranks_, backend_, *trainables_, optimizer_->owners(), gradients);
+  if (!copies_.is_alone() || gradients != DType::f32) {
+    exchange_.emplace(copies_, backend_, *trainables_, optimizer_->owners(), gradients);
   }
   if (layout_.pipeline > 1) {
     stage_gradients_.emplace(backend_, *trainables_, *model_, gradients);
@@ -334,15 +356,17 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
   }
 }
 
-// Among the ranks that hold a weight.
+// Among the copies that hold a weight.
 PieceOwners Trainer::divide_pieces() const {
   PieceOwners::Holders holders;
   holders.reserve(weights_.all().size());
   for (const Weight& weight : weights_.all()) {
-    const int first = rank_at(layout_, {.pipeline = model_->plan().stage_of(weight.name())});
-    holders.push_back(members_of(layout_, RankGroup::data, first));
+    holders.emplace_back();
+    for (int rank = model_->plan().stage_of(weight.name()); rank < copies_.count(); rank += layout_.pipeline) {
+      holders.back().push_back(rank);
+    }
   }
-  return Optimizer::divide(*trainables_, recipe_.optimizer, ranks_.count(), ranks_.rank(), holders);
+  return Optimizer::divide(*trainables_, recipe_.optimizer, copies_.count(), copies_.rank(), holders);
 }
 
 EndReason Trainer::run() {
@@ -393,7 +417,10 @@ void Trainer::compare_ranks() const {
     require_same_on_all_ranks(ranks_, {{"recipe", checksum_of(show_recipe(recipe_))},
                                        {"training text", fmt::format("{:016x}", state_.position.stream)},
                                        {"update", std::to_string(state_.update)},
-                                       {"model", pipeline_ ? "" : checksum_of_values(*trainables_)}});
+                                       {"model", layout_.divides_model() ? "" : checksum_of_values(*trainables_)}});
+  }
+  if (layout_.tensor > 1) {
+    require_same_on_all_ranks(copies_, {{"part of the model", checksum_of_values(*trainables_)}});
   }
 }
 
@@ -547,7 +574,7 @@ Trainer::ShardLoss Trainer::differentiate_shard(const Update& update, size_t sha
 }
 
 Trainer::ShardLosses Trainer::differentiate_in_rounds(const Update& update, int64_t targets) {
-  const auto ranks = static_cast<size_t>(ranks_.count()), own = static_cast<size_t>(ranks_.rank());
+  const auto ranks = static_cast<size_t>(copies_.count()), own = static_cast<size_t>(copies_.rank());
   const size_t shards = update.shards.size(), rounds = (shards + ranks - 1) / ranks;
   exchange_->begin_update();
   ShardLosses found(rounds);
@@ -561,7 +588,7 @@ Trainer::ShardLosses Trainer::differentiate_in_rounds(const Update& update, int6
   }
   exchange_->finish_update();
   ShardLosses all(rounds * ranks);
-  ranks_.all_gather(std::as_bytes(std::span(found)), std::as_writable_bytes(std::span(all)));
+  copies_.all_gather(std::as_bytes(std::span(found)), std::as_writable_bytes(std::span(all)));
   ShardLosses in_order;
   in_order.reserve(shards);
   for (size_t i = 0; i < shards; ++i) {
@@ -643,8 +670,8 @@ void Trainer::validate_and_save() {
   const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.examples / task_->examples();
-  if (!ranks_.is_alone() && !pipeline_) {
-    require_same_on_all_ranks(ranks_, {{"model", checksum_of_values(*trainables_)}});
+  if (!copies_.is_alone() && !pipeline_) {
+    require_same_on_all_ranks(copies_, {{"model", checksum_of_values(*trainables_)}});
   }
   collect_state();
   if (task_->can_validate() && !ranks_.is_first()) {
@@ -666,6 +693,9 @@ void Trainer::validate_and_save() {
 
 // If there is a moving average, it will be used in the end, so it is what is validated.
 Scores Trainer::scores_of_validated_weights() {
+  if (whole_) {
+    return task_->validate({whole_->model(), backend_, storage_});
+  }
   const WeightsInPlace average(*this);
   trainables_->lend_others(backend_);
   Scores scores = task_->validate({*model_, backend_, storage_});
@@ -679,7 +709,7 @@ void Trainer::collect_state() {
     trainables_->discard_gradients();
     stage_gradients_->discard();
   }
-  if (!ranks_.is_alone() && !state_is_collected_) {
+  if (!copies_.is_alone() && !state_is_collected_) {
     exchange_->collect(trainables_->masters());
     exchange_->collect(optimizer_->state().first_moments);
     exchange_->collect(optimizer_->state().second_moments);
@@ -687,7 +717,23 @@ void Trainer::collect_state() {
       exchange_->collect(moving_average_.view());
     }
   }
+  if (layout_.tensor > 1 && !state_is_collected_) {
+    collect_whole();
+  }
   state_is_collected_ = true;
+}
+
+// The ranks of the first copy bring their parts together on the first rank.
+void Trainer::collect_whole() {
+  if (ranks_.is_first()) {
+    whole_.emplace(backend_, recipe_.model, storage_, tensors());
+  }
+  if (copies_.is_first()) {
+    WholeState::collect(*trainables_, tensors(), whole_ ? &*whole_ : nullptr);
+  }
+  if (whole_) {
+    whole_->put_validated_weights(backend_);
+  }
 }
 
 // Gives the memory of what others own back.
@@ -701,7 +747,8 @@ void Trainer::release_state() {
     }
   }
   optimizer_->discard_others();
-  if (keeps_average()) {
+  whole_.reset();
+  if (keeps_average() && exchange_) {
     exchange_->discard_others(moving_average_);
     set_aside_.discard(0, set_aside_.elements());
   }
@@ -725,10 +772,14 @@ void Trainer::write_checkpoint() {
   metrics_->sync();
   state_.seconds = started_ > 0.0 ? seconds() : 0.0;
   state_.metrics_bytes = metrics_->bytes();
-  const TrainingTensors all = tensors();
-  const WeightsInPlace average(*this);  // the masters are in set_aside_ meanwhile
-  checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
-                    *trainables_);
+  if (whole_) {
+    checkpoints_.save(state_, whole_->tensors(), whole_->validated());
+  } else {
+    const TrainingTensors all = tensors();
+    const WeightsInPlace average(*this);  // the masters are in set_aside_ meanwhile
+    checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
+                      *trainables_);
+  }
   const auto wanted = final_updates(recipe_.checkpoints, state_.candidates);
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }

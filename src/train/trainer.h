@@ -19,6 +19,7 @@
 #include "train/starting_model.h"
 #include "train/task.h"
 #include "train/training_state.h"
+#include "train/whole_state.h"
 
 namespace heed {
 
@@ -68,6 +69,8 @@ class Trainer {
   std::vector<WeightPart> resumed_parts() const;
   void load_base();
   void require_layout() const;
+  Ranks group(RankGroup kind) const;
+  void collect_whole();
   void require_enough_shards() const;
   Stage own_stage() const;
   PieceOwners divide_pieces() const;
@@ -109,6 +112,7 @@ class Trainer {
   DType storage_;
   Ranks ranks_;
   Layout layout_;
+  Ranks copies_;  // those that hold the same part of the model's matrices
 
   std::unique_ptr<Task> task_;
   Weights weights_;
@@ -119,6 +123,7 @@ class Trainer {
   std::optional<StageGradients> stage_gradients_;  // where the model is divided into stages
   std::optional<Pipeline> pipeline_;
   Tensor moving_average_, set_aside_;
+  std::optional<WholeState> whole_;  // of a model in parts, on the first rank while it validates and saves
 
   TrainingState state_;
   std::optional<MetricsLog> metrics_;

@@ -7,7 +7,7 @@ import pathlib
 import unittest
 
 from heed_cli import BINARY, CliTest, heed
-from test_ranks import ended, lines_of_heed, skip_without_mpi, start
+from mpirun import ended, lines_of_heed, skip_without_mpi, start
 
 # 28 million parameters, whose training takes 22 bytes each: 620 MB in one process, with gradients of a shard and copies
 # in bf16; in each of two stages about half of it, and in the first 13 bytes while a checkpoint is written.

@@ -31,7 +31,7 @@ class CollectedParts : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, CollectedParts, testing::Values(2, 3));
 
 // What parts begin with is what the whole begins with, there and back.
-TEST_P(CollectedParts, AreTheWholeAndComeBackToTheirRanks) {
+TEST_P(CollectedParts, AreTheWholeAndAreTakenFromIt) {
   const auto backend = make_cpu_backend(1);
   Weights whole_weights;
   register_all(Scope(whole_weights));
@@ -57,7 +57,8 @@ TEST_P(CollectedParts, AreTheWholeAndComeBackToTheirRanks) {
       EXPECT_EQ(floats(all.masters()), expected);
     }
     own_backend->fill(trainables.masters(), -1.0);
-    deal_out_parts(weights, first ? masters_of(all) : ValuesOfWeights(), masters_of(trainables));
+    all.initialize(*own_backend, 3);
+    take_own_parts(weights, masters_of(all), masters_of(trainables));
     for (size_t i = 0; i < weights.all().size(); ++i) {
       const auto from = before.begin() + trainables.offset(i);
       const View master = weights.all()[i].trainable().master();

@@ -112,7 +112,6 @@ TEST_F(StagesTraining, LayoutsThatCannotBeAreRefused) {
   };
   refused(1, "pipeline=2", {"training.layout", "pipeline=2,tensor=1 needs 2 ranks, but there is 1"});
   refused(7, "pipeline=7", {"pipeline is 7, but the model has only 6 layers"});
-  refused(2, "tensor=2", {"data=1,pipeline=1,tensor=2 divides matrices"});
   refused(4, "data=2,pipeline=2", {"data=2,pipeline=2,tensor=1 has several copies of a model in stages"});
   refused(1, "pipeline=x", {"training.layout", "'pipeline=x' is not a name and a number"});
 }

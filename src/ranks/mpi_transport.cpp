@@ -30,7 +30,7 @@ void sleep_for(double seconds) { std::this_thread::sleep_for(Seconds(seconds)); 
 class MpiTransport::Open final : public Transfer::State {
  public:
   enum class Direction : uint8_t { out, in };
-  Open(MpiTransport& transport, Direction way) : direction(way), transport_(transport) {}
+  Open(MpiTransport& transport, Direction way, int whom) : direction(way), other(whom), transport_(transport) {}
   ~Open() override { transport_.abandon(*this); }
   Open(const Open&) = delete;
   Open& operator=(const Open&) = delete;
@@ -41,6 +41,7 @@ class MpiTransport::Open final : public Transfer::State {
   void* request = nullptr;
   bool started = false, done = false;
   Direction direction;
+  int other;  // whom it goes to or comes from
 
  private:
   MpiTransport& transport_;
@@ -66,7 +67,7 @@ MpiTransport::~MpiTransport() {
 }
 
 Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const std::byte> bytes) {
-  auto transfer = std::make_shared<Open>(*this, Open::Direction::out);
+  auto transfer = std::make_shared<Open>(*this, Open::Direction::out, to);
   const std::lock_guard lock(mutex_);
   check_failure();
   require_mpi(mpi_.send(mpi_.self, bytes.data(), bytes.size(), to, tag(group, channel), &transfer->request), "send");
@@ -74,7 +75,7 @@ Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const 
 }
 
 Transfer MpiTransport::receive(int from, int group, Channel channel, std::span<std::byte> bytes) {
-  auto transfer = std::make_shared<Open>(*this, Open::Direction::in);
+  auto transfer = std::make_shared<Open>(*this, Open::Direction::in, from);
   const std::lock_guard lock(mutex_);
   check_failure();
   require_mpi(mpi_.receive(mpi_.self, bytes.data(), bytes.size(), from, tag(group, channel), &transfer->request),
@@ -163,6 +164,8 @@ void MpiTransport::wait(Open& transfer) {
   const Waiting waiting(*this);
   double pause = kShortestSleep;
   for (int tries = 0; !test(transfer); ++tries) {
+    require<RankError>(!is_lost(transfer.other), fmt::format("rank {} of {}", transfer.other, count_),
+                       "was lost while rank {} waited for it", rank_);
     if (tries > kTriesAtOnce + kTriesWithYields) {
       sleep_for(pause);
       pause = std::min(1.5 * pause, kLongestSleep);

@@ -56,6 +56,8 @@ Ranks::Message Ranks::take(std::optional<int> from, Channel channel) const {
   if (!arrival) {
     const double began = seconds_now();
     while (!(arrival = transport_->find_arrival(from, number_, channel))) {
+      require<RankError>(!from || !transport_->is_lost(*from), fmt::format("rank {}", from.value_or(0)),
+                         "was lost while others waited for it");
       transport_->pause();
     }
     *waited_ += seconds_now() - began;
@@ -170,6 +172,50 @@ void Ranks::tolerate_losses() const {
 }
 
 bool Ranks::is_lost(int rank) const { return transport_ != nullptr && transport_->is_lost(number_in_job(rank)); }
+
+Ranks Ranks::remaining(int number) const {
+  if (is_alone()) {
+    return *this;
+  }
+  std::string here;  // for each rank, whether it is there
+  if (is_first()) {
+    here = call_the_roll();
+    for (int rank = 1; rank < count(); ++rank) {
+      if (here[static_cast<size_t>(rank)] != 0) {
+        send_text(rank, Channel::roll, here);
+      }
+    }
+  } else {
+    send_text(0, Channel::roll, "");
+    here = receive_from(0, Channel::roll).bytes;
+  }
+  std::vector<int> members;
+  for (int rank = 0; rank < count(); ++rank) {
+    if (here[static_cast<size_t>(rank)] != 0) {
+      members.push_back(rank);
+    }
+  }
+  return static_cast<int>(members.size()) == count() ? *this : group(std::move(members), number);
+}
+
+// Until each rank has answered or is lost.
+std::string Ranks::call_the_roll() const {
+  const double began = seconds_now();
+  std::string here(members_.size(), '\0');
+  here.front() = 1;
+  const auto is_missing = [&](int rank) { return here[static_cast<size_t>(rank)] == 0 && !is_lost(rank); };
+  for (int rank = 1; rank < count();) {
+    if (const std::optional<Message> message = try_receive_any(Channel::roll)) {
+      here[static_cast<size_t>(message->from)] = 1;
+    } else if (is_missing(rank)) {
+      transport_->pause();
+    } else {
+      ++rank;
+    }
+  }
+  *waited_ += seconds_now() - began;
+  return here;
+}
 
 void Ranks::pause() const { transport_->pause(); }
 

@@ -62,11 +62,14 @@ class Ranks {
   // From now on, a rank that falls silent is lost instead of ending the job; unless it is the job's first.
   void tolerate_losses() const;
   bool is_lost(int rank) const;
+  // Collective among those who are left: a group of them, or this one when no rank is lost. `number` is the new group's.
+  Ranks remaining(int number) const;
   // Does nothing for a moment, or until a message comes.
   void pause() const;
 
  private:
   Message take(std::optional<int> from, Channel channel) const;
+  std::string call_the_roll() const;
   Message receive_arrival(const Arrival& arrival, Channel channel) const;
   int number_in_job(int member) const { return members_[static_cast<size_t>(member)]; }
 

@@ -25,6 +25,7 @@ enum class Channel : uint8_t {
   partial,      // sums over the parts of a matrix
   work,         // a chunk of text to decode, or that none is left
   results,
+  roll,  // who is still there
 };
 
 // A message on its way. The memory that it is read from or written to must stay until the transfer is done.

@@ -16,8 +16,8 @@ class PieceOwners {
   explicit PieceOwners(const Trainables& trainables);
   // Of each weight, the ranks among which its pieces are divided, in order; none: all.
   using Holders = std::vector<std::vector<int>>;
-  // Pieces go one by one to the rank that has least so far, of those that hold the weight. `together` has one value for each weight: whether all its
-  // pieces have one owner.
+  // Pieces go one by one to the rank that has least so far, of those that hold the weight. `together` has one value for
+  // each weight: whether all its pieces have one owner; none: no.
   PieceOwners(const Trainables& trainables, const std::vector<bool>& together, int ranks, int rank,
               const Holders& holders = {});
 

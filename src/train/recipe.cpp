@@ -50,8 +50,9 @@ SettingTable training_settings(TrainingRecipe& training) {
        setting("epochs", training.epochs), setting("updates", training.updates), setting("minutes", training.minutes),
        setting("accumulate", training.accumulate), setting("shards", training.shards),
        choice<Precision>("gradients", training.gradients, {{"f32", Precision::f32}, {"bf16", Precision::bf16}}),
-       setting("layout", training.layout), setting("smoothing", training.smoothing),
-       setting("log_every", training.log_every)}};
+       setting("layout", training.layout), setting("local_updates", training.local_updates),
+       setting("outer_rate", training.outer.rate), setting("outer_momentum", training.outer.momentum),
+       setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
 }
 
 SettingTable validation_settings(ValidationRecipe& validation) {
@@ -88,6 +89,11 @@ void check_run(const Recipe& recipe) {
   check(training.shards >= 0 && training.shards % training.accumulate == 0,
         "training.shards is {}, expected a multiple of training.accumulate, which is {}", training.shards,
         training.accumulate);
+  check_at_least("training.local_updates", training.local_updates, 0);
+  check(training.outer.rate > 0.0 && training.outer.rate <= 2.0,
+        "training.outer_rate is {}, expected above 0 and at most 2", training.outer.rate);
+  check(training.outer.momentum >= 0.0 && training.outer.momentum < 1.0,
+        "training.outer_momentum is {}, expected at least 0 and below 1", training.outer.momentum);
   check_at_least("training.log_every", training.log_every, 1);
   check(training.smoothing >= 0.0 && training.smoothing < 1.0,
         "training.smoothing is {}, expected at least 0 and below 1", training.smoothing);

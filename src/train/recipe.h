@@ -10,6 +10,7 @@
 #include "heed/precision.h"
 #include "models/config.h"
 #include "nn/adapters.h"
+#include "train/meetings.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 #include "train/task.h"
@@ -28,6 +29,8 @@ struct TrainingRecipe {
   int64_t accumulate = 1;                // batches per update
   int64_t shards = 0;                    // of an update, a multiple of its batches; 0: as many
   Precision gradients = Precision::f32;  // in which ranks exchange them: f32 or bf16
+  int64_t local_updates = 0;             // that each rank does on its own until all meet; 0: none
+  OuterStep outer;                       // of these meetings
   std::string layout;                    // of the ranks; see parse_layout
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates

@@ -22,6 +22,8 @@ namespace {
 double without_sign_of_nan(double value) { return std::isnan(value) ? std::abs(value) : value; }
 
 constexpr std::string_view kLayout = "recipe: training.layout";
+// Groups of ranks that are left, by how many there were before; other groups have smaller numbers.
+constexpr int kGroupsOfMeetings = 64;
 constexpr std::string_view kBusy = "another process trains in this folder: wait for it, or choose another folder";
 
 }  // namespace
@@ -49,6 +51,27 @@ class Trainer::WeightsInPlace {
   }
 
   Trainer& trainer_;
+};
+
+class Trainer::Meter {
+ public:
+  explicit Meter(Trainer& trainer)
+      : trainer_(trainer), began_(seconds_now()), waited_(ranks().seconds_waited()), sent_(ranks().bytes_sent()) {}
+  ~Meter() {
+    Totals& totals = trainer_.since_report_;
+    totals.seconds += seconds_now() - began_;
+    totals.waited += ranks().seconds_waited() - waited_;
+    totals.sent_bytes += ranks().bytes_sent() - sent_;
+  }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+ private:
+  const Ranks& ranks() const { return trainer_.ranks_; }
+
+  Trainer& trainer_;
+  double began_, waited_;
+  int64_t sent_;
 };
 
 void Trainer::Totals::add(const ShardLoss& shard) {
@@ -92,6 +115,9 @@ void Trainer::require_layout() const {
     refuse(!recipe_.training.from.empty(), "training.from");
     refuse(!recipe_.training.freeze.empty(), "training.freeze");
   }
+  require<ConfigError>(!layout_.divides_model() || recipe_.training.local_updates == 0, kLayout,
+                       "{} divides the model, but with training.local_updates each rank has a whole one",
+                       show_layout(layout_));
   require<ConfigError>(layout_.data == 1 || layout_.pipeline == 1, kLayout,
                        "{} has several copies of a model in stages, but a run has either copies or stages",
                        show_layout(layout_));
@@ -220,7 +246,11 @@ TrainingState Trainer::newest_state() {
                        "holds no complete checkpoint to resume from: start again in another folder");
   try {
     if (layout_.tensor == 1) {
-      return checkpoints_.load(saved.back(), tensors());
+      TrainingState state = checkpoints_.load(saved.back(), tensors());
+      if (meetings_) {
+        checkpoints_.load_optimizer(saved.back(), ranks_.rank(), optimizer_->state());
+      }
+      return state;
     }
     WholeState whole(backend_, recipe_.model, storage_, tensors());
     TrainingState state = checkpoints_.load(saved.back(), whole.tensors());
@@ -343,7 +373,9 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
   trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts), std::move(held));
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
   const DType gradients = storage_of(recipe_.training.gradients);
-  if (!copies_.is_alone() || gradients != DType::f32) {
+  if (recipe_.training.local_updates > 0) {
+    meetings_.emplace(backend_, *trainables_, recipe_.training.outer, gradients);
+  } else if (!copies_.is_alone() || gradients != DType::f32) {
     exchange_.emplace(copies_, backend_, *trainables_, optimizer_->owners(), gradients);
   }
   if (layout_.pipeline > 1) {
@@ -358,6 +390,9 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
 
 // Among the copies that hold a weight.
 PieceOwners Trainer::divide_pieces() const {
+  if (recipe_.training.local_updates > 0) {
+    return PieceOwners(*trainables_);
+  }
   PieceOwners::Holders holders;
   holders.reserve(weights_.all().size());
   for (const Weight& weight : weights_.all()) {
@@ -373,6 +408,11 @@ EndReason Trainer::run() {
   compare_ranks();
   state_is_collected_ = true;  // each rank read or drew all of it
   release_state();
+  if (meetings_) {
+    meetings_->begin();
+    ranks_.tolerate_losses();
+  }
+  advanced_from_ = state_.update - 1;
   started_ = seconds_now() - state_.seconds;
   record(to_json(TrainingStart{.update = state_.update,
                                .parameters = parameters(),
@@ -383,13 +423,13 @@ EndReason Trainer::run() {
                                .sizes = task_->sizes()}));
   std::optional<EndReason> end;
   while (!(end = agreed_reason_to_end())) {
-    update();
-    if (state_.update % recipe_.training.log_every == 0) {
+    advance();
+    if (is_due(recipe_.training.log_every)) {
       report_progress();
     }
     if (validation_is_due()) {
       validate_and_save();
-    } else if (recipe_.checkpoints.every > 0 && state_.update % recipe_.checkpoints.every == 0) {
+    } else if (recipe_.checkpoints.every > 0 && is_due(recipe_.checkpoints.every)) {
       save();
     }
   }
@@ -402,6 +442,7 @@ EndReason Trainer::run() {
   pipeline_.reset();
   stage_gradients_.reset();
   exchange_.reset();
+  meetings_.reset();
   optimizer_.reset();
   trainables_->discard_gradients();
   if (ranks_.is_first()) {
@@ -457,11 +498,8 @@ std::optional<EndReason> Trainer::reason_to_end() {
   if (listener_.wants_to_stop()) {
     return EndReason::stopped;
   }
-  if (limits.epochs > 0 && state_.examples >= limits.epochs * task_->examples()) {
-    return EndReason::epochs;
-  }
-  if (limits.updates > 0 && state_.update >= limits.updates) {
-    return EndReason::updates;
+  if (const std::optional<EndReason> reached = limit_reached()) {
+    return reached;
   }
   if (limits.minutes > 0.0 && seconds() >= 60.0 * limits.minutes) {
     return EndReason::minutes;
@@ -474,12 +512,71 @@ std::optional<EndReason> Trainer::reason_to_end() {
   return std::nullopt;
 }
 
+// Limits that each rank knows without asking another.
+std::optional<EndReason> Trainer::limit_reached() const {
+  const TrainingRecipe& limits = recipe_.training;
+  if (limits.epochs > 0 && state_.examples >= limits.epochs * task_->examples()) {
+    return EndReason::epochs;
+  }
+  if (limits.updates > 0 && state_.update >= limits.updates) {
+    return EndReason::updates;
+  }
+  return std::nullopt;
+}
+
+// To the next update after which all ranks have the same weights.
+void Trainer::advance() {
+  const Meter meter(*this);
+  advanced_from_ = state_.update;
+  do {
+    update();
+  } while (meetings_ && state_.update % recipe_.training.local_updates != 0 && !limit_reached());
+  if (meetings_) {
+    meet();
+  }
+  if (keeps_average()) {
+    update_moving_average();
+  }
+}
+
+// Ranks that were lost since the last meeting are left out of all that follows.
+void Trainer::meet() {
+  const int before = ranks_.count();
+  ranks_ = ranks_.remaining(kGroupsOfMeetings + before);
+  copies_ = ranks_;
+  if (ranks_.is_first() && ranks_.count() < before) {
+    listener_.on_message(fmt::format("update {}: {} of {} ranks do not answer; the run goes on with {}", state_.update,
+                                     before - ranks_.count(), before, ranks_.count()));
+  }
+  meetings_->meet(ranks_);
+}
+
+// All; or, where ranks train on their own, this one's.
+std::vector<size_t> Trainer::own_shards(const Update& update) const {
+  std::vector<size_t> own;
+  const auto first = static_cast<size_t>(meetings_ ? ranks_.rank() : 0);
+  const auto step = static_cast<size_t>(meetings_ ? ranks_.count() : 1);
+  for (size_t shard = first; shard < update.shards.size(); shard += step) {
+    own.push_back(shard);
+  }
+  return own;
+}
+
+int64_t Trainer::targets_of(const Update& update) const {
+  int64_t targets = 0;
+  for (const size_t shard : own_shards(update)) {
+    targets += update.shards[shard]->targets();
+  }
+  return targets;
+}
+
 // One optimizer step: the gradient of the mean loss over all targets of the update's shards.
 void Trainer::update() {
-  const double begin = seconds_now(), waited = ranks_.seconds_waited();
-  const int64_t sent = ranks_.bytes_sent();
   const Update update = task_->next_update(state_.update);
-  const int64_t targets = update.targets();
+  const int64_t targets = targets_of(update);
+  if (meetings_ && targets == 0) {
+    return finish_update(update);  // nothing in it for this rank
+  }
   const Totals found = differentiate(update, targets);
   if (!std::isfinite(found.loss)) {
     fail_for_nonfinite(fmt::format("the loss is {}", without_sign_of_nan(found.loss / static_cast<double>(targets))),
@@ -500,17 +597,15 @@ void Trainer::update() {
     fail_for_nonfinite(fmt::format("the gradients' norm is {}", without_sign_of_nan(optimizer_->gradient_norm())),
                        update);
   }
-  ++state_.update;
-  if (keeps_average()) {
-    update_moving_average();
-  }
-  state_.examples += static_cast<int64_t>(update.examples.size());
-  state_.position = task_->position();
   since_report_.add(found);
   since_report_.targets += targets;
-  since_report_.seconds += seconds_now() - begin;
-  since_report_.waited += ranks_.seconds_waited() - waited;
-  since_report_.sent_bytes += ranks_.bytes_sent() - sent;
+  finish_update(update);
+}
+
+void Trainer::finish_update(const Update& update) {
+  ++state_.update;
+  state_.examples += static_cast<int64_t>(update.examples.size());
+  state_.position = task_->position();
 }
 
 // Sums over the targets of all shards, in their order; the gradient is of their mean.
@@ -521,11 +616,11 @@ Trainer::Totals Trainer::differentiate(const Update& update, int64_t targets) {
   } else if (exchange_) {
     losses = differentiate_in_rounds(update, targets);
   } else {
-    for (size_t i = 0; i < update.shards.size(); ++i) {
-      if (i > 0) {
+    for (const size_t shard : own_shards(update)) {
+      if (!losses.empty()) {
         trainables_->begin_shard(backend_);
       }
-      losses.push_back(differentiate_shard(update, i, targets));
+      losses.push_back(differentiate_shard(update, shard, targets));
     }
   }
   Totals totals;
@@ -600,7 +695,8 @@ Trainer::ShardLosses Trainer::differentiate_in_rounds(const Update& update, int6
 // Young averages decay faster, so that they do not retain the initialization.
 void Trainer::update_moving_average() {
   const double n = static_cast<double>(state_.update);
-  const double decay = std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n));
+  const double decay = std::pow(std::min(recipe_.checkpoints.moving_average, (1.0 + n) / (10.0 + n)),
+                                static_cast<double>(state_.update - advanced_from_));
   if (optimizer_->owners().owns_all()) {
     return backend_.blend(trainables_->masters(), moving_average_.view(), 1.0 - decay);
   }
@@ -613,19 +709,26 @@ void Trainer::update_moving_average() {
   }
 }
 
-// The weights are still those from before the update, and the state still refers to its batch.
+// The weights are still those from before the update, and the state still refers to its batch. A rank that trains on its
+// own has nothing to save: what the others have is not here.
 void Trainer::fail_for_nonfinite(const std::string& what, const Update& update) {
-  save();
+  if (!meetings_) {
+    save();
+  }
   const std::filesystem::path list = folder_.path / "failed-batch.txt";
   write_file(list, task_->list_origins(update));
   fail<NumericError>(fmt::format("update {}", state_.update + 1),
-                     "{}; its text is {} (all are in {}); the state before it is in {}. A run in another folder with "
+                     "{}; its text is {} (all are in {}); the {} it is in {}. A run in another folder with "
                      "a lower schedule.peak or optimizer.clip, or without these lines, may get further",
                      what, task_->describe_origins(update), list.string(),
-                     checkpoints_.weights(state_.update).parent_path().string());
+                     meetings_ ? "last meeting saved before" : "state before",
+                     checkpoints_.weights(std::max<int64_t>(0, saved_at_)).parent_path().string());
 }
 
 void Trainer::report_progress() {
+  if (meetings_) {
+    sum_over_ranks(since_report_);
+  }
   const auto targets = static_cast<double>(since_report_.targets);
   const TrainStatus status{
       .update = state_.update,
@@ -646,6 +749,18 @@ void Trainer::report_progress() {
   listener_.on_status(status);
 }
 
+// What is summed over targets. Time and messages stay this rank's.
+void Trainer::sum_over_ranks(Totals& totals) const {
+  std::vector<Totals> all(static_cast<size_t>(ranks_.count()));
+  ranks_.all_gather(std::as_bytes(std::span(&totals, 1)), std::as_writable_bytes(std::span(all)));
+  static_cast<ShardLoss&>(totals) = {};
+  totals.targets = 0;
+  for (const Totals& each : all) {
+    totals.add(each);
+    totals.targets += each.targets;
+  }
+}
+
 std::vector<RankStatus> Trainer::rank_statuses() {
   if (ranks_.is_alone()) {
     return {};
@@ -659,9 +774,12 @@ std::vector<RankStatus> Trainer::rank_statuses() {
   return all;
 }
 
+// Whether advance() came to a multiple, or passed one.
+bool Trainer::is_due(int64_t every) const { return state_.update / every > advanced_from_ / every; }
+
 bool Trainer::validation_is_due() const {
   if (recipe_.validation.every > 0) {
-    return state_.update % recipe_.validation.every == 0;
+    return is_due(recipe_.validation.every);
   }
   return state_.examples / task_->examples() > epochs_at_validation_;  // the update completed an epoch
 }
@@ -709,7 +827,7 @@ void Trainer::collect_state() {
     trainables_->discard_gradients();
     stage_gradients_->discard();
   }
-  if (!copies_.is_alone() && !state_is_collected_) {
+  if (exchange_ && !copies_.is_alone() && !state_is_collected_) {
     exchange_->collect(trainables_->masters());
     exchange_->collect(optimizer_->state().first_moments);
     exchange_->collect(optimizer_->state().second_moments);
@@ -762,6 +880,8 @@ void Trainer::save() {
   collect_state();
   if (ranks_.is_first()) {
     write_checkpoint();
+  } else if (meetings_) {
+    send_optimizer(ranks_, optimizer_->state());
   }
   saved_at_ = state_.update;
   saved_candidates_ = state_.candidates.size();
@@ -775,17 +895,29 @@ void Trainer::write_checkpoint() {
   if (whole_) {
     checkpoints_.save(state_, whole_->tensors(), whole_->validated());
   } else {
-    const TrainingTensors all = tensors();
-    const WeightsInPlace average(*this);  // the masters are in set_aside_ meanwhile
-    checkpoints_.save(state_, {keeps_average() ? set_aside_.view() : all.masters, all.optimizer, all.moving_average},
-                      *trainables_);
+    TrainingTensors all = tensors();
+    const WeightsInPlace average(*this);
+    if (keeps_average()) {
+      all.masters = set_aside_.view();  // where they are meanwhile
+    }
+    checkpoints_.save(state_, all, *trainables_, other_optimizers());
   }
   const auto wanted = final_updates(recipe_.checkpoints, state_.candidates);
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }
 
+// None before the first meeting, when all are new.
+OtherOptimizers Trainer::other_optimizers() const {
+  if (!meetings_ || state_.update == 0) {
+    return {};
+  }
+  const auto memory = std::make_shared<ReceivedOptimizer>(optimizer_->state());
+  return {ranks_.count(), [this, memory](int rank) { return memory->receive(ranks_, rank); }};
+}
+
 TrainingTensors Trainer::tensors() const {
-  return {trainables_->masters(), optimizer_->state(), keeps_average() ? moving_average_.view() : View()};
+  return {trainables_->masters(), optimizer_->state(), keeps_average() ? moving_average_.view() : View(),
+          meetings_ ? meetings_->momentum() : View()};
 }
 
 void Trainer::write_final_weights() {

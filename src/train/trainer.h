@@ -12,6 +12,7 @@
 #include "ranks/ranks.h"
 #include "train/gradient_exchange.h"
 #include "train/layout.h"
+#include "train/meetings.h"
 #include "train/metrics_log.h"
 #include "train/pipeline.h"
 #include "train/recipe.h"
@@ -51,6 +52,8 @@ class Trainer {
     void add(const ShardLoss& shard);
   };
 
+  class Meter;  // adds the time and the messages of its life to since_report_
+
   // Of the shards that this rank has, or of all.
   using ShardLosses = std::vector<ShardLoss>;
 
@@ -77,7 +80,13 @@ class Trainer {
   void compare_ranks() const;
   std::optional<EndReason> agreed_reason_to_end();
   std::optional<EndReason> reason_to_end();
+  std::optional<EndReason> limit_reached() const;
+  void advance();
+  void meet();
   void update();
+  void finish_update(const Update& update);
+  std::vector<size_t> own_shards(const Update& update) const;
+  int64_t targets_of(const Update& update) const;
   Totals differentiate(const Update& update, int64_t targets);
   ShardLoss differentiate_shard(const Update& update, size_t shard, int64_t targets);
   ShardLosses differentiate_in_rounds(const Update& update, int64_t targets);
@@ -86,7 +95,9 @@ class Trainer {
   void update_moving_average();
   [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();
+  void sum_over_ranks(Totals& totals) const;
   std::vector<RankStatus> rank_statuses();
+  bool is_due(int64_t every) const;
   bool validation_is_due() const;
   void validate_and_save();
   Scores scores_of_validated_weights();
@@ -94,6 +105,7 @@ class Trainer {
   void release_state();
   void save();
   void write_checkpoint();
+  OtherOptimizers other_optimizers() const;
   void write_final_weights();
   double seconds() const;
   double epoch() const;
@@ -122,6 +134,7 @@ class Trainer {
   std::optional<GradientExchange> exchange_;       // where gradients leave this rank, or are rounded as if they did
   std::optional<StageGradients> stage_gradients_;  // where the model is divided into stages
   std::optional<Pipeline> pipeline_;
+  std::optional<Meetings> meetings_;  // where ranks train on their own
   Tensor moving_average_, set_aside_;
   std::optional<WholeState> whole_;  // of a model in parts, on the first rank while it validates and saves
 
@@ -129,6 +142,7 @@ class Trainer {
   std::optional<MetricsLog> metrics_;
   Totals since_report_;
   bool state_is_collected_ = false;
+  int64_t advanced_from_ = -1;  // the update before advance()
   int64_t saved_at_ = -1;
   size_t saved_candidates_ = 0;
   int64_t validated_at_ = -1;

@@ -32,16 +32,45 @@ struct NamedView {
   View view;
 };
 
+std::vector<NamedView> named(const Optimizer::State& state) {
+  return {{"applied", state.applied}, {"first_moments", state.first_moments}, {"second_moments", state.second_moments}};
+}
+
 std::vector<NamedView> named(const TrainingTensors& tensors) {
-  std::vector<NamedView> all{{"applied", tensors.optimizer.applied},
-                             {"masters", tensors.masters},
-                             {"first_moments", tensors.optimizer.first_moments},
-                             {"second_moments", tensors.optimizer.second_moments}};
+  std::vector<NamedView> all = named(tensors.optimizer);
+  all.insert(all.begin() + 1, {"masters", tensors.masters});
   if (!tensors.moving_average.empty()) {
     all.push_back({"moving_average", tensors.moving_average});
   }
+  if (!tensors.outer_momentum.empty()) {
+    all.push_back({"outer_momentum", tensors.outer_momentum});
+  }
   return all;
 }
+
+void write_tensors(const fs::path& file, const std::vector<NamedView>& tensors) {
+  std::vector<TensorSource> sources;
+  sources.reserve(tensors.size());
+  for (const NamedView& tensor : tensors) {
+    sources.push_back(
+        tensor_source(tensor.name, stored_as(tensor.view.type()), {tensor.view.elements()}, bytes_of(tensor.view)));
+  }
+  write_checked_safetensors(file, sources, {});
+}
+
+void read_tensors(const fs::path& path, const std::vector<NamedView>& tensors) {
+  const SafeTensors file(path);
+  verify_checksum(file);
+  for (const NamedView& tensor : tensors) {
+    const StoredTensor& stored = file.at(tensor.name);
+    const std::span<std::byte> to = bytes_of(tensor.view);
+    require<FormatError>(stored.type == stored_as(tensor.view.type()) && stored.bytes.size() == to.size(),
+                         file.path().string(), "{}, but the model needs {}", stored.text(), tensor.view);
+    std::memcpy(to.data(), stored.bytes.data(), to.size());
+  }
+}
+
+std::string optimizer_file(int rank) { return fmt::format("rank-{}.safetensors", rank); }
 
 // All other keys, in the order in which they are written.
 std::string checksum_without(json root) {
@@ -97,11 +126,12 @@ TrainingState from_json(const json& root, const std::string& where) {
 fs::path Checkpoints::at(int64_t update) const { return folder_ / fmt::format("{}{:08}", kPrefix, update); }
 fs::path Checkpoints::weights(int64_t update) const { return at(update) / kWeightFile; }
 
-void Checkpoints::save(const TrainingState& state, const TrainingTensors& tensors, const Trainables& validated) const {
+void Checkpoints::save(const TrainingState& state, const TrainingTensors& tensors, const Trainables& validated,
+                       const OtherOptimizers& others) const {
   const fs::path partial = at(state.update).concat(kPartial);
   fs::remove_all(partial);
   try {
-    write(partial, state, tensors, validated);
+    write(partial, state, tensors, validated, others);
     replace_folder(partial, at(state.update));
   } catch (...) {
     std::error_code ignored;
@@ -111,15 +141,13 @@ void Checkpoints::save(const TrainingState& state, const TrainingTensors& tensor
 }
 
 void Checkpoints::write(const fs::path& folder, const TrainingState& state, const TrainingTensors& tensors,
-                        const Trainables& validated) const {
+                        const Trainables& validated, const OtherOptimizers& others) const {
   fs::create_directories(folder);
   save_weights(folder / kWeightFile, validated, {});
-  std::vector<TensorSource> sources;
-  for (const NamedView& tensor : named(tensors)) {
-    sources.push_back(
-        tensor_source(tensor.name, stored_as(tensor.view.type()), {tensor.view.elements()}, bytes_of(tensor.view)));
+  write_tensors(folder / kTensorFile, named(tensors));
+  for (int rank = 1; rank < others.ranks; ++rank) {
+    write_tensors(folder / optimizer_file(rank), named(others.of(rank)));
   }
-  write_checked_safetensors(folder / kTensorFile, sources, {});
   write_file(folder / kStateFile, to_json(state).dump(2) + "\n");
 }
 
@@ -167,16 +195,17 @@ TrainingState Checkpoints::load(int64_t update, const TrainingTensors& tensors) 
   TrainingState state = from_json(root, state_path.string());
   require<FormatError>(state.update == update, state_path.string(), "is of update {}: it belongs in another folder",
                        state.update);
-  const SafeTensors file(at(update) / kTensorFile);
-  verify_checksum(file);
-  for (const NamedView& tensor : named(tensors)) {
-    const StoredTensor& stored = file.at(tensor.name);
-    const std::span<std::byte> to = bytes_of(tensor.view);
-    require<FormatError>(stored.type == stored_as(tensor.view.type()) && stored.bytes.size() == to.size(),
-                         file.path().string(), "{}, but the model needs {}", stored.text(), tensor.view);
-    std::memcpy(to.data(), stored.bytes.data(), to.size());
-  }
+  read_tensors(at(update) / kTensorFile, named(tensors));
   return state;
+}
+
+void Checkpoints::load_optimizer(int64_t update, int rank, const Optimizer::State& state) const {
+  int saved = 1;
+  while (fs::exists(at(update) / optimizer_file(saved))) {
+    ++saved;
+  }
+  const int from = rank % saved;
+  read_tensors(at(update) / (from == 0 ? kTensorFile : optimizer_file(from)), named(state));
 }
 
 void Checkpoints::prune(int64_t resumable, const std::set<int64_t>& weights) const {
@@ -196,6 +225,8 @@ void Checkpoints::prune(int64_t resumable, const std::set<int64_t>& weights) con
     }
     fs::remove(at(all[i]) / kStateFile);  // first: without it, the rest is not taken for resumable
     fs::remove(at(all[i]) / kTensorFile);
+    for (int rank = 1; fs::remove(at(all[i]) / optimizer_file(rank)); ++rank) {
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -28,25 +29,34 @@ struct TrainingState {
   std::vector<Candidate> candidates;  // every validation so far, in order
 };
 
-// The tensors of a run. `moving_average` is empty when there is none.
+// The tensors of a run. `moving_average` and `outer_momentum` (Meetings) are empty where there are none.
 struct TrainingTensors {
   View masters;
   Optimizer::State optimizer;
-  View moving_average;
+  View moving_average, outer_momentum;
+};
+
+// The optimizers of a run's other ranks, where each rank has one of its own: from 1 to `ranks` - 1, asked for in order.
+struct OtherOptimizers {
+  int ranks = 1;
+  std::function<Optimizer::State(int rank)> of;
 };
 
 // A run's checkpoints: one folder per update, written under another name and then renamed, so that it is complete or
 // does not exist. A folder holds weights.safetensors (the validated weights) and, for resuming, training.safetensors
-// and state.json.
+// and state.json; rank-N.safetensors is the optimizer's state of rank N, where ranks have one each.
 class Checkpoints {
  public:
   explicit Checkpoints(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  void save(const TrainingState& state, const TrainingTensors& tensors, const Trainables& validated) const;
+  void save(const TrainingState& state, const TrainingTensors& tensors, const Trainables& validated,
+            const OtherOptimizers& others = {}) const;
   // Those that can be resumed from, in order.
   std::vector<int64_t> resumable() const;
   // Fills the tensors. FormatError where they are not those of this model.
   TrainingState load(int64_t update, const TrainingTensors& tensors) const;
+  // The optimizer's state of a rank, where ranks have one each. Ranks that were not there have those of others.
+  void load_optimizer(int64_t update, int rank, const Optimizer::State& state) const;
   // FormatError when the weights of one of these were damaged or edited.
   void verify_weights(std::span<const int64_t> updates) const;
 
@@ -59,7 +69,7 @@ class Checkpoints {
   std::filesystem::path at(int64_t update) const;
   bool is_resumable(int64_t update) const;
   void write(const std::filesystem::path& folder, const TrainingState& state, const TrainingTensors& tensors,
-             const Trainables& validated) const;
+             const Trainables& validated, const OtherOptimizers& others) const;
   std::vector<int64_t> updates() const;  // in order
 
   std::filesystem::path folder_;

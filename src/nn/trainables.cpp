@@ -263,15 +263,18 @@ void Trainables::begin_exchanged_shard() { write_to_shard(); }
 void Trainables::finish_exchanged_shard(Backend& backend) { complete_shard(backend); }
 
 void Trainables::complete_shard(Backend& backend) {
-  for_each_trained([&](size_t i, Trainable& trainable) {
-    if (trainable.writes() == 0) {
-      trainable.gradient_to_add_to(backend);
-    }
-    if (weights_.division(i).kind == Division::Kind::shared_by_heads && !weights_.parts().is_whole()) {
-      weights_.parts().sum(backend, trainable.gradient());
-      (void)trainable.next_write();  // who waits for the last write waits for this
-    }
-  });
+  for_each_trained([&](size_t i, const Trainable&) { complete(backend, i); });
+}
+
+void Trainables::complete(Backend& backend, size_t weight) {
+  Trainable& trainable = weights_.all()[weight].trainable();
+  if (trainable.writes() == 0) {
+    trainable.gradient_to_add_to(backend);
+  }
+  if (weights_.division(weight).kind == Division::Kind::shared_by_heads && !weights_.parts().is_whole()) {
+    weights_.parts().sum(backend, trainable.gradient());
+    (void)trainable.next_write();  // who waits for the last write waits for this
+  }
 }
 
 void Trainables::finish_shard(Backend& backend) {

@@ -65,6 +65,9 @@ class Trainables {
   View exchanged_shard() const { return of_shard_.view(); }
   void finish_exchanged_shard(Backend& backend);  // zeros where nothing contributed; sums over other ranks' heads
 
+  // The same for one weight.
+  void complete(Backend& backend, size_t weight);
+
   const Weights& weights() const { return weights_; }
   WeightPart part_of(size_t weight) const { return parts_[weight]; }
   // What is not trained is held everywhere.
@@ -102,7 +105,6 @@ class Trainables {
   template <class Use>
   void for_each_held_range(Use use) const;
   void finish_shard(Backend& backend);
-  // Zeros where nothing contributed, and what the other ranks' heads contributed.
   void complete_shard(Backend& backend);
   void write_to_shard();
   bool reads_master(size_t weight) const;

@@ -34,6 +34,10 @@ Ranks Ranks::group(std::vector<int> members, int number) const {
   return some;
 }
 
+std::string Ranks::name_of(int rank) const {
+  return fmt::format("rank {} of {}", number_in_job(rank), transport_ == nullptr ? 1 : transport_->count());
+}
+
 Transfer Ranks::send(int to, Channel channel, std::span<const std::byte> bytes) const {
   *sent_ += static_cast<int64_t>(bytes.size());
   return transport_->send(number_in_job(to), number_, channel, bytes);

@@ -22,6 +22,8 @@ class Ranks {
   int count() const { return static_cast<int>(members_.size()); }
   bool is_first() const { return rank_ == 0; }
   bool is_alone() const { return count() == 1; }
+  // As messages name it: "rank 3 of 8", of the whole job.
+  std::string name_of(int rank) const;
 
   // Some of this group's ranks, this one among them. Groups that share ranks have different numbers.
   Ranks group(std::vector<int> members, int number) const;

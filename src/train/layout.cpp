@@ -94,7 +94,7 @@ std::vector<int> members_of(const Layout& layout, RankGroup group, int rank) {
     const bool in_group = group == RankGroup::data       ? pipeline && tensor
                           : group == RankGroup::pipeline ? data && tensor
                           : group == RankGroup::tensor   ? data && pipeline
-                                                         : data;
+                                                         : tensor;
     if (in_group) {
       members.push_back(other);
     }

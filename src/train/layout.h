@@ -31,7 +31,7 @@ enum class RankGroup : uint8_t {
   data = 1,      // the copies of one part of the model
   pipeline = 2,  // the stages of one copy, in order
   tensor = 3,    // the parts of one stage
-  copy = 4,      // all that hold one copy of the model
+  part = 4,      // all that hold the same part of their stages' matrices
 };
 
 // "data=2,pipeline=2": each name at most once, in any order; those left out keep their defaults, and so does an empty

@@ -41,12 +41,14 @@ class Pipeline::Run {
   };
 
   int64_t count() const { return static_cast<int64_t>(shards_.size()); }
+  bool is_there(int64_t shard) const { return shards_[static_cast<size_t>(shard)] != nullptr; }
   bool is_last() const { return stage_.index == stage_.count - 1; }
   const Sequences& tokens(const StagePort& port, int64_t shard) const;
 
   void expect(int64_t shard);
   void forward(int64_t shard);
   void backward(int64_t shard);
+  void differentiate(int64_t shard, Flight& flight);
   void look_up(int64_t shard);
   void finish_lookup(int64_t shard);
 
@@ -138,6 +140,9 @@ void Pipeline::Run::expect(int64_t shard) {
     return;
   }
   flights_.push_back(std::make_unique<Flight>(pass_.loss_scale));
+  if (!is_there(shard)) {
+    return;
+  }
   for (const StagePort& port : inputs_) {
     receive_input(stage_.index - 1, port, shard);
   }
@@ -162,6 +167,9 @@ void Pipeline::Run::forward(int64_t shard) {
   Flight& flight = *flights_[static_cast<size_t>(shard - backwards_)];
   wait(flight.inputs);
   expect(shard + 1);
+  if (!is_there(shard)) {
+    return;
+  }
   if (is_last()) {
     gradients_.begin(shard);  // the loss contributes already
   }
@@ -180,7 +188,18 @@ void Pipeline::Run::forward(int64_t shard) {
 
 void Pipeline::Run::backward(int64_t shard) {
   ensure(shard == backwards_, "pipeline", "shard {} comes back after {}", shard, backwards_);
-  Flight& flight = *flights_.front();
+  if (is_there(shard)) {
+    differentiate(shard, *flights_.front());
+  } else {
+    gradients_.skip(shard);
+  }
+  leaving_.push_back(std::move(flights_.front()));
+  flights_.pop_front();
+  ++backwards_;
+  look_up(shard + stage_.count);
+}
+
+void Pipeline::Run::differentiate(int64_t shard, Flight& flight) {
   wait(flight.incoming);
   for (size_t i = 0; i < outputs_.size(); ++i) {
     flight.ends.out(outputs_[i].what).set_gradient(std::move(flight.gradients[i]));
@@ -196,10 +215,6 @@ void Pipeline::Run::backward(int64_t shard) {
     send_back(route.home, route.port, flight);
   }
   gradients_.finish(shard);
-  leaving_.push_back(std::move(flights_.front()));
-  flights_.pop_front();
-  ++backwards_;
-  look_up(shard + stage_.count);
 }
 
 // Where nothing contributed to a gradient, zeros.
@@ -212,7 +227,7 @@ void Pipeline::Run::send_back(int to, const StagePort& port, Flight& flight) con
 }
 
 void Pipeline::Run::look_up(int64_t shard) {
-  if (looked_up_.empty() || shard >= count()) {
+  if (looked_up_.empty() || shard >= count() || !is_there(shard)) {
     return;
   }
   auto lookup = std::make_unique<Lookup>();
@@ -233,6 +248,9 @@ void Pipeline::Run::finish_lookup(int64_t shard) {
     return;
   }
   ensure(shard + 1 == lookups_done_, "pipeline", "the embeddings of shard {} come back too early", shard);
+  if (!is_there(shard)) {
+    return gradients_.skip_routed(shard);
+  }
   Lookup& lookup = *lookups_.front();
   wait(lookup.incoming);
   for (size_t i = 0; i < lookup.rows.size(); ++i) {

@@ -10,8 +10,9 @@ View weight_in(const Tensor& flat, int64_t offset, const Shape& shape) {
 
 }  // namespace
 
-StageGradients::StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type)
-    : backend_(backend), trainables_(trainables), type_(type) {
+StageGradients::StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type,
+                               StageExchange* exchange)
+    : backend_(backend), trainables_(trainables), type_(type), exchange_(exchange) {
   const std::deque<Weight>& weights = trainables.weights().all();
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!trainables.has_gradient(i)) {
@@ -39,7 +40,7 @@ View StageGradients::of_update(size_t weight) const {
 
 // The first shard writes where the update's sum will be.
 View StageGradients::of_shard(size_t weight, int64_t shard) {
-  if (shard == 0) {
+  if (writes_to_sum(shard)) {
     return of_update(weight);
   }
   if (shard_.empty()) {
@@ -50,7 +51,7 @@ View StageGradients::of_shard(size_t weight, int64_t shard) {
 
 View StageGradients::open_table(int64_t shard) {
   const auto table = static_cast<size_t>(table_);
-  if (shard == 0) {
+  if (writes_to_sum(shard)) {
     return of_update(table);
   }
   Tensor& open = open_[static_cast<size_t>(shard) % open_.size()];
@@ -60,7 +61,9 @@ View StageGradients::open_table(int64_t shard) {
   return open.view();
 }
 
+// The memory of the shard before is written to.
 void StageGradients::begin(int64_t shard) {
+  finish_exchange();
   for (const size_t i : own_) {
     trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
   }
@@ -78,6 +81,7 @@ void StageGradients::finish(int64_t shard) {
 }
 
 void StageGradients::begin_routed(int64_t shard) {
+  finish_exchange();
   for (const size_t i : routed_) {
     trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
   }
@@ -87,24 +91,56 @@ void StageGradients::begin_routed(int64_t shard) {
   }
 }
 
-void StageGradients::finish_routed(int64_t shard) {
-  complete(routed_, shard);
+void StageGradients::finish_routed(int64_t shard) { complete(routed_and_table(), shard); }
+
+std::vector<size_t> StageGradients::routed_and_table() const {
+  std::vector<size_t> weights = routed_;
   if (table_ >= 0) {
-    complete({static_cast<size_t>(table_)}, shard);
+    weights.push_back(static_cast<size_t>(table_));
+  }
+  return weights;
+}
+
+void StageGradients::complete(const std::vector<size_t>& weights, int64_t shard) {
+  for (const size_t i : weights) {
+    trainables_.complete(backend_, i);
+    round(trainables_.weights().all()[i].trainable().gradient());
+  }
+  add(weights, shard);
+}
+
+void StageGradients::add(const std::vector<size_t>& weights, int64_t shard) {
+  std::vector<StageExchange::Complete> gradients;
+  for (const size_t i : weights) {
+    const View gradient = trainables_.weights().all()[i].trainable().gradient();
+    if (exchange_ != nullptr) {
+      gradients.push_back({i, gradient});
+    } else if (shard > 0) {
+      backend_.add(gradient, of_update(i));
+    }
+  }
+  if (exchange_ != nullptr) {
+    finish_exchange();
+    exchange_->begin(gradients, shard);
   }
 }
 
-// Zeros where nothing contributed.
-void StageGradients::complete(const std::vector<size_t>& weights, int64_t shard) {
+void StageGradients::skip(int64_t shard) { skip(own_, shard); }
+void StageGradients::skip_routed(int64_t shard) { skip(routed_and_table(), shard); }
+
+void StageGradients::skip(const std::vector<size_t>& weights, int64_t shard) {
+  std::vector<StageExchange::Complete> gradients;
+  gradients.reserve(weights.size());
   for (const size_t i : weights) {
-    Trainable& trainable = trainables_.weights().all()[i].trainable();
-    if (trainable.writes() == 0) {
-      trainable.gradient_to_add_to(backend_);
-    }
-    round(trainable.gradient());
-    if (shard > 0) {
-      backend_.add(trainable.gradient(), of_update(i));
-    }
+    gradients.push_back({i, {}});
+  }
+  finish_exchange();
+  exchange_->begin(gradients, shard);
+}
+
+void StageGradients::finish_exchange() {
+  if (exchange_ != nullptr) {
+    exchange_->finish();
   }
 }
 
@@ -129,6 +165,7 @@ void StageGradients::discard() {
 }
 
 void StageGradients::finish_update() {
+  finish_exchange();
   for (size_t i = 0; i < trainables_.weights().all().size(); ++i) {
     if (trainables_.has_gradient(i)) {
       trainables_.weights().all()[i].trainable().move_gradient(of_update(i));

@@ -6,6 +6,7 @@
 
 #include "models/any_model.h"
 #include "nn/trainables.h"
+#include "train/stage_exchange.h"
 
 namespace heed {
 
@@ -16,8 +17,10 @@ namespace heed {
 // each shard on its way, to which first the loss contributes, then the rows that come back.
 class StageGradients {
  public:
-  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled.
-  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32);
+  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled. With an exchange, this is one
+  // of several copies of the stage, and the sum of all copies' shards is with the weights' owners.
+  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32,
+                 StageExchange* exchange = nullptr);
 
   // Around all that a shard contributes here, except by embeddings for other stages, and around these. Shards come in
   // order, counted from 0, and at most as many are between begin() and finish_routed() as there are stages.
@@ -25,7 +28,11 @@ class StageGradients {
   void finish(int64_t shard);
   void begin_routed(int64_t shard);
   void finish_routed(int64_t shard);
-  // Contributions are in the trainables' gradients, as after Trainables::finish_update.
+  // Instead, where this copy has no shard while others have.
+  void skip(int64_t shard);
+  void skip_routed(int64_t shard);
+  // What was contributed is in the trainables' gradients, as after Trainables::finish_update; with an exchange, what this
+  // rank owns is.
   void finish_update();
   // Gives memory back until the next update.
   void discard();
@@ -35,11 +42,17 @@ class StageGradients {
   View of_shard(size_t weight, int64_t shard);
   View open_table(int64_t shard);
   void complete(const std::vector<size_t>& weights, int64_t shard);
+  void add(const std::vector<size_t>& weights, int64_t shard);
+  void skip(const std::vector<size_t>& weights, int64_t shard);
+  void finish_exchange();
+  std::vector<size_t> routed_and_table() const;
+  bool writes_to_sum(int64_t shard) const { return shard == 0 && exchange_ == nullptr; }
   void round(View gradient);
 
   Backend& backend_;
   Trainables& trainables_;
   DType type_;
+  StageExchange* exchange_;
   std::vector<size_t> own_, routed_;  // weights, the shared table in neither
   int64_t table_ = -1;                // the weight that is a routed table and the output projection; -1: none
   Tensor shard_, rounded_;

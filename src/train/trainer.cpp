@@ -90,7 +90,8 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
       storage_(storage_of(recipe.training.precision)),
       ranks_(ranks),
       layout_(layout_for(parse_layout(recipe.training.layout, kLayout), ranks.count(), kLayout)),
-      copies_(layout_.tensor == 1 ? ranks_ : group(RankGroup::data)),
+      copies_(layout_.divides_model() ? group(RankGroup::data) : ranks_),
+      holders_(layout_.tensor == 1 ? ranks_ : group(RankGroup::part)),
       weights_(layout_.tensor == 1 ? Parts() : Parts(group(RankGroup::tensor))) {
   recipe_.validate();
   require_layout();
@@ -103,8 +104,6 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
 }
 
 void Trainer::require_layout() const {
-  require<ConfigError>(layout_.tensor == 1 || layout_.pipeline == 1, kLayout,
-                       "{} divides layers and matrices, but a run divides either", show_layout(layout_));
   if (layout_.tensor > 1) {
     const auto refuse = [&](bool condition, std::string_view what) {
       require<ConfigError>(!condition, kLayout, "{} divides matrices, which does not go with {}", show_layout(layout_),
@@ -117,9 +116,6 @@ void Trainer::require_layout() const {
   }
   require<ConfigError>(!layout_.divides_model() || recipe_.training.local_updates == 0, kLayout,
                        "{} divides the model, but with training.local_updates each rank has a whole one",
-                       show_layout(layout_));
-  require<ConfigError>(layout_.data == 1 || layout_.pipeline == 1, kLayout,
-                       "{} has several copies of a model in stages, but a run has either copies or stages",
                        show_layout(layout_));
 }
 
@@ -375,17 +371,30 @@ void Trainer::make_trainables(std::vector<WeightPart> parts) {
   const DType gradients = storage_of(recipe_.training.gradients);
   if (recipe_.training.local_updates > 0) {
     meetings_.emplace(backend_, *trainables_, recipe_.training.outer, gradients);
-  } else if (!copies_.is_alone() || gradients != DType::f32) {
-    exchange_.emplace(copies_, backend_, *trainables_, optimizer_->owners(), gradients);
+  } else if (!holders_.is_alone() || gradients != DType::f32) {
+    exchange_.emplace(holders_, backend_, *trainables_, optimizer_->owners(), gradients);
   }
   if (layout_.pipeline > 1) {
-    stage_gradients_.emplace(backend_, *trainables_, *model_, gradients);
-    pipeline_.emplace(ranks_, backend_, storage_, *model_);
+    if (!copies_.is_alone()) {
+      stage_exchange_.emplace(holders_, holders_of_stage(own_stage().index), backend_, *trainables_,
+                              optimizer_->owners(), gradients);
+    }
+    stage_gradients_.emplace(backend_, *trainables_, *model_, gradients, stage_exchange_ ? &*stage_exchange_ : nullptr);
+    pipeline_.emplace(group(RankGroup::pipeline), backend_, storage_, *model_);
   }
   if (keeps_average()) {
     moving_average_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
     set_aside_ = Tensor({trainables_->masters().elements()}, backend_.master_type());
   }
+}
+
+// Among the holders.
+std::vector<int> Trainer::holders_of_stage(int stage) const {
+  std::vector<int> copies;
+  for (int rank = stage; rank < holders_.count(); rank += layout_.pipeline) {
+    copies.push_back(rank);
+  }
+  return copies;
 }
 
 // Among the copies that hold a weight.
@@ -396,12 +405,9 @@ PieceOwners Trainer::divide_pieces() const {
   PieceOwners::Holders holders;
   holders.reserve(weights_.all().size());
   for (const Weight& weight : weights_.all()) {
-    holders.emplace_back();
-    for (int rank = model_->plan().stage_of(weight.name()); rank < copies_.count(); rank += layout_.pipeline) {
-      holders.back().push_back(rank);
-    }
+    holders.push_back(holders_of_stage(model_->plan().stage_of(weight.name())));
   }
-  return Optimizer::divide(*trainables_, recipe_.optimizer, copies_.count(), copies_.rank(), holders);
+  return Optimizer::divide(*trainables_, recipe_.optimizer, holders_.count(), holders_.rank(), holders);
 }
 
 EndReason Trainer::run() {
@@ -441,6 +447,7 @@ EndReason Trainer::run() {
   // What is left to do needs none of it, but memory of its own.
   pipeline_.reset();
   stage_gradients_.reset();
+  stage_exchange_.reset();
   exchange_.reset();
   meetings_.reset();
   optimizer_.reset();
@@ -460,7 +467,7 @@ void Trainer::compare_ranks() const {
                                        {"update", std::to_string(state_.update)},
                                        {"model", layout_.divides_model() ? "" : checksum_of_values(*trainables_)}});
   }
-  if (layout_.tensor > 1) {
+  if (layout_.divides_model()) {
     require_same_on_all_ranks(copies_, {{"part of the model", checksum_of_values(*trainables_)}});
   }
 }
@@ -587,7 +594,9 @@ void Trainer::update() {
     optimizer_->measure(backend_);
     exchange_->share_norms(optimizer_->squared_norms());
     optimizer_->step(backend_, rate);
-    if (!pipeline_) {
+    if (stage_exchange_) {
+      stage_exchange_->share_weights();
+    } else if (!pipeline_) {
       exchange_->share_weights();
     }
   } else {
@@ -635,12 +644,16 @@ RandomKey Trainer::dropout_key() const {
       static_cast<uint64_t>(state_.update));
 }
 
-// The last stage has the losses.
+// This copy's shards, one in each round. The last stage has the losses.
 Trainer::ShardLosses Trainer::differentiate_in_stages(const Update& update, int64_t targets) {
-  std::vector<const Shard*> shards;
-  shards.reserve(update.shards.size());
-  for (const std::unique_ptr<Shard>& shard : update.shards) {
-    shards.push_back(shard.get());
+  const auto copies = static_cast<size_t>(copies_.count());
+  const size_t rounds = (update.shards.size() + copies - 1) / copies;
+  std::vector<const Shard*> shards(rounds);
+  for (size_t i = static_cast<size_t>(copies_.rank()); i < update.shards.size(); i += copies) {
+    shards[i / copies] = update.shards[i].get();
+  }
+  if (stage_exchange_) {
+    stage_exchange_->begin_update(std::ssize(update.shards));
   }
   const ShardPass pass{.loss_scale = 1.0 / static_cast<double>(targets),
                        .key = dropout_key(),
@@ -649,10 +662,16 @@ Trainer::ShardLosses Trainer::differentiate_in_stages(const Update& update, int6
   for (const TokenLosses& losses : pipeline_->differentiate(shards, pass, *stage_gradients_)) {
     found.push_back({losses.total_smoothed(), losses.total_negative_log_likelihood(), losses.total_divergence()});
   }
-  found.resize(shards.size());
-  ShardLosses all(shards.size() * static_cast<size_t>(ranks_.count()));
+  found.resize(rounds);
+  ShardLosses all(rounds * static_cast<size_t>(ranks_.count()));
   ranks_.all_gather(std::as_bytes(std::span(found)), std::as_writable_bytes(std::span(all)));
-  return {all.end() - static_cast<int64_t>(shards.size()), all.end()};
+  ShardLosses in_order;
+  in_order.reserve(update.shards.size());
+  for (size_t i = 0; i < update.shards.size(); ++i) {
+    const int last = rank_at(layout_, {.data = static_cast<int>(i % copies), .pipeline = layout_.pipeline - 1});
+    in_order.push_back(all[static_cast<size_t>(last) * rounds + i / copies]);
+  }
+  return in_order;
 }
 
 Trainer::ShardLoss Trainer::differentiate_shard(const Update& update, size_t shard, int64_t targets) {
@@ -788,7 +807,7 @@ void Trainer::validate_and_save() {
   const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.examples / task_->examples();
-  if (!copies_.is_alone() && !pipeline_) {
+  if (!copies_.is_alone()) {
     require_same_on_all_ranks(copies_, {{"model", checksum_of_values(*trainables_)}});
   }
   collect_state();
@@ -827,7 +846,7 @@ void Trainer::collect_state() {
     trainables_->discard_gradients();
     stage_gradients_->discard();
   }
-  if (exchange_ && !copies_.is_alone() && !state_is_collected_) {
+  if (exchange_ && !holders_.is_alone() && !state_is_collected_) {
     exchange_->collect(trainables_->masters());
     exchange_->collect(optimizer_->state().first_moments);
     exchange_->collect(optimizer_->state().second_moments);
@@ -846,7 +865,7 @@ void Trainer::collect_whole() {
   if (ranks_.is_first()) {
     whole_.emplace(backend_, recipe_.model, storage_, tensors());
   }
-  if (copies_.is_first()) {
+  if (holders_.is_first()) {
     WholeState::collect(*trainables_, tensors(), whole_ ? &*whole_ : nullptr);
   }
   if (whole_) {

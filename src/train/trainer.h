@@ -76,6 +76,7 @@ class Trainer {
   void collect_whole();
   void require_enough_shards() const;
   Stage own_stage() const;
+  std::vector<int> holders_of_stage(int stage) const;
   PieceOwners divide_pieces() const;
   void compare_ranks() const;
   std::optional<EndReason> agreed_reason_to_end();
@@ -124,7 +125,8 @@ class Trainer {
   DType storage_;
   Ranks ranks_;
   Layout layout_;
-  Ranks copies_;  // those that hold the same part of the model's matrices
+  Ranks copies_;   // those that hold the same of the model as this one
+  Ranks holders_;  // the stages of all copies, of this rank's part of the matrices: they hold each weight's part
 
   std::unique_ptr<Task> task_;
   Weights weights_;
@@ -132,7 +134,8 @@ class Trainer {
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
   std::optional<GradientExchange> exchange_;       // where gradients leave this rank, or are rounded as if they did
-  std::optional<StageGradients> stage_gradients_;  // where the model is divided into stages
+  std::optional<StageExchange> stage_exchange_;    // where the model is divided into stages, and there are copies of it
+  std::optional<StageGradients> stage_gradients_;  // where it is divided into stages
   std::optional<Pipeline> pipeline_;
   std::optional<Meetings> meetings_;  // where ranks train on their own
   Tensor moving_average_, set_aside_;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A model whose matrices the ranks that mpirun starts divide among each other."""
+"""A model that the ranks which mpirun starts divide: matrices in parts, and copies and stages together with them."""
 
 import json
 import unittest
@@ -64,15 +64,23 @@ class PartsTest(CliTest):
     def test_parts_train_what_one_process_trains_but_for_rounding(self):
         result = heed(*self.words("one")[1:])
         self.assertEqual(result.returncode, 0, result.stderr)
-        for ranks, layout in ((2, "tensor=2"), (4, "tensor=4"), (4, "data=2,tensor=2")):
+        for ranks, layout in ((2, "tensor=2"), (4, "tensor=4"), (4, "data=2,tensor=2"), (4, "pipeline=2,tensor=2")):
             self.train(ranks, layout, "--layout", layout)
             self.assert_losses_agree(layout, "one")
         self.assertEqual(self.weights("data=2,tensor=2"), self.weights("tensor=2"))
+        self.assertEqual(self.weights("pipeline=2,tensor=2"), self.weights("tensor=2"))
         self.train(2, "again", "--layout", "tensor=2")
         self.assertEqual(self.weights("again"), self.weights("tensor=2"))
         self.assertEqual(len(self.weights("tensor=2")), len(self.weights("one")))
         continued = heed("generate", "--model", self.path / "tensor=4", "--max-tokens", "3", text="the quick\n")
         self.assertEqual((continued.returncode, continued.stderr), (0, ""))
+
+    def test_copies_of_stages_train_what_one_process_trains(self):
+        result = heed(*self.words("one")[1:])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.train(4, "four", "--layout", "data=2,pipeline=2")
+        self.assertEqual(self.weights("four"), self.weights("one"))
+        self.assertEqual(self.losses("four"), self.losses("one"))
 
     def test_a_run_goes_on_with_other_ranks_and_another_layout(self):
         self.train(2, "run", "--layout", "tensor=2", "--set", "training.updates=4")

@@ -78,6 +78,7 @@ TEST(Ranks, GroupsDoNotMixTheirMessages) {
     const Ranks columns = all.group({column, column + 2}, 1 + column),
                 rows = all.group({2 * row, 2 * row + 1}, 3 + row);
     EXPECT_EQ(columns.rank(), row);
+    EXPECT_EQ(columns.name_of(1), column == 0 ? "rank 2 of 4" : "rank 3 of 4");
     EXPECT_THAT(columns.all_texts(std::to_string(all.rank())),
                 ElementsAre(std::to_string(column), std::to_string(column + 2)));
     EXPECT_THAT(rows.all_texts(std::to_string(all.rank())),

@@ -72,7 +72,7 @@ TEST(Layout, GroupsRanks) {
   EXPECT_THAT(members_of(layout, RankGroup::data, 9), ElementsAre(3, 9));
   EXPECT_THAT(members_of(layout, RankGroup::pipeline, 9), ElementsAre(7, 9, 11));
   EXPECT_THAT(members_of(layout, RankGroup::tensor, 9), ElementsAre(8, 9));
-  EXPECT_THAT(members_of(layout, RankGroup::copy, 9), ElementsAre(6, 7, 8, 9, 10, 11));
+  EXPECT_THAT(members_of(layout, RankGroup::part, 9), ElementsAre(1, 3, 5, 7, 9, 11));
 }
 
 }  // namespace

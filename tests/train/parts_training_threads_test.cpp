@@ -67,8 +67,8 @@ class PartsTraining : public TextTrainingTest {
   void expect_same(const Recipe& recipe, const std::string& name, double tolerance) {
     train(recipe, name);
     const auto validations = listening_.validations;
-    for (const auto& [layout, ranks] :
-         std::vector<std::pair<std::string, int>>{{"tensor=2", 2}, {"data=2,tensor=2", 4}}) {
+    for (const auto& [layout, ranks] : std::vector<std::pair<std::string, int>>{
+             {"tensor=2", 2}, {"data=2,tensor=2", 4}, {"pipeline=2,tensor=2", 4}, {"data=2,pipeline=2,tensor=2", 8}}) {
       const std::string other = name + "-" + layout;
       listening_.validations.clear();
       EXPECT_EQ(train_in_parts(layout, ranks, recipe, other), EndReason::updates);
@@ -120,7 +120,7 @@ TEST_F(PartsTraining, AClassifierEndsWithinRoundingOfOneRank) {
   Recipe recipe = in_shards(default_recipe(task_named("classify")));
   recipe.model.model = 32;
   recipe.model.inner = 64;
-  recipe.model.encoder_layers = 1;
+  recipe.model.encoder_layers = 2;
   recipe.model.max_length = 64;
   auto& classify = recipe.of<ClassifyRecipe>();
   classify.data.train = classify.data.validation = {file("train.tsv")};
@@ -137,7 +137,11 @@ TEST_F(PartsTraining, TheSameRunGivesTheSameBitsAndGoesOnFromWhereItStopped) {
   const Recipe recipe = in_shards(small_recipe());
   train_in_parts("data=2,tensor=2", 4, recipe, "unbroken");
   train_in_parts("tensor=2", 2, recipe, "one-copy");
-  EXPECT_EQ(weights("one-copy"), weights("unbroken"));  // copies of the parts change no bit
+  EXPECT_EQ(weights("one-copy"), weights("unbroken"));  // copies of the parts change no bit, and stages don't
+  train_in_parts("pipeline=2,tensor=2", 4, recipe, "stages");
+  EXPECT_EQ(weights("stages"), weights("unbroken"));
+  train_in_parts("data=2,pipeline=2,tensor=2", 8, recipe, "all");
+  EXPECT_EQ(weights("all"), weights("unbroken"));
   listening_.asked = 0;
   listening_.stop_after = 7;
   EXPECT_EQ(train_in_parts("tensor=2", 2, recipe, "stopped"), EndReason::stopped);
@@ -178,7 +182,6 @@ TEST_F(PartsTraining, WhatDoesNotGoWithPartsIsRefused) {
   };
   const auto nothing = [](Recipe&) {};
   refused(3, "tensor=3", "3 ranks can't share 2 heads (heads)", nothing);
-  refused(4, "pipeline=2,tensor=2", "divides layers and matrices", nothing);
   refused(2, "tensor=2", "does not go with optimizer.kind = \"muon\"",
           [](Recipe& recipe) { recipe.optimizer.kind = OptimizerKind::muon; });
   refused(2, "tensor=2", "does not go with training.freeze",

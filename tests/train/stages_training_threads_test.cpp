@@ -10,8 +10,14 @@ namespace {
 
 class StagesTraining : public TextTrainingTest {
  protected:
-  EndReason train_in_stages(int count, Recipe recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
-    recipe.training.layout = count == 1 ? "" : fmt::format("pipeline={}", count);
+  EndReason train_in_stages(int stages, const Recipe& recipe, const std::string& name,
+                            TrainStart start = TrainStart::fresh) {
+    return train_as(stages == 1 ? "" : fmt::format("pipeline={}", stages), stages, recipe, name, start);
+  }
+
+  EndReason train_as(const std::string& layout, int count, Recipe recipe, const std::string& name,
+                     TrainStart start = TrainStart::fresh) {
+    recipe.training.layout = layout;
     EndReason reason = EndReason::stopped;
     run_thread_ranks(count, [&](Transport& transport) {
       const Ranks ranks(transport);
@@ -35,15 +41,16 @@ class StagesTraining : public TextTrainingTest {
   void expect_same_bits(const Recipe& recipe, const std::string& name) {
     train(recipe, name + "-1");
     const auto validations = listening_.validations;
-    for (const int stages : {2, 3}) {
-      const std::string other = fmt::format("{}-{}", name, stages);
+    for (const auto& [layout, ranks] : std::vector<std::pair<std::string, int>>{
+             {"pipeline=2", 2}, {"pipeline=3", 3}, {"data=2,pipeline=2", 4}, {"data=3,pipeline=2", 6}}) {
+      const std::string other = name + "-" + layout;
       listening_.validations.clear();
-      train_in_stages(stages, recipe, other);
-      EXPECT_EQ(weights(other), weights(name + "-1")) << stages << " stages";
-      EXPECT_EQ(state(other), state(name + "-1")) << stages << " stages";
+      train_as(layout, ranks, recipe, other);
+      EXPECT_EQ(weights(other), weights(name + "-1")) << layout;
+      EXPECT_EQ(state(other), state(name + "-1")) << layout;
       ASSERT_EQ(listening_.validations.size(), validations.size());
       for (size_t i = 0; i < validations.size(); ++i) {
-        EXPECT_EQ(listening_.validations[i].scores.loss, validations[i].scores.loss) << stages << " stages";
+        EXPECT_EQ(listening_.validations[i].scores.loss, validations[i].scores.loss) << layout;
       }
     }
     listening_.validations.clear();
@@ -95,6 +102,21 @@ TEST_F(StagesTraining, ARunGoesOnWithAnotherLayout) {
   }
 }
 
+// Copies of stages, with a shard for each, or some of them without one in the last round.
+TEST_F(StagesTraining, ARunInCopiesOfStagesGoesOnWithAnotherLayout) {
+  Recipe recipe = in_shards(small_recipe());
+  recipe.training.precision = Precision::bf16;
+  train(recipe, "unbroken");
+  listening_.asked = 0;
+  listening_.stop_after = 7;
+  EXPECT_EQ(train_as("data=2,pipeline=2", 4, recipe, "stopped"), EndReason::stopped);
+  listening_.asked = 0;
+  EXPECT_EQ(train_as("data=3,pipeline=2", 6, recipe, "stopped", TrainStart::resume), EndReason::stopped);
+  listening_.stop_after = -1;
+  EXPECT_EQ(train_as("data=2", 2, recipe, "stopped", TrainStart::resume), EndReason::updates);
+  EXPECT_EQ(weights("stopped"), weights("unbroken"));
+}
+
 TEST_F(StagesTraining, LayoutsThatCannotBeAreRefused) {
   const auto refused = [&](int ranks, const std::string& layout, const std::vector<std::string>& words) {
     Recipe recipe = in_shards(small_recipe());
@@ -112,7 +134,7 @@ TEST_F(StagesTraining, LayoutsThatCannotBeAreRefused) {
   };
   refused(1, "pipeline=2", {"training.layout", "pipeline=2,tensor=1 needs 2 ranks, but there is 1"});
   refused(7, "pipeline=7", {"pipeline is 7, but the model has only 6 layers"});
-  refused(4, "data=2,pipeline=2", {"data=2,pipeline=2,tensor=1 has several copies of a model in stages"});
+  refused(10, "data=5,pipeline=2", {"an update has 4 shards, which is too few for 5"});
   refused(1, "pipeline=x", {"training.layout", "'pipeline=x' is not a name and a number"});
 }
 

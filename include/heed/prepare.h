@@ -19,9 +19,10 @@ struct PrepareResult {
   std::string text;   // what was read, in one line
   int64_t bytes = 0;  // of the folder's files
   double seconds = 0.0;
+  int rank = 0;  // which one of several this process is; the first has all of this
 };
 
-// The folder is complete or does not exist. `heed::train` uses it where the recipe's data.prepared names it.
+// The ranks of a job tokenize the text together, and the first writes. The folder is complete or does not exist. `heed::train` uses it where the recipe's data.prepared names it.
 PrepareResult prepare(const PrepareOptions& options);
 
 }  // namespace heed

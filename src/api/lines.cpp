@@ -42,7 +42,7 @@ void transform_lines(const std::string& path, int threads,
   ThreadPool pool(thread_count(threads));
   LineReader reader(path);
   for (auto chunk = read_chunk(reader); !chunk.empty(); chunk = read_chunk(reader)) {
-    for_each_of_chunk(pool, chunk, [&](TransformedLine& line) {
+    for_each_of_chunk(pool, std::span(chunk), [&](TransformedLine& line) {
       try {
         line.text = line.failure ? "" : make(line.text, line.where);
       } catch (...) {

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/threads.h"
+#include "ranks/job.h"
 #include "train/prepare.h"
 
 namespace heed {
@@ -12,7 +13,12 @@ namespace heed {
 PrepareResult prepare(const PrepareOptions& options) {
   const double begin = seconds_now();
   const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
-  PrepareResult result{.text = prepare_corpus(recipe, options.output, thread_count(options.threads))};
+  const Ranks ranks = job_ranks();
+  PrepareResult result{.text = prepare_corpus(recipe, options.output, thread_count(options.threads), ranks),
+                       .rank = ranks.rank()};
+  if (!ranks.is_first()) {
+    return result;
+  }
   for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(options.output)) {
     result.bytes += static_cast<int64_t>(entry.file_size());
   }

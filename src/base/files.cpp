@@ -234,6 +234,14 @@ void require_writable(const std::filesystem::path& folder) {
   ::rmdir(probe.c_str());
 }
 
+std::filesystem::path nearest_folder(const std::filesystem::path& folder) {
+  std::filesystem::path nearest = std::filesystem::absolute(folder);
+  while (!std::filesystem::exists(nearest) && nearest.has_relative_path()) {
+    nearest = nearest.parent_path();
+  }
+  return nearest;
+}
+
 void require_other_file(const std::filesystem::path& output, const std::vector<std::string>& inputs) {
   for (const std::filesystem::path input : inputs) {
     std::error_code none;

@@ -63,6 +63,9 @@ class FolderLock {
 // with the reason.
 void require_writable(const std::filesystem::path& folder);
 
+// The folder itself, or the nearest one above it that exists: its disk is likely to be the one that a new folder is on.
+std::filesystem::path nearest_folder(const std::filesystem::path& folder);
+
 // ConfigError when a file that is to be written is also one of the files that are read.
 void require_other_file(const std::filesystem::path& output, const std::vector<std::string>& inputs);
 

@@ -26,9 +26,9 @@ struct Row {
 
 class CorpusBuilder {
  public:
-  CorpusBuilder(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
+  CorpusBuilder(const std::vector<CorpusSide>& sides, const CorpusRules& rules, const LineWorkers& workers,
                 const SpillRules& spill)
-      : sides_(sides), rules_(rules), pool_(pool), corpus_(SpillArray<int64_t>(spill)) {
+      : sides_(sides), rules_(rules), workers_(workers), corpus_(SpillArray<int64_t>(spill)) {
     check_rules();
     for (const CorpusSide& side : sides) {
       corpus_.stores_.emplace_back(side.vocabulary, spill);
@@ -84,7 +84,7 @@ class CorpusBuilder {
         bytes += text.size();
       }
       rows.push_back(std::move(row));
-      if (rows.size() >= kChunkLines || bytes >= kChunkBytes) {
+      if (workers_.has_enough(rows.size(), bytes)) {
         take(rows);
         bytes = 0;
       }
@@ -94,6 +94,7 @@ class CorpusBuilder {
 
   bool next_row(std::vector<LineReader>& readers, Row& row) {
     row.texts.resize(readers.size());
+    row.tokens.resize(readers.size());
     size_t ended = 0;
     for (size_t side = 0; side < readers.size(); ++side) {
       if (!readers[side].next(row.texts[side])) {
@@ -143,7 +144,8 @@ class CorpusBuilder {
   }
 
   void take(std::vector<Row>& rows) {
-    for_each_of_chunk(pool_, rows, [&](Row& row) { encode(row); });
+    encode_chunk(
+        workers_, rows, [&](Row& row) { encode(row); }, [](Row& row) { return std::span(row.tokens); });
     for (Row& row : rows) {
       ++report().lines;
       keep_or_drop(row);
@@ -152,7 +154,6 @@ class CorpusBuilder {
   }
 
   void encode(Row& row) const {
-    row.tokens.resize(sides_.size());
     for (size_t side = 0; side < sides_.size(); ++side) {
       if (!is_blank(row.texts[side])) {
         row.tokens[side] = sides_[side].encode(row.texts[side]);
@@ -250,7 +251,7 @@ class CorpusBuilder {
 
   const std::vector<CorpusSide>& sides_;
   const CorpusRules& rules_;
-  ThreadPool& pool_;
+  LineWorkers workers_;
   Corpus corpus_;
   HashSet seen_;
   size_t file_ = 0;
@@ -303,9 +304,9 @@ Corpus Corpus::stored(const StoredParts& parts, const std::vector<CorpusSide>& s
   return corpus;
 }
 
-Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
+Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, const LineWorkers& workers,
                    const SpillRules& spill) {
-  return CorpusBuilder(sides, rules, pool, spill).build();
+  return CorpusBuilder(sides, rules, workers, spill).build();
 }
 
 }  // namespace heed

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/strong.h"
-#include "base/threads.h"
 #include "data/corpus_rules.h"
+#include "data/line_chunks.h"
 #include "data/token_store.h"
 
 namespace heed {
@@ -65,11 +65,11 @@ class Corpus {
   uint64_t fingerprint_ = 0;
 };
 
-// Reads the sides' files in parallel, line by line. The pool's threads encode the lines; the result does not depend on
-// their number. Only a few megabytes of text are in memory at a time; tokens are stored as `spill` says. FormatError,
+// Reads the sides' files in parallel, line by line. The workers encode the lines; the result does not depend on their
+// number. Only a few megabytes of text are in memory at a time; tokens are stored as `spill` says. FormatError,
 // naming the line, for what the rules refuse (both lines, and both counts, when files differ in length), and when no
 // line is kept.
-Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, ThreadPool& pool,
+Corpus read_corpus(const std::vector<CorpusSide>& sides, const CorpusRules& rules, const LineWorkers& workers,
                    const SpillRules& spill = {});
 
 }  // namespace heed

@@ -40,11 +40,12 @@ TextMarks text_marks(const Tokenizer& tokenizer, Documents documents) {
 
 class TextCorpusBuilder {
  public:
-  TextCorpusBuilder(const TextRules& rules, const Tokenizer& tokenizer, ThreadPool& pool, const SpillRules& spill)
+  TextCorpusBuilder(const TextRules& rules, const Tokenizer& tokenizer, const LineWorkers& workers,
+                    const SpillRules& spill)
       : source_(rules),
         tokenizer_(tokenizer),
         marks_(text_marks(tokenizer, rules.documents)),
-        pool_(pool),
+        workers_(workers),
         corpus_(TokenStore(tokenizer.vocabulary_size(), spill), SpillArray<TextCorpus::Mark>(spill)) {
     corpus_.files_ = rules.files;
     corpus_.line_break_ = marks_.line_break;
@@ -56,7 +57,7 @@ class TextCorpusBuilder {
     for (EncodedLine next; source_.next(next.line); next = {}) {
       bytes += next.line.text.size();
       lines.push_back(std::move(next));
-      if (lines.size() >= kChunkLines || bytes >= kChunkBytes) {
+      if (workers_.has_enough(lines.size(), bytes)) {
         take(lines);
         bytes = 0;
       }
@@ -75,7 +76,9 @@ class TextCorpusBuilder {
 
  private:
   void take(std::vector<EncodedLine>& lines) {
-    for_each_of_chunk(pool_, lines, [&](EncodedLine& line) { line.tokens = tokenizer_.encode(line.line.text); });
+    encode_chunk(
+        workers_, lines, [&](EncodedLine& line) { line.tokens = tokenizer_.encode(line.line.text); },
+        [](EncodedLine& line) { return std::span(&line.tokens, 1); });
     for (const EncodedLine& line : lines) {
       append(line);
     }
@@ -122,7 +125,7 @@ class TextCorpusBuilder {
   TextSource source_;
   const Tokenizer& tokenizer_;
   TextMarks marks_;
-  ThreadPool& pool_;
+  LineWorkers workers_;
   TextCorpus corpus_;
   TextCorpus::Mark last_mark_;
   bool in_document_ = false;
@@ -186,9 +189,9 @@ TextCorpus TextCorpus::stored(const StoredParts& parts, const std::string& name,
 
 std::string TextCorpus::names() const { return names_of(files_); }
 
-TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, ThreadPool& pool,
+TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, const LineWorkers& workers,
                             const SpillRules& spill) {
-  return TextCorpusBuilder(rules, tokenizer, pool, spill).build();
+  return TextCorpusBuilder(rules, tokenizer, workers, spill).build();
 }
 
 }  // namespace heed

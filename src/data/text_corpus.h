@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/threads.h"
+#include "data/line_chunks.h"
 #include "data/text_source.h"
 #include "data/token_store.h"
 #include "text/tokenizer.h"
@@ -63,7 +63,7 @@ class TextCorpus {
 
 // The pool's threads encode the lines; the result does not depend on their number. Only a few megabytes of text are in
 // memory at a time; tokens are stored as `spill` says. FormatError when no token is left.
-TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, ThreadPool& pool,
+TextCorpus read_text_corpus(const TextRules& rules, const Tokenizer& tokenizer, const LineWorkers& workers,
                             const SpillRules& spill = {});
 
 }  // namespace heed

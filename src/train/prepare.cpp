@@ -4,7 +4,9 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "text/vocabulary.h"
 #include "train/prepared_corpus.h"
+#include "train/rank_checks.h"
 #include "train/starting_model.h"
 
 namespace heed {
@@ -55,29 +57,48 @@ fs::path without_separator(const fs::path& folder) {
   return folder.has_filename() || !folder.has_relative_path() ? folder : folder.parent_path();
 }
 
+void require_same_text(const Ranks& ranks, const Recipe& recipe, const PreparedSource& source) {
+  std::string files;
+  for (const PreparedSource::File& file : source.files) {
+    files += file.checksum + " ";
+  }
+  require_same_on_all_ranks(ranks,
+                            {{"recipe", checksum_of(show_recipe(recipe))}, {"training text", checksum_of(files)}});
+}
+
 }  // namespace
 
-std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int threads) {
+std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int threads, const Ranks& ranks) {
   recipe.validate();
   require<ConfigError>(recipe.prepared.empty(), "data.prepared", "names a corpus that is prepared already: {}",
                        recipe.prepared);
   const fs::path folder = without_separator(output);
-  require_new(folder);
+  if (ranks.is_first()) {
+    require_new(folder);
+  }
   const PreparedSource source = source_of(recipe);
+  require_same_text(ranks, recipe, source);
   Tokenizers tokenizers;
   if (takes_tokenizers(recipe)) {
     tokenizers = StartingModel(ModelFolder{recipe.training.from}).tokenizers_for(recipe.model.architecture);
   }
-  PartialFolder partial(folder);
-  const std::unique_ptr<Task> task = recipe.task->make_task(
-      recipe,
-      {.tokenizers = tokenizers.empty() ? nullptr : &tokenizers, .threads = threads, .spill_folder = partial.path()});
-  require_unchanged(source);
-  PartsToStore parts;
-  task->store(parts);
-  write_prepared_corpus(partial.path(), source, task->tokenizers(), parts);
-  require_new(folder);
-  partial.move_into_place();
+  std::optional<PartialFolder> partial;
+  if (ranks.is_first()) {
+    partial.emplace(folder);
+  }
+  const std::unique_ptr<Task> task =
+      recipe.task->make_task(recipe, {.tokenizers = tokenizers.empty() ? nullptr : &tokenizers,
+                                      .threads = threads,
+                                      .ranks = ranks,
+                                      .spill_folder = nearest_folder(partial ? partial->path() : folder)});
+  if (partial) {
+    require_unchanged(source);
+    PartsToStore parts;
+    task->store(parts);
+    write_prepared_corpus(partial->path(), source, task->tokenizers(), parts);
+    require_new(folder);
+    partial->move_into_place();
+  }
   return task->describe_text();
 }
 

@@ -12,6 +12,7 @@
 #include "data/stored_parts.h"
 #include "heed/train_types.h"
 #include "models/any_model.h"
+#include "ranks/ranks.h"
 
 namespace heed {
 
@@ -76,6 +77,7 @@ class Task {
 struct TaskSetup {
   const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
   int threads = 1;
+  Ranks ranks;                          // that tokenize the text together: each has all tokens in the end
   std::filesystem::path spill_folder;   // for unnamed files with tokens that do not fit into memory
   const StoredParts* stored = nullptr;  // what store() gave, instead of the text; then `tokenizers` are given too
 };

@@ -133,7 +133,7 @@ TextCorpus TextCorpora::read(const TextRules& rules, const std::string& name) co
   }
   ThreadPool pool(setup_.threads);
   return read_text_corpus(
-      rules, tokenizer_, pool,
+      rules, tokenizer_, {pool, setup_.ranks},
       {.memory_bytes = static_cast<size_t>(data_.memory_megabytes) << 20, .folder = setup_.spill_folder});
 }
 

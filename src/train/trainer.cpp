@@ -261,19 +261,11 @@ TrainingState Trainer::newest_state() {
   }
 }
 
-// The run's own folder, or the nearest one above it that exists: its disk is likely to have room.
-std::filesystem::path Trainer::spill_folder() const {
-  std::filesystem::path folder = std::filesystem::absolute(folder_.path);
-  while (!std::filesystem::exists(folder) && folder.has_relative_path()) {
-    folder = folder.parent_path();
-  }
-  return folder;
-}
-
 void Trainer::make_task(const Tokenizers* tokenizers) {
   require<ConfigError>(backend_.supports(storage_), "training.precision", "{} is not supported by the {} backend",
                        name_of(storage_), backend_.name());
-  TaskSetup setup{.tokenizers = tokenizers, .threads = backend_.threads(), .spill_folder = spill_folder()};
+  TaskSetup setup{
+      .tokenizers = tokenizers, .threads = backend_.threads(), .spill_folder = nearest_folder(folder_.path)};
   const std::unique_ptr<const PreparedCorpus> prepared = open_prepared_corpus(recipe_, setup);
   task_ = recipe_.task->make_task(recipe_, setup);
   listener_.on_message(fmt::format("training text{}: {}", prepared ? " (prepared)" : "", task_->describe_text()));

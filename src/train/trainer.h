@@ -63,7 +63,6 @@ class Trainer {
   Tokenizers starting_tokenizers(const StartingModel& model) const;
   void resume();
   TrainingState newest_state();
-  std::filesystem::path spill_folder() const;
   void make_task(const Tokenizers* tokenizers);
   void build_model();
   void make_trainables(std::vector<WeightPart> parts);

@@ -73,7 +73,7 @@ Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tok
     return Corpus::stored(*setup.stored, sides);
   }
   ThreadPool pool(setup.threads);
-  return read_corpus(sides, data.rules, pool,
+  return read_corpus(sides, data.rules, {pool, setup.ranks},
                      {.memory_bytes = static_cast<size_t>(data.memory_megabytes) << 20, .folder = setup.spill_folder});
 }
 

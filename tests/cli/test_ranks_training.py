@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from heed_cli import BINARY
+from heed_cli import BINARY, heed
 from mpirun import ended, lines_of_heed, rank_processes, skip_without_mpi, start
 from test_train import TranslationTest
 
@@ -57,6 +57,17 @@ class RanksTraining(TranslationTest):
         self.assertEqual((status, out, len(lines_of_heed(err))), (2, "", 1), err)
         self.assertIn("an update has 1 shard, which is too few for 3 ranks: set training.shards to a multiple of 3", err)
         self.assertFalse((self.path / "run").exists())
+
+    def test_ranks_prepare_a_corpus_together(self):
+        self.assertEqual(heed("prepare", self.recipe, "--out", self.path / "one").returncode, 0)
+        command = (BINARY, "prepare", self.recipe, "--out", self.path / "three")
+        status, out, err = ended(start(3, *command))
+        self.assertEqual((status, out.count("prepared in"), lines_of_heed(err)), (0, 1, []), err)
+        for file in (self.path / "one").iterdir():
+            self.assertEqual(file.read_bytes(), (self.path / "three" / file.name).read_bytes(), file.name)
+        status, out, err = ended(start(3, *command))
+        self.assertEqual((status, out, len(lines_of_heed(err))), (2, "", 1), err)
+        self.assertIn("exists already", err)
 
     def test_a_rank_with_another_recipe_is_named(self):
         same = (BINARY, "train", self.recipe, "--out", self.path / "run", *SHARDS)

@@ -236,12 +236,4 @@ void GradientExchange::collect(View flat) const {
   }
 }
 
-void GradientExchange::discard_others(Tensor& flat) const {
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
-    if (!owners_.is_own(i)) {
-      flat.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
-    }
-  }
-}
-
 }  // namespace heed

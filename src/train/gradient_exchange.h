@@ -37,8 +37,6 @@ class GradientExchange {
   void share_weights() const;
   // Memory like the masters, from the pieces' owners to the first rank.
   void collect(View flat) const;
-  // Gives the memory of the others' pieces back.
-  void discard_others(Tensor& flat) const;
 
  private:
   // The pieces that this rank owns, as they come from one other rank.

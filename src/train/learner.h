@@ -1,0 +1,108 @@
+// A model while a run trains it: what this rank holds of its weights, their gradients and the optimizer's state.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/any_model.h"
+#include "ops/tape.h"
+#include "train/distribution.h"
+#include "train/gradient_exchange.h"
+#include "train/meetings.h"
+#include "train/moving_average.h"
+#include "train/pipeline.h"
+#include "train/recipe.h"
+#include "train/stage_exchange.h"
+#include "train/task.h"
+#include "train/training_state.h"
+#include "train/whole_state.h"
+
+namespace heed {
+
+// Sums over targets.
+struct LossSums {
+  double loss = 0.0, negative_log_likelihood = 0.0, kl_divergence = 0.0;
+  int64_t targets = 0;
+
+  void add(const LossSums& other);
+};
+
+// All methods that are not const are collective, unless ranks train on their own (is_local()).
+class Learner {
+ public:
+  // Builds the model, without values. What it refers to must outlive it.
+  Learner(Backend& backend, const Recipe& recipe, Distribution& ranks);
+  // Memory for what is trained.
+  void hold(std::vector<WeightPart> parts);
+  // Weights are as they begin: drawn, or from another model.
+  void begin();
+  // Weights and state are those of a checkpoint.
+  TrainingState load(const Checkpoints& checkpoints, int64_t update);
+  // Each rank has all of the state, and from now on only its own.
+  void begin_run();
+
+  const Weights& weights() const { return weights_; }
+  Weights& weights() { return weights_; }
+  Trainables& trainables() { return *trainables_; }
+  const Trainables& trainables() const { return *trainables_; }
+  double gradient_norm() const { return optimizer_->gradient_norm(); }  // of the last step, before clipping
+
+  // Whether ranks train on their own between meetings.
+  bool is_local() const { return meetings_.has_value(); }
+  // The gradient of the mean loss over all targets of the update's shards, or over those of this rank's, where it trains
+  // on its own; they may be none.
+  LossSums differentiate(const Update& update, int64_t number);
+  // One step of the optimizer, by that gradient.
+  void step(double learning_rate);
+  void meet() { meetings_->meet(ranks_.all()); }
+  // After `updates` more, the last of which was `number`.
+  void average(int64_t number, int64_t updates);
+
+  // Of the average, if there is one: it will be used in the end. On the first rank, after collect().
+  Scores validate(const Task& task);
+  // The others' state comes to the first rank; and its memory is given back.
+  void collect();
+  void release();
+  // What write() needs of other ranks than the first.
+  void send_own_state() const;
+  void write(const Checkpoints& checkpoints, const TrainingState& state);
+  // RankError when ranks that should have the same weights don't.
+  void compare_weights(const Ranks& ranks, std::string_view name) const;
+  // Gives all memory back but the weights'.
+  void end_run();
+
+ private:
+  void exchange_gradients();
+  PieceOwners divide_pieces() const;
+  std::vector<size_t> own_shards(const Update& update) const;
+  // In the order of the shards.
+  using ShardLosses = std::vector<LossSums>;
+  ShardLosses differentiate_here(const Update& update, const ShardPass& pass);
+  ShardLosses differentiate_in_rounds(const Update& update, const ShardPass& pass);
+  ShardLosses differentiate_in_stages(const Update& update, const ShardPass& pass);
+  LossSums differentiate_shard(const Shard& shard, const ShardPass& pass);
+  RandomKey dropout_key(int64_t number) const;
+  void collect_whole();
+  OtherOptimizers other_optimizers() const;
+  TrainingTensors tensors() const;
+
+  Backend& backend_;
+  const Recipe& recipe_;
+  Distribution& ranks_;
+  DType storage_;
+  Weights weights_;
+  AnyModel model_;
+  std::optional<Trainables> trainables_;
+  std::optional<Optimizer> optimizer_;
+  std::optional<GradientExchange> exchange_;       // where gradients leave this rank, or are rounded as if they did
+  std::optional<StageExchange> stage_exchange_;    // where the model is divided into stages, and there are copies of it
+  std::optional<StageGradients> stage_gradients_;  // where it is divided into stages
+  std::optional<Pipeline> pipeline_;
+  std::optional<Meetings> meetings_;  // where ranks train on their own
+  std::optional<MovingAverage> average_;
+  std::optional<WholeState> whole_;  // of a model in parts, on the first rank while it validates and saves
+  bool state_is_collected_ = false;
+};
+
+}  // namespace heed

@@ -20,6 +20,12 @@ constexpr double kLongestIdleTick = 0.1;
 // Who waits for a message tries this often before it lets others have the processor.
 constexpr int kTriesAtOnce = 100, kTriesWithYields = 20;
 constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause = 1e-3;
+// Before a large message leaves, its receiver is asked, and its answer is queued behind what that rank sends itself, since
+// two processes share one connection. If all that there is to send were in those queues, answers would take as long as
+// messages, and where both ranks send, the link would carry half as much as it can. So MPI is given so many bytes of a
+// lane at a time, or one message; the rest waits. As a receiver takes the messages of a lane in their order, nothing that
+// it waits for waits behind something that it does not take.
+constexpr size_t kLargestBegun = size_t{1} << 21;
 // For a message whose receiver or sender has given up.
 constexpr double kCancelTime = 0.2;
 
@@ -29,8 +35,9 @@ void sleep_for(double seconds) { std::this_thread::sleep_for(Seconds(seconds)); 
 
 class MpiTransport::Open final : public Transfer::State {
  public:
-  enum class Direction : uint8_t { out, in };
-  Open(MpiTransport& transport, Direction way, int whom) : direction(way), other(whom), transport_(transport) {}
+  // To or from a rank; `lane` of what is sent.
+  Open(MpiTransport& transport, int whom, std::span<const std::byte> sent, Lane* its_lane)
+      : other(whom), bytes(sent), lane(its_lane), transport_(transport) {}
   ~Open() override { transport_.abandon(*this); }
   Open(const Open&) = delete;
   Open& operator=(const Open&) = delete;
@@ -39,9 +46,10 @@ class MpiTransport::Open final : public Transfer::State {
   void wait() override { transport_.wait(*this); }
 
   void* request = nullptr;
-  bool started = false, done = false;
-  Direction direction;
-  int other;  // whom it goes to or comes from
+  enum class Phase : uint8_t { unknown, waiting, begun, done } phase = Phase::unknown;  // begun: MPI has it
+  int other;
+  std::span<const std::byte> bytes;
+  Lane* lane;  // null: it is received
 
  private:
   MpiTransport& transport_;
@@ -67,20 +75,29 @@ MpiTransport::~MpiTransport() {
 }
 
 Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const std::byte> bytes) {
-  auto transfer = std::make_shared<Open>(*this, Open::Direction::out, to);
+  std::shared_ptr<Open> transfer;  // goes after the lock
   const std::lock_guard lock(mutex_);
   check_failure();
-  require_mpi(mpi_.send(mpi_.self, bytes.data(), bytes.size(), to, tag(group, channel), &transfer->request), "send");
-  return open(std::move(transfer));
+  const int lane_tag = tag(group, channel);
+  Lane& lane = lanes_[{to, lane_tag}];
+  lane.tag = lane_tag;
+  transfer = std::make_shared<Open>(*this, to, bytes, &lane);
+  lane.waiting.push_back(transfer.get());
+  transfer->phase = Open::Phase::waiting;
+  count_open();
+  advance(lane);
+  return Transfer(std::move(transfer));
 }
 
 Transfer MpiTransport::receive(int from, int group, Channel channel, std::span<std::byte> bytes) {
-  auto transfer = std::make_shared<Open>(*this, Open::Direction::in, from);
+  auto transfer = std::make_shared<Open>(*this, from, std::span<const std::byte>(), nullptr);
   const std::lock_guard lock(mutex_);
   check_failure();
   require_mpi(mpi_.receive(mpi_.self, bytes.data(), bytes.size(), from, tag(group, channel), &transfer->request),
               "receive");
-  return open(std::move(transfer));
+  transfer->phase = Open::Phase::begun;
+  count_open();
+  return Transfer(std::move(transfer));
 }
 
 std::optional<Arrival> MpiTransport::find_arrival(std::optional<int> from, int group, Channel channel) {
@@ -125,28 +142,68 @@ bool MpiTransport::is_lost(int rank) {
   return notices_.is_lost(rank);
 }
 
-// The transfer's memory may go when it fails, so nothing throws once MPI knows it.
-Transfer MpiTransport::open(std::shared_ptr<Open> transfer) {
-  transfer->started = true;
+void MpiTransport::count_open() {
   ++begun_;
   if (++open_ == 1 && idle_) {
     changed_.notify_all();
   }
-  return Transfer(std::move(transfer));
 }
 
 bool MpiTransport::test(Open& transfer) {
   const std::lock_guard lock(mutex_);
-  if (!transfer.done) {
+  if (transfer.phase != Open::Phase::done) {
     check_failure();
-    int done = 0;
-    require_mpi(mpi_.test(mpi_.self, &transfer.request, &done), "test");
-    if (done != 0) {
-      transfer.done = true;
-      --open_;
+    if (transfer.phase == Open::Phase::waiting) {
+      advance(*transfer.lane);
+    } else if (has_ended(transfer)) {
+      close(transfer);
+      if (transfer.lane != nullptr) {
+        advance(*transfer.lane);
+      }
     }
   }
-  return transfer.done;
+  return transfer.phase == Open::Phase::done;
+}
+
+bool MpiTransport::has_ended(Open& transfer) const {
+  int done = 0;
+  require_mpi(mpi_.test(mpi_.self, &transfer.request, &done), "test");
+  return done != 0;
+}
+
+void MpiTransport::close(Open& transfer) {
+  transfer.phase = Open::Phase::done;
+  --open_;
+  if (transfer.lane != nullptr) {
+    leave_lane(transfer);
+  }
+}
+
+// What has left makes room for what waits.
+void MpiTransport::advance(Lane& lane) {
+  while (!lane.waiting.empty() && !lane.begun.empty() && has_ended(*lane.begun.front())) {
+    close(*lane.begun.front());
+  }
+  const auto has_room = [&] {
+    return lane.begun.empty() || lane.begun_bytes + lane.waiting.front()->bytes.size() <= kLargestBegun;
+  };
+  while (!lane.waiting.empty() && has_room()) {
+    Open& next = *lane.waiting.front();
+    require_mpi(mpi_.send(mpi_.self, next.bytes.data(), next.bytes.size(), next.other, lane.tag, &next.request),
+                "send");
+    next.phase = Open::Phase::begun;
+    lane.begun.push_back(&next);
+    lane.begun_bytes += next.bytes.size();
+    lane.waiting.pop_front();
+  }
+}
+
+void MpiTransport::leave_lane(Open& transfer) {
+  Lane& lane = *transfer.lane;
+  std::erase(lane.waiting, &transfer);
+  if (std::erase(lane.begun, &transfer) > 0) {
+    lane.begun_bytes -= transfer.bytes.size();
+  }
 }
 
 void MpiTransport::wait(Open& transfer) {
@@ -178,14 +235,16 @@ void MpiTransport::wait(Open& transfer) {
 // Its memory is about to go. MPI may write there or read from there until the request has ended.
 void MpiTransport::abandon(Open& transfer) {
   const std::lock_guard lock(mutex_);
-  if (!transfer.started || transfer.done) {
+  if (transfer.phase == Open::Phase::unknown || transfer.phase == Open::Phase::done) {
     return;
   }
   --open_;
-  if (transfer.direction == Open::Direction::in && !broken_) {
+  if (transfer.lane != nullptr) {
+    leave_lane(transfer);
+  } else if (!broken_) {
     mpi_.cancel(mpi_.self, &transfer.request);
   }
-  int done = 0;
+  int done = transfer.phase == Open::Phase::waiting ? 1 : 0;
   for (const double until = seconds_now() + kCancelTime; done == 0 && !broken_;) {
     broken_ = mpi_.test(mpi_.self, &transfer.request, &done) != 0 || (done == 0 && seconds_now() > until);
   }
@@ -211,7 +270,7 @@ void MpiTransport::run() {
   std::pair<uint64_t, int> seen;
   while (!stopping_) {
     const double now = seconds_now();
-    call_mpi([this] { notices_.exchange(); });
+    call_mpi([this] { advance_waiting(); });
     if (now >= next_beat) {
       call_mpi([this, now] { notices_.beat(now); });
       next_beat = now + idle_tick;
@@ -223,6 +282,16 @@ void MpiTransport::run() {
     idle_ = open_ == 0 || broken_;
     changed_.wait_for(lock, Seconds(idle_ ? idle_tick : tick));
     idle_ = false;
+  }
+}
+
+// Messages move while notices are looked for.
+void MpiTransport::advance_waiting() {
+  notices_.exchange();
+  for (auto& [whom, lane] : lanes_) {
+    if (!lane.waiting.empty() && !notices_.failure()) {
+      advance(lane);
+    }
   }
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "ranks/notices.h"
 #include "ranks/transport.h"
@@ -49,6 +52,12 @@ class MpiTransport final : public Transport {
 
  private:
   class Open;  // a transfer
+  // The messages to one rank on one channel, in their order: those that MPI has, and those that wait here.
+  struct Lane {
+    std::deque<Open*> begun, waiting;
+    size_t begun_bytes = 0;
+    int tag = 0;
+  };
 
   void run();
   void end_if_busy(std::unique_lock<std::mutex>& lock, double now);
@@ -58,8 +67,13 @@ class MpiTransport final : public Transport {
   bool wait_until(double seconds, Condition condition);
   void check_failure() const;
   int tag(int group, Channel channel) const;
-  Transfer open(std::shared_ptr<Open> transfer);
   bool test(Open& transfer);
+  bool has_ended(Open& transfer) const;
+  void count_open();
+  void close(Open& transfer);
+  void advance(Lane& lane);
+  void advance_waiting();
+  void leave_lane(Open& transfer);
   void wait(Open& transfer);
   void abandon(Open& transfer);
 
@@ -71,6 +85,7 @@ class MpiTransport final : public Transport {
   std::mutex mutex_;  // of MPI, and of all that follows
   std::condition_variable changed_;
   Notices notices_;
+  std::map<std::pair<int, int>, Lane> lanes_;  // by rank and tag
   int open_ = 0, waiting_ = 0;
   uint64_t begun_ = 0;  // transfers, so far
   bool idle_ = false, stopping_ = false, ending_ = false;

@@ -26,11 +26,21 @@ class FakeMpi {
   const HeedMpiTable& table(int rank) { return ends_[static_cast<size_t>(rank)]->table; }
   // From now on, test() fails on that rank.
   void break_test(int rank) { ends_[static_cast<size_t>(rank)]->test_fails = true; }
+  // Whether sends stay open on all ranks although their bytes have come.
+  void hold_sends(bool held) { sends_are_held_ = held; }
+  // Messages that have come to a rank and that it has not received.
+  size_t letters(int rank, int tag) {
+    const std::lock_guard lock(mutex_);
+    const auto& all = ends_[static_cast<size_t>(rank)]->letters;
+    return static_cast<size_t>(std::ranges::count(all, tag, &Letter::tag));
+  }
   // Receives that have not ended.
   int open_receives() const { return open_receives_; }
   bool was_called_by_two_threads() const { return called_twice_; }
 
  private:
+  static constexpr uint64_t kSmall = 65536;  // what is smaller is never held, so that heartbeats go on
+
   struct Letter {
     int from = 0, tag = 0;
     std::string bytes;
@@ -84,7 +94,7 @@ class FakeMpi {
       const Call call(*this);
       const std::lock_guard lock(mpi.mutex_);
       mpi.ends_[static_cast<size_t>(to)]->letters.push_back({rank, tag, {static_cast<const char*>(bytes), size}});
-      *request = new Request();
+      *request = new Request{.size = size};
       return 0;
     }
     int receive(void* bytes, uint64_t size, int from, int tag, void** request) {
@@ -104,7 +114,8 @@ class FakeMpi {
       const std::lock_guard lock(mpi.mutex_);
       auto& asked = *static_cast<Request*>(*request);
       match(asked);
-      *done = asked.memory == nullptr || asked.is_cancelled ? 1 : 0;
+      const bool is_held = mpi.sends_are_held_ && !asked.is_receive && asked.size > kSmall;
+      *done = (asked.memory == nullptr && !is_held) || asked.is_cancelled ? 1 : 0;
       if (*done != 0) {
         mpi.open_receives_ -= asked.is_receive ? 1 : 0;
         delete &asked;
@@ -147,7 +158,7 @@ class FakeMpi {
   std::mutex mutex_;
   std::vector<std::unique_ptr<End>> ends_;
   std::atomic<int> open_receives_{0};
-  std::atomic<bool> called_twice_{false};
+  std::atomic<bool> called_twice_{false}, sends_are_held_{false};
 };
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -229,6 +230,82 @@ TEST(MpiTransport, AMessageThatIsGivenUpEndsBeforeItsMemoryGoes) {
     const Transfer given_up = transport.receive(1, 0, Channel::state, memory);
   }
   EXPECT_EQ(mpi.open_receives(), 0);
+}
+
+constexpr size_t kMegabyte = size_t{1} << 20;
+constexpr int kMany = 5;
+
+// Ranks 0 and 1, and messages of a megabyte from the first to the second, each full of its number.
+class LargeMessages : public testing::Test {
+ protected:
+  LargeMessages() {
+    mpi_.hold_sends(true);
+    for (int i = 0; i < kMany; ++i) {
+      memory_[static_cast<size_t>(i)].assign(kMegabyte, static_cast<std::byte>(i));
+    }
+  }
+  ~LargeMessages() override { mpi_.hold_sends(false); }
+
+  Transfer send(int i, Channel channel = Channel::weights) {
+    return first_.send(1, 0, channel, memory_[static_cast<size_t>(i)]);
+  }
+  size_t begun(Channel channel = Channel::weights) { return mpi_.letters(1, mpi_tag(0, channel)); }
+  int next_received() {
+    std::vector<std::byte> memory(kMegabyte);
+    second_.receive(0, 0, Channel::weights, memory).wait();
+    return static_cast<int>(memory.front());
+  }
+
+  FakeMpi mpi_{2};
+  MpiTransport first_{mpi_.table(0), kTimes, [](const RankFailure&) {}};
+  MpiTransport second_{mpi_.table(1), kTimes, [](const RankFailure&) {}};
+  std::array<std::vector<std::byte>, kMany> memory_;
+};
+
+TEST_F(LargeMessages, MpiHasTwoMegabytesOfAChannelAtATime) {
+  std::vector<Transfer> sent;
+  for (int i = 0; i < kMany; ++i) {
+    sent.push_back(send(i));
+  }
+  EXPECT_EQ(begun(), 2U);
+  const Transfer other = send(0, Channel::state);
+  EXPECT_EQ(begun(Channel::state), 1U);
+  for (Transfer& transfer : sent) {
+    EXPECT_FALSE(transfer.is_done());
+  }
+  EXPECT_EQ(begun(), 2U);
+  mpi_.hold_sends(false);
+}
+
+TEST_F(LargeMessages, ThoseThatWaitLeaveInOrderWhileTheSenderComputes) {
+  std::vector<Transfer> sent;
+  for (int i = 0; i < kMany; ++i) {
+    sent.push_back(send(i));
+  }
+  mpi_.hold_sends(false);
+  for (int i = 0; i < kMany; ++i) {
+    EXPECT_EQ(next_received(), i);
+  }
+  for (Transfer& transfer : sent) {
+    EXPECT_TRUE(transfer.is_done());
+  }
+}
+
+TEST_F(LargeMessages, OneThatIsGivenUpBeforeItLeftIsNeverSent) {
+  std::vector<Transfer> sent;
+  for (int i = 0; i + 1 < kMany; ++i) {
+    sent.push_back(send(i));
+  }
+  sent.erase(sent.begin() + 2);
+  mpi_.hold_sends(false);
+  EXPECT_EQ((std::array{next_received(), next_received(), next_received()}), (std::array{0, 1, 3}));
+}
+
+TEST_F(LargeMessages, OneThatIsLargerThanAllThatMpiTakesGoesAlone) {
+  memory_[0].resize(3 * kMegabyte);
+  const Transfer large = send(0), small = send(1);
+  EXPECT_EQ(begun(), 1U);
+  mpi_.hold_sends(false);
 }
 
 }  // namespace

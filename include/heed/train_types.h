@@ -30,6 +30,7 @@ struct RankStatus {
   double seconds = 0.0, waited = 0.0;  // in updates, and of those for other ranks
   int64_t sent_bytes = 0;
   int64_t peak_memory_bytes = 0;  // of its process
+  int64_t optimizer_bytes = 0;    // of these the optimizer's: moments, and masters where layers read copies of them
 };
 
 // Means are over the targets (the tokens that the loss counts) since the last status.

@@ -103,8 +103,8 @@ Visibility::Reach reach_of(const std::string& stack) {
 // Refuses weights that this machine cannot hold, with their gradients, before memory is allocated for them.
 Weights& fitting(Weights& weights, const std::string& path) {
   constexpr int64_t kBytes = 8;  // of an f32 weight and its gradient
-  const int64_t needed = kBytes * weights.elements(), there = memory_of_machine();
-  require<ConfigError>(needed <= there, path, "a probe takes {:.1f} GB of memory, this machine has {:.1f}",
+  const int64_t needed = kBytes * weights.elements(), there = usable_memory();
+  require<ConfigError>(needed <= there, path, "a probe takes {:.1f} GB of memory, but only {:.1f} can be used here",
                        static_cast<double>(needed) / 1e9, static_cast<double>(there) / 1e9);
   return weights;
 }

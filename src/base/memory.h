@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string_view>
 
 namespace heed {
 
 // The peak of its resident memory so far.
 int64_t peak_memory_bytes();
 
-// What the machine has.
-int64_t memory_of_machine();
+// How much of this memory is resident, in whole pages.
+int64_t resident_bytes(const void* address, int64_t bytes);
+
+// What the machine has, or less where this process is in a control group with a limit, as in a container or a job of a
+// batch system.
+int64_t usable_memory();
+
+// The smallest limit of the control groups that `groups` lists as /proc/self/cgroup does, of either version, and of those
+// that they are in. `root` is where groups are mounted. The largest number where there is no limit.
+int64_t memory_limit_of_groups(std::string_view groups, const std::filesystem::path& root);
 
 }  // namespace heed

@@ -79,10 +79,11 @@ double median(std::vector<double>& values) {
 }  // namespace
 
 PlanTiming time_short_run(const Recipe& recipe, const ModelConfig& config, const ModelPlan& plan, int threads) {
-  const int64_t needed = plan.memory.training(), there = memory_of_machine();
-  require<ConfigError>(needed <= there, "plan",
-                       "training takes {:.1f} GB of memory, this machine has {:.1f}; --no-run plans without trying",
-                       static_cast<double>(needed) / 1e9, static_cast<double>(there) / 1e9);
+  const int64_t needed = plan.memory.training(), there = usable_memory();
+  require<ConfigError>(
+      needed <= there, "plan",
+      "training takes {:.1f} GB of memory, but only {:.1f} can be used here; --no-run plans without trying",
+      static_cast<double>(needed) / 1e9, static_cast<double>(there) / 1e9);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(threads));
   Run run(*backend, recipe, config, plan);
   run.update(*backend);

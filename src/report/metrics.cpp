@@ -111,6 +111,7 @@ void start(RunMetrics& metrics, const Line& line) {
   metrics.validation_sentences = line.count("validation_sentences");
   metrics.train_tokens = line.count("train_tokens");
   metrics.precision = line.text("precision");
+  metrics.layout = line.text("layout");
 }
 
 void note_time(RunMetrics& metrics, double seconds) {

@@ -54,6 +54,7 @@ std::string run_in_words(const RunMetrics& metrics) {
   std::string words;
   if (!metrics.precision.empty()) {
     words += fmt::format("trained in {} on {}", metrics.precision, counted(metrics.threads, "thread"));
+    words += metrics.layout.empty() ? "" : fmt::format(" of each rank ({})", metrics.layout);
   }
   if (metrics.started > 0.0 && metrics.started < 1e11) {
     const auto time = static_cast<std::time_t>(metrics.started);

@@ -117,6 +117,9 @@ void Tensor::discard(int64_t first, int64_t count) {
   }
   const size_t pages = (size - to_page) / page * page;
   std::memset(begin, 0, to_page);
+  if (count < elements()) {
+    madvise(address_, own_.get_deleter().mapped, MADV_NOHUGEPAGE);  // a large page would bring the neighbours back
+  }
   madvise(begin + to_page, pages, MADV_DONTNEED);
   std::memset(begin + to_page + pages, 0, size - to_page - pages);
 }

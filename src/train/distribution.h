@@ -1,6 +1,7 @@
 // How this rank takes part in a run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "models/any_model.h"
@@ -26,6 +27,7 @@ class Distribution {
   Ranks stages() const { return group(RankGroup::pipeline); }
   Parts parts() const { return layout_.tensor == 1 ? Parts() : Parts(group(RankGroup::tensor)); }
 
+  std::string layout_text() const { return show_layout(layout_); }
   bool is_first() const { return all_.is_first(); }
   bool divides_layers() const { return layout_.pipeline > 1; }
   bool divides_matrices() const { return layout_.tensor > 1; }

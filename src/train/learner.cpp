@@ -5,6 +5,7 @@
 
 #include "nn/adapters.h"
 #include "train/rank_checks.h"
+#include "train/state_memory.h"
 
 namespace heed {
 namespace {
@@ -55,6 +56,7 @@ void Learner::hold(std::vector<WeightPart> parts) {
   }
   trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts), std::move(held));
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
+  require_memory();
   if (recipe_.training.local_updates > 0) {
     meetings_.emplace(backend_, *trainables_, recipe_.training.outer, storage_of(recipe_.training.gradients));
   } else {
@@ -63,6 +65,15 @@ void Learner::hold(std::vector<WeightPart> parts) {
   if (recipe_.checkpoints.moving_average > 0.0) {
     average_.emplace(backend_, *trainables_, optimizer_->owners(), recipe_.checkpoints.moving_average);
   }
+}
+
+// Of what was taken so far, nothing was touched.
+void Learner::require_memory() const {
+  const bool one_shard = std::max(recipe_.training.shards, recipe_.training.accumulate) == 1;
+  require_memory_for_state(*trainables_, optimizer_->owners(),
+                           {.gradients = one_shard ? 1 : 2,
+                            .averages = recipe_.checkpoints.moving_average > 0.0 ? 1 : 0,
+                            .collected = ranks_.is_first() ? trainables_->trained_elements() : 0});
 }
 
 void Learner::exchange_gradients() {

@@ -33,7 +33,7 @@ class Learner {
  public:
   // Builds the model, without values. What it refers to must outlive it.
   Learner(Backend& backend, const Recipe& recipe, Distribution& ranks);
-  // Memory for what is trained.
+  // Memory for what is trained. ConfigError where that is more than there is.
   void hold(std::vector<WeightPart> parts);
   // Weights are as they begin: drawn, or from another model.
   void begin();
@@ -47,6 +47,8 @@ class Learner {
   Trainables& trainables() { return *trainables_; }
   const Trainables& trainables() const { return *trainables_; }
   double gradient_norm() const { return optimizer_->gradient_norm(); }  // of the last step, before clipping
+
+  int64_t optimizer_bytes() const { return optimizer_->resident_bytes(); }
 
   // Whether ranks train on their own between meetings.
   bool is_local() const { return meetings_.has_value(); }
@@ -73,6 +75,7 @@ class Learner {
   void end_run();
 
  private:
+  void require_memory() const;
   void exchange_gradients();
   PieceOwners divide_pieces() const;
   std::vector<size_t> own_shards(const Update& update) const;

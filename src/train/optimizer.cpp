@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/memory.h"
+
 namespace heed {
 namespace {
 
@@ -194,6 +196,17 @@ void Optimizer::discard_others() {
       second_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
     }
   }
+}
+
+int64_t Optimizer::resident_bytes() const {
+  int64_t bytes = 0;
+  for (const View& view :
+       {first_moments_.view(), second_moments_.view(), trainables_.copies().empty() ? View() : trainables_.masters()}) {
+    if (!view.empty()) {
+      bytes += heed::resident_bytes(host_address(view), view.elements() * size_of(view.type()));
+    }
+  }
+  return bytes;
 }
 
 int64_t Optimizer::updates() const { return static_cast<int64_t>(*applied_.data<double>()); }

@@ -66,6 +66,8 @@ class Optimizer {
 
   // Gives the memory of the others' moments back.
   void discard_others();
+  // What the moments take on this rank, and the masters where layers read copies of them.
+  int64_t resident_bytes() const;
 
   int64_t updates() const;       // those that changed something
   double gradient_norm() const;  // of the last update, before clipping

@@ -17,6 +17,9 @@ std::string to_json(const TrainingStart& start) {
              {"precision", start.precision},
              {"threads", start.threads},
              {"task", start.task}});
+  if (!start.layout.empty()) {
+    line["layout"] = start.layout;
+  }
   for (const auto& [name, size] : start.sizes) {
     line[name] = size;
   }
@@ -39,7 +42,8 @@ std::string to_json(const TrainStatus& status) {
     line["ranks"].push_back({{"seconds", rank.seconds},
                              {"waited", rank.waited},
                              {"sent_bytes", rank.sent_bytes},
-                             {"peak_memory_bytes", rank.peak_memory_bytes}});
+                             {"peak_memory_bytes", rank.peak_memory_bytes},
+                             {"optimizer_bytes", rank.optimizer_bytes}});
   }
   return line.dump();
 }

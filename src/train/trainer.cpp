@@ -180,6 +180,9 @@ void Trainer::make_task(const Tokenizers* tokenizers) {
   const DType storage = storage_of(recipe_.training.precision);
   require<ConfigError>(backend_.supports(storage), "training.precision", "{} is not supported by the {} backend",
                        name_of(storage), backend_.name());
+  if (!ranks_.all().is_alone()) {
+    listener_.on_message(fmt::format("layout of {} ranks: {}", ranks_.all().count(), ranks_.layout_text()));
+  }
   TaskSetup setup{
       .tokenizers = tokenizers, .threads = backend_.threads(), .spill_folder = nearest_folder(folder_.path)};
   const std::unique_ptr<const PreparedCorpus> prepared = open_prepared_corpus(recipe_, setup);
@@ -208,6 +211,7 @@ EndReason Trainer::run() {
                                .trained_parameters = trained_parameters(),
                                .precision = name_of(storage_of(recipe_.training.precision)),
                                .threads = backend_.threads(),
+                               .layout = ranks_.all().is_alone() ? "" : ranks_.layout_text(),
                                .task = recipe_.training.task,
                                .sizes = task_->sizes()}));
   std::optional<EndReason> end;
@@ -417,7 +421,8 @@ std::vector<RankStatus> Trainer::rank_statuses() const {
   const RankStatus own{.seconds = since_report_.seconds,
                        .waited = since_report_.waited,
                        .sent_bytes = since_report_.sent_bytes,
-                       .peak_memory_bytes = peak_memory_bytes()};
+                       .peak_memory_bytes = peak_memory_bytes(),
+                       .optimizer_bytes = learner_->optimizer_bytes()};
   std::vector<RankStatus> all(static_cast<size_t>(ranks.count()));
   ranks.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
   return all;

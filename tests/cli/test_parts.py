@@ -47,7 +47,10 @@ class PartsTest(CliTest):
     def train(self, ranks, name, *more):
         status, out, err = ended(start(ranks, *self.words(name, *more)))
         self.assertEqual((status, lines_of_heed(err)), (0, []), err)
-        return self.path / name
+        return out
+
+    def start_of(self, name):
+        return json.loads((self.path / name / "metrics.jsonl").read_text().splitlines()[0])
 
     def weights(self, name):
         return (self.path / name / "model.safetensors").read_bytes()
@@ -78,7 +81,10 @@ class PartsTest(CliTest):
     def test_copies_of_stages_train_what_one_process_trains(self):
         result = heed(*self.words("one")[1:])
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.train(4, "four", "--layout", "data=2,pipeline=2")
+        shown = self.train(4, "four", "--layout", "data=2,pipeline=2")
+        self.assertEqual(shown.splitlines()[0], "layout of 4 ranks: data=2,pipeline=2,tensor=1")
+        self.assertEqual(self.start_of("four")["layout"], "data=2,pipeline=2,tensor=1")
+        self.assertNotIn("layout", self.start_of("one"))
         self.assertEqual(self.weights("four"), self.weights("one"))
         self.assertEqual(self.losses("four"), self.losses("one"))
 

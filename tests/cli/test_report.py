@@ -53,7 +53,7 @@ def train_line(update, **more):
             "seconds": update / 4, "kl": 5 / update, "peak_memory_bytes": 1e8 + update, **more}
 
 
-START = {"event": "start", "update": 0, "time": 1700000000, "parameters": 77, "precision": "bf16", "threads": 2,
+START = {"event": "start", "update": 0, "time": 1700000000, "parameters": 77, "precision": "bf16", "threads": 2, "layout": "data=<2>",
          "train_sentences": 29000, "validation_sentences": 1014}
 METRICS = [START, train_line(50), train_line(100),
            {"event": "validation", "update": 100, "loss": 2.5, "bleu": 11.25, "seconds": 30.0, "best": True},
@@ -144,7 +144,7 @@ class WholeReport(ReportTest):
     def test_figures_and_the_table_need_no_script(self):
         text = self.page.text()
         for wanted in ("11.2", "at update 100", "2.000", "perplexity 7.39, at update 200", "1 h 06 min", "ended by epochs",
-                       "trained in bf16 on 2 threads", "2023-11-14 22:13 UTC", "9,150", "29,000", "100 MB"):
+                       "trained in bf16 on 2 threads of each rank (data=<2>)", "2023-11-14 22:13 UTC", "9,150", "29,000", "100 MB"):
             self.assertIn(wanted, text)
         self.assertIn(f"{self.parameters:,}", text)
         self.assertIn("2.5000", self.page.texts["td"])

@@ -11,6 +11,7 @@ from mpirun import ended, lines_of_heed, skip_without_mpi, start
 
 # 28 million parameters, whose training takes 22 bytes each: 620 MB in one process, with gradients of a shard and copies
 # in bf16; in each of two stages about half of it, and in the first 13 bytes while a checkpoint is written.
+LIMIT = 480 << 20
 RECIPE = """
 [model]
 architecture = "causal-lm"
@@ -66,9 +67,11 @@ class StagesTest(CliTest):
     def weights(self, name):
         return (self.path / name / "model.safetensors").read_bytes()
 
+    def events(self, name):
+        return [json.loads(line) for line in (self.path / name / "metrics.jsonl").read_text().splitlines()]
+
     def peak(self, name):
-        lines = (self.path / name / "metrics.jsonl").read_text().splitlines()
-        return max(entry.get("peak_memory_bytes", 0) for entry in map(json.loads, lines))
+        return max(entry.get("peak_memory_bytes", 0) for entry in self.events(name))
 
     def test_two_stages_give_the_bits_of_one_process_in_less_memory(self):
         result = heed(*self.words("one")[1:])
@@ -77,6 +80,18 @@ class StagesTest(CliTest):
         self.assertEqual((status, lines_of_heed(err)), (0, []), err)
         self.assertEqual(self.weights("one"), self.weights("two"))
         self.assertLess(self.peak("two"), 0.8 * self.peak("one"))
+        self.assertGreater(self.peak("one"), LIMIT)
+
+    def test_copies_divide_the_optimizers_state(self):
+        for ranks in (2, 4):
+            name = f"data={ranks}"
+            status, out, err = ended(start(ranks, *self.words(name, "--set", "training.shards=4")))
+            self.assertEqual((status, lines_of_heed(err)), (0, []), err)
+            start_of_run, last = self.events(name)[0], [event for event in self.events(name) if "ranks" in event][-1]
+            of_one_process = 12 * start_of_run["parameters"]  # the masters and two moments, in f32
+            for rank in last["ranks"]:
+                self.assertGreater(rank["optimizer_bytes"], 0.9 * of_one_process / ranks)
+                self.assertLess(rank["optimizer_bytes"], 1.05 * of_one_process / ranks)
 
     def test_a_model_too_large_for_one_process_trains_over_two_stages(self):
         folder, limit = writable_groups()
@@ -86,11 +101,13 @@ class StagesTest(CliTest):
         for group in groups:
             group.mkdir()
             self.addCleanup(group.rmdir)
-            (group / limit).write_text(str(480 << 20))
+            (group / limit).write_text(str(LIMIT))
         enter = f'echo $$ > {folder}/heed-test-{os.getpid()}-${{OMPI_COMM_WORLD_RANK:-0}}/cgroup.procs && exec "$@"'
         limited = ["sh", "-c", enter, "sh"]
         status, out, err = ended(start(1, *limited, *self.words("one")))
-        self.assertNotEqual(status, 0, "one process has enough memory")
+        self.assertEqual((status, len(lines_of_heed(err))), (2, 1), err)
+        self.assertRegex(err, r"heed: memory: .* take 0\.6\d GB, but only 0\.50 can be used here: .*training\.layout")
+        self.assertFalse((self.path / "one").exists())
         status, out, err = ended(start(2, *limited, *self.words("two", "--layout", "pipeline=2")))
         self.assertEqual((status, lines_of_heed(err)), (0, []), err)
 

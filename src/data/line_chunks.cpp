@@ -24,7 +24,9 @@ void unpack_tokens(std::string_view& bytes, std::span<std::vector<TokenId>> list
     bytes.remove_prefix(sizeof size);
     ensure(bytes.size() >= size * sizeof(TokenId), "tokens", "{} bytes for {} tokens", bytes.size(), size);
     list.resize(size);
-    std::memcpy(list.data(), bytes.data(), size * sizeof(TokenId));
+    if (size > 0) {
+      std::memcpy(list.data(), bytes.data(), size * sizeof(TokenId));
+    }
     bytes.remove_prefix(size * sizeof(TokenId));
   }
 }

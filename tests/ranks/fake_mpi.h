@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -94,16 +95,16 @@ class FakeMpi {
       const Call call(*this);
       const std::lock_guard lock(mpi.mutex_);
       mpi.ends_[static_cast<size_t>(to)]->letters.push_back({rank, tag, {static_cast<const char*>(bytes), size}});
-      *request = new Request{.size = size};
+      *request = &requests.emplace_back(Request{.size = size});
       return 0;
     }
     int receive(void* bytes, uint64_t size, int from, int tag, void** request) {
       const Call call(*this);
-      auto* const asked = new Request{bytes, size, from, tag, true, false};
-      *request = asked;
-      ++mpi.open_receives_;
       const std::lock_guard lock(mpi.mutex_);
-      match(*asked);  // what has arrived is not found by probe() any more
+      Request& asked = requests.emplace_back(Request{bytes, size, from, tag, true, false});
+      *request = &asked;
+      ++mpi.open_receives_;
+      match(asked);  // what has arrived is not found by probe() any more
       return 0;
     }
     int test(void** request, int* done) {
@@ -118,7 +119,7 @@ class FakeMpi {
       *done = (asked.memory == nullptr && !is_held) || asked.is_cancelled ? 1 : 0;
       if (*done != 0) {
         mpi.open_receives_ -= asked.is_receive ? 1 : 0;
-        delete &asked;
+        requests.remove_if([&](const Request& each) { return &each == &asked; });
       }
       return 0;
     }
@@ -153,6 +154,7 @@ class FakeMpi {
     std::atomic<int> calls{0};
     std::atomic<bool> test_fails{false};
     std::deque<Letter> letters;
+    std::list<Request> requests;  // not ended; what a transport leaves open goes with the network
   };
 
   std::mutex mutex_;

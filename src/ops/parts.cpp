@@ -127,8 +127,9 @@ void ToPartsOp::backward(Backend& backend) {
 }
 
 Var sum_of_parts(Pass& pass, const Var& x, const Weight* bias, const Parts& parts) {
-  require(bias == nullptr || bias->shape().elements() == x.columns(), "sum of parts", "{} and a bias {}", x.value(),
-          bias->shape());
+  if (bias != nullptr) {
+    require(bias->shape().elements() == x.columns(), "sum of parts", "{} and a bias {}", x.value(), bias->shape());
+  }
   parts.sum(pass.backend(), x.value(), bias == nullptr ? View() : bias->vector());
   if (pass.recording() && bias != nullptr && bias->is_trained()) {
     Var y = x;

@@ -27,6 +27,7 @@ struct Half {
   std::byte* address = nullptr;
   size_t bytes = 0;
   bool done = false;
+  bool given_up = false;  // its memory may be gone
 };
 
 // What the threads share.
@@ -52,7 +53,7 @@ class Exchange {
     for (int rank = from.value_or(0); rank < (from ? *from + 1 : count_); ++rank) {
       box.from = rank;
       const auto found = sent_.find(box);
-      if (found != sent_.end() && !found->second.empty()) {
+      if (found != sent_.end() && !found->second.empty() && !found->second.front()->given_up) {
         return Arrival{rank, found->second.front()->bytes};
       }
     }
@@ -73,6 +74,12 @@ class Exchange {
     if (!half.done) {
       require_whole();
     }
+  }
+
+  // By a rank that an error has come to, before the others know: nobody meets this half any more.
+  void give_up(Half& half) {
+    const std::lock_guard lock(mutex_);
+    half.given_up = !half.done;
   }
 
   void pause() {
@@ -104,7 +111,7 @@ class Exchange {
     require_whole();
     auto own = std::make_shared<Half>(half);
     auto& waiting = others[box];
-    if (waiting.empty()) {
+    if (waiting.empty() || waiting.front()->given_up) {
       ours[box].push_back(own);
     } else {
       const std::shared_ptr<Half> other = waiting.front();
@@ -126,32 +133,36 @@ class Exchange {
 
 class HalfState final : public Transfer::State {
  public:
-  HalfState(Exchange& exchange, std::shared_ptr<Half> half) : exchange_(exchange), half_(std::move(half)) {}
-  bool is_done() override { return exchange_.is_done(*half_); }
-  void wait() override { exchange_.wait(*half_); }
+  HalfState(std::shared_ptr<Exchange> exchange, std::shared_ptr<Half> half)
+      : exchange_(std::move(exchange)), half_(std::move(half)) {}
+  ~HalfState() override { exchange_->give_up(*half_); }
+  HalfState(const HalfState&) = delete;
+  HalfState& operator=(const HalfState&) = delete;
+  bool is_done() override { return exchange_->is_done(*half_); }
+  void wait() override { exchange_->wait(*half_); }
 
  private:
-  Exchange& exchange_;
+  std::shared_ptr<Exchange> exchange_;
   std::shared_ptr<Half> half_;
 };
 
 class ThreadTransport final : public Transport {
  public:
-  ThreadTransport(Exchange& exchange, int rank) : exchange_(exchange), rank_(rank) {}
+  ThreadTransport(std::shared_ptr<Exchange> exchange, int rank) : exchange_(std::move(exchange)), rank_(rank) {}
 
   int rank() const override { return rank_; }
-  int count() const override { return exchange_.count(); }
+  int count() const override { return exchange_->count(); }
   Transfer send(int to, int group, Channel channel, std::span<const std::byte> bytes) override {
-    return transfer(exchange_.send({rank_, to, group, channel}, bytes));
+    return transfer(exchange_->send({rank_, to, group, channel}, bytes));
   }
   Transfer receive(int from, int group, Channel channel, std::span<std::byte> bytes) override {
-    return transfer(exchange_.receive({from, rank_, group, channel}, bytes));
+    return transfer(exchange_->receive({from, rank_, group, channel}, bytes));
   }
   std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) override {
-    return exchange_.find(from, {0, rank_, group, channel});
+    return exchange_->find(from, {0, rank_, group, channel});
   }
-  void pause() override { exchange_.pause(); }
-  void announce_failure(const std::string& why) override { exchange_.fail(rank_, why); }
+  void pause() override { exchange_->pause(); }
+  void announce_failure(const std::string& why) override { exchange_->fail(rank_, why); }
   void tolerate_losses() override {}  // a thread is not lost while its process lives
   bool is_lost(int /*rank*/) override { return false; }
 
@@ -160,14 +171,14 @@ class ThreadTransport final : public Transport {
     return Transfer(std::make_shared<HalfState>(exchange_, std::move(half)));
   }
 
-  Exchange& exchange_;
+  std::shared_ptr<Exchange> exchange_;  // messages that are given up may outlive the ranks
   int rank_;
 };
 
 }  // namespace
 
 void run_thread_ranks(int count, const std::function<void(Transport&)>& body) {
-  Exchange exchange(count);
+  const auto exchange = std::make_shared<Exchange>(count);
   std::mutex mutex;
   std::exception_ptr first;
   const auto run = [&](int rank) {

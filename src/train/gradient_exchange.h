@@ -42,8 +42,8 @@ class GradientExchange {
   // The pieces that this rank owns, as they come from one other rank.
   struct Peer {
     int rank = 0;
-    std::deque<Transfer> open;  // of the pieces from added_ on
     std::vector<Tensor> memory;
+    std::deque<Transfer> open;  // of the pieces from added_ on; goes before its memory
   };
 
   bool has_shard() const { return ranks_.rank() < shards_; }
@@ -65,8 +65,8 @@ class GradientExchange {
   std::vector<size_t> own_;        // the pieces
   std::vector<int64_t> expected_;  // writes of each weight's gradient; empty: not known yet
   std::vector<Peer> peers_;
-  std::vector<Transfer> sent_;
   Tensor rounded_, widened_;  // the shard's gradient in bf16; a piece that arrived, in f32
+  std::vector<Transfer> sent_;
   int64_t shards_ = 0, rounds_ = 0;
   size_t next_to_send_ = 0, added_ = 0;  // among all pieces; among own ones
   bool is_open_ = false;                 // a round that is not finished

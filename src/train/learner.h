@@ -99,8 +99,8 @@ class Learner {
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
   std::optional<GradientExchange> exchange_;       // where gradients leave this rank, or are rounded as if they did
-  std::optional<StageExchange> stage_exchange_;    // where the model is divided into stages, and there are copies of it
-  std::optional<StageGradients> stage_gradients_;  // where it is divided into stages
+  std::optional<StageGradients> stage_gradients_;  // where the model is divided into stages
+  std::optional<StageExchange> stage_exchange_;    // and there are copies of it; goes before the memory that it sends
   std::optional<Pipeline> pipeline_;
   std::optional<Meetings> meetings_;  // where ranks train on their own
   std::optional<MovingAverage> average_;

@@ -42,8 +42,8 @@ class StageExchange {
   };
   // What comes from one other copy, a few pieces at a time.
   struct Peer {
-    std::deque<Transfer> open;
     std::vector<Tensor> memory;
+    std::deque<Transfer> open;  // goes before its memory
   };
 
   View in_piece(const Complete& gradient, size_t piece) const;
@@ -64,10 +64,10 @@ class StageExchange {
   bool is_first_round_ = false;
   size_t senders_ = 0, added_ = 0;  // copies that have a shard in it; pieces of own_
   std::vector<OwnPiece> own_;
-  std::vector<Peer> peers_;  // by copy
-  std::vector<Transfer> sent_;
+  std::vector<Peer> peers_;        // by copy
   std::deque<Tensor> travelling_;  // what is sent, where that is not the gradients themselves
-  Tensor widened_;                 // a piece that arrived, in f32
+  std::vector<Transfer> sent_;
+  Tensor widened_;  // a piece that arrived, in f32
 };
 
 }  // namespace heed

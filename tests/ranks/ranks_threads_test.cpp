@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "base/errors.h"
 #include "ranks/thread_transport.h"
@@ -84,6 +86,30 @@ TEST(Ranks, GroupsDoNotMixTheirMessages) {
     EXPECT_THAT(rows.all_texts(std::to_string(all.rank())),
                 ElementsAre(std::to_string(2 * row), std::to_string(2 * row + 1)));
   });
+}
+
+// Its memory is gone before the others learn of the error.
+TEST(Ranks, AMessageThatWasGivenUpIsNotReceived) {
+  std::atomic<bool> given_up{false}, looked{false};
+  const auto body = [&](Transport& transport) {
+    const Ranks ranks(transport);
+    std::vector<int> values{1, 2, 3};
+    if (ranks.is_first()) {
+      { const Transfer transfer = ranks.send(1, Channel::control, std::as_bytes(std::span(values))); }
+      given_up = true;
+      looked.wait(false);
+      fail<FormatError>("line 7", "is broken");
+    }
+    while (!given_up) {
+      std::this_thread::yield();
+    }
+    Transfer transfer = ranks.receive(0, Channel::control, std::as_writable_bytes(std::span(values)));
+    EXPECT_FALSE(transfer.is_done());
+    looked = true;
+    looked.notify_all();
+    transfer.wait();
+  };
+  EXPECT_THROW(run_thread_ranks(2, body), FormatError);
 }
 
 TEST(Ranks, WorkIsTakenFromWhoeverAsks) {

@@ -8,11 +8,12 @@ packages_build=(
   pkg-config libsentencepiece-dev libicu-dev zlib1g-dev libopenmpi-dev openmpi-bin
 )
 # To build and run its tests and benchmarks. PyTorch is the reference that results are compared with; without OpenBLAS it
-# multiplies with a BLAS that is fifty times slower.
+# multiplies with a BLAS that is fifty times slower. iproute2 makes the links of bench/two_hosts.
 packages_test=(
   clang-format
   libgtest-dev libgmock-dev libbenchmark-dev
   python3 python3-numpy python3-torch libopenblas0-openmp
+  iproute2
 )
 # For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time.
 packages_lint=(clang-tidy nodejs clang libclang-rt-dev)

@@ -13,7 +13,8 @@ namespace heed::cli {
 namespace {
 
 constexpr double kGigabyte = 1e9, kMegabyte = 1e6, kPercent = 100.0;
-constexpr std::array kGradientNames{NamedValue<RanksOptions::Gradients>{"f32", RanksOptions::Gradients::f32},
+constexpr std::array kGradientNames{NamedValue<RanksOptions::Gradients>{"recipe", RanksOptions::Gradients::as_recipe},
+                                    NamedValue<RanksOptions::Gradients>{"f32", RanksOptions::Gradients::f32},
                                     NamedValue<RanksOptions::Gradients>{"bf16", RanksOptions::Gradients::bf16}};
 
 // An option whose value has a unit. `standard` is the default as one would write it.
@@ -159,8 +160,10 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
       needing("--flops-per-second",
               quantity_option("--memory-bandwidth RATE", options.memory_bandwidth, "20GB", parse_bandwidth,
                               "of a rank's memory, which decides how long its optimizer takes")),
-      option("--gradients FORMAT", options.gradients, kGradientNames, "in which ranks send gradients: f32 or bf16"),
-      option("--local-updates N", options.local_updates, "updates between two exchanges of the data ranks"),
+      option("--gradients FORMAT", options.gradients, kGradientNames,
+             "in which ranks send gradients: f32, bf16, or as the recipe says"),
+      option("--local-updates N", options.local_updates,
+             "updates from one meeting of the data ranks to the next; without it, as the recipe says"),
       option("--top N", arguments.top, "list the best N layouts; 0: all")};
   for (Option& one : all) {
     one.set = [&arguments, name = one.name, set = one.set](const std::string& text) {

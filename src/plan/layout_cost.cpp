@@ -10,7 +10,7 @@
 //   idle       = (P - 1) (f + b)
 //   gradients  = L + max(last, all - b)                       per round: all = (D - 1) / D x w x bytes / B
 //   weights    = L + (D - 1) / D x w x copy bytes / B         per update
-//   meetings   = 2 (L + (D - 1) / D x 4 w / B) / N            per update, instead of the last two; met every N updates
+//   meetings   = 2 (L + (D - 1) / D x w x bytes / B) / N      per update, instead of the last two; met every N updates
 //
 // A pipeline goes one forward, one backward. Stage i of 0 .. P - 1 has k = P - i shards in flight; between the
 // forward pass of a shard there and its backward pass lie 2 (k - 1) messages, so k periods take at least
@@ -24,8 +24,6 @@
 
 namespace heed {
 namespace {
-
-constexpr double kSumBytes = 4.0;  // of a weight, and of a sum of gradients
 
 double real(int64_t count) { return static_cast<double>(count); }
 
@@ -65,7 +63,7 @@ LayoutTime time_of_layout(const PlanLayout& layout, const PlanUpdate& update, st
       continue;
     }
     if (is_local(layout, update)) {
-      const double one_way = link.seconds(exchanged_bytes(kSumBytes * real(stage.trained), layout.data));
+      const double one_way = link.seconds(exchanged_bytes(real(stage.trained * update.gradient_bytes), layout.data));
       time.meetings = std::max(time.meetings, 2.0 * one_way / real(update.local_updates));
     } else {
       time.gradients = std::max(time.gradients, rounds * gradient_seconds(stage, layout, update, link));
@@ -90,9 +88,9 @@ LayoutMemory memory_of_rank(const PlanLayout& layout, const PlanUpdate& update, 
   memory.weights = stage.other_weight_bytes + w * update.copy_bytes +
                    (local ? w * update.master_bytes : divided(w * update.master_bytes, data));
   memory.gradients = 4 * w + (local || data == 1 ? (sums ? 4 * w : 0) : divided(4 * w, data));
-  // The outer step keeps its momentum and the weights of the last meeting.
-  memory.optimizer = stage.scratch_bytes +
-                     (local ? w * update.state_bytes + divided(8 * w, data) : divided(w * update.state_bytes, data));
+  // The outer step keeps its momentum and the weights of the last meeting, whole on each rank.
+  memory.optimizer =
+      stage.scratch_bytes + (local ? w * (update.state_bytes + 8) : divided(w * update.state_bytes, data));
   memory.activations = stage.peak_activations + (in_flight - 1) * stage.kept_activations;
   return memory;
 }
@@ -101,7 +99,8 @@ double sent_by(const PlanLayout& layout, const PlanUpdate& update, const PlanSta
   const double rounds = real(rounds_of(layout, update));
   double between_data = 0.0;
   if (is_local(layout, update)) {
-    between_data = 2.0 * exchanged_bytes(kSumBytes * real(stage.trained), layout.data) / real(update.local_updates);
+    between_data =
+        2.0 * exchanged_bytes(real(stage.trained * update.gradient_bytes), layout.data) / real(update.local_updates);
   } else {
     between_data = exchanged_bytes(real(stage.trained * update.gradient_bytes), layout.data) * rounds +
                    exchanged_bytes(real(stage.trained * update.copy_bytes), layout.data);

@@ -51,6 +51,7 @@ ModelConfig config_of_stage(const PlanLayout& layout, const ModelConfig& config,
 // The tables of tokens and of positions that a rank of the stage holds, the output's own where it is tied included.
 struct StageTables {
   int64_t looked_up = 0, of_output = 0;
+  int64_t last = 0;  // those among them whose gradients backward finishes last: the encoder's, where there is one
 };
 
 StageTables tables_of_stage(const PlanLayout& layout, const ModelConfig& config, const StageLayers& layers) {
@@ -64,12 +65,16 @@ StageTables tables_of_stage(const PlanLayout& layout, const ModelConfig& config,
   StageTables tables;
   if (has_source) {
     tables.looked_up += positions + config.token_types * config.model + (source_is_output ? 0 : source);
+    tables.last = tables.looked_up + (source_is_output && layers.is_last ? output : 0);
   }
   if (layers.begins_decoder) {
     tables.looked_up += positions + (tied ? 0 : target);
   }
   if (layers.is_last && tied) {
     tables.of_output = output;
+  }
+  if (!has_source) {
+    tables.last = tables.looked_up + tables.of_output;
   }
   return tables;
 }
@@ -176,16 +181,16 @@ std::vector<StageCost> stages_of(const PlanLayout& layout, const ModelConfig& co
     const double output_flops = layers.is_last ? 0.0 : flops_of(cost, "output");
     const Sums sums = sums_of_stage(config, shard, layers);
     const double row_bytes = static_cast<double>(config.model * size_of(storage));
-    stages.push_back({.forward_flops = cost.forward_flops - output_flops,
-                      .backward_flops = cost.training_flops - cost.forward_flops - 2.0 * output_flops,
-                      .parameters = of_layers + tables.looked_up + (layers.is_last ? tables.of_output + output : 0),
-                      .parameters_last = std::max(tables.looked_up + tables.of_output,
-                                                  of_layers / std::max<int64_t>(1, layers.encoder + layers.decoder)),
-                      .peak_activations = cost.activation_bytes,
-                      .kept_activations = cost.kept_bytes,
-                      .tensor_sums = layout.tensor == 1 ? 0 : sums.count,
-                      .tensor_bytes = layout.tensor == 1 ? 0.0 : static_cast<double>(sums.rows) * row_bytes,
-                      .boundary_bytes = static_cast<double>(boundary_rows(plan, shard, i)) * row_bytes});
+    stages.push_back(
+        {.forward_flops = cost.forward_flops - output_flops,
+         .backward_flops = cost.training_flops - cost.forward_flops - 2.0 * output_flops,
+         .parameters = of_layers + tables.looked_up + (layers.is_last ? tables.of_output + output : 0),
+         .parameters_last = std::max(tables.last, of_layers / std::max<int64_t>(1, layers.encoder + layers.decoder)),
+         .peak_activations = cost.activation_bytes,
+         .kept_activations = cost.kept_bytes,
+         .tensor_sums = layout.tensor == 1 ? 0 : sums.count,
+         .tensor_bytes = layout.tensor == 1 ? 0.0 : static_cast<double>(sums.rows) * row_bytes,
+         .boundary_bytes = static_cast<double>(boundary_rows(plan, shard, i)) * row_bytes});
   }
   return stages;
 }

@@ -16,8 +16,8 @@ struct RanksOptions {
   double memory = 0.0;             // bytes that a rank has; 0: no limit
   double flops_per_second = 0.0;   // of a rank; 0: this machine's, by the short run
   double memory_bandwidth = 20e9;  // bytes a second, for the optimizer; used with flops_per_second alone
-  enum class Gradients : uint8_t { f32, bf16 } gradients = Gradients::f32;  // as they travel
-  int64_t local_updates = 1;
+  enum class Gradients : uint8_t { as_recipe, f32, bf16 } gradients = Gradients::as_recipe;  // as they travel
+  std::optional<int64_t> local_updates;                                                      // none: the recipe's
 };
 
 struct ImpossibleLayout {

@@ -18,14 +18,20 @@ struct Speed {
 
 bool averages(const PlannedModel& model) { return model.recipe.checkpoints.moving_average > 0.0; }
 
+bool sends_bf16(const RanksOptions& options, const TrainingRecipe& training) {
+  using enum RanksOptions::Gradients;
+  return options.gradients == bf16 || (options.gradients == as_recipe && training.gradients == Precision::bf16);
+}
+
 PlanUpdate update_of(const RanksOptions& options, const PlannedModel& model) {
+  const TrainingRecipe& training = model.recipe.training;
   const bool copies = model.plan.precision != Precision::f32;
   return {.shards = model.plan.shards(),
           .copy_bytes = copies ? size_of(DType::bf16) : kF32Bytes,
           .master_bytes = copies ? kF32Bytes : 0,
           .state_bytes = kF32Bytes * (averages(model) ? 3 : 2),
-          .gradient_bytes = options.gradients == RanksOptions::Gradients::bf16 ? size_of(DType::bf16) : kF32Bytes,
-          .local_updates = options.local_updates};
+          .gradient_bytes = sends_bf16(options, training) ? size_of(DType::bf16) : kF32Bytes,
+          .local_updates = options.local_updates.value_or(std::max<int64_t>(1, training.local_updates))};
 }
 
 // The optimizer reads a weight's gradient, reads and writes its master, its moments and its moving average, and writes

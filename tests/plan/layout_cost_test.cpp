@@ -103,7 +103,16 @@ TEST(LayoutCost, LocalUpdatesMeetOnceInAWhileAndDivideNoState) {
   EXPECT_DOUBLE_EQ(cost.time.optimizer, 1.0);
   EXPECT_EQ(cost.memory.weights, 6'000'000);
   EXPECT_EQ(cost.memory.gradients, 8'000'000);
-  EXPECT_EQ(cost.memory.optimizer, 8'000'000 + 2'000'000);  // the outer momentum and the last meeting's weights
+  EXPECT_EQ(cost.memory.optimizer, 8'000'000 + 8'000'000);  // the outer momentum and the last meeting's weights
+}
+
+TEST(LayoutCost, MeetingsSendDifferencesAsGradientsTravel) {
+  PlanUpdate update = eight_shards();
+  update.local_updates = 10;
+  update.gradient_bytes = 2;
+  const LayoutCost cost = cost_of({.data = 4}, update, stages(1, million()), kLink);
+  EXPECT_DOUBLE_EQ(cost.time.meetings, 2.0 * (1e-3 + 1.5) / 10.0);
+  EXPECT_DOUBLE_EQ(cost.sent_bytes, 3e6 / 10.0);
 }
 
 TEST(LayoutCost, LocalUpdatesOfOneDataRankChangeNothing) {

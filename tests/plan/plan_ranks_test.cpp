@@ -139,6 +139,22 @@ TEST(Stages, LayersAndTheirOperationsAreSharedOut) {
   EXPECT_LT(stages[1].kept_activations, stages[1].peak_activations);
 }
 
+TEST(Stages, BackwardEndsWithTheEncodersTable) {
+  ModelConfig config = twelve_layers();
+  config.architecture = Architecture::seq2seq;
+  config.encoder_layers = config.decoder_layers = 2;
+  config.source_vocabulary = 5000;
+  config.target_vocabulary = 6000;
+  const PlanBatch pairs{.sequences = 3, .source_length = 20, .target_length = 30};
+  const auto last = [&] { return stages_of({}, config, pairs, DType::bf16).front().parameters_last; };
+  EXPECT_EQ(last(), 5000 * 96);
+  config.tying = Tying::output;
+  EXPECT_EQ(last(), 5000 * 96);
+  config.tying = Tying::all;
+  config.source_vocabulary = 6000;
+  EXPECT_EQ(last(), 6000 * 96);
+}
+
 TEST(Stages, AnEncodersOutputTravelsThroughTheDecodersStages) {
   ModelConfig config = twelve_layers();
   config.architecture = Architecture::seq2seq;
@@ -269,6 +285,23 @@ TEST(PlanRanks, RanksThatNoLayoutSharesOutAreSaid) {
   EXPECT_TRUE(plan.possible.empty());
   EXPECT_EQ(plan.impossible.size(), 3U);
   EXPECT_EQ(plan.chosen(), nullptr);
+}
+
+TEST(PlanRanks, WhatTravelsIsTheRecipesUnlessOptionsSayOtherwise) {
+  const auto sent = [](RanksOptions options, const std::vector<std::string>& overrides = {}) {
+    options.layout = {2, 1, 1};
+    return plan_model(on_ranks(options, overrides)).ranks->possible.front().sent_bytes;
+  };
+  const RanksOptions as_recipe = of_speed(2);
+  RanksOptions in_bf16 = as_recipe, rarely = as_recipe, always = as_recipe;
+  in_bf16.gradients = RanksOptions::Gradients::bf16;
+  rarely.local_updates = 10;
+  always.local_updates = 1;
+  EXPECT_LT(sent(in_bf16), sent(as_recipe));
+  EXPECT_EQ(sent(as_recipe, {"training.gradients=bf16"}), sent(in_bf16));
+  EXPECT_LT(sent(rarely), sent(as_recipe));
+  EXPECT_EQ(sent(as_recipe, {"training.local_updates=10"}), sent(rarely));
+  EXPECT_EQ(sent(always, {"training.local_updates=10"}), sent(as_recipe));
 }
 
 TEST(PlanRanks, WhatCannotBePlannedIsRefused) {

@@ -11,17 +11,33 @@
 namespace heed {
 namespace {
 
+const icu::Normalizer2& instance(const icu::Normalizer2* (*get)(UErrorCode&)) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* const normalizer = get(status);
+  ensure(U_SUCCESS(status), "text", "normalization: {}", u_errorName(status));
+  return *normalizer;
+}
+
+// ICU makes each when it is first asked for. The thread sanitizer does not see how ICU keeps other threads from an unfinished
+// one, but it knows how a static is initialized.
+const icu::Normalizer2& normalizer_to(NormalForm form) {
+  if (form == NormalForm::nfc) {
+    static const icu::Normalizer2& nfc = instance(icu::Normalizer2::getNFCInstance);
+    return nfc;
+  }
+  static const icu::Normalizer2& nfkc = instance(icu::Normalizer2::getNFKCInstance);
+  return nfkc;
+}
+
 std::string to_form(std::string_view text, NormalForm form) {
   if (form == NormalForm::none) {
     return std::string(text);
   }
   UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2* const normalizer =
-      form == NormalForm::nfc ? icu::Normalizer2::getNFCInstance(status) : icu::Normalizer2::getNFKCInstance(status);
-  ensure(U_SUCCESS(status), "text", "normalization: {}", u_errorName(status));
   std::string result;
   icu::StringByteSink<std::string> sink(&result, static_cast<int32_t>(text.size()));
-  normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr, status);
+  normalizer_to(form).normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, nullptr,
+                                    status);
   ensure(U_SUCCESS(status), "text", "normalization: {}", u_errorName(status));
   return result;
 }

@@ -13,9 +13,9 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// The thread calls MPI this often while messages are on their way: less often the longer nothing happens, since a
-// receiver may wait for minutes until there is a message.
-constexpr double kShortestTick = 50e-6, kLongestTick = 500e-6;
+// The thread calls MPI this often while messages are on their way. Where there is no more than one processor for each
+// rank, each call takes it from the thread that computes, which costs far more than the call.
+constexpr double kTick = 1e-3;
 constexpr double kLongestIdleTick = 0.1;
 // Who waits for a message tries this often before it lets others have the processor.
 constexpr int kTriesAtOnce = 100, kTriesWithYields = 20;
@@ -143,7 +143,6 @@ bool MpiTransport::is_lost(int rank) {
 }
 
 void MpiTransport::count_open() {
-  ++begun_;
   if (++open_ == 1 && idle_) {
     changed_.notify_all();
   }
@@ -207,18 +206,6 @@ void MpiTransport::leave_lane(Open& transfer) {
 }
 
 void MpiTransport::wait(Open& transfer) {
-  struct Waiting {
-    explicit Waiting(MpiTransport& waited) : transport(waited) { count(1); }
-    ~Waiting() { count(-1); }
-    Waiting(const Waiting&) = delete;
-    Waiting& operator=(const Waiting&) = delete;
-    void count(int change) const {
-      const std::lock_guard lock(transport.mutex_);
-      transport.waiting_ += change;
-    }
-    MpiTransport& transport;
-  };
-  const Waiting waiting(*this);
   double pause = kShortestSleep;
   for (int tries = 0; !test(transfer); ++tries) {
     require<RankError>(!is_lost(transfer.other), fmt::format("rank {} of {}", transfer.other, count_),
@@ -266,8 +253,7 @@ int MpiTransport::tag(int group, Channel channel) const {
 void MpiTransport::run() {
   std::unique_lock lock(mutex_);
   const double idle_tick = std::min(kLongestIdleTick, times_.silence / 30.0);
-  double tick = kShortestTick, next_beat = 0.0;
-  std::pair<uint64_t, int> seen;
+  double next_beat = 0.0;
   while (!stopping_) {
     const double now = seconds_now();
     call_mpi([this] { advance_waiting(); });
@@ -276,11 +262,8 @@ void MpiTransport::run() {
       next_beat = now + idle_tick;
     }
     end_if_busy(lock, now);
-    const std::pair<uint64_t, int> current{begun_, open_};
-    tick = current != seen && waiting_ == 0 ? kShortestTick : std::min(1.2 * tick, kLongestTick);
-    seen = current;
     idle_ = open_ == 0 || broken_;
-    changed_.wait_for(lock, Seconds(idle_ ? idle_tick : tick));
+    changed_.wait_for(lock, Seconds(idle_ ? idle_tick : kTick));
     idle_ = false;
   }
 }

@@ -86,8 +86,7 @@ class MpiTransport final : public Transport {
   std::condition_variable changed_;
   Notices notices_;
   std::map<std::pair<int, int>, Lane> lanes_;  // by rank and tag
-  int open_ = 0, waiting_ = 0;
-  uint64_t begun_ = 0;  // transfers, so far
+  int open_ = 0;
   bool idle_ = false, stopping_ = false, ending_ = false;
   bool broken_ = false;  // memory of a message on its way is gone: MPI must not move data any more
   double failed_since_ = 0.0;

@@ -159,13 +159,14 @@ bool GradientExchange::add_next() {
   const size_t piece = own_[added_];
   const WeightPiece& range = owners_.pieces()[piece];
   const View sum = trainables_.gradients().column_range(range.first, range.count);
+  std::vector<View> shards;
   for (int64_t shard = 0; shard < shards_; ++shard) {
     const Peer& peer = peers_[static_cast<size_t>(shard)];
     const bool is_mine = peer.rank == ranks_.rank();
-    add_to_sum(sum,
-               is_mine ? gradient_of(piece) : peer.memory[added_ % kOpenMessages].view().column_range(0, range.count),
-               shard);
+    shards.push_back(is_mine ? gradient_of(piece)
+                             : peer.memory[added_ % kOpenMessages].view().column_range(0, range.count));
   }
+  add_to_sum(sum, shards);
   ++added_;
   for (Peer& peer : peers_) {
     if (!peer.open.empty()) {
@@ -176,18 +177,24 @@ bool GradientExchange::add_next() {
   return true;
 }
 
-void GradientExchange::add_to_sum(View sum, View piece, int64_t shard) {
-  if (rounds_ == 0 && shard == 0) {
-    backend_.copy(piece, sum);
-  } else if (piece.type() == sum.type()) {
-    backend_.add(piece, sum);
-  } else {
-    if (widened_.empty()) {
-      widened_ = Tensor({WeightPiece::kMaxElements}, sum.type());
+void GradientExchange::add_to_sum(View sum, const std::vector<View>& shards) {
+  if (shards.front().type() == sum.type()) {
+    std::vector<View> parts = shards;
+    if (rounds_ > 0) {
+      parts.insert(parts.begin(), sum);
     }
-    const View wide = widened_.view().column_range(0, piece.columns());
-    backend_.copy(piece, wide);
-    backend_.add(wide, sum);
+    return backend_.sum_parts({.parts = parts, .bias = {}, .y = sum});
+  }
+  if (widened_.empty()) {
+    widened_ = Tensor({WeightPiece::kMaxElements}, sum.type());
+  }
+  const View wide = widened_.view().column_range(0, sum.columns());
+  for (size_t shard = 0; shard < shards.size(); ++shard) {
+    const bool is_first = rounds_ == 0 && shard == 0;
+    backend_.copy(shards[shard], is_first ? sum : wide);
+    if (!is_first) {
+      backend_.add(wide, sum);
+    }
   }
 }
 

@@ -52,7 +52,7 @@ class GradientExchange {
   void send_piece(size_t piece);
   void post_receives(Peer& peer);
   bool add_next();
-  void add_to_sum(View sum, View piece, int64_t shard);
+  void add_to_sum(View sum, const std::vector<View>& shards);
   void finish_round();
   void expect_as_many_writes();
   View gradient_of(size_t piece) const;

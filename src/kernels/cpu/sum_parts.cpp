@@ -1,5 +1,7 @@
 #include "kernels/cpu/sum_parts.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/sum_parts.cpp"
 #include <hwy/foreach_target.h>
@@ -11,10 +13,11 @@ namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
-void sum_row(const SumParts& call, int64_t r) {
+void sum_columns(const SumParts& call, int64_t r, int64_t first, int64_t count) {
   T* const y = host<T>(call.y).row(r);
   const float* const bias = call.bias.empty() ? nullptr : host<float>(call.bias).data;
-  each_vector(call.y.columns(), [&](int64_t c, int64_t left) HWY_ATTR {
+  each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    const int64_t c = first + i;
     Vec sum = load_upto(host<T>(call.parts.front()).row(r) + c, left);
     for (const View& part : call.parts.subspan(1)) {
       sum = hn::Add(sum, load_upto(host<T>(part).row(r) + c, left));
@@ -25,10 +28,9 @@ void sum_row(const SumParts& call, int64_t r) {
 
 }  // namespace
 
-void run_sum_parts(const SumParts& call, int64_t begin, int64_t end) {
-  for (int64_t r = begin; r < end; ++r) {
-    call.y.type() == DType::bf16 ? sum_row<bf16>(call, r) : sum_row<float>(call, r);
-  }
+void run_sum_parts(const SumParts& call, int64_t row, int64_t first, int64_t count) {
+  call.y.type() == DType::bf16 ? sum_columns<bf16>(call, row, first, count)
+                               : sum_columns<float>(call, row, first, count);
 }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
@@ -39,11 +41,17 @@ namespace heed::cpu {
 
 HWY_EXPORT(run_sum_parts);
 
+// A long row, such as a piece of the weights, is shared out among threads too.
 void sum_parts(Context& context, const SumParts& call) {
-  const int64_t work = static_cast<int64_t>(call.parts.size()) * call.y.columns();
-  const RowTasks tasks(call.y.rows(), work, context.pool.threads());
+  constexpr int64_t kColumns = 8192;
+  const int64_t columns = call.y.columns(), ranges = (columns + kColumns - 1) / kColumns;
+  const int64_t work = static_cast<int64_t>(call.parts.size()) * std::min(kColumns, columns);
+  const RowTasks tasks(call.y.rows() * ranges, work, context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
-    HWY_DYNAMIC_DISPATCH(run_sum_parts)(call, tasks.begin(task), tasks.end(task));
+    for (int64_t i = tasks.begin(task); i < tasks.end(task); ++i) {
+      const int64_t first = i % ranges * kColumns;
+      HWY_DYNAMIC_DISPATCH(run_sum_parts)(call, i / ranges, first, std::min(kColumns, columns - first));
+    }
   });
 }
 

@@ -76,7 +76,11 @@ constexpr size_t kMapped = size_t{4} << 20;
 std::byte* zeroed_memory(size_t size) {
   if (size >= kMapped) {
     void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+    if (mapped == MAP_FAILED) {
+      return nullptr;
+    }
+    madvise(mapped, size, MADV_HUGEPAGE);  // fewer misses of translations; a refusal costs nothing
+    return static_cast<std::byte*>(mapped);
   }
   auto* const address = static_cast<std::byte*>(std::aligned_alloc(64, size));
   if (address != nullptr) {

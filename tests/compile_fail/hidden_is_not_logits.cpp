@@ -8,7 +8,8 @@ TokenLosses good(Pass& pass, const Hidden& hidden, LinearWeights output, const T
 }
 
 #ifdef HEED_BAD
-// expect-error: invalid initialization of reference of type 'const heed::Hidden
+// expect-error: no matching function for call to 'output_loss\(heed::Pass&, const heed::Logits&
+// expect-error: no matching function for call to 'output_loss\(heed::Pass&, const heed::Var&
 TokenLosses of_logits(Pass& pass, const Logits& logits, LinearWeights output, const Targets& targets) {
   return output_loss(pass, logits, output, targets, Smoothing{0.1F});
 }

@@ -13,14 +13,18 @@
 namespace heed {
 namespace {
 
-// A break iterator is expensive to create and must not be shared between threads.
+std::unique_ptr<icu::BreakIterator> new_word_iterator() {
+  UErrorCode status = U_ZERO_ERROR;
+  std::unique_ptr<icu::BreakIterator> iterator(icu::BreakIterator::createWordInstance(icu::Locale::getRoot(), status));
+  ensure(U_SUCCESS(status), "text", "word boundaries: {}", u_errorName(status));
+  return iterator;
+}
+
+// A break iterator is expensive to create and must not be shared between threads, so each has a copy of one. As that is a
+// static, the thread sanitizer sees that it is complete before it is copied.
 icu::BreakIterator& thread_word_iterator() {
-  thread_local std::unique_ptr<icu::BreakIterator> iterator;
-  if (!iterator) {
-    UErrorCode status = U_ZERO_ERROR;
-    iterator.reset(icu::BreakIterator::createWordInstance(icu::Locale::getRoot(), status));
-    ensure(U_SUCCESS(status), "text", "word boundaries: {}", u_errorName(status));
-  }
+  static const std::unique_ptr<icu::BreakIterator> original = new_word_iterator();
+  thread_local const std::unique_ptr<icu::BreakIterator> iterator(original->clone());
   return *iterator;
 }
 

@@ -24,7 +24,7 @@ std::unique_ptr<icu::BreakIterator> new_word_iterator() {
 // static, the thread sanitizer sees that it is complete before it is copied.
 icu::BreakIterator& thread_word_iterator() {
   static const std::unique_ptr<icu::BreakIterator> original = new_word_iterator();
-  thread_local const std::unique_ptr<icu::BreakIterator> iterator(original->clone());
+  thread_local std::unique_ptr<icu::BreakIterator> iterator(original->clone());
   return *iterator;
 }
 

@@ -49,8 +49,8 @@ void check(const RanksOptions& options) {
     require<ConfigError>(options.ranks == 0 || options.ranks == needed, "plan", "{} needs {} ranks, not {}",
                          show(*options.layout), needed, options.ranks);
   }
-  require<ConfigError>(options.local_updates.value_or(1) >= 1, "plan", "{} local updates, expected 1 or more",
-                       *options.local_updates);
+  const int64_t local_updates = options.local_updates.value_or(1);
+  require<ConfigError>(local_updates >= 1, "plan", "{} local updates, expected 1 or more", local_updates);
 }
 
 }  // namespace heed

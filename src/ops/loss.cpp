@@ -77,6 +77,17 @@ struct Projection {
   LossOptions options;
 };
 
+// While recording: adds the gradients of the weights by a block of rows, and writes the rows' own where they want them.
+void add_gradients(const Pass& pass, const LinearWeights& output, View d_z, View x, View d_x) {
+  if (!pass.recording()) {
+    return;
+  }
+  linear_weight_gradient(pass.backend(), output, d_z, x, pass.tape().loss_scale());
+  if (!d_x.empty()) {
+    input_gradient(pass, d_z, output.weight->value(), d_x);
+  }
+}
+
 // Computes the losses of all rows. While recording, also the gradients of the tape's scale * their sum: adds those of
 // the weights, block by block, and returns x's.
 Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& projection) {
@@ -106,12 +117,7 @@ Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& p
         .losses = rows.losses.row_range(first, length),
         .d_logits = d_z,
     });
-    if (pass.recording()) {
-      linear_weight_gradient(backend, output, d_z, x, pass.tape().loss_scale());
-      if (!d_x.empty()) {
-        input_gradient(pass, d_z, output.weight->value(), d_x.view().row_range(first, length));
-      }
-    }
+    add_gradients(pass, output, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
   }
   return d_x;
 }
@@ -172,12 +178,7 @@ Tensor project_divided(const Pass& pass, const LossRows& rows, const Projection&
         .losses = rows.losses.row_range(first, length),
         .d_logits = d_z,
     });
-    if (pass.recording()) {
-      linear_weight_gradient(backend, output, d_z, x, pass.tape().loss_scale());
-      if (!d_x.empty()) {
-        input_gradient(pass, d_z, output.weight->value(), d_x.view().row_range(first, length));
-      }
-    }
+    add_gradients(pass, output, d_z, x, d_x.empty() ? View() : d_x.view().row_range(first, length));
   }
   if (!d_x.empty()) {
     divided.parts().sum(backend, d_x.view());

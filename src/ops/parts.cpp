@@ -9,23 +9,13 @@
 
 #include "ops/tape.h"
 #include "ops/trainable.h"
+#include "tensor/view_bytes.h"
 
 namespace heed {
 namespace {
 
 // Below this, one message to each rank costs less than two.
 constexpr int64_t kSmallSum = int64_t{64} << 10;
-
-std::span<std::byte> bytes_of(const View& x) {
-  ensure(x.contiguous(), "parts", "{} is not in one piece", x);
-  return {static_cast<std::byte*>(host_address(x)), static_cast<size_t>(x.elements() * size_of(x.type()))};
-}
-
-void wait_for(const Ranks& ranks, std::vector<Transfer>& transfers) {
-  for (Transfer& transfer : transfers) {
-    ranks.wait(transfer);
-  }
-}
 
 }  // namespace
 
@@ -46,7 +36,7 @@ std::vector<Tensor> Parts::gather(Backend& backend, View own) const {
     }
   }
   backend.copy(own, all[static_cast<size_t>(index())].view());
-  wait_for(ranks_, transfers);
+  ranks_.wait_for_all(transfers);
   return all;
 }
 
@@ -93,16 +83,15 @@ void Parts::sum_by_rows(Backend& backend, View x, View bias) const {
       transfers.push_back(ranks_.send(rank, Channel::partial, bytes_of(rows_of(rank))));
     }
   }
-  wait_for(ranks_, transfers);
+  ranks_.wait_for_all(transfers);
   backend.sum_parts({.parts = views, .bias = bias, .y = rows_of(ranks_.rank())});
-  transfers.clear();
   for (int rank = 0; rank < ranks_.count(); ++rank) {
     if (rank != ranks_.rank()) {
       transfers.push_back(ranks_.receive(rank, Channel::partial, bytes_of(rows_of(rank))));
       transfers.push_back(ranks_.send(rank, Channel::partial, bytes_of(rows_of(ranks_.rank()))));
     }
   }
-  wait_for(ranks_, transfers);
+  ranks_.wait_for_all(transfers);
 }
 
 Var to_parts(Pass& pass, const Var& x, const Parts& parts) {

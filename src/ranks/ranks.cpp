@@ -55,6 +55,13 @@ void Ranks::wait(Transfer& transfer) const {
   }
 }
 
+void Ranks::wait_for_all(std::vector<Transfer>& transfers) const {
+  for (Transfer& transfer : transfers) {
+    wait(transfer);
+  }
+  transfers.clear();
+}
+
 Ranks::Message Ranks::take(std::optional<int> from, Channel channel) const {
   std::optional<Arrival> arrival = transport_->find_arrival(from, number_, channel);
   if (!arrival) {
@@ -109,9 +116,7 @@ void Ranks::broadcast(std::span<std::byte> bytes) const {
         sent.push_back(send(rank_ + bit, Channel::control, part));
       }
     }
-    for (Transfer& transfer : sent) {
-      wait(transfer);
-    }
+    wait_for_all(sent);
   }
 }
 
@@ -156,9 +161,7 @@ void Ranks::all_gather(std::span<const std::byte> own, std::span<std::byte> all)
       transfers.push_back(send(other, Channel::sums, own));
     }
   }
-  for (Transfer& transfer : transfers) {
-    wait(transfer);
-  }
+  wait_for_all(transfers);
 }
 
 void Ranks::barrier() const { (void)all_texts(""); }

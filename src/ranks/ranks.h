@@ -57,6 +57,8 @@ class Ranks {
   int64_t bytes_sent() const { return *sent_; }
   // Waits for a transfer, and counts the time.
   void wait(Transfer& transfer) const;
+  // Leaves none.
+  void wait_for_all(std::vector<Transfer>& transfers) const;
 
   // Tells all other ranks of the job.
   void announce_failure(const std::string& why) const;

@@ -1,9 +1,10 @@
 #include "train/gradient_exchange.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
-#include "train/view_bytes.h"
+#include "tensor/view_bytes.h"
 
 namespace heed {
 namespace {
@@ -20,6 +21,7 @@ GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainab
       trainables_(trainables),
       owners_(owners),
       type_(type),
+      sums_(backend),
       peers_(static_cast<size_t>(ranks.count())) {
   int64_t largest = 0;
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
@@ -87,10 +89,7 @@ void GradientExchange::finish_round() {
     }
     ensure(add_next(), "exchange", "piece {} is not complete", added_);
   }
-  for (Transfer& transfer : sent_) {
-    ranks_.wait(transfer);
-  }
-  sent_.clear();
+  ranks_.wait_for_all(sent_);
   is_open_ = false;
   ++rounds_;
 }
@@ -166,7 +165,7 @@ bool GradientExchange::add_next() {
     shards.push_back(is_mine ? gradient_of(piece)
                              : peer.memory[added_ % kOpenMessages].view().column_range(0, range.count));
   }
-  add_to_sum(sum, shards);
+  rounds_ == 0 ? sums_.set(sum, shards) : sums_.add(sum, shards);
   ++added_;
   for (Peer& peer : peers_) {
     if (!peer.open.empty()) {
@@ -175,27 +174,6 @@ bool GradientExchange::add_next() {
     post_receives(peer);
   }
   return true;
-}
-
-void GradientExchange::add_to_sum(View sum, const std::vector<View>& shards) {
-  if (shards.front().type() == sum.type()) {
-    std::vector<View> parts = shards;
-    if (rounds_ > 0) {
-      parts.insert(parts.begin(), sum);
-    }
-    return backend_.sum_parts({.parts = parts, .bias = {}, .y = sum});
-  }
-  if (widened_.empty()) {
-    widened_ = Tensor({WeightPiece::kMaxElements}, sum.type());
-  }
-  const View wide = widened_.view().column_range(0, sum.columns());
-  for (size_t shard = 0; shard < shards.size(); ++shard) {
-    const bool is_first = rounds_ == 0 && shard == 0;
-    backend_.copy(shards[shard], is_first ? sum : wide);
-    if (!is_first) {
-      backend_.add(wide, sum);
-    }
-  }
 }
 
 void GradientExchange::share_norms(View squared_norms) const {
@@ -209,22 +187,9 @@ void GradientExchange::share_norms(View squared_norms) const {
 }
 
 void GradientExchange::share_weights() const {
-  std::vector<Transfer> transfers;
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
-    const std::span<std::byte> memory = bytes_of(trainables_.values(owners_.pieces()[i]));
-    if (!owners_.is_own(i)) {
-      transfers.push_back(ranks_.receive(owners_.owner(i), Channel::weights, memory));
-      continue;
-    }
-    for (int other = 0; other < ranks_.count(); ++other) {
-      if (other != ranks_.rank()) {
-        transfers.push_back(ranks_.send(other, Channel::weights, memory));
-      }
-    }
-  }
-  for (Transfer& transfer : transfers) {
-    ranks_.wait(transfer);
-  }
+  std::vector<int> all(peers_.size());
+  std::iota(all.begin(), all.end(), 0);
+  share_pieces(ranks_, owners_, all, [this](const WeightPiece& piece) { return bytes_of(trainables_.values(piece)); });
 }
 
 void GradientExchange::collect(View flat) const {
@@ -238,9 +203,7 @@ void GradientExchange::collect(View flat) const {
       transfers.push_back(ranks_.send(0, Channel::state, memory));
     }
   }
-  for (Transfer& transfer : transfers) {
-    ranks_.wait(transfer);
-  }
+  ranks_.wait_for_all(transfers);
 }
 
 }  // namespace heed

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ranks/ranks.h"
-#include "train/piece_owners.h"
+#include "train/piece_messages.h"
 
 namespace heed {
 
@@ -52,7 +52,6 @@ class GradientExchange {
   void send_piece(size_t piece);
   void post_receives(Peer& peer);
   bool add_next();
-  void add_to_sum(View sum, const std::vector<View>& shards);
   void finish_round();
   void expect_as_many_writes();
   View gradient_of(size_t piece) const;
@@ -62,10 +61,11 @@ class GradientExchange {
   Trainables& trainables_;
   const PieceOwners& owners_;
   DType type_;
+  PieceSums sums_;
   std::vector<size_t> own_;        // the pieces
   std::vector<int64_t> expected_;  // writes of each weight's gradient; empty: not known yet
   std::vector<Peer> peers_;
-  Tensor rounded_, widened_;  // the shard's gradient in bf16; a piece that arrived, in f32
+  Tensor rounded_;  // the shard's gradient in bf16
   std::vector<Transfer> sent_;
   int64_t shards_ = 0, rounds_ = 0;
   size_t next_to_send_ = 0, added_ = 0;  // among all pieces; among own ones

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
-#include "train/piece_owners.h"
-#include "train/view_bytes.h"
+#include "tensor/view_bytes.h"
+#include "train/piece_messages.h"
 
 namespace heed {
 namespace {
@@ -12,18 +13,18 @@ namespace {
 // Pieces whose differences a rank expects at a time.
 constexpr size_t kOpenPieces = 8;
 
-// The differences of the pieces that a rank owns, as they come from the others, summed in the order of the ranks.
-class PieceSums {
+// The means of the pieces that a rank owns: their differences, as they come from the others, in the order of the ranks.
+class PieceMeans {
  public:
   struct Types {
     DType traveling, sum;
   };
-  PieceSums(const Ranks& ranks, Backend& backend, const PieceOwners& owners, Types types)
+  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, Types types)
       : ranks_(ranks),
         backend_(backend),
         pieces_(owners.pieces()),
-        sum_({WeightPiece::kMaxElements}, types.sum),
-        widened_({WeightPiece::kMaxElements}, types.sum) {
+        sums_(backend),
+        sum_({WeightPiece::kMaxElements}, types.sum) {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (owners.is_own(i)) {
         own_.push_back(i);
@@ -41,12 +42,12 @@ class PieceSums {
   void replace_by_mean(View differences) {
     const size_t slot = next_ % kOpenPieces;
     const View sum = sum_.view().column_range(0, differences.columns());
-    for (Transfer& transfer : open_[slot]) {
-      ranks_.wait(transfer);
-    }
+    ranks_.wait_for_all(open_[slot]);
+    std::vector<View> parts;
     for (int rank = 0; rank < ranks_.count(); ++rank) {
-      add(rank == ranks_.rank() ? differences : received(slot, rank, differences.columns()), rank, sum);
+      parts.push_back(rank == ranks_.rank() ? differences : received(slot, rank, differences.columns()));
     }
+    sums_.set(sum, parts);
     backend_.scale(sum, 1.0 / ranks_.count());
     backend_.copy(sum, differences);
     if (++next_ + kOpenPieces <= own_.size()) {
@@ -61,7 +62,6 @@ class PieceSums {
 
   void receive(size_t index) {
     const size_t slot = index % kOpenPieces;
-    open_[slot].clear();
     for (int rank = 0; rank < ranks_.count(); ++rank) {
       if (rank != ranks_.rank()) {
         open_[slot].push_back(
@@ -70,33 +70,16 @@ class PieceSums {
     }
   }
 
-  void add(View piece, int rank, View sum) {
-    if (rank == 0) {
-      return backend_.copy(piece, sum);
-    }
-    const View wide = piece.type() == sum.type() ? piece : widened_.view().column_range(0, sum.columns());
-    if (piece.type() != sum.type()) {
-      backend_.copy(piece, wide);
-    }
-    backend_.add(wide, sum);
-  }
-
   const Ranks& ranks_;
   Backend& backend_;
   std::span<const WeightPiece> pieces_;
   std::vector<size_t> own_;
-  Tensor sum_, widened_;
+  PieceSums sums_;
+  Tensor sum_;
   std::vector<Tensor> memory_;  // of each open piece, a row for each rank
   std::array<std::vector<Transfer>, kOpenPieces> open_;
   size_t next_ = 0;  // among own ones
 };
-
-void wait_for_all(const Ranks& ranks, std::vector<Transfer>& transfers) {
-  for (Transfer& transfer : transfers) {
-    ranks.wait(transfer);
-  }
-  transfers.clear();
-}
 
 }  // namespace
 
@@ -140,31 +123,21 @@ void Meetings::average(const Ranks& ranks) {
     return;
   }
   const PieceOwners owners(trainables_, {}, ranks.count(), ranks.rank());
-  PieceSums sums(ranks, backend_, owners,
-                 {.traveling = traveling(owners.pieces().front()).type(), .sum = trainables_.gradients().type()});
+  PieceMeans means(ranks, backend_, owners,
+                   {.traveling = traveling(owners.pieces().front()).type(), .sum = trainables_.gradients().type()});
   std::vector<Transfer> transfers;
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
     if (!owners.is_own(i)) {
       transfers.push_back(ranks.send(owners.owner(i), Channel::gradients, bytes_of(traveling(owners.pieces()[i]))));
     }
   }
-  for (const size_t piece : sums.own()) {
-    sums.replace_by_mean(traveling(owners.pieces()[piece]));
+  for (const size_t piece : means.own()) {
+    means.replace_by_mean(traveling(owners.pieces()[piece]));
   }
-  wait_for_all(ranks, transfers);
-  for (size_t i = 0; i < owners.pieces().size(); ++i) {
-    const std::span<std::byte> mean = bytes_of(traveling(owners.pieces()[i]));
-    if (!owners.is_own(i)) {
-      transfers.push_back(ranks.receive(owners.owner(i), Channel::weights, mean));
-      continue;
-    }
-    for (int other = 0; other < ranks.count(); ++other) {
-      if (other != ranks.rank()) {
-        transfers.push_back(ranks.send(other, Channel::weights, mean));
-      }
-    }
-  }
-  wait_for_all(ranks, transfers);
+  ranks.wait_for_all(transfers);
+  std::vector<int> all(static_cast<size_t>(ranks.count()));
+  std::iota(all.begin(), all.end(), 0);
+  share_pieces(ranks, owners, all, [this](const WeightPiece& piece) { return bytes_of(traveling(piece)); });
 }
 
 void Meetings::step() {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <memory>
 
-#include "train/view_bytes.h"
+#include "tensor/view_bytes.h"
 
 namespace heed {
 namespace {
@@ -275,11 +275,7 @@ Transfer Pipeline::Run::send(int to, Channel channel, const View& view) const {
   return own_.stages_.send(to, channel, bytes_of(view));
 }
 
-void Pipeline::Run::wait(std::vector<Transfer>& transfers) const {
-  for (Transfer& transfer : transfers) {
-    own_.stages_.wait(transfer);
-  }
-}
+void Pipeline::Run::wait(std::vector<Transfer>& transfers) const { own_.stages_.wait_for_all(transfers); }
 
 // Gives the memory of messages back that have arrived.
 void Pipeline::Run::forget_what_left() {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "train/view_bytes.h"
+#include "tensor/view_bytes.h"
 
 namespace heed {
 namespace {
@@ -21,6 +21,7 @@ StageExchange::StageExchange(const Ranks& ranks, std::vector<int> copies, Backen
       trainables_(trainables),
       owners_(owners),
       type_(type),
+      sums_(backend),
       pieces_(trainables.weights().all().size()),
       peers_(copies_.size()) {
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
@@ -80,19 +81,20 @@ void StageExchange::receive_next(size_t copy) {
 void StageExchange::finish() {
   for (added_ = 0; added_ < own_.size();) {
     const auto [piece, gradient] = own_[added_];
-    bool is_first = is_first_round_;
+    const WeightPiece& range = owners_.pieces()[piece];
+    std::vector<View> shards;
     for (size_t copy = 0; copy < senders_; ++copy) {
       Peer& peer = peers_[copy];
       if (copies_[copy] == ranks_.rank()) {
-        add_to_sum(piece, gradient, is_first);
-      } else {
-        ranks_.wait(peer.open.front());
-        add_to_sum(piece, peer.memory[added_ % kOpenPieces].view().column_range(0, owners_.pieces()[piece].count),
-                   is_first);
-        peer.open.pop_front();
+        shards.push_back(gradient);
+        continue;
       }
-      is_first = false;
+      ranks_.wait(peer.open.front());
+      peer.open.pop_front();
+      shards.push_back(peer.memory[added_ % kOpenPieces].view().column_range(0, range.count));
     }
+    const View sum = trainables_.gradients().column_range(range.first, range.count);
+    is_first_round_ ? sums_.set(sum, shards) : sums_.add(sum, shards);
     ++added_;
     for (size_t copy = 0; copy < senders_; ++copy) {
       if (copies_[copy] != ranks_.rank() && added_ + peers_[copy].open.size() < own_.size()) {
@@ -100,52 +102,16 @@ void StageExchange::finish() {
       }
     }
   }
-  for (Transfer& transfer : sent_) {
-    ranks_.wait(transfer);
-  }
+  ranks_.wait_for_all(sent_);
   own_.clear();
-  sent_.clear();
   travelling_.clear();
   added_ = 0;
 }
 
-void StageExchange::add_to_sum(size_t piece, const View& gradient, bool is_first) {
-  const WeightPiece& range = owners_.pieces()[piece];
-  const View sum = trainables_.gradients().column_range(range.first, range.count);
-  if (is_first) {
-    backend_.copy(gradient, sum);
-  } else if (gradient.type() == sum.type()) {
-    backend_.add(gradient, sum);
-  } else {
-    if (widened_.empty()) {
-      widened_ = Tensor({WeightPiece::kMaxElements}, sum.type());
-    }
-    const View wide = widened_.view().column_range(0, range.count);
-    backend_.copy(gradient, wide);
-    backend_.add(wide, sum);
-  }
-}
-
 void StageExchange::share_weights() const {
-  std::vector<Transfer> transfers;
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
-    if (!trainables_.has_gradient(owners_.pieces()[i].weight)) {
-      continue;
-    }
-    const std::span<std::byte> memory = bytes_of(trainables_.values(owners_.pieces()[i]));
-    if (!owners_.is_own(i)) {
-      transfers.push_back(ranks_.receive(owners_.owner(i), Channel::weights, memory));
-      continue;
-    }
-    for (const int copy : copies_) {
-      if (copy != ranks_.rank()) {
-        transfers.push_back(ranks_.send(copy, Channel::weights, memory));
-      }
-    }
-  }
-  for (Transfer& transfer : transfers) {
-    ranks_.wait(transfer);
-  }
+  share_pieces(ranks_, owners_, copies_, [this](const WeightPiece& piece) {
+    return trainables_.has_gradient(piece.weight) ? bytes_of(trainables_.values(piece)) : std::span<std::byte>();
+  });
 }
 
 }  // namespace heed

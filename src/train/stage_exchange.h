@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ranks/ranks.h"
-#include "train/piece_owners.h"
+#include "train/piece_messages.h"
 
 namespace heed {
 
@@ -49,7 +49,6 @@ class StageExchange {
   View in_piece(const Complete& gradient, size_t piece) const;
   void send_piece(size_t piece, const View& gradient);
   void receive_next(size_t copy);
-  void add_to_sum(size_t piece, const View& gradient, bool is_first);
 
   Ranks ranks_;
   std::vector<int> copies_;
@@ -57,6 +56,7 @@ class StageExchange {
   Trainables& trainables_;
   const PieceOwners& owners_;
   DType type_;
+  PieceSums sums_;
   std::vector<std::vector<size_t>> pieces_;  // of each weight
   int64_t shards_ = 0;                       // of the update
 
@@ -67,7 +67,6 @@ class StageExchange {
   std::vector<Peer> peers_;        // by copy
   std::deque<Tensor> travelling_;  // what is sent, where that is not the gradients themselves
   std::vector<Transfer> sent_;
-  Tensor widened_;  // a piece that arrived, in f32
 };
 
 }  // namespace heed

@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "base/json_depth.h"
 #include "checkpoint/weights.h"
+#include "tensor/view_bytes.h"
 #include "text/vocabulary.h"
-#include "train/view_bytes.h"
 
 namespace heed {
 namespace {

@@ -4,8 +4,8 @@
 #include "models/model_testing.h"
 #include "ops/op_testing.h"
 #include "ranks/thread_transport.h"
-#include "train/language_model_testing.h"
 #include "train/rank_checks.h"
+#include "train/ranks_training_testing.h"
 
 namespace heed::test {
 namespace {
@@ -131,25 +131,8 @@ TEST(Meetings, RoundDifferencesThatTravelInBf16) {
 }
 
 // Whole runs.
-class LocalUpdates : public TextTrainingTest {
+class LocalUpdates : public RanksTrainingTest {
  protected:
-  EndReason train_on(int count, const Recipe& recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
-    EndReason reason = EndReason::stopped;
-    sent_ = 0;
-    run_thread_ranks(count, [&](Transport& transport) {
-      const Ranks ranks(transport);
-      Listening quiet;
-      const auto backend = make_cpu_backend(1);
-      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
-      const EndReason own = trainer.run();
-      if (ranks.is_first()) {
-        reason = own;
-        sent_ = ranks.bytes_sent();
-      }
-    });
-    return reason;
-  }
-
   Recipe local_recipe() const {
     Recipe recipe = text_recipe();
     recipe.training.accumulate = 2;
@@ -161,8 +144,6 @@ class LocalUpdates : public TextTrainingTest {
   }
 
   double last_loss() const { return listening_.validations.back().scores.loss; }
-
-  int64_t sent_ = 0;
 };
 
 TEST_F(LocalUpdates, LearnAlmostAsMuchAsRanksThatExchangeEachUpdate) {

@@ -4,34 +4,15 @@
 
 #include "checkpoint/weights.h"
 #include "ops/op_testing.h"
-#include "ranks/thread_transport.h"
 #include "train/labeled_recipe.h"
-#include "train/language_model_testing.h"
 #include "train/masked_model_recipe.h"
+#include "train/ranks_training_testing.h"
 
 namespace heed::test {
 namespace {
 
-class PartsTraining : public TextTrainingTest {
+class PartsTraining : public RanksTrainingTest {
  protected:
-  EndReason train_in_parts(const std::string& layout, int count, Recipe recipe, const std::string& name,
-                           TrainStart start = TrainStart::fresh) {
-    recipe.training.layout = layout;
-    EndReason reason = EndReason::stopped;
-    run_thread_ranks(count, [&](Transport& transport) {
-      const Ranks ranks(transport);
-      Listening quiet;
-      const auto backend = make_cpu_backend(1);
-      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
-      const EndReason own = trainer.run();
-      if (ranks.is_first()) {
-        reason = own;
-        EXPECT_EQ(trainer.parameters(), trainer.trained_parameters());
-      }
-    });
-    return reason;
-  }
-
   std::vector<float> all_weights(const std::string& name) const {
     const SafeTensors file(folder_ / name / "model.safetensors");
     std::vector<float> values;
@@ -73,7 +54,7 @@ class PartsTraining : public TextTrainingTest {
     for (const auto& [layout, ranks] : layouts) {
       const std::string other = name + "-" + layout;
       listening_.validations.clear();
-      EXPECT_EQ(train_in_parts(layout, ranks, recipe, other), EndReason::updates);
+      EXPECT_EQ(train_as(layout, ranks, recipe, other), EndReason::updates);
       EXPECT_LT(distance(other, name), kTolerance) << layout;
       ASSERT_EQ(listening_.validations.size(), validations.size());
       for (size_t i = 0; i < validations.size(); ++i) {
@@ -138,18 +119,18 @@ TEST_F(PartsTraining, AClassifierEndsWithinRoundingOfOneRank) {
 
 TEST_F(PartsTraining, TheSameRunGivesTheSameBitsAndGoesOnFromWhereItStopped) {
   const Recipe recipe = in_shards(small_recipe());
-  train_in_parts("data=2,tensor=2", 4, recipe, "unbroken");
-  train_in_parts("tensor=2", 2, recipe, "one-copy");
+  train_as("data=2,tensor=2", 4, recipe, "unbroken");
+  train_as("tensor=2", 2, recipe, "one-copy");
   EXPECT_EQ(weights("one-copy"), weights("unbroken"));  // copies of the parts change no bit, and stages don't
-  train_in_parts("pipeline=2,tensor=2", 4, recipe, "stages");
+  train_as("pipeline=2,tensor=2", 4, recipe, "stages");
   EXPECT_EQ(weights("stages"), weights("unbroken"));
-  train_in_parts("data=2,pipeline=2,tensor=2", 8, recipe, "all");
+  train_as("data=2,pipeline=2,tensor=2", 8, recipe, "all");
   EXPECT_EQ(weights("all"), weights("unbroken"));
   listening_.asked = 0;
   listening_.stop_after = 7;
-  EXPECT_EQ(train_in_parts("tensor=2", 2, recipe, "stopped"), EndReason::stopped);
+  EXPECT_EQ(train_as("tensor=2", 2, recipe, "stopped"), EndReason::stopped);
   listening_.stop_after = -1;
-  EXPECT_EQ(train_in_parts("data=2,tensor=2", 4, recipe, "stopped", TrainStart::resume), EndReason::updates);
+  EXPECT_EQ(train_as("data=2,tensor=2", 4, recipe, "stopped", TrainStart::resume), EndReason::updates);
   EXPECT_EQ(weights("stopped"), weights("unbroken"));
 }
 
@@ -160,9 +141,9 @@ TEST_F(PartsTraining, ARunGoesOnWithAnotherLayout) {
     const std::string name = "from-" + first, then = first.empty() ? "tensor=2" : "";
     listening_.asked = 0;
     listening_.stop_after = 9;
-    EXPECT_EQ(train_in_parts(first, first.empty() ? 1 : 2, recipe, name), EndReason::stopped);
+    EXPECT_EQ(train_as(first, first.empty() ? 1 : 2, recipe, name), EndReason::stopped);
     listening_.stop_after = -1;
-    EXPECT_EQ(train_in_parts(then, then.empty() ? 1 : 2, recipe, name, TrainStart::resume), EndReason::updates);
+    EXPECT_EQ(train_as(then, then.empty() ? 1 : 2, recipe, name, TrainStart::resume), EndReason::updates);
     EXPECT_LT(distance(name, "whole"), kTolerance) << name;
   }
 }

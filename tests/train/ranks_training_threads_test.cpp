@@ -2,39 +2,15 @@
 #include <gmock/gmock.h>
 
 #include "ops/op_testing.h"
-#include "ranks/thread_transport.h"
-#include "train/language_model_testing.h"
+#include "train/ranks_training_testing.h"
 
 namespace heed::test {
 namespace {
 
 using testing::HasSubstr;
 
-class RanksTraining : public TextTrainingTest {
+class RanksTraining : public RanksTrainingTest {
  protected:
-  EndReason train_on(int count, const Recipe& recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
-    EndReason reason = EndReason::stopped;
-    run_thread_ranks(count, [&](Transport& transport) {
-      const Ranks ranks(transport);
-      Listening quiet;
-      const auto backend = make_cpu_backend(1);
-      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
-      const EndReason own = trainer.run();
-      if (ranks.is_first()) {
-        reason = own;
-      } else {
-        EXPECT_TRUE(quiet.progress.size() + quiet.validations.size() > 0 || recipe.training.updates < 5);
-      }
-    });
-    return reason;
-  }
-
-  // A hash of the masters and the optimizer's state.
-  std::string state(const std::string& name) const {
-    const auto file = folder_ / name / "checkpoints/update-00000024/training.safetensors";
-    return SafeTensors(file).metadata().at("heed_checksum");
-  }
-
   void expect_same_bits(const Recipe& recipe, const std::string& name) {
     train(recipe, name + "-1");
     for (const int ranks : {2, 3}) {
@@ -89,14 +65,8 @@ TEST_F(RanksTraining, ARunGoesOnWithAnotherNumberOfRanks) {
   Recipe recipe = recipe_in_shards(small_recipe());
   recipe.training.precision = Precision::bf16;
   train(recipe, "unbroken");
-  for (const auto& [first, then, stop] : std::vector<std::array<int, 3>>{{1, 4, 7}, {4, 1, 8}, {2, 3, 13}}) {
-    const std::string name = fmt::format("from-{}-to-{}", first, then);
-    listening_.asked = 0;
-    listening_.stop_after = stop;
-    EXPECT_EQ(train_on(first, recipe, name), EndReason::stopped);
-    listening_.stop_after = -1;
-    EXPECT_EQ(train_on(then, recipe, name, TrainStart::resume), EndReason::updates);
-    EXPECT_EQ(weights(name), weights("unbroken")) << name;
+  for (const Break& run : std::vector<Break>{{1, 4, 7}, {4, 1, 8}, {2, 3, 13}}) {
+    expect_bits_after(run, recipe, [this](auto... what) { return train_on(what...); });
   }
 }
 

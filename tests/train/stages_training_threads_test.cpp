@@ -2,40 +2,16 @@
 #include <gmock/gmock.h>
 
 #include "ops/op_testing.h"
-#include "ranks/thread_transport.h"
-#include "train/language_model_testing.h"
+#include "train/ranks_training_testing.h"
 
 namespace heed::test {
 namespace {
 
-class StagesTraining : public TextTrainingTest {
+class StagesTraining : public RanksTrainingTest {
  protected:
   EndReason train_in_stages(int stages, const Recipe& recipe, const std::string& name,
                             TrainStart start = TrainStart::fresh) {
     return train_as(stages == 1 ? "" : fmt::format("pipeline={}", stages), stages, recipe, name, start);
-  }
-
-  EndReason train_as(const std::string& layout, int count, Recipe recipe, const std::string& name,
-                     TrainStart start = TrainStart::fresh) {
-    recipe.training.layout = layout;
-    EndReason reason = EndReason::stopped;
-    run_thread_ranks(count, [&](Transport& transport) {
-      const Ranks ranks(transport);
-      Listening quiet;
-      const auto backend = make_cpu_backend(1);
-      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
-      const EndReason own = trainer.run();
-      if (ranks.is_first()) {
-        reason = own;
-      }
-    });
-    return reason;
-  }
-
-  // A hash of the masters and the optimizer's state.
-  std::string state(const std::string& name) const {
-    const auto file = folder_ / name / "checkpoints/update-00000024/training.safetensors";
-    return SafeTensors(file).metadata().at("heed_checksum");
   }
 
   using Layouts = std::vector<std::pair<std::string, int>>;
@@ -92,14 +68,8 @@ TEST_F(StagesTraining, ARunGoesOnWithAnotherLayout) {
   recipe.training.precision = Precision::bf16;
   recipe.training.freeze = {"encoder.layers.0.*"};
   train(recipe, "unbroken");
-  for (const auto& [first, then, stop] : std::vector<std::array<int, 3>>{{1, 2, 7}, {3, 1, 8}, {2, 3, 13}}) {
-    const std::string name = fmt::format("from-{}-to-{}", first, then);
-    listening_.asked = 0;
-    listening_.stop_after = stop;
-    EXPECT_EQ(train_in_stages(first, recipe, name), EndReason::stopped);
-    listening_.stop_after = -1;
-    EXPECT_EQ(train_in_stages(then, recipe, name, TrainStart::resume), EndReason::updates);
-    EXPECT_EQ(weights(name), weights("unbroken")) << name;
+  for (const Break& run : std::vector<Break>{{1, 2, 7}, {3, 1, 8}, {2, 3, 13}}) {
+    expect_bits_after(run, recipe, [this](auto... what) { return train_in_stages(what...); });
   }
 }
 

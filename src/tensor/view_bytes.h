@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <span>
 
+#include "base/errors.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 
 // The view must be contiguous.
 inline std::span<std::byte> bytes_of(const View& view) {
+  ensure(view.contiguous(), "bytes", "{} is not in one piece", view);
   return {static_cast<std::byte*>(host_address(view)), static_cast<size_t>(view.elements() * size_of(view.type()))};
 }
 

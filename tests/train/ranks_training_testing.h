@@ -1,0 +1,58 @@
+// Small runs on several ranks, which are threads here.
+#pragma once
+
+#include "ranks/thread_transport.h"
+#include "train/language_model_testing.h"
+
+namespace heed::test {
+
+class RanksTrainingTest : public TextTrainingTest {
+ protected:
+  // The first rank's is listening_.
+  EndReason train_on(int count, const Recipe& recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
+    EndReason reason = EndReason::stopped;
+    run_thread_ranks(count, [&](Transport& transport) {
+      const Ranks ranks(transport);
+      Listening quiet;
+      const auto backend = make_cpu_backend(1);
+      Trainer trainer(*backend, recipe, {folder_ / name}, start, ranks.is_first() ? listening_ : quiet, ranks);
+      const EndReason own = trainer.run();
+      if (ranks.is_first()) {
+        reason = own;
+        sent_ = ranks.bytes_sent();
+      }
+    });
+    return reason;
+  }
+
+  EndReason train_as(const std::string& layout, int count, Recipe recipe, const std::string& name,
+                     TrainStart start = TrainStart::fresh) {
+    recipe.training.layout = layout;
+    return train_on(count, recipe, name, start);
+  }
+
+  // A run of `recipe` that is stopped on some ranks and goes on with others ends with the weights of "unbroken".
+  struct Break {
+    int first, then, stop_after;
+  };
+  template <class Train>
+  void expect_bits_after(const Break& run, const Recipe& recipe, Train train) {
+    const std::string name = fmt::format("from-{}-to-{}", run.first, run.then);
+    listening_.asked = 0;
+    listening_.stop_after = run.stop_after;
+    EXPECT_EQ(train(run.first, recipe, name, TrainStart::fresh), EndReason::stopped);
+    listening_.stop_after = -1;
+    EXPECT_EQ(train(run.then, recipe, name, TrainStart::resume), EndReason::updates);
+    EXPECT_EQ(weights(name), weights("unbroken")) << name;
+  }
+
+  // A hash of the masters and the optimizer's state after the last update.
+  std::string state(const std::string& name) const {
+    const auto file = folder_ / name / "checkpoints/update-00000024/training.safetensors";
+    return SafeTensors(file).metadata().at("heed_checksum");
+  }
+
+  int64_t sent_ = 0;  // bytes, by the first rank of the last run
+};
+
+}  // namespace heed::test

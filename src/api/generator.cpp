@@ -52,6 +52,7 @@ struct Generator::State {
   StoredModel stored;
   LoadedDraft draft;
   Scheduler scheduler{{stored.model(), *backend, storage, cached}, draft.drafting()};
+  AutomatonCache automata{stored.text()};
 };
 
 Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
@@ -71,7 +72,7 @@ std::vector<std::vector<Completion>> Generator::generate(std::span<const std::st
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
   const StoredModel& stored = state_->stored;
-  const TextGenerator generator{state_->scheduler, stored.text(), stored.documents()};
+  const TextGenerator generator{state_->scheduler, stored.text(), stored.documents(), &state_->automata};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
 }

@@ -28,7 +28,7 @@ struct Translator::State {
         stored(folder_of_translator(directory), *backend, storage),
         draft(drafts, {directory}, stored, *backend, storage) {}
 
-  TextTranslator text() { return {scheduler, stored.source(), stored.target()}; }
+  TextTranslator text() { return {scheduler, stored.source(), stored.target(), &automata}; }
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
@@ -37,6 +37,7 @@ struct Translator::State {
   Scheduler scheduler{{stored.model(), *backend, storage, cached},
                       draft.drafting(),
                       vocabulary_of_source(stored.source(), stored.target())};
+  AutomatonCache automata{stored.target()};
 };
 
 Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)

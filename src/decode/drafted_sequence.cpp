@@ -33,7 +33,8 @@ void DraftedSequence::wish(const Wish& wish, std::vector<DraftTask>& tasks) {
                    .counts = wish.counts,
                    .sampler = wish.sampler,
                    .draw = wish.draw,
-                   .most = std::min(room, wish.most)});
+                   .most = std::min(room, wish.most),
+                   .walk = wish.walk});
 }
 
 Fresh DraftedSequence::next_fresh(Wanted wanted) {

@@ -27,6 +27,7 @@ class DraftedSequence {
     const Sampler& sampler;
     Draw draw;     // of the next token
     int64_t most;  // tokens
+    AutomatonWalk walk = {};
   };
   void wish(const Wish& wish, std::vector<DraftTask>& tasks);
   // What it reads, the draft included; without a draft, the rows that are wanted.

@@ -22,6 +22,7 @@ struct DraftTask {
   const Sampler& sampler;           // of the text
   Draw draw;                        // of the next token
   int64_t most;                     // tokens wanted at most
+  AutomatonWalk walk = {};          // of the text, or new
 };
 
 struct Draft {

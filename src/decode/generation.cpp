@@ -43,7 +43,8 @@ void GenerationRequest::add_drafts(std::vector<DraftTask>& tasks) {
                           .counts = text.counts,
                           .sampler = task_.sampler,
                           .draw = {text.key, static_cast<uint64_t>(text.written)},
-                          .most = std::numeric_limits<int64_t>::max()},
+                          .most = std::numeric_limits<int64_t>::max(),
+                          .walk = text.walk},
                          tasks);
     }
   }
@@ -83,7 +84,7 @@ int64_t GenerationRequest::write(std::list<Text>::iterator text, const NextToken
   const auto choose = [&](int64_t of_row) {
     const std::span logits(next.logits.row(of_row), static_cast<size_t>(next.logits.columns));
     return task_.sampler.sample(logits, text->counts, {text->key, static_cast<uint64_t>(text->written)}, *memory_,
-                                text->sequence.tokens());
+                                {text->sequence.tokens(), &text->walk});
   };
   const auto add = [&](int64_t of_row, int32_t token) {
     text->counts.add_written(token);

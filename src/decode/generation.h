@@ -59,6 +59,7 @@ class GenerationRequest final : public Request {
     int64_t written = 0;
     TokenCounts counts;
     RandomKey key;
+    AutomatonWalk walk = {};
   };
 
   int64_t write(std::list<Text>::iterator text, const NextTokens& next, int64_t row);

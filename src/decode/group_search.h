@@ -19,6 +19,7 @@ class GroupSearch {
   // As of SentenceSearch; hypotheses are counted through all groups.
   int64_t active() const;
   std::span<const int32_t> last_token(int64_t hypothesis) const;
+  const AutomatonWalk& walk() const { return groups_.front().walk(); }
   int64_t further_rows() const { return groups_.front().further_rows(); }
   Wanted wanted() const { return groups_.front().wanted(); }
   int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);

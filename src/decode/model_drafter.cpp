@@ -40,9 +40,11 @@ class ModelDrafter final : public Drafter {
                           &texts_.at(tasks[i].text),
                           1.0,
                           tasks[i].sampler.has_penalties() ? tasks[i].counts : TokenCounts{},
+                          {},
                           {}});
         if (tasks[i].sampler.looks_at_text()) {
           going_.back().tokens.assign(tasks[i].tokens.begin(), tasks[i].tokens.end());
+          going_.back().walk = tasks[i].walk;
         }
         work.caught_up += static_cast<int64_t>(going_.back().text->unread.size());
       }
@@ -79,6 +81,7 @@ class ModelDrafter final : public Drafter {
     double chance;
     TokenCounts counts;           // where there are penalties
     std::vector<int32_t> tokens;  // the text and its draft, where rules look at them
+    AutomatonWalk walk;           // of these
   };
 
   void begin_new_texts(std::span<const DraftTask> tasks) {
@@ -169,7 +172,8 @@ class ModelDrafter final : public Drafter {
                Draft& draft) {
     const std::span logits(next.logits.row(row), static_cast<size_t>(next.logits.columns));
     const Draw draw{task.draw.key, task.draw.position + draft.tokens.size()};
-    const int32_t token = task.sampler.sample(logits, going.counts, draw, sampling_memory_, going.tokens);
+    const int32_t token =
+        task.sampler.sample(logits, going.counts, draw, sampling_memory_, {going.tokens, &going.walk});
     const double confidence = std::exp(static_cast<double>(next.log_probs(row, token)));
     going.chance *= pace.chance(Guess::by_model, confidence);
     if (!pace.worth_checking(going.chance)) {

@@ -61,10 +61,13 @@ Sampler::Sampler(const SamplingOptions& options, TokenRules rules)
                      options.frequency_penalty != 0.0) {}
 
 int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw,
-                        SamplingMemory& memory, std::span<const int32_t> text) const {
+                        SamplingMemory& memory, const WrittenText& text) const {
   if (rules_.look_at_text()) {
-    ensure(text.size() >= draw.position, "sampling", "a text of {} tokens at position {}", text.size(), draw.position);
-    rules_.forbid(text, static_cast<int64_t>(draw.position), memory.forbidden);
+    ensure(text.tokens.size() >= draw.position, "sampling", "a text of {} tokens at position {}", text.tokens.size(),
+           draw.position);
+    AutomatonWalk from_the_beginning;
+    rules_.forbid(text.tokens, static_cast<int64_t>(draw.position),
+                  text.walk == nullptr ? from_the_beginning : *text.walk, memory.forbidden);
   } else {
     memory.forbidden.reset(rules_.suppressed);
   }

@@ -48,6 +48,12 @@ struct SamplingMemory {
   ForbiddenTokens forbidden;
 };
 
+// What rules look at.
+struct WrittenText {
+  std::span<const int32_t> tokens = {};  // the prompt and what was written
+  AutomatonWalk* walk = nullptr;         // the text's own; none: the text is followed from its beginning
+};
+
 // May be used by several threads at once.
 class Sampler {
  public:
@@ -57,10 +63,9 @@ class Sampler {
   bool has_penalties() const { return has_penalties_; }
   bool looks_at_text() const { return rules_.look_at_text(); }
 
-  // `text` is the prompt and what was written; rules that do not look at the text need none. FormatError when no logit is
-  // a finite number.
+  // Rules that do not look at the text need none. FormatError when no logit is a finite number.
   int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw, SamplingMemory& memory,
-                 std::span<const int32_t> text = {}) const;
+                 const WrittenText& text = {}) const;
 
  private:
   // Sorted, best first, once any have been left out.

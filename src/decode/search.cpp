@@ -39,7 +39,8 @@ void SearchRequest::add_drafts(std::vector<DraftTask>& tasks) {
                    .counts = no_counts_,
                    .sampler = greedy_,
                    .draw = {{}, written()},
-                   .most = search_.further_rows()},
+                   .most = search_.further_rows(),
+                   .walk = search_.walk()},
                   tasks);
   }
 }

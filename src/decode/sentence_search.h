@@ -54,6 +54,8 @@ class SentenceSearch {
   SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task, int64_t beam);
 
   int64_t active() const { return static_cast<int64_t>(active_.size()); }  // 0: it is done
+  // Of the only hypothesis.
+  const AutomatonWalk& walk() const { return active_.front().walk; }
   std::span<const int32_t> last_token(int64_t hypothesis) const {
     return std::span(active_[static_cast<size_t>(hypothesis)].tokens).last(1);
   }
@@ -81,6 +83,7 @@ class SentenceSearch {
     std::vector<int32_t> tokens;
     std::vector<float> token_log_probabilities;
     double log_probability = 0.0;
+    AutomatonWalk walk = {};
 
     void add(int32_t token, float log_probability);
   };

@@ -10,7 +10,6 @@
 #include "decode/search.h"
 #include "decode/text_stream.h"
 #include "decode/token_ids.h"
-#include "decode/writing_constraints.h"
 #include "text/multiline.h"
 #include "text/unicode.h"
 
@@ -64,11 +63,12 @@ TokenRules rules_of(const TextGenerator& generator, const GenerationOptions& opt
   require<ConfigError>(has_end || options.beam == 1 || !is_whole, "generation",
                        "beam search supports a regular expression or choices only for models trained on documents: "
                        "leave out the beam");
-  auto automaton =
-      make_automaton({options.rules.suppress, options.regex, options.choices}, generator.tokenizer, suppressed,
-                     has_end    ? TextEnd::eos
-                     : is_whole ? TextEnd::leaving
-                                : TextEnd::none);
+  AutomatonCache own(generator.tokenizer);
+  auto automaton = (generator.automata == nullptr ? own : *generator.automata)
+                       .get({options.rules.suppress, options.regex, options.choices}, suppressed,
+                            has_end    ? TextEnd::eos
+                            : is_whole ? TextEnd::leaving
+                                       : TextEnd::none);
   return {.suppressed = std::move(suppressed), .eos = eos, .writing = options.rules, .automaton = std::move(automaton)};
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "decode/automaton_cache.h"
 #include "decode/scheduler.h"
 #include "heed/generation.h"
 #include "text/documents.h"
@@ -21,6 +22,7 @@ struct TextGenerator {
   // That the model was trained on, if known. In documents, each text begins with a mark and may end with eos; in a
   // stream (Documents::none) it has neither.
   std::optional<Documents> documents;
+  AutomatonCache* automata = nullptr;  // of the tokenizer, for all calls; none: each call makes its own
 };
 
 // The mark: bos, or eos if the tokenizer has no bos.

@@ -12,7 +12,6 @@
 #include "decode/scored_tokens.h"
 #include "decode/token_ids.h"
 #include "decode/unknown_words.h"
-#include "decode/writing_constraints.h"
 #include "text/unicode.h"
 
 namespace heed {
@@ -149,7 +148,8 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
                        needed, max_length);
 }
 
-SearchRules rules_of(const Tokenizer& target, const WritingRules& writing = {}) {
+SearchRules rules_of(const TextTranslator& translator, const WritingRules& writing = {}) {
+  const Tokenizer& target = translator.target;
   SearchRules rules{.bos = target.special().bos.value,
                     .tokens = {.eos = target.special().eos.value, .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
@@ -157,7 +157,9 @@ SearchRules rules_of(const Tokenizer& target, const WritingRules& writing = {}) 
       rules.tokens.suppressed.push_back(token.value);
     }
   }
-  rules.tokens.automaton = make_automaton({writing.suppress}, target, rules.tokens.suppressed, TextEnd::eos);
+  AutomatonCache own(target);
+  rules.tokens.automaton = (translator.automata == nullptr ? own : *translator.automata)
+                               .get({writing.suppress}, rules.tokens.suppressed, TextEnd::eos);
   return rules;
 }
 
@@ -321,7 +323,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   require<ConfigError>(GroupSearch::width(options) == 1 || !translator.scheduler.drafts(), "translation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}",
                        GroupSearch::width(options));
-  SearchRules rules = rules_of(translator.target, options.rules);
+  SearchRules rules = rules_of(translator, options.rules);
   if (options.unknown == UnknownWords::avoid) {
     rules.tokens.suppressed.push_back(translator.target.special().unk.value);
   }
@@ -357,7 +359,7 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
                                    Overlong overlong) {
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
-  const SearchRules rules = rules_of(translator.target);
+  const SearchRules rules = rules_of(translator);
   const Room room{translator.scheduler.model().config().max_length, overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {

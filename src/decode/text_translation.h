@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "decode/automaton_cache.h"
 #include "decode/scheduler.h"
 #include "decode/translation.h"
 #include "text/tokenizer.h"
@@ -16,6 +17,7 @@ struct TextTranslator {
   Scheduler& scheduler;
   const Tokenizer& source;
   const Tokenizer& target;
+  AutomatonCache* automata = nullptr;  // of the target, for all calls; none: each call makes its own
 };
 
 // What drafts from the source's text need to know.

@@ -4,20 +4,16 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "text/multiline.h"
 
 namespace heed {
 namespace {
-
-bool is_one_character(const std::string& bytes) {
-  return bytes.size() == 1 ||
-         std::ranges::all_of(bytes.substr(1), [](char c) { return (static_cast<uint8_t>(c) & 0xC0U) == 0x80; });
-}
 
 void require_possible(int64_t work) {
   constexpr int64_t kMaxWork = 300'000'000;  // some seconds
   require<ConfigError>(work <= kMaxWork, "constraints", "too large for a vocabulary of this size: make them simpler");
 }
+
+constexpr size_t kMaxKept = 16U << 20U;  // bytes of the sets of allowed tokens that an automaton keeps
 
 }  // namespace
 
@@ -25,60 +21,19 @@ bool TokenSet::empty() const {
   return std::ranges::all_of(words_, [](uint64_t word) { return word == 0; });
 }
 
-TokenAutomaton::TokenAutomaton(ByteAutomaton bytes, const Tokenizer& tokenizer, std::span<const int32_t> suppressed,
-                               TextEnd end)
-    : bytes_(std::move(bytes)),
-      end_(end),
-      eos_(tokenizer.special().eos.value),
-      line_break_(line_break_token(tokenizer).value_or(kNoToken).value),
-      vocabulary_(tokenizer.vocabulary_size()),
-      drops_first_space_(tokenizer.drops_first_space()),
-      texts_(static_cast<size_t>(vocabulary_)),
-      all_(1),
-      characters_(1),
-      live_(2 * static_cast<size_t>(bytes_.states())) {
-  for (int32_t token = 0; token < vocabulary_; ++token) {
-    std::optional<std::string> text = tokenizer.bytes_of(TokenId(token));
-    require<ConfigError>(
-        text.has_value(), "constraints",
-        "they need a tokenizer of heed's whose tokens are pieces of text (bpe, unigram, char or byte)");
-    if (text->empty() || token == eos_ || std::ranges::find(suppressed, token) != suppressed.end()) {
-      continue;
-    }
-    add(all_, *text, token);
-    if (is_one_character(*text)) {
-      add(characters_, *text, token);
-    }
-    texts_[static_cast<size_t>(token)] = std::move(*text);
-  }
+TokenAutomaton::TokenAutomaton(ByteAutomaton bytes, std::shared_ptr<const TokenTries> tokens, TextEnd end)
+    : bytes_(std::move(bytes)), tokens_(std::move(tokens)), end_(end), live_(2 * static_cast<size_t>(bytes_.states())) {
   find_live();
 }
 
-void TokenAutomaton::add(Trie& trie, const std::string& bytes, int32_t token) {
-  int32_t at = 0;
-  for (const char c : bytes) {
-    const auto byte = static_cast<uint8_t>(c);
-    auto& children = trie[static_cast<size_t>(at)].children;
-    const auto found = std::ranges::lower_bound(children, byte, {}, &std::pair<uint8_t, int32_t>::first);
-    if (found != children.end() && found->first == byte) {
-      at = found->second;
-      continue;
-    }
-    const auto added = static_cast<int32_t>(trie.size());
-    children.insert(found, {byte, added});
-    trie.emplace_back();
-    at = added;
-  }
-  trie[static_cast<size_t>(at)].tokens.push_back(token);
-}
-
 TokenAutomaton::State TokenAutomaton::behind(ByteAutomaton::State bytes, int32_t token) const {
-  return 2 * bytes + (drops_first_space_ && token == line_break_ ? 1 : 0);
+  return 2 * bytes + (tokens_->drops_first_space() && token == tokens_->line_break() ? 1 : 0);
 }
 
 // Calls visit(token, state behind it) for all that the bytes allow. Returns how many nodes it saw.
 template <class Visit>
 int64_t TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) const {
+  using Child = std::pair<uint8_t, int32_t>;
   const bool drops_space = state % 2 == 1;
   std::vector<std::pair<int32_t, ByteAutomaton::State>> to_visit{{0, state / 2}};
   int64_t nodes = 0;
@@ -88,11 +43,19 @@ int64_t TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) 
     for (const int32_t token : trie[static_cast<size_t>(node)].tokens) {
       visit(token, behind(bytes, token));
     }
-    for (const auto& [byte, child] : trie[static_cast<size_t>(node)].children) {
-      const bool dropped = drops_space && node == 0 && byte == ' ';
-      const ByteAutomaton::State next = dropped ? bytes : bytes_.next(bytes, byte);
-      if (next != ByteAutomaton::kDead) {
-        to_visit.emplace_back(child, next);
+    const auto& children = trie[static_cast<size_t>(node)].children;
+    for (const ByteAutomaton::Edge& edge : bytes_.edges(bytes)) {
+      for (auto child = std::ranges::lower_bound(children, edge.first, {}, &Child::first);
+           child != children.end() && child->first <= edge.last; ++child) {
+        if (!drops_space || node != 0 || child->first != ' ') {
+          to_visit.emplace_back(child->second, edge.to);
+        }
+      }
+    }
+    if (drops_space && node == 0) {
+      const auto space = std::ranges::lower_bound(children, uint8_t{' '}, {}, &Child::first);
+      if (space != children.end() && space->first == ' ') {
+        to_visit.emplace_back(space->second, bytes);
       }
     }
   }
@@ -100,18 +63,16 @@ int64_t TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) 
 }
 
 TokenAutomaton::State TokenAutomaton::start(std::span<const int32_t> prompt) const {
-  const auto is_visible = [&](int32_t token) {
-    return token == line_break_ || (token >= 0 && token < vocabulary_ && !texts_[static_cast<size_t>(token)].empty());
-  };
+  const auto is_visible = [&](int32_t token) { return token == tokens_->line_break() || tokens_->contains(token); };
   const auto last = std::find_if(prompt.rbegin(), prompt.rend(), is_visible);
-  return drops_first_space_ && (last == prompt.rend() || *last == line_break_) ? 1 : 0;
+  return tokens_->drops_first_space() && (last == prompt.rend() || *last == tokens_->line_break()) ? 1 : 0;
 }
 
 TokenAutomaton::State TokenAutomaton::next(State state, int32_t token) const {
-  if (state == kDead || token < 0 || token >= vocabulary_ || texts_[static_cast<size_t>(token)].empty()) {
+  if (state == kDead || !tokens_->contains(token)) {
     return kDead;
   }
-  std::string_view text = texts_[static_cast<size_t>(token)];
+  std::string_view text = tokens_->text(token);
   if (state % 2 == 1 && text.front() == ' ') {
     text.remove_prefix(1);
   }
@@ -144,14 +105,14 @@ void TokenAutomaton::find_live() {
       accepting.push_back(state);
     }
   }
-  spread_life(std::move(accepting), characters_);
+  spread_life(std::move(accepting), tokens_->characters());
   std::vector<State> live;
   for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
     if (live_[static_cast<size_t>(state)]) {
       live.push_back(state);
     }
   }
-  spread_life(std::move(live), all_);
+  spread_life(std::move(live), tokens_->all());
 }
 
 // To the states from which tokens of the trie lead to live ones.
@@ -196,8 +157,8 @@ void TokenAutomaton::find_endless() {
       }
       bool goes_on = false;
       const auto look = [&](int32_t, State next) { goes_on = goes_on || live_[static_cast<size_t>(next)]; };
-      work += walk(characters_, state, look);
-      work += goes_on ? 0 : walk(all_, state, look);
+      work += walk(tokens_->characters(), state, look);
+      work += goes_on ? 0 : walk(tokens_->all(), state, look);
       require_possible(work);
       live_[static_cast<size_t>(state)] = goes_on;
       found = found || !goes_on;
@@ -205,20 +166,24 @@ void TokenAutomaton::find_endless() {
   }
 }
 
-const TokenSet& TokenAutomaton::allowed(State state) const {
+std::shared_ptr<const TokenSet> TokenAutomaton::allowed(State state) const {
   const std::lock_guard lock(mutex_);
-  const auto entry = allowed_.try_emplace(state, vocabulary_);
-  TokenSet& tokens = entry.first->second;
-  if (entry.second) {
-    walk(all_, state, [&](int32_t token, State next) {
-      if (can_finish(next)) {
-        tokens.add(token);
-      }
-    });
-    if (end_ == TextEnd::eos && accepts(state) && eos_ >= 0) {
-      tokens.add(eos_);
-    }
+  if (const auto found = allowed_.find(state); found != allowed_.end()) {
+    return found->second;
   }
+  auto tokens = std::make_shared<TokenSet>(tokens_->vocabulary());
+  walk(tokens_->all(), state, [&](int32_t token, State next) {
+    if (can_finish(next)) {
+      tokens->add(token);
+    }
+  });
+  if (end_ == TextEnd::eos && accepts(state) && tokens_->eos() >= 0) {
+    tokens->add(tokens_->eos());
+  }
+  if ((allowed_.size() + 1) * tokens->bytes() > kMaxKept) {
+    allowed_.clear();
+  }
+  allowed_.emplace(state, tokens);
   return tokens;
 }
 

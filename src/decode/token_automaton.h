@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
+#include "decode/token_tries.h"
 #include "text/byte_automaton.h"
-#include "text/tokenizer.h"
 
 namespace heed {
 
@@ -25,6 +26,7 @@ class TokenSet {
     return word < words_.size() && (words_[word] >> (static_cast<size_t>(token) % 64) & 1) != 0;
   }
   bool empty() const;
+  size_t bytes() const { return words_.size() * sizeof(uint64_t); }
 
  private:
   std::vector<uint64_t> words_;
@@ -40,8 +42,8 @@ class TokenAutomaton {
   using State = int32_t;
   static constexpr State kDead = -1;
 
-  // Tokens in `suppressed` are never written. ConfigError for a tokenizer whose tokens have no bytes of their own.
-  TokenAutomaton(ByteAutomaton bytes, const Tokenizer& tokenizer, std::span<const int32_t> suppressed, TextEnd end);
+  // Only tokens of the tries are written.
+  TokenAutomaton(ByteAutomaton bytes, std::shared_ptr<const TokenTries> tokens, TextEnd end);
 
   // Before the first token behind a prompt.
   State start(std::span<const int32_t> prompt) const;
@@ -50,39 +52,31 @@ class TokenAutomaton {
   State behind_text(std::span<const int32_t> prompt, std::span<const int32_t> text) const;
   bool accepts(State state) const { return bytes_.accepts(state / 2); }
   TextEnd end() const { return end_; }
+  int64_t states() const { return static_cast<int64_t>(live_.size()); }
   // Whether tokens can complete a text from here.
   bool can_finish(State state) const { return live_[static_cast<size_t>(state)]; }
   // Those that may come next, eos among them where the text may end with it.
-  const TokenSet& allowed(State state) const;
+  std::shared_ptr<const TokenSet> allowed(State state) const;
 
  private:
-  // The beginnings of the tokens' bytes.
-  struct TrieNode {
-    std::vector<std::pair<uint8_t, int32_t>> children;  // by byte
-    std::vector<int32_t> tokens;                        // that end here
-  };
-  using Trie = std::vector<TrieNode>;
+  using Trie = TokenTries::Trie;
 
-  static void add(Trie& trie, const std::string& bytes, int32_t token);
   template <class Visit>
   int64_t walk(const Trie& trie, State state, const Visit& visit) const;
   State behind(ByteAutomaton::State bytes, int32_t token) const;
-  bool is_used(State state) const { return drops_first_space_ || state % 2 == 0; }
+  bool is_used(State state) const { return tokens_->drops_first_space() || state % 2 == 0; }
   void find_live();
   void spread_life(std::vector<State> from, const Trie& trie);
   void find_endless();
 
   // A state is that of the bytes, twice, and 1 more at the beginning of a line, where some tokenizers drop a space.
   ByteAutomaton bytes_;
+  std::shared_ptr<const TokenTries> tokens_;
   TextEnd end_;
-  int32_t eos_, line_break_;
-  int64_t vocabulary_;
-  bool drops_first_space_;
-  std::vector<std::string> texts_;  // of the tokens; empty: never written
-  Trie all_, characters_;           // the latter of those that are a character or a byte
   std::vector<bool> live_;
   mutable std::mutex mutex_;
-  mutable std::map<State, TokenSet> allowed_;  // of the states that were needed
+  // Of the states that were needed, as many as memory allows.
+  mutable std::unordered_map<State, std::shared_ptr<const TokenSet>> allowed_;
 };
 
 }  // namespace heed

@@ -20,19 +20,29 @@ void forbid_repetition(std::span<const int32_t> tokens, size_t n, ForbiddenToken
   }
 }
 
+void follow(const TokenAutomaton& automaton, std::span<const int32_t> prompt, std::span<const int32_t> text,
+            AutomatonWalk& walk) {
+  if (walk.written < 0) {
+    walk = {0, automaton.start(prompt)};
+  }
+  ensure(walk.written <= std::ssize(text), "automaton", "a walk of {} tokens in a text of {}", walk.written,
+         text.size());
+  for (; walk.written < std::ssize(text); ++walk.written) {
+    walk.state = automaton.next(walk.state, text[static_cast<size_t>(walk.written)]);
+  }
+}
+
 // Where a text may end by leaving the automaton, all tokens are allowed.
-void keep_to(const TokenAutomaton& automaton, const TokenRules& rules, std::span<const int32_t> tokens, int64_t written,
+void keep_to(const TokenAutomaton& automaton, const TokenRules& rules, const AutomatonWalk& walk,
              ForbiddenTokens& forbidden) {
-  const std::span own = tokens.last(static_cast<size_t>(written));
-  const TokenAutomaton::State state = automaton.behind_text(tokens.first(tokens.size() - own.size()), own);
-  if (state == TokenAutomaton::kDead) {
+  if (walk.state == TokenAutomaton::kDead) {
     return;  // a draft, or a hypothesis that was forced
   }
-  const TokenSet& allowed = automaton.allowed(state);
-  const bool may_leave = automaton.end() == TextEnd::leaving && automaton.accepts(state) &&
-                         (written + 1 >= rules.writing.min_length || allowed.empty());
+  std::shared_ptr<const TokenSet> allowed = automaton.allowed(walk.state);
+  const bool may_leave = automaton.end() == TextEnd::leaving && automaton.accepts(walk.state) &&
+                         (walk.written + 1 >= rules.writing.min_length || allowed->empty());
   if (!may_leave) {
-    forbidden.allow_only(allowed);
+    forbidden.allow_only(std::move(allowed));
   }
 }
 
@@ -56,13 +66,16 @@ bool ForbiddenTokens::give_way() {
   return any;
 }
 
-void TokenRules::forbid(std::span<const int32_t> tokens, int64_t written, ForbiddenTokens& forbidden) const {
+void TokenRules::forbid(std::span<const int32_t> tokens, int64_t written, AutomatonWalk& walk,
+                        ForbiddenTokens& forbidden) const {
   forbidden.reset(suppressed);
   if (written + 1 < writing.min_length) {
     forbidden.add(eos);
   }
   if (automaton != nullptr) {
-    keep_to(*automaton, *this, tokens, written, forbidden);
+    const std::span own = tokens.last(static_cast<size_t>(written));
+    follow(*automaton, tokens.first(tokens.size() - own.size()), own, walk);
+    keep_to(*automaton, *this, walk, forbidden);
   }
   if (writing.no_repeat_ngram > 0) {
     forbid_repetition(tokens, static_cast<size_t>(writing.no_repeat_ngram), forbidden);

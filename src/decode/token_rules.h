@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "decode/token_automaton.h"
@@ -24,13 +25,13 @@ class ForbiddenTokens {
     always_ = always.size();
     allowed_ = nullptr;
   }
-  // All others are forbidden; they must live on.
-  void allow_only(const TokenSet& tokens) { allowed_ = &tokens; }
+  // All others are forbidden.
+  void allow_only(std::shared_ptr<const TokenSet> tokens) { allowed_ = std::move(tokens); }
   void add(int32_t token) { tokens_.push_back(token); }
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
   bool contains(int32_t token) const;
-  const TokenSet* allowed() const { return allowed_; }  // null: all that are not among tokens()
+  const TokenSet* allowed() const { return allowed_.get(); }  // null: all that are not among tokens()
 
   // Where no token is left, those that were added one by one are allowed again. False when there are none.
   bool give_way();
@@ -38,7 +39,13 @@ class ForbiddenTokens {
  private:
   std::vector<int32_t> tokens_;
   size_t always_ = 0;
-  const TokenSet* allowed_ = nullptr;
+  std::shared_ptr<const TokenSet> allowed_;
+};
+
+// How far a text has been followed through the rules' automaton: kept beside it, so that each token is followed once.
+struct AutomatonWalk {
+  int64_t written = -1;  // of the tokens that the model wrote; -1: not begun
+  TokenAutomaton::State state = TokenAutomaton::kDead;
 };
 
 struct TokenRules {
@@ -51,8 +58,8 @@ struct TokenRules {
   bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0 || automaton != nullptr; }
 
   // What must not come behind `tokens`, of which the last `written` were written by the model and the others are its
-  // prompt.
-  void forbid(std::span<const int32_t> tokens, int64_t written, ForbiddenTokens& forbidden) const;
+  // prompt. The walk is new, or was at a beginning of the same text, and goes on to its end.
+  void forbid(std::span<const int32_t> tokens, int64_t written, AutomatonWalk& walk, ForbiddenTokens& forbidden) const;
 };
 
 }  // namespace heed

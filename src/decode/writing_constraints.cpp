@@ -16,7 +16,7 @@ void require_texts(std::string_view what, std::span<const std::string> texts) {
   }
 }
 
-std::optional<ByteAutomaton> automaton_of(const WritingConstraints& constraints) {
+ByteAutomaton automaton_of(const WritingConstraints& constraints) {
   std::optional<ByteAutomaton> all;
   const auto add = [&](ByteAutomaton more) { all = all ? intersection(*all, more) : std::move(more); };
   if (!constraints.regex.empty()) {
@@ -28,24 +28,22 @@ std::optional<ByteAutomaton> automaton_of(const WritingConstraints& constraints)
   if (!constraints.suppress.empty()) {
     add(automaton_without(constraints.suppress));
   }
-  return all;
+  ensure(all.has_value(), "constraints", "there are none");
+  return *std::move(all);
 }
 
 }  // namespace
 
-std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints, const Tokenizer& tokenizer,
-                                                     std::span<const int32_t> suppressed, TextEnd end) {
+std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints,
+                                                     std::shared_ptr<const TokenTries> tokens, TextEnd end) {
   require_texts("suppressed texts", constraints.suppress);
   require_texts("choices", constraints.choices);
-  std::optional<ByteAutomaton> bytes = automaton_of(constraints);
-  if (!bytes) {
-    return nullptr;
-  }
+  ByteAutomaton bytes = automaton_of(constraints);
   const std::string_view what = !constraints.regex.empty()     ? "regular expression"
                                 : !constraints.choices.empty() ? "choices"
                                                                : "suppressed texts";
-  require<ConfigError>(!bytes->matches_nothing(), what, "no text at all is allowed");
-  auto automaton = std::make_shared<const TokenAutomaton>(std::move(*bytes), tokenizer, suppressed, end);
+  require<ConfigError>(!bytes.matches_nothing(), what, "no text at all is allowed");
+  auto automaton = std::make_shared<const TokenAutomaton>(std::move(bytes), std::move(tokens), end);
   require<ConfigError>(automaton->can_finish(0) || automaton->can_finish(1), what,
                        "the model's tokenizer cannot write any text that is allowed");
   return automaton;

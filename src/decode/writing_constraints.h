@@ -18,8 +18,8 @@ struct WritingConstraints {
   bool any() const { return !suppress.empty() || !regex.empty() || !choices.empty(); }
 };
 
-// None without constraints. ConfigError where no text keeps them that the tokenizer can write.
-std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints, const Tokenizer& tokenizer,
-                                                     std::span<const int32_t> suppressed, TextEnd end);
+// Of constraints, of which there are any. ConfigError where no text keeps them that the tokenizer can write.
+std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints,
+                                                     std::shared_ptr<const TokenTries> tokens, TextEnd end);
 
 }  // namespace heed

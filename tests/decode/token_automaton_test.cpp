@@ -26,6 +26,10 @@ std::unique_ptr<Tokenizer> subwords() {
                          [&](std::string& line) { return left-- > 0 && (line = "ab aba bab abab ba b a aab", true); });
 }
 
+std::shared_ptr<const TokenTries> tries_of(const Tokenizer& tokenizer, std::span<const int32_t> suppressed = {}) {
+  return std::make_shared<const TokenTries>(tokenizer, suppressed);
+}
+
 // Of some tokens, those that may come next, by the texts alone.
 std::set<int32_t> brute_force(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
                               const std::string& so_far, const std::vector<TokenId>& before) {
@@ -45,7 +49,7 @@ std::set<int32_t> brute_force(const Tokenizer& tokenizer, const std::vector<std:
 TEST(TokenAutomaton, AllowsTheTokensOfWhichATextCanBeMade) {
   const auto tokenizer = subwords();
   const std::vector<std::string> texts{"ab", "aba", "b ab", "a\nb", "bab bab", " a"};
-  const TokenAutomaton automaton(automaton_of_texts(texts), *tokenizer, {}, TextEnd::eos);
+  const TokenAutomaton automaton(automaton_of_texts(texts), tries_of(*tokenizer), TextEnd::eos);
   std::vector<std::vector<TokenId>> beginnings{{}};
   int64_t checked = 0;
   for (size_t i = 0; i < beginnings.size() && i < 400; ++i) {
@@ -57,7 +61,8 @@ TEST(TokenAutomaton, AllowsTheTokensOfWhichATextCanBeMade) {
     const std::string text = decode_text(*tokenizer, before);
     ASSERT_NE(state, TokenAutomaton::kDead) << text;
     EXPECT_EQ(automaton.accepts(state), std::ranges::count(texts, text) == 1) << text;
-    const TokenSet& allowed = automaton.allowed(state);
+    const auto kept = automaton.allowed(state);
+    const TokenSet& allowed = *kept;
     EXPECT_EQ(allowed.contains(tokenizer->special().eos.value), automaton.accepts(state));
     const std::set<int32_t> expected = brute_force(*tokenizer, texts, text, before);
     for (int32_t token = 5; token < tokenizer->vocabulary_size(); ++token) {
@@ -76,13 +81,13 @@ TEST(TokenAutomaton, AllowsTheTokensOfWhichATextCanBeMade) {
 TEST(TokenAutomaton, TokensWithoutATextToCompleteAreLeftOut) {
   // No token has the q, so that only the b is a way on.
   const auto tokenizer = characters();
-  const TokenAutomaton automaton(automaton_of_regex("a(q|bq|b)|uq"), *tokenizer, {}, TextEnd::eos);
+  const TokenAutomaton automaton(automaton_of_regex("a(q|bq|b)|uq"), tries_of(*tokenizer), TextEnd::eos);
   const auto id = [&](const char* piece) { return tokenizer->find(piece)->value; };
   const TokenAutomaton::State start = automaton.start({});
-  EXPECT_TRUE(automaton.allowed(start).contains(id("a")));
-  EXPECT_FALSE(automaton.allowed(start).contains(id("u")));
+  EXPECT_TRUE(automaton.allowed(start)->contains(id("a")));
+  EXPECT_FALSE(automaton.allowed(start)->contains(id("u")));
   const std::vector<int32_t> suppressed{id("b")};
-  const TokenAutomaton none(automaton_of_regex("a(q|bq|b)|uq"), *tokenizer, suppressed, TextEnd::eos);
+  const TokenAutomaton none(automaton_of_regex("a(q|bq|b)|uq"), tries_of(*tokenizer, suppressed), TextEnd::eos);
   EXPECT_FALSE(none.can_finish(none.start({})));
 }
 

@@ -26,7 +26,8 @@ using Ids = std::vector<int32_t>;
 
 Ids forbidden(const TokenRules& rules, const Ids& text, int64_t written) {
   ForbiddenTokens found;
-  rules.forbid(text, written, found);
+  AutomatonWalk walk;
+  rules.forbid(text, written, walk, found);
   return found.tokens();
 }
 
@@ -47,7 +48,8 @@ TEST(TokenRules, ForbidsTokensThatRepeatAnNgram) {
 TEST(TokenRules, OnlyWhatRulesAboutTheTextForbidGivesWay) {
   const TokenRules rules{.suppressed = {1}, .writing = {.no_repeat_ngram = 1}};
   ForbiddenTokens found;
-  rules.forbid(Ids{0, 2}, 2, found);
+  AutomatonWalk walk;
+  rules.forbid(Ids{0, 2}, 2, walk, found);
   EXPECT_TRUE(found.contains(0) && found.contains(1) && found.contains(2));
   EXPECT_TRUE(found.give_way());
   EXPECT_THAT(found.tokens(), ElementsAre(1));
@@ -57,8 +59,8 @@ TEST(TokenRules, OnlyWhatRulesAboutTheTextForbidGivesWay) {
 TEST(TokenRules, WhereNoTokenIsLeftTheyGiveWay) {
   const Sampler sampler({.temperature = 0.0}, {.suppressed = {2}, .writing = {.no_repeat_ngram = 1}});
   SamplingMemory memory;
-  EXPECT_EQ(sampler.sample(std::vector<float>{1, 2, 3}, {}, {.key = {}, .position = 1}, memory, Ids{1}), 0);
-  EXPECT_EQ(sampler.sample(std::vector<float>{1, 2, 3}, {}, {.key = {}, .position = 2}, memory, Ids{1, 0}), 1);
+  EXPECT_EQ(sampler.sample(std::vector<float>{1, 2, 3}, {}, {.key = {}, .position = 1}, memory, {Ids{1}}), 0);
+  EXPECT_EQ(sampler.sample(std::vector<float>{1, 2, 3}, {}, {.key = {}, .position = 2}, memory, {Ids{1, 0}}), 1);
 }
 
 TEST(TokenRules, OptionsThatMakeNoSenseAreNamed) {

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "plan/layout_stages.h"
+#include "train/distribution.h"
 
 namespace heed {
 namespace {
@@ -109,6 +110,20 @@ class Planner {
   Speed speed_;
 };
 
+// Why training would refuse the layout.
+std::vector<std::string> obstacles(const PlanLayout& layout, const PlannedModel& model) {
+  std::vector<std::string> found = obstacles(layout, model.config, model.plan.shards());
+  if (layout.tensor > 1) {
+    for (const std::string& setting : settings_against_parts(model.recipe)) {
+      found.push_back(fmt::format("tensor {} does not go with {}", layout.tensor, setting));
+    }
+  }
+  if (layout.pipeline * layout.tensor > 1 && model.recipe.training.local_updates > 0) {
+    found.push_back(fmt::format("{} divides the model, which does not go with training.local_updates", show(layout)));
+  }
+  return found;
+}
+
 std::string joined(const std::vector<std::string>& reasons) { return fmt::format("{}", fmt::join(reasons, "; ")); }
 
 }  // namespace
@@ -116,7 +131,7 @@ std::string joined(const std::vector<std::string>& reasons) { return fmt::format
 void check(const RanksOptions& options, const PlannedModel& model) {
   check(options);
   if (options.layout) {
-    const auto reasons = obstacles(*options.layout, model.config, model.plan.shards());
+    const auto reasons = obstacles(*options.layout, model);
     require<ConfigError>(reasons.empty(), "plan", "{} is impossible: {}", show(*options.layout), joined(reasons));
   }
 }
@@ -132,7 +147,7 @@ RanksPlan plan_ranks(const RanksOptions& options, const PlannedModel& model) {
   plan.options.flops_per_second = planner.speed().flops_per_second;
   plan.options.ranks = options.layout ? options.layout->ranks() : options.ranks;
   for (const PlanLayout& layout : options.layout ? std::vector{*options.layout} : layouts_of(options.ranks)) {
-    std::vector<std::string> reasons = obstacles(layout, model.config, plan.shards);
+    std::vector<std::string> reasons = obstacles(layout, model);
     if (reasons.empty()) {
       plan.possible.push_back(planner.cost(layout));
     } else {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "base/errors.h"
@@ -33,6 +34,14 @@ RankTimes rank_times() {
                          "expected seconds, at least 0.5, found \"{}\"", text);
   }
   return times;
+}
+
+MemorySharing memory_sharing() {
+  const char* const text = std::getenv("HEED_SHARED_MEMORY");
+  const std::string_view word = text == nullptr ? "" : text;
+  require<ConfigError>(word.empty() || word == "on" || word == "off", "HEED_SHARED_MEMORY",
+                       "expected on or off, found \"{}\"", word);
+  return word == "off" ? MemorySharing::off : MemorySharing::on;
 }
 
 [[noreturn]] void abort_job(const HeedMpiTable& mpi, int status = kFailed) {
@@ -151,6 +160,7 @@ int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const Ran
     the_transport = &*transport;
     require_one_build(job_ranks().all_texts(settings.build()));
     share_processors(job_ranks());
+    transport->share_memory(SharedMessages::connect(job_ranks(), memory_sharing()));
     body();
   } catch (const std::exception& thrown) {
     error = thrown.what();

@@ -26,8 +26,19 @@ constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause =
 // lane at a time, or one message; the rest waits. As a receiver takes the messages of a lane in their order, nothing that
 // it waits for waits behind something that it does not take.
 constexpr size_t kLargestBegun = size_t{1} << 21;
+// From this size on, a message goes through memory that both ranks share, where they do.
+constexpr size_t kSmallestShared = size_t{1} << 14;
 // For a message whose receiver or sender has given up.
 constexpr double kCancelTime = 0.2;
+
+// Whether find_arrival() is never asked for its messages: they have a size that their receiver knows.
+bool has_known_sizes(Channel channel) {
+  using enum Channel;
+  return channel == gradients || channel == weights || channel == state || channel == activations ||
+         channel == derivatives || channel == partial;
+}
+
+bool may_be_shared(Channel channel, size_t bytes) { return has_known_sizes(channel) && bytes >= kSmallestShared; }
 
 void sleep_for(double seconds) { std::this_thread::sleep_for(Seconds(seconds)); }
 
@@ -49,7 +60,8 @@ class MpiTransport::Open final : public Transfer::State {
   enum class Phase : uint8_t { unknown, waiting, begun, done } phase = Phase::unknown;  // begun: MPI has it
   int other;
   std::span<const std::byte> bytes;
-  Lane* lane;  // null: it is received
+  Lane* lane;  // null: it is received, or goes through shared memory
+  std::optional<SharedMessages::Message> shared;
 
  private:
   MpiTransport& transport_;
@@ -79,6 +91,11 @@ Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const 
   const std::lock_guard lock(mutex_);
   check_failure();
   const int lane_tag = tag(group, channel);
+  if (shared_ && shared_->sends_to(to) && may_be_shared(channel, bytes.size())) {
+    transfer = std::make_shared<Open>(*this, to, bytes, nullptr);
+    begin_shared(*transfer, {.rank = to, .tag = lane_tag, .sent = bytes});
+    return Transfer(std::move(transfer));
+  }
   Lane& lane = lanes_[{to, lane_tag}];
   lane.tag = lane_tag;
   transfer = std::make_shared<Open>(*this, to, bytes, &lane);
@@ -93,11 +110,26 @@ Transfer MpiTransport::receive(int from, int group, Channel channel, std::span<s
   auto transfer = std::make_shared<Open>(*this, from, std::span<const std::byte>(), nullptr);
   const std::lock_guard lock(mutex_);
   check_failure();
+  if (shared_ && shared_->receives_from(from) && may_be_shared(channel, bytes.size())) {
+    begin_shared(*transfer, {.rank = from, .tag = tag(group, channel), .received = bytes});
+    return Transfer(std::move(transfer));
+  }
   require_mpi(mpi_.receive(mpi_.self, bytes.data(), bytes.size(), from, tag(group, channel), &transfer->request),
               "receive");
   transfer->phase = Open::Phase::begun;
   count_open();
   return Transfer(std::move(transfer));
+}
+
+void MpiTransport::begin_shared(Open& transfer, SharedMessages::Message message) {
+  shared_->begin(transfer.shared.emplace(std::move(message)));
+  transfer.phase = Open::Phase::begun;
+  count_open();
+}
+
+void MpiTransport::share_memory(std::unique_ptr<SharedMessages> messages) {
+  const std::lock_guard lock(mutex_);
+  shared_ = std::move(messages);
 }
 
 std::optional<Arrival> MpiTransport::find_arrival(std::optional<int> from, int group, Channel channel) {
@@ -152,6 +184,9 @@ bool MpiTransport::test(Open& transfer) {
   const std::lock_guard lock(mutex_);
   if (transfer.phase != Open::Phase::done) {
     check_failure();
+    if (shared_) {
+      shared_->advance();
+    }
     if (transfer.phase == Open::Phase::waiting) {
       advance(*transfer.lane);
     } else if (has_ended(transfer)) {
@@ -165,6 +200,9 @@ bool MpiTransport::test(Open& transfer) {
 }
 
 bool MpiTransport::has_ended(Open& transfer) const {
+  if (transfer.shared) {
+    return transfer.shared->has_ended;
+  }
   int done = 0;
   require_mpi(mpi_.test(mpi_.self, &transfer.request, &done), "test");
   return done != 0;
@@ -226,6 +264,9 @@ void MpiTransport::abandon(Open& transfer) {
     return;
   }
   --open_;
+  if (transfer.shared) {
+    return shared_->abandon(*transfer.shared);
+  }
   if (transfer.lane != nullptr) {
     leave_lane(transfer);
   } else if (!broken_) {
@@ -271,6 +312,9 @@ void MpiTransport::run() {
 // Messages move while notices are looked for.
 void MpiTransport::advance_waiting() {
   notices_.exchange();
+  if (shared_ && !notices_.failure()) {
+    shared_->advance();
+  }
   for (auto& [whom, lane] : lanes_) {
     if (!lane.waiting.empty() && !notices_.failure()) {
       advance(lane);

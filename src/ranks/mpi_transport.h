@@ -5,12 +5,14 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "ranks/notices.h"
+#include "ranks/shared_messages.h"
 #include "ranks/transport.h"
 
 namespace heed {
@@ -39,6 +41,9 @@ class MpiTransport final : public Transport {
   void tolerate_losses() override;
   bool is_lost(int rank) override;
 
+  // From now on, large messages between ranks that share memory go through it. All ranks call it before they send one.
+  void share_memory(std::unique_ptr<SharedMessages> messages);
+
   // How a job ends. Whether the caller may end it; otherwise `when_busy` is doing so.
   bool begin_end();
   std::optional<RankFailure> failure();
@@ -59,6 +64,7 @@ class MpiTransport final : public Transport {
     int tag = 0;
   };
 
+  void begin_shared(Open& transfer, SharedMessages::Message message);
   void run();
   void end_if_busy(std::unique_lock<std::mutex>& lock, double now);
   template <class Call>
@@ -86,6 +92,7 @@ class MpiTransport final : public Transport {
   std::condition_variable changed_;
   Notices notices_;
   std::map<std::pair<int, int>, Lane> lanes_;  // by rank and tag
+  std::unique_ptr<SharedMessages> shared_;     // null: none
   int open_ = 0;
   bool idle_ = false, stopping_ = false, ending_ = false;
   bool broken_ = false;  // memory of a message on its way is gone: MPI must not move data any more

@@ -14,6 +14,20 @@ constexpr int kGroupsOfRemaining = 64;
 
 }  // namespace
 
+std::vector<std::string> settings_against_parts(const Recipe& recipe) {
+  std::vector<std::string> settings;
+  const auto add_if = [&](bool condition, std::string_view setting) {
+    if (condition) {
+      settings.emplace_back(setting);
+    }
+  };
+  add_if(recipe.optimizer.kind == OptimizerKind::muon, "optimizer.kind = \"muon\": it needs whole matrices");
+  add_if(recipe.adapter.rank > 0, "an adapter");
+  add_if(!recipe.training.from.empty(), "training.from");
+  add_if(!recipe.training.freeze.empty(), "training.freeze");
+  return settings;
+}
+
 Distribution::Distribution(const Recipe& recipe, const Ranks& ranks)
     : all_(ranks),
       layout_(layout_for(parse_layout(recipe.training.layout, kLayoutKey), ranks.count(), kLayoutKey)),
@@ -26,14 +40,10 @@ Ranks Distribution::group(RankGroup kind) const {
 
 void Distribution::require_possible(const Recipe& recipe) const {
   if (divides_matrices()) {
-    const auto refuse = [&](bool condition, std::string_view what) {
-      require<ConfigError>(!condition, kLayoutKey, "{} divides matrices, which does not go with {}",
-                           show_layout(layout_), what);
-    };
-    refuse(recipe.optimizer.kind == OptimizerKind::muon, "optimizer.kind = \"muon\": it needs whole matrices");
-    refuse(recipe.adapter.rank > 0, "an adapter");
-    refuse(!recipe.training.from.empty(), "training.from");
-    refuse(!recipe.training.freeze.empty(), "training.freeze");
+    for (const std::string& setting : settings_against_parts(recipe)) {
+      throw ConfigError(
+          fmt::format("{}: {} divides matrices, which does not go with {}", kLayoutKey, show_layout(layout_), setting));
+    }
   }
   require<ConfigError>(!divides_model() || recipe.training.local_updates == 0, kLayoutKey,
                        "{} divides the model, but with training.local_updates each rank has a whole one",

@@ -11,6 +11,9 @@
 
 namespace heed {
 
+// A recipe's settings that do not go with matrices in parts, each as a message names it.
+std::vector<std::string> settings_against_parts(const Recipe& recipe);
+
 // The ranks of a run, in groups, as its layout says.
 class Distribution {
  public:

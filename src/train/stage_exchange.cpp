@@ -8,8 +8,8 @@
 namespace heed {
 namespace {
 
-// Messages that a rank expects from each other one at a time.
-constexpr size_t kOpenPieces = 32;
+// Messages that a rank expects at a time: from all other copies, and at most from each.
+constexpr size_t kOpenPieces = 64, kOpenPiecesOfOne = 32;
 
 }  // namespace
 
@@ -23,6 +23,7 @@ StageExchange::StageExchange(const Ranks& ranks, std::vector<int> copies, Backen
       type_(type),
       sums_(backend),
       pieces_(trainables.weights().all().size()),
+      open_pieces_(std::clamp(kOpenPieces / copies_.size(), size_t{1}, kOpenPiecesOfOne)),
       peers_(copies_.size()) {
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
     pieces_[owners.pieces()[i].weight].push_back(i);
@@ -44,7 +45,7 @@ void StageExchange::begin(const std::vector<Complete>& gradients, int64_t round)
   }
   senders_ = static_cast<size_t>(std::min(std::ssize(copies_), shards_ - round * std::ssize(copies_)));
   for (size_t copy = 0; copy < senders_; ++copy) {
-    while (copies_[copy] != ranks_.rank() && peers_[copy].open.size() < std::min(kOpenPieces, own_.size())) {
+    while (copies_[copy] != ranks_.rank() && peers_[copy].open.size() < std::min(open_pieces_, own_.size())) {
       receive_next(copy);
     }
   }
@@ -70,7 +71,7 @@ void StageExchange::send_piece(size_t piece, const View& gradient) {
 // Of the pieces that this rank owns, the next one that no message is expected for.
 void StageExchange::receive_next(size_t copy) {
   Peer& peer = peers_[copy];
-  const size_t next = added_ + peer.open.size(), slot = next % kOpenPieces;
+  const size_t next = added_ + peer.open.size(), slot = next % open_pieces_;
   if (peer.memory.size() == slot) {
     peer.memory.emplace_back(Shape{WeightPiece::kMaxElements}, type_);
   }
@@ -91,7 +92,7 @@ void StageExchange::finish() {
       }
       ranks_.wait(peer.open.front());
       peer.open.pop_front();
-      shards.push_back(peer.memory[added_ % kOpenPieces].view().column_range(0, range.count));
+      shards.push_back(peer.memory[added_ % open_pieces_].view().column_range(0, range.count));
     }
     const View sum = trainables_.gradients().column_range(range.first, range.count);
     is_first_round_ ? sums_.set(sum, shards) : sums_.add(sum, shards);

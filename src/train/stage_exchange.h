@@ -58,6 +58,7 @@ class StageExchange {
   DType type_;
   PieceSums sums_;
   std::vector<std::vector<size_t>> pieces_;  // of each weight
+  size_t open_pieces_;                       // from each copy
   int64_t shards_ = 0;                       // of the update
 
   // Of the round that has begun.

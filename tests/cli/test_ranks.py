@@ -35,9 +35,14 @@ class RanksTest(CliTest):
             self.assertEqual(sorted(line for line in out.splitlines() if ":" in line), [f"{rank}: {squares}" for rank in range(ranks)])
 
     def test_messages_larger_than_an_int_counts_arrive(self):
-        status, out, err = ended(start(2, ACTIONS, "transfer", "1500"))
-        self.assertEqual((status, err), (0, ""))
-        self.assertEqual(out.count("MB/s"), 2)
+        for sharing in ("off", "on"):
+            status, out, err = ended(start(2, ACTIONS, "transfer", "1500", environment={"HEED_SHARED_MEMORY": sharing}))
+            self.assertEqual((status, err), (0, ""))
+            self.assertEqual(out.count("MB/s"), 2)
+
+    def test_a_word_for_shared_memory_that_means_nothing_is_refused(self):
+        self.assert_job(start(2, BINARY, "--version", environment={"HEED_SHARED_MEMORY": "maybe"}),
+                        'heed: HEED_SHARED_MEMORY: expected on or off, found "maybe"')
 
     def test_one_rank_loads_no_mpi(self):
         status, out, err = ended(start(1, BINARY, "--version", environment={"HEED_MPI": "/nowhere"}))

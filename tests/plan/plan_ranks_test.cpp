@@ -287,6 +287,23 @@ TEST(PlanRanks, RanksThatNoLayoutSharesOutAreSaid) {
   EXPECT_EQ(plan.chosen(), nullptr);
 }
 
+TEST(PlanRanks, LayoutsThatTrainingRefusesAreImpossible) {
+  const auto reasons = [](const std::string& setting, const PlanLayout& layout) {
+    RanksOptions options = of_speed(2);
+    options.layout = layout;
+    return refusal(on_ranks(options, {setting}));
+  };
+  const PlanLayout copies{2, 1, 1}, stages{1, 2, 1}, parts{1, 1, 2};
+  EXPECT_THAT(reasons("optimizer.kind=muon", parts), HasSubstr("tensor 2 does not go with optimizer.kind = \"muon\""));
+  EXPECT_THAT(reasons("training.freeze=[\"encoder*\"]", parts), HasSubstr("tensor 2 does not go with training.freeze"));
+  EXPECT_THAT(reasons("adapter.rank=2", parts), HasSubstr("tensor 2 does not go with an adapter"));
+  EXPECT_THAT(reasons("training.local_updates=5", parts), HasSubstr("which does not go with training.local_updates"));
+  EXPECT_THAT(reasons("training.local_updates=5", stages), HasSubstr("which does not go with training.local_updates"));
+  for (const char* setting : {"optimizer.kind=muon", "training.freeze=[\"encoder*\"]", "training.local_updates=5"}) {
+    EXPECT_EQ(reasons(setting, copies), "") << setting;
+  }
+}
+
 TEST(PlanRanks, WhatTravelsIsTheRecipesUnlessOptionsSayOtherwise) {
   const auto sent = [](RanksOptions options, const std::vector<std::string>& overrides = {}) {
     options.layout = {2, 1, 1};

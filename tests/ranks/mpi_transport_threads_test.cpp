@@ -246,6 +246,12 @@ class LargeMessages : public testing::Test {
   }
   ~LargeMessages() override { mpi_.hold_sends(false); }
 
+  void share_memory() {
+    std::thread other([this] { second_.share_memory(SharedMessages::connect(Ranks(second_), MemorySharing::on)); });
+    first_.share_memory(SharedMessages::connect(Ranks(first_), MemorySharing::on));
+    other.join();
+  }
+
   Transfer send(int i, Channel channel = Channel::weights) {
     return first_.send(1, 0, channel, memory_[static_cast<size_t>(i)]);
   }
@@ -306,6 +312,50 @@ TEST_F(LargeMessages, OneThatIsLargerThanAllThatMpiTakesGoesAlone) {
   const Transfer large = send(0), small = send(1);
   EXPECT_EQ(begun(), 1U);
   mpi_.hold_sends(false);
+}
+
+TEST_F(LargeMessages, BetweenRanksOfOneMachinePassMpiBy) {
+  share_memory();
+  std::vector<Transfer> sent;
+  for (int i = 0; i < kMany; ++i) {
+    sent.push_back(send(i));
+  }
+  EXPECT_EQ(begun(), 0U);
+  for (int i = 0; i < kMany; ++i) {
+    EXPECT_EQ(next_received(), i);
+  }
+  for (Transfer& transfer : sent) {
+    transfer.wait();
+  }
+}
+
+TEST_F(LargeMessages, LeaveSmallOnesAndThoseOfUnknownSizeToMpi) {
+  share_memory();
+  const std::vector<std::byte> small(100);
+  const Transfer weights = first_.send(1, 0, Channel::weights, small), results = send(0, Channel::results);
+  EXPECT_EQ(begun(), 1U);
+  EXPECT_TRUE(second_.find_arrival(0, 0, Channel::results).has_value());
+  mpi_.hold_sends(false);
+}
+
+// Nobody asks for them: the transports' threads do.
+TEST_F(LargeMessages, InSharedMemoryMoveWhileBothRanksCompute) {
+  share_memory();
+  std::vector<std::byte> large(20 * kMegabyte, std::byte{7}), received(large.size());
+  Transfer out = first_.send(1, 0, Channel::weights, large);
+  Transfer in = second_.receive(0, 0, Channel::weights, received);
+  sleep_for_seconds(2.0);
+  EXPECT_EQ(received.back(), std::byte{7});
+  out.wait();
+  in.wait();
+}
+
+TEST_F(LargeMessages, ThatAreGivenUpInSharedMemoryLeaveNothingBehind) {
+  share_memory();
+  std::vector<std::byte> memory(20 * kMegabyte);
+  { const Transfer given_up = second_.receive(0, 0, Channel::state, memory); }
+  { const Transfer given_up = first_.send(1, 0, Channel::state, memory); }
+  EXPECT_THROW(first_.send(1, 0, Channel::state, memory), RankError);
 }
 
 }  // namespace

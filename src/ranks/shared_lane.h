@@ -1,0 +1,80 @@
+// Memory that two processes of one machine share, and the lanes in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace heed {
+
+// A file without a name that lives in memory; other processes of this user open it by the process's number and the
+// file's.
+class SharedFile {
+ public:
+  // None where the system gives none.
+  static std::optional<SharedFile> create(size_t bytes);
+  static std::optional<SharedFile> open(const std::string& address);
+  SharedFile(SharedFile&& other) noexcept;
+  SharedFile& operator=(SharedFile&& other) noexcept;
+  ~SharedFile();
+
+  std::string address() const;
+  int number() const { return number_; }
+
+ private:
+  explicit SharedFile(int number) : number_(number) {}
+  int number_ = -1;
+};
+
+struct SharedLaneHead;
+
+// What goes from one process to one other with one tag: a ring of slots, which one side fills and the other empties. Both
+// sides know how long each message is, so that nothing but the bytes has to be in it.
+class SharedLane {
+ public:
+  SharedLane(SharedLaneHead& head, std::span<std::byte> slots) : head_(&head), slots_(slots) {}
+
+  // Copies the beginning of `bytes`, as much as has room or has come. Returns how much. A message's parts are as long as
+  // a slot, but for its last one.
+  size_t put(std::span<const std::byte> bytes);
+  size_t take(std::span<std::byte> bytes);
+
+ private:
+  std::byte* slot(uint64_t number) const;
+
+  SharedLaneHead* head_;
+  std::span<std::byte> slots_;
+};
+
+// The part of a shared file in which all lanes from one process to one other are.
+class SharedSection {
+ public:
+  static constexpr int kLanes = 64;
+  static constexpr size_t kSlotBytes = size_t{1} << 18;
+
+  static size_t bytes(int slots);
+  // Of `slots` slots in each lane, and the `index`-th of its file. None where it can't be mapped.
+  static std::optional<SharedSection> map(const SharedFile& file, int index, int slots);
+
+  // The lane with this tag. The sender makes it; to the receiver it is not there before. None: all lanes are taken.
+  std::optional<SharedLane> make_lane(int tag);
+  std::optional<SharedLane> find_lane(int tag);
+
+ private:
+  struct Unmap {
+    size_t bytes = 0;
+    void operator()(void* memory) const;
+  };
+
+  SharedSection(void* memory, int slots);
+  SharedLaneHead* heads() const;
+  SharedLane lane(int index) const;
+
+  std::unique_ptr<void, Unmap> memory_;
+  int slots_;
+};
+
+}  // namespace heed

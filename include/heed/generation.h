@@ -48,6 +48,9 @@ struct GenerationOptions {
   // A model without ends goes on until it would leave what is allowed.
   std::string regex = {};
   std::vector<std::string> choices = {};
+  // With beam search, texts that every text contains: as the tokenizer cuts them, so that one may be a part of a longer
+  // word. The beam has more hypotheses than they have tokens.
+  std::vector<std::string> force = {};
 };
 
 // Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or the caller stopped it.

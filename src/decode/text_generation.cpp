@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 
+#include "base/plural.h"
+#include "decode/forced_texts.h"
 #include "decode/generation.h"
 #include "decode/scored_tokens.h"
 #include "decode/search.h"
@@ -241,17 +243,43 @@ Completion completion_of(const TextGenerator& generator, const std::vector<Token
   return completion;
 }
 
+ForcedPhrases forced_phrases_of(const TextGenerator& generator, const GenerationOptions& options) {
+  const Tokenizer& tokenizer = generator.tokenizer;
+  ForcedPhrases forced = phrases_of_texts(
+      options.force, {tokenizer, [&](const std::string& text) { return encode_text(tokenizer, text); }}, options.rules);
+  if (!forced.empty()) {
+    require<ConfigError>(options.stop.empty(), "forced texts", "a stop text might cut them off: leave it out");
+    require<ConfigError>(
+        options.beam > 1, "forced texts",
+        "they take beam search, with a beam of at least {}: when sampling, a regular expression can say "
+        "what a text has in it",
+        forced.tokens() + 1);
+    require_beam(forced, options.beam);
+  }
+  return forced;
+}
+
+// A text is cut off only when it contains all phrases: one token before the end of its room, at the latest.
+void require_room_for(const ForcedPhrases& forced, int64_t max_tokens, const std::string& where) {
+  require<FormatError>(forced.empty() || forced.tokens() < max_tokens, where,
+                       "{} token{} of forced texts and an end, but a text behind it has at most {}", forced.tokens(),
+                       plural(forced.tokens()), max_tokens);
+}
+
+int64_t room_behind(const TextGenerator& generator, size_t prompt, const GenerationOptions& options) {
+  const int64_t room = generator.scheduler.model().config().max_length - static_cast<int64_t>(prompt) + 1;
+  return std::min(options.max_tokens, room);
+}
+
 Results search_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
-                     const TokenRules& token_rules, GenerationListener* listener) {
+                     const SearchRules& rules, GenerationListener* listener) {
   const TranslationOptions wanted{.beam = options.beam, .n_best = options.samples};
-  const SearchRules rules{.at_max_length = AtMaxLength::cut, .tokens = token_rules};
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const std::vector<int32_t>& prompt : ids) {
-    const int64_t room = generator.scheduler.model().config().max_length - static_cast<int64_t>(prompt.size()) + 1;
-    const SearchTask task{{}, prompt, std::min(options.max_tokens, room)};
+    const SearchTask task{{}, prompt, room_behind(generator, prompt.size(), options)};
     requests.push_back(&searches.emplace_back(task, wanted, rules, greedy));
   }
   generator.scheduler.run(requests, options.interruption);
@@ -309,18 +337,23 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}", options.beam);
   require_writable(generator.tokenizer, options.stop);
   const TokenRules rules = rules_of(generator, options);
+  const ForcedPhrases forced = forced_phrases_of(generator, options);
   Prompts tokens;
   for (size_t i = 0; i < prompts.size(); ++i) {
     tokens.push_back(tokens_of_prompt(generator, prompts[i], options, where(i)));
     require<ConfigError>(
         rules.automaton == nullptr || rules.automaton->can_finish(rules.automaton->start(ids_of(tokens.back()))),
         where(i), "the model's tokenizer cannot write any text that is allowed behind it");
+    require_room_for(forced, room_behind(generator, tokens.back().size(), options), where(i));
   }
   if (prompts.empty()) {
     return {};
   }
-  return options.beam > 1 ? search_texts(generator, tokens, options, rules, listener)
-                          : sample_texts(generator, tokens, options, rules, listener);
+  if (options.beam == 1) {
+    return sample_texts(generator, tokens, options, rules, listener);
+  }
+  return search_texts(generator, tokens, options,
+                      {.at_max_length = AtMaxLength::cut, .tokens = rules, .forced = forced}, listener);
 }
 
 }  // namespace heed

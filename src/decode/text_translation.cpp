@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/excerpt.h"
 #include "decode/alignment.h"
+#include "decode/forced_texts.h"
 #include "decode/scored_tokens.h"
 #include "decode/token_ids.h"
 #include "decode/unknown_words.h"
@@ -112,29 +112,13 @@ void require_allowed(const std::vector<std::vector<int32_t>>& first, const Token
   }
 }
 
-// The forced texts as tokens. They must be writable, and keep to the other rules by themselves.
 ForcedPhrases forced_phrases(const Tokenizer& target, const TranslationOptions& options) {
-  std::vector<std::vector<int32_t>> phrases;
-  for (const std::string& text : options.force) {
-    const std::string where = fmt::format("the forced text '{}'", shown(text));
-    require_text(text, where);
-    const std::vector<int32_t>& phrase = phrases.emplace_back(ids_of(target.encode(text)));
-    require<ConfigError>(!phrase.empty(), where, "it has no tokens");
-    require<ConfigError>(std::ranges::find(phrase, target.special().unk.value) == phrase.end(), where,
-                         "the model's tokenizer has no tokens for it");
-    const std::string written = target.decode(tokens_of(phrase));
-    for (const std::string& suppressed : options.rules.suppress) {
-      require<ConfigError>(written.find(suppressed) == std::string::npos, where, "'{}' in it is suppressed",
-                           shown(suppressed));
-    }
-  }
-  ForcedPhrases forced(std::move(phrases));
+  ForcedPhrases forced = phrases_of_texts(
+      options.force, {target, [&](const std::string& text) { return target.encode(text); }}, options.rules);
   if (!forced.empty()) {
     require<ConfigError>(options.groups == 1 && options.alternatives == 0, "forced texts",
                          "they come with neither groups nor alternatives");
-    require<ConfigError>(options.beam > forced.tokens(), "forced texts",
-                         "they have {} tokens: they need a beam of at least {}, but it is {}", forced.tokens(),
-                         forced.tokens() + 1, options.beam);
+    require_beam(forced, options.beam);
   }
   return forced;
 }

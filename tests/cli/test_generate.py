@@ -156,6 +156,25 @@ class Generate(LanguageModelTest):
         other = self.objects("--prompt", "A man", "--temperature", 0, "--max-tokens", 12, "--suppress", usual[2:4])
         self.assertNotIn(usual[2:4], other[0]["text"])
 
+    def test_forced_texts_are_in_all_texts(self):
+        options = ["--force", "two", "--force", "ab", "--beam", 8, "--n", 2, "--max-tokens", 12]
+        texts = self.objects(*options, text="\n".join(PROMPTS))
+        self.assertEqual(len(texts), 2 * len(PROMPTS))
+        for found in texts:
+            self.assertTrue("two" in found["text"] and "ab" in found["text"], found)
+        for number, prompt in enumerate(PROMPTS):
+            self.assertEqual(self.objects(*options, "--prompt", prompt), texts[2 * number:2 * number + 2])
+        self.assertIn("two", self.objects("--force", "two", "--beam", 8, "--max-tokens", 4, "--prompt", "A ")[0]["text"])
+        for refused, mentions in [
+                (["--force", "abc", "--beam", 3], ["3 tokens", "beam of at least 4"]),
+                (["--force", "abc"], ["beam search", "at least 4", "regular expression"]),
+                (["--force", "", "--beam", 4], ["''", "no tokens"]),
+                (["--force", "\u2603", "--beam", 4], ["\u2603", "no tokens for it"]),
+                (["--force", "ab", "--suppress", "b", "--beam", 4], ["'ab'", "'b'", "suppressed"]),
+                (["--force", "ab", "--beam", 4, "--stop", "a"], ["forced texts", "stop text"]),
+                (["--force", "ab", "--beam", 4, "--max-tokens", 2], ["--prompt", "2 tokens", "at most 2"])]:
+            self.assert_refused("generate", "--model", self.model, "--prompt", "A man", *refused, mentions=mentions)
+
     def test_what_no_text_can_keep_is_refused(self):
         for options, mentions in [
                 (["--regex", "a("], ["regular expression", "character 3"]),

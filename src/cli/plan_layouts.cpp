@@ -13,9 +13,10 @@ namespace heed::cli {
 namespace {
 
 constexpr double kGigabyte = 1e9, kMegabyte = 1e6, kPercent = 100.0;
-constexpr std::array kGradientNames{NamedValue<RanksOptions::Gradients>{"recipe", RanksOptions::Gradients::as_recipe},
-                                    NamedValue<RanksOptions::Gradients>{"f32", RanksOptions::Gradients::f32},
-                                    NamedValue<RanksOptions::Gradients>{"bf16", RanksOptions::Gradients::bf16}};
+using AskedTravelType = std::optional<TravelType>;
+constexpr std::array kGradientNames{
+    NamedValue<AskedTravelType>{"recipe", std::nullopt}, NamedValue<AskedTravelType>{"f32", TravelType::f32},
+    NamedValue<AskedTravelType>{"bf16", TravelType::bf16}, NamedValue<AskedTravelType>{"int8", TravelType::int8}};
 
 // An option whose value has a unit. `standard` is the default as one would write it.
 Option quantity_option(const std::string& names, double& target, std::string standard,
@@ -161,7 +162,7 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
               quantity_option("--memory-bandwidth RATE", options.memory_bandwidth, "20GB", parse_bandwidth,
                               "of a rank's memory, which decides how long its optimizer takes")),
       option("--gradients FORMAT", options.gradients, kGradientNames,
-             "in which ranks send gradients: f32, bf16, or as the recipe says"),
+             "in which ranks send gradients: f32, bf16, with local updates int8, or as the recipe says"),
       option("--local-updates N", options.local_updates,
              "updates from one meeting of the data ranks to the next; without it, as the recipe says"),
       option("--top N", arguments.top, "list the best N layouts; 0: all")};

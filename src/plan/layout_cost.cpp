@@ -43,7 +43,7 @@ double tensor_seconds(const PlanStage& stage, const PlanLayout& layout, const Pl
 double gradient_seconds(const PlanStage& stage, const PlanLayout& layout, const PlanUpdate& update,
                         const PlanLink& link) {
   const auto seconds = [&](int64_t weights) {
-    return exchanged_bytes(real(weights * update.gradient_bytes), layout.data) / link.bytes_per_second;
+    return exchanged_bytes(real(weights) * update.gradient_bytes, layout.data) / link.bytes_per_second;
   };
   return link.latency + std::max(seconds(stage.trained_last), seconds(stage.trained) - stage.backward);
 }
@@ -63,7 +63,7 @@ LayoutTime time_of_layout(const PlanLayout& layout, const PlanUpdate& update, st
       continue;
     }
     if (is_local(layout, update)) {
-      const double one_way = link.seconds(exchanged_bytes(real(stage.trained * update.gradient_bytes), layout.data));
+      const double one_way = link.seconds(exchanged_bytes(real(stage.trained) * update.gradient_bytes, layout.data));
       time.meetings = std::max(time.meetings, 2.0 * one_way / real(update.local_updates));
     } else {
       time.gradients = std::max(time.gradients, rounds * gradient_seconds(stage, layout, update, link));
@@ -100,9 +100,9 @@ double sent_by(const PlanLayout& layout, const PlanUpdate& update, const PlanSta
   double between_data = 0.0;
   if (is_local(layout, update)) {
     between_data =
-        2.0 * exchanged_bytes(real(stage.trained * update.gradient_bytes), layout.data) / real(update.local_updates);
+        2.0 * exchanged_bytes(real(stage.trained) * update.gradient_bytes, layout.data) / real(update.local_updates);
   } else {
-    between_data = exchanged_bytes(real(stage.trained * update.gradient_bytes), layout.data) * rounds +
+    between_data = exchanged_bytes(real(stage.trained) * update.gradient_bytes, layout.data) * rounds +
                    exchanged_bytes(real(stage.trained * update.copy_bytes), layout.data);
   }
   return between_data + 2.0 * rounds * exchanged_bytes(stage.tensor_bytes, layout.tensor);

@@ -32,11 +32,11 @@ constexpr double exchanged_bytes(double bytes, int64_t n) {
 // An update, whatever the layout.
 struct PlanUpdate {
   int64_t shards = 1;
-  int64_t copy_bytes = 2;      // per weight: what products read, whole on every data rank; 4 in f32
-  int64_t master_bytes = 4;    // per weight, divided among data ranks; 0 in f32, where products read the masters
-  int64_t state_bytes = 8;     // per weight: the optimizer's moments and a moving average
-  int64_t gradient_bytes = 4;  // per weight, as it travels; of differences at meetings too
-  int64_t local_updates = 1;   // 1: gradients are exchanged in each update; more: weights, once in so many updates
+  int64_t copy_bytes = 2;       // per weight: what products read, whole on every data rank; 4 in f32
+  int64_t master_bytes = 4;     // per weight, divided among data ranks; 0 in f32, where products read the masters
+  int64_t state_bytes = 8;      // per weight: the optimizer's moments and a moving average
+  double gradient_bytes = 4.0;  // per weight, as it travels; of differences at meetings too
+  int64_t local_updates = 1;    // 1: gradients are exchanged in each update; more: weights, once in so many updates
   double optimizer_per_weight = 0.0;  // seconds
 };
 

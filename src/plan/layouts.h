@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/layout_cost.h"
+#include "train/travel_format.h"
 
 namespace heed {
 
@@ -13,11 +14,11 @@ struct RanksOptions {
   int64_t ranks = 0;                 // 0: those of `layout`
   std::optional<PlanLayout> layout;  // the only one; otherwise all with this number of ranks
   PlanLink link;
-  double memory = 0.0;             // bytes that a rank has; 0: no limit
-  double flops_per_second = 0.0;   // of a rank; 0: this machine's, by the short run
-  double memory_bandwidth = 20e9;  // bytes a second, for the optimizer; used with flops_per_second alone
-  enum class Gradients : uint8_t { as_recipe, f32, bf16 } gradients = Gradients::as_recipe;  // as they travel
-  std::optional<int64_t> local_updates;                                                      // none: the recipe's
+  double memory = 0.0;                   // bytes that a rank has; 0: no limit
+  double flops_per_second = 0.0;         // of a rank; 0: this machine's, by the short run
+  double memory_bandwidth = 20e9;        // bytes a second, for the optimizer; used with flops_per_second alone
+  std::optional<TravelType> gradients;   // none: the recipe's; of differences too
+  std::optional<int64_t> local_updates;  // none: the recipe's
 };
 
 struct ImpossibleLayout {

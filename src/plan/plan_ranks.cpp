@@ -19,9 +19,8 @@ struct Speed {
 
 bool averages(const PlannedModel& model) { return model.recipe.checkpoints.moving_average > 0.0; }
 
-bool sends_bf16(const RanksOptions& options, const TrainingRecipe& training) {
-  using enum RanksOptions::Gradients;
-  return options.gradients == bf16 || (options.gradients == as_recipe && training.gradients == Precision::bf16);
+TravelType travel_type(const RanksOptions& options, const TrainingRecipe& training) {
+  return options.gradients.value_or(training.gradients);
 }
 
 PlanUpdate update_of(const RanksOptions& options, const PlannedModel& model) {
@@ -31,7 +30,7 @@ PlanUpdate update_of(const RanksOptions& options, const PlannedModel& model) {
           .copy_bytes = copies ? size_of(DType::bf16) : kF32Bytes,
           .master_bytes = copies ? kF32Bytes : 0,
           .state_bytes = kF32Bytes * (averages(model) ? 3 : 2),
-          .gradient_bytes = sends_bf16(options, training) ? size_of(DType::bf16) : kF32Bytes,
+          .gradient_bytes = traveling_bytes(travel_type(options, training)),
           .local_updates = options.local_updates.value_or(std::max<int64_t>(1, training.local_updates))};
 }
 
@@ -130,6 +129,9 @@ std::string joined(const std::vector<std::string>& reasons) { return fmt::format
 
 void check(const RanksOptions& options, const PlannedModel& model) {
   check(options);
+  const PlanUpdate update = update_of(options, model);
+  require<ConfigError>(travel_type(options, model.recipe.training) != TravelType::int8 || update.local_updates > 1,
+                       "plan", "gradients travel in int8 only as differences after local updates");
   if (options.layout) {
     const auto reasons = obstacles(*options.layout, model);
     require<ConfigError>(reasons.empty(), "plan", "{} is impossible: {}", show(*options.layout), joined(reasons));

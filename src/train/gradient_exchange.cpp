@@ -190,7 +190,8 @@ void GradientExchange::share_norms(View squared_norms) const {
 void GradientExchange::share_weights() const {
   std::vector<int> all(peers_.size());
   std::iota(all.begin(), all.end(), 0);
-  share_pieces(ranks_, owners_, all, [this](const WeightPiece& piece) { return bytes_of(trainables_.values(piece)); });
+  share_pieces(ranks_, owners_, all,
+               [this](size_t piece) { return bytes_of(trainables_.values(owners_.pieces()[piece])); });
 }
 
 void GradientExchange::collect(View flat) const {

@@ -58,7 +58,7 @@ void Learner::hold(std::vector<WeightPart> parts) {
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
   require_memory();
   if (recipe_.training.local_updates > 0) {
-    meetings_.emplace(backend_, *trainables_, recipe_.training.outer, storage_of(recipe_.training.gradients));
+    meetings_.emplace(backend_, *trainables_, recipe_.training.outer, recipe_.training.gradients);
   } else {
     exchange_gradients();
   }
@@ -77,7 +77,7 @@ void Learner::require_memory() const {
 }
 
 void Learner::exchange_gradients() {
-  const DType type = storage_of(recipe_.training.gradients);
+  const DType type = dtype_of_plain(recipe_.training.gradients);
   if (!ranks_.holders().is_alone() || type != DType::f32) {
     exchange_.emplace(ranks_.holders(), backend_, *trainables_, optimizer_->owners(), type);
   }

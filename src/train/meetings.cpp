@@ -16,48 +16,49 @@ constexpr size_t kOpenPieces = 8;
 // The means of the pieces that a rank owns: their differences, as they come from the others, in the order of the ranks.
 class PieceMeans {
  public:
-  struct Types {
-    DType traveling, sum;
-  };
-  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, Types types)
+  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, const TravelFormat& format, DType wide)
       : ranks_(ranks),
         backend_(backend),
+        format_(format),
         pieces_(owners.pieces()),
         sums_(backend),
-        sum_({WeightPiece::kMaxElements}, types.sum) {
+        sum_({WeightPiece::kMaxElements}, wide),
+        scratch_({ranks.count(), WeightPiece::kMaxElements}, wide) {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (owners.is_own(i)) {
         own_.push_back(i);
       }
     }
     for (size_t i = 0; i < std::min(kOpenPieces, own_.size()); ++i) {
-      memory_.emplace_back(Shape{ranks.count(), WeightPiece::kMaxElements}, types.traveling);
+      memory_.emplace_back(Shape{ranks.count(), format.bytes(WeightPiece::kMaxElements)}, DType::i8);
       receive(i);
     }
   }
 
   std::span<const size_t> own() const { return own_; }
 
-  // Of the next own piece, whose own differences these are; they become the mean.
-  void replace_by_mean(View differences) {
+  // Of the next own piece, whose own differences these are as they travel; they become the mean.
+  void replace_by_mean(std::span<std::byte> differences) {
+    const int64_t count = pieces_[own_[next_]].count;
     const size_t slot = next_ % kOpenPieces;
-    const View sum = sum_.view().column_range(0, differences.columns());
+    const View sum = sum_.view().column_range(0, count);
     ranks_.wait_for_all(open_[slot]);
     std::vector<View> parts;
     for (int rank = 0; rank < ranks_.count(); ++rank) {
-      parts.push_back(rank == ranks_.rank() ? differences : received(slot, rank, differences.columns()));
+      const std::span<std::byte> bytes = rank == ranks_.rank() ? differences : received(slot, rank, count);
+      parts.push_back(format_.decode(bytes, count, scratch_.view().row_range(rank, 1)));
     }
     sums_.set(sum, parts);
     backend_.scale(sum, 1.0 / ranks_.count());
-    backend_.copy(sum, differences);
+    format_.encode(backend_, sum, differences);
     if (++next_ + kOpenPieces <= own_.size()) {
       receive(next_ + kOpenPieces - 1);
     }
   }
 
  private:
-  View received(size_t slot, int rank, int64_t count) const {
-    return memory_[slot].view().row_range(rank, 1).column_range(0, count);
+  std::span<std::byte> received(size_t slot, int rank, int64_t count) const {
+    return bytes_of(memory_[slot].view().row_range(rank, 1).column_range(0, format_.bytes(count)));
   }
 
   void receive(size_t index) {
@@ -65,17 +66,18 @@ class PieceMeans {
     for (int rank = 0; rank < ranks_.count(); ++rank) {
       if (rank != ranks_.rank()) {
         open_[slot].push_back(
-            ranks_.receive(rank, Channel::gradients, bytes_of(received(slot, rank, pieces_[own_[index]].count))));
+            ranks_.receive(rank, Channel::gradients, received(slot, rank, pieces_[own_[index]].count)));
       }
     }
   }
 
   const Ranks& ranks_;
   Backend& backend_;
+  const TravelFormat& format_;
   std::span<const WeightPiece> pieces_;
   std::vector<size_t> own_;
   PieceSums sums_;
-  Tensor sum_;
+  Tensor sum_, scratch_;        // of one piece; a row of scratch for each rank
   std::vector<Tensor> memory_;  // of each open piece, a row for each rank
   std::array<std::vector<Transfer>, kOpenPieces> open_;
   size_t next_ = 0;  // among own ones
@@ -83,15 +85,24 @@ class PieceMeans {
 
 }  // namespace
 
-Meetings::Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, DType type)
+Meetings::Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type)
     : backend_(backend),
       trainables_(trainables),
       step_(step),
+      format_(type, trainables.gradients().type()),
+      pieces_(trainables.pieces()),
       anchor_({trainables.masters().elements()}, backend.master_type()),
       momentum_({trainables.masters().elements()}, backend.master_type()) {
   backend_.fill(momentum_.view(), 0.0);
-  if (type != trainables.gradients().type()) {
-    rounded_ = Tensor({trainables.gradients().elements()}, type);
+  if (!format_.is_wide()) {
+    int64_t bytes = 0;
+    begins_.reserve(pieces_.size());
+    for (const WeightPiece& piece : pieces_) {
+      begins_.push_back(bytes);
+      bytes += format_.bytes(piece.count);
+    }
+    traveling_ = Tensor({bytes}, DType::i8);
+    scratch_ = Tensor({WeightPiece::kMaxElements}, trainables.gradients().type());
   }
 }
 
@@ -100,11 +111,18 @@ void Meetings::begin() { backend_.copy(trainables_.masters(), anchor_.view()); }
 void Meetings::meet(const Ranks& ranks) {
   take_differences();
   average(ranks);
+  take_means();
   step();
 }
 
-View Meetings::traveling(const WeightPiece& piece) const {
-  return (rounded_.empty() ? trainables_.gradients() : rounded_.view()).column_range(piece.first, piece.count);
+View Meetings::difference(size_t piece) const {
+  return trainables_.gradients().column_range(pieces_[piece].first, pieces_[piece].count);
+}
+
+std::span<std::byte> Meetings::traveling(size_t piece) const {
+  return format_.is_wide()
+             ? bytes_of(difference(piece))
+             : bytes_of(traveling_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
 }
 
 // Between updates, nobody needs the gradients.
@@ -113,8 +131,8 @@ void Meetings::take_differences() {
   backend_.copy(trainables_.masters(), differences);
   backend_.scale(differences, -1.0);
   backend_.add(anchor_.view(), differences);
-  if (!rounded_.empty()) {
-    backend_.copy(differences, rounded_.view());
+  for (size_t i = 0; i < begins_.size(); ++i) {
+    format_.encode(backend_, difference(i), traveling(i));
   }
 }
 
@@ -123,28 +141,30 @@ void Meetings::average(const Ranks& ranks) {
     return;
   }
   const PieceOwners owners(trainables_, {}, ranks.count(), ranks.rank());
-  PieceMeans means(ranks, backend_, owners,
-                   {.traveling = traveling(owners.pieces().front()).type(), .sum = trainables_.gradients().type()});
+  PieceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
   std::vector<Transfer> transfers;
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
     if (!owners.is_own(i)) {
-      transfers.push_back(ranks.send(owners.owner(i), Channel::gradients, bytes_of(traveling(owners.pieces()[i]))));
+      transfers.push_back(ranks.send(owners.owner(i), Channel::gradients, traveling(i)));
     }
   }
   for (const size_t piece : means.own()) {
-    means.replace_by_mean(traveling(owners.pieces()[piece]));
+    means.replace_by_mean(traveling(piece));
   }
   ranks.wait_for_all(transfers);
   std::vector<int> all(static_cast<size_t>(ranks.count()));
   std::iota(all.begin(), all.end(), 0);
-  share_pieces(ranks, owners, all, [this](const WeightPiece& piece) { return bytes_of(traveling(piece)); });
+  share_pieces(ranks, owners, all, [this](size_t piece) { return traveling(piece); });
+}
+
+void Meetings::take_means() {
+  for (size_t i = 0; i < begins_.size(); ++i) {
+    backend_.copy(format_.decode(traveling(i), pieces_[i].count, scratch_.view()), difference(i));
+  }
 }
 
 void Meetings::step() {
   const View mean = trainables_.gradients(), moments = momentum_.view();
-  if (!rounded_.empty()) {
-    backend_.copy(rounded_.view(), mean);
-  }
   backend_.scale(moments, step_.momentum);
   backend_.add(mean, moments);
   // anchor -= rate g and rate momentum m, one after the other: so it needs no memory of its own.

@@ -6,6 +6,7 @@
 #include "nn/trainables.h"
 #include "ranks/ranks.h"
 #include "train/optimizer.h"
+#include "train/travel_format.h"
 
 namespace heed {
 
@@ -24,8 +25,8 @@ struct OuterStep {
 // meeting of n is 2 (n - 1) / n times the weights.
 class Meetings {
  public:
-  // Differences and means travel in `type`: f32 or bf16.
-  Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, DType type);
+  // Differences and means travel in `type`.
+  Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type);
 
   // From the masters as they are, which are the same on all ranks.
   void begin();
@@ -38,14 +39,20 @@ class Meetings {
  private:
   void take_differences();
   void average(const Ranks& ranks);
+  void take_means();
   void step();
-  View traveling(const WeightPiece& piece) const;
+  View difference(size_t piece) const;
+  std::span<std::byte> traveling(size_t piece) const;
 
   Backend& backend_;
   Trainables& trainables_;
   OuterStep step_;
+  TravelFormat format_;
+  std::vector<WeightPiece> pieces_;
+  std::vector<int64_t> begins_;  // of each piece among the bytes that travel
   Tensor anchor_, momentum_;
-  Tensor rounded_;  // where differences travel in another type than the masters'
+  Tensor traveling_,
+      scratch_;  // differences as they travel, and one piece of them; empty where they travel as they are
 };
 
 // For a checkpoint, each rank sends its optimizer's state to the first, which receives one after the other.

@@ -29,10 +29,10 @@ void PieceSums::add(View sum, std::span<const View> parts) {
 }
 
 void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
-                  const std::function<std::span<std::byte>(const WeightPiece& piece)>& memory) {
+                  const std::function<std::span<std::byte>(size_t piece)>& memory) {
   std::vector<Transfer> transfers;
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
-    const std::span<std::byte> bytes = memory(owners.pieces()[i]);
+    const std::span<std::byte> bytes = memory(i);
     if (bytes.empty()) {
       continue;
     }

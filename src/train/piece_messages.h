@@ -29,6 +29,6 @@ class PieceSums {
 
 // Each piece goes from its owner to all other `receivers`. A piece whose memory is empty is none of theirs.
 void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
-                  const std::function<std::span<std::byte>(const WeightPiece& piece)>& memory);
+                  const std::function<std::span<std::byte>(size_t piece)>& memory);
 
 }  // namespace heed

@@ -26,12 +26,12 @@ struct TrainingRecipe {
   int64_t seed = 1;
   int64_t epochs = 0, updates = 0;  // whichever comes first ends the run; 0: no limit
   double minutes = 0.0;
-  int64_t accumulate = 1;                // batches per update
-  int64_t shards = 0;                    // of an update, a multiple of its batches; 0: as many
-  Precision gradients = Precision::f32;  // in which ranks exchange them: f32 or bf16
-  int64_t local_updates = 0;             // that each rank does on its own until all meet; 0: none
-  OuterStep outer;                       // of these meetings
-  std::string layout;                    // of the ranks; see parse_layout
+  int64_t accumulate = 1;                  // batches per update
+  int64_t shards = 0;                      // of an update, a multiple of its batches; 0: as many
+  TravelType gradients = TravelType::f32;  // between ranks; also differences, where they train on their own
+  int64_t local_updates = 0;               // that each rank does on its own until all meet; 0: none
+  OuterStep outer;                         // of these meetings
+  std::string layout;                      // of the ranks; see parse_layout
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates
 };

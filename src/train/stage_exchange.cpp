@@ -110,7 +110,8 @@ void StageExchange::finish() {
 }
 
 void StageExchange::share_weights() const {
-  share_pieces(ranks_, owners_, copies_, [this](const WeightPiece& piece) {
+  share_pieces(ranks_, owners_, copies_, [this](size_t index) {
+    const WeightPiece& piece = owners_.pieces()[index];
     return trainables_.has_gradient(piece.weight) ? bytes_of(trainables_.values(piece)) : std::span<std::byte>();
   });
 }

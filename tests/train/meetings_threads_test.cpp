@@ -43,7 +43,7 @@ struct Replica {
 };
 
 // The masters after some meetings of several ranks; the same on all.
-std::vector<double> masters_after(int meetings, int count, const OuterStep& step, DType type) {
+std::vector<double> masters_after(int meetings, int count, const OuterStep& step, TravelType type) {
   std::vector<double> result;
   run_thread_ranks(count, [&](Transport& transport) {
     const Ranks ranks(transport);
@@ -112,22 +112,32 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 TEST(Meetings, TakeTheOuterStepWithTheMeanOfAnyNumberOfRanks) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   for (const int count : {1, 2, 3, 4}) {
-    EXPECT_LT(largest_difference(masters_after(4, count, step, DType::f32), expected_after(4, count, step)), 2e-6)
+    EXPECT_LT(largest_difference(masters_after(4, count, step, TravelType::f32), expected_after(4, count, step)), 2e-6)
         << count << " ranks";
   }
 }
 
 TEST(Meetings, WithoutMomentumAndAtRateOneAreTheMean) {
   const OuterStep step{.rate = 1.0, .momentum = 0.0};
-  EXPECT_LT(largest_difference(masters_after(2, 3, step, DType::f32), expected_after(2, 3, step)), 1e-6);
+  EXPECT_LT(largest_difference(masters_after(2, 3, step, TravelType::f32), expected_after(2, 3, step)), 1e-6);
 }
 
 TEST(Meetings, RoundDifferencesThatTravelInBf16) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   const std::vector<double> expected = expected_after(3, 2, step);
-  const double difference = largest_difference(masters_after(3, 2, step, DType::bf16), expected);
+  const double difference = largest_difference(masters_after(3, 2, step, TravelType::bf16), expected);
   EXPECT_LT(difference, 0.01);  // differences are below 0.1 and have 8 bits; momentum adds up errors
   EXPECT_GT(difference, 1e-5);
+}
+
+TEST(Meetings, RoundDifferencesThatTravelInInt8) {
+  const OuterStep step{.rate = 0.7, .momentum = 0.9};
+  for (const int count : {1, 2, 3}) {
+    const std::vector<double> expected = expected_after(3, count, step);
+    const double difference = largest_difference(masters_after(3, count, step, TravelType::int8), expected);
+    EXPECT_LT(difference, 0.005) << count;  // half of 0.06 / 127, twice in a meeting; momentum adds up errors
+    EXPECT_GT(difference, 1e-5) << count;
+  }
 }
 
 // Whole runs.
@@ -178,9 +188,23 @@ TEST_F(LocalUpdates, MeetAndReportAndValidateOnlyWhenAllHaveTheSameWeights) {
   EXPECT_EQ(updates(listening_.validations), (std::vector<int64_t>{8, 12, 20, 22}));
 }
 
+TEST_F(LocalUpdates, Int8SendsAQuarterAndLearnsAsMuch) {
+  Recipe recipe = local_recipe();
+  recipe.training.updates = 200;
+  recipe.validation.every = 100;
+  train_on(2, recipe, "f32");
+  const double loss = last_loss();
+  const int64_t sent = sent_;
+  recipe.training.gradients = TravelType::int8;
+  train_on(2, recipe, "int8");
+  EXPECT_NEAR(last_loss(), loss, 0.05);
+  EXPECT_LT(static_cast<double>(sent_), 0.35 * static_cast<double>(sent)) << "a quarter, and reports";
+}
+
 TEST_F(LocalUpdates, ARunThatIsResumedGivesTheSameBits) {
   for (const int ranks : {1, 2, 3}) {
-    const Recipe recipe = local_recipe();
+    Recipe recipe = local_recipe();
+    recipe.training.gradients = ranks == 3 ? TravelType::int8 : TravelType::f32;
     const std::string name = fmt::format("{}-ranks", ranks);
     train_on(ranks, recipe, name);
     listening_.asked = 0;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/calls.h"
+#include "kernels/integer_panels.h"
 #include "tensor/arena.h"
 
 namespace heed {
@@ -37,6 +38,9 @@ class Backend {
 
   virtual std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) = 0;
   virtual std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) = 0;
+  // Of a matrix that is in panels already: it is used where it is.
+  virtual std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) = 0;
+  virtual std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) = 0;
 
   virtual void fill(View x, double value) = 0;
   virtual void copy(View from, View to) = 0;  // converts between element types

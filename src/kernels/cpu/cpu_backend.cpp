@@ -43,6 +43,12 @@ class CpuBackend final : public Backend {
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override {
     return std::make_unique<cpu::PackedInt4>(context_, panel_memory(), matrix);
   }
+  std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override {
+    return std::make_unique<cpu::PackedInt8>(panels);
+  }
+  std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override {
+    return std::make_unique<cpu::PackedInt4>(panels);
+  }
 
   void fill(View x, double value) override { cpu::fill(context_, x, value); }
   void copy(View from, View to) override { cpu::copy(context_, from, to); }

@@ -156,6 +156,9 @@ HWY_INLINE IntVec add_pairs(ShortVec a, ShortVec b, IntVec sum) {
 HWY_INLINE ShortVec even_bytes(ShortVec words) { return hn::ShiftRight<8>(hn::ShiftLeft<8>(words)); }
 HWY_INLINE ShortVec odd_bytes(ShortVec words) { return hn::ShiftRight<8>(words); }
 
+// Where the second of two vectors of columns begins: in the same panel, or in the next one.
+int64_t words_to_next(int64_t panel_words) { return lanes() < kPanelRows ? lanes() : panel_words; }
+
 template <int Rows>
 void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
   const Shorts d;
@@ -173,9 +176,10 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTR
       sums1[r] = add_pairs(x, b1, sums1[r]);
     }
   };
-  const uint32_t* b = panel.words;
-  for (int64_t step = 0; step < steps_of_int8(panel.depth); ++step, b += 2 * n) {
-    const ShortVec b0 = hn::BitCast(d, hn::Load(Words(), b)), b1 = hn::BitCast(d, hn::Load(Words(), b + n));
+  const uint32_t *b = panel.words, *next = b + words_to_next(int8_panel_words(panel.depth));
+  for (int64_t step = 0; step < steps_of_int8(panel.depth); ++step, b += kPanelRows, next += kPanelRows) {
+    const ShortVec b0 = hn::BitCast(d, hn::Load(Words(), b)), b1 = hn::BitCast(d, hn::Load(Words(), next));
+    hwy::Prefetch(b + kPanelRows * kStepsAhead);
     add(a.words + 2 * step, even_bytes(b0), even_bytes(b1));
     add(a.words + 2 * step + 1, odd_bytes(b0), odd_bytes(b1));
   }
@@ -197,10 +201,12 @@ HWY_INLINE ShortVec halves_of(WordVec words) {
   return hn::BitCast(Shorts(), hn::And(hn::ShiftRight<kShift>(words), hn::Set(Words(), 0x000f000fU)));
 }
 
-// One half of a panel: a vector of columns.
+// A vector of columns.
 template <int Rows>
-HWY_INLINE void int4_half(const IntegerRows& a, const uint32_t* HWY_RESTRICT b, const uint16_t* scales, int64_t groups,
-                          float* HWY_RESTRICT tile, int64_t stride) {
+HWY_INLINE void int4_vector(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+  const uint32_t* HWY_RESTRICT b = panel.words;
+  const int64_t groups = panel.depth / kInt4Group;
+  const int shift = panel.group == kInt4Group ? 0 : 1;
   constexpr int64_t kWords = 4 * kInt4GroupWords;  // of a group of a row, as pairs
   Vec sums[Rows];
 #pragma GCC unroll 12
@@ -213,7 +219,8 @@ HWY_INLINE void int4_half(const IntegerRows& a, const uint32_t* HWY_RESTRICT b, 
     for (int r = 0; r < Rows; ++r) {
       whole[r] = hn::BitCast(Ints(), hn::Set(Words(), a.words[r * a.stride + groups * kWords + group]));
     }
-    for (int64_t word = 0; word < kInt4GroupWords; ++word, b += lanes()) {
+    for (int64_t word = 0; word < kInt4GroupWords; ++word, b += kPanelRows) {
+      hwy::Prefetch(b + kPanelRows * kStepsAhead);
       const WordVec words = hn::LoadU(Words(), b);
       const ShortVec parts[4] = {halves_of<0>(words), halves_of<8>(words), halves_of<4>(words), halves_of<12>(words)};
       const uint32_t* const left = a.words + group * kWords + 4 * word;
@@ -226,7 +233,7 @@ HWY_INLINE void int4_half(const IntegerRows& a, const uint32_t* HWY_RESTRICT b, 
         }
       }
     }
-    const auto bits = hn::LoadU(HalfWords(), scales + group * lanes());
+    const auto bits = hn::LoadU(HalfWords(), panel.group_scales + (group >> shift) * kPanelRows);
     const Vec scale = hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), bits)));
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
@@ -241,10 +248,11 @@ HWY_INLINE void int4_half(const IntegerRows& a, const uint32_t* HWY_RESTRICT b, 
 
 template <int Rows>
 void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
-  const int64_t groups = panel.depth / kInt4Group, n = lanes();
-  int4_half<Rows>(a, panel.words, panel.group_scales, groups, tile, stride);
-  int4_half<Rows>(a, panel.words + n * kInt4GroupWords * groups, panel.group_scales + n * groups, groups, tile + n,
-                  stride);
+  int4_vector<Rows>(a, panel, tile, stride);
+  IntegerPanel next = panel;
+  next.words += words_to_next(int4_panel_words(panel.depth));
+  next.group_scales += words_to_next(kPanelRows * (panel.depth / panel.group));
+  int4_vector<Rows>(a, next, tile + lanes(), stride);
 }
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);

@@ -14,13 +14,14 @@ struct IntegerRows {
   const float* scales = nullptr;
 };
 
-// One panel of B.
+// As many columns of B as a kernel takes at once, from the first on: a panel, the half of one, or two.
 struct IntegerPanel {
-  const uint32_t* words;
-  const float* scales;
-  const int32_t* sums;
-  const uint16_t* group_scales;
-  int64_t depth;
+  const uint32_t* words = nullptr;
+  const float* scales = nullptr;
+  const int32_t* sums = nullptr;
+  const uint16_t* group_scales = nullptr;
+  int64_t depth = 0;
+  int64_t group = kInt4Group;
 };
 
 struct IntegerKernels {
@@ -33,9 +34,13 @@ struct IntegerKernels {
 
 const IntegerKernels& integer_kernels(IntegerBits bits);  // the fastest here; all give the same results
 
-constexpr int64_t steps_of_int8(int64_t depth) { return (depth + 3) / 4; }
+constexpr int64_t kInt4GroupWords = kInt4Group / 8;  // of a column
 
-// With the instruction for sums of four products: AVX-512's for panels of 32 columns, AVX-VNNI's for panels of 16. With
+// Of a panel, each a cache line: while one is multiplied, the one so much later is fetched. What the processor fetches
+// by itself comes too late, and stops at the end of a page of 4 KiB, such as those of a mapped file.
+constexpr int64_t kStepsAhead = 64;
+
+// With the instruction for sums of four products: AVX-512's for two panels, AVX-VNNI's for one. With
 // 8 bits the rows' values are 128 too large, which makes them unsigned; with 4 bits they are signed, and the weights
 // unsigned. A row of 4 bits ends with the sums of its groups' values.
 void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "kernels/cpu/elements.h"
@@ -33,27 +31,44 @@ void halve_panels(Context& context, const Panels& from, float* to) {
   });
 }
 
-// Writes the columns of a panel of `width` columns: rows of W, four values to a word. A cache line of each row at a time,
-// so that the part of the panel that they are spread over stays in the first-level cache. Columns after the last row, and
-// values after a row's last one, are 0.
-void write_int8_panel(const HostView<int8_t>& from, int64_t width, uint32_t* to) {
-  constexpr int64_t kWordsOfLine = 16;
-  const int64_t whole = from.columns / 4, steps = steps_of_int8(from.columns);
-  if (from.rows < width || whole < steps) {
-    std::fill_n(to, width * steps, 0U);
-  }
-  for (int64_t first = 0; first < whole; first += kWordsOfLine) {
-    const int64_t count = std::min(kWordsOfLine, whole - first);
-    for (int64_t c = 0; c < from.rows; ++c) {
-      uint32_t words[kWordsOfLine];
-      std::memcpy(words, from.row(c) + 4 * first, static_cast<size_t>(4 * count));
-      for (int64_t i = 0; i < count; ++i) {
-        to[(first + i) * width + c] = words[i];
-      }
-    }
-  }
-  for (int64_t c = 0; c < from.rows && whole < steps; ++c) {
-    std::memcpy(to + whole * width + c, from.row(c) + 4 * whole, static_cast<size_t>(from.columns - 4 * whole));
+// The memory of a weight that was packed here.
+struct OwnInt8 {
+  OwnInt8(PanelMemory& memory, const Shape& shape)
+      : words(memory.take(panels_of(shape.rows()) * int8_panel_words(shape.columns()))),
+        scales(static_cast<size_t>(padded_rows(shape.rows())), 0.0F),
+        sums(scales.size(), 0) {}
+
+  std::shared_ptr<Tensor> words;
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+};
+
+struct OwnInt4 {
+  OwnInt4(PanelMemory& memory, const Shape& shape)
+      : words(memory.take(panels_of(shape.rows()) * int4_panel_words(shape.columns()))),
+        scales(static_cast<size_t>(padded_rows(shape.rows()) * (shape.columns() / kInt4Group)), 0) {}
+
+  std::shared_ptr<Tensor> words;
+  std::vector<uint16_t> scales;  // bits of bf16
+};
+
+uint32_t* words_of(Tensor& memory) { return reinterpret_cast<uint32_t*>(memory.data<float>()); }
+
+// Calls write(rows, number) for each panel of a matrix, padding included, with the rows of W that it has, possibly none.
+template <class Write>
+void each_panel(Context& context, const Shape& shape, const RowSource& rows, int64_t elements_at_once, Write write) {
+  const int64_t padded = padded_rows(shape.rows());
+  const int64_t at_once = std::max<int64_t>(1, elements_at_once / shape.columns() / kPanelRows) * kPanelRows;
+  for (int64_t first = 0; first < padded; first += at_once) {
+    const int64_t count = std::clamp<int64_t>(shape.rows() - first, 0, at_once);
+    const HostView<int8_t> block =
+        count == 0 ? HostView<int8_t>{nullptr, 0, shape.columns(), shape.columns()} : host<int8_t>(rows(first, count));
+    context.pool.run(ceil_div(std::min(at_once, padded - first), kPanelRows), [&](int64_t panel, int) {
+      HostView<int8_t> of_panel = block;
+      of_panel.rows = std::clamp<int64_t>(count - panel * kPanelRows, 0, kPanelRows);
+      of_panel.data += std::min(count, panel * kPanelRows) * block.stride;
+      write(of_panel, first / kPanelRows + panel);
+    });
   }
 }
 
@@ -135,109 +150,80 @@ void PackedPanels::read_row(int64_t row, float* to) const {
   }
 }
 
-PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix)
-    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8), input_scale_(matrix.input_scale) {
-  const int64_t width = product_kernels().panel_columns, depth = columns();
-  memory_ = memory.take(integer_panel_words(IntegerBits::eight, depth, rows()));
-  scales_.resize(static_cast<size_t>(round_up(rows(), width)), 0.0F);
-  sums_.resize(scales_.size(), 0);
-  std::copy_n(host<float>(matrix.scales).data, rows(), scales_.begin());
-  const int64_t at_once = std::max<int64_t>(1, kInt8AtOnce / depth / width) * width;
-  for (int64_t first = 0; first < rows(); first += at_once) {
-    pack_rows(context, matrix.values(first, std::min(at_once, rows() - first)), first);
-  }
-}
+PackedInt8::PackedInt8(const Int8Panels& panels)
+    : CpuWeight(panels.shape.rows(), panels.shape.columns(), DType::i8), panels_(panels) {}
 
-// Rows [first, ...) of W, from the beginning of a panel.
-void PackedInt8::pack_rows(Context& context, View values, int64_t first) {
-  const int64_t width = product_kernels().panel_columns, depth = columns();
-  const HostView<int8_t> from = host<int8_t>(values);
-  context.pool.run(ceil_div(from.rows, width), [&](int64_t panel, int) {
-    const int64_t begin = panel * width, count = std::min(width, from.rows - begin);
-    auto* const words = reinterpret_cast<uint32_t*>(memory_->data<float>());
-    write_int8_panel(host<int8_t>(values.row_range(begin, count)), width,
-                     words + integer_panel_words(IntegerBits::eight, depth, first + begin));
-    for (int64_t c = 0; c < count; ++c) {
-      const int8_t* const row = from.row(begin + c);
-      sums_[static_cast<size_t>(first + begin + c)] = std::accumulate(row, row + depth, int32_t{0});
-    }
+PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix)
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
+  const auto own = std::make_shared<OwnInt8>(memory, matrix.shape);
+  std::copy_n(host<float>(matrix.scales).data, rows(), own->scales.begin());
+  each_panel(context, matrix.shape, matrix.values, kInt8AtOnce, [&](const HostView<int8_t>& from, int64_t panel) {
+    write_int8_panel(from, words_of(*own->words) + panel * int8_panel_words(columns()),
+                     own->sums.data() + panel * kPanelRows);
   });
+  panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), own->sums.data(), matrix.input_scale, own};
 }
 
 int64_t PackedInt8::bytes() const {
-  return memory_->bytes() + static_cast<int64_t>(scales_.size() * sizeof(float) + sums_.size() * sizeof(int32_t));
+  const int64_t panels = panels_of(rows());
+  return panels *
+         (int8_panel_words(columns()) * 4 + kPanelRows * static_cast<int64_t>(sizeof(float) + sizeof(int32_t)));
 }
 
 AnyPanels PackedInt8::panels() const {
-  return IntegerPanels{.words = reinterpret_cast<const uint32_t*>(memory_->data<float>()),
-                       .scales = scales_.data(),
-                       .sums = sums_.data(),
+  return IntegerPanels{.words = panels_.words,
+                       .scales = panels_.scales,
+                       .sums = panels_.sums,
                        .depth = columns(),
                        .columns = rows(),
-                       .input_scale = input_scale_};
+                       .input_scale = panels_.input_scale};
 }
 
 void PackedInt8::read_row(int64_t row, float* to) const {
-  const int64_t width = product_kernels().panel_columns, column = row % width;
-  const uint32_t* const panel = reinterpret_cast<const uint32_t*>(memory_->data<float>()) +
-                                integer_panel_words(IntegerBits::eight, columns(), row - column);
-  const float scale = scales_[static_cast<size_t>(row)];
+  const float scale = panels_.scales[row];
   for (int64_t k = 0; k < columns(); ++k) {
-    const uint32_t byte = panel[k / 4 * width + column] >> (8 * (k % 4));
-    to[k] = scale * static_cast<float>(static_cast<int8_t>(byte));
+    to[k] = scale * static_cast<float>(panels_.value(row, k));
   }
 }
+
+PackedInt4::PackedInt4(const Int4Panels& panels)
+    : CpuWeight(panels.shape.rows(), panels.shape.columns(), DType::i8), panels_(panels) {}
 
 PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix)
     : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
-  const int64_t depth = columns();
-  ensure(depth % kInt4Group == 0, "int4", "{} columns in groups of {}", depth, kInt4Group);
-  memory_ = memory.take(integer_panel_words(IntegerBits::four, depth, rows()));
-  std::fill_n(words(), memory_->elements(), 0U);
-  scales_.resize(static_cast<size_t>(int4_scales(depth, rows())), 0);
-  const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / depth);
-  for (int64_t first = 0; first < rows(); first += at_once) {
-    const HostView<int8_t> block = host<int8_t>(matrix.values(first, std::min(at_once, rows() - first)));
-    context.pool.run(block.rows, [&](int64_t r, int) { pack_row(matrix, block.row(r), first + r); });
-  }
+  const int64_t groups = columns() / kInt4Group;
+  ensure(columns() % kInt4Group == 0, "int4", "{} columns in groups of {}", columns(), kInt4Group);
+  const auto own = std::make_shared<OwnInt4>(memory, matrix.shape);
+  const HostView<float> scales = host<float>(matrix.scales);
+  each_panel(context, matrix.shape, matrix.values, kElementsAtOnce, [&](const HostView<int8_t>& from, int64_t panel) {
+    write_int4_panel(from, words_of(*own->words) + panel * int4_panel_words(columns()));
+    for (int64_t r = 0; r < from.rows; ++r) {
+      for (int64_t group = 0; group < groups; ++group) {
+        own->scales[static_cast<size_t>((panel * groups + group) * kPanelRows + r)] =
+            bf16(scales(panel * kPanelRows + r, group)).bits;
+      }
+    }
+  });
+  panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), kInt4Group, own};
 }
 
-PackedInt4::Column PackedInt4::column_of(int64_t row) const {
-  const int64_t half = product_kernels().panel_columns / 2, groups = columns() / kInt4Group;
-  const int64_t in_half = row % half, first_of_half = row - in_half;
-  return {first_of_half * groups * kInt4GroupWords + in_half, first_of_half * groups + in_half, half};
+int64_t PackedInt4::bytes() const {
+  const int64_t scales = kPanelRows * (columns() / panels_.group);
+  return panels_of(rows()) * (int4_panel_words(columns()) * 4 + scales * static_cast<int64_t>(sizeof(uint16_t)));
 }
-
-void PackedInt4::pack_row(const Int4Matrix& matrix, const int8_t* values, int64_t row) {
-  const Column column = column_of(row);
-  for (int64_t k = 0; k < columns(); ++k) {
-    const auto value = static_cast<uint32_t>(values[k] + 8);
-    words()[column.first_word + k / 8 * column.distance] |= value << (8 * (k % 4) + 4 * (k % 8 / 4));
-  }
-  const float* const scales = host<float>(matrix.scales).row(row);
-  for (int64_t group = 0; group < columns() / kInt4Group; ++group) {
-    scales_[static_cast<size_t>(column.first_scale + group * column.distance)] = bf16(scales[group]).bits;
-  }
-}
-
-int64_t PackedInt4::bytes() const { return memory_->bytes() + static_cast<int64_t>(scales_.size() * sizeof(uint16_t)); }
 
 AnyPanels PackedInt4::panels() const {
   return IntegerPanels{.bits = IntegerBits::four,
-                       .words = words(),
-                       .group_scales = scales_.data(),
+                       .words = panels_.words,
+                       .group_scales = panels_.scales,
+                       .group = panels_.group,
                        .depth = columns(),
                        .columns = rows()};
 }
 
 void PackedInt4::read_row(int64_t row, float* to) const {
-  const Column column = column_of(row);
   for (int64_t k = 0; k < columns(); ++k) {
-    const uint32_t word = words()[column.first_word + k / 8 * column.distance];
-    const auto value = static_cast<int32_t>(word >> (8 * (k % 4) + 4 * (k % 8 / 4)) & 15U) - 8;
-    bf16 scale;
-    scale.bits = scales_[static_cast<size_t>(column.first_scale + k / kInt4Group * column.distance)];
-    to[k] = static_cast<float>(scale) * static_cast<float>(value);
+    to[k] = panels_.scale(row, k) * static_cast<float>(panels_.value(row, k));
   }
 }
 

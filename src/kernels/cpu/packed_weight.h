@@ -54,44 +54,31 @@ class PackedPanels final : public CpuWeight {
   Panels panels_;
 };
 
-// The panels of W^T in int8, with a scale and a sum for each column.
+// A matrix of whole numbers, packed here or by others before.
 class PackedInt8 final : public CpuWeight {
  public:
   PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix);
+  explicit PackedInt8(const Int8Panels& panels);
 
   int64_t bytes() const override;
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
 
  private:
-  void pack_rows(Context& context, View values, int64_t first);
-
-  std::shared_ptr<Tensor> memory_;
-  float input_scale_;
-  std::vector<float> scales_;  // of whole panels; 0 after the last column
-  std::vector<int32_t> sums_;
+  Int8Panels panels_;
 };
 
-// The panels of W^T in int4, with a scale for each group of a column.
 class PackedInt4 final : public CpuWeight {
  public:
   PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix);
+  explicit PackedInt4(const Int4Panels& panels);
 
   int64_t bytes() const override;
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
 
  private:
-  // Where a column's words or scales begin, and the distance from one to the next.
-  struct Column {
-    int64_t first_word, first_scale, distance;
-  };
-  Column column_of(int64_t row) const;
-  void pack_row(const Int4Matrix& matrix, const int8_t* values, int64_t row);
-  uint32_t* words() const { return reinterpret_cast<uint32_t*>(memory_->data<float>()); }
-
-  std::shared_ptr<Tensor> memory_;
-  std::vector<uint16_t> scales_;  // bits of bf16
+  Int4Panels panels_;
 };
 
 }  // namespace heed::cpu

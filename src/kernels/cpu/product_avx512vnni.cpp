@@ -17,6 +17,7 @@ namespace heed::cpu {
 namespace {
 
 inline __m512i broadcast(const uint32_t* word) { return _mm512_set1_epi32(static_cast<int>(*word)); }
+inline void fetch(const uint32_t* line) { _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0); }
 
 // ---- 8 bits ----
 
@@ -34,69 +35,48 @@ void finish(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float
   }
 }
 
-// vpdpbusd on Rows rows x 2 vectors of 16 columns.
-template <int Rows>
-void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
-  __m512i sums0[Rows], sums1[Rows];
-#pragma GCC unroll 12
-  for (int r = 0; r < Rows; ++r) {
-    sums0[r] = sums1[r] = _mm512_setzero_si512();
-  }
-  const int64_t steps = steps_of_int8(panel.depth);
-  const uint32_t* left[3] = {a.words, a.words + 4 * a.stride, a.words + 8 * a.stride};
-  const uint32_t* b = panel.words;
-  for (int64_t step = 0; step < steps; ++step) {
-    const __m512i b0 = _mm512_load_si512(b), b1 = _mm512_load_si512(b + 16);
-#pragma GCC unroll 12
-    for (int r = 0; r < Rows; ++r) {
-      const __m512i x = broadcast(left[r / 4] + r % 4 * a.stride);
-      sums0[r] = _mm512_dpbusd_epi32(sums0[r], x, b0);
-      sums1[r] = _mm512_dpbusd_epi32(sums1[r], x, b1);
-    }
-    b += 32;
-    ++left[0];
-    ++left[1];
-    ++left[2];
-  }
-#pragma GCC unroll 12
-  for (int r = 0; r < Rows; ++r) {
-    _mm512_storeu_si512(tile + r * stride, sums0[r]);
-    _mm512_storeu_si512(tile + r * stride + 16, sums1[r]);
-  }
-  finish(Rows, a, panel, tile, stride);
-}
-
-// The same for few rows: several steps have sums of their own. A sum that had to wait for the one before would leave the
-// panel's memory idle.
+// vpdpbusd on Rows rows x two panels, each a vector wide. With few rows several steps have sums of their own: a sum that
+// had to wait for the one before would leave the memory idle.
 template <int Rows, int Chains>
-void int8_few_rows(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   __m512i sums0[Rows][Chains], sums1[Rows][Chains];
+#pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
     for (int chain = 0; chain < Chains; ++chain) {
       sums0[r][chain] = sums1[r][chain] = _mm512_setzero_si512();
     }
   }
-  const auto add_step = [&](int64_t step, int chain) {
-    const uint32_t* const b = panel.words + 32 * step;
-    const __m512i b0 = _mm512_load_si512(b), b1 = _mm512_load_si512(b + 16);
-#pragma GCC unroll 4
+  const int64_t steps = steps_of_int8(panel.depth), words = int8_panel_words(panel.depth);
+  const uint32_t* left[3] = {a.words, a.words + 4 * a.stride, a.words + 8 * a.stride};
+  const uint32_t* b = panel.words;
+  const auto add_step = [&](int chain, const uint32_t* ahead) {
+    const __m512i b0 = _mm512_load_si512(b), b1 = _mm512_load_si512(b + words);
+    fetch(ahead);
+    fetch(ahead + words);
+#pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
-      const __m512i x = broadcast(a.words + r * a.stride + step);
+      const __m512i x = broadcast(left[r / 4] + r % 4 * a.stride);
       sums0[r][chain] = _mm512_dpbusd_epi32(sums0[r][chain], x, b0);
       sums1[r][chain] = _mm512_dpbusd_epi32(sums1[r][chain], x, b1);
     }
+    b += 16;
+    ++left[0];
+    ++left[1];
+    ++left[2];
   };
-  const int64_t steps = steps_of_int8(panel.depth);
   int64_t step = 0;
   for (; step + Chains <= steps; step += Chains) {
+    // At the end of the first panel, the second has been read: the pair that follows comes next.
+    const uint32_t* ahead = b + 16 * kStepsAhead + (step + kStepsAhead >= steps ? words : 0);
 #pragma GCC unroll 4
-    for (int chain = 0; chain < Chains; ++chain) {
-      add_step(step + chain, chain);
+    for (int chain = 0; chain < Chains; ++chain, ahead += 16) {
+      add_step(chain, ahead);
     }
   }
   for (; step < steps; ++step) {
-    add_step(step, 0);
+    add_step(0, b);
   }
+#pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
     for (int chain = 1; chain < Chains; ++chain) {
       sums0[r][0] = _mm512_add_epi32(sums0[r][0], sums0[r][chain]);
@@ -108,6 +88,49 @@ void int8_few_rows(const IntegerRows& a, const IntegerPanel& panel, float* tile,
   finish(Rows, a, panel, tile, stride);
 }
 
+// One or two rows, which memory's speed decides, times one panel: weights are read from end to end.
+template <int Rows, int Chains>
+void int8_panel(const IntegerRows& a, const uint32_t* panel, int64_t steps, float* tile, int64_t stride) {
+  __m512i sums[Rows][Chains];
+  for (int r = 0; r < Rows; ++r) {
+    for (int chain = 0; chain < Chains; ++chain) {
+      sums[r][chain] = _mm512_setzero_si512();
+    }
+  }
+  const auto add_step = [&](int64_t step, int chain) {
+    const __m512i b = _mm512_load_si512(panel + 16 * step);
+    fetch(panel + 16 * (step + kStepsAhead));
+#pragma GCC unroll 2
+    for (int r = 0; r < Rows; ++r) {
+      sums[r][chain] = _mm512_dpbusd_epi32(sums[r][chain], broadcast(a.words + r * a.stride + step), b);
+    }
+  };
+  int64_t step = 0;
+  for (; step + Chains <= steps; step += Chains) {
+#pragma GCC unroll 8
+    for (int chain = 0; chain < Chains; ++chain) {
+      add_step(step + chain, chain);
+    }
+  }
+  for (; step < steps; ++step) {
+    add_step(step, 0);
+  }
+  for (int r = 0; r < Rows; ++r) {
+    for (int chain = 1; chain < Chains; ++chain) {
+      sums[r][0] = _mm512_add_epi32(sums[r][0], sums[r][chain]);
+    }
+    _mm512_storeu_si512(tile + r * stride, sums[r][0]);
+  }
+}
+
+template <int Rows, int Chains>
+void int8_few_rows(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  const int64_t steps = steps_of_int8(panel.depth);
+  int8_panel<Rows, Chains>(a, panel.words, steps, tile, stride);
+  int8_panel<Rows, Chains>(a, panel.words + int8_panel_words(panel.depth), steps, tile + 16, stride);
+  finish(Rows, a, panel, tile, stride);
+}
+
 // ---- 4 bits ----
 
 inline __m512 scales_of_group(const uint16_t* scales) {
@@ -115,11 +138,13 @@ inline __m512 scales_of_group(const uint16_t* scales) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
 
-// One half of a panel: 16 columns. A group's integers are summed from -8 times the sum of the row's values, since the
-// weights are 8 too large.
+// One panel. A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too
+// large.
 template <int Rows>
-void int4_half(const IntegerRows& a, const uint32_t* b, const uint16_t* scales, int64_t groups, float* tile,
-               int64_t stride) {
+void int4_panel(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
+  const uint32_t* b = panel.words;
+  const int64_t groups = panel.depth / kInt4Group;
+  const int shift = panel.group == kInt4Group ? 0 : 1;
   const __m512i low_halves = _mm512_set1_epi8(0x0f);
   const int64_t words_of_values = groups * 2 * kInt4GroupWords;
   __m512 sums[Rows];
@@ -136,6 +161,7 @@ void int4_half(const IntegerRows& a, const uint32_t* b, const uint16_t* scales, 
     }
 #pragma GCC unroll 4
     for (int64_t word = 0; word < kInt4GroupWords; ++word) {
+      fetch(b + 16 * (word + kStepsAhead));
       const __m512i both = _mm512_loadu_si512(b + 16 * word);
       const __m512i low = _mm512_and_si512(both, low_halves);
       const __m512i high = _mm512_and_si512(_mm512_srli_epi32(both, 4), low_halves);
@@ -146,7 +172,7 @@ void int4_half(const IntegerRows& a, const uint32_t* b, const uint16_t* scales, 
         whole[r] = _mm512_dpbusd_epi32(whole[r], high, broadcast(x + 1));
       }
     }
-    const __m512 scale = scales_of_group(scales + 16 * group);
+    const __m512 scale = scales_of_group(panel.group_scales + 16 * (group >> shift));
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       sums[r] = _mm512_add_ps(sums[r], _mm512_mul_ps(_mm512_cvtepi32_ps(whole[r]), scale));
@@ -164,17 +190,18 @@ void int4_half(const IntegerRows& a, const uint32_t* b, const uint16_t* scales, 
 
 template <int Rows>
 void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
-  const int64_t groups = panel.depth / kInt4Group;
-  int4_half<Rows>(a, panel.words, panel.group_scales, groups, tile, stride);
-  int4_half<Rows>(a, panel.words + 16 * kInt4GroupWords * groups, panel.group_scales + 16 * groups, groups, tile + 16,
-                  stride);
+  int4_panel<Rows>(a, panel, tile, stride);
+  IntegerPanel next = panel;
+  next.words += int4_panel_words(panel.depth);
+  next.group_scales += 16 * (panel.depth / panel.group);
+  int4_panel<Rows>(a, next, tile + 16, stride);
 }
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
 
 constexpr Product kInt8Products[] = {
-    int8_few_rows<1, 4>, int8_few_rows<2, 4>, int8_few_rows<3, 2>, int8_few_rows<4, 2>, int8_tile<5>,  int8_tile<6>,
-    int8_tile<7>,        int8_tile<8>,        int8_tile<9>,        int8_tile<10>,       int8_tile<11>, int8_tile<12>,
+    int8_few_rows<1, 8>, int8_few_rows<2, 4>, int8_tile<3, 2>, int8_tile<4, 2>,  int8_tile<5, 1>,  int8_tile<6, 1>,
+    int8_tile<7, 1>,     int8_tile<8, 1>,     int8_tile<9, 1>, int8_tile<10, 1>, int8_tile<11, 1>, int8_tile<12, 1>,
 };
 constexpr Product kInt4Products[] = {
     int4_tile<1>, int4_tile<2>, int4_tile<3>, int4_tile<4>,  int4_tile<5>,  int4_tile<6>,

@@ -9,9 +9,11 @@ namespace {
 
 // In 16 registers: sums of 6 rows x 2 vectors of 8 columns, both vectors of a step, and a broadcast word.
 constexpr int kColumns = 8;
+static_assert(2 * kColumns == kPanelRows);
 
 inline __m256i load_words(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
 inline void store_words(void* at, __m256i x) { _mm256_storeu_si256(static_cast<__m256i*>(at), x); }
+inline void fetch(const uint32_t* line) { _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0); }
 inline __m256i broadcast(const uint32_t* word) { return _mm256_set1_epi32(static_cast<int>(*word)); }
 
 // ---- 8 bits ----
@@ -44,6 +46,7 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
   const auto add_step = [&](int64_t step, int chain) {
     const uint32_t* const b = panel.words + 2 * kColumns * step;
     const __m256i b0 = load_words(b), b1 = load_words(b + kColumns);
+    fetch(b + kPanelRows * kStepsAhead);
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
       const __m256i x = broadcast(a.words + r * a.stride + step);
@@ -82,55 +85,55 @@ inline __m256 scales_of_group(const uint16_t* scales) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(wide, 16));
 }
 
-// One half of a panel: 8 columns. A group's integers are summed from -8 times the sum of the row's values, since the
-// weights are 8 too large.
-template <int Rows>
-void int4_half(const IntegerRows& a, const uint32_t* b, const uint16_t* scales, int64_t groups, float* tile,
-               int64_t stride) {
-  const __m256i low_halves = _mm256_set1_epi8(0x0f);
-  const int64_t words_of_values = groups * 2 * kInt4GroupWords;
-  __m256 sums[Rows];
-#pragma GCC unroll 6
-  for (int r = 0; r < Rows; ++r) {
-    sums[r] = _mm256_setzero_ps();
-  }
-  for (int64_t group = 0; group < groups; ++group) {
-    __m256i whole[Rows];
-#pragma GCC unroll 6
-    for (int r = 0; r < Rows; ++r) {
-      whole[r] = broadcast(a.words + r * a.stride + words_of_values + group);
-    }
-#pragma GCC unroll 4
-    for (int64_t word = 0; word < kInt4GroupWords; ++word) {
-      const __m256i both = load_words(b + kColumns * word);
-      const __m256i low = _mm256_and_si256(both, low_halves);
-      const __m256i high = _mm256_and_si256(_mm256_srli_epi32(both, 4), low_halves);
-      const uint32_t* const left = a.words + 2 * (group * kInt4GroupWords + word);
-#pragma GCC unroll 6
-      for (int r = 0; r < Rows; ++r) {
-        whole[r] = _mm256_dpbusd_avx_epi32(whole[r], low, broadcast(left + r * a.stride));
-        whole[r] = _mm256_dpbusd_avx_epi32(whole[r], high, broadcast(left + r * a.stride + 1));
-      }
-    }
-    const __m256 scale = scales_of_group(scales + kColumns * group);
-#pragma GCC unroll 6
-    for (int r = 0; r < Rows; ++r) {
-      sums[r] = _mm256_add_ps(sums[r], _mm256_mul_ps(_mm256_cvtepi32_ps(whole[r]), scale));
-    }
-    b += kColumns * kInt4GroupWords;
-  }
-#pragma GCC unroll 6
-  for (int r = 0; r < Rows; ++r) {
-    _mm256_storeu_ps(tile + r * stride, _mm256_mul_ps(sums[r], _mm256_set1_ps(a.scales[r])));
-  }
-}
-
+// A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
 template <int Rows>
 void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
-  const int64_t groups = panel.depth / kInt4Group;
-  int4_half<Rows>(a, panel.words, panel.group_scales, groups, tile, stride);
-  int4_half<Rows>(a, panel.words + kColumns * kInt4GroupWords * groups, panel.group_scales + kColumns * groups, groups,
-                  tile + kColumns, stride);
+  const __m256i low_halves = _mm256_set1_epi8(0x0f);
+  const int64_t groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
+  const int shift = panel.group == kInt4Group ? 0 : 1;
+  const uint32_t* b = panel.words;
+  __m256 sums[Rows][2];
+#pragma GCC unroll 6
+  for (int r = 0; r < Rows; ++r) {
+    sums[r][0] = sums[r][1] = _mm256_setzero_ps();
+  }
+  for (int64_t group = 0; group < groups; ++group) {
+    __m256i whole[Rows][2];
+#pragma GCC unroll 6
+    for (int r = 0; r < Rows; ++r) {
+      whole[r][0] = whole[r][1] = broadcast(a.words + r * a.stride + words_of_values + group);
+    }
+    const auto add = [&](const uint32_t* left, __m256i b0, __m256i b1) {
+#pragma GCC unroll 6
+      for (int r = 0; r < Rows; ++r) {
+        const __m256i x = broadcast(left + r * a.stride);
+        whole[r][0] = _mm256_dpbusd_avx_epi32(whole[r][0], b0, x);
+        whole[r][1] = _mm256_dpbusd_avx_epi32(whole[r][1], b1, x);
+      }
+    };
+#pragma GCC unroll 4
+    for (int64_t word = 0; word < kInt4GroupWords; ++word, b += kPanelRows) {
+      fetch(b + kPanelRows * kStepsAhead);
+      const uint32_t* const left = a.words + 2 * (group * kInt4GroupWords + word);
+      const __m256i b0 = load_words(b), b1 = load_words(b + kColumns);
+      add(left, _mm256_and_si256(b0, low_halves), _mm256_and_si256(b1, low_halves));
+      add(left + 1, _mm256_and_si256(_mm256_srli_epi32(b0, 4), low_halves),
+          _mm256_and_si256(_mm256_srli_epi32(b1, 4), low_halves));
+    }
+    const uint16_t* const scales = panel.group_scales + kPanelRows * (group >> shift);
+    const __m256 scale0 = scales_of_group(scales), scale1 = scales_of_group(scales + kColumns);
+#pragma GCC unroll 6
+    for (int r = 0; r < Rows; ++r) {
+      sums[r][0] = _mm256_add_ps(sums[r][0], _mm256_mul_ps(_mm256_cvtepi32_ps(whole[r][0]), scale0));
+      sums[r][1] = _mm256_add_ps(sums[r][1], _mm256_mul_ps(_mm256_cvtepi32_ps(whole[r][1]), scale1));
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < Rows; ++r) {
+    const __m256 scale = _mm256_set1_ps(a.scales[r]);
+    _mm256_storeu_ps(tile + r * stride, _mm256_mul_ps(sums[r][0], scale));
+    _mm256_storeu_ps(tile + r * stride + kColumns, _mm256_mul_ps(sums[r][1], scale));
+  }
 }
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);

@@ -40,12 +40,19 @@ IntegerRows rows_from(const IntegerRows& all, int64_t first) {
   return {all.words + first * all.stride, all.stride, all.scales + first};
 }
 
-// The panel that begins with this column.
+// The columns from this one on that a kernel takes together.
 IntegerPanel panel_at(const IntegerPanels& b, int64_t column) {
-  const uint32_t* const words = b.words + integer_panel_words(b.bits, b.depth, column);
-  return b.bits == IntegerBits::eight
-             ? IntegerPanel{words, b.scales + column, b.sums + column, nullptr, b.depth}
-             : IntegerPanel{words, nullptr, nullptr, b.group_scales + int4_scales(b.depth, column), b.depth};
+  const int64_t panel = column / kPanelRows, first = column % kPanelRows;
+  if (b.bits == IntegerBits::eight) {
+    return {.words = b.words + panel * int8_panel_words(b.depth) + first,
+            .scales = b.scales + column,
+            .sums = b.sums + column,
+            .depth = b.depth};
+  }
+  return {.words = b.words + panel * int4_panel_words(b.depth) + first,
+          .group_scales = b.group_scales + panel * kPanelRows * (b.depth / b.group) + first,
+          .depth = b.depth,
+          .group = b.group};
 }
 
 // A region of C, of which `a` holds the rows; `tile` has room for one row tile.
@@ -97,15 +104,6 @@ void multiply_task(Scratch& scratch, const View& a, const IntegerRows& shared, c
 }
 
 }  // namespace
-
-int64_t integer_panel_words(IntegerBits bits, int64_t depth, int64_t columns) {
-  const int64_t padded = round_up(columns, product_kernels().panel_columns);
-  return padded * (bits == IntegerBits::eight ? steps_of_int8(depth) : depth / kInt4Group * kInt4GroupWords);
-}
-
-int64_t int4_scales(int64_t depth, int64_t columns) {
-  return round_up(columns, product_kernels().panel_columns) * (depth / kInt4Group);
-}
 
 void multiply(Context& context, const Operand& a, const IntegerPanels& b, Sink sink) {
   ensure(a.layout == Layout::plain && a.columns() == b.depth, "product", "{} columns against {} rows", a.columns(),

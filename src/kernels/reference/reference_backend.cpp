@@ -22,6 +22,14 @@ std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Int4Matrix& matrix) {
   return std::make_unique<reference::PackedIntegers>(matrix);
 }
 
+std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const Int8Panels& panels) {
+  return std::make_unique<reference::PackedIntegers>(panels);
+}
+
+std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const Int4Panels& panels) {
+  return std::make_unique<reference::PackedIntegers>(panels);
+}
+
 std::unique_ptr<Backend> make_reference_backend(DType master) { return std::make_unique<ReferenceBackend>(master); }
 
 }  // namespace heed

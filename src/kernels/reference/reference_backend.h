@@ -25,6 +25,8 @@ class ReferenceBackend final : public Backend {
   std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override;
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override;
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override;
+  std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override;
+  std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override;
 
   void fill(View x, double value) override;
   void copy(View from, View to) override;

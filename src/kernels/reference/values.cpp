@@ -112,6 +112,32 @@ PackedIntegers::PackedIntegers(const Int4Matrix& from)
   write(Values(from.scales), scales.view());
 }
 
+PackedIntegers::PackedIntegers(const Int8Panels& from)
+    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+      values(from.shape, DType::i8),
+      scales({from.shape.rows(), 1}, DType::f32),
+      input_scale(from.input_scale) {
+  for (int64_t r = 0; r < rows(); ++r) {
+    set(scales.view(), r, 0, from.scales[r]);
+    for (int64_t c = 0; c < columns(); ++c) {
+      set(values.view(), r, c, from.value(r, c));
+    }
+  }
+}
+
+PackedIntegers::PackedIntegers(const Int4Panels& from)
+    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+      values(from.shape, DType::i8),
+      scales({from.shape.rows(), from.shape.columns() / kInt4Group}, DType::f32),
+      in_groups(true) {
+  for (int64_t r = 0; r < rows(); ++r) {
+    for (int64_t c = 0; c < columns(); ++c) {
+      set(values.view(), r, c, from.value(r, c));
+      set(scales.view(), r, c / kInt4Group, from.scale(r, c));
+    }
+  }
+}
+
 // A row's whole numbers and their scale, in float, as the kernels compute them: all of them round alike.
 //   s = max |x| / 127    q[k] = round(x[k] * (127 / max))
 //   s = input scale      q[k] = round(x[k] * (1 / s)), within +-127

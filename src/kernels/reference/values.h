@@ -24,6 +24,8 @@ struct PackedMatrix final : PackedWeight {
 struct PackedIntegers final : PackedWeight {
   explicit PackedIntegers(const Int8Matrix& from);
   explicit PackedIntegers(const Int4Matrix& from);
+  explicit PackedIntegers(const Int8Panels& from);
+  explicit PackedIntegers(const Int4Panels& from);
   int64_t group() const { return columns() / scales.shape()[1]; }
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
 

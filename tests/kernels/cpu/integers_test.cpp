@@ -69,8 +69,40 @@ class CpuIntegers : public CpuTest {
     EXPECT_TRUE(close(y, c.forward(oracle(), kOracleTypes), stored()));
   }
 
+  // The matrix in panels of its own, used where they are.
+  template <class Panels>
+  void expect_adopted_panels_to_give_the_same_bits(const Panels& panels) {
+    const auto adopted = cpu().adopt(panels), by_oracle = oracle().adopt(panels);
+    EXPECT_EQ(adopted->bytes(), packed_->bytes());
+    for (const int64_t count : {1, 2, 7, 40}) {
+      LinearCase c = linear_case(count);
+      const Guarded y = c.forward(cpu(), types()).y;
+      c.packed = adopted.get();
+      EXPECT_TRUE(same_bits(y, c.forward(cpu(), types()).y)) << count;
+      c.packed = by_oracle.get();
+      EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << count;
+    }
+    EmbeddingCase c = EmbeddingCase::make(types(), 100, values_.rows(), values_.columns());
+    c.packed = packed_.get();
+    const Guarded y = c.forward(cpu(), types());
+    c.packed = adopted.get();
+    EXPECT_TRUE(same_bits(y, c.forward(cpu(), types())));
+  }
+  HostView<int8_t> rows_of_panel(int64_t panel) const {
+    const int64_t first = std::min(values_.rows(), panel * kPanelRows);
+    const int64_t count = std::min(kPanelRows, values_.rows() - first);
+    return host<int8_t>(values_.view().row_range(first, count));
+  }
+  // Memory for panels, aligned as a file's are.
+  uint32_t* aligned(int64_t words) {
+    panels_ = Tensor({words}, DType::f32, arena_);
+    return reinterpret_cast<uint32_t*>(panels_.data<float>());
+  }
+
   Guarded values_, scales_;
   std::unique_ptr<PackedWeight> packed_, expected_;
+  Arena arena_;
+  Tensor panels_;
 };
 
 class CpuInt8 : public CpuIntegers {
@@ -160,6 +192,49 @@ TEST_P(CpuInt8, TheOutputLossIsTheOracles) {
   const auto losses = c.forward(cpu(), types()).losses;
   c.packed = expected_.get();
   EXPECT_TRUE(close(losses, c.forward(oracle(), {storage(), DType::f32}).losses, tolerance_of(DType::f32)));
+}
+
+TEST_P(CpuInt8, AdoptedPanelsGiveTheSameBits) {
+  for (const int64_t out : {1, 33, 100}) {
+    const int64_t in = 67, panels = panels_of(out);
+    make(out, in);
+    uint32_t* const words = aligned(panels * int8_panel_words(in));
+    std::vector<float> scales(static_cast<size_t>(padded_rows(out)));
+    std::vector<int32_t> sums(scales.size());
+    for (int64_t r = 0; r < out; ++r) {
+      scales[static_cast<size_t>(r)] = static_cast<float>(scales_.get(0, r));
+    }
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      write_int8_panel(rows_of_panel(panel), words + panel * int8_panel_words(in), sums.data() + panel * kPanelRows);
+    }
+    expect_adopted_panels_to_give_the_same_bits(
+        Int8Panels{{out, in}, words, scales.data(), sums.data(), 0.0F, nullptr});
+  }
+}
+
+// Groups of 64 are pairs of groups of 32 with one scale.
+TEST_P(CpuInt4, AdoptedPanelsGiveTheSameBits) {
+  for (const int64_t group : {kInt4Group, kLargeInt4Group}) {
+    const int64_t out = 35, in = 128, panels = panels_of(out);
+    fill(out, in, 16, -8);
+    scales_ = Guarded(DType::f32, out, in / kInt4Group, kTight);
+    uint32_t* const words = aligned(panels * int4_panel_words(in));
+    std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(out) * (in / group)));
+    for (int64_t r = 0; r < out; ++r) {
+      for (int64_t k = 0; k < in; k += kInt4Group) {
+        const bf16 scale(0.01F * static_cast<float>((r + 3 * (k / group)) % 13 - 5));
+        scales_.set(r, k / kInt4Group, static_cast<double>(static_cast<float>(scale)));
+        scales[static_cast<size_t>((r / kPanelRows * (in / group) + k / group) * kPanelRows + r % kPanelRows)] =
+            scale.bits;
+      }
+    }
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      write_int4_panel(rows_of_panel(panel), words + panel * int4_panel_words(in));
+    }
+    pack(Int4Matrix{{out, in}, rows(), scales_.view()});
+    const Int4Panels whole{{out, in}, words, scales.data(), group, nullptr};
+    expect_adopted_panels_to_give_the_same_bits(whole);
+  }
 }
 
 TEST_P(CpuInt4, TakesFourAndAHalfBitsForAValue) {

@@ -44,6 +44,11 @@ LoadedDraft::LoadedDraft(const DraftOptions& options, const ModelFolder& target_
     }
   }
   drafting_.emplace(Drafting{options, model_ ? &model_->model() : nullptr, log_});
+  if (model_) {
+    drafting_->share = static_cast<double>(model_->step_bytes()) / static_cast<double>(target.step_bytes());
+  } else if (options.by == Drafts::layers) {
+    drafting_->share = share_of_step(target.config(), options.layers);
+  }
 }
 
 }  // namespace heed

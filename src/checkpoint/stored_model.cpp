@@ -80,4 +80,13 @@ void require_architecture(const ModelFolder& folder, Architecture architecture) 
                        in_words(found), in_words(architecture), commands_for(found));
 }
 
+// Only a few rows of a table are read.
+int64_t StoredModel::step_bytes() const {
+  int64_t bytes = 0;
+  for (const Weight& weight : weights_.all()) {
+    bytes += weight.use() == WeightUse::table ? 0 : weight.bytes();
+  }
+  return bytes;
+}
+
 }  // namespace heed

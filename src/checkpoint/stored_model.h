@@ -26,6 +26,7 @@ class StoredModel {
   // What a language model was trained on, if its directory says so.
   std::optional<Documents> documents() const { return documents_; }
   int64_t parameters() const { return weights_.elements(); }
+  int64_t step_bytes() const;  // of the weights that a step of decoding reads
 
   const Tokenizer& source() const { return tokenizer("source"); }
   const Tokenizer& target() const { return tokenizer("target"); }

@@ -9,10 +9,12 @@ constexpr int64_t kProbes = 3, kProbeTokens = 2;
 constexpr size_t kPlainSteps = 4;           // before the first draft
 constexpr int64_t kStepsBetweenPlain = 32;  // the time of a step changes as texts grow
 constexpr double kShortestPause = 64.0, kLongestPause = 1024.0, kShare = 0.03;
-constexpr int64_t kUsualCatchUp = 8;  // tokens of a text
-constexpr double kWorthIt = 0.9;      // chance
-constexpr double kLeastRow = 0.1;     // of a text's share of a step, should times be too noisy to show more
-constexpr double kToleratedLoss = 2.0, kMostCatchUp = 30.0;  // steps
+constexpr int64_t kUsualCatchUp = 8;    // tokens of a text
+constexpr double kWorthIt = 0.9;        // chance
+constexpr double kLeastRow = 0.1;       // of a text's share of a step, should times be too noisy to show more
+constexpr double kToleratedLoss = 2.0;  // steps
+constexpr double kTrial = 10.0;    // steps of the drafter: kProbes times kProbeTokens, and reading the end of a text
+constexpr double kPrudence = 2.0;  // times what reading costs
 constexpr double kPriorTries = 4.0, kRememberedTries = 100.0;
 
 constexpr std::array kConfidences{0.2, 0.4, 0.6, 0.75, 0.87, 0.94, 0.975, 0.99, 0.997};
@@ -22,6 +24,17 @@ size_t class_of(double confidence) {
 }
 
 }  // namespace
+
+DraftPace::DraftPace(int64_t tokens, double share) : fixed_(tokens) {
+  if (const double steps = kTrial * share; steps > kToleratedLoss) {
+    pause_ = static_cast<int64_t>(std::min((steps - kToleratedLoss) / kShare, kLongestPause));
+  }
+}
+
+bool DraftPace::affords(int64_t tokens) const {
+  return fixed_ > 0 || tokens <= kCheapToRead ||
+         (read_.count() > 0 && kPrudence * read_.value() * static_cast<double>(tokens) <= brought_);
+}
 
 double DraftPace::row_seconds() const { return std::max(row_.value(), least_row_); }
 
@@ -91,12 +104,14 @@ void DraftPace::add(const DraftedStep& step) {
   } else {
     row_.add(std::max(0.0, step.seconds - plain.value()) / static_cast<double>(step.drafted));
   }
-  const bool catches_up = step.caught_up > kUsualCatchUp * step.texts;
+  const bool catches_up = step.caught_up > kUsualCatchUp * step.drafting;
   double draft = draft_.value() * static_cast<double>(step.drafter_steps);
   if (catches_up) {
     read_.add(step.draft_seconds / static_cast<double>(step.caught_up));
-    draft = std::min(read_.value() * static_cast<double>(step.caught_up), kMostCatchUp * plain.value());
-    allowed_ += draft;
+    draft = read_.value() * static_cast<double>(step.caught_up);
+    const double spent = read_.value() * static_cast<double>(step.afforded);
+    allowed_ += spent;
+    brought_ = std::max(0.0, brought_ - spent);
   } else if (step.drafter_steps > 0) {
     draft_.add(step.draft_seconds / static_cast<double>(step.drafter_steps));
     draft = draft_.value() * static_cast<double>(step.drafter_steps);
@@ -120,12 +135,13 @@ void DraftPace::add(const DraftedStep& step) {
 void DraftPace::judge(double loss, double plain) {
   probes_ = std::max<int64_t>(0, probes_ - 1);
   loss_ = std::max(0.0, loss_ + loss);
+  brought_ += std::max(0.0, -loss);
   if (fixed_ > 0 || loss_ <= kToleratedLoss * plain + allowed_) {
     return;
   }
   pause_ = static_cast<int64_t>(std::clamp(loss_ / (kShare * plain), kShortestPause, kLongestPause));
   probes_ = kProbes;
-  loss_ = allowed_ = 0.0;
+  loss_ = allowed_ = brought_ = 0.0;
 }
 
 }  // namespace heed

@@ -18,7 +18,9 @@ struct DraftedStep {
   int64_t written = 0;                        // tokens
   int64_t drafted = 0, accepted = 0;          // tokens that were checked, and those of them that were right
   int64_t drafter_steps = 0;                  // one after the other
-  int64_t caught_up = 0;                      // tokens that the drafter read before
+  int64_t drafting = 0;                       // texts that the drafter read, and drafted tokens for
+  int64_t caught_up = 0;                      // tokens of theirs that it read before
+  int64_t afforded = 0;                       // of these, those that it asked for
   double draft_seconds = 0.0, seconds = 0.0;  // of drafting, and of the model's step
 };
 
@@ -27,11 +29,13 @@ struct DraftedStep {
 // whose parts are measured. Where `rate` tokens per second are being written, and a token, with all before it in its
 // draft, is right with chance c, checking it pays if c > rate * row, and drafting one more if c > rate * (row + draft).
 // When drafts have cost more than they brought by the time of two steps, and of catching up with the texts, there are
-// none until that is a small share of the time.
+// none until that is a small share of the time. What they have brought before may be spent on reading whole texts, where
+// the drafter has only read their ends.
 class DraftPace {
  public:
-  // 0: as many tokens as pay; otherwise that many, always.
-  explicit DraftPace(int64_t tokens) : fixed_(tokens) {}
+  // 0: as many tokens as pay; otherwise that many, always. `share` is about the time of a drafter's step over that of
+  // the model's: where a trial takes long, it waits until it is a small share of the time.
+  explicit DraftPace(int64_t tokens, double share = 0.0);
 
   // Before a step of so many texts: the most tokens to draft for each. 0: the step shows how long one without drafts
   // takes, or drafts do not pay.
@@ -41,6 +45,12 @@ class DraftPace {
   bool worth_checking(double chance) const { return !chooses() || pays(chance, row_seconds()); }
   // ... whether one more is worth drafting.
   bool worth_another(double chance) const;
+
+  // Whether it is being tried what drafts cost and bring: for one text, if they take time.
+  bool tries() const { return fixed_ == 0 && probes_ > 0; }
+  // Whether drafts have brought the time that it takes to read so many tokens.
+  static constexpr int64_t kCheapToRead = 48;
+  bool affords(int64_t tokens) const;
 
   // How often tokens of such a confidence, 0 to 1, were right.
   double chance(Guess guess, double confidence) const;
@@ -98,7 +108,8 @@ class DraftPace {
   int64_t probes_ = 3;  // steps left in which few tokens are drafted whatever that costs, to learn what it costs
   int64_t pause_ = 0;   // steps left
   int64_t since_plain_ = 0;
-  double loss_ = 0.0, allowed_ = 0.0;  // seconds since the last pause: lost, never below 0, and spent on catching up
+  // Seconds since the last pause: lost, never below 0; spent on reading whole texts; brought and not spent.
+  double loss_ = 0.0, allowed_ = 0.0, brought_ = 0.0;
   double typical_ = 0.0, typical_without_ = 0.0;  // seconds of all steps, as they usually take, and without drafts
   DraftReport report_;
 };

@@ -45,7 +45,9 @@ class Drafter {
 
   struct Work {
     int64_t steps = 0;      // one after the other
-    int64_t caught_up = 0;  // tokens that were read before anything was drafted
+    int64_t texts = 0;      // that were read
+    int64_t caught_up = 0;  // tokens of theirs that were read before anything was drafted
+    int64_t afforded = 0;   // of these, those of whole texts, which the pace found affordable
   };
 
   // Adds to each task's draft, which is empty, as many tokens as the pace finds worth it.
@@ -69,6 +71,8 @@ struct DraftModel {
   DType storage;
   int64_t layers = 0;  // 0: all
 };
+// About the time of a step of a model's first layers over that of all, by what they multiply.
+double share_of_step(const ModelConfig& config, int64_t layers);
 std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend);
 
 }  // namespace heed

@@ -8,8 +8,7 @@
 namespace heed {
 namespace {
 
-// After a pause the drafter does not read all that it has missed: that may cost more than the drafts bring.
-constexpr size_t kFarBehind = 48;
+// The drafter does not read all that it has missed, of a prompt or in a pause, before its drafts have brought as much.
 constexpr int64_t kLittleContext = 32;
 // A smaller model is done before its work is shared out.
 constexpr int64_t kSmallModel = 2'000'000;  // multiplications of a token, about
@@ -33,9 +32,9 @@ class ModelDrafter final : public Drafter {
   Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) override {
     Work work;
     going_.clear();
-    begin_new_texts(tasks);
+    begin_new_texts(tasks, pace);
     for (size_t i = 0; i < tasks.size(); ++i) {
-      if (tasks[i].most > 0 && catch_up(tasks[i])) {
+      if (is_wanted(tasks[i], pace) && catch_up(tasks[i], pace, work)) {
         going_.push_back({i,
                           &texts_.at(tasks[i].text),
                           1.0,
@@ -46,6 +45,7 @@ class ModelDrafter final : public Drafter {
           going_.back().tokens.assign(tasks[i].tokens.begin(), tasks[i].tokens.end());
           going_.back().walk = tasks[i].walk;
         }
+        ++work.texts;
         work.caught_up += static_cast<int64_t>(going_.back().text->unread.size());
       }
     }
@@ -72,6 +72,7 @@ class ModelDrafter final : public Drafter {
     size_t first = 0;                    // which of the text's tokens the sequence begins with
     std::vector<int32_t> read;           // what the sequence has read
     size_t agreed = 0;                   // tokens of it that are the text's for certain
+    bool is_cut = false;                 // it has only read the text's end, to save time
     std::vector<int32_t> unread;
   };
   // A text of which more tokens are being drafted.
@@ -84,10 +85,18 @@ class ModelDrafter final : public Drafter {
     AutomatonWalk walk;           // of these
   };
 
-  void begin_new_texts(std::span<const DraftTask> tasks) {
+  // A trial drafts for one text.
+  bool is_wanted(const DraftTask& task, const DraftPace& pace) const {
+    return task.most > 0 && (going_.empty() || !pace.tries());
+  }
+
+  void begin_new_texts(std::span<const DraftTask> tasks, const DraftPace& pace) {
     std::vector<std::vector<int32_t>> sources;
     std::vector<Text*> begun;
     for (const DraftTask& task : tasks) {
+      if (task.most <= 0 || (pace.tries() && &task != tasks.data())) {
+        continue;
+      }
       const auto [found, is_new] = texts_.try_emplace(task.text);
       if (is_new && static_cast<int64_t>(task.source.size()) <= stepper_->max_length()) {
         sources.emplace_back(task.source.begin(), task.source.end());
@@ -102,11 +111,12 @@ class ModelDrafter final : public Drafter {
 
   // Finds what the draft's model has not read of the text, and drops what it drafted and is not there. False when the
   // model takes no more tokens.
-  bool catch_up(const DraftTask& task) {
-    Text& text = texts_.at(task.text);
-    if (!text.sequence) {
+  bool catch_up(const DraftTask& task, const DraftPace& pace, Work& work) {
+    const auto begun = texts_.find(task.text);
+    if (begun == texts_.end() || !begun->second.sequence) {
       return false;
     }
+    Text& text = begun->second;
     const auto own = [&] { return task.tokens.subspan(text.first); };
     size_t same = text.agreed;
     while (same < text.read.size() && same < own().size() && text.read[same] == own()[same]) {
@@ -120,8 +130,12 @@ class ModelDrafter final : public Drafter {
       }
       begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
       same = 0;
-    } else if (task.source.empty() && !text.read.empty() && own().size() - same > kFarBehind) {
+    } else if (task.source.empty() && !pace.affords(std::ssize(own()) - static_cast<int64_t>(same))) {
       begin_later(task, text, kLittleContext);
+      text.is_cut = true;
+      same = 0;
+    } else if (text.is_cut && pace.affords(std::ssize(task.tokens))) {
+      begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
       same = 0;
     }
     if (same < text.read.size()) {
@@ -130,6 +144,7 @@ class ModelDrafter final : public Drafter {
     }
     text.agreed = same;
     text.unread.assign(own().begin() + static_cast<int64_t>(same), own().end());
+    work.afforded += std::ssize(text.unread) > DraftPace::kCheapToRead ? std::ssize(text.unread) : 0;
     return true;
   }
 
@@ -201,6 +216,11 @@ class ModelDrafter final : public Drafter {
 };
 
 }  // namespace
+
+double share_of_step(const ModelConfig& config, int64_t layers) {
+  return static_cast<double>(multiplications(config, layers)) /
+         static_cast<double>(multiplications(config, config.decoder_layers));
+}
 
 std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend) {
   return std::make_unique<ModelDrafter>(model, backend);

@@ -91,7 +91,7 @@ class CombinedDrafter final : public Drafter {
     for (size_t i = 0; i < left_.size(); ++i) {
       std::swap(drafts[numbers_[i]], others_[i]);
     }
-    return {of_others.steps > 0 ? of_others.steps : work.steps, of_others.caught_up};
+    return of_others.steps > 0 ? of_others : work;
   }
   void forget(int64_t text) override {
     if_sure_->forget(text);
@@ -114,6 +114,7 @@ class PromptDrafter final : public Drafter {
     for (size_t i = 0; i < tasks.size(); ++i) {
       look_up(tasks[i], pace, drafts[i]);
       work.steps = std::max<int64_t>(work.steps, drafts[i].tokens.empty() ? 0 : 1);
+      work.texts += drafts[i].tokens.empty() ? 0 : 1;
     }
     return work;
   }

@@ -51,7 +51,9 @@ void Speculation::begin_step(std::span<DraftTask> tasks, int64_t others) {
     }
     const Drafter::Work work = drafter_->draft(tasks, pace_, drafts_);
     step_.drafter_steps = work.steps;
+    step_.drafting = work.texts;
     step_.caught_up = work.caught_up;
+    step_.afforded = work.afforded;
   }
   const double now = seconds_now();
   step_.draft_seconds = now - began_;
@@ -89,7 +91,7 @@ std::unique_ptr<Speculation> make_speculation(const Drafting* drafting, const In
                            options.by == Drafts::layers ? options.layers : 0};
     drafter = make_combined_drafter(std::move(drafter), make_model_drafter(model, target.backend));
   }
-  return std::make_unique<Speculation>(std::move(drafter), options.tokens, &drafting->log);
+  return std::make_unique<Speculation>(std::move(drafter), options.tokens, &drafting->log, drafting->share);
 }
 
 void validate(const DraftOptions& options, int64_t layers) {

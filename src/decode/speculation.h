@@ -30,9 +30,9 @@ class DraftLog {
 
 class Speculation {
  public:
-  // The log, if there is one, gets the report.
-  Speculation(std::unique_ptr<Drafter> drafter, int64_t tokens, DraftLog* log = nullptr)
-      : drafter_(std::move(drafter)), pace_(tokens), log_(log) {}
+  // The log, if there is one, gets the report. `share` is the drafter's, as of DraftPace.
+  Speculation(std::unique_ptr<Drafter> drafter, int64_t tokens, DraftLog* log = nullptr, double share = 0.0)
+      : drafter_(std::move(drafter)), pace_(tokens, share), log_(log) {}
   ~Speculation();
   Speculation(const Speculation&) = delete;
   Speculation& operator=(const Speculation&) = delete;
@@ -69,6 +69,7 @@ struct Drafting {
   DraftOptions options;
   const AnyModel* model = nullptr;  // that drafts, where one does
   DraftLog& log;
+  double share = 0.0;  // of a drafter's step in the time of the model's, about
 };
 
 // Null without drafts. `target` is the model whose texts are drafted.

@@ -448,6 +448,7 @@ double simulated_gain(const Costs& costs, double right, int64_t tokens) {
     step.draft_seconds = costs.draft * static_cast<double>(step.drafter_steps);
     missed += step.drafter_steps == 0 ? 1 : 0;
     if (step.drafter_steps > 0) {
+      step.drafting = 1;
       step.caught_up = std::min<int64_t>(32, std::exchange(missed, 0));
       step.draft_seconds += costs.read * static_cast<double>(step.caught_up);
     }
@@ -471,6 +472,54 @@ TEST(DraftPace, DraftsThatPayAreUsed) {
   EXPECT_GT(simulated_gain({0.05, 0.02}, 0.8, 2000), 2.4);
   EXPECT_GT(simulated_gain({0.15, 0.05}, 0.8, 2000), 1.6);
   EXPECT_GT(simulated_gain({0.1, 0.02}, 1.0, 2000), 4.5);
+}
+
+TEST(DraftPace, ADrafterAsLargeAsTheModelIsNotTriedForAShortText) {
+  const auto steps_to_first_draft = [](double share) {
+    DraftPace pace(0, share);
+    for (int64_t steps = 0;; ++steps) {
+      if (pace.next_most(1) > 0) {
+        return steps;
+      }
+      pace.add({.texts = 1, .written = 1, .seconds = 1.0});
+    }
+  };
+  EXPECT_LT(steps_to_first_draft(0.1), 6);
+  EXPECT_GT(steps_to_first_draft(1.0), 200);
+  EXPECT_LT(steps_to_first_draft(1.0), 400);
+}
+
+TEST(DraftPace, WholeTextsAreReadForWhatDraftsHaveBrought) {
+  DraftPace pace(0);
+  EXPECT_TRUE(pace.affords(48));
+  EXPECT_FALSE(pace.affords(400));
+  EXPECT_TRUE(DraftPace(3).affords(400)) << "a given number is drafted whatever it costs";
+  const auto write = [&](int64_t caught_up, int64_t afforded) {
+    pace.next_most(1);
+    pace.add({.texts = 1,
+              .written = 5,
+              .drafted = 4,
+              .accepted = 4,
+              .drafter_steps = 4,
+              .drafting = 1,
+              .caught_up = caught_up,
+              .afforded = afforded,
+              .draft_seconds = 0.4 + 0.01 * static_cast<double>(caught_up),
+              .seconds = 1.4});
+  };
+  for (int i = 0; i < 5; ++i) {
+    pace.next_most(1);
+    pace.add({.texts = 1, .written = 1, .seconds = 1.0});
+  }
+  write(32, 0);
+  EXPECT_FALSE(pace.affords(400)) << "they take twice what one draft brings";
+  for (int i = 0; i < 5; ++i) {
+    write(1, 0);
+  }
+  EXPECT_TRUE(pace.affords(400));
+  write(1900, 1900);
+  EXPECT_FALSE(pace.affords(400)) << "it is spent";
+  EXPECT_GT(pace.next_most(1), 0) << "which is no reason to stop";
 }
 
 TEST(DraftPace, AGivenNumberIsDraftedWhateverItCosts) {

@@ -25,7 +25,7 @@ class Checksum {
  private:
   static constexpr size_t kLanes = 8;
   static constexpr size_t kBlock = kLanes * sizeof(uint64_t);
-  void add_block(const std::byte* block);
+  void add_blocks(const std::byte* from, size_t blocks);
 
   std::array<uint64_t, kLanes> lanes_{};
 };

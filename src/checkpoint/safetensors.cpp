@@ -44,7 +44,9 @@ std::string quoted(const std::string& text, const std::string& where) {
   return nlohmann::json(text).dump();
 }
 
-// The length and the JSON, padded so that the data begin at a multiple of 8.
+constexpr size_t kDataAlignment = 64;
+
+// The length and the JSON, padded so that the data begin at a multiple of kDataAlignment.
 std::string header_text(std::span<const TensorSource> tensors, const std::vector<uint64_t>& ends,
                         const Metadata& metadata, const std::string& where) {
   std::vector<std::string> members;
@@ -63,7 +65,8 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
     begin = ends[i];
   }
   std::string header = fmt::format("{{{}}}", fmt::join(members, ","));
-  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const size_t unaligned = (kLengthBytes + header.size()) % kDataAlignment;
+  header.append(unaligned == 0 ? 0 : kDataAlignment - unaligned, ' ');
   require<FormatError>(header.size() <= kMaxHeaderBytes, where, "a header of {} bytes, expected up to {}",
                        header.size(), kMaxHeaderBytes);
   const uint64_t length = header.size();
@@ -146,15 +149,20 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
   write_safetensors(target, tensors, metadata);
 }
 
-void verify_checksum(const SafeTensors& file) {
+void verify_checksum(const SafeTensors& file, AfterReading after) {
   const auto written = file.metadata().find(kChecksum);
   if (written == file.metadata().end()) {
     return;
   }
+  const auto done_with = [&](std::span<const std::byte> bytes) {
+    if (after == AfterReading::give_back) {
+      file.give_back(bytes);
+    }
+  };
   Checksum checksum;
   for (const StoredTensor& tensor : file.tensors()) {
-    checksum.add(tensor.bytes, [&](std::span<const std::byte> part) { file.give_back(part); });
-    file.give_back(tensor.bytes);
+    checksum.add(tensor.bytes, done_with);
+    done_with(tensor.bytes);
   }
   require<FormatError>(checksum.text() == written->second, file.path().string(),
                        "its tensors' checksum is {}, but {} is written: the file was damaged or edited",

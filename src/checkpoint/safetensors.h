@@ -72,7 +72,8 @@ TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_
                            std::span<const std::byte> bytes);
 
 // Writes the tensors in the given order; the file is complete or does not exist. Tensors are stored end to end, from a
-// multiple of 8: they are aligned to their elements if wider elements come first. FormatError for names that the format
+// multiple of 64: they are aligned to their elements if wider elements come first, and to 64 bytes if those of a multiple
+// of 64 bytes come before all others. FormatError for names that the format
 // can't represent (duplicates, "__metadata__", not UTF-8), ShapeError for a source whose bytes do not match its shape.
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                        const Metadata& metadata);
@@ -80,7 +81,9 @@ void write_safetensors(const std::filesystem::path& target, std::span<const Tens
 // The same for our own files, with a checksum of the tensors in the metadata. Requests the bytes twice.
 void write_checked_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                                Metadata metadata);
+// What becomes of memory that was read.
+enum class AfterReading : uint8_t { give_back, keep };
 // FormatError when a file has a checksum that does not match its tensors. Files from other programs have none.
-void verify_checksum(const SafeTensors& file);
+void verify_checksum(const SafeTensors& file, AfterReading after = AfterReading::give_back);
 
 }  // namespace heed

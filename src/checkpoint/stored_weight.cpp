@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "checkpoint/half.h"
+#include "checkpoint/stored_panels.h"
 #include "checkpoint/weights.h"
-#include "kernels/integer_rows.h"
+#include "kernels/integer_panels.h"
 
 namespace heed {
 namespace {
@@ -33,10 +34,28 @@ struct StoredForm {
   std::vector<int64_t> values, scales;  // shapes; no scales: empty
   StoredType type_of_scales = StoredType::f32;
   std::vector<int64_t> fewer_scales;  // where groups may be larger; empty: they may not
+  std::vector<int64_t> sums;          // of int8 in panels
 };
 
-StoredForm form_of(StoredType type, const Shape& shape) {
+StoredForm form_in_panels(StoredType type, const Shape& shape) {
+  const std::vector<int64_t> rows{padded_rows(shape.rows())};
+  if (type == StoredType::i8) {
+    return {.values = int8_panel_shape(shape), .scales = rows, .sums = rows};
+  }
+  StoredForm form{.values = int4_panel_shape(shape),
+                  .scales = int4_panel_scales_shape(shape, kInt4Group),
+                  .type_of_scales = StoredType::bf16};
+  if (shape.columns() % kLargeInt4Group == 0) {
+    form.fewer_scales = int4_panel_scales_shape(shape, kLargeInt4Group);
+  }
+  return form;
+}
+
+StoredForm form_of(StoredType type, const Shape& shape, IntegerLayout layout) {
   const int64_t rows = shape.rows(), columns = shape.columns();
+  if (layout == IntegerLayout::panels && (type == StoredType::i8 || type == StoredType::u8)) {
+    return form_in_panels(type, shape);
+  }
   switch (type) {
     case StoredType::i8:
       return {stored_shape(shape), {rows}, StoredType::f32};
@@ -86,11 +105,24 @@ StoredType stored_as(WeightType type) {
 
 int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file) {
   size_t bytes = tensor.bytes.size();
-  for (const std::string& name : {scales_of(tensor.name), input_scale_of(tensor.name)}) {
+  for (const std::string& name : {scales_of(tensor.name), input_scale_of(tensor.name), sums_of(tensor.name)}) {
     const StoredTensor* const more = file.find(name);
     bytes += more == nullptr ? 0 : more->bytes.size();
   }
   return static_cast<int64_t>(bytes);
+}
+
+float read_input_scale(const SafeTensors& file, const StoredTensor& matrix) {
+  const StoredTensor* const input = file.find(input_scale_of(matrix.name));
+  if (input == nullptr) {
+    return 0.0F;
+  }
+  std::vector<float> scale;
+  read_floats(file, *input, input->bytes, scale);
+  // Its inverse is finite, too.
+  require<FormatError>(scale[0] >= std::numeric_limits<float>::min(), file.path().string(),
+                       "'{}' holds {}, which is not a scale above 0", input->name, scale[0]);
+  return scale[0];
 }
 
 void require_stored(const SafeTensors& file, const Weight& weight) {
@@ -102,7 +134,7 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
                         (weight.use() != WeightUse::vector &&
                          std::ranges::any_of(kTypes, [&](const auto& pair) { return pair.second == tensor->type; }) &&
                          (tensor->type != StoredType::u8 || weight.shape().columns() % kInt4Group == 0));
-  const StoredForm form = form_of(tensor->type, weight.shape());
+  const StoredForm form = form_of(tensor->type, weight.shape(), layout_of(file));
   require<FormatError>(readable && tensor->shape == form.values, where, "{}, but the model has F32{}", tensor->text(),
                        weight.shape());
   if (form.scales.empty()) {
@@ -114,6 +146,13 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
   const bool fits = scales->shape == form.scales || (!form.fewer_scales.empty() && scales->shape == form.fewer_scales);
   require<FormatError>(scales->type == form.type_of_scales && fits, where, "{}, but {} needs {}[{}]", scales->text(),
                        tensor->text(), name_of(form.type_of_scales), fmt::join(form.scales, ", "));
+  if (!form.sums.empty()) {
+    const StoredTensor* const sums = file.find(sums_of(weight.name()));
+    require<FormatError>(sums != nullptr, where, "there is no tensor '{}', which belongs to {}", sums_of(weight.name()),
+                         tensor->text());
+    require<FormatError>(sums->type == StoredType::i32 && sums->shape == form.sums, where, "{}, but {} needs I32[{}]",
+                         sums->text(), tensor->text(), fmt::join(form.sums, ", "));
+  }
   if (const StoredTensor* const input = file.find(input_scale_of(weight.name()));
       tensor->type == StoredType::i8 && input != nullptr) {
     require<FormatError>(input->type == StoredType::f32 && input->shape == std::vector<int64_t>{1}, where,
@@ -129,7 +168,11 @@ StoredWeight::StoredWeight(const SafeTensors& file, const Weight& weight)
     require<FormatError>(
         tensor_.type == StoredType::u8 || std::ranges::all_of(scales_, [](float x) { return x >= 0.0F; }),
         file.path().string(), "'{}' holds a scale below 0", scales.name);
-    tensor_.type == StoredType::u8 ? repeat_scales() : read_input_scale();
+    if (tensor_.type == StoredType::u8) {
+      repeat_scales();
+    } else {
+      input_scale_ = read_input_scale(file, tensor_);
+    }
   }
 }
 
@@ -144,19 +187,6 @@ void StoredWeight::repeat_scales() {
     }
     scales_ = std::move(repeated);
   }
-}
-
-void StoredWeight::read_input_scale() {
-  const StoredTensor* const input = file_.find(input_scale_of(tensor_.name));
-  if (input == nullptr) {
-    return;
-  }
-  std::vector<float> scale;
-  read_floats(file_, *input, input->bytes, scale);
-  // Its inverse is finite, too.
-  require<FormatError>(scale[0] >= std::numeric_limits<float>::min(), file_.path().string(),
-                       "'{}' holds {}, which is not a scale above 0", input->name, scale[0]);
-  input_scale_ = scale[0];
 }
 
 void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {

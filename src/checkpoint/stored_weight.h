@@ -20,11 +20,14 @@ std::string name_of_stored(const StoredTensor& tensor, const SafeTensors& file);
 StoredType stored_as(WeightType type);
 int64_t stored_bytes(const StoredTensor& tensor, const SafeTensors& file);  // with its scales
 
+// The scale of all inputs of an int8 matrix; 0: there is none. FormatError for one that is not above 0.
+float read_input_scale(const SafeTensors& file, const StoredTensor& matrix);
+
 // FormatError unless the file has the weight with its shape, in a form that inference reads, with all that belongs to
 // it.
 void require_stored(const SafeTensors& file, const Weight& weight);
 
-// Reads its rows in order, converted and checked on the way. Releases the memory of rows that were read before.
+// Of any form but whole numbers in panels. Reads its rows in order, converted and checked on the way. Releases the memory of rows that were read before.
 class StoredWeight {
  public:
   StoredWeight(const SafeTensors& file, const Weight& weight);
@@ -37,7 +40,6 @@ class StoredWeight {
 
  private:
   void repeat_scales();
-  void read_input_scale();
   std::span<const std::byte> bytes_of_rows(int64_t first, int64_t count);
   View floats(int64_t first, int64_t count);
   View int8_rows(int64_t first, int64_t count);

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
 #include "ops/trainable.h"
 
@@ -25,6 +26,9 @@ void require_no_others(const SafeTensors& file, const std::vector<const Weight*>
   for (const Weight* const weight : weights) {
     names.insert(weight->name());
     const StoredType type = file.at(weight->name()).type;
+    if (type == StoredType::i8 && layout_of(file) == IntegerLayout::panels) {
+      names.insert(sums_of(weight->name()));
+    }
     if (type == StoredType::i8 || type == StoredType::u8) {
       names.insert(scales_of(weight->name()));
     }
@@ -72,26 +76,33 @@ void save_weights(const std::filesystem::path& path, const Trainables& trainable
 }
 
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights) {
-  const SafeTensors file(path);
+  const auto file = std::make_shared<const SafeTensors>(path);
   std::vector<const Weight*> all;
   for (const Weight& weight : weights.all()) {
-    require_stored(file, weight);
+    require_stored(*file, weight);
     all.push_back(&weight);
   }
-  require_no_others(file, all);
+  require_no_others(*file, all);
+  const bool in_panels = layout_of(*file) == IntegerLayout::panels;
+  const AfterReading after = in_panels ? AfterReading::keep : AfterReading::give_back;
   const auto hold_all = [&] {
     for (Weight& weight : weights.all()) {
-      StoredWeight(file, weight).hold(backend, precision, weight);
+      const StoredType type = file->at(weight.name()).type;
+      if (in_panels && (type == StoredType::i8 || type == StoredType::u8)) {
+        hold_panels(file, backend, weight);
+      } else {
+        StoredWeight(*file, weight).hold(backend, precision, weight);
+      }
     }
   };
   if (backend.threads() == 1) {
-    verify_checksum(file);
+    verify_checksum(*file, after);
     hold_all();
     return;
   }
   // The checksum is one long sum: another thread computes it meanwhile. Whatever else is wrong with a damaged file, it
   // is refused for being damaged.
-  std::future<void> verified = std::async(std::launch::async, [&file] { verify_checksum(file); });
+  std::future<void> verified = std::async(std::launch::async, [&file, after] { verify_checksum(*file, after); });
   try {
     hold_all();
   } catch (const Error&) {

@@ -63,4 +63,16 @@ void Weight::hold(Backend& backend, const Int4Matrix& matrix) {
   packed_ = backend.pack(matrix);
 }
 
+void Weight::hold(Backend& backend, const Int8Panels& panels) {
+  require_matrix(panels.shape);
+  borrow({}, nullptr);
+  packed_ = backend.adopt(panels);
+}
+
+void Weight::hold(Backend& backend, const Int4Panels& panels) {
+  require_matrix(panels.shape);
+  borrow({}, nullptr);
+  packed_ = backend.adopt(panels);
+}
+
 }  // namespace heed

@@ -52,6 +52,9 @@ class Weight {
   // The same for a matrix of quantized values, which are always packed.
   void hold(Backend& backend, const Int8Matrix& matrix);
   void hold(Backend& backend, const Int4Matrix& matrix);
+  // One in panels already, which stays where it is.
+  void hold(Backend& backend, const Int8Panels& panels);
+  void hold(Backend& backend, const Int4Panels& panels);
 
  private:
   void require_matrix(const Shape& shape) const;

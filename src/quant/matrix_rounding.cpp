@@ -5,6 +5,9 @@
 #include <iterator>
 
 #include "checkpoint/half.h"
+#include "checkpoint/stored_panels.h"
+#include "checkpoint/weights.h"
+#include "kernels/integer_panels.h"
 #include "quant/compensated_int4.h"
 
 namespace heed {
@@ -16,39 +19,70 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
+// Calls write(rows, number) for each panel with the rows that it has, possibly none.
+template <class Write>
+void each_panel(const IntegerMatrix& whole, Write write) {
+  const int64_t columns = whole.shape.columns();
+  for (int64_t panel = 0; panel < panels_of(whole.shape.rows()); ++panel) {
+    const int64_t first = std::min(whole.shape.rows(), panel * kPanelRows);
+    const int64_t count = std::min(kPanelRows, whole.shape.rows() - first);
+    auto* const values = const_cast<int8_t*>(whole.values.data()) + first * columns;
+    write(HostView<int8_t>{values, count, columns, columns}, panel);
+  }
+}
+
 RoundedWeight written_int8(const IntegerMatrix& whole, float input_scale) {
-  RoundedWeight rounded{bytes_of(whole.values), bytes_of(whole.scales), StoredType::f32, {whole.shape.rows()}, {}};
+  const int64_t rows = whole.shape.rows(), panel_words = int8_panel_words(whole.shape.columns());
+  std::vector<uint32_t> words(static_cast<size_t>(panels_of(rows) * panel_words));
+  std::vector<float> scales = whole.scales;
+  scales.resize(static_cast<size_t>(padded_rows(rows)), 0.0F);
+  std::vector<int32_t> sums(scales.size(), 0);
+  each_panel(whole, [&](const HostView<int8_t>& from, int64_t panel) {
+    write_int8_panel(from, words.data() + panel * panel_words, sums.data() + panel * kPanelRows);
+  });
+  RoundedWeight rounded{.bytes = bytes_of(words),
+                        .shape = int8_panel_shape(whole.shape),
+                        .scales = bytes_of(scales),
+                        .shape_of_scales = {padded_rows(rows)},
+                        .sums = bytes_of(sums)};
   if (input_scale > 0.0F) {
     rounded.input_scale = bytes_of(std::vector<float>{input_scale});
   }
   return rounded;
 }
 
-// Two values in a byte, the first in the lower half, both 8 too large; the scales in bf16.
 RoundedWeight written_int4(const IntegerMatrix& whole) {
-  std::vector<uint8_t> pairs;
-  pairs.reserve(whole.values.size() / 2);
-  for (size_t i = 0; i < whole.values.size(); i += 2) {
-    pairs.push_back(static_cast<uint8_t>(whole.values[i] + 8 + 16 * (whole.values[i + 1] + 8)));
-  }
-  std::vector<uint16_t> scales;
-  scales.reserve(whole.scales.size());
-  std::ranges::transform(whole.scales, std::back_inserter(scales), [](float scale) { return bf16(scale).bits; });
-  return {bytes_of(pairs), bytes_of(scales), StoredType::bf16, {whole.shape.rows(), whole.groups()}, {}};
+  const int64_t rows = whole.shape.rows(), panel_words = int4_panel_words(whole.shape.columns());
+  const int64_t groups = whole.groups();
+  std::vector<uint32_t> words(static_cast<size_t>(panels_of(rows) * panel_words));
+  std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(rows) * groups), 0);
+  each_panel(whole, [&](const HostView<int8_t>& from, int64_t panel) {
+    write_int4_panel(from, words.data() + panel * panel_words);
+    for (int64_t i = 0; i < from.rows * groups; ++i) {
+      const int64_t row = i / groups, group = i % groups;
+      scales[static_cast<size_t>((panel * groups + group) * kPanelRows + row)] =
+          bf16(whole.scales[static_cast<size_t>((panel * kPanelRows + row) * groups + group)]).bits;
+    }
+  });
+  return {.bytes = bytes_of(words),
+          .shape = int4_panel_shape(whole.shape),
+          .scales = bytes_of(scales),
+          .type_of_scales = StoredType::bf16,
+          .shape_of_scales = int4_panel_scales_shape(whole.shape, whole.group())};
 }
 
-RoundedWeight to_halves(std::span<const float> values, const std::string& name, WeightType type, Noise& noise) {
+RoundedWeight to_halves(std::span<const float> values, const Weight& weight, WeightType type, Noise& noise) {
   std::vector<uint16_t> halves;
   halves.reserve(values.size());
   for (const float x : values) {
-    require<ConfigError>(type == WeightType::bf16 || std::abs(x) <= kLargestHalf, name,
+    require<ConfigError>(type == WeightType::bf16 || std::abs(x) <= kLargestHalf, weight.name(),
                          "holds {}, but f16 reaches only {}: use bf16 for it", x, kLargestHalf);
     halves.push_back(type == WeightType::bf16 ? bf16(x).bits : half_from(x));
     bf16 read;
     read.bits = halves.back();
     noise.count(x, type == WeightType::bf16 ? static_cast<float>(read) : from_half(halves.back()));
   }
-  return {bytes_of(halves), {}, StoredType::f32, {}, {}};
+  return {.bytes = bytes_of(halves), .shape = stored_shape(weight.shape())};
 }
 
 double largest_over_rms(std::span<const float> values) {
@@ -62,7 +96,9 @@ double largest_over_rms(std::span<const float> values) {
 
 }  // namespace
 
-RoundedWeight unrounded(const std::vector<float>& values) { return {bytes_of(values), {}, StoredType::f32, {}, {}}; }
+RoundedWeight unrounded(const std::vector<float>& values, const Shape& shape) {
+  return {.bytes = bytes_of(values), .shape = stored_shape(shape)};
+}
 
 const ProductInputs* MatrixRounding::inputs_of(const Weight& weight) const {
   if (calibrated_ == nullptr) {
@@ -86,12 +122,12 @@ RoundedWeight MatrixRounding::round(const Weight& weight, const std::vector<floa
       return to_int4(weight, values, matrix, noise);
     case WeightType::bf16:
     case WeightType::f16:
-      return to_halves(values, weight.name(), matrix.type, noise);
+      return to_halves(values, weight, matrix.type, noise);
     case WeightType::f32:
       break;
   }
   noise.count(values, values);
-  return unrounded(values);
+  return unrounded(values, weight.shape());
 }
 
 // A matrix that only tables read, or whose inputs were all zeros, has no input scale.

@@ -13,10 +13,15 @@ namespace heed {
 // One weight, in the form in which it is written.
 struct RoundedWeight {
   std::vector<std::byte> bytes;
+  std::vector<int64_t> shape;  // of `bytes`, in elements of the stored type
+  // Of whole numbers, which are in panels.
   std::vector<std::byte> scales;
   StoredType type_of_scales = StoredType::f32;
-  std::vector<int64_t> shape_of_scales;  // of whole numbers
-  std::vector<std::byte> input_scale;    // of int8-static
+  std::vector<int64_t> shape_of_scales;
+  std::vector<std::byte> sums;         // of int8, with as many values as scales
+  std::vector<std::byte> input_scale;  // of int8-static
+
+  size_t size() const { return bytes.size() + scales.size() + sums.size() + input_scale.size(); }
 };
 
 // What a calibration text gave.
@@ -48,6 +53,6 @@ class MatrixRounding {
 };
 
 // As they are.
-RoundedWeight unrounded(const std::vector<float>& values);
+RoundedWeight unrounded(const std::vector<float>& values, const Shape& shape);
 
 }  // namespace heed

@@ -5,11 +5,13 @@
 
 #include "base/pattern.h"
 #include "checkpoint/adapter.h"
+#include "checkpoint/safetensors_header.h"
 #include "checkpoint/stored_model.h"
+#include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/integer_rows.h"
+#include "kernels/integer_panels.h"
 #include "models/any_model.h"
 #include "quant/calibration.h"
 #include "quant/matrix_rounding.h"
@@ -33,7 +35,8 @@ class ExactWeights {
   const ColumnFactors& smoothing_;
 };
 
-// The tensors of the new file. Those of wider elements come first, which aligns all of them.
+// The tensors of the new file. Those of whole cache lines come first, so that each begins at one, as panels must; of the
+// others those of wider elements, which aligns them to their elements.
 class QuantizedTensors {
  public:
   QuantizedTensors(const ExactWeights& exact, const Weights& weights, const TypePlan& plan,
@@ -42,11 +45,14 @@ class QuantizedTensors {
     for (const Weight& weight : weights.all()) {
       add(weight);
     }
-    std::ranges::stable_sort(tensors_, std::ranges::greater{},
-                             [](const TensorSource& tensor) { return size_of(tensor.type); });
+    std::ranges::stable_sort(tensors_, std::ranges::greater{}, [](const TensorSource& tensor) {
+      const bool whole_lines = *bytes_of(tensor.type, tensor.shape) % kPanelAlignment == 0;
+      return std::pair(whole_lines, size_of(tensor.type));
+    });
   }
 
   std::span<const TensorSource> tensors() const { return tensors_; }
+  const Metadata& metadata() const { return metadata_; }
   QuantizedWeights summary() const {
     QuantizedWeights summary = summary_;
     summary.signal_to_noise = noise_.decibels();
@@ -59,7 +65,7 @@ class QuantizedTensors {
     QuantizedMatrix matrix{.name = weight.name(), .type = WeightType::f32};
     RoundedWeight rounded;
     if (weight.use() == WeightUse::vector) {
-      rounded = unrounded(values);
+      rounded = unrounded(values, weight.shape());
     } else {
       Noise noise;
       matrix.type = plan_.of(weight.name());
@@ -67,7 +73,7 @@ class QuantizedTensors {
       matrix.signal_to_noise = noise.decibels();
       noise_ += noise;
     }
-    matrix.bytes = static_cast<int64_t>(rounded.bytes.size() + rounded.scales.size() + rounded.input_scale.size());
+    matrix.bytes = static_cast<int64_t>(rounded.size());
     summary_.bytes_before += static_cast<int64_t>(values.size() * sizeof(float));
     summary_.bytes_after += matrix.bytes;
     add_tensors(weight, matrix.type, std::move(rounded));
@@ -77,17 +83,17 @@ class QuantizedTensors {
   }
 
   void add_tensors(const Weight& weight, WeightType type, RoundedWeight rounded) {
-    std::vector<int64_t> shape = stored_shape(weight.shape());
-    if (type == WeightType::int4) {
-      shape.back() /= 2;
+    if (!rounded.sums.empty()) {
+      add_tensor(sums_of(weight.name()), StoredType::i32, rounded.shape_of_scales, std::move(rounded.sums));
     }
     if (!rounded.scales.empty()) {
+      metadata_ = mark_of_panels();
       add_tensor(scales_of(weight.name()), rounded.type_of_scales, rounded.shape_of_scales, std::move(rounded.scales));
     }
     if (!rounded.input_scale.empty()) {
       add_tensor(input_scale_of(weight.name()), StoredType::f32, {1}, std::move(rounded.input_scale));
     }
-    add_tensor(weight.name(), stored_as(type), std::move(shape), std::move(rounded.bytes));
+    add_tensor(weight.name(), stored_as(type), std::move(rounded.shape), std::move(rounded.bytes));
   }
 
   void add_tensor(const std::string& name, StoredType type, std::vector<int64_t> shape, std::vector<std::byte> bytes) {
@@ -98,6 +104,7 @@ class QuantizedTensors {
   const TypePlan& plan_;
   const MatrixRounding& rounding_;
   std::vector<TensorSource> tensors_;
+  Metadata metadata_;  // of the layout
   QuantizedWeights summary_;
   Noise noise_;
 };
@@ -186,7 +193,9 @@ QuantizedWeights write_quantized(const ModelFolder& from, const ModelFolder& to,
   const ExactWeights exact(stored, static_plan.smoothing);
   const QuantizedTensors quantized(exact, weights, plan.types, rounding);
   create(to);
-  write_checked_safetensors(to.weights(), quantized.tensors(), mark_of(model.config()));
+  Metadata metadata = mark_of(model.config());
+  metadata.insert(quantized.metadata().begin(), quantized.metadata().end());
+  write_checked_safetensors(to.weights(), quantized.tensors(), metadata);
   return quantized.summary();
 }
 

@@ -1,9 +1,10 @@
-"""How much memory a command that loads a model takes: each weight once, and little more."""
+"""How much memory a command that loads a model takes: each weight once, and little more; quantized ones shared."""
 
 import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 from heed_cli import BINARY
@@ -26,6 +27,19 @@ def peak_memory(arguments, text, **environment):
         if process.returncode != 0:
             raise AssertionError(f"{arguments} ended with {process.returncode}")
         return usage.ru_maxrss * 1024
+
+
+def mapped_memory(process):
+    """What a process has of model.safetensors in memory, in bytes; zeros before it is mapped."""
+    found = dict.fromkeys(("Rss", "Pss", "Private_Clean", "Private_Dirty"), 0)
+    inside = False
+    for line in pathlib.Path(f"/proc/{process}/smaps").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if "-" in line.split(" ")[0]:
+            inside = line.endswith("/model.safetensors")
+        elif inside and key in found:
+            found[key] += 1024 * int(value.split()[0])
+    return found
 
 
 class Memory(unittest.TestCase):
@@ -51,6 +65,37 @@ class Memory(unittest.TestCase):
         # Keys and values take 64 KB a token here: those of many prompts would outweigh the weights.
         layers, prompts = ["architecture=causal-lm", "layers=16"], "".join(LINES.splitlines(True)[:6])
         self.assert_each_weight_is_held_once(layers, "generate", ["--max-tokens", 8], prompts)
+
+    def test_processes_share_the_weights_of_a_quantized_model(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, small = pathlib.Path(folder) / "model", pathlib.Path(folder) / "small"
+            subprocess.run([MAKE_MODEL, model, "kind=char", "vocabulary=0", "width=512", "inner=2048", "heads=8",
+                            "architecture=causal-lm", "layers=16"], check=True)
+            subprocess.run([BINARY, "quantize", "--model", model, "--out", small], check=True, stdout=subprocess.DEVNULL)
+            size = (small / "model.safetensors").stat().st_size
+            self.assertGreaterEqual(size, PARAMETERS_AT_LEAST)
+            words = [BINARY, "generate", "--model", small, "--threads", "1", "--max-tokens", "2"]
+            peak = peak_memory(words[1:], "a\n")
+            self.assertLessEqual(peak, 1.1 * size + 50_000_000)
+            running = [subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+            try:
+                for process in running:  # it waits for the second prompt when it has answered the first
+                    process.stdin.write(b"a\n")
+                    process.stdin.flush()
+                deadline = time.monotonic() + 60
+                while any(mapped_memory(process.pid)["Rss"] < 0.99 * size for process in running):
+                    self.assertLess(time.monotonic(), deadline)
+                    time.sleep(0.05)
+                for process in running:
+                    mapped = mapped_memory(process.pid)
+                    self.assertLess(mapped["Private_Dirty"] + mapped["Private_Clean"], 0.01 * size)
+                    self.assertLess(mapped["Pss"], 0.51 * mapped["Rss"])
+            finally:
+                for process in running:
+                    process.stdin.close()
+                    process.stdout.read()
+                    process.stdout.close()
+                    self.assertEqual(process.wait(timeout=60), 0)
 
 
 if __name__ == "__main__":

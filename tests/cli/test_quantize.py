@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import heed_cli
+import quantized_file
 from heed_cli import heed, run
 
 MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
@@ -67,6 +68,12 @@ final = "last"
 warmup = 10
 peak = 0.01
 """
+
+
+def shapes_of(model):
+    """The shapes of a model's weights, by name."""
+    table = re.findall(r"(?m)^(\S+) +\[([\d, ]+)\]", heed("inspect", model).stdout)
+    return {name: [int(extent) for extent in extents.split(", ")] for name, extents in table}
 
 
 class Quantize(heed_cli.CliTest):
@@ -277,10 +284,59 @@ class Quantize(heed_cli.CliTest):
     def test_a_damaged_file_is_refused(self):
         small, _ = self.quantized()
         weights = small / "model.safetensors"
-        bytes_ = bytearray(weights.read_bytes())
-        bytes_[-5] ^= 1
-        weights.write_bytes(bytes_)
-        self.assert_refused("translate", "--model", small, text="a\n", mentions=("model.safetensors",))
+        whole, (_, tensors) = weights.read_bytes(), quantized_file.read(weights)
+        matrix = "target.tokens"
+        places = {"header": 60, "layout": whole.index(b"heed_layout") + 3, "last byte": len(whole) - 1}
+        for name in (matrix, matrix + ".scales", matrix + ".sums"):
+            _, _, content, begin = tensors[name]
+            places[name], places[name + ", last byte"] = begin, begin + len(content) - 1
+        for what, place in places.items():
+            with self.subTest(what):
+                damaged = bytearray(whole)
+                damaged[place] ^= 1
+                weights.write_bytes(damaged)
+                self.assert_refused("translate", "--model", small, text="a\n", mentions=("model.safetensors",))
+        for size in (7, 60, len(whole) // 2, len(whole) - 1):
+            with self.subTest(f"cut at {size}"):
+                weights.write_bytes(whole[:size])
+                self.assert_refused("translate", "--model", small, text="a\n", mentions=("model.safetensors",))
+
+    def test_a_layout_that_is_not_known_is_refused(self):
+        small, _ = self.quantized()
+        weights = small / "model.safetensors"
+        weights.write_bytes(weights.read_bytes().replace(b'"panels-16"', b'"panels-99"'))
+        self.assert_refused("translate", "--model", small, text="a\n",
+                            mentions=("model.safetensors", "'panels-99'", "'panels-16'"))
+
+    def test_panels_are_aligned(self):
+        for kind in ("int8", "int4"):
+            _, tensors = quantized_file.read(self.quantized("--type", kind)[0] / "model.safetensors")
+            panels = [entry for entry in tensors.values() if entry[0] in ("I8", "U8")]
+            self.assertTrue(panels)
+            self.assertEqual({begin % 64 for _, _, _, begin in panels}, {0})
+
+    def test_a_file_of_rows_gives_the_same_bits_with_every_instruction_set(self):
+        """Files of earlier versions hold rows. Their weights are packed when they are loaded."""
+        wide = self.path / "wide"
+        subprocess.run([MAKE_MODEL, wide, "kind=char", "vocabulary=0", "width=64", "inner=192"], check=True)
+        source, target = self.file("source", LINES[1] + "\n"), self.file("target", "the man sees the house\n")
+        for options in (("int8",), ("int8-static", "--calibration", self.models / "lines.de"), ("int4",),
+                        ("int4", "--group", 64)):
+            small, _ = self.quantized("--type", *options, model=wide)
+            rows = self.path / "rows"
+            shutil.rmtree(rows, ignore_errors=True)
+            shutil.copytree(small, rows)
+            quantized_file.write_rows(small / "model.safetensors", rows / "model.safetensors", shapes_of(small))
+            for cpu in ("avx2", "avxvnni", "avx512"):
+                scores = [run("score", "--model", model, "--precision", "f32", "--source", source, "--target", target,
+                              environment={"HEED_CPU": cpu}) for model in (small, rows)]
+                translations = [run("translate", "--model", model, "--precision", "f32", "--max-length", 12, text=TEXT,
+                                    environment={"HEED_CPU": cpu}) for model in (small, rows)]
+                with self.subTest(" ".join(map(str, options)), cpu=cpu):
+                    for packed, plain in (scores, translations):
+                        self.assertEqual((packed.returncode, packed.stderr), (0, b""))
+                        self.assertEqual((plain.returncode, plain.stderr), (0, b""))
+                        self.assertEqual(packed.stdout, plain.stdout)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #include "decode/draft_pace.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace heed {
 namespace {
@@ -13,6 +14,7 @@ constexpr int64_t kUsualCatchUp = 8;    // tokens of a text
 constexpr double kWorthIt = 0.9;        // chance
 constexpr double kLeastRow = 0.1;       // of a text's share of a step, should times be too noisy to show more
 constexpr double kToleratedLoss = 2.0;  // steps
+constexpr int64_t kMostFailures = 5;
 constexpr double kTrial = 10.0;    // steps of the drafter: kProbes times kProbeTokens, and reading the end of a text
 constexpr double kPrudence = 2.0;  // times what reading costs
 constexpr double kPriorTries = 4.0, kRememberedTries = 100.0;
@@ -139,7 +141,9 @@ void DraftPace::judge(double loss, double plain) {
   if (fixed_ > 0 || loss_ <= kToleratedLoss * plain + allowed_) {
     return;
   }
-  pause_ = static_cast<int64_t>(std::clamp(loss_ / (kShare * plain), kShortestPause, kLongestPause));
+  failures_ = brought_ > loss_ ? 0 : std::min(failures_ + 1, kMostFailures);
+  const double longer = std::exp2(static_cast<double>(std::max<int64_t>(0, failures_ - 1)));
+  pause_ = static_cast<int64_t>(std::clamp(longer * loss_ / (kShare * plain), kShortestPause, kLongestPause));
   probes_ = kProbes;
   loss_ = allowed_ = brought_ = 0.0;
 }

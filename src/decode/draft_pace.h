@@ -105,8 +105,9 @@ class DraftPace {
   };
   std::array<Record, 2> records_;  // of each Guess
   Quotient right_of_model_;
-  int64_t probes_ = 3;  // steps left in which few tokens are drafted whatever that costs, to learn what it costs
-  int64_t pause_ = 0;   // steps left
+  int64_t probes_ = 3;    // steps left in which few tokens are drafted whatever that costs, to learn what it costs
+  int64_t pause_ = 0;     // steps left
+  int64_t failures_ = 0;  // stretches between pauses, the latest in a row, that brought less than they lost
   int64_t since_plain_ = 0;
   // Seconds since the last pause: lost, never below 0; spent on reading whole texts; brought and not spent.
   double loss_ = 0.0, allowed_ = 0.0, brought_ = 0.0;

@@ -467,6 +467,28 @@ TEST(DraftPace, DraftsThatDoNotPayCostLittle) {
   }
 }
 
+TEST(DraftPace, PausesGrowAsLongAsNothingIsRight) {
+  DraftPace pace(0);
+  std::vector<int64_t> trials;  // the steps at which drafts began again
+  for (int64_t step = 0, last = -100; step < 4000; ++step) {
+    const int64_t most = pace.next_most(1);
+    if (most > 0 && step - last > 50) {
+      trials.push_back(step);
+    }
+    last = most > 0 ? step : last;
+    pace.add({.texts = 1,
+              .written = 1,
+              .drafted = most > 0 ? 2 : 0,
+              .drafter_steps = most > 0 ? 2 : 0,
+              .drafting = most > 0 ? 1 : 0,
+              .draft_seconds = most > 0 ? 0.4 : 0.0,
+              .seconds = most > 0 ? 1.4 : 1.0});
+  }
+  ASSERT_GE(trials.size(), 4U);
+  EXPECT_LT(trials.size(), 9U) << "every 100 steps there would be 40";
+  EXPECT_GT(trials[3] - trials[2], 1.5 * static_cast<double>(trials[2] - trials[1]));
+}
+
 TEST(DraftPace, DraftsThatPayAreUsed) {
   // The best lengths would give 2.9, 2.0 and 5.6.
   EXPECT_GT(simulated_gain({0.05, 0.02}, 0.8, 2000), 2.4);

@@ -16,7 +16,9 @@
 namespace heed {
 namespace {
 
-constexpr size_t kBufferBytes = 1 << 20;
+// Written at once, from a multiple of it: some systems keep such a piece in large pages, which makes a file that is
+// mapped faster to read.
+constexpr size_t kBufferBytes = 4 << 20;
 constexpr int kMaxLinks = 40;  // followed one after another; the system's own limit
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view action) {

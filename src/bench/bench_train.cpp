@@ -17,7 +17,7 @@
 #include "models/any_model.h"
 #include "models/config_keys.h"
 #include "ops/tape.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 #include "train/profiled_backend.h"
 
 namespace heed {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
-#include "train/layout.h"
+#include "parallel/layout.h"
 
 namespace heed {
 namespace {

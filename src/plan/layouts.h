@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "parallel/travel_format.h"
 #include "plan/layout_cost.h"
-#include "train/travel_format.h"
 
 namespace heed {
 
@@ -44,7 +44,7 @@ struct RanksPlan {
   }
 };
 
-// Of train/layout.h: "data=2,pipeline=2", where data is what the other two leave of the ranks unless it is named; 0
+// Of parallel/layout.h: "data=2,pipeline=2", where data is what the other two leave of the ranks unless it is named; 0
 // ranks: as many as the layout needs. ConfigError begins with `where`.
 PlanLayout parse_plan_layout(std::string_view text, int64_t ranks, std::string_view where);
 std::string show(const PlanLayout& layout);

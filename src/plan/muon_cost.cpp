@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/any_model.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 
 namespace heed {
 

@@ -8,8 +8,8 @@
 #include "base/placement.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "ops/tape.h"
+#include "optim/optimizer.h"
 #include "plan/random_batch.h"
-#include "train/optimizer.h"
 #include "train/planned_parts.h"
 #include "train/trainer.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/any_model.h"
+#include "parallel/layout.h"
 #include "ranks/ranks.h"
-#include "train/layout.h"
 #include "train/recipe.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "nn/adapters.h"
-#include "train/rank_checks.h"
+#include "parallel/rank_checks.h"
 #include "train/state_memory.h"
 
 namespace heed {

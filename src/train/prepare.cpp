@@ -4,9 +4,9 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "parallel/rank_checks.h"
 #include "text/vocabulary.h"
 #include "train/prepared_corpus.h"
-#include "train/rank_checks.h"
 #include "train/starting_model.h"
 
 namespace heed {

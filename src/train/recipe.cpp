@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/config_keys.h"
-#include "train/layout.h"
+#include "parallel/layout.h"
 #include "train/recipe_checks.h"
 #include "train/starting_model.h"
 #include "train/tasks.h"

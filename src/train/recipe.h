@@ -10,9 +10,9 @@
 #include "heed/precision.h"
 #include "models/config.h"
 #include "nn/adapters.h"
-#include "train/meetings.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "parallel/meetings.h"
 #include "train/task.h"
 
 namespace heed {

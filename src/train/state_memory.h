@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "nn/trainables.h"
-#include "train/piece_owners.h"
+#include "optim/piece_owners.h"
 
 namespace heed {
 

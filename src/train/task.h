@@ -12,25 +12,10 @@
 #include "data/stored_parts.h"
 #include "heed/train_types.h"
 #include "models/any_model.h"
+#include "parallel/shard.h"
 #include "ranks/ranks.h"
 
 namespace heed {
-
-struct ShardTexts {
-  const Sequences& source;
-  const Sequences& target;
-};
-
-// A batch that goes through the model in one pass.
-class Shard {
- public:
-  virtual ~Shard() = default;
-  virtual int64_t targets() const = 0;  // rows that the loss counts
-  // What the model reads: for an encoder-decoder's stages, by whose rows they have; for others the same twice.
-  virtual ShardTexts texts() const = 0;
-  // The tape refers to the shard, which must outlive it.
-  virtual TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const = 0;
-};
 
 // The data of one optimizer step: its shards, in order, with rows numbered across all of them, and the numbers of its
 // examples in the text.

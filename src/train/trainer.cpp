@@ -6,11 +6,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "checkpoint/weights.h"
+#include "parallel/rank_checks.h"
 #include "text/vocabulary.h"
 #include "train/adapter_training.h"
 #include "train/final_weights.h"
 #include "train/prepared_corpus.h"
-#include "train/rank_checks.h"
 #include "train/run_folder.h"
 
 namespace heed {

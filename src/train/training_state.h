@@ -9,7 +9,7 @@
 
 #include "data/batches.h"
 #include "nn/trainables.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 
 namespace heed {
 

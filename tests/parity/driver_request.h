@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/any_model.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 
 namespace heed::parity {
 

@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/any_model.h"
+#include "optim/optimizer.h"
 #include "source_root.h"
-#include "train/optimizer.h"
 #include "train/recipe.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "models/model_testing.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 
 namespace heed::test {
 namespace {

@@ -1,0 +1,50 @@
+// An average of a run's weights over its updates.
+#pragma once
+
+#include "nn/trainables.h"
+#include "optim/piece_owners.h"
+
+namespace heed {
+
+// After update n, with w its weights:
+//   average = d average + (1 - d) w    d = min(decay, (1 + n) / (10 + n))
+// Young averages decay faster, so that they do not retain the initialization. Each rank has that of its own pieces.
+class MovingAverage {
+ public:
+  // What it refers to must outlive it.
+  MovingAverage(Backend& backend, Trainables& trainables, const PieceOwners& owners, double decay);
+
+  // From the weights as they are.
+  void begin();
+  // The weights after update `number`; for several updates at once, `updates` of them.
+  void add(int64_t number, int64_t updates);
+
+  View view() const { return average_.view(); }
+  // Gives the memory of the others' pieces back.
+  void discard_others();
+
+  // Puts the average in place of the weights while it lives; null: nothing. The masters are in masters() meanwhile.
+  class InPlace {
+   public:
+    explicit InPlace(MovingAverage* average);
+    ~InPlace();
+    InPlace(const InPlace&) = delete;
+    InPlace& operator=(const InPlace&) = delete;
+
+    View masters() const { return average_->set_aside_.view(); }
+
+   private:
+    MovingAverage* average_;
+  };
+
+ private:
+  void put(View weights);
+
+  Backend& backend_;
+  Trainables& trainables_;
+  const PieceOwners& owners_;
+  double decay_;
+  Tensor average_, set_aside_;
+};
+
+}  // namespace heed

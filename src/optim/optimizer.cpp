@@ -1,0 +1,216 @@
+#include "optim/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/memory.h"
+
+namespace heed {
+namespace {
+
+View matrix_in(const View& flat, int64_t first, int64_t rows, int64_t columns) {
+  if (flat.empty()) {
+    return {};
+  }
+  auto* const address = static_cast<std::byte*>(host_address(flat)) + first * size_of(flat.type());
+  return {address, flat.type(), rows, columns, columns};
+}
+
+}  // namespace
+
+void OptimizerConfig::validate() const {
+  require<ConfigError>(beta1 >= 0.0 && beta1 < 1.0 && beta2 >= 0.0 && beta2 < 1.0, "optimizer",
+                       "beta1 is {} and beta2 {}, expected at least 0 and below 1", beta1, beta2);
+  require<ConfigError>(epsilon > 0.0, "optimizer", "epsilon is {}, expected above 0", epsilon);
+  require<ConfigError>(momentum >= 0.0 && momentum < 1.0, "optimizer",
+                       "momentum is {}, expected at least 0 and below 1", momentum);
+  require<ConfigError>(max_norm >= 0.0 && weight_decay >= 0.0, "optimizer",
+                       "clip is {} and weight_decay {}, expected at least 0", max_norm, weight_decay);
+}
+
+Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners)
+    : trainables_(trainables),
+      config_(config),
+      owners_(std::move(owners)),
+      first_moments_({trainables.masters().elements()}, backend.master_type()),
+      second_moments_({trainables.masters().elements()}, backend.master_type()),
+      squared_norms_({static_cast<int64_t>(owners_.pieces().size())}, DType::f64),
+      squared_norm_({1}, DType::f64),
+      applied_({1}, DType::f64) {
+  config.validate();
+  split_weights();
+  own_norms_ = Tensor({static_cast<int64_t>(own_pieces_.size())}, DType::f64);
+}
+
+PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank,
+                              const PieceOwners::Holders& holders) {
+  std::vector<bool> together;
+  for (const Weight& weight : trainables.weights().all()) {
+    together.push_back(config.kind == OptimizerKind::muon && is_hidden_matrix(weight));
+  }
+  return {trainables, together, ranks, rank, holders};
+}
+
+bool Optimizer::is_of_muon(const Weight& weight) const {
+  return config_.kind == OptimizerKind::muon && is_hidden_matrix(weight);
+}
+
+// Padding behind a matrix of Muon's is not updated; behind others it is, with zeros.
+void Optimizer::split_weights() {
+  const Weights& weights = trainables_.weights();
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (!owners_.is_own(i)) {
+      continue;
+    }
+    const auto& [index, first, count] = owners_.pieces()[i];
+    const Weight& weight = weights.all()[index];
+    own_pieces_.push_back({first, count});
+    if (is_of_muon(weight)) {
+      if (first == trainables_.offset(index)) {
+        leave_to_muon(weight, weights.initialization(index).parts, first);
+      }
+      continue;
+    }
+    const bool decays = config_.decay == DecayedWeights::all || weight.shape().rank() == 2;
+    const bool is_last = first + count == trainables_.offset(index) + weight.shape().elements();
+    leave_to_adam({first, is_last ? trainables_.end(index) - first : count, decays ? Decays::yes : Decays::no});
+  }
+  int64_t largest = 0;
+  for (const Matrix& matrix : matrices_) {
+    largest = std::max(largest, matrix.rows * matrix.columns);
+  }
+  const View copies = trainables_.copies();
+  direction_ = Tensor({largest}, copies.empty() ? trainables_.masters().type() : copies.type());
+}
+
+void Optimizer::leave_to_muon(const Weight& weight, int64_t parts, int64_t first) {
+  const int64_t rows = weight.shape()[0] / parts, columns = weight.shape()[1];
+  for (int64_t part = 0; part < parts; ++part) {
+    matrices_.push_back({first + part * rows * columns, rows, columns});
+  }
+}
+
+// Neighbours that decay alike are one range.
+void Optimizer::leave_to_adam(const ElementRange& range) {
+  const bool goes_on = !adam_ranges_.empty() && adam_ranges_.back().decays == range.decays &&
+                       adam_ranges_.back().first + adam_ranges_.back().count == range.first;
+  if (goes_on) {
+    adam_ranges_.back().count += range.count;
+  } else {
+    adam_ranges_.push_back(range);
+  }
+}
+
+void Optimizer::update(Backend& backend, double learning_rate) {
+  trainables_.finish_update(backend);
+  measure(backend);
+  step(backend, learning_rate);
+}
+
+void Optimizer::measure(Backend& backend) {
+  if (owners_.owns_all()) {
+    return backend.squared_norms(trainables_.gradients(), own_pieces_, squared_norms_.view());
+  }
+  backend.squared_norms(trainables_.gradients(), own_pieces_, own_norms_.view());
+  int64_t next = 0;
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (owners_.is_own(i)) {
+      backend.copy(own_norms_.view().column_range(next++, 1),
+                   squared_norms_.view().column_range(static_cast<int64_t>(i), 1));
+    }
+  }
+}
+
+// Of a model in parts, what is divided counts on each rank, and the rest once.
+void Optimizer::sum_norms(Backend& backend) {
+  const Weights& weights = trainables_.weights();
+  const Parts& parts = weights.parts();
+  for (size_t i = 0; parts.index() > 0 && i < owners_.pieces().size(); ++i) {
+    if (!weights.is_divided(owners_.pieces()[i].weight)) {
+      squared_norms_.data<double>()[i] = 0.0;
+    }
+  }
+  backend.sum(squared_norms_.view(), squared_norm_.view());
+  if (parts.is_whole()) {
+    return;
+  }
+  double total = 0.0;
+  for (Tensor& norm : parts.gather(backend, squared_norm_.view())) {
+    total += *norm.data<double>();
+  }
+  *squared_norm_.data<double>() = total;
+}
+
+void Optimizer::step(Backend& backend, double learning_rate) {
+  sum_norms(backend);
+  adam(backend, learning_rate);
+  muon(backend, learning_rate);
+  trainables_.begin_update();
+}
+
+void Optimizer::adam(Backend& backend, double learning_rate) {
+  backend.adam({
+      .weights = trainables_.masters(),
+      .gradients = trainables_.gradients(),
+      .first_moments = first_moments_.view(),
+      .second_moments = second_moments_.view(),
+      .copy = trainables_.copies(),
+      .squared_norm = squared_norm_.view(),
+      .applied = applied_.view(),
+      .ranges = adam_ranges_,
+      .learning_rate = learning_rate,
+      .beta1 = config_.beta1,
+      .beta2 = config_.beta2,
+      .epsilon = config_.epsilon,
+      .max_norm = config_.max_norm,
+      .decay_kind = config_.kind == OptimizerKind::adam ? WeightDecay::coupled : WeightDecay::decoupled,
+      .weight_decay = config_.weight_decay,
+  });
+}
+
+void Optimizer::muon(Backend& backend, double learning_rate) {
+  for (const auto& [first, rows, columns] : matrices_) {
+    const View direction = matrix_in(direction_.view(), 0, rows, columns);
+    backend.muon_direction({.gradients = matrix_in(trainables_.gradients(), first, rows, columns),
+                            .moments = matrix_in(first_moments_.view(), first, rows, columns),
+                            .squared_norm = squared_norm_.view(),
+                            .momentum = config_.momentum,
+                            .max_norm = config_.max_norm,
+                            .direction = direction});
+    newton_schulz_.orthogonalize(backend, direction);
+    backend.muon_step({.weights = matrix_in(trainables_.masters(), first, rows, columns),
+                       .copy = matrix_in(trainables_.copies(), first, rows, columns),
+                       .direction = direction,
+                       .squared_norm = squared_norm_.view(),
+                       .learning_rate = learning_rate,
+                       .scale = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))),
+                       .weight_decay = config_.weight_decay});
+  }
+}
+
+void Optimizer::discard_others() {
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    if (!owners_.is_own(i)) {
+      first_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+      second_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+    }
+  }
+}
+
+int64_t Optimizer::resident_bytes() const {
+  int64_t bytes = 0;
+  for (const View& view :
+       {first_moments_.view(), second_moments_.view(), trainables_.copies().empty() ? View() : trainables_.masters()}) {
+    if (!view.empty()) {
+      bytes += heed::resident_bytes(host_address(view), view.elements() * size_of(view.type()));
+    }
+  }
+  return bytes;
+}
+
+int64_t Optimizer::updates() const { return static_cast<int64_t>(*applied_.data<double>()); }
+
+double Optimizer::gradient_norm() const { return std::sqrt(*squared_norm_.data<double>()); }
+
+}  // namespace heed

@@ -1,0 +1,211 @@
+#include "parallel/gradient_exchange.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "tensor/view_bytes.h"
+
+namespace heed {
+namespace {
+
+// Messages that a rank expects at a time: from all others, and at most from each.
+constexpr size_t kOpenMessages = 64, kOpenMessagesOfOne = 8;
+
+}  // namespace
+
+GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables,
+                                   const PieceOwners& owners, DType type)
+    : ranks_(ranks),
+      backend_(backend),
+      trainables_(trainables),
+      owners_(owners),
+      type_(type),
+      sums_(backend),
+      peers_(static_cast<size_t>(ranks.count())),
+      open_messages_(std::clamp(kOpenMessages / peers_.size(), size_t{1}, kOpenMessagesOfOne)) {
+  int64_t largest = 0;
+  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+    if (owners.is_own(i)) {
+      own_.push_back(i);
+      largest = std::max(largest, owners.pieces()[i].count);
+    }
+  }
+  for (size_t r = 0; r < peers_.size(); ++r) {
+    peers_[r].rank = static_cast<int>(r);
+    for (size_t i = 0; i < open_messages_ && static_cast<int>(r) != ranks.rank(); ++i) {
+      peers_[r].memory.emplace_back(Shape{largest}, type);
+    }
+  }
+}
+
+// Messages of the round before are read from the memory that this shard's gradient is written to.
+void GradientExchange::begin_round(int64_t shards) {
+  finish_round();
+  shards_ = shards;
+  next_to_send_ = added_ = 0;
+  is_open_ = true;
+  if (has_shard()) {
+    trainables_.begin_exchanged_shard();
+    if (type_ != trainables_.gradients().type() && rounded_.empty()) {
+      rounded_ = Tensor({trainables_.gradients().elements()}, type_);
+    }
+  }
+  for (Peer& peer : peers_) {
+    post_receives(peer);
+  }
+}
+
+void GradientExchange::advance() {
+  if (!expected_.empty()) {
+    send_finished();
+  }
+  while (add_next()) {
+  }
+}
+
+void GradientExchange::end_round() {
+  if (has_shard()) {
+    trainables_.finish_exchanged_shard(backend_);
+    expect_as_many_writes();
+    for (; next_to_send_ < owners_.pieces().size(); ++next_to_send_) {
+      send_piece(next_to_send_);
+    }
+  }
+  while (add_next()) {
+  }
+}
+
+void GradientExchange::finish_update() { finish_round(); }
+
+void GradientExchange::finish_round() {
+  if (!is_open_) {
+    return;
+  }
+  while (added_ < own_.size()) {
+    for (Peer& peer : peers_) {
+      if (!peer.open.empty()) {
+        ranks_.wait(peer.open.front());
+      }
+    }
+    ensure(add_next(), "exchange", "piece {} is not complete", added_);
+  }
+  ranks_.wait_for_all(sent_);
+  is_open_ = false;
+  ++rounds_;
+}
+
+void GradientExchange::expect_as_many_writes() {
+  const std::deque<Weight>& weights = trainables_.weights().all();
+  const bool is_first = expected_.empty();
+  expected_.resize(weights.size());
+  for (const WeightPiece& piece : owners_.pieces()) {
+    const int64_t writes = weights[piece.weight].trainable().writes();
+    ensure(is_first || writes == expected_[piece.weight], "exchange",
+           "the gradient of {} was written {} times, {} times before", weights[piece.weight].name(), writes,
+           expected_[piece.weight]);
+    expected_[piece.weight] = writes;
+  }
+}
+
+bool GradientExchange::is_finished(size_t piece) const {
+  const size_t weight = owners_.pieces()[piece].weight;
+  return trainables_.weights().all()[weight].trainable().writes() == expected_[weight];
+}
+
+void GradientExchange::send_finished() {
+  while (has_shard() && next_to_send_ < owners_.pieces().size() && is_finished(next_to_send_)) {
+    send_piece(next_to_send_++);
+  }
+}
+
+View GradientExchange::gradient_of(size_t piece) const {
+  const WeightPiece& range = owners_.pieces()[piece];
+  const View flat = rounded_.empty() ? trainables_.exchanged_shard() : rounded_.view();
+  return flat.column_range(range.first, range.count);
+}
+
+void GradientExchange::send_piece(size_t piece) {
+  const WeightPiece& range = owners_.pieces()[piece];
+  if (!rounded_.empty()) {
+    backend_.copy(trainables_.exchanged_shard().column_range(range.first, range.count), gradient_of(piece));
+  }
+  if (!owners_.is_own(piece)) {
+    sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, bytes_of(gradient_of(piece))));
+  }
+}
+
+void GradientExchange::post_receives(Peer& peer) {
+  if (peer.rank == ranks_.rank() || peer.rank >= shards_) {
+    return;
+  }
+  while (peer.open.size() < open_messages_ && added_ + peer.open.size() < own_.size()) {
+    const size_t next = added_ + peer.open.size();
+    const View memory = peer.memory[next % open_messages_].view().column_range(0, owners_.pieces()[own_[next]].count);
+    peer.open.push_back(ranks_.receive(peer.rank, Channel::gradients, bytes_of(memory)));
+  }
+}
+
+// The next own piece, if all shards of the round have finished it.
+bool GradientExchange::add_next() {
+  if (added_ == own_.size() || (has_shard() && next_to_send_ <= own_[added_])) {
+    return false;
+  }
+  for (Peer& peer : peers_) {
+    if (!peer.open.empty() && !peer.open.front().is_done()) {
+      return false;
+    }
+  }
+  const size_t piece = own_[added_];
+  const WeightPiece& range = owners_.pieces()[piece];
+  const View sum = trainables_.gradients().column_range(range.first, range.count);
+  std::vector<View> shards;
+  for (int64_t shard = 0; shard < shards_; ++shard) {
+    const Peer& peer = peers_[static_cast<size_t>(shard)];
+    const bool is_mine = peer.rank == ranks_.rank();
+    shards.push_back(is_mine ? gradient_of(piece)
+                             : peer.memory[added_ % open_messages_].view().column_range(0, range.count));
+  }
+  rounds_ == 0 ? sums_.set(sum, shards) : sums_.add(sum, shards);
+  ++added_;
+  for (Peer& peer : peers_) {
+    if (!peer.open.empty()) {
+      peer.open.pop_front();
+    }
+    post_receives(peer);
+  }
+  return true;
+}
+
+void GradientExchange::share_norms(View squared_norms) const {
+  const size_t count = owners_.pieces().size();
+  double* const norms = host<double>(squared_norms).data;
+  std::vector<double> all(count * static_cast<size_t>(ranks_.count()));
+  ranks_.all_gather(std::as_bytes(std::span(norms, count)), std::as_writable_bytes(std::span(all)));
+  for (size_t i = 0; i < count; ++i) {
+    norms[i] = all[static_cast<size_t>(owners_.owner(i)) * count + i];
+  }
+}
+
+void GradientExchange::share_weights() const {
+  std::vector<int> all(peers_.size());
+  std::iota(all.begin(), all.end(), 0);
+  share_pieces(ranks_, owners_, all,
+               [this](size_t piece) { return bytes_of(trainables_.values(owners_.pieces()[piece])); });
+}
+
+void GradientExchange::collect(View flat) const {
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+    const WeightPiece& range = owners_.pieces()[i];
+    const std::span<std::byte> memory = bytes_of(flat.column_range(range.first, range.count));
+    if (ranks_.is_first() && !owners_.is_own(i)) {
+      transfers.push_back(ranks_.receive(owners_.owner(i), Channel::state, memory));
+    } else if (!ranks_.is_first() && owners_.is_own(i)) {
+      transfers.push_back(ranks_.send(0, Channel::state, memory));
+    }
+  }
+  ranks_.wait_for_all(transfers);
+}
+
+}  // namespace heed

@@ -1,0 +1,76 @@
+// Sums of shards' gradients, and new weights, between ranks that train copies of one model.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "parallel/piece_messages.h"
+#include "ranks/ranks.h"
+
+namespace heed {
+
+// An update's shards are dealt out in rounds: in each, every rank has at most one, and rank r the r-th. Whoever owns a
+// piece adds the shards' gradients of it in their order, each complete before it is added, so the sum has the bits of
+// one process:
+//   gradients() = ((shard 0 + shard 1) + shard 2) + ...
+// A rank sends each piece to its owner as soon as backward has finished the piece's weight, so that messages travel
+// while backward goes on. It knows that a weight is finished from how often the first round wrote its gradient: a
+// model writes each as often for every shard.
+class GradientExchange {
+ public:
+  // Gradients travel in `type`: f32, or bf16, to which this rank's own are rounded too.
+  GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables, const PieceOwners& owners, DType type);
+
+  void begin_update() { rounds_ = 0; }
+  // Before forward, in which the loss writes gradients already. `shards` of this round; a rank beyond them has none.
+  void begin_round(int64_t shards);
+  // While backward goes on: sends what is finished, adds what has arrived.
+  void advance();
+  // After backward. The messages of this round may still be under way.
+  void end_round();
+  // After the last round: this rank's pieces are complete in gradients().
+  void finish_update();
+
+  // Fills in the norms of the others' pieces.
+  void share_norms(View squared_norms) const;
+  // The optimizer's new weights, from their owners to all.
+  void share_weights() const;
+  // Memory like the masters, from the pieces' owners to the first rank.
+  void collect(View flat) const;
+
+ private:
+  // The pieces that this rank owns, as they come from one other rank.
+  struct Peer {
+    int rank = 0;
+    std::vector<Tensor> memory;
+    std::deque<Transfer> open;  // of the pieces from added_ on; goes before its memory
+  };
+
+  bool has_shard() const { return ranks_.rank() < shards_; }
+  bool is_finished(size_t piece) const;
+  void send_finished();
+  void send_piece(size_t piece);
+  void post_receives(Peer& peer);
+  bool add_next();
+  void finish_round();
+  void expect_as_many_writes();
+  View gradient_of(size_t piece) const;
+
+  const Ranks& ranks_;
+  Backend& backend_;
+  Trainables& trainables_;
+  const PieceOwners& owners_;
+  DType type_;
+  PieceSums sums_;
+  std::vector<size_t> own_;        // the pieces
+  std::vector<int64_t> expected_;  // writes of each weight's gradient; empty: not known yet
+  std::vector<Peer> peers_;
+  size_t open_messages_;  // from each of them
+  Tensor rounded_;        // the shard's gradient in bf16
+  std::vector<Transfer> sent_;
+  int64_t shards_ = 0, rounds_ = 0;
+  size_t next_to_send_ = 0, added_ = 0;  // among all pieces; among own ones
+  bool is_open_ = false;                 // a round that is not finished
+};
+
+}  // namespace heed

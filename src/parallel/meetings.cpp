@@ -1,0 +1,201 @@
+#include "parallel/meetings.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "parallel/piece_messages.h"
+#include "tensor/view_bytes.h"
+
+namespace heed {
+namespace {
+
+// Pieces whose differences a rank expects at a time.
+constexpr size_t kOpenDifferences = 8;
+
+// The means of the pieces that a rank owns: their differences, as they come from the others, in the order of the ranks.
+class PieceMeans {
+ public:
+  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, const TravelFormat& format, DType wide)
+      : ranks_(ranks),
+        backend_(backend),
+        format_(format),
+        pieces_(owners.pieces()),
+        sums_(backend),
+        sum_({WeightPiece::kMaxElements}, wide),
+        scratch_({ranks.count(), WeightPiece::kMaxElements}, wide) {
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      if (owners.is_own(i)) {
+        own_.push_back(i);
+      }
+    }
+    for (size_t i = 0; i < std::min(kOpenDifferences, own_.size()); ++i) {
+      memory_.emplace_back(Shape{ranks.count(), format.bytes(WeightPiece::kMaxElements)}, DType::i8);
+      receive(i);
+    }
+  }
+
+  std::span<const size_t> own() const { return own_; }
+
+  // Of the next own piece, whose own differences these are as they travel; they become the mean.
+  void replace_by_mean(std::span<std::byte> differences) {
+    const int64_t count = pieces_[own_[next_]].count;
+    const size_t slot = next_ % kOpenDifferences;
+    const View sum = sum_.view().column_range(0, count);
+    ranks_.wait_for_all(open_[slot]);
+    std::vector<View> parts;
+    for (int rank = 0; rank < ranks_.count(); ++rank) {
+      const std::span<std::byte> bytes = rank == ranks_.rank() ? differences : received(slot, rank, count);
+      parts.push_back(format_.decode(bytes, count, scratch_.view().row_range(rank, 1)));
+    }
+    sums_.set(sum, parts);
+    backend_.scale(sum, 1.0 / ranks_.count());
+    format_.encode(backend_, sum, differences);
+    if (++next_ + kOpenDifferences <= own_.size()) {
+      receive(next_ + kOpenDifferences - 1);
+    }
+  }
+
+ private:
+  std::span<std::byte> received(size_t slot, int rank, int64_t count) const {
+    return bytes_of(memory_[slot].view().row_range(rank, 1).column_range(0, format_.bytes(count)));
+  }
+
+  void receive(size_t index) {
+    const size_t slot = index % kOpenDifferences;
+    for (int rank = 0; rank < ranks_.count(); ++rank) {
+      if (rank != ranks_.rank()) {
+        open_[slot].push_back(
+            ranks_.receive(rank, Channel::gradients, received(slot, rank, pieces_[own_[index]].count)));
+      }
+    }
+  }
+
+  const Ranks& ranks_;
+  Backend& backend_;
+  const TravelFormat& format_;
+  std::span<const WeightPiece> pieces_;
+  std::vector<size_t> own_;
+  PieceSums sums_;
+  Tensor sum_, scratch_;        // of one piece; a row of scratch for each rank
+  std::vector<Tensor> memory_;  // of each open piece, a row for each rank
+  std::array<std::vector<Transfer>, kOpenDifferences> open_;
+  size_t next_ = 0;  // among own ones
+};
+
+}  // namespace
+
+Meetings::Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type)
+    : backend_(backend),
+      trainables_(trainables),
+      step_(step),
+      format_(type, trainables.gradients().type()),
+      pieces_(trainables.pieces()),
+      anchor_({trainables.masters().elements()}, backend.master_type()),
+      momentum_({trainables.masters().elements()}, backend.master_type()) {
+  backend_.fill(momentum_.view(), 0.0);
+  if (!format_.is_wide()) {
+    int64_t bytes = 0;
+    begins_.reserve(pieces_.size());
+    for (const WeightPiece& piece : pieces_) {
+      begins_.push_back(bytes);
+      bytes += format_.bytes(piece.count);
+    }
+    traveling_ = Tensor({bytes}, DType::i8);
+    scratch_ = Tensor({WeightPiece::kMaxElements}, trainables.gradients().type());
+  }
+}
+
+void Meetings::begin() { backend_.copy(trainables_.masters(), anchor_.view()); }
+
+void Meetings::meet(const Ranks& ranks) {
+  take_differences();
+  average(ranks);
+  take_means();
+  step();
+}
+
+View Meetings::difference(size_t piece) const {
+  return trainables_.gradients().column_range(pieces_[piece].first, pieces_[piece].count);
+}
+
+std::span<std::byte> Meetings::traveling(size_t piece) const {
+  return format_.is_wide()
+             ? bytes_of(difference(piece))
+             : bytes_of(traveling_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
+}
+
+// Between updates, nobody needs the gradients.
+void Meetings::take_differences() {
+  const View differences = trainables_.gradients();
+  backend_.copy(trainables_.masters(), differences);
+  backend_.scale(differences, -1.0);
+  backend_.add(anchor_.view(), differences);
+  for (size_t i = 0; i < begins_.size(); ++i) {
+    format_.encode(backend_, difference(i), traveling(i));
+  }
+}
+
+void Meetings::average(const Ranks& ranks) {
+  if (ranks.is_alone()) {
+    return;
+  }
+  const PieceOwners owners(trainables_, {}, ranks.count(), ranks.rank());
+  PieceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+    if (!owners.is_own(i)) {
+      transfers.push_back(ranks.send(owners.owner(i), Channel::gradients, traveling(i)));
+    }
+  }
+  for (const size_t piece : means.own()) {
+    means.replace_by_mean(traveling(piece));
+  }
+  ranks.wait_for_all(transfers);
+  std::vector<int> all(static_cast<size_t>(ranks.count()));
+  std::iota(all.begin(), all.end(), 0);
+  share_pieces(ranks, owners, all, [this](size_t piece) { return traveling(piece); });
+}
+
+void Meetings::take_means() {
+  for (size_t i = 0; i < begins_.size(); ++i) {
+    backend_.copy(format_.decode(traveling(i), pieces_[i].count, scratch_.view()), difference(i));
+  }
+}
+
+void Meetings::step() {
+  const View mean = trainables_.gradients(), moments = momentum_.view();
+  backend_.scale(moments, step_.momentum);
+  backend_.add(mean, moments);
+  // anchor -= rate g and rate momentum m, one after the other: so it needs no memory of its own.
+  backend_.scale(mean, -step_.rate);
+  backend_.add(mean, anchor_.view());
+  backend_.copy(moments, mean);
+  backend_.scale(mean, -step_.rate * step_.momentum);
+  backend_.add(mean, anchor_.view());
+  backend_.copy(anchor_.view(), trainables_.masters());
+  trainables_.refresh(backend_);
+}
+
+void send_optimizer(const Ranks& ranks, const Optimizer::State& state) {
+  for (const View& view : {state.first_moments, state.second_moments, state.applied}) {
+    Transfer transfer = ranks.send(0, Channel::state, bytes_of(view));
+    ranks.wait(transfer);
+  }
+}
+
+ReceivedOptimizer::ReceivedOptimizer(const Optimizer::State& like)
+    : first_moments_({like.first_moments.elements()}, like.first_moments.type()),
+      second_moments_({like.second_moments.elements()}, like.second_moments.type()),
+      applied_({like.applied.elements()}, like.applied.type()) {}
+
+Optimizer::State ReceivedOptimizer::receive(const Ranks& ranks, int from) {
+  const Optimizer::State state{first_moments_.view(), second_moments_.view(), applied_.view()};
+  for (const View& view : {state.first_moments, state.second_moments, state.applied}) {
+    Transfer transfer = ranks.receive(from, Channel::state, bytes_of(view));
+    ranks.wait(transfer);
+  }
+  return state;
+}
+
+}  // namespace heed

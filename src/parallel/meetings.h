@@ -1,0 +1,72 @@
+// Ranks that train on their own and meet now and then, for links that are too slow for every update's gradients.
+#pragma once
+
+#include <vector>
+
+#include "nn/trainables.h"
+#include "optim/optimizer.h"
+#include "parallel/travel_format.h"
+#include "ranks/ranks.h"
+
+namespace heed {
+
+struct OuterStep {
+  double rate = 0.7, momentum = 0.9;
+};
+
+// Each rank has all masters, and its own optimizer. When ranks meet, with w_r the masters of rank r and `anchor` what all
+// had after they last met (DiLoCo):
+//   g = mean over ranks of (anchor - w_r)
+//   m = momentum m + g
+//   anchor -= rate (g + momentum m)    Nesterov's step
+//   w_r = anchor
+// Each rank takes this step for all weights, so none is missed when a rank leaves. Only the mean is shared out: a piece's
+// differences go to one rank, which adds them in the order of the ranks and sends the mean to all. What a rank sends in a
+// meeting of n is 2 (n - 1) / n times the weights.
+class Meetings {
+ public:
+  // Differences and means travel in `type`.
+  Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type);
+
+  // From the masters as they are, which are the same on all ranks.
+  void begin();
+  // Collective. Uses the gradients' memory.
+  void meet(const Ranks& ranks);
+
+  // With the masters, all that a run needs to go on after a meeting.
+  View momentum() const { return momentum_.view(); }
+
+ private:
+  void take_differences();
+  void average(const Ranks& ranks);
+  void take_means();
+  void step();
+  View difference(size_t piece) const;
+  std::span<std::byte> traveling(size_t piece) const;
+
+  Backend& backend_;
+  Trainables& trainables_;
+  OuterStep step_;
+  TravelFormat format_;
+  std::vector<WeightPiece> pieces_;
+  std::vector<int64_t> begins_;  // of each piece among the bytes that travel
+  Tensor anchor_, momentum_;
+  Tensor traveling_,
+      scratch_;  // differences as they travel, and one piece of them; empty where they travel as they are
+};
+
+// For a checkpoint, each rank sends its optimizer's state to the first, which receives one after the other.
+void send_optimizer(const Ranks& ranks, const Optimizer::State& state);
+
+class ReceivedOptimizer {
+ public:
+  // `like`: the first rank's own.
+  explicit ReceivedOptimizer(const Optimizer::State& like);
+  // Valid until the next call.
+  Optimizer::State receive(const Ranks& ranks, int from);
+
+ private:
+  Tensor first_moments_, second_moments_, applied_;
+};
+
+}  // namespace heed

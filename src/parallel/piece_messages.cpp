@@ -1,0 +1,52 @@
+#include "parallel/piece_messages.h"
+
+#include <algorithm>
+
+namespace heed {
+
+View PieceSums::widened(View part, View sum) {
+  if (wide_.empty()) {
+    wide_ = Tensor({WeightPiece::kMaxElements}, sum.type());
+  }
+  const View wide = wide_.view().column_range(0, sum.columns());
+  backend_.copy(part, wide);
+  return wide;
+}
+
+// Parts in the sum's type are added in one pass over memory.
+void PieceSums::set(View sum, std::span<const View> parts) {
+  if (std::ranges::all_of(parts, [&](const View& part) { return part.type() == sum.type(); })) {
+    return backend_.sum_parts({.parts = parts, .bias = {}, .y = sum});
+  }
+  backend_.copy(parts.front(), sum);
+  add(sum, parts.subspan(1));
+}
+
+void PieceSums::add(View sum, std::span<const View> parts) {
+  for (const View& part : parts) {
+    backend_.add(part.type() == sum.type() ? part : widened(part, sum), sum);
+  }
+}
+
+void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                  const std::function<std::span<std::byte>(size_t piece)>& memory) {
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+    const std::span<std::byte> bytes = memory(i);
+    if (bytes.empty()) {
+      continue;
+    }
+    if (!owners.is_own(i)) {
+      transfers.push_back(ranks.receive(owners.owner(i), Channel::weights, bytes));
+      continue;
+    }
+    for (const int receiver : receivers) {
+      if (receiver != ranks.rank()) {
+        transfers.push_back(ranks.send(receiver, Channel::weights, bytes));
+      }
+    }
+  }
+  ranks.wait_for_all(transfers);
+}
+
+}  // namespace heed

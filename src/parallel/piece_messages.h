@@ -1,0 +1,34 @@
+// What ranks do with pieces of weights that other ranks own, or send to their owners.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "optim/piece_owners.h"
+#include "ranks/ranks.h"
+
+namespace heed {
+
+// Adds pieces as they came, in the type in which they travelled, to sums in the master type.
+class PieceSums {
+ public:
+  explicit PieceSums(Backend& backend) : backend_(backend) {}
+
+  // sum = parts[0] + parts[1] + ..., in this order.
+  void set(View sum, std::span<const View> parts);
+  // sum = ((sum + parts[0]) + parts[1]) + ...
+  void add(View sum, std::span<const View> parts);
+
+ private:
+  View widened(View part, View sum);
+
+  Backend& backend_;
+  Tensor wide_;  // of a part in another type than the sum's
+};
+
+// Each piece goes from its owner to all other `receivers`. A piece whose memory is empty is none of theirs.
+void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                  const std::function<std::span<std::byte>(size_t piece)>& memory);
+
+}  // namespace heed

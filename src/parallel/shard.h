@@ -1,0 +1,23 @@
+// A part of an update's text, which goes through the model in one pass.
+#pragma once
+
+#include "models/any_model.h"
+
+namespace heed {
+
+struct ShardTexts {
+  const Sequences& source;
+  const Sequences& target;
+};
+
+class Shard {
+ public:
+  virtual ~Shard() = default;
+  virtual int64_t targets() const = 0;  // rows that the loss counts
+  // What the model reads: for an encoder-decoder's stages, by whose rows they have; for others the same twice.
+  virtual ShardTexts texts() const = 0;
+  // The tape refers to the shard, which must outlive it.
+  virtual TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const = 0;
+};
+
+}  // namespace heed

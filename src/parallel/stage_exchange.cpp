@@ -1,0 +1,119 @@
+#include "parallel/stage_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/view_bytes.h"
+
+namespace heed {
+namespace {
+
+// Messages that a rank expects at a time: from all other copies, and at most from each.
+constexpr size_t kOpenPieces = 64, kOpenPiecesOfOne = 32;
+
+}  // namespace
+
+StageExchange::StageExchange(const Ranks& ranks, std::vector<int> copies, Backend& backend, Trainables& trainables,
+                             const PieceOwners& owners, DType type)
+    : ranks_(ranks),
+      copies_(std::move(copies)),
+      backend_(backend),
+      trainables_(trainables),
+      owners_(owners),
+      type_(type),
+      sums_(backend),
+      pieces_(trainables.weights().all().size()),
+      open_pieces_(std::clamp(kOpenPieces / copies_.size(), size_t{1}, kOpenPiecesOfOne)),
+      peers_(copies_.size()) {
+  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+    pieces_[owners.pieces()[i].weight].push_back(i);
+  }
+}
+
+void StageExchange::begin(const std::vector<Complete>& gradients, int64_t round) {
+  ensure(own_.empty() && sent_.empty(), "exchange", "round {} begins before another one is finished", round);
+  is_first_round_ = round == 0;
+  for (const Complete& each : gradients) {
+    for (const size_t piece : pieces_[each.weight]) {
+      const View gradient = each.gradient.empty() ? View() : in_piece(each, piece);
+      if (owners_.is_own(piece)) {
+        own_.push_back({piece, gradient});
+      } else if (!gradient.empty()) {
+        send_piece(piece, gradient);
+      }
+    }
+  }
+  senders_ = static_cast<size_t>(std::min(std::ssize(copies_), shards_ - round * std::ssize(copies_)));
+  for (size_t copy = 0; copy < senders_; ++copy) {
+    while (copies_[copy] != ranks_.rank() && peers_[copy].open.size() < std::min(open_pieces_, own_.size())) {
+      receive_next(copy);
+    }
+  }
+}
+
+View StageExchange::in_piece(const Complete& gradient, size_t piece) const {
+  const WeightPiece& range = owners_.pieces()[piece];
+  ensure(gradient.gradient.contiguous(), "exchange", "{} is not in one piece", gradient.gradient);
+  const int64_t first = range.first - trainables_.offset(gradient.weight);
+  auto* const address = static_cast<std::byte*>(host_address(gradient.gradient));
+  return {address + first * size_of(gradient.gradient.type()), gradient.gradient.type(), 1, range.count, range.count};
+}
+
+void StageExchange::send_piece(size_t piece, const View& gradient) {
+  View sent = gradient;
+  if (type_ != gradient.type()) {
+    sent = travelling_.emplace_back(Shape{gradient.columns()}, type_).view();
+    backend_.copy(gradient, sent);
+  }
+  sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, bytes_of(sent)));
+}
+
+// Of the pieces that this rank owns, the next one that no message is expected for.
+void StageExchange::receive_next(size_t copy) {
+  Peer& peer = peers_[copy];
+  const size_t next = added_ + peer.open.size(), slot = next % open_pieces_;
+  if (peer.memory.size() == slot) {
+    peer.memory.emplace_back(Shape{WeightPiece::kMaxElements}, type_);
+  }
+  const View memory = peer.memory[slot].view().column_range(0, owners_.pieces()[own_[next].piece].count);
+  peer.open.push_back(ranks_.receive(copies_[copy], Channel::gradients, bytes_of(memory)));
+}
+
+void StageExchange::finish() {
+  for (added_ = 0; added_ < own_.size();) {
+    const auto [piece, gradient] = own_[added_];
+    const WeightPiece& range = owners_.pieces()[piece];
+    std::vector<View> shards;
+    for (size_t copy = 0; copy < senders_; ++copy) {
+      Peer& peer = peers_[copy];
+      if (copies_[copy] == ranks_.rank()) {
+        shards.push_back(gradient);
+        continue;
+      }
+      ranks_.wait(peer.open.front());
+      peer.open.pop_front();
+      shards.push_back(peer.memory[added_ % open_pieces_].view().column_range(0, range.count));
+    }
+    const View sum = trainables_.gradients().column_range(range.first, range.count);
+    is_first_round_ ? sums_.set(sum, shards) : sums_.add(sum, shards);
+    ++added_;
+    for (size_t copy = 0; copy < senders_; ++copy) {
+      if (copies_[copy] != ranks_.rank() && added_ + peers_[copy].open.size() < own_.size()) {
+        receive_next(copy);
+      }
+    }
+  }
+  ranks_.wait_for_all(sent_);
+  own_.clear();
+  travelling_.clear();
+  added_ = 0;
+}
+
+void StageExchange::share_weights() const {
+  share_pieces(ranks_, owners_, copies_, [this](size_t index) {
+    const WeightPiece& piece = owners_.pieces()[index];
+    return trainables_.has_gradient(piece.weight) ? bytes_of(trainables_.values(piece)) : std::span<std::byte>();
+  });
+}
+
+}  // namespace heed

@@ -1,0 +1,63 @@
+// The gradients of a stage's weights, while several shards are on their way through the pipeline.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/any_model.h"
+#include "nn/trainables.h"
+#include "parallel/stage_exchange.h"
+
+namespace heed {
+
+// An update's gradient is the sum of its shards' gradients in their order, each complete before it is added: the same
+// sums as in one process. A stage's backward goes from shard to shard, and completes the gradients of its weights,
+// except where it looks up embeddings for another stage (StagePlan::routes): their gradients come back when the later
+// stages have long begun the next shards. A table that is also the output projection then has a gradient of its own for
+// each shard on its way, to which first the loss contributes, then the rows that come back.
+class StageGradients {
+ public:
+  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled. With an exchange, this is one
+  // of several copies of the stage, and the sum of all copies' shards is with the weights' owners.
+  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32,
+                 StageExchange* exchange = nullptr);
+
+  // Around all that a shard contributes here, except by embeddings for other stages, and around these. Shards come in
+  // order, counted from 0, and at most as many are between begin() and finish_routed() as there are stages.
+  void begin(int64_t shard);
+  void finish(int64_t shard);
+  void begin_routed(int64_t shard);
+  void finish_routed(int64_t shard);
+  // Instead, where this copy has no shard while others have.
+  void skip(int64_t shard);
+  void skip_routed(int64_t shard);
+  // What was contributed is in the trainables' gradients, as after Trainables::finish_update; with an exchange, what this
+  // rank owns is.
+  void finish_update();
+  // Gives memory back until the next update.
+  void discard();
+
+ private:
+  View of_update(size_t weight) const;
+  View of_shard(size_t weight, int64_t shard);
+  View open_table(int64_t shard);
+  void complete(const std::vector<size_t>& weights, int64_t shard);
+  void add(const std::vector<size_t>& weights, int64_t shard);
+  void skip(const std::vector<size_t>& weights, int64_t shard);
+  void finish_exchange();
+  std::vector<size_t> routed_and_table() const;
+  bool writes_to_sum(int64_t shard) const { return shard == 0 && exchange_ == nullptr; }
+  void round(View gradient);
+
+  Backend& backend_;
+  Trainables& trainables_;
+  DType type_;
+  StageExchange* exchange_;
+  std::vector<size_t> own_, routed_;  // weights, the shared table in neither
+  int64_t table_ = -1;                // the weight that is a routed table and the output projection; -1: none
+  Tensor shard_, rounded_;
+  std::vector<Tensor> open_;     // of the table, by shard, in turn
+  std::vector<int64_t> writes_;  // to those
+};
+
+}  // namespace heed

@@ -1,0 +1,160 @@
+#include "optim/muon.h"
+
+#include <cmath>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "ops/op_testing.h"
+#include "optim/optimizer.h"
+
+namespace heed::test {
+namespace {
+
+// The effect of the iteration on one singular value.
+double orthogonalized(double s) {
+  for (int step = 0; step < 5; ++step) {
+    s = 3.4445 * s - 4.7750 * std::pow(s, 3) + 2.0315 * std::pow(s, 5);
+  }
+  return s;
+}
+
+Tensor random_matrix(int64_t rows, int64_t columns, DType type) {
+  Tensor x({rows, columns}, type);
+  fill_random(x.view(), 7, 1.0 / std::sqrt(static_cast<double>(rows * columns)));
+  return x;
+}
+
+TEST(NewtonSchulz, ChangesOnlySingularValues) {
+  const auto backend = make_reference_backend();
+  NewtonSchulz newton_schulz;
+  const std::vector<double> values{0.8, 0.5, 0.3, 0.1, 0.01};
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{5, 8}, {8, 5}, {5, 5}}) {
+    SCOPED_TRACE(fmt::format("{} x {}", rows, columns));
+    Tensor x({rows, columns}, DType::f64);
+    backend->fill(x.view(), 0.0);
+    for (int64_t i = 0; i < 5; ++i) {
+      host<double>(x.view())(i, i) = values[static_cast<size_t>(i)];
+    }
+    newton_schulz.orthogonalize(*backend, x.view());
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        const double expected = r == c ? orthogonalized(values[static_cast<size_t>(r)]) : 0.0;
+        EXPECT_NEAR(host<double>(x.view())(r, c), expected, 1e-12) << r << ", " << c;
+      }
+    }
+  }
+  EXPECT_GT(orthogonalized(0.1), 0.6);
+  EXPECT_LT(orthogonalized(0.8), 1.3);
+}
+
+TEST(NewtonSchulz, ATransposedMatrixHasTheTransposedDirection) {
+  const auto backend = make_reference_backend();
+  NewtonSchulz newton_schulz;
+  const Tensor wide = random_matrix(6, 11, DType::f64);
+  const Tensor tall({11, 6}, DType::f64);
+  for (int64_t r = 0; r < 6; ++r) {
+    for (int64_t c = 0; c < 11; ++c) {
+      host<double>(tall.view())(c, r) = host<double>(wide.view())(r, c);
+    }
+  }
+  newton_schulz.orthogonalize(*backend, wide.view());
+  newton_schulz.orthogonalize(*backend, tall.view());
+  for (int64_t r = 0; r < 6; ++r) {
+    for (int64_t c = 0; c < 11; ++c) {
+      EXPECT_NEAR(host<double>(tall.view())(c, r), host<double>(wide.view())(r, c), 1e-12);
+    }
+  }
+}
+
+TEST(NewtonSchulz, TheProcessorsBackendAgreesWithTheReference) {
+  const auto reference = make_reference_backend(), cpu = make_cpu_backend(2);
+  NewtonSchulz newton_schulz;
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{48, 96}, {96, 48}, {64, 64}}) {
+    const Tensor expected = random_matrix(rows, columns, DType::f64), actual = random_matrix(rows, columns, DType::f32);
+    newton_schulz.orthogonalize(*reference, expected.view());
+    newton_schulz.orthogonalize(*cpu, actual.view());
+    const std::vector<double> a = values_of(actual.view()), e = values_of(expected.view());
+    for (size_t i = 0; i < e.size(); ++i) {
+      ASSERT_NEAR(a[i], e[i], 1e-4) << rows << " x " << columns;
+    }
+  }
+}
+
+class Muon : public testing::Test {
+ protected:
+  // A hidden matrix of two stacked ones, and weights that Muon leaves to Adam.
+  void SetUp() override {
+    weights_.add("layer.weight", {8, 6}, WeightUse::product, Initialization::xavier_uniform(2));
+    weights_.add("layer.bias", {8}, WeightUse::vector, Initialization::normal(1.0));
+    weights_.add("embedding", {9, 6}, WeightUse::product_and_table, Initialization::normal(1.0));
+    weights_.add("output.weight", {9, 6}, WeightUse::product, Initialization::normal(1.0));
+    trainables_.emplace(*backend_, weights_, DType::f64);
+    trainables_->initialize(*backend_, 1);
+  }
+  void set_gradients() {
+    uint64_t seed = 3;
+    for (Trainable& trainable : trainables_->all()) {
+      fill_random(trainable.gradient_to_add_to(*backend_), seed++);
+    }
+  }
+  std::vector<double> master(const char* name) const { return values_of(trainables_->find(name).master()); }
+
+  std::unique_ptr<Backend> backend_ = make_reference_backend();
+  Weights weights_;
+  std::optional<Trainables> trainables_;
+};
+
+TEST_F(Muon, UpdatesEachOfTheStackedMatricesSeparately) {
+  const OptimizerConfig config{.kind = OptimizerKind::muon, .momentum = 0.9, .weight_decay = 0.1, .max_norm = 0.0};
+  Optimizer optimizer(*backend_, *trainables_, config);
+  const std::vector<double> before = master("layer.weight");
+  set_gradients();
+  const std::vector<double> gradient = values_of(trainables_->find("layer.weight").gradient());
+  optimizer.update(*backend_, 0.01);
+  const std::vector<double> after = master("layer.weight");
+  for (size_t part = 0; part < 2; ++part) {
+    // From rest, the direction of g + momentum g is that of g.
+    Tensor direction({4, 6}, DType::f64);
+    double squares = 0.0;
+    for (size_t i = 0; i < 24; ++i) {
+      squares += gradient[part * 24 + i] * gradient[part * 24 + i];
+    }
+    for (size_t i = 0; i < 24; ++i) {
+      direction.data<double>()[i] = gradient[part * 24 + i] / std::sqrt(squares);
+    }
+    NewtonSchulz().orthogonalize(*backend_, direction.view());
+    for (size_t i = 0; i < 24; ++i) {
+      const double w = before[part * 24 + i];
+      const double step = 0.2 * std::sqrt(6.0) * direction.data<double>()[i] + 0.1 * w;
+      EXPECT_NEAR(after[part * 24 + i], w - 0.01 * step, 1e-12);
+    }
+  }
+}
+
+TEST_F(Muon, LeavesOtherWeightsToAdamW) {
+  set_gradients();
+  Optimizer optimizer(*backend_, *trainables_, {.kind = OptimizerKind::muon});
+  optimizer.update(*backend_, 0.01);
+  const std::vector<double> bias = master("layer.bias"), embedding = master("embedding"),
+                            output = master("output.weight"), matrix = master("layer.weight");
+  trainables_->initialize(*backend_, 1);
+  set_gradients();
+  Optimizer adam(*backend_, *trainables_, {.kind = OptimizerKind::adamw});
+  adam.update(*backend_, 0.01);
+  EXPECT_TRUE(same_bits(bias, master("layer.bias")));
+  EXPECT_TRUE(same_bits(embedding, master("embedding")));
+  EXPECT_TRUE(same_bits(output, master("output.weight")));
+  EXPECT_FALSE(same_bits(matrix, master("layer.weight")));
+}
+
+TEST_F(Muon, ANaNGradientChangesNothing) {
+  Optimizer optimizer(*backend_, *trainables_, {.kind = OptimizerKind::muon});
+  const std::vector<double> before = values_of(trainables_->masters());
+  set_gradients();
+  set(trainables_->find("layer.bias").gradient(), 0, 3, std::nan(""));
+  optimizer.update(*backend_, 0.01);
+  EXPECT_TRUE(same_bits(values_of(trainables_->masters()), before));
+  EXPECT_EQ(optimizer.updates(), 0);
+}
+
+}  // namespace
+}  // namespace heed::test

@@ -115,6 +115,7 @@ void print_one(const ModelPlan& plan, const LayoutCost& cost) {
   row("meetings", time.meetings, "of local updates, an update's share");
   row("between stages", time.stages, "");
   row("sums of divided matrices", time.tensor, "");
+  row("messages", time.messages, "the processors' time for what is sent and received");
   row("total", time.total(),
       fmt::format("{} tokens/s, efficiency {:.1f}%", in_short(static_cast<double>(plan.update_tokens()) / time.total()),
                   kPercent * ranks.efficiency(cost)));
@@ -137,12 +138,12 @@ std::string json_of(const RanksPlan& ranks, const LayoutCost& cost) {
   return fmt::format(
       "{{{}, \"fits\": {}, \"seconds\": {{\"compute\": {:.6g}, \"optimizer\": {:.6g}, \"idle\": {:.6g}, "
       "\"gradients\": {:.6g}, \"weights\": {:.6g}, \"meetings\": {:.6g}, \"stages\": {:.6g}, \"tensor\": {:.6g}, "
-      "\"communication\": {:.6g}, \"total\": {:.6g}}}, "
+      "\"messages\": {:.6g}, \"communication\": {:.6g}, \"total\": {:.6g}}}, "
       "\"memory\": {{\"weights\": {}, \"gradients\": {}, \"optimizer\": {}, \"activations\": {}, \"total\": {}}}, "
       "\"sent_bytes\": {:.9g}, \"efficiency\": {:.6g}}}",
       json_of(cost.layout), ranks.fits(cost), time.compute, time.optimizer, time.idle, time.gradients, time.weights,
-      time.meetings, time.stages, time.tensor, time.communication(), time.total(), memory.weights, memory.gradients,
-      memory.optimizer, memory.activations, memory.total(), cost.sent_bytes, ranks.efficiency(cost));
+      time.meetings, time.stages, time.tensor, time.messages, time.communication(), time.total(), memory.weights,
+      memory.gradients, memory.optimizer, memory.activations, memory.total(), cost.sent_bytes, ranks.efficiency(cost));
 }
 
 }  // namespace
@@ -154,6 +155,9 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
                       "of each rank's link, in each direction, such as 100Mbit or 12GB (a second)"),
       quantity_option("--latency TIME", options.link.latency, "50us", parse_latency,
                       "of a message between ranks, such as 50us or 1ms"),
+      quantity_option("--message-rate RATE", options.link.moved_per_second, "", parse_bandwidth,
+                      "bytes a second that the processors which compute move between memory and messages, such as 2GB; "
+                      "without it they are not needed for that"),
       quantity_option("--memory SIZE", options.memory, "", parse_size,
                       "what a rank has, such as 16GB; layouts that need more are not chosen"),
       quantity_option("--flops-per-second RATE", options.flops_per_second, "", parse_rate,

@@ -10,6 +10,7 @@
 //   idle       = (P - 1) (f + b)
 //   gradients  = L + max(last, all - b)                       per round: all = (D - 1) / D x w x bytes / B
 //   weights    = L + (D - 1) / D x w x copy bytes / B         per update
+//   messages   = 2 x bytes sent / M                           M bytes a second between memory and messages
 //   meetings   = 2 (L + (D - 1) / D x w x bytes / B) / N      per update, instead of the last two; met every N updates
 //
 // A pipeline goes one forward, one backward. Stage i of 0 .. P - 1 has k = P - i shards in flight; between the
@@ -132,6 +133,8 @@ LayoutCost cost_of(const PlanLayout& layout, const PlanUpdate& update, std::span
     cost.sent_bytes = std::max(cost.sent_bytes, sent_by(layout, update, stages[i]) + boundaries);
     boundary_before = stages[i].boundary_bytes;
   }
+  // As much is received as is sent.
+  cost.time.messages = link.moved_per_second > 0.0 ? 2.0 * cost.sent_bytes / link.moved_per_second : 0.0;
   return cost;
 }
 

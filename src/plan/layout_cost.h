@@ -19,6 +19,7 @@ struct PlanLayout {
 struct PlanLink {
   double bytes_per_second = 125e6;  // 1 Gbit/s
   double latency = 50e-6;           // of a message, before its first byte arrives
+  double moved_per_second = 0.0;    // bytes between memory and messages, by the processors that compute; 0: by others
 
   double seconds(double bytes) const { return latency + bytes / bytes_per_second; }
 };
@@ -62,8 +63,9 @@ struct LayoutTime {
   double gradients = 0.0, weights = 0.0;  // between data ranks
   double meetings = 0.0;                  // between data ranks, with local updates; an update's share
   double stages = 0.0, tensor = 0.0;
+  double messages = 0.0;  // the processors' time for what is sent and received
 
-  double communication() const { return gradients + weights + meetings + stages + tensor; }
+  double communication() const { return gradients + weights + meetings + stages + tensor + messages; }
   double total() const { return compute + optimizer + idle + communication(); }
 };
 

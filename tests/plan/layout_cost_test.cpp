@@ -115,6 +115,18 @@ TEST(LayoutCost, MeetingsSendDifferencesAsGradientsTravel) {
   EXPECT_DOUBLE_EQ(cost.sent_bytes, 3e6 / 10.0);
 }
 
+TEST(LayoutCost, MessagesTakeTheProcessorsTimeWhereTheyMoveThem) {
+  const auto cost = [](double moved_per_second) {
+    PlanLink link = kLink;
+    link.moved_per_second = moved_per_second;
+    return cost_of({.data = 4}, eight_shards(), stages(1, million()), link);
+  };
+  const LayoutCost free = cost(0.0), slow = cost(1e6);
+  EXPECT_EQ(free.time.messages, 0.0);
+  EXPECT_DOUBLE_EQ(slow.time.messages, 2.0 * slow.sent_bytes / 1e6);  // as much is received
+  EXPECT_DOUBLE_EQ(slow.time.total(), free.time.total() + slow.time.messages);
+}
+
 TEST(LayoutCost, LocalUpdatesOfOneDataRankChangeNothing) {
   PlanUpdate update = eight_shards();
   const double total = cost_of({}, update, stages(1, million()), kLink).time.total();

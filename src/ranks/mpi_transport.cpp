@@ -121,8 +121,8 @@ Transfer MpiTransport::receive(int from, int group, Channel channel, std::span<s
   return Transfer(std::move(transfer));
 }
 
-void MpiTransport::begin_shared(Open& transfer, SharedMessages::Message message) {
-  shared_->begin(transfer.shared.emplace(std::move(message)));
+void MpiTransport::begin_shared(Open& transfer, const SharedMessages::Message& message) {
+  shared_->begin(transfer.shared.emplace(message));
   transfer.phase = Open::Phase::begun;
   count_open();
 }

@@ -64,7 +64,7 @@ class MpiTransport final : public Transport {
     int tag = 0;
   };
 
-  void begin_shared(Open& transfer, SharedMessages::Message message);
+  void begin_shared(Open& transfer, const SharedMessages::Message& message);
   void run();
   void end_if_busy(std::unique_lock<std::mutex>& lock, double now);
   template <class Call>

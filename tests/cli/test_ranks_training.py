@@ -78,7 +78,7 @@ class RanksTraining(TranslationTest):
 
     def test_whichever_rank_is_killed_the_run_resumes_to_the_same_bits(self):
         moments = int(os.environ.get("HEED_KILLS", "5"))
-        more = ("--set", "training.updates=1500", "--set", "validation.every=500", "--set", "checkpoints.every=50")
+        more = ("--set", "training.updates=4000", "--set", "validation.every=1000", "--set", "checkpoints.every=50")
         self.train("unbroken", *SHARDS, *more)
         draw = random.Random(7)
         kills = 0
@@ -87,7 +87,7 @@ class RanksTraining(TranslationTest):
             ranks = draw.choice((2, 3, 4))
             job = self.job(ranks, "killed", *more, *resume)
             if kills < moments:
-                time.sleep(draw.uniform(0.5, 2.5))
+                time.sleep(draw.uniform(0.3, 1.8))
                 victim = rank_processes(job).get(draw.randrange(ranks))
                 if victim is not None:
                     os.kill(victim, signal.SIGKILL)

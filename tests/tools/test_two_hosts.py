@@ -79,7 +79,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(two_hosts.seconds_of_updates(lines), [1.5, 2.5])
 
     def test_the_report_compares_medians(self):
-        runs = [{"rate": 1e8, "latency": 1e-5, "predicted": seconds, "planned": 2e6, "seconds": [1.0, 2.0, 9.0], "sent": 3e6,
+        runs = [{"rate": 1e8, "latency": 1e-5, "moved": 2e9, "predicted": seconds, "planned": 2e6, "seconds": [1.0, 2.0, 9.0], "sent": 3e6,
                  "waited": 50.0, "ratio": 2.0 / seconds} for seconds in (4.0, 1.6, 0.5)]
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
@@ -102,9 +102,10 @@ class Links(unittest.TestCase):
         ends = [subprocess.Popen([sys.executable, SCRIPT, "--probe", own, other], stdout=subprocess.PIPE, text=True)
                 for own, other in (("127.0.0.1", "127.0.0.2"), ("127.0.0.2", "127.0.0.1"))]
         for end in ends:
-            rate, latency = map(float, end.communicate(timeout=60)[0].split())
+            rate, latency, moved = map(float, end.communicate(timeout=60)[0].split())
             self.assertGreater(rate, 1e6)
             self.assertLess(latency, 0.1)
+            self.assertGreater(moved, 1e6)
 
     def test_a_link_is_as_slow_as_it_is_shaped_and_leaves_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +113,7 @@ class Links(unittest.TestCase):
                 two_hosts.require_tools("/bin/sh")
                 with two_hosts.Hosts(pathlib.Path(folder)) as hosts:
                     hosts.shape(50e6)
-                    rate, _ = hosts.measure()
+                    rate, _, _ = hosts.measure()
                     sent = hosts.sent_bytes()
             except two_hosts.Failure as failure:
                 self.skipTest(str(failure))

@@ -1,5 +1,9 @@
 #include "cli/standard_output.h"
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +27,21 @@ void fail_after_failure() {
   }
 }
 
+// False when `stopping` is set and the output takes nothing more.
+bool wait_for_output(const std::atomic<bool>& stopping) {
+  constexpr int kLook = 100;  // milliseconds
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  while (true) {
+    const bool last = stopping;
+    if (poll(&output, 1, last ? 0 : kLook) > 0) {
+      return true;
+    }
+    if (last) {
+      return false;
+    }
+  }
+}
+
 }  // namespace
 
 void write_output(std::string_view text) {
@@ -38,6 +57,18 @@ void flush_output() {
 void show_output(std::string_view text) {
   note_failure_unless(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
   note_failure_unless(std::fflush(stdout) == 0);
+}
+
+void show_output_until(const std::atomic<bool>& stopping, std::string_view text) {
+  show_output("");  // what was printed before comes before
+  while (!text.empty() && wait_for_output(stopping)) {
+    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR) {
+      note_failure_unless(false);
+      return;
+    }
+    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
 }
 
 }  // namespace heed::cli

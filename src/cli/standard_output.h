@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -26,5 +27,10 @@ void flush_output();
 // Writes and flushes. Failures are reported by flush_output() later: the work that goes on is worth more than its
 // display.
 void show_output(std::string_view text);
+
+// Like show_output(), but once `stopping` is set, what nobody reads is dropped. mpirun stops reading what its processes
+// print when it ends them, and a full terminal must not keep a run from saving. The signal that sets `stopping` has to
+// interrupt a write, so its handler is installed without SA_RESTART.
+void show_output_until(const std::atomic<bool>& stopping, std::string_view text);
 
 }  // namespace heed::cli

@@ -72,19 +72,21 @@ TrainDisplay::TrainDisplay() : terminal_(isatty(STDOUT_FILENO) != 0 && rank_of_j
 
 void TrainDisplay::on_start() {
   watching_ = true;
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;  // sa_flags has no SA_RESTART: a write that nobody reads ends
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    handlers_before_[i] = std::signal(kSignals[i], on_interrupt);
+    sigaction(kSignals[i], &action, &actions_before_[i]);
   }
 }
 
 // The next output, such as an error, starts on a line of its own.
 TrainDisplay::~TrainDisplay() {
   if (in_progress_) {
-    show_output("\n");
+    show("\n");
   }
   if (watching_) {
     for (size_t i = 0; i < kSignals.size(); ++i) {
-      std::signal(kSignals[i], handlers_before_[i]);
+      sigaction(kSignals[i], &actions_before_[i], nullptr);
     }
   }
 }
@@ -101,7 +103,7 @@ void TrainDisplay::on_status(const TrainStatus& s) {
   }
   // A line up to the last column would wrap on some terminals, and then only a part of it would be overwritten.
   const std::string line = (progress_bar(s) + numbers).substr(0, terminal_width() - 1);
-  show_output(fmt::format("{}{}", kClearLine, line));
+  show(fmt::format("{}{}", kClearLine, line));
   in_progress_ = true;
 }
 
@@ -120,8 +122,10 @@ void TrainDisplay::on_validation(const ValidationStatus& s) {
 
 bool TrainDisplay::wants_to_stop() { return interrupted; }
 
+void TrainDisplay::show(std::string_view text) { show_output_until(interrupted, text); }
+
 void TrainDisplay::show_line(const std::string& text) {
-  show_output(fmt::format("{}{}\n", in_progress_ ? kClearLine : "", text));
+  show(fmt::format("{}{}\n", in_progress_ ? kClearLine : "", text));
   in_progress_ = false;
 }
 

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <csignal>
+#include <string>
+#include <string_view>
 
 #include "heed/train_types.h"
 
@@ -24,8 +26,7 @@ class TrainDisplay : public TrainListener {
   bool wants_to_stop() override;
 
  private:
-  using SignalHandler = void (*)(int);
-
+  void show(std::string_view text);
   void show_line(const std::string& text);
 
   bool terminal_;
@@ -33,7 +34,7 @@ class TrainDisplay : public TrainListener {
   bool watching_ = false;
   // SIGUSR1 is what mpirun passes on, and what batch systems send before a job's time is up.
   static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGUSR1};
-  std::array<SignalHandler, kSignals.size()> handlers_before_{};
+  std::array<struct sigaction, kSignals.size()> actions_before_{};
 };
 
 }  // namespace heed::cli

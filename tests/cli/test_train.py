@@ -1,5 +1,6 @@
 """heed train from outside: what it leaves behind, killing and resuming, and what it refuses."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -99,6 +100,26 @@ class Train(TranslationTest):
         self.assertRegex(output, r"(?m)^stopped; .*run, and the same command with --resume continues$")
         self.assertNotIn("ended by", output)
         self.assertTrue((self.path / "run" / "model.safetensors").exists())
+
+    def test_an_interrupt_saves_also_when_nobody_reads_the_output(self):
+        reading, writing = os.pipe()
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 8192)
+        run = self.path / "run"
+        metrics = run / "metrics.jsonl"
+        process = subprocess.Popen([BINARY, "train", str(self.recipe), "--out", str(run), "--set",
+                                    "training.updates=100000"], stdout=writing)
+        os.close(writing)
+        sizes = [0]
+        while len(sizes) < 5 or sizes[-1] != sizes[-5] or sizes[-1] == 0:  # until the pipe is full
+            time.sleep(0.1)
+            sizes.append(metrics.stat().st_size if metrics.exists() else 0)
+        process.send_signal(signal.SIGINT)
+        try:
+            self.assertEqual(process.wait(timeout=60), 0)
+        finally:
+            os.close(reading)
+        self.assertEqual(json.loads(metrics.read_text().splitlines()[-1])["reason"], "stopped")
+        self.assertTrue((run / "model.safetensors").exists())
 
     def test_an_interrupt_while_the_text_is_read_ends_it_at_once(self):
         os.remove(self.path / "train.de")

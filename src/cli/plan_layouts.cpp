@@ -112,7 +112,7 @@ void print_one(const ModelPlan& plan, const LayoutCost& cost) {
   row("idle", time.idle, "while the stages of the pipeline fill and drain");
   row("gradients", time.gradients, "what backward does not hide");
   row("weights", time.weights, "gathered after the update");
-  row("meetings", time.meetings, "of local updates, an update's share");
+  row("outer steps", time.outer_steps, "of local updates, an update's share");
   row("between stages", time.stages, "");
   row("sums of divided matrices", time.tensor, "");
   row("messages", time.messages, "the processors' time for what is sent and received");
@@ -137,12 +137,12 @@ std::string json_of(const RanksPlan& ranks, const LayoutCost& cost) {
   const LayoutMemory& memory = cost.memory;
   return fmt::format(
       "{{{}, \"fits\": {}, \"seconds\": {{\"compute\": {:.6g}, \"optimizer\": {:.6g}, \"idle\": {:.6g}, "
-      "\"gradients\": {:.6g}, \"weights\": {:.6g}, \"meetings\": {:.6g}, \"stages\": {:.6g}, \"tensor\": {:.6g}, "
+      "\"gradients\": {:.6g}, \"weights\": {:.6g}, \"outer_steps\": {:.6g}, \"stages\": {:.6g}, \"tensor\": {:.6g}, "
       "\"messages\": {:.6g}, \"communication\": {:.6g}, \"total\": {:.6g}}}, "
       "\"memory\": {{\"weights\": {}, \"gradients\": {}, \"optimizer\": {}, \"activations\": {}, \"total\": {}}}, "
       "\"sent_bytes\": {:.9g}, \"efficiency\": {:.6g}}}",
       json_of(cost.layout), ranks.fits(cost), time.compute, time.optimizer, time.idle, time.gradients, time.weights,
-      time.meetings, time.stages, time.tensor, time.messages, time.communication(), time.total(), memory.weights,
+      time.outer_steps, time.stages, time.tensor, time.messages, time.communication(), time.total(), memory.weights,
       memory.gradients, memory.optimizer, memory.activations, memory.total(), cost.sent_bytes, ranks.efficiency(cost));
 }
 
@@ -168,7 +168,7 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
       option("--gradients FORMAT", options.gradients, kGradientNames,
              "in which ranks send gradients: f32, bf16, with local updates int8, or as the recipe says"),
       option("--local-updates N", options.local_updates,
-             "updates from one meeting of the data ranks to the next; without it, as the recipe says"),
+             "updates from one outer step of the data ranks to the next; without it, as in the recipe"),
       option("--top N", arguments.top, "list the best N layouts; 0: all")};
   for (Option& one : all) {
     one.set = [&arguments, name = one.name, set = one.set](const std::string& text) {

@@ -11,7 +11,7 @@
 //   gradients  = L + max(last, all - b)                       per round: all = (D - 1) / D x w x bytes / B
 //   weights    = L + (D - 1) / D x w x copy bytes / B         per update
 //   messages   = 2 x bytes sent / M                           M bytes a second between memory and messages
-//   meetings   = 2 (L + (D - 1) / D x w x bytes / B) / N      per update, instead of the last two; met every N updates
+//   outer steps = 2 (L + (D - 1) / D x w x bytes / B) / N     per update, instead of the last two; one in N updates
 //
 // A pipeline goes one forward, one backward. Stage i of 0 .. P - 1 has k = P - i shards in flight; between the
 // forward pass of a shard there and its backward pass lie 2 (k - 1) messages, so k periods take at least
@@ -65,7 +65,7 @@ LayoutTime time_of_layout(const PlanLayout& layout, const PlanUpdate& update, st
     }
     if (is_local(layout, update)) {
       const double one_way = link.seconds(exchanged_bytes(real(stage.trained) * update.gradient_bytes, layout.data));
-      time.meetings = std::max(time.meetings, 2.0 * one_way / real(update.local_updates));
+      time.outer_steps = std::max(time.outer_steps, 2.0 * one_way / real(update.local_updates));
     } else {
       time.gradients = std::max(time.gradients, rounds * gradient_seconds(stage, layout, update, link));
       time.weights =
@@ -89,7 +89,7 @@ LayoutMemory memory_of_rank(const PlanLayout& layout, const PlanUpdate& update, 
   memory.weights = stage.other_weight_bytes + w * update.copy_bytes +
                    (local ? w * update.master_bytes : divided(w * update.master_bytes, data));
   memory.gradients = 4 * w + (local || data == 1 ? (sums ? 4 * w : 0) : divided(4 * w, data));
-  // The outer step keeps its momentum and the weights of the last meeting, whole on each rank.
+  // The outer step keeps its momentum and the weights after the last one, whole on each rank.
   memory.optimizer =
       stage.scratch_bytes + (local ? w * (update.state_bytes + 8) : divided(w * update.state_bytes, data));
   memory.activations = stage.peak_activations + (in_flight - 1) * stage.kept_activations;

@@ -36,7 +36,7 @@ struct PlanUpdate {
   int64_t copy_bytes = 2;       // per weight: what products read, whole on every data rank; 4 in f32
   int64_t master_bytes = 4;     // per weight, divided among data ranks; 0 in f32, where products read the masters
   int64_t state_bytes = 8;      // per weight: the optimizer's moments and a moving average
-  double gradient_bytes = 4.0;  // per weight, as it travels; of differences at meetings too
+  double gradient_bytes = 4.0;  // per weight, as it travels; of differences in outer steps too
   int64_t local_updates = 1;    // 1: gradients are exchanged in each update; more: weights, once in so many updates
   double optimizer_per_weight = 0.0;  // seconds
 };
@@ -61,11 +61,11 @@ struct LayoutTime {
   double idle = 0.0;       // stages wait while the pipeline fills and drains
   // Communication that no computing hides.
   double gradients = 0.0, weights = 0.0;  // between data ranks
-  double meetings = 0.0;                  // between data ranks, with local updates; an update's share
+  double outer_steps = 0.0;               // between data ranks, with local updates; an update's share
   double stages = 0.0, tensor = 0.0;
   double messages = 0.0;  // the processors' time for what is sent and received
 
-  double communication() const { return gradients + weights + meetings + stages + tensor + messages; }
+  double communication() const { return gradients + weights + outer_steps + stages + tensor + messages; }
   double total() const { return compute + optimizer + idle + communication(); }
 };
 

@@ -58,7 +58,7 @@ void Learner::hold(std::vector<WeightPart> parts) {
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
   require_memory();
   if (recipe_.training.local_updates > 0) {
-    meetings_.emplace(backend_, *trainables_, recipe_.training.outer, recipe_.training.gradients);
+    outer_optimizer_.emplace(backend_, *trainables_, recipe_.training.outer, recipe_.training.gradients);
   } else {
     exchange_gradients();
   }
@@ -122,7 +122,7 @@ TrainingState Learner::load(const Checkpoints& checkpoints, int64_t update) {
     return state;
   }
   TrainingState state = checkpoints.load(update, tensors());
-  if (meetings_) {
+  if (outer_optimizer_) {
     checkpoints.load_optimizer(update, ranks_.all().rank(), optimizer_->state());
   }
   return state;
@@ -131,8 +131,8 @@ TrainingState Learner::load(const Checkpoints& checkpoints, int64_t update) {
 void Learner::begin_run() {
   state_is_collected_ = true;  // each rank read or drew all of it
   release();
-  if (meetings_) {
-    meetings_->begin();
+  if (outer_optimizer_) {
+    outer_optimizer_->begin();
     ranks_.tolerate_losses();
   }
 }
@@ -333,7 +333,7 @@ void Learner::release() {
 }
 
 void Learner::send_own_state() const {
-  if (meetings_) {
+  if (outer_optimizer_) {
     send_optimizer(ranks_.all(), optimizer_->state());
   }
 }
@@ -351,7 +351,7 @@ void Learner::write(const Checkpoints& checkpoints, const TrainingState& state) 
 }
 
 OtherOptimizers Learner::other_optimizers() const {
-  if (!meetings_) {
+  if (!outer_optimizer_) {
     return {};
   }
   const auto memory = std::make_shared<ReceivedOptimizer>(optimizer_->state());
@@ -360,7 +360,7 @@ OtherOptimizers Learner::other_optimizers() const {
 
 TrainingTensors Learner::tensors() const {
   return {trainables_->masters(), optimizer_->state(), average_ ? average_->view() : View(),
-          meetings_ ? meetings_->momentum() : View()};
+          outer_optimizer_ ? outer_optimizer_->momentum() : View()};
 }
 
 void Learner::compare_weights(const Ranks& ranks, std::string_view name) const {
@@ -374,7 +374,7 @@ void Learner::end_run() {
   stage_gradients_.reset();
   stage_exchange_.reset();
   exchange_.reset();
-  meetings_.reset();
+  outer_optimizer_.reset();
   average_.reset();
   optimizer_.reset();
   trainables_->discard_gradients();

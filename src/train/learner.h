@@ -9,7 +9,7 @@
 #include "ops/tape.h"
 #include "optim/moving_average.h"
 #include "parallel/gradient_exchange.h"
-#include "parallel/meetings.h"
+#include "parallel/outer_optimizer.h"
 #include "parallel/pipeline.h"
 #include "parallel/stage_exchange.h"
 #include "train/distribution.h"
@@ -50,14 +50,14 @@ class Learner {
 
   int64_t optimizer_bytes() const { return optimizer_->resident_bytes(); }
 
-  // Whether ranks train on their own between meetings.
-  bool is_local() const { return meetings_.has_value(); }
+  // Whether ranks train independently between outer steps.
+  bool is_local() const { return outer_optimizer_.has_value(); }
   // The gradient of the mean loss over all targets of the update's shards, or over those of this rank's, where it trains
   // on its own; they may be none.
   LossSums differentiate(const Update& update, int64_t number);
   // One step of the optimizer, by that gradient.
   void step(double learning_rate);
-  void meet() { meetings_->meet(ranks_.all()); }
+  void synchronize() { outer_optimizer_->step(ranks_.all()); }
   // After `updates` more, the last of which was `number`.
   void average(int64_t number, int64_t updates);
 
@@ -102,7 +102,7 @@ class Learner {
   std::optional<StageGradients> stage_gradients_;  // where the model is divided into stages
   std::optional<StageExchange> stage_exchange_;    // and there are copies of it; goes before the memory that it sends
   std::optional<Pipeline> pipeline_;
-  std::optional<Meetings> meetings_;  // where ranks train on their own
+  std::optional<OuterOptimizer> outer_optimizer_;  // where ranks train independently
   std::optional<MovingAverage> average_;
   std::optional<WholeState> whole_;  // of a model in parts, on the first rank while it validates and saves
   bool state_is_collected_ = false;

@@ -12,7 +12,7 @@
 #include "nn/adapters.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "parallel/meetings.h"
+#include "parallel/outer_optimizer.h"
 #include "train/task.h"
 
 namespace heed {
@@ -29,8 +29,8 @@ struct TrainingRecipe {
   int64_t accumulate = 1;                  // batches per update
   int64_t shards = 0;                      // of an update, a multiple of its batches; 0: as many
   TravelType gradients = TravelType::f32;  // between ranks; also differences, where they train on their own
-  int64_t local_updates = 0;               // that each rank does on its own until all meet; 0: none
-  OuterStep outer;                         // of these meetings
+  int64_t local_updates = 0;               // of each rank alone, between outer steps; 0: none
+  OuterStep outer;                         // of such runs
   std::string layout;                      // of the ranks; see parse_layout
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates

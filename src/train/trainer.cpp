@@ -323,19 +323,19 @@ void Trainer::advance() {
     update();
   } while (learner_->is_local() && state_.update % recipe_.training.local_updates != 0 && !limit_reached());
   if (learner_->is_local()) {
-    meet();
+    synchronize();
   }
   learner_->average(state_.update, state_.update - advanced_from_);
 }
 
-// Ranks that were lost since the last meeting are left out of all that follows.
-void Trainer::meet() {
+// Ranks that were lost since the last outer step are left out of all that follows.
+void Trainer::synchronize() {
   const int lost = ranks_.leave_out_lost(), left = ranks_.all().count();
   if (ranks_.is_first() && lost > 0) {
     listener_.on_message(fmt::format("update {}: {} of {} ranks do not answer; the run goes on with {}", state_.update,
                                      lost, lost + left, left));
   }
-  learner_->meet();
+  learner_->synchronize();
 }
 
 // One optimizer step. A rank that trains on its own may have no targets in an update.
@@ -372,10 +372,10 @@ void Trainer::fail_for_nonfinite(const std::string& what, const Update& update) 
     rest = fmt::format(" (all are in {})", list.string());
   }
   fail<NumericError>(fmt::format("update {}", state_.update + 1),
-                     "{}; its text is {}{}; the {} it is in {}. A run in another folder with "
+                     "{}; its text is {}{}; the {} is in {}. A run in another folder with "
                      "a lower schedule.peak or optimizer.clip, or without these lines, may get further",
                      what, task_->describe_origins(update), rest,
-                     learner_->is_local() ? "last meeting saved before" : "state before",
+                     learner_->is_local() ? "last state that all ranks shared" : "state before it",
                      checkpoints_.weights(std::max<int64_t>(0, saved_at_)).parent_path().string());
 }
 

@@ -54,7 +54,7 @@ class Trainer {
   std::optional<EndReason> reason_to_end();
   std::optional<EndReason> limit_reached() const;
   void advance();
-  void meet();
+  void synchronize();
   void update();
   [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();

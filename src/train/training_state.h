@@ -29,7 +29,7 @@ struct TrainingState {
   std::vector<Candidate> candidates;  // every validation so far, in order
 };
 
-// The tensors of a run. `moving_average` and `outer_momentum` (Meetings) are empty where there are none.
+// The tensors of a run. `moving_average` and `outer_momentum` (OuterOptimizer) are empty where there are none.
 struct TrainingTensors {
   View masters;
   Optimizer::State optimizer;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranks that train on their own between meetings: what they send, and what happens when one does not come back."""
+"""Ranks that train independently between outer steps: what they send, and what happens when one does not come back."""
 
 import json
 import os
@@ -26,22 +26,22 @@ class LocalUpdates(TranslationTest):
     def events(self, name):
         return [json.loads(line) for line in (self.path / name / "metrics.jsonl").read_text().splitlines()]
 
-    def test_meetings_take_a_small_part_of_the_traffic(self):
+    def test_outer_steps_take_a_small_part_of_the_traffic(self):
         logs = ("--set", "training.log_every=20")
         for name, more in (("each", ()), ("local", ("--set", "training.local_updates=20"))):
             status, _, err = ended(self.job(2, name, *logs, *more))
             self.assertEqual((status, lines_of_heed(err)), (0, []), err)
         each, local = self.events("each"), self.events("local")
         self.assertEqual([event["update"] for event in local if event["event"] == "train"], [20, 40, 60])
-        # In f32, a rank sends half of all gradients and half of all weights, at each meeting as well as at each update; and
+        # In f32, a rank sends half of all gradients and half of all weights, in an outer step as well as in an update; and
         # norms at each update, which are something for so small a model.
         ratio = sent_bytes(local) / sent_bytes(each)
         self.assertAlmostEqual(ratio, 1 / 20, delta=0.015)
 
-    # Right after the ranks have met, so that it is long until they meet again.
-    def kill_after_a_meeting(self, job, rank, metrics):
-        meetings = metrics.read_text().count('"event":"train"') if metrics.exists() else 0
-        while not metrics.exists() or metrics.read_text().count('"event":"train"') == meetings:
+    # Right after an outer step, so that it is long until the next one.
+    def kill_after_an_outer_step(self, job, rank, metrics):
+        steps = metrics.read_text().count('"event":"train"') if metrics.exists() else 0
+        while not metrics.exists() or metrics.read_text().count('"event":"train"') == steps:
             self.assertIsNone(job.poll())
             time.sleep(0.01)
         time.sleep(0.1)
@@ -52,7 +52,7 @@ class LocalUpdates(TranslationTest):
                 "validation.every=100000")
         job = self.job(3, "run", *more, "--set", "training.updates=4000", environment={"HEED_RANK_TIMEOUT": "2"},
                        mpirun=("--enable-recovery",))
-        self.kill_after_a_meeting(job, 2, self.path / "run" / "metrics.jsonl")
+        self.kill_after_an_outer_step(job, 2, self.path / "run" / "metrics.jsonl")
         _, out, err = ended(job)
         self.assertIn("update 2000: 1 of 3 ranks do not answer; the run goes on with 2", out)
         self.assertEqual(lines_of_heed(err), ["heed: went on without rank 2 of 3, which did not answer"])

@@ -225,7 +225,7 @@ class OfRanks(heed_cli.CliTest):
     def test_seconds_and_bytes_add_up(self):
         for one in self.ranks("--ranks", "8", "--bandwidth", "100Mbit", "--latency", "1ms", "--message-rate", "2GB")["layouts"]:
             seconds, memory = one["seconds"], one["memory"]
-            sent = sum(seconds[key] for key in ("gradients", "weights", "meetings", "stages", "tensor", "messages"))
+            sent = sum(seconds[key] for key in ("gradients", "weights", "outer_steps", "stages", "tensor", "messages"))
             self.assertAlmostEqual(sent, seconds["communication"], 3)
             self.assertAlmostEqual(seconds["messages"], 2 * one["sent_bytes"] / 2e9, 5)
             whole = seconds["compute"] + seconds["optimizer"] + seconds["idle"] + sent

@@ -92,26 +92,27 @@ TEST(LayoutCost, ShardsThatDoNotDivideTakeOneMoreRound) {
   EXPECT_DOUBLE_EQ(cost_of({.data = 3}, update, stages(1, million()), kLink).time.compute, 9.0);
 }
 
-TEST(LayoutCost, LocalUpdatesMeetOnceInAWhileAndDivideNoState) {
+TEST(LayoutCost, LocalUpdatesSynchronizeOnceInAWhileAndDivideNoState) {
   PlanUpdate update = eight_shards();
   update.local_updates = 10;
   const LayoutCost cost = cost_of({.data = 4}, update, stages(1, million()), kLink);
   EXPECT_EQ(cost.time.gradients, 0.0);
   EXPECT_EQ(cost.time.weights, 0.0);
-  EXPECT_DOUBLE_EQ(cost.time.meetings, 2.0 * (1e-3 + 3.0) / 10.0);  // 3/4 of 4 MB, there and back
+  EXPECT_DOUBLE_EQ(cost.time.outer_steps, 2.0 * (1e-3 + 3.0) / 10.0);  // 3/4 of 4 MB, there and back
   EXPECT_DOUBLE_EQ(cost.sent_bytes, 6e6 / 10.0);
   EXPECT_DOUBLE_EQ(cost.time.optimizer, 1.0);
   EXPECT_EQ(cost.memory.weights, 6'000'000);
   EXPECT_EQ(cost.memory.gradients, 8'000'000);
-  EXPECT_EQ(cost.memory.optimizer, 8'000'000 + 8'000'000);  // the outer momentum and the last meeting's weights
+  EXPECT_EQ(cost.memory.optimizer,
+            8'000'000 + 8'000'000);  // the outer momentum and the weights after the last outer step
 }
 
-TEST(LayoutCost, MeetingsSendDifferencesAsGradientsTravel) {
+TEST(LayoutCost, OuterStepsSendDifferencesInTheFormatOfGradients) {
   PlanUpdate update = eight_shards();
   update.local_updates = 10;
   update.gradient_bytes = 2;
   const LayoutCost cost = cost_of({.data = 4}, update, stages(1, million()), kLink);
-  EXPECT_DOUBLE_EQ(cost.time.meetings, 2.0 * (1e-3 + 1.5) / 10.0);
+  EXPECT_DOUBLE_EQ(cost.time.outer_steps, 2.0 * (1e-3 + 1.5) / 10.0);
   EXPECT_DOUBLE_EQ(cost.sent_bytes, 3e6 / 10.0);
 }
 

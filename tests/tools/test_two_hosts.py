@@ -74,7 +74,7 @@ class Words(unittest.TestCase):
 
 
 class Figures(unittest.TestCase):
-    def test_an_update_takes_its_share_of_the_time_between_two_meetings(self):
+    def test_an_update_takes_its_share_of_the_time_between_two_outer_steps(self):
         lines = [{"update": update, "seconds": seconds} for update, seconds in ((2, 1.0), (4, 4.0), (6, 9.0))]
         self.assertEqual(two_hosts.seconds_of_updates(lines), [1.5, 2.5])
 

@@ -1,4 +1,4 @@
-// Ranks that train on their own between meetings; they are threads here.
+// Ranks that train independently between outer steps; they are threads here.
 #include "ops/op_testing.h"
 #include "train/ranks_training_testing.h"
 
@@ -35,7 +35,7 @@ TEST_F(LocalUpdates, LearnAlmostAsMuchAsRanksThatExchangeEachUpdate) {
   EXPECT_LT(static_cast<double>(sent), 0.2 * static_cast<double>(sent_)) << "about a tenth, and reports";
 }
 
-TEST_F(LocalUpdates, MeetAndReportAndValidateOnlyWhenAllHaveTheSameWeights) {
+TEST_F(LocalUpdates, ReportAndValidateOnlyWhenAllRanksHaveTheSameWeights) {
   Recipe recipe = local_recipe();
   recipe.training.log_every = 3;
   recipe.validation.every = 6;
@@ -72,7 +72,7 @@ TEST_F(LocalUpdates, ARunThatIsResumedGivesTheSameBits) {
     const std::string name = fmt::format("{}-ranks", ranks);
     train_on(ranks, recipe, name);
     listening_.asked = 0;
-    listening_.stop_after = 2;  // meetings
+    listening_.stop_after = 2;  // outer steps
     EXPECT_EQ(train_on(ranks, recipe, name + "-stopped"), EndReason::stopped);
     listening_.stop_after = -1;
     EXPECT_EQ(train_on(ranks, recipe, name + "-stopped", TrainStart::resume), EndReason::updates);

@@ -1,4 +1,4 @@
-#include "parallel/meetings.h"
+#include "parallel/outer_optimizer.h"
 
 #include <algorithm>
 #include <array>
@@ -85,7 +85,7 @@ class PieceMeans {
 
 }  // namespace
 
-Meetings::Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type)
+OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type)
     : backend_(backend),
       trainables_(trainables),
       step_(step),
@@ -106,27 +106,27 @@ Meetings::Meetings(Backend& backend, Trainables& trainables, const OuterStep& st
   }
 }
 
-void Meetings::begin() { backend_.copy(trainables_.masters(), anchor_.view()); }
+void OuterOptimizer::begin() { backend_.copy(trainables_.masters(), anchor_.view()); }
 
-void Meetings::meet(const Ranks& ranks) {
+void OuterOptimizer::step(const Ranks& ranks) {
   take_differences();
   average(ranks);
   take_means();
-  step();
+  move_anchor();
 }
 
-View Meetings::difference(size_t piece) const {
+View OuterOptimizer::difference(size_t piece) const {
   return trainables_.gradients().column_range(pieces_[piece].first, pieces_[piece].count);
 }
 
-std::span<std::byte> Meetings::traveling(size_t piece) const {
+std::span<std::byte> OuterOptimizer::traveling(size_t piece) const {
   return format_.is_wide()
              ? bytes_of(difference(piece))
              : bytes_of(traveling_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
 }
 
 // Between updates, nobody needs the gradients.
-void Meetings::take_differences() {
+void OuterOptimizer::take_differences() {
   const View differences = trainables_.gradients();
   backend_.copy(trainables_.masters(), differences);
   backend_.scale(differences, -1.0);
@@ -136,7 +136,7 @@ void Meetings::take_differences() {
   }
 }
 
-void Meetings::average(const Ranks& ranks) {
+void OuterOptimizer::average(const Ranks& ranks) {
   if (ranks.is_alone()) {
     return;
   }
@@ -157,13 +157,13 @@ void Meetings::average(const Ranks& ranks) {
   share_pieces(ranks, owners, all, [this](size_t piece) { return traveling(piece); });
 }
 
-void Meetings::take_means() {
+void OuterOptimizer::take_means() {
   for (size_t i = 0; i < begins_.size(); ++i) {
     backend_.copy(format_.decode(traveling(i), pieces_[i].count, scratch_.view()), difference(i));
   }
 }
 
-void Meetings::step() {
+void OuterOptimizer::move_anchor() {
   const View mean = trainables_.gradients(), moments = momentum_.view();
   backend_.scale(moments, step_.momentum);
   backend_.add(mean, moments);

@@ -1,5 +1,5 @@
-// Ranks that train on their own between meetings; they are threads here.
-#include "parallel/meetings.h"
+// Ranks that train independently between outer steps; they are threads here.
+#include "parallel/outer_optimizer.h"
 
 #include "kernels/cpu/cpu_backend.h"
 #include "models/model_testing.h"
@@ -15,13 +15,13 @@ struct ScalarStep {
   OuterStep step;
   double anchor, momentum = 0.0;
 
-  void meet(double mean_difference) {
+  void take(double mean_difference) {
     momentum = step.momentum * momentum + mean_difference;
     anchor -= step.rate * (mean_difference + step.momentum * momentum);
   }
 };
 
-// The model that the ranks have, and how a rank changes it between meetings.
+// The model that the ranks have, and how a rank changes it between outer steps.
 struct Replica {
   explicit Replica(Backend& backend) {
     weights.add("a", {300, 700}, WeightUse::product, Initialization::normal(1.0));  // several pieces
@@ -42,18 +42,18 @@ struct Replica {
   std::optional<Trainables> trainables;
 };
 
-// The masters after some meetings of several ranks; the same on all.
-std::vector<double> masters_after(int meetings, int count, const OuterStep& step, TravelType type) {
+// The masters after some outer steps of several ranks; the same on all.
+std::vector<double> masters_after(int steps_taken, int count, const OuterStep& step, TravelType type) {
   std::vector<double> result;
   run_thread_ranks(count, [&](Transport& transport) {
     const Ranks ranks(transport);
     const auto backend = make_cpu_backend(1);
     Replica replica(*backend);
-    Meetings meeting(*backend, *replica.trainables, step, type);
-    meeting.begin();
-    for (int i = 0; i < meetings; ++i) {
+    OuterOptimizer optimizer(*backend, *replica.trainables, step, type);
+    optimizer.begin();
+    for (int i = 0; i < steps_taken; ++i) {
       replica.train(static_cast<uint64_t>(10 * i + ranks.rank()));
-      meeting.meet(ranks);
+      optimizer.step(ranks);
     }
     const std::string own = checksum_of_values(*replica.trainables);
     for (const std::string& other : ranks.all_texts(own)) {
@@ -66,7 +66,7 @@ std::vector<double> masters_after(int meetings, int count, const OuterStep& step
   return result;
 }
 
-std::vector<double> expected_after(int meetings, int count, const OuterStep& step) {
+std::vector<double> expected_after(int steps_taken, int count, const OuterStep& step) {
   const auto backend = make_cpu_backend(1);
   std::vector<std::unique_ptr<Replica>> replicas;
   for (int rank = 0; rank < count; ++rank) {
@@ -76,7 +76,7 @@ std::vector<double> expected_after(int meetings, int count, const OuterStep& ste
   for (const double value : values_of(replicas.front()->trainables->masters())) {
     steps.push_back({step, value});
   }
-  for (int i = 0; i < meetings; ++i) {
+  for (int i = 0; i < steps_taken; ++i) {
     std::vector<double> differences(steps.size());
     for (int rank = 0; rank < count; ++rank) {
       const View masters = replicas[static_cast<size_t>(rank)]->trainables->masters();
@@ -90,7 +90,7 @@ std::vector<double> expected_after(int meetings, int count, const OuterStep& ste
       }
     }
     for (size_t at = 0; at < steps.size(); ++at) {
-      steps[at].meet(differences[at]);
+      steps[at].take(differences[at]);
     }
   }
   std::vector<double> result;
@@ -109,7 +109,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return largest;
 }
 
-TEST(Meetings, TakeTheOuterStepWithTheMeanOfAnyNumberOfRanks) {
+TEST(OuterOptimizer, StepsByTheMeanDifferenceOfAnyNumberOfRanks) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   for (const int count : {1, 2, 3, 4}) {
     EXPECT_LT(largest_difference(masters_after(4, count, step, TravelType::f32), expected_after(4, count, step)), 2e-6)
@@ -117,12 +117,12 @@ TEST(Meetings, TakeTheOuterStepWithTheMeanOfAnyNumberOfRanks) {
   }
 }
 
-TEST(Meetings, WithoutMomentumAndAtRateOneAreTheMean) {
+TEST(OuterOptimizer, WithoutMomentumAndAtRateOneTakesTheMeanOfTheWeights) {
   const OuterStep step{.rate = 1.0, .momentum = 0.0};
   EXPECT_LT(largest_difference(masters_after(2, 3, step, TravelType::f32), expected_after(2, 3, step)), 1e-6);
 }
 
-TEST(Meetings, RoundDifferencesThatTravelInBf16) {
+TEST(OuterOptimizer, RoundsDifferencesThatAreSentInBf16) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   const std::vector<double> expected = expected_after(3, 2, step);
   const double difference = largest_difference(masters_after(3, 2, step, TravelType::bf16), expected);
@@ -130,12 +130,12 @@ TEST(Meetings, RoundDifferencesThatTravelInBf16) {
   EXPECT_GT(difference, 1e-5);
 }
 
-TEST(Meetings, RoundDifferencesThatTravelInInt8) {
+TEST(OuterOptimizer, RoundsDifferencesThatAreSentInInt8) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   for (const int count : {1, 2, 3}) {
     const std::vector<double> expected = expected_after(3, count, step);
     const double difference = largest_difference(masters_after(3, count, step, TravelType::int8), expected);
-    EXPECT_LT(difference, 0.005) << count;  // half of 0.06 / 127, twice in a meeting; momentum adds up errors
+    EXPECT_LT(difference, 0.005) << count;  // half of 0.06 / 127, twice in a step; momentum adds up errors
     EXPECT_GT(difference, 1e-5) << count;
   }
 }

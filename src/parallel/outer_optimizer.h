@@ -1,4 +1,4 @@
-// Ranks that train on their own and meet now and then, for links that are too slow for every update's gradients.
+// The outer steps of ranks that train independently, for links that are too slow for the gradients of every update.
 #pragma once
 
 #include <vector>
@@ -14,33 +14,33 @@ struct OuterStep {
   double rate = 0.7, momentum = 0.9;
 };
 
-// Each rank has all masters, and its own optimizer. When ranks meet, with w_r the masters of rank r and `anchor` what all
-// had after they last met (DiLoCo):
+// Each rank has all masters, and its own optimizer. An outer step, with w_r the masters of rank r and `anchor` those of
+// all ranks after the last one (DiLoCo):
 //   g = mean over ranks of (anchor - w_r)
 //   m = momentum m + g
 //   anchor -= rate (g + momentum m)    Nesterov's step
 //   w_r = anchor
 // Each rank takes this step for all weights, so none is missed when a rank leaves. Only the mean is shared out: a piece's
-// differences go to one rank, which adds them in the order of the ranks and sends the mean to all. What a rank sends in a
-// meeting of n is 2 (n - 1) / n times the weights.
-class Meetings {
+// differences go to one rank, which adds them in the order of the ranks and sends the mean to all. With n ranks, each
+// sends 2 (n - 1) / n times the weights.
+class OuterOptimizer {
  public:
   // Differences and means travel in `type`.
-  Meetings(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type);
+  OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type);
 
   // From the masters as they are, which are the same on all ranks.
   void begin();
   // Collective. Uses the gradients' memory.
-  void meet(const Ranks& ranks);
+  void step(const Ranks& ranks);
 
-  // With the masters, all that a run needs to go on after a meeting.
+  // With the masters, all that a run needs to go on after a step.
   View momentum() const { return momentum_.view(); }
 
  private:
   void take_differences();
   void average(const Ranks& ranks);
   void take_means();
-  void step();
+  void move_anchor();
   View difference(size_t piece) const;
   std::span<std::byte> traveling(size_t piece) const;
 

@@ -22,9 +22,15 @@ std::shared_ptr<const TokenAutomaton> AutomatonCache::get(const WritingConstrain
                                                  .suppressed = {suppressed.begin(), suppressed.end()},
                                                  .end = end});
   // Whoever wants the same waits; others do not.
-  const std::lock_guard lock(entry->building);
+  const std::lock_guard building(entry->building);
   if (entry->automaton == nullptr) {
-    entry->automaton = make_automaton(constraints, tries_without(suppressed), end);
+    try {
+      entry->automaton = make_automaton(constraints, tries_without(suppressed), end);
+    } catch (...) {  // constraints that are refused must not pile up
+      const std::lock_guard lock(mutex_);
+      entries_.remove(entry);
+      throw;
+    }
     trim(*entry);
   }
   return entry->automaton;
@@ -47,10 +53,10 @@ void AutomatonCache::trim(Entry& entry) {
   const std::lock_guard lock(mutex_);
   entry.states = entry.automaton->states();
   int64_t states = 0;
-  size_t kept = 0;
-  std::erase_if(entries_, [&](const auto& kept_or_not) {
-    states += kept_or_not->states;
-    return ++kept > 1 && (kept > kMaxAutomata || states > kMaxStates);
+  size_t seen = 0;
+  std::erase_if(entries_, [&](const auto& each) {
+    states += each->states;
+    return ++seen > 1 && (seen > kMaxAutomata || states > kMaxStates);
   });
 }
 

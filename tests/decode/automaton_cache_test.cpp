@@ -51,6 +51,17 @@ TEST(AutomatonCache, WhatIsRefusedIsRefusedAgain) {
   }
 }
 
+TEST(AutomatonCache, WhatIsRefusedTakesNoRoom) {
+  const RandomLanguageModel model(1);
+  AutomatonCache cache(*model.tokenizer);
+  const std::weak_ptr<const TokenAutomaton> first = cache.get({{}, "a"}, {}, TextEnd::eos);
+  for (int i = 1; i <= 30; ++i) {
+    EXPECT_THROW(cache.get({{}, fmt::format("(a{{{}}}", i)}, {}, TextEnd::eos), ConfigError);
+  }
+  cache.get({{}, "b"}, {}, TextEnd::eos);
+  EXPECT_FALSE(first.expired());
+}
+
 TEST(AutomatonCache, CallsOfAModelShareThem) {
   RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);

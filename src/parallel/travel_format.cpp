@@ -27,10 +27,12 @@ void encode_block(const T* values, int64_t count, std::byte* scale_bytes, std::b
     is_finite &= std::isfinite(values[i]);
   }
   const float scale = is_finite ? static_cast<float>(largest) / kLargest : std::numeric_limits<float>::quiet_NaN();
-  const float inverse = scale > 0.0F ? 1.0F / scale : 0.0F;
+  const float inverse = 1.0F / scale;
+  // Not where all are zeros, or too small or too large for a scale.
+  const bool is_scaled = std::isfinite(scale) && std::isfinite(inverse);
   std::memcpy(scale_bytes, &scale, sizeof scale);
   for (int64_t i = 0; i < count; ++i) {
-    const float rounded = is_finite ? std::nearbyint(static_cast<float>(values[i]) * inverse) : 0.0F;
+    const float rounded = is_scaled ? std::nearbyint(static_cast<float>(values[i]) * inverse) : 0.0F;
     bytes[i] = static_cast<std::byte>(static_cast<int8_t>(std::clamp(rounded, -kLargest, kLargest)));
   }
 }
@@ -72,13 +74,12 @@ double traveling_bytes(TravelType type) {
 bool TravelFormat::is_wide() const { return type_ == TravelType::f32; }
 
 int64_t TravelFormat::bytes(int64_t values) const {
-  return type_ == TravelType::int8 ? values + blocks_of(values) * kScaleBytes
-                                   : values * size_of(is_wide() ? wide_ : DType::bf16);
+  return type_ == TravelType::int8 ? values + blocks_of(values) * kScaleBytes : values * size_of(plain_type());
 }
 
 void TravelFormat::encode(Backend& backend, const View& values, std::span<std::byte> bytes) const {
   if (type_ != TravelType::int8) {
-    return backend.copy(values, view_of(bytes, is_wide() ? wide_ : DType::bf16, values.columns()));
+    return backend.copy(values, view_of(bytes, plain_type(), values.columns()));
   }
   if (wide_ == DType::f64) {
     encode_blocks(host<double>(values).data, values.columns(), bytes.data());
@@ -89,7 +90,7 @@ void TravelFormat::encode(Backend& backend, const View& values, std::span<std::b
 
 View TravelFormat::decode(std::span<std::byte> bytes, int64_t values, const View& scratch) const {
   if (type_ != TravelType::int8) {
-    return view_of(bytes, is_wide() ? wide_ : DType::bf16, values);
+    return view_of(bytes, plain_type(), values);
   }
   const View result = scratch.column_range(0, values);
   if (wide_ == DType::f64) {

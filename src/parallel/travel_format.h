@@ -32,6 +32,8 @@ class TravelFormat {
   View decode(std::span<std::byte> bytes, int64_t values, const View& scratch) const;
 
  private:
+  DType plain_type() const { return is_wide() ? wide_ : DType::bf16; }
+
   TravelType type_;
   DType wide_;
 };

@@ -77,6 +77,18 @@ TEST_P(InInt8, ABlockThatIsNotFiniteArrivesAsNotANumber) {
   }
 }
 
+TEST_P(InInt8, ABlockThatIsTooSmallForAScaleArrivesAsZeros) {
+  std::vector<float> values(static_cast<size_t>(GetParam()));
+  values.back() = 1e-38F;
+  EXPECT_EQ(traveled(values), std::vector<float>(values.size()));
+}
+
+TEST_P(InInt8, ABlockThatIsTooLargeForAScaleArrivesAsNotANumber) {
+  std::vector<double> values(static_cast<size_t>(GetParam()), 1.0);
+  values.back() = 1e300;
+  EXPECT_TRUE(std::isnan(traveled(values).back()));
+}
+
 TEST(TravelFormat, MessagesAreAsLongAsTheyAreSaidToBe) {
   EXPECT_EQ(TravelFormat(TravelType::f32, DType::f32).bytes(1000), 4000);
   EXPECT_EQ(TravelFormat(TravelType::bf16, DType::f32).bytes(1000), 2000);

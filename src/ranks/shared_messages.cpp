@@ -82,6 +82,11 @@ SharedMessages::Queue& SharedMessages::queue_of(const Message& message) {
 void SharedMessages::begin(Message& message) {
   Queue& queue = queue_of(message);
   require<RankError>(!queue.is_broken, "ranks", "a message between ranks was given up halfway");
+  if (!queue.lane && !message.is_received()) {
+    queue.lane = outgoing_.at(message.rank).make_lane(message.tag);
+    require<RankError>(queue.lane.has_value(), "ranks", "more than {} kinds of messages to rank {}",
+                       SharedSection::kLanes, message.rank);
+  }
   queue.open.push_back(&message);
   advance(queue);
 }
@@ -94,20 +99,10 @@ void SharedMessages::advance() {
   }
 }
 
-std::optional<SharedLane> SharedMessages::lane_of(const Message& message) {
-  if (message.is_received()) {
-    return incoming_.at(message.rank).find_lane(message.tag);
-  }
-  std::optional<SharedLane> lane = outgoing_.at(message.rank).make_lane(message.tag);
-  require<RankError>(lane.has_value(), "ranks", "more than {} kinds of messages to rank {}", SharedSection::kLanes,
-                     message.rank);
-  return lane;
-}
-
 void SharedMessages::advance(Queue& queue) {
   while (!queue.open.empty()) {
     Message& first = *queue.open.front();
-    if (!queue.lane && !(queue.lane = lane_of(first))) {
+    if (!queue.lane && !(queue.lane = incoming_.at(first.rank).find_lane(first.tag))) {
       return;
     }
     queue.done += first.is_received() ? queue.lane->take(first.received.subspan(queue.done))

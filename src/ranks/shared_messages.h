@@ -50,7 +50,7 @@ class SharedMessages {
  private:
   // The messages of one lane, in order; `done` bytes of the first one have moved.
   struct Queue {
-    std::optional<SharedLane> lane;
+    std::optional<SharedLane> lane;  // none: the sender has not made it yet
     std::deque<Message*> open;
     size_t done = 0;
     bool is_broken = false;  // a message was abandoned when a part of it had moved
@@ -60,7 +60,6 @@ class SharedMessages {
 
   SharedMessages() = default;
   Queue& queue_of(const Message& message);
-  std::optional<SharedLane> lane_of(const Message& message);
   void advance(Queue& queue);
 
   std::map<int, SharedSection> outgoing_, incoming_;  // by rank

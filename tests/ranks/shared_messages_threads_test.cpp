@@ -106,6 +106,24 @@ TEST(SharedMessages, OneThatIsAbandonedBeforeItLeavesIsNeverSent) {
   });
 }
 
+TEST(SharedMessages, OneOfTooManyKindsIsRefusedAndForgotten) {
+  run_thread_ranks(2, [](Transport& transport) {
+    const Ranks ranks(transport);
+    const auto messages = SharedMessages::connect(ranks, MemorySharing::on);
+    const std::vector<uint32_t> sent = numbers(10, 1);
+    for (int tag = 0; tag < SharedSection::kLanes; ++tag) {
+      SharedMessages::Message message = outgoing(1 - ranks.rank(), tag, sent);
+      messages->begin(message);
+      EXPECT_TRUE(message.has_ended);
+    }
+    {
+      SharedMessages::Message refused = outgoing(1 - ranks.rank(), SharedSection::kLanes, sent);
+      EXPECT_THROW(messages->begin(refused), RankError);
+    }
+    EXPECT_NO_THROW(messages->advance());
+  });
+}
+
 TEST(SharedMessages, AfterOneThatWasAbandonedHalfwayNoneFollows) {
   run_thread_ranks(2, [](Transport& transport) {
     const Ranks ranks(transport);

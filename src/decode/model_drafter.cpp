@@ -94,13 +94,17 @@ class ModelDrafter final : public Drafter {
     std::vector<std::vector<int32_t>> sources;
     std::vector<Text*> begun;
     for (const DraftTask& task : tasks) {
-      if (task.most <= 0 || (pace.tries() && &task != tasks.data())) {
+      if (task.most <= 0) {
         continue;
       }
       const auto [found, is_new] = texts_.try_emplace(task.text);
-      if (is_new && static_cast<int64_t>(task.source.size()) <= stepper_->max_length()) {
+      const bool begins = is_new && static_cast<int64_t>(task.source.size()) <= stepper_->max_length();
+      if (begins) {
         sources.emplace_back(task.source.begin(), task.source.end());
         begun.push_back(&found->second);
+      }
+      if (pace.tries() && (begins || found->second.sequence)) {
+        break;
       }
     }
     const std::vector<SequenceId> sequences = stepper_->begin(sources);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -62,7 +63,8 @@ void show_output(std::string_view text) {
 void show_output_until(const std::atomic<bool>& stopping, std::string_view text) {
   show_output("");  // what was printed before comes before
   while (!text.empty() && wait_for_output(stopping)) {
-    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+    // So much a pipe that is ready takes at once: no write waits in which the signal could come too early.
+    const ssize_t written = write(STDOUT_FILENO, text.data(), std::min(text.size(), size_t{PIPE_BUF}));
     if (written < 0 && errno != EINTR) {
       note_failure_unless(false);
       return;

@@ -7,28 +7,24 @@
 
 #include "decode/text_generation.h"
 #include "decode/translator_testing.h"
-#include "nn/trainables.h"
 
 namespace heed::test {
 
 // Characters and a model with random weights, which takes 40 tokens.
-struct RandomLanguageModel {
+struct RandomLanguageModel : RandomWeights {
   explicit RandomLanguageModel(int threads = 2, DType its_storage = DType::f32, uint64_t seed = 5)
-      : backend(make_cpu_backend(threads)), storage(its_storage) {
-    model.emplace(Scope(weights), ModelConfig{.architecture = Architecture::causal_lm,
-                                              .model = 32,
-                                              .inner = 48,
-                                              .heads = 4,
-                                              .encoder_layers = 0,
-                                              .decoder_layers = 2,
-                                              .source_vocabulary = 0,
-                                              .target_vocabulary = tokenizer->vocabulary_size(),
-                                              .max_length = 40,
-                                              .positions = Positions::learned});
-    trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
-    trainables->initialize(*backend, seed);
-    backend->scale(trainables->masters(), 2.0);
-    trainables->refresh(*backend);
+      : RandomWeights(threads), storage(its_storage) {
+    draw({.architecture = Architecture::causal_lm,
+          .model = 32,
+          .inner = 48,
+          .heads = 4,
+          .encoder_layers = 0,
+          .decoder_layers = 2,
+          .source_vocabulary = 0,
+          .target_vocabulary = tokenizer->vocabulary_size(),
+          .max_length = 40,
+          .positions = Positions::learned},
+         storage, seed);
     draft_with(nullptr);
   }
 
@@ -48,19 +44,9 @@ struct RandomLanguageModel {
         generator, prompts, options, [](size_t i) { return fmt::format("prompt:{}", i + 1); }, listener);
   }
 
-  // Makes the model prefer a token to all others, or avoid it.
-  void bias(TokenId token, float value) {
-    host<float>(trainables->find("output.bias").master())(0, token.value) = value;
-    trainables->refresh(*backend);
-  }
-
   std::unique_ptr<Tokenizer> tokenizer = characters();
-  std::unique_ptr<Backend> backend;
   DType storage;
   std::optional<DType> cached;
-  Weights weights;
-  std::optional<AnyModel> model;
-  std::optional<Trainables> trainables;
   std::optional<Documents> documents;  // unknown: texts have no mark, but may end
   std::optional<Scheduler> scheduler;
 };

@@ -11,8 +11,7 @@
 #include "base/random.h"
 #include "decode/stepper.h"
 #include "decode/translation.h"
-#include "kernels/cpu/cpu_backend.h"
-#include "nn/trainables.h"
+#include "models/random_weights.h"
 
 namespace heed {
 namespace {
@@ -33,24 +32,15 @@ ModelConfig small_config(int64_t vocabulary) {
           .max_length = 64};
 }
 
-// A model whose weights are random, and large enough that its choices differ.
-struct RandomModel {
+struct RandomModel : test::RandomWeights {
   explicit RandomModel(DType storage = DType::f32, int64_t vocabulary = 29, Positions positions = Positions::sinusoidal)
       : config(small_config(vocabulary)) {
     config.positions = positions;
-    model.emplace(Scope(weights), config);
-    trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
-    trainables->initialize(*backend, 7);
-    backend->scale(trainables->masters(), 2.0);
-    trainables->refresh(*backend);
+    draw(config, storage, 7);
     inference.emplace(Inference{*model, *backend, storage});
   }
 
   ModelConfig config;
-  std::unique_ptr<Backend> backend = make_cpu_backend(2);
-  Weights weights;
-  std::optional<AnyModel> model;
-  std::optional<Trainables> trainables;
   std::optional<Inference> inference;
 };
 

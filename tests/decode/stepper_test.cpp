@@ -9,8 +9,7 @@
 #include "base/random.h"
 #include "decode/request_batch.h"
 #include "decode/search.h"
-#include "kernels/cpu/cpu_backend.h"
-#include "nn/trainables.h"
+#include "models/random_weights.h"
 #include "ops/loss.h"
 
 namespace heed {
@@ -42,24 +41,16 @@ ModelConfig with_attention(int64_t window, Positions positions, const std::vecto
   return config;
 }
 
-// A decoder-only model whose weights are random, and large enough that its choices differ.
-struct RandomLanguageModel {
+struct RandomLanguageModel : test::RandomWeights {
   explicit RandomLanguageModel(DType storage, int64_t window = 0, Positions positions = Positions::rotary,
                                const std::vector<LayerPattern>& attention = {{{}}})
       : RandomLanguageModel(storage, with_attention(window, positions, attention)) {}
-  RandomLanguageModel(DType storage, const ModelConfig& config)
-      : model(Scope(weights), config), inference{model, *backend, storage} {
-    trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
-    trainables->initialize(*backend, 3);
-    backend->scale(trainables->masters(), 2.0);
-    trainables->refresh(*backend);
+  RandomLanguageModel(DType storage, const ModelConfig& config) {
+    draw(config, storage, 3);
+    inference.emplace(Inference{*model, *backend, storage});
   }
 
-  std::unique_ptr<Backend> backend = make_cpu_backend(2);
-  Weights weights;
-  AnyModel model;
-  std::optional<Trainables> trainables;
-  Inference inference;
+  std::optional<Inference> inference;
 };
 
 Ids random_tokens(size_t count, uint64_t seed) {
@@ -76,8 +67,8 @@ std::vector<float> row_of(const HostView<float>& values, int64_t row) {
 
 // The next-token distribution after the last token, from a full pass.
 std::vector<float> full_logits(const RandomLanguageModel& m, const Ids& tokens) {
-  Pass pass = Pass::infer(*m.backend, m.inference.storage);
-  const CausalLM& model = m.model.causal_lm();
+  Pass pass = Pass::infer(*m.backend, m.inference->storage);
+  const CausalLM& model = m.model->causal_lm();
   const Sequences sequences({tokens});
   const Logits logits = model.logits(pass, model.hidden(pass, sequences));
   return row_of(host<float>(logits.var().value()), sequences.rows() - 1);
@@ -106,7 +97,7 @@ TEST_P(StepperOfALanguageModel, APromptInOneOrManyChunksGivesTheBitsOfAFullPass)
   const RandomLanguageModel m(GetParam());
   const Ids tokens = random_tokens(2500, 1);
   const std::vector<float> expected = full_logits(m, tokens);
-  const auto stepper = make_stepper(m.inference);
+  const auto stepper = make_stepper(*m.inference);
   EXPECT_EQ(next(*stepper, begin(*stepper), tokens), expected);
   const SequenceId sequence = begin(*stepper);
   size_t done = 0;
@@ -120,7 +111,7 @@ TEST_P(StepperOfALanguageModel, APromptInOneOrManyChunksGivesTheBitsOfAFullPass)
 
 TEST_P(StepperOfALanguageModel, ASequenceIsTheSameInAnyBatch) {
   const RandomLanguageModel m(GetParam());
-  const auto stepper = make_stepper(m.inference);
+  const auto stepper = make_stepper(*m.inference);
   const Ids tokens = random_tokens(30, 2), other = random_tokens(700, 3);
   const SequenceId alone = begin(*stepper);
   std::vector<std::vector<float>> expected;
@@ -150,7 +141,7 @@ TEST_P(StepperOfALanguageModel, ASequenceIsTheSameInAnyBatch) {
 
 TEST_P(StepperOfALanguageModel, ForksAndRollbacksDependOnlyOnTheirTokens) {
   const RandomLanguageModel m(GetParam());
-  const auto stepper = make_stepper(m.inference);
+  const auto stepper = make_stepper(*m.inference);
   const Ids tokens = random_tokens(60, 4);
   const SequenceId a = begin(*stepper);
   next(*stepper, a, std::span(tokens).first(40));
@@ -165,7 +156,7 @@ TEST_P(StepperOfALanguageModel, ForksAndRollbacksDependOnlyOnTheirTokens) {
 
 TEST_P(StepperOfALanguageModel, LocalAttentionIsTheSameWhenPagesAreFreed) {
   const RandomLanguageModel m(GetParam(), 40);
-  const auto stepper = make_stepper(m.inference, {.max_tokens = 1200});
+  const auto stepper = make_stepper(*m.inference, {.max_tokens = 1200});
   const Ids tokens = random_tokens(2600, 6);
   const SequenceId sequence = begin(*stepper);
   EXPECT_EQ(next(*stepper, sequence, std::span(tokens).first(2500)),
@@ -182,7 +173,7 @@ TEST_P(StepperOfALanguageModel, PatternsByLayerAndHeadGiveTheBitsOfAFullPass) {
   for (const std::vector<LayerPattern>& attention :
        std::vector<std::vector<LayerPattern>>{{{local}, {{}}}, {{strided}}, {{local, strided}}}) {
     const RandomLanguageModel m(GetParam(), 0, Positions::rotary, attention);
-    const auto stepper = make_stepper(m.inference);
+    const auto stepper = make_stepper(*m.inference);
     const Ids tokens = random_tokens(330, 6);
     EXPECT_EQ(logits_token_by_token(*stepper, tokens, 300), full_logits(m, tokens)) << text_of(attention.front());
   }
@@ -197,7 +188,7 @@ TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
   for (const HeadNorm norm : {HeadNorm::each_head, HeadNorm::all_heads}) {
     config.head_norm = norm;
     const RandomLanguageModel m(GetParam(), config);
-    const auto stepper = make_stepper(m.inference);
+    const auto stepper = make_stepper(*m.inference);
     const Ids tokens = random_tokens(330, 6);
     const std::vector<float> expected = full_logits(m, tokens);
     EXPECT_EQ(logits_token_by_token(*stepper, tokens, 300), expected);
@@ -215,7 +206,7 @@ const std::vector<std::vector<LayerPattern>> kLinearAndOthers{
 TEST_P(StepperOfALanguageModel, LinearAttentionInStepsGivesTheBitsOfAFullPass) {
   for (const auto& attention : kLinearAndOthers) {
     const RandomLanguageModel m(GetParam(), 0, Positions::sinusoidal, attention);
-    const auto stepper = make_stepper(m.inference);
+    const auto stepper = make_stepper(*m.inference);
     const Ids tokens = random_tokens(1300, 6);
     const SequenceId sequence = begin(*stepper);
     size_t done = 0;
@@ -237,7 +228,7 @@ TEST_P(StepperOfALanguageModel, LinearAttentionInStepsGivesTheBitsOfAFullPass) {
 TEST_P(StepperOfALanguageModel, ForksAndRollbacksOfLinearAttentionDependOnlyOnTheirTokens) {
   for (const auto& attention : kLinearAndOthers) {
     const RandomLanguageModel m(GetParam(), 0, Positions::sinusoidal, attention);
-    const auto stepper = make_stepper(m.inference);
+    const auto stepper = make_stepper(*m.inference);
     const Ids tokens = random_tokens(400, 4), others = random_tokens(300, 5);
     const SequenceId a = begin(*stepper);
     next(*stepper, a, std::span(tokens).first(130));
@@ -251,7 +242,7 @@ TEST_P(StepperOfALanguageModel, ForksAndRollbacksOfLinearAttentionDependOnlyOnTh
     of_b.push_back(7);
     EXPECT_EQ(next(*stepper, b, std::span(of_b).last(1)), full_logits(m, of_b));
     EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(131)), full_logits(m, tokens));
-    const bool keeps_all = m.model.config().cached_window() == 0;
+    const bool keeps_all = m.model->config().cached_window() == 0;
     if (keeps_all) {
       stepper->roll_back(a, 100);
       EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(100)), full_logits(m, tokens));
@@ -270,7 +261,7 @@ TEST_P(StepperOfALanguageModel, LinearAttentionMayHaveValuesOfAnotherWidth) {
     config.value_width = width;
     const RandomLanguageModel m(GetParam(), config);
     const Ids tokens = random_tokens(330, 6);
-    EXPECT_EQ(logits_token_by_token(*make_stepper(m.inference), tokens, 190), full_logits(m, tokens)) << width;
+    EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 190), full_logits(m, tokens)) << width;
   }
 }
 
@@ -281,13 +272,13 @@ TEST_P(StepperOfALanguageModel, LinearAttentionMayHaveFeaturesOfExp) {
   config.linear_feature = LinearFeature::exp;
   const RandomLanguageModel m(GetParam(), config);
   const Ids tokens = random_tokens(330, 6);
-  EXPECT_EQ(logits_token_by_token(*make_stepper(m.inference), tokens, 190), full_logits(m, tokens));
+  EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 190), full_logits(m, tokens));
 }
 
 TEST_P(StepperOfALanguageModel, MemoryOfLinearAttentionDoesNotGrowWithTheText) {
   const RandomLanguageModel m(GetParam(), 0, Positions::none, kLinear);
   // Room for what a pass of 1024 tokens needs, and a chunk.
-  const auto stepper = make_stepper(m.inference, {.max_tokens = 1024 + 96});
+  const auto stepper = make_stepper(*m.inference, {.max_tokens = 1024 + 96});
   const Ids tokens = random_tokens(2999, 7);
   EXPECT_EQ(logits_token_by_token(*stepper, tokens, 2900), full_logits(m, tokens));
   const SequenceId second = begin(*stepper);
@@ -303,7 +294,7 @@ TEST_P(StepperOfALanguageModel, RunsOfTokensGiveTheRowsOfSingleSteps) {
   for (const auto& pattern : attention) {
     const RandomLanguageModel m(GetParam(), 0, Positions::sinusoidal, pattern);
     const Ids tokens = random_tokens(230, 14), wrong = random_tokens(9, 15), other = random_tokens(230, 16);
-    const auto plain = make_stepper(m.inference), drafted = make_stepper(m.inference, {.roll_back = 9});
+    const auto plain = make_stepper(*m.inference), drafted = make_stepper(*m.inference, {.roll_back = 9});
     const SequenceId single = begin(*plain), a = begin(*drafted), b = begin(*drafted);
     next(*plain, single, std::span(tokens).first(60));
     next(*drafted, a, std::span(tokens).first(60));
@@ -337,14 +328,14 @@ TEST_P(StepperOfALanguageModel, TheFirstLayersAreAModelOfTheirOwn) {
   config.decoder_layers = 1;
   const RandomLanguageModel shallow(GetParam(), config);  // with the same weights
   const Ids tokens = random_tokens(40, 17);
-  const auto stepper = make_stepper(m.inference, {.layers = 1});
+  const auto stepper = make_stepper(*m.inference, {.layers = 1});
   EXPECT_EQ(next(*stepper, begin(*stepper), tokens), full_logits(shallow, tokens));
-  EXPECT_THROW(make_stepper(m.inference, {.layers = 3}), ConfigError);
+  EXPECT_THROW(make_stepper(*m.inference, {.layers = 3}), ConfigError);
 }
 
 TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
   const RandomLanguageModel m(GetParam());
-  const auto stepper = make_stepper(m.inference);
+  const auto stepper = make_stepper(*m.inference);
   const Ids tokens = random_tokens(5, 8);
   const std::vector<Fresh> fresh{{begin(*stepper), tokens, Wanted::all}};
   const NextTokens found = stepper->next(fresh);
@@ -362,14 +353,14 @@ TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
 
 TEST_P(StepperOfALanguageModel, AllRowsOfSeveralPassesAreThoseOfAFullPass) {
   const RandomLanguageModel m(GetParam());
-  const auto stepper = make_stepper(m.inference);
+  const auto stepper = make_stepper(*m.inference);
   const Ids first = random_tokens(1500, 12), second = random_tokens(900, 13);
   const std::vector<Fresh> fresh{
       {begin(*stepper), first, Wanted::all}, {begin(*stepper), first}, {begin(*stepper), second, Wanted::all}};
   const NextTokens found = stepper->next(fresh);
   ASSERT_EQ(found.logits.rows, 1500 + 1 + 900);
-  Pass pass = Pass::infer(*m.backend, m.inference.storage);
-  const CausalLM& model = m.model.causal_lm();
+  Pass pass = Pass::infer(*m.backend, m.inference->storage);
+  const CausalLM& model = m.model->causal_lm();
   const Logits logits = model.logits(pass, model.hidden(pass, Sequences({first, second})));
   const auto expected = host<float>(logits.var().value());
   for (int64_t row = 0; row < found.logits.rows; ++row) {
@@ -390,7 +381,7 @@ TEST_P(StepperOfALanguageModel, ExceedingTheBudgetChangesNoSequence) {
   const Ids tokens = random_tokens(2000, 9);
   // One pass, and several, of which the first would find room.
   for (const auto& [budget, count] : {std::pair(640, size_t{300}), std::pair(1600, size_t{1950})}) {
-    const auto stepper = make_stepper(m.inference, {.max_tokens = budget});
+    const auto stepper = make_stepper(*m.inference, {.max_tokens = budget});
     const SequenceId a = begin(*stepper), b = begin(*stepper);
     next(*stepper, a, std::span(tokens).first(50));
     const std::vector<Fresh> fresh{{a, std::span(tokens).subspan(50, count)}, {b, std::span(tokens).first(600)}};
@@ -404,7 +395,7 @@ TEST_P(StepperOfALanguageModel, ExceedingTheBudgetChangesNoSequence) {
 
 TEST_P(StepperOfALanguageModel, RefusesWhatItCannotContinue) {
   const RandomLanguageModel m(GetParam());
-  const auto stepper = make_stepper(m.inference);
+  const auto stepper = make_stepper(*m.inference);
   EXPECT_THROW(stepper->begin({{Ids{1}}}), ShapeError);
   const SequenceId sequence = begin(*stepper);
   EXPECT_THROW(next(*stepper, sequence, {}), ShapeError);
@@ -422,7 +413,7 @@ TEST_P(StepperOfALanguageModel, BeamSearchWorksWithIt) {
   const TranslationOptions options{.beam = 3, .length_penalty = 0.0, .n_best = 3};
   const SearchRules rules{.at_max_length = AtMaxLength::cut};
   const auto found_with = [&](const std::vector<Ids>& prompts) {
-    const auto stepper = make_stepper(m.inference);
+    const auto stepper = make_stepper(*m.inference);
     const Sampler greedy({.temperature = 0.0}, {});
     std::deque<SearchRequest> searches;
     std::vector<Request*> requests;

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "decode/text_translation.h"
-#include "kernels/cpu/cpu_backend.h"
-#include "nn/trainables.h"
+#include "models/random_weights.h"
 #include "text/tokenizer_training.h"
 
 namespace heed::test {
@@ -25,7 +24,7 @@ inline std::unique_ptr<Tokenizer> characters() {
 }
 
 // Characters and a model with random weights, which knows lines of 40 tokens.
-struct RandomTranslator {
+struct RandomTranslator : RandomWeights {
   explicit RandomTranslator(DType storage = DType::f32) : type(storage) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
@@ -36,11 +35,7 @@ struct RandomTranslator {
               .source_vocabulary = vocabulary,
               .target_vocabulary = vocabulary,
               .max_length = 40};
-    model.emplace(Scope(weights), config);
-    trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
-    trainables->initialize(*backend, 5);
-    backend->scale(trainables->masters(), 2.0);
-    trainables->refresh(*backend);
+    draw(config, storage, 5);
     draft_with(nullptr);
   }
 
@@ -55,11 +50,7 @@ struct RandomTranslator {
   }
 
   std::unique_ptr<Tokenizer> tokenizer = characters();
-  std::unique_ptr<Backend> backend = make_cpu_backend(2);
   ModelConfig config;
-  Weights weights;
-  std::optional<AnyModel> model;
-  std::optional<Trainables> trainables;
   DType type;
   std::optional<Scheduler> scheduler;
   std::optional<TextTranslator> translator;

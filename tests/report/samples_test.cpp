@@ -8,8 +8,7 @@
 #include <optional>
 
 #include "base/files.h"
-#include "kernels/cpu/cpu_backend.h"
-#include "nn/trainables.h"
+#include "models/random_weights.h"
 #include "report/positions.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"
@@ -30,8 +29,8 @@ std::unique_ptr<Tokenizer> letters() {
   });
 }
 
-// Its weights are random, and large enough that heads attend to different positions.
-struct RandomTranslator {
+// Its heads attend to different positions.
+struct RandomTranslator : test::RandomWeights {
   explicit RandomTranslator(int64_t max_length = 64, uint64_t seed = 7) : tokenizer(letters()) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
@@ -43,23 +42,14 @@ struct RandomTranslator {
               .source_vocabulary = vocabulary,
               .target_vocabulary = vocabulary,
               .max_length = max_length};
-    model.emplace(Scope(weights), config);
-    trainables.emplace(*backend, weights, DType::f32, Trainables::Gradients::none);
-    trainables->initialize(*backend, seed);
-    backend->scale(trainables->masters(), 2.0);
-    // Ends late enough to have something to show.
-    host<float>(trainables->find("output.bias").master())(0, tokenizer->special().eos.value) = -3.0F;
-    trainables->refresh(*backend);
+    draw(config, DType::f32, seed);
+    bias(tokenizer->special().eos, -3.0F);  // ends late enough to have something to show
     scheduler.emplace(Inference{*model, *backend, DType::f32});
   }
   TextTranslator translator() { return {*scheduler, *tokenizer, *tokenizer}; }
 
   std::unique_ptr<Tokenizer> tokenizer;
   ModelConfig config;
-  std::unique_ptr<Backend> backend = make_cpu_backend(2);
-  Weights weights;
-  std::optional<AnyModel> model;
-  std::optional<Trainables> trainables;
   std::optional<Scheduler> scheduler;
 };
 

@@ -1,0 +1,36 @@
+// Small models that write nonsense, for tests of what stands on a model.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "kernels/cpu/cpu_backend.h"
+#include "models/any_model.h"
+#include "nn/trainables.h"
+
+namespace heed::test {
+
+// A model whose weights are random, and large enough that its choices differ.
+struct RandomWeights {
+  explicit RandomWeights(int threads = 2) : backend(make_cpu_backend(threads)) {}
+
+  void draw(const ModelConfig& config, DType storage, uint64_t seed) {
+    model.emplace(Scope(weights), config);
+    trainables.emplace(*backend, weights, storage, Trainables::Gradients::none);
+    trainables->initialize(*backend, seed);
+    backend->scale(trainables->masters(), 2.0);
+    trainables->refresh(*backend);
+  }
+  // Makes the model prefer a token to all others, or avoid it.
+  void bias(TokenId token, float value) {
+    host<float>(trainables->find("output.bias").master())(0, token.value) = value;
+    trainables->refresh(*backend);
+  }
+
+  std::unique_ptr<Backend> backend;
+  Weights weights;
+  std::optional<AnyModel> model;
+  std::optional<Trainables> trainables;
+};
+
+}  // namespace heed::test

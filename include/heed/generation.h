@@ -53,7 +53,8 @@ struct GenerationOptions {
   std::vector<std::string> force = {};
 };
 
-// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or the caller stopped it.
+// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or the
+// caller stopped it.
 enum class FinishReason : uint8_t { end, stop, length, deadline, cancelled };
 
 inline constexpr std::array<NamedValue<FinishReason>, 5> kFinishReasonNames{{{"end", FinishReason::end},

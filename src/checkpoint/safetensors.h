@@ -72,9 +72,9 @@ TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_
                            std::span<const std::byte> bytes);
 
 // Writes the tensors in the given order; the file is complete or does not exist. Tensors are stored end to end, from a
-// multiple of 64: they are aligned to their elements if wider elements come first, and to 64 bytes if those of a multiple
-// of 64 bytes come before all others. FormatError for names that the format
-// can't represent (duplicates, "__metadata__", not UTF-8), ShapeError for a source whose bytes do not match its shape.
+// multiple of 64: they are aligned to their elements if wider elements come first, and to 64 bytes if those of a
+// multiple of 64 bytes come before all others. FormatError for names that the format can't represent (duplicates,
+// "__metadata__", not UTF-8), ShapeError for a source whose bytes do not match its shape.
 void write_safetensors(const std::filesystem::path& target, std::span<const TensorSource> tensors,
                        const Metadata& metadata);
 

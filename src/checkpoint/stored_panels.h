@@ -1,5 +1,5 @@
-// Matrices of whole numbers that a file holds in the panels of kernels/integer_panels.h: products read them where the file
-// is mapped, and processes share them.
+// Matrices of whole numbers that a file holds in the panels of kernels/integer_panels.h: products read them where the
+// file is mapped, and processes share them.
 #pragma once
 
 #include <memory>

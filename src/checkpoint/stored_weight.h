@@ -27,7 +27,8 @@ float read_input_scale(const SafeTensors& file, const StoredTensor& matrix);
 // it.
 void require_stored(const SafeTensors& file, const Weight& weight);
 
-// Of any form but whole numbers in panels. Reads its rows in order, converted and checked on the way. Releases the memory of rows that were read before.
+// Of any form but whole numbers in panels. Reads its rows in order, converted and checked on the way. Releases the
+// memory of rows that were read before.
 class StoredWeight {
  public:
   StoredWeight(const SafeTensors& file, const Weight& weight);

@@ -29,8 +29,8 @@ struct DraftedStep {
 // whose parts are measured. Where `rate` tokens per second are being written, and a token, with all before it in its
 // draft, is right with chance c, checking it pays if c > rate * row, and drafting one more if c > rate * (row + draft).
 // When drafts have cost more than they brought by the time of two steps, and of catching up with the texts, there are
-// none until that is a small share of the time. What they have brought before may be spent on reading whole texts, where
-// the drafter has only read their ends.
+// none until that is a small share of the time. What they have brought before may be spent on reading whole texts,
+// where the drafter has only read their ends.
 class DraftPace {
  public:
   // 0: as many tokens as pay; otherwise that many, always. `share` is about the time of a drafter's step over that of

@@ -46,32 +46,29 @@ void Weight::hold(Backend& backend, DType precision, const RowSource& rows) {
   }
 }
 
-void Weight::require_matrix(const Shape& shape) const {
-  ensure(use_ != WeightUse::vector && shape == shape_, "weight", "{} {} is given whole numbers {}", name_, shape_,
-         shape);
+void Weight::make_room_for(const Shape& whole_numbers) {
+  ensure(use_ != WeightUse::vector && whole_numbers == shape_, "weight", "{} {} is given whole numbers {}", name_,
+         shape_, whole_numbers);
+  borrow({}, nullptr);
 }
 
 void Weight::hold(Backend& backend, const Int8Matrix& matrix) {
-  require_matrix(matrix.shape);
-  borrow({}, nullptr);
+  make_room_for(matrix.shape);
   packed_ = backend.pack(matrix);
 }
 
 void Weight::hold(Backend& backend, const Int4Matrix& matrix) {
-  require_matrix(matrix.shape);
-  borrow({}, nullptr);
+  make_room_for(matrix.shape);
   packed_ = backend.pack(matrix);
 }
 
 void Weight::hold(Backend& backend, const Int8Panels& panels) {
-  require_matrix(panels.shape);
-  borrow({}, nullptr);
+  make_room_for(panels.shape);
   packed_ = backend.adopt(panels);
 }
 
 void Weight::hold(Backend& backend, const Int4Panels& panels) {
-  require_matrix(panels.shape);
-  borrow({}, nullptr);
+  make_room_for(panels.shape);
   packed_ = backend.adopt(panels);
 }
 

@@ -57,7 +57,7 @@ class Weight {
   void hold(Backend& backend, const Int4Panels& panels);
 
  private:
-  void require_matrix(const Shape& shape) const;
+  void make_room_for(const Shape& whole_numbers);
 
   std::string name_;
   Shape shape_;

@@ -1,7 +1,6 @@
 #include "parallel/gradient_exchange.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "tensor/view_bytes.h"
@@ -188,9 +187,7 @@ void GradientExchange::share_norms(View squared_norms) const {
 }
 
 void GradientExchange::share_weights() const {
-  std::vector<int> all(peers_.size());
-  std::iota(all.begin(), all.end(), 0);
-  share_pieces(ranks_, owners_, all,
+  share_pieces(ranks_, owners_, all_of(ranks_),
                [this](size_t piece) { return bytes_of(trainables_.values(owners_.pieces()[piece])); });
 }
 

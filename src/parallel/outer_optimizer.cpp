@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "parallel/piece_messages.h"
 #include "tensor/view_bytes.h"
@@ -152,9 +151,7 @@ void OuterOptimizer::average(const Ranks& ranks) {
     means.replace_by_mean(traveling(piece));
   }
   ranks.wait_for_all(transfers);
-  std::vector<int> all(static_cast<size_t>(ranks.count()));
-  std::iota(all.begin(), all.end(), 0);
-  share_pieces(ranks, owners, all, [this](size_t piece) { return traveling(piece); });
+  share_pieces(ranks, owners, all_of(ranks), [this](size_t piece) { return traveling(piece); });
 }
 
 void OuterOptimizer::take_means() {

@@ -51,8 +51,8 @@ class OuterOptimizer {
   std::vector<WeightPiece> pieces_;
   std::vector<int64_t> begins_;  // of each piece among the bytes that travel
   Tensor anchor_, momentum_;
-  Tensor traveling_,
-      scratch_;  // differences as they travel, and one piece of them; empty where they travel as they are
+  // Differences as they travel, and one piece of them; empty where they travel as they are.
+  Tensor traveling_, scratch_;
 };
 
 // For a checkpoint, each rank sends its optimizer's state to the first, which receives one after the other.

@@ -1,6 +1,7 @@
 #include "parallel/piece_messages.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace heed {
 
@@ -26,6 +27,12 @@ void PieceSums::add(View sum, std::span<const View> parts) {
   for (const View& part : parts) {
     backend_.add(part.type() == sum.type() ? part : widened(part, sum), sum);
   }
+}
+
+std::vector<int> all_of(const Ranks& ranks) {
+  std::vector<int> all(static_cast<size_t>(ranks.count()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,

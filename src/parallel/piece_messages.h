@@ -27,6 +27,8 @@ class PieceSums {
   Tensor wide_;  // of a part in another type than the sum's
 };
 
+std::vector<int> all_of(const Ranks& ranks);
+
 // Each piece goes from its owner to all other `receivers`. A piece whose memory is empty is none of theirs.
 void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
                   const std::function<std::span<std::byte>(size_t piece)>& memory);

@@ -31,14 +31,14 @@ class SharedFile {
 
 struct SharedLaneHead;
 
-// What goes from one process to one other with one tag: a ring of slots, which one side fills and the other empties. Both
-// sides know how long each message is, so that nothing but the bytes has to be in it.
+// What goes from one process to one other with one tag: a ring of slots, which one side fills and the other empties.
+// Both sides know how long each message is, so that nothing but the bytes has to be in it.
 class SharedLane {
  public:
   SharedLane(SharedLaneHead& head, std::span<std::byte> slots) : head_(&head), slots_(slots) {}
 
-  // Copies the beginning of `bytes`, as much as has room or has come. Returns how much. A message's parts are as long as
-  // a slot, but for its last one.
+  // Copies the beginning of `bytes`, as much as has room or has come. Returns how much. A message's parts are as long
+  // as a slot, but for its last one.
   size_t put(std::span<const std::byte> bytes);
   size_t take(std::span<std::byte> bytes);
 

@@ -20,8 +20,8 @@ std::unique_ptr<icu::BreakIterator> new_word_iterator() {
   return iterator;
 }
 
-// A break iterator is expensive to create and must not be shared between threads, so each has a copy of one. As that is a
-// static, the thread sanitizer sees that it is complete before it is copied.
+// A break iterator is expensive to create and must not be shared between threads, so each has a copy of one. As that is
+// a static, the thread sanitizer sees that it is complete before it is copied.
 icu::BreakIterator& thread_word_iterator() {
   static const std::unique_ptr<icu::BreakIterator> kOriginal = new_word_iterator();
   thread_local std::unique_ptr<icu::BreakIterator> iterator(kOriginal->clone());

@@ -4,11 +4,6 @@
 namespace heed::test {
 namespace {
 
-struct Variant {
-  std::string name;
-  ModelConfig config;
-};
-
 ModelConfig llama_like() {
   ModelConfig c = small_config(Architecture::causal_lm);
   c.heads = 4;
@@ -44,7 +39,7 @@ ModelConfig yarn_of_half_a_head() {
   return c;
 }
 
-std::vector<Variant> variants() {
+std::vector<NamedConfig> variants() {
   ModelConfig post = small_config(Architecture::seq2seq), tied = post, encoder = small_config(Architecture::encoder);
   post.placement = NormPlacement::post;
   post.final_norm = FinalNorm::none;
@@ -123,7 +118,7 @@ std::vector<Variant> variants() {
           {"EncoderOnlyBranchNorms", branch}};
 }
 
-class Model : public ::testing::TestWithParam<Variant> {};
+class Model : public ::testing::TestWithParam<NamedConfig> {};
 
 // A handful of elements of every parameter, drawn at random.
 TEST_P(Model, GradientsAgreeWithDifferences) {
@@ -203,8 +198,7 @@ TEST_P(Model, RecomputingItsLayersChangesNoBit) {
   EXPECT_TRUE(same_bits(a.gradients(), b.gradients()));
 }
 
-std::string name_of_variant(const ::testing::TestParamInfo<Variant>& test) { return test.param.name; }
-INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(variants()), name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Models, Model, ::testing::ValuesIn(variants()), name_of_case);
 
 // ---- a sentence's result does not depend on the batch ----
 

@@ -22,6 +22,12 @@ inline ModelConfig small_config(Architecture architecture) {
           .max_length = 16};
 }
 
+struct NamedConfig {
+  std::string name;
+  ModelConfig config;
+};
+inline std::string name_of_case(const testing::TestParamInfo<NamedConfig>& test) { return test.param.name; }
+
 using TokenLists = std::vector<std::vector<int32_t>>;
 
 // Some sequences of several, their rows numbered as in the whole.

@@ -162,11 +162,6 @@ void expect_equal(const Computed& expected, const Computed& found) {
   EXPECT_TRUE(same_bits(expected.losses, found.losses)) << "losses";
 }
 
-struct PipelineCase {
-  std::string name;
-  ModelConfig config;
-};
-
 ModelConfig pipeline_config(Architecture architecture) {
   ModelConfig config = small_config(architecture);
   config.target_vocabulary = 11;
@@ -176,7 +171,7 @@ ModelConfig pipeline_config(Architecture architecture) {
   return config;
 }
 
-std::vector<PipelineCase> pipeline_cases() {
+std::vector<NamedConfig> pipeline_cases() {
   const ModelConfig pairs = pipeline_config(Architecture::seq2seq), text = pipeline_config(Architecture::causal_lm),
                     encoder = pipeline_config(Architecture::encoder);
   ModelConfig tied = pairs, tied_output = pairs, post = pairs, recomputed = pairs, deep_decoder = pairs,
@@ -207,9 +202,8 @@ std::vector<PipelineCase> pipeline_cases() {
           {"Encoder", encoder}, {"TiedEncoder", tied_encoder}};
 }
 
-class InStages : public testing::TestWithParam<PipelineCase> {};
-INSTANTIATE_TEST_SUITE_P(Models, InStages, testing::ValuesIn(pipeline_cases()),
-                         [](const auto& each) { return each.param.name; });
+class InStages : public testing::TestWithParam<NamedConfig> {};
+INSTANTIATE_TEST_SUITE_P(Models, InStages, testing::ValuesIn(pipeline_cases()), name_of_case);
 
 TEST_P(InStages, GradientsAndLossesHaveTheBitsOfOneProcess) {
   for (const DType storage : {DType::f32, DType::bf16}) {

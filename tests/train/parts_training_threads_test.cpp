@@ -55,6 +55,7 @@ class PartsTraining : public RanksTrainingTest {
       const std::string other = name + "-" + layout;
       listening_.validations.clear();
       EXPECT_EQ(train_as(layout, ranks, recipe, other), EndReason::updates);
+      EXPECT_EQ(trained_share_, 1.0) << layout;
       EXPECT_LT(distance(other, name), kTolerance) << layout;
       ASSERT_EQ(listening_.validations.size(), validations.size());
       for (size_t i = 0; i < validations.size(); ++i) {

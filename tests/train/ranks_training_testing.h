@@ -1,6 +1,8 @@
 // Small runs on several ranks, which are threads here.
 #pragma once
 
+#include <atomic>
+
 #include "ranks/thread_transport.h"
 #include "train/language_model_testing.h"
 
@@ -11,6 +13,7 @@ class RanksTrainingTest : public TextTrainingTest {
   // The first rank's is listening_.
   EndReason train_on(int count, const Recipe& recipe, const std::string& name, TrainStart start = TrainStart::fresh) {
     EndReason reason = EndReason::stopped;
+    heard_by_others_ = 0;
     run_thread_ranks(count, [&](Transport& transport) {
       const Ranks ranks(transport);
       Listening quiet;
@@ -20,6 +23,9 @@ class RanksTrainingTest : public TextTrainingTest {
       if (ranks.is_first()) {
         reason = own;
         sent_ = ranks.bytes_sent();
+        trained_share_ = static_cast<double>(trainer.trained_parameters()) / static_cast<double>(trainer.parameters());
+      } else {
+        heard_by_others_ += std::ssize(quiet.progress) + std::ssize(quiet.validations);
       }
     });
     return reason;
@@ -52,7 +58,10 @@ class RanksTrainingTest : public TextTrainingTest {
     return SafeTensors(file).metadata().at("heed_checksum");
   }
 
-  int64_t sent_ = 0;  // bytes, by the first rank of the last run
+  // Of the last run.
+  int64_t sent_ = 0;                         // bytes, by the first rank
+  double trained_share_ = 0.0;               // of the parameters, as the first rank counts them
+  std::atomic<int64_t> heard_by_others_{0};  // what the listeners of all other ranks were told
 };
 
 }  // namespace heed::test

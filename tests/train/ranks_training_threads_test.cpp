@@ -16,6 +16,7 @@ class RanksTraining : public RanksTrainingTest {
     for (const int ranks : {2, 3}) {
       const std::string other = fmt::format("{}-{}", name, ranks);
       train_on(ranks, recipe, other);
+      EXPECT_GE(heard_by_others_, ranks - 1);
       EXPECT_EQ(weights(other), weights(name + "-1")) << ranks << " ranks";
       EXPECT_EQ(state(other), state(name + "-1")) << ranks << " ranks";
     }

@@ -81,9 +81,10 @@ class RanksTraining(TranslationTest):
         more = ("--set", "training.updates=4000", "--set", "validation.every=1000", "--set", "checkpoints.every=50")
         self.train("unbroken", *SHARDS, *more)
         draw = random.Random(7)
-        kills = 0
+        kills = halfway = 0
         while True:
             resume = ("--resume",) if (self.path / "killed" / "recipe.toml").exists() else ()
+            halfway += any((self.path / "killed" / "checkpoints").glob("update-*[1-9]*"))
             ranks = draw.choice((2, 3, 4))
             job = self.job(ranks, "killed", *more, *resume)
             if kills < moments:
@@ -99,6 +100,7 @@ class RanksTraining(TranslationTest):
             self.assertLess(time.monotonic() - began, 30)
             self.assertIn("rank", err)
         self.assertGreater(kills, 0)
+        self.assertGreater(halfway, 0)
         self.assertEqual(self.weights("killed"), self.weights("unbroken"))
 
     def test_an_interrupt_or_a_signal_to_mpirun_saves_a_checkpoint_and_stops(self):

@@ -8,7 +8,7 @@ namespace heed {
 
 // A cache line of each row at a time, so that the part of the panel that they are spread over stays in the first-level
 // cache.
-void write_int8_panel(const HostView<int8_t>& rows, uint32_t* panel, int32_t* sums) {
+void write_int8_panel(const HostView<const int8_t>& rows, uint32_t* panel, int32_t* sums) {
   constexpr int64_t kWordsOfLine = 16;
   const int64_t whole = rows.columns / 4, steps = steps_of_int8(rows.columns);
   if (rows.rows < kPanelRows || whole < steps) {
@@ -33,7 +33,7 @@ void write_int8_panel(const HostView<int8_t>& rows, uint32_t* panel, int32_t* su
   }
 }
 
-void write_int4_panel(const HostView<int8_t>& rows, uint32_t* panel) {
+void write_int4_panel(const HostView<const int8_t>& rows, uint32_t* panel) {
   std::fill_n(panel, int4_panel_words(rows.columns), 0U);
   for (int64_t r = 0; r < rows.rows; ++r) {
     const int8_t* const values = rows.row(r);

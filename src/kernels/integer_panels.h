@@ -32,6 +32,11 @@ constexpr int64_t steps_of_int4(int64_t columns) { return columns / 8; }
 constexpr int64_t int8_panel_words(int64_t columns) { return steps_of_int8(columns) * kPanelRows; }
 constexpr int64_t int4_panel_words(int64_t columns) { return steps_of_int4(columns) * kPanelRows; }
 
+// Where the scale of a row's group is, of `groups` in a row.
+constexpr int64_t int4_scale_index(int64_t row, int64_t group, int64_t groups) {
+  return (row / kPanelRows * groups + group) * kPanelRows + row % kPanelRows;
+}
+
 // A matrix that someone else keeps, in this form. `memory` is released with the last weight that reads it.
 struct Int8Panels {
   Shape shape;
@@ -62,15 +67,14 @@ struct Int4Panels {
   }
   float scale(int64_t row, int64_t column) const {
     bf16 scale;
-    scale.bits =
-        scales[(row / kPanelRows * (shape.columns() / group) + column / group) * kPanelRows + row % kPanelRows];
+    scale.bits = scales[int4_scale_index(row, column / group, shape.columns() / group)];
     return static_cast<float>(scale);
   }
 };
 
 // Writes all of a panel of up to 16 rows of whole numbers, and the sums of these rows.
-void write_int8_panel(const HostView<int8_t>& rows, uint32_t* panel, int32_t* sums);
+void write_int8_panel(const HostView<const int8_t>& rows, uint32_t* panel, int32_t* sums);
 // The same of 4 bits, without sums.
-void write_int4_panel(const HostView<int8_t>& rows, uint32_t* panel);
+void write_int4_panel(const HostView<const int8_t>& rows, uint32_t* panel);
 
 }  // namespace heed

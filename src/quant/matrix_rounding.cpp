@@ -26,8 +26,7 @@ void each_panel(const IntegerMatrix& whole, Write write) {
   for (int64_t panel = 0; panel < panels_of(whole.shape.rows()); ++panel) {
     const int64_t first = std::min(whole.shape.rows(), panel * kPanelRows);
     const int64_t count = std::min(kPanelRows, whole.shape.rows() - first);
-    auto* const values = const_cast<int8_t*>(whole.values.data()) + first * columns;
-    write(HostView<int8_t>{values, count, columns, columns}, panel);
+    write(HostView<const int8_t>{whole.values.data() + first * columns, count, columns, columns}, panel);
   }
 }
 
@@ -37,7 +36,7 @@ RoundedWeight written_int8(const IntegerMatrix& whole, float input_scale) {
   std::vector<float> scales = whole.scales;
   scales.resize(static_cast<size_t>(padded_rows(rows)), 0.0F);
   std::vector<int32_t> sums(scales.size(), 0);
-  each_panel(whole, [&](const HostView<int8_t>& from, int64_t panel) {
+  each_panel(whole, [&](const HostView<const int8_t>& from, int64_t panel) {
     write_int8_panel(from, words.data() + panel * panel_words, sums.data() + panel * kPanelRows);
   });
   RoundedWeight rounded{.bytes = bytes_of(words),
@@ -56,14 +55,15 @@ RoundedWeight written_int4(const IntegerMatrix& whole) {
   const int64_t groups = whole.groups();
   std::vector<uint32_t> words(static_cast<size_t>(panels_of(rows) * panel_words));
   std::vector<uint16_t> scales(static_cast<size_t>(padded_rows(rows) * groups), 0);
-  each_panel(whole, [&](const HostView<int8_t>& from, int64_t panel) {
+  each_panel(whole, [&](const HostView<const int8_t>& from, int64_t panel) {
     write_int4_panel(from, words.data() + panel * panel_words);
-    for (int64_t i = 0; i < from.rows * groups; ++i) {
-      const int64_t row = i / groups, group = i % groups;
-      scales[static_cast<size_t>((panel * groups + group) * kPanelRows + row)] =
-          bf16(whole.scales[static_cast<size_t>((panel * kPanelRows + row) * groups + group)]).bits;
-    }
   });
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t group = 0; group < groups; ++group) {
+      scales[static_cast<size_t>(int4_scale_index(row, group, groups))] =
+          bf16(whole.scales[static_cast<size_t>(row * groups + group)]).bits;
+    }
+  }
   return {.bytes = bytes_of(words),
           .shape = int4_panel_shape(whole.shape),
           .scales = bytes_of(scales),

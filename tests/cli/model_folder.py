@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 
+import safetensors_file
 from heed_cli import BINARY, heed
 
 SENTENCES = ["ein hund läuft im park .", "zwei kinder spielen mit einem ball .", "die frau liest ein buch .",
@@ -22,18 +23,6 @@ def make_tokenizer(path, *options, text=None):
 def vocabulary_of(path):
     text = subprocess.run([BINARY, "tokenizer", "inspect", "--model", path], capture_output=True, text=True, check=True).stdout
     return int(re.search(r"vocabulary\D+(\d+)", text).group(1))
-
-
-def write_safetensors(path, tensors):
-    """name -> (shape, values), in F32."""
-    header, data = {}, b""
-    for name, (shape, values) in tensors.items():
-        content = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
-        data += content
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def make_model(folder, seed=1, tokenizer_options=(), sharpness=1.0, end_bias=0.0, **changes):
@@ -67,5 +56,6 @@ def make_model(folder, seed=1, tokenizer_options=(), sharpness=1.0, end_bias=0.0
             scale = sharpness if name.endswith(("query.weight", "projection.weight")) else 1.0
             tensors[name] = (shape, [draw.gauss(0.0, scale * shape[1] ** -0.5) for _ in range(count)])
     tensors["output.bias"][1][3] = end_bias
-    write_safetensors(folder / "model.safetensors", tensors)
+    safetensors_file.write(folder / "model.safetensors", {
+        name: ("F32", shape, struct.pack(f"<{len(values)}f", *values)) for name, (shape, values) in tensors.items()})
     return sum(len(values) for _, values in tensors.values())

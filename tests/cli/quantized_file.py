@@ -1,35 +1,11 @@
 """Quantized weights from docs/formats.md alone: reads a file with panels, and writes the same weights row by row."""
 
-import json
 import math
-import struct
+
+import safetensors_file
 
 ROWS = 16  # of a panel
 SIZES = {"F32": 4, "I32": 4, "BF16": 2, "F16": 2, "I8": 1, "U8": 1}
-
-
-def read(path):
-    """The metadata, and by name each tensor's type, shape, bytes and place in the file."""
-    content = path.read_bytes()
-    length = struct.unpack_from("<Q", content)[0]
-    header = json.loads(content[8:8 + length])
-    metadata = header.pop("__metadata__", {})
-    tensors = {}
-    for name, entry in header.items():
-        begin, end = (8 + length + offset for offset in entry["data_offsets"])
-        tensors[name] = (entry["dtype"], entry["shape"], content[begin:end], begin)
-    return metadata, tensors
-
-
-def write(path, metadata, tensors):
-    """tensors: name -> (type, shape, bytes)."""
-    header, data = {"__metadata__": metadata} if metadata else {}, b""
-    for name, (kind, shape, content) in sorted(tensors.items(), key=lambda item: (-SIZES[item[1][0]], item[0])):
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
-        data += content
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def rows_of_int8(panels, rows, columns):
@@ -53,12 +29,13 @@ def rows_of_int4(panels, rows, columns):
 
 
 def rows_of_int4_scales(scales, rows, groups):
-    return b"".join(scales[2 * ((r // ROWS * groups + g) * ROWS + r % ROWS):][:2] for r in range(rows) for g in range(groups))
+    return b"".join(scales[2 * ((r // ROWS * groups + g) * ROWS + r % ROWS):][:2]
+                    for r in range(rows) for g in range(groups))
 
 
 def write_rows(source, target, shapes):
     """The same weights without panels and checksum, as earlier versions wrote them; `shapes` are the matrices'."""
-    metadata, tensors = read(source)
+    metadata, tensors = safetensors_file.read(source)
     plain = {}
     for name, (kind, shape, content, _) in tensors.items():
         owner, _, ending = name.rpartition(".")
@@ -74,4 +51,5 @@ def write_rows(source, target, shapes):
         elif ending != "sums":
             plain[name] = (kind, shape, content)
     assert metadata["heed_layout"] == "panels-16"
-    write(target, {"model": metadata["model"]}, plain)
+    aligned = dict(sorted(plain.items(), key=lambda item: (-SIZES[item[1][0]], item[0])))
+    safetensors_file.write(target, aligned, {"model": metadata["model"]})

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import heed_cli
+import safetensors_file
 from gguf_by_spec import F16, F32, Q4_0, Q8_0, read_gguf
 from heed_cli import heed
 
@@ -28,14 +29,9 @@ def make_model(path, **changes):
 
 
 def stored_weights(folder):
-    data = (folder / "model.safetensors").read_bytes()
-    (length,) = struct.unpack_from("<Q", data)
-    weights = {}
-    for name, tensor in json.loads(data[8:8 + length]).items():
-        if name != "__metadata__":
-            begin, end = tensor["data_offsets"]
-            weights[name] = list(struct.unpack_from(f"<{(end - begin) // 4}f", data, 8 + length + begin))
-    return weights
+    _, tensors = safetensors_file.read(folder / "model.safetensors")
+    return {name: list(struct.unpack(f"<{len(content) // 4}f", content))
+            for name, (_, _, content, _) in tensors.items()}
 
 
 def rows(values, columns, first, count):

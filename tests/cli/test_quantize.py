@@ -12,6 +12,7 @@ import unittest
 
 import heed_cli
 import quantized_file
+import safetensors_file
 from heed_cli import heed, run
 
 MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
@@ -284,7 +285,7 @@ class Quantize(heed_cli.CliTest):
     def test_a_damaged_file_is_refused(self):
         small, _ = self.quantized()
         weights = small / "model.safetensors"
-        whole, (_, tensors) = weights.read_bytes(), quantized_file.read(weights)
+        whole, (_, tensors) = weights.read_bytes(), safetensors_file.read(weights)
         matrix = "target.tokens"
         places = {"header": 60, "layout": whole.index(b"heed_layout") + 3, "last byte": len(whole) - 1}
         for name in (matrix, matrix + ".scales", matrix + ".sums"):
@@ -310,7 +311,7 @@ class Quantize(heed_cli.CliTest):
 
     def test_panels_are_aligned(self):
         for kind in ("int8", "int4"):
-            _, tensors = quantized_file.read(self.quantized("--type", kind)[0] / "model.safetensors")
+            _, tensors = safetensors_file.read(self.quantized("--type", kind)[0] / "model.safetensors")
             panels = [entry for entry in tensors.values() if entry[0] in ("I8", "U8")]
             self.assertTrue(panels)
             self.assertEqual({begin % 64 for _, _, _, begin in panels}, {0})

@@ -19,24 +19,27 @@ constexpr RandomKey kPipelineKey{7};
 
 class PipelineShard final : public Shard {
  public:
-  explicit PipelineShard(const ModelBatch& batch, bool is_pair) : batch_(batch), is_pair_(is_pair) {}
+  PipelineShard(const ModelBatch& batch, Architecture architecture) : batch_(batch), architecture_(architecture) {}
   int64_t targets() const override { return batch_.pairs.expected.size(); }
   ShardTexts texts() const override {
-    return is_pair_ ? ShardTexts{batch_.pairs.source, batch_.pairs.target}
-                    : ShardTexts{batch_.tokens.tokens, batch_.tokens.tokens};
+    return architecture_ == Architecture::seq2seq ? ShardTexts{batch_.pairs.source, batch_.pairs.target}
+                                                  : ShardTexts{batch_.tokens.tokens, batch_.tokens.tokens};
   }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
-    if (is_pair_) {
-      return model.seq2seq().loss(pass, batch_.pairs, smoothing);
+    switch (architecture_) {
+      case Architecture::seq2seq:
+        return model.seq2seq().loss(pass, batch_.pairs, smoothing);
+      case Architecture::causal_lm:
+        return model.causal_lm().loss(pass, batch_.tokens, smoothing);
+      case Architecture::encoder:
+        break;
     }
-    return model.config().architecture == Architecture::causal_lm
-               ? model.causal_lm().loss(pass, batch_.tokens, smoothing)
-               : model.encoder_only().loss(pass, batch_.tokens, smoothing);
+    return model.encoder_only().loss(pass, batch_.tokens, smoothing);
   }
 
  private:
   ModelBatch batch_;
-  bool is_pair_;
+  Architecture architecture_;
 };
 
 // Sequences of several lengths; a token occurs in many of them, and often twice in one.
@@ -64,8 +67,7 @@ std::vector<std::unique_ptr<Shard>> pipeline_shards(Architecture architecture, i
   std::vector<std::unique_ptr<Shard>> shards;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t first = 10 * i / count, end = 10 * (i + 1) / count;
-    shards.push_back(
-        std::make_unique<PipelineShard>(batch.shard(first, end - first), architecture == Architecture::seq2seq));
+    shards.push_back(std::make_unique<PipelineShard>(batch.shard(first, end - first), architecture));
   }
   return shards;
 }

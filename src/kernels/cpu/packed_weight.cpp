@@ -61,13 +61,12 @@ void each_panel(Context& context, const Shape& shape, const RowSource& rows, int
   const int64_t at_once = std::max<int64_t>(1, elements_at_once / shape.columns() / kPanelRows) * kPanelRows;
   for (int64_t first = 0; first < padded; first += at_once) {
     const int64_t count = std::clamp<int64_t>(shape.rows() - first, 0, at_once);
-    const HostView<int8_t> block =
-        count == 0 ? HostView<int8_t>{nullptr, 0, shape.columns(), shape.columns()} : host<int8_t>(rows(first, count));
+    const HostView<int8_t> block = count == 0 ? HostView<int8_t>{} : host<int8_t>(rows(first, count));
     context.pool.run(ceil_div(std::min(at_once, padded - first), kPanelRows), [&](int64_t panel, int) {
-      HostView<int8_t> of_panel = block;
-      of_panel.rows = std::clamp<int64_t>(count - panel * kPanelRows, 0, kPanelRows);
-      of_panel.data += std::min(count, panel * kPanelRows) * block.stride;
-      write(of_panel, first / kPanelRows + panel);
+      const int64_t begin = std::min(count, panel * kPanelRows);
+      write(
+          HostView<const int8_t>{block.row(begin), std::min(count - begin, kPanelRows), shape.columns(), block.stride},
+          first / kPanelRows + panel);
     });
   }
 }
@@ -157,7 +156,7 @@ PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& 
     : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
   const auto own = std::make_shared<OwnInt8>(memory, matrix.shape);
   std::copy_n(host<float>(matrix.scales).data, rows(), own->scales.begin());
-  each_panel(context, matrix.shape, matrix.values, kInt8AtOnce, [&](const HostView<int8_t>& from, int64_t panel) {
+  each_panel(context, matrix.shape, matrix.values, kInt8AtOnce, [&](const HostView<const int8_t>& from, int64_t panel) {
     write_int8_panel(from, words_of(*own->words) + panel * int8_panel_words(columns()),
                      own->sums.data() + panel * kPanelRows);
   });
@@ -195,15 +194,16 @@ PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& 
   ensure(columns() % kInt4Group == 0, "int4", "{} columns in groups of {}", columns(), kInt4Group);
   const auto own = std::make_shared<OwnInt4>(memory, matrix.shape);
   const HostView<float> scales = host<float>(matrix.scales);
-  each_panel(context, matrix.shape, matrix.values, kElementsAtOnce, [&](const HostView<int8_t>& from, int64_t panel) {
-    write_int4_panel(from, words_of(*own->words) + panel * int4_panel_words(columns()));
-    for (int64_t r = 0; r < from.rows; ++r) {
-      for (int64_t group = 0; group < groups; ++group) {
-        own->scales[static_cast<size_t>((panel * groups + group) * kPanelRows + r)] =
-            bf16(scales(panel * kPanelRows + r, group)).bits;
-      }
-    }
-  });
+  each_panel(
+      context, matrix.shape, matrix.values, kElementsAtOnce, [&](const HostView<const int8_t>& from, int64_t panel) {
+        write_int4_panel(from, words_of(*own->words) + panel * int4_panel_words(columns()));
+        for (int64_t r = 0; r < from.rows; ++r) {
+          for (int64_t group = 0; group < groups; ++group) {
+            const int64_t row = panel * kPanelRows + r;
+            own->scales[static_cast<size_t>(int4_scale_index(row, group, groups))] = bf16(scales(row, group)).bits;
+          }
+        }
+      });
   panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), kInt4Group, own};
 }
 

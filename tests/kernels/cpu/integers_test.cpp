@@ -88,10 +88,11 @@ class CpuIntegers : public CpuTest {
     c.packed = adopted.get();
     EXPECT_TRUE(same_bits(y, c.forward(cpu(), types())));
   }
-  HostView<int8_t> rows_of_panel(int64_t panel) const {
+  HostView<const int8_t> rows_of_panel(int64_t panel) const {
     const int64_t first = std::min(values_.rows(), panel * kPanelRows);
     const int64_t count = std::min(kPanelRows, values_.rows() - first);
-    return host<int8_t>(values_.view().row_range(first, count));
+    const HostView<int8_t> rows = host<int8_t>(values_.view().row_range(first, count));
+    return {rows.data, rows.rows, rows.columns, rows.stride};
   }
   // Memory for panels, aligned as a file's are.
   uint32_t* aligned(int64_t words) {

@@ -70,7 +70,7 @@ std::vector<SentenceSearch::NextToken> SentenceSearch::forced_continuations(cons
     forbidden_.give_way();
     offer_forced(log_probs.row(first_row + h), log_probs.columns, h, banks);
   }
-  if (none() && std::isnan(log_probs(first_row, rules_->tokens.eos))) {
+  if (none() && std::isnan(log_probs(first_row, 0))) {
     return {};
   }
   require<ConfigError>(!none(), "forced texts", "the other rules leave no way to write them all");

@@ -123,5 +123,16 @@ TEST(SearchRules, ItsSequencesLeaveTheStepper) {
   EXPECT_EQ(stepper.sequences(), 0U);
 }
 
+// A model of a stream may have no end, and no row has a value for it.
+TEST(SearchRules, ForcedTextsThatOtherRulesLeaveNoWayToAreRefused) {
+  const std::vector<std::vector<int32_t>> phrases{{1}};
+  const SearchRules rules{.tokens = {.suppressed = {1}, .eos = -1}, .forced = ForcedPhrases(phrases)};
+  const TranslationOptions options{.beam = 2};
+  const std::vector<int32_t> prompt{0};
+  SentenceSearch search(options, rules, {{}, prompt, 2}, 2);
+  std::vector<float> values{std::nanf(""), -1.0F, -1.0F, -1.0F};
+  EXPECT_THROW(search.advance({values.data() + 1, 1, 3, 3}, 0), ConfigError);
+}
+
 }  // namespace
 }  // namespace heed::test

@@ -6,13 +6,6 @@
 #include "tensor/view_bytes.h"
 
 namespace heed {
-namespace {
-
-// Messages that a rank expects at a time: from all others, and at most from each.
-constexpr size_t kOpenMessages = 64, kOpenMessagesOfOne = 8;
-
-}  // namespace
-
 GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables,
                                    const PieceOwners& owners, DType type)
     : ranks_(ranks),
@@ -22,7 +15,7 @@ GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainab
       type_(type),
       sums_(backend),
       peers_(static_cast<size_t>(ranks.count())),
-      open_messages_(std::clamp(kOpenMessages / peers_.size(), size_t{1}, kOpenMessagesOfOne)) {
+      open_pieces_(open_pieces(ranks.count())) {
   int64_t largest = 0;
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
     if (owners.is_own(i)) {
@@ -32,7 +25,7 @@ GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainab
   }
   for (size_t r = 0; r < peers_.size(); ++r) {
     peers_[r].rank = static_cast<int>(r);
-    for (size_t i = 0; i < open_messages_ && static_cast<int>(r) != ranks.rank(); ++i) {
+    for (size_t i = 0; i < open_pieces_ && static_cast<int>(r) != ranks.rank(); ++i) {
       peers_[r].memory.emplace_back(Shape{largest}, type);
     }
   }
@@ -138,9 +131,9 @@ void GradientExchange::post_receives(Peer& peer) {
   if (peer.rank == ranks_.rank() || peer.rank >= shards_) {
     return;
   }
-  while (peer.open.size() < open_messages_ && added_ + peer.open.size() < own_.size()) {
+  while (peer.open.size() < open_pieces_ && added_ + peer.open.size() < own_.size()) {
     const size_t next = added_ + peer.open.size();
-    const View memory = peer.memory[next % open_messages_].view().column_range(0, owners_.pieces()[own_[next]].count);
+    const View memory = peer.memory[next % open_pieces_].view().column_range(0, owners_.pieces()[own_[next]].count);
     peer.open.push_back(ranks_.receive(peer.rank, Channel::gradients, bytes_of(memory)));
   }
 }
@@ -163,7 +156,7 @@ bool GradientExchange::add_next() {
     const Peer& peer = peers_[static_cast<size_t>(shard)];
     const bool is_mine = peer.rank == ranks_.rank();
     shards.push_back(is_mine ? gradient_of(piece)
-                             : peer.memory[added_ % open_messages_].view().column_range(0, range.count));
+                             : peer.memory[added_ % open_pieces_].view().column_range(0, range.count));
   }
   rounds_ == 0 ? sums_.set(sum, shards) : sums_.add(sum, shards);
   ++added_;

@@ -65,8 +65,8 @@ class GradientExchange {
   std::vector<size_t> own_;        // the pieces
   std::vector<int64_t> expected_;  // writes of each weight's gradient; empty: not known yet
   std::vector<Peer> peers_;
-  size_t open_messages_;  // from each of them
-  Tensor rounded_;        // the shard's gradient in bf16
+  size_t open_pieces_;  // from each of them
+  Tensor rounded_;      // the shard's gradient in bf16
   std::vector<Transfer> sent_;
   int64_t shards_ = 0, rounds_ = 0;
   size_t next_to_send_ = 0, added_ = 0;  // among all pieces; among own ones

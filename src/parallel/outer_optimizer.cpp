@@ -1,16 +1,12 @@
 #include "parallel/outer_optimizer.h"
 
 #include <algorithm>
-#include <array>
 
 #include "parallel/piece_messages.h"
 #include "tensor/view_bytes.h"
 
 namespace heed {
 namespace {
-
-// Pieces whose differences a rank expects at a time.
-constexpr size_t kOpenDifferences = 8;
 
 // The means of the pieces that a rank owns: their differences, as they come from the others, in the order of the ranks.
 class PieceMeans {
@@ -22,13 +18,14 @@ class PieceMeans {
         pieces_(owners.pieces()),
         sums_(backend),
         sum_({WeightPiece::kMaxElements}, wide),
-        scratch_({ranks.count(), WeightPiece::kMaxElements}, wide) {
+        scratch_({ranks.count(), WeightPiece::kMaxElements}, wide),
+        open_(open_pieces(ranks.count())) {
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (owners.is_own(i)) {
         own_.push_back(i);
       }
     }
-    for (size_t i = 0; i < std::min(kOpenDifferences, own_.size()); ++i) {
+    for (size_t i = 0; i < std::min(open_.size(), own_.size()); ++i) {
       memory_.emplace_back(Shape{ranks.count(), format.bytes(WeightPiece::kMaxElements)}, DType::i8);
       receive(i);
     }
@@ -39,7 +36,7 @@ class PieceMeans {
   // Of the next own piece, whose own differences these are as they travel; they become the mean.
   void replace_by_mean(std::span<std::byte> differences) {
     const int64_t count = pieces_[own_[next_]].count;
-    const size_t slot = next_ % kOpenDifferences;
+    const size_t slot = next_ % open_.size();
     const View sum = sum_.view().column_range(0, count);
     ranks_.wait_for_all(open_[slot]);
     std::vector<View> parts;
@@ -50,8 +47,8 @@ class PieceMeans {
     sums_.set(sum, parts);
     backend_.scale(sum, 1.0 / ranks_.count());
     format_.encode(backend_, sum, differences);
-    if (++next_ + kOpenDifferences <= own_.size()) {
-      receive(next_ + kOpenDifferences - 1);
+    if (++next_ + open_.size() <= own_.size()) {
+      receive(next_ + open_.size() - 1);
     }
   }
 
@@ -61,7 +58,7 @@ class PieceMeans {
   }
 
   void receive(size_t index) {
-    const size_t slot = index % kOpenDifferences;
+    const size_t slot = index % open_.size();
     for (int rank = 0; rank < ranks_.count(); ++rank) {
       if (rank != ranks_.rank()) {
         open_[slot].push_back(
@@ -76,10 +73,10 @@ class PieceMeans {
   std::span<const WeightPiece> pieces_;
   std::vector<size_t> own_;
   PieceSums sums_;
-  Tensor sum_, scratch_;        // of one piece; a row of scratch for each rank
-  std::vector<Tensor> memory_;  // of each open piece, a row for each rank
-  std::array<std::vector<Transfer>, kOpenDifferences> open_;
-  size_t next_ = 0;  // among own ones
+  Tensor sum_, scratch_;                     // of one piece; a row of scratch for each rank
+  std::vector<Tensor> memory_;               // of each open piece, a row for each rank
+  std::vector<std::vector<Transfer>> open_;  // goes before its memory
+  size_t next_ = 0;                          // among own ones
 };
 
 }  // namespace
@@ -91,7 +88,9 @@ OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const O
       format_(type, trainables.gradients().type()),
       pieces_(trainables.pieces()),
       anchor_({trainables.masters().elements()}, backend.master_type()),
-      momentum_({trainables.masters().elements()}, backend.master_type()) {
+      momentum_({trainables.masters().elements()}, backend.master_type()),
+      mean_({WeightPiece::kMaxElements}, trainables.gradients().type()),
+      part_({WeightPiece::kMaxElements}, trainables.gradients().type()) {
   backend_.fill(momentum_.view(), 0.0);
   if (!format_.is_wide()) {
     int64_t bytes = 0;
@@ -101,77 +100,86 @@ OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const O
       bytes += format_.bytes(piece.count);
     }
     traveling_ = Tensor({bytes}, DType::i8);
-    scratch_ = Tensor({WeightPiece::kMaxElements}, trainables.gradients().type());
   }
 }
 
 void OuterOptimizer::begin() { backend_.copy(trainables_.masters(), anchor_.view()); }
 
 void OuterOptimizer::step(const Ranks& ranks) {
-  take_differences();
-  average(ranks);
-  take_means();
-  move_anchor();
+  if (ranks.is_alone()) {
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      take_difference(i);
+      move_anchor(i);
+    }
+  } else {
+    step_together(ranks);
+  }
+  trainables_.refresh(backend_);
 }
 
-View OuterOptimizer::difference(size_t piece) const {
-  return trainables_.gradients().column_range(pieces_[piece].first, pieces_[piece].count);
+// Computes pieces while others travel.
+void OuterOptimizer::step_together(const Ranks& ranks) {
+  const PieceOwners owners(trainables_, {}, ranks.count(), ranks.rank());
+  PieceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
+  std::vector<Transfer> sent;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (!owners.is_own(i)) {
+      take_difference(i);
+      sent.push_back(ranks.send(owners.owner(i), Channel::gradients, traveling(i)));
+    }
+  }
+  for (const size_t piece : means.own()) {
+    take_difference(piece);
+    means.replace_by_mean(traveling(piece));
+  }
+  ranks.wait_for_all(sent);  // others' means come to the same memory
+
+  const auto memory = [this](size_t piece) { return traveling(piece); };
+  SharedPieces shared = begin_to_share(ranks, owners, all_of(ranks), memory);
+  for (const size_t piece : means.own()) {
+    move_anchor(piece);
+  }
+  for (ComingPiece& coming : shared.coming) {
+    ranks.wait(coming.transfer);
+    move_anchor(coming.piece);
+  }
+  ranks.wait_for_all(shared.sent);
+}
+
+View OuterOptimizer::piece_of(View flat, size_t piece) const {
+  return flat.column_range(pieces_[piece].first, pieces_[piece].count);
 }
 
 std::span<std::byte> OuterOptimizer::traveling(size_t piece) const {
   return format_.is_wide()
-             ? bytes_of(difference(piece))
+             ? bytes_of(piece_of(trainables_.gradients(), piece))
              : bytes_of(traveling_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
 }
 
 // Between updates, nobody needs the gradients.
-void OuterOptimizer::take_differences() {
-  const View differences = trainables_.gradients();
-  backend_.copy(trainables_.masters(), differences);
-  backend_.scale(differences, -1.0);
-  backend_.add(anchor_.view(), differences);
-  for (size_t i = 0; i < begins_.size(); ++i) {
-    format_.encode(backend_, difference(i), traveling(i));
+void OuterOptimizer::take_difference(size_t piece) {
+  const View difference = piece_of(trainables_.gradients(), piece);
+  backend_.copy(piece_of(trainables_.masters(), piece), difference);
+  backend_.scale(difference, -1.0);
+  backend_.add(piece_of(anchor_.view(), piece), difference);
+  if (!format_.is_wide()) {
+    format_.encode(backend_, difference, traveling(piece));
   }
 }
 
-void OuterOptimizer::average(const Ranks& ranks) {
-  if (ranks.is_alone()) {
-    return;
-  }
-  const PieceOwners owners(trainables_, {}, ranks.count(), ranks.rank());
-  PieceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
-  std::vector<Transfer> transfers;
-  for (size_t i = 0; i < owners.pieces().size(); ++i) {
-    if (!owners.is_own(i)) {
-      transfers.push_back(ranks.send(owners.owner(i), Channel::gradients, traveling(i)));
-    }
-  }
-  for (const size_t piece : means.own()) {
-    means.replace_by_mean(traveling(piece));
-  }
-  ranks.wait_for_all(transfers);
-  share_pieces(ranks, owners, all_of(ranks), [this](size_t piece) { return traveling(piece); });
-}
-
-void OuterOptimizer::take_means() {
-  for (size_t i = 0; i < begins_.size(); ++i) {
-    backend_.copy(format_.decode(traveling(i), pieces_[i].count, scratch_.view()), difference(i));
-  }
-}
-
-void OuterOptimizer::move_anchor() {
-  const View mean = trainables_.gradients(), moments = momentum_.view();
+void OuterOptimizer::move_anchor(size_t piece) {
+  const int64_t count = pieces_[piece].count;
+  const View anchor = piece_of(anchor_.view(), piece), moments = piece_of(momentum_.view(), piece);
+  const View mean = mean_.view().column_range(0, count), part = part_.view().column_range(0, count);
+  backend_.copy(format_.decode(traveling(piece), count, part), mean);
   backend_.scale(moments, step_.momentum);
   backend_.add(mean, moments);
-  // anchor -= rate g and rate momentum m, one after the other: so it needs no memory of its own.
   backend_.scale(mean, -step_.rate);
-  backend_.add(mean, anchor_.view());
-  backend_.copy(moments, mean);
-  backend_.scale(mean, -step_.rate * step_.momentum);
-  backend_.add(mean, anchor_.view());
-  backend_.copy(anchor_.view(), trainables_.masters());
-  trainables_.refresh(backend_);
+  backend_.add(mean, anchor);
+  backend_.copy(moments, part);
+  backend_.scale(part, -step_.rate * step_.momentum);
+  backend_.add(part, anchor);
+  backend_.copy(anchor, piece_of(trainables_.masters(), piece));
 }
 
 void send_optimizer(const Ranks& ranks, const Optimizer::State& state) {

@@ -37,11 +37,11 @@ class OuterOptimizer {
   View momentum() const { return momentum_.view(); }
 
  private:
-  void take_differences();
-  void average(const Ranks& ranks);
-  void take_means();
-  void move_anchor();
-  View difference(size_t piece) const;
+  void step_together(const Ranks& ranks);
+  // Puts a piece's difference where it travels from; and takes its mean from there.
+  void take_difference(size_t piece);
+  void move_anchor(size_t piece);
+  View piece_of(View flat, size_t piece) const;
   std::span<std::byte> traveling(size_t piece) const;
 
   Backend& backend_;
@@ -51,8 +51,8 @@ class OuterOptimizer {
   std::vector<WeightPiece> pieces_;
   std::vector<int64_t> begins_;  // of each piece among the bytes that travel
   Tensor anchor_, momentum_;
-  // Differences as they travel, and one piece of them; empty where they travel as they are.
-  Tensor traveling_, scratch_;
+  Tensor traveling_;    // differences, then means; empty where they travel as they are, from the gradients' memory
+  Tensor mean_, part_;  // of one piece
 };
 
 // For a checkpoint, each rank sends its optimizer's state to the first, which receives one after the other.

@@ -5,6 +5,11 @@
 
 namespace heed {
 
+size_t open_pieces(int ranks) {
+  constexpr int kInAll = 64, kOfOne = 32;
+  return static_cast<size_t>(std::clamp(kInAll / ranks, 1, kOfOne));
+}
+
 View PieceSums::widened(View part, View sum) {
   if (wide_.empty()) {
     wide_ = Tensor({WeightPiece::kMaxElements}, sum.type());
@@ -35,25 +40,34 @@ std::vector<int> all_of(const Ranks& ranks) {
   return all;
 }
 
-void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
-                  const std::function<std::span<std::byte>(size_t piece)>& memory) {
-  std::vector<Transfer> transfers;
+SharedPieces begin_to_share(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                            const std::function<std::span<std::byte>(size_t piece)>& memory) {
+  SharedPieces shared;
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
     const std::span<std::byte> bytes = memory(i);
     if (bytes.empty()) {
       continue;
     }
     if (!owners.is_own(i)) {
-      transfers.push_back(ranks.receive(owners.owner(i), Channel::weights, bytes));
+      shared.coming.push_back({i, ranks.receive(owners.owner(i), Channel::weights, bytes)});
       continue;
     }
     for (const int receiver : receivers) {
       if (receiver != ranks.rank()) {
-        transfers.push_back(ranks.send(receiver, Channel::weights, bytes));
+        shared.sent.push_back(ranks.send(receiver, Channel::weights, bytes));
       }
     }
   }
-  ranks.wait_for_all(transfers);
+  return shared;
+}
+
+void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                  const std::function<std::span<std::byte>(size_t piece)>& memory) {
+  SharedPieces shared = begin_to_share(ranks, owners, receivers, memory);
+  for (ComingPiece& coming : shared.coming) {
+    ranks.wait(coming.transfer);
+  }
+  ranks.wait_for_all(shared.sent);
 }
 
 }  // namespace heed

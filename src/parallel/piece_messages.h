@@ -10,6 +10,10 @@
 
 namespace heed {
 
+// Messages with pieces that a rank expects at a time from each of `ranks`: not too many in all, and enough of one to keep
+// a link at work whose queues hold a tenth of a second.
+size_t open_pieces(int ranks);
+
 // Adds pieces as they came, in the type in which they travelled, to sums in the master type.
 class PieceSums {
  public:
@@ -29,7 +33,21 @@ class PieceSums {
 
 std::vector<int> all_of(const Ranks& ranks);
 
+struct ComingPiece {
+  size_t piece = 0;
+  Transfer transfer;
+};
+
+// Pieces under way from their owners. `sent` are messages with own ones.
+struct SharedPieces {
+  std::vector<ComingPiece> coming;
+  std::vector<Transfer> sent;
+};
+
 // Each piece goes from its owner to all other `receivers`. A piece whose memory is empty is none of theirs.
+SharedPieces begin_to_share(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                            const std::function<std::span<std::byte>(size_t piece)>& memory);
+// Waits for all of them.
 void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
                   const std::function<std::span<std::byte>(size_t piece)>& memory);
 

@@ -6,12 +6,6 @@
 #include "tensor/view_bytes.h"
 
 namespace heed {
-namespace {
-
-// Messages that a rank expects at a time: from all other copies, and at most from each.
-constexpr size_t kOpenPieces = 64, kOpenPiecesOfOne = 32;
-
-}  // namespace
 
 StageExchange::StageExchange(const Ranks& ranks, std::vector<int> copies, Backend& backend, Trainables& trainables,
                              const PieceOwners& owners, DType type)
@@ -23,7 +17,7 @@ StageExchange::StageExchange(const Ranks& ranks, std::vector<int> copies, Backen
       type_(type),
       sums_(backend),
       pieces_(trainables.weights().all().size()),
-      open_pieces_(std::clamp(kOpenPieces / copies_.size(), size_t{1}, kOpenPiecesOfOne)),
+      open_pieces_(open_pieces(static_cast<int>(copies_.size()))),
       peers_(copies_.size()) {
   for (size_t i = 0; i < owners.pieces().size(); ++i) {
     pieces_[owners.pieces()[i].weight].push_back(i);

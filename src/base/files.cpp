@@ -158,8 +158,10 @@ void AtomicFile::commit() {
     }
     return;
   }
-  if (::fsync(descriptor_) != 0) {
-    fail_with_reason("write");
+  while (::fsync(descriptor_) != 0) {
+    if (errno != EINTR) {  // a signal that asks a run to save, on a file system of the network
+      fail_with_reason("write");
+    }
   }
   if (::close(std::exchange(descriptor_, -1)) != 0 || ::rename(temporary_.c_str(), target_.c_str()) != 0) {
     const int reason = errno;

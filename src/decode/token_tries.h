@@ -21,7 +21,8 @@ class TokenTries {
   };
   using Trie = std::vector<Node>;
 
-  // Without the tokens in `suppressed` and the end. ConfigError for a tokenizer whose tokens have no bytes of their own.
+  // Without the tokens in `suppressed` and the end. ConfigError for a tokenizer whose tokens have no bytes of
+  // their own.
   TokenTries(const Tokenizer& tokenizer, std::span<const int32_t> suppressed);
 
   const Trie& all() const { return all_; }

@@ -1,5 +1,5 @@
-// Matrices of whole numbers as products read them, in memory and in files: one form for the kernels of every instruction
-// set, so that a file can be used where it is mapped.
+// Matrices of whole numbers as products read them, in memory and in files: one form for the kernels of every
+// instruction set, so that a file can be used where it is mapped.
 //
 // W is taken in panels of 16 rows. Rows are padded to a multiple of 32: some kernels read two panels together.
 //

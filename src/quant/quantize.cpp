@@ -35,8 +35,8 @@ class ExactWeights {
   const ColumnFactors& smoothing_;
 };
 
-// The tensors of the new file. Those of whole cache lines come first, so that each begins at one, as panels must; of the
-// others those of wider elements, which aligns them to their elements.
+// The tensors of the new file. Those of whole cache lines come first, so that each begins at one, as panels must; of
+// the others those of wider elements, which aligns them to their elements.
 class QuantizedTensors {
  public:
   QuantizedTensors(const ExactWeights& exact, const Weights& weights, const TypePlan& plan,

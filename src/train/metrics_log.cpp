@@ -30,7 +30,11 @@ void MetricsLog::add(const std::string& json) {
 }
 
 void MetricsLog::sync() {
-  require<IoError>(::fdatasync(fileno(file_.get())) == 0, path_.string(), "cannot write: {}", std::strerror(errno));
+  int failed = 0;
+  do {
+    failed = ::fdatasync(fileno(file_.get()));
+  } while (failed != 0 && errno == EINTR);
+  require<IoError>(failed == 0, path_.string(), "cannot write: {}", std::strerror(errno));
 }
 
 }  // namespace heed

@@ -54,7 +54,7 @@ struct OwnInt4 {
 
 uint32_t* words_of(Tensor& memory) { return reinterpret_cast<uint32_t*>(memory.data<float>()); }
 
-// Calls write(rows, number) for each panel of a matrix, padding included, with the rows of W that it has, possibly none.
+// Calls write(rows, number) for each panel of a matrix, padding included, with the rows of W that it has, if any.
 template <class Write>
 void each_panel(Context& context, const Shape& shape, const RowSource& rows, int64_t elements_at_once, Write write) {
   const int64_t padded = padded_rows(shape.rows());

@@ -35,8 +35,8 @@ void finish(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float
   }
 }
 
-// vpdpbusd on Rows rows x two panels, each a vector wide. With few rows several steps have sums of their own: a sum that
-// had to wait for the one before would leave the memory idle.
+// vpdpbusd on Rows rows x two panels, each a vector wide. With few rows several steps have sums of their own: a sum
+// that had to wait for the one before would leave the memory idle.
 template <int Rows, int Chains>
 void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   __m512i sums0[Rows][Chains], sums1[Rows][Chains];

@@ -19,7 +19,8 @@ namespace {
 // Written at once, from a multiple of it: some systems keep such a piece in large pages, which makes a file that is
 // mapped faster to read.
 constexpr size_t kBufferBytes = 4 << 20;
-constexpr int kMaxLinks = 40;  // followed one after another; the system's own limit
+constexpr size_t kMaxFileBytes = size_t{1} << 30;  // of a file that is read as a whole
+constexpr int kMaxLinks = 40;                      // followed one after another; the system's own limit
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view action) {
   fail<IoError>(path.string(), "cannot {}: {}", action, std::strerror(errno));
@@ -74,8 +75,12 @@ bool is_beside(const std::filesystem::path& file) {
 std::string read_file(const std::filesystem::path& path) {
   const Descriptor file{open_for_reading(path)};
   std::string content;
+  const auto require_size = [&](size_t bytes) {
+    require<FormatError>(bytes <= kMaxFileBytes, path.string(), "is larger than 1 GiB");
+  };
   struct stat status {};
   if (::fstat(file.value, &status) == 0 && status.st_size > 0) {
+    require_size(static_cast<size_t>(status.st_size));
     content.reserve(static_cast<size_t>(status.st_size));
   }
   char block[1 << 16];
@@ -86,6 +91,7 @@ std::string read_file(const std::filesystem::path& path) {
     } else if (got == 0) {
       return content;
     } else if (got > 0) {
+      require_size(content.size() + static_cast<size_t>(got));
       content.append(block, static_cast<size_t>(got));
     }
   }

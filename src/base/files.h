@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// The content of a file. IoError names the path and the system's reason.
+// The content of a file. IoError names the path and the system's reason; FormatError where it is larger than 1 GiB.
 std::string read_file(const std::filesystem::path& path);
 
 // A file that is written beside its target and replaces it in commit(): synced, then renamed, with the permissions of

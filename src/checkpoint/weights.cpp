@@ -44,8 +44,10 @@ void require_no_others(const SafeTensors& file, const std::vector<const Weight*>
 
 // FormatError unless training can begin from the tensor.
 void require_f32(const SafeTensors& file, const StoredTensor& tensor) {
-  require<FormatError>(tensor.type == StoredType::f32, file.path().string(),
-                       "{} is quantized: only inference reads it; give the model that it was made from", tensor.text());
+  require<FormatError>(
+      tensor.type == StoredType::f32, file.path().string(),
+      "holds quantized weights ({}), which are for inference alone: name the model that they were made from",
+      tensor.text());
 }
 
 void require_finite(std::span<const float> values, const SafeTensors& file, const StoredTensor& tensor) {

@@ -143,14 +143,15 @@ Command bench_decode_command() {
   return {
       .name = "decode",
       .summary = "time translating, with random weights: greedy, beam 4, and one sentence alone",
-      .options = {required(option("--shape NAME", options->shape,
-                                  fmt::format("one of {}", fmt::join(decode_bench_shapes(), ", ")))),
-                  option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
-                  option("--weights FORM", options->weights, kMatrixFormNames,
-                         "the matrices' form: the precision, or int8 or int4 with activations quantized as they come"),
-                  option("--threads N", options->threads, "threads to use; 0: one per processor"),
-                  option("--sentences N", options->sentences, "sources of 6 to 30 tokens, in batches of 32"),
-                  flag("--json", *json, "print one JSON object")},
+      .options =
+          {required(option("--shape NAME", options->shape,
+                           fmt::format("one of {}", fmt::join(decode_bench_shapes(), ", ")))),
+           option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
+           option("--weights FORM", options->weights, kMatrixFormNames,
+                  "the matrices' form: the precision, or int8 or int4 with activations quantized as they are computed"),
+           option("--threads N", options->threads, "threads to use; 0: one per processor"),
+           option("--sentences N", options->sentences, "sources of 6 to 30 tokens, in batches of 32"),
+           flag("--json", *json, "print one JSON object")},
       .run =
           [options, json] {
             const DecodeBenchReport report = bench_decode(*options);
@@ -165,19 +166,19 @@ Command bench_generate_command() {
   return {
       .name = "generate",
       .summary = "time reading a prompt and generating tokens, with random weights",
-      .options = {required(option("--shape NAME", options->shape,
-                                  fmt::format("one of {}", fmt::join(generate_bench_shapes(), ", ")))),
-                  option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
-                  option("--weights FORM", options->weights, kMatrixFormNames,
-                         "the matrices' form: the precision, or int8 or int4 with activations quantized as they come"),
-                  option("--cache TYPE", options->cache, kCacheTypeNames,
-                         "key-value cache in bf16 or int8; auto: as --precision"),
-                  option("--threads N", options->threads, "threads to use; 0: one per processor"),
-                  option("--streams N...", options->streams,
-                         "sequences generated together; by default 1, then 8, then 64"),
-                  option("--prompt N", options->prompt, "tokens of the prompt, at most half the context"),
-                  option("--tokens N", options->tokens, "timed tokens per stream"),
-                  flag("--json", *json, "print one JSON object")},
+      .options =
+          {required(option("--shape NAME", options->shape,
+                           fmt::format("one of {}", fmt::join(generate_bench_shapes(), ", ")))),
+           option("--precision NAME", options->precision, kPrecisionNames, "f32, bf16 or auto"),
+           option("--weights FORM", options->weights, kMatrixFormNames,
+                  "the matrices' form: the precision, or int8 or int4 with activations quantized as they are computed"),
+           option("--cache TYPE", options->cache, kCacheTypeNames,
+                  "key-value cache in bf16 or int8; auto: as --precision"),
+           option("--threads N", options->threads, "threads to use; 0: one per processor"),
+           option("--streams N...", options->streams, "sequences generated together; by default 1, then 8, then 64"),
+           option("--prompt N", options->prompt, "tokens of the prompt, at most half the context"),
+           option("--tokens N", options->tokens, "timed tokens per stream"),
+           flag("--json", *json, "print one JSON object")},
       .run =
           [options, json] {
             const GenerateBenchReport report = bench_generate(*options);

@@ -14,9 +14,10 @@ constexpr int64_t kStepsToCompare = 32;  // before that the first steps, which a
 constexpr std::string_view kLayers = "layers:";
 
 Option what_drafts(DraftOptions& options) {
-  Option made = option("--draft DIR|prompt|layers:N", options.model,
-                       "draft tokens, which the model then checks together: with a smaller model, from what the text "
-                       "has so far, or with the model's first N layers; changes the speed alone");
+  Option made =
+      option("--draft DIR|prompt|layers:N", options.model,
+             "draft tokens, which the model then checks together: with a smaller model, from the text so far, "
+             "or with the model's first N layers; changes only the speed");
   made.set = [&options](const std::string& text) {
     if (text == "prompt") {
       options.by = Drafts::prompt;
@@ -36,7 +37,7 @@ Option what_drafts(DraftOptions& options) {
 Option how_many(DraftOptions& options) {
   Option made =
       option("--draft-tokens N|auto", options.tokens,
-             fmt::format("tokens to draft at once, at most {}; auto: as many as pay, perhaps none", kMaxDraftTokens));
+             fmt::format("tokens to draft at once, at most {}; auto: as many as save time, or none", kMaxDraftTokens));
   made.standard = "auto";
   made.set = [&options, set = made.set](const std::string& text) {
     if (text == "auto") {
@@ -56,7 +57,9 @@ Option how_many(DraftOptions& options) {
 std::vector<Option> draft_options(DraftOptions& options) { return {what_drafts(options), how_many(options)}; }
 
 void report_drafts(const DraftOptions& options, const DraftReport& report) {
-  if (options.by != Drafts::none) {
+  if (options.by != Drafts::none && report.drafted == 0) {
+    fmt::print(stderr, "drafts: no tokens were drafted\n");
+  } else if (options.by != Drafts::none) {
     const std::string gain = report.steps < kStepsToCompare
                                  ? "too few steps to compare"
                                  : fmt::format("{:.2f} times as fast as without", report.gain());

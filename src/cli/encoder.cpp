@@ -42,8 +42,9 @@ std::vector<TextPair> pairs_of(const std::vector<std::string>& lines, const Enco
   for (size_t i = 0; i < lines.size(); ++i) {
     const size_t tab = lines[i].find('\t');
     if (tab == std::string::npos || lines[i].find('\t', tab + 1) != std::string::npos) {
-      throw std::runtime_error(fmt::format("{}: {} columns, expected 2: two texts with a tab between them", name(i),
-                                           std::ranges::count(lines[i], '\t') + 1));
+      const int64_t columns = std::ranges::count(lines[i], '\t') + 1;
+      throw std::runtime_error(fmt::format("{}: {} column{}, expected 2: two texts with a tab between them", name(i),
+                                           columns, columns == 1 ? "" : "s"));
     }
     pairs.push_back({lines[i].substr(0, tab), lines[i].substr(tab + 1)});
   }

@@ -187,7 +187,7 @@ void generate(const GenerateOptions& options) {
         fmt::format("generate: --timeout is {}, expected 0 to {} seconds", options.timeout, kMaxTimeout));
   }
   if (options.prompts.empty() && !rank_of_job().is_alone()) {
-    throw std::runtime_error("generate: several ranks need --prompts FILE, to share out its lines");
+    throw std::runtime_error("generate: several ranks need --prompts FILE, whose lines they share out");
   }
   const Generator generator(options.model.directory, options.model.translator, options.context, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
@@ -252,8 +252,7 @@ Command generate_command() {
                          {option("--regex EXPRESSION", options->regex,
                                  "a regular expression that the text matches from beginning to end"),
                           option("--choices FILE", options->choices, "the text is one of this file's lines"),
-                          option("--force TEXT", generation.force,
-                                 "with --beam: all texts contain this text; may be given several times")},
+                          option("--force TEXT", generation.force, "with --beam: every text contains this text")},
                          draft_options(options->drafts),
                          {flag("--cut-prompt", generation.long_prompts, LongPrompts::cut_left,
                                "cut prompts that are too long for the model, from the left"),

@@ -115,7 +115,7 @@ void print_one(const ModelPlan& plan, const LayoutCost& cost) {
   row("outer steps", time.outer_steps, "of local updates, an update's share");
   row("between stages", time.stages, "");
   row("sums of divided matrices", time.tensor, "");
-  row("messages", time.messages, "the processors' time for what is sent and received");
+  row("messages", time.messages, "processor time for copying what is sent and received");
   row("total", time.total(),
       fmt::format("{} tokens/s, efficiency {:.1f}%", in_short(static_cast<double>(plan.update_tokens()) / time.total()),
                   kPercent * ranks.efficiency(cost)));
@@ -155,20 +155,21 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
                       "of each rank's link, in each direction, such as 100Mbit or 12GB (a second)"),
       quantity_option("--latency TIME", options.link.latency, "50us", parse_latency,
                       "of a message between ranks, such as 50us or 1ms"),
-      quantity_option("--message-rate RATE", options.link.moved_per_second, "", parse_bandwidth,
-                      "bytes a second that the processors which compute move between memory and messages, such as 2GB; "
-                      "without it they are not needed for that"),
+      quantity_option(
+          "--message-rate RATE", options.link.moved_per_second, "", parse_bandwidth,
+          "how fast the processors that compute also copy messages, such as 2GB (a second); without it, copying "
+          "takes none of their time"),
       quantity_option("--memory SIZE", options.memory, "", parse_size,
-                      "what a rank has, such as 16GB; layouts that need more are not chosen"),
+                      "memory of a rank, such as 16GB; layouts that need more are not chosen"),
       quantity_option("--flops-per-second RATE", options.flops_per_second, "", parse_rate,
                       "of a rank while it trains, such as 500G or 1.5T; without it this machine's speed is measured"),
       needing("--flops-per-second",
               quantity_option("--memory-bandwidth RATE", options.memory_bandwidth, "20GB", parse_bandwidth,
-                              "of a rank's memory, which decides how long its optimizer takes")),
+                              "of a rank's memory, for the time of its optimizer")),
       option("--gradients FORMAT", options.gradients, kGradientNames,
-             "in which ranks send gradients: f32, bf16, with local updates int8, or as the recipe says"),
+             "format in which ranks send gradients: f32, bf16, int8 (with local updates), or the recipe's"),
       option("--local-updates N", options.local_updates,
-             "updates from one outer step of the data ranks to the next; without it, as in the recipe"),
+             "updates between outer steps of the data ranks; without it, as in the recipe"),
       option("--top N", arguments.top, "list the best N layouts; 0: all")};
   for (Option& one : all) {
     one.set = [&arguments, name = one.name, set = one.set](const std::string& text) {

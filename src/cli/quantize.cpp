@@ -68,9 +68,9 @@ Command quantize_command() {
            option(
                "--type TYPE", options->type, kWeightTypeNames,
                "of all matrices: int8 (a scale for each output), int8-static (the same, with ranges of activations "
-               "that "
-               "a calibration text fixes), int4 (a scale for each group of an output), bf16, f16 or f32; with int8 and "
-               "int4, activations are quantized as they come"),
+               "from "
+               "a calibration text), int4 (a scale for each group of values of an output), bf16, f16 or f32; with int8 "
+               "and int4, activations are quantized as they are computed"),
            pattern_option(
                "--keep PATTERN=TYPE", kWeightTypeNames,
                [options](std::string pattern, WeightType type) {
@@ -78,18 +78,18 @@ Command quantize_command() {
                },
                "another type for the matrices whose names match, such as 'output.*=bf16'; the first pattern "
                "that matches counts"),
-           option("--group N", options->group, "values of int4 that share a scale: 32 or 64"),
+           option("--group N", options->group, "number of values of int4 that share a scale: 32 or 64"),
            option("--calibration FILE", options->calibration,
                   "text of the kind that the model reads, for int8-static and int4; plain or gzip"),
            option("--calibration-target FILE", options->calibration_target,
-                  "its translations; without, the model translates it"),
-           option("--report FILE", report.page, "write a page about what quantizing changed, HTML"),
+                  "translations of that text; without them, the model translates it"),
+           option("--report FILE", report.page, "write an HTML page about what quantizing changed"),
            option("--report-source FILE", report.source,
                   "sentences to measure BLEU on before and after, with greedy search"),
-           option("--report-reference FILE", report.reference, "their translations"),
-           option(
-               "--report-text FILE", report.text,
-               "text to measure perplexity on before and after, or with labels, a classifier's or a tagger's accuracy"),
+           option("--report-reference FILE", report.reference, "the translations of these sentences"),
+           option("--report-text FILE", report.text,
+                  "text to measure perplexity on before and after; or text with labels, for the accuracy of a "
+                  "classifier or tagger"),
            flag("--lowercase", report.letters, LetterCase::lower, "compare in lower case"),
            option("--threads N", options->threads, "threads to calibrate and measure with; 0: one per processor")},
       .run = [options] { run_quantize(*options); },

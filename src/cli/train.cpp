@@ -30,15 +30,14 @@ Command train_command() {
   return {
       .name = "train",
       .summary = "train a model as a recipe says",
-      .options =
-          {required(option("RECIPE", options->recipe, "a recipe, in TOML")),
-           required(option("--out DIR", options->output, "the model directory to write")),
-           option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
-           option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
-           option("--layout NAMES", options->layout,
-                  "how ranks share the training out: data=N copies, pipeline=N stages or tensor=N parts, with commas"),
-           flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
-           option("--threads N", options->threads, "threads to use; 0: one per processor")},
+      .options = {required(option("RECIPE", options->recipe, "a recipe, in TOML")),
+                  required(option("--out DIR", options->output, "the model directory to write")),
+                  option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
+                  option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
+                  option("--layout NAMES", options->layout,
+                         "how ranks share the training: copies, stages and parts, such as data=2,pipeline=2,tensor=1"),
+                  flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
+                  option("--threads N", options->threads, "threads to use; 0: one per processor")},
       .processes = Processes::several,
       .run = [options] { run_training(*options); },
   };

@@ -181,7 +181,7 @@ class Output {
 
 void translate(const TranslateOptions& options) {
   if (options.input == "-" && !rank_of_job().is_alone()) {
-    throw std::runtime_error("translate: several ranks need --input FILE: only one of them has the standard input");
+    throw std::runtime_error("translate: several ranks need --input FILE: only one of them receives standard input");
   }
   Prefixes prefixes(options);
   const Translator translator(options.model.directory, options.model.translator, options.drafts);
@@ -220,8 +220,8 @@ Command translate_command() {
       .summary = "translate lines, from standard input or a file",
       .options = joined(
           {model_options(options->model),
-           {option("--input FILE", options->input, "the lines; -: the standard input"),
-            option("--output FILE", options->output, "where the translations go; -: the standard output")},
+           {option("--input FILE", options->input, "the lines to translate; -: standard input"),
+            option("--output FILE", options->output, "where the translations go; -: standard output")},
            search_options(translation),
            {cache_option(options->model),
             option("--n-best N", translation.n_best,
@@ -238,7 +238,7 @@ Command translate_command() {
             option("--alternatives N", translation.alternatives,
                    "the best translation with each of the N likeliest tokens after the prefix, as an n-best list"),
             option("--force TEXT", translation.force,
-                   "all translations contain this text; needs a beam above its tokens; may be given several times"),
+                   "every translation contains this text; needs a beam larger than its number of tokens"),
             option("--prefix TEXT", options->prefix, "all translations begin with this text"),
             option("--prefixes FILE", options->prefixes, "a file with one prefix per input line")},
            draft_options(options->drafts)}),

@@ -23,7 +23,7 @@ std::vector<Option> context_options(ContextOptions& options) {
 std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {
   return {option(minimum + " N", rules.min_length, "minimum number of tokens, the end included"),
           option("--no-repeat-ngram N", rules.no_repeat_ngram, "never repeat a sequence of N tokens; 0: off"),
-          option("--suppress TEXT", rules.suppress, "this text is never written; may be given several times")};
+          option("--suppress TEXT", rules.suppress, "this text is never written")};
 }
 
 std::vector<Option> search_options(TranslationOptions& options) {
@@ -36,7 +36,7 @@ std::vector<Option> search_options(TranslationOptions& options) {
                          "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
                   option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
                   option("--unknown NAME", options.unknown, kUnknownWordsNames,
-                         "unknown words: keep, avoid, or copy the source word that they look at most")}});
+                         "unknown words: keep, avoid, or copy the source word that they attend to most")}});
 }
 
 }  // namespace heed::cli

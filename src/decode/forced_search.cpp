@@ -73,7 +73,7 @@ std::vector<SentenceSearch::NextToken> SentenceSearch::forced_continuations(cons
   if (none() && std::isnan(log_probs(first_row, 0))) {
     return {};
   }
-  require<ConfigError>(!none(), "forced texts", "the other rules leave no way to write them all");
+  require<ConfigError>(!none(), "forced texts", "the other rules make it impossible to write all of them");
   for (std::vector<NextToken>& bank : banks) {
     sort(bank);
   }

@@ -148,10 +148,10 @@ void validate(const TranslationOptions& options) {
       "search", "n-best is {}, but a beam of {} with a patience of {} finds fewer", options.n_best, beam,
       options.patience);
   check(options.alternatives >= 0 && options.alternatives <= kMaxBeam / beam, "alternatives", options.alternatives,
-        fmt::format("0 to {}: with the beam at most {} hypotheses", kMaxBeam / beam, kMaxBeam));
+        fmt::format("0 to {}: alternatives times the beam may be at most {}", kMaxBeam / beam, kMaxBeam));
   require<ConfigError>(
       options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),
-      "search", "alternatives come with neither groups, n-best lists nor a coverage penalty");
+      "search", "alternatives cannot be combined with groups, n-best lists or a coverage penalty");
   validate(options.rules);
   require<ConfigError>(options.max_length == 0 || options.rules.min_length <= options.max_length, "search",
                        "min length is {}, expected at most the max length of {}", options.rules.min_length,

@@ -251,8 +251,8 @@ ForcedPhrases forced_phrases_of(const TextGenerator& generator, const Generation
     require<ConfigError>(options.stop.empty(), "forced texts", "a stop text might cut them off: leave it out");
     require<ConfigError>(
         options.beam > 1, "forced texts",
-        "they take beam search, with a beam of at least {}: when sampling, a regular expression can say "
-        "what a text has in it",
+        "need beam search, with a beam of at least {}; when sampling, a regular expression can say what a text "
+        "contains",
         forced.tokens() + 1);
     require_beam(forced, options.beam);
   }

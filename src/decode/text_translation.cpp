@@ -117,7 +117,7 @@ ForcedPhrases forced_phrases(const Tokenizer& target, const TranslationOptions& 
       options.force, {target, [&](const std::string& text) { return target.encode(text); }}, options.rules);
   if (!forced.empty()) {
     require<ConfigError>(options.groups == 1 && options.alternatives == 0, "forced texts",
-                         "they come with neither groups nor alternatives");
+                         "cannot be combined with groups or alternatives");
     require_beam(forced, options.beam);
   }
   return forced;

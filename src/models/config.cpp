@@ -168,31 +168,42 @@ Rotary ModelConfig::rotary() const {
           {rotary_scaling, rotary_factor, is_yarn ? trained : 0.0}};
 }
 
-void require_divisible(const ModelConfig& config, int64_t parts) {
+std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t parts) {
+  std::vector<std::string> found;
+  const auto must = [&](bool condition, std::string obstacle) {
+    if (!condition) {
+      found.push_back(fmt::format("tensor {} {}", parts, obstacle));
+    }
+  };
   if (parts == 1) {
-    return;
+    return found;
   }
-  check(config.heads % parts == 0, "{} ranks can't share {} heads (heads)", parts, config.heads);
-  check(config.heads_of_keys() % parts == 0, "{} ranks can't share {} heads of keys and values (key_value_heads)",
-        parts, config.heads_of_keys());
-  check(config.inner % parts == 0, "{} ranks can't share {} inner columns (inner)", parts, config.inner);
-  check(config.inner_dropout.value == 0.0F || config.inner / parts % Dropout::kColumnStep == 0,
-        "{} ranks can't share {} inner columns (inner) with inner_dropout: each needs a multiple of {}", parts,
-        config.inner, Dropout::kColumnStep);
+  must(config.heads % parts == 0, fmt::format("does not divide {} heads", config.heads));
+  must(config.heads_of_keys() == config.heads || config.heads_of_keys() % parts == 0,
+       fmt::format("does not divide {} heads of keys", config.heads_of_keys()));
+  must(config.inner % parts == 0, fmt::format("does not divide {} inner columns", config.inner));
+  must(config.inner % parts != 0 || config.inner_dropout.value == 0.0F ||
+           config.inner / parts % Dropout::kColumnStep == 0,
+       fmt::format("leaves each rank {} inner columns, but inner_dropout needs a multiple of {}", config.inner / parts,
+                   Dropout::kColumnStep));
   for (const LayerPattern& pattern : config.attention) {
     const auto patterns = static_cast<int64_t>(pattern.size());
-    check(patterns % parts == 0 || parts % patterns == 0, "{} ranks can't share attention \"{}\" of {} parts", parts,
-          text_of(pattern), patterns);
+    must(patterns % parts == 0 || parts % patterns == 0,
+         fmt::format("does not divide attention \"{}\" of {} patterns", text_of(pattern), patterns));
   }
-  check(config.head_norm != HeadNorm::all_heads,
-        "head_norm = \"all\" normalizes all heads together, which {} "
-        "ranks can't share",
-        parts);
+  must(config.head_norm != HeadNorm::all_heads,
+       "does not go with qk_norm = \"all\", which normalizes all heads together");
   const int64_t least = config.architecture == Architecture::causal_lm ? config.target_vocabulary
                         : config.architecture == Architecture::encoder
                             ? config.source_vocabulary
                             : std::min(config.source_vocabulary, config.target_vocabulary);
-  check(least >= parts, "{} ranks can't share a vocabulary of {}", parts, least);
+  must(least >= parts, fmt::format("is more than the vocabulary of {}", least));
+  return found;
+}
+
+void require_divisible(const ModelConfig& config, int64_t parts) {
+  const std::vector<std::string> obstacles = obstacles_to_parts(config, parts);
+  check(obstacles.empty(), "{}", obstacles.empty() ? "" : obstacles.front());
 }
 
 ModelConfig with_context(const ModelConfig& config, const ContextOptions& options) {

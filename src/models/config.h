@@ -103,7 +103,9 @@ struct ModelConfig {
   }
 };
 
-// ConfigError unless ranks can hold the model in `parts` parts.
+// Why the matrices of the model can't be divided into `parts` parts; none if they can.
+std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t parts);
+// ConfigError with the first of them.
 void require_divisible(const ModelConfig& config, int64_t parts);
 
 // The same model, run with sequences of up to options.max_length tokens. Throws ConfigError when it can't be.

@@ -139,11 +139,6 @@ int64_t boundary_rows(const StagePlan& plan, const PlanBatch& shard, int64_t sta
 
 std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& config, int64_t shards) {
   std::vector<std::string> found;
-  const auto must_divide = [&](std::string_view axis, int64_t parts, int64_t whole, std::string_view what) {
-    if (whole % parts != 0) {
-      found.push_back(fmt::format("{} {} does not divide {} {}", axis, parts, whole, what));
-    }
-  };
   if (layout.data > shards) {
     found.push_back(
         fmt::format("data {} is more than the update's {} shard{}", layout.data, shards, shards == 1 ? "" : "s"));
@@ -159,11 +154,9 @@ std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& 
       found.push_back(fmt::format("pipeline {} divides layers that share relative biases", layout.pipeline));
     }
   }
-  must_divide("tensor", layout.tensor, config.heads, "heads");
-  if (config.heads_of_keys() != config.heads) {
-    must_divide("tensor", layout.tensor, config.heads_of_keys(), "heads of keys");
+  for (std::string& obstacle : obstacles_to_parts(config, layout.tensor)) {
+    found.push_back(std::move(obstacle));
   }
-  must_divide("tensor", layout.tensor, config.inner, "inner columns");
   return found;
 }
 

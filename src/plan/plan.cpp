@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kMasterBytes = 4;
 constexpr int64_t kMoments = 2;  // that the optimizer stores per weight
+constexpr double kMaxUpdateTokens = 1e10;
 
 // Assumes that both sides of a translation have the same length.
 PlanBatch batch_of(const Recipe& recipe, int64_t length) {
@@ -23,6 +24,18 @@ PlanBatch batch_of(const Recipe& recipe, int64_t length) {
   return {.sequences = size.sequences,
           .source_length = recipe.model.architecture == Architecture::causal_lm ? 0 : size.length,
           .target_length = recipe.model.architecture == Architecture::encoder ? 0 : size.length};
+}
+
+// A recipe may be planned before it names its text or its limits, so only what the plan reads is checked.
+void check_update(const Recipe& recipe, const PlanBatch& batch, const std::string& where) {
+  validate_update(recipe.training);
+  require<ConfigError>(recipe.training.updates >= 0, where, "training.updates is {}, expected at least 0",
+                       recipe.training.updates);
+  require<ConfigError>(batch.sequences >= 1, where, "a batch of {} sequences, expected at least 1", batch.sequences);
+  const double length = static_cast<double>(std::max(batch.source_length, batch.target_length));
+  const double tokens = static_cast<double>(recipe.training.accumulate) * static_cast<double>(batch.sequences) * length;
+  require<ConfigError>(tokens <= kMaxUpdateTokens, where, "an update of {:.3g} tokens, expected at most {:g}", tokens,
+                       kMaxUpdateTokens);
 }
 
 std::string describe_model(const ModelConfig& config) {
@@ -96,6 +109,7 @@ ModelPlan plan_model(const PlanOptions& options) {
   require<ConfigError>(options.length >= 0 && length <= config.max_length, options.recipe,
                        "sequences of {} tokens, expected 1 to {}, the most that the model takes",
                        options.length < 0 ? options.length : length, config.max_length);
+  check_update(recipe, batch, options.recipe);
   const DType storage = storage_of(recipe.training.precision);
   ModelCost cost = cost_of(config, batch, storage);
   const MuonCost muon = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage) : MuonCost{};

@@ -10,6 +10,7 @@ namespace heed {
 namespace {
 
 constexpr double kTokensPerParameter = 20.0;
+constexpr double kLargestBudget = 1e60;  // FLOPs
 
 constexpr std::array<FrontierPoint, 9> kTable3{{{400e6, 1.92e19},
                                                 {1e9, 1.21e20},
@@ -64,8 +65,8 @@ const std::vector<ScalingLaw>& scaling_laws() {
 }
 
 std::vector<ComputeOptimum> compute_optima(double flops) {
-  require<ConfigError>(std::isfinite(flops) && flops > 0.0, "plan", "a budget of {} FLOPs, expected more than 0",
-                       flops);
+  require<ConfigError>(flops >= 1.0 && flops <= kLargestBudget, "plan", "a budget of {} FLOPs, expected 1 to {:g}",
+                       flops, kLargestBudget);
   std::vector<ComputeOptimum> optima;
   for (const ScalingLaw& law : scaling_laws()) {
     const double parameters = law.optimal_parameters(flops), tokens = tokens_for(flops, parameters);

@@ -25,6 +25,9 @@ constexpr std::array kSizes{Unit{"B", 1.0},     Unit{"kB", 1e3},    Unit{"MB", 1
 constexpr std::array kRates{Unit{"", 1.0},  Unit{"k", 1e3},  Unit{"M", 1e6},
                             Unit{"G", 1e9}, Unit{"T", 1e12}, Unit{"P", 1e15}};
 
+// In seconds, bytes or FLOPs; far beyond any machine, and quotients of them are finite.
+constexpr double kSmallest = 1e-12, kLargest = 1e24;
+
 enum class Zero : uint8_t { refused, allowed };
 
 double quantity(std::string_view text, std::string_view where, std::span<const Unit> units, Zero zero,
@@ -40,8 +43,9 @@ double quantity(std::string_view text, std::string_view where, std::span<const U
   for (const auto& [name, factor] : units) {
     if (unit == name) {
       const double value = number * factor;
-      const bool in_range = std::isfinite(value) && (value > 0.0 || (zero == Zero::allowed && number == 0.0));
-      require<ConfigError>(in_range, where, "'{}' is not more than 0, or too large", text);
+      const bool in_range = value >= kSmallest && value <= kLargest;
+      require<ConfigError>(in_range || (zero == Zero::allowed && number == 0.0), where, "'{}' is too {}", text,
+                           value < kSmallest ? "small" : "large");
       return value;
     }
   }

@@ -151,12 +151,12 @@ class RegexParser {
     }
     for (const char32_t sign : {U'*', U'+', U'?', U'{'}) {
       if (sees(sign)) {
-        refuse("there is nothing to repeat; write \\ before the sign itself");
+        refuse("there is nothing to repeat; write \\ before it to match the character itself");
       }
     }
     for (const char32_t sign : {U'^', U'$', U'}', U']'}) {
       if (sees(sign)) {
-        refuse("write \\ before the sign itself");
+        refuse("write \\ before it to match the character itself");
       }
     }
     const char32_t c = text_[at_++];
@@ -205,7 +205,7 @@ class RegexParser {
 
   CodePointSet escape() {
     if (at_end()) {
-      refuse("a sign is missing after \\");
+      refuse("a character is missing after \\");
     }
     const char32_t c = text_[at_++];
     static const CodePointSet kDigits{{'0', '9'}}, kWord{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},

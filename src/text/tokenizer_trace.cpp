@@ -70,7 +70,7 @@ TokenizerTrace trace_of(const Tokenizer& tokenizer, std::string_view text) {
   const TokenizerKind kind = tokenizer.kind();
   require<ConfigError>(
       kind == TokenizerKind::bpe || kind == TokenizerKind::unigram || kind == TokenizerKind::wordpiece, "tokenizer",
-      "of kind {}, which looks its tokens up and takes no steps: bpe, wordpiece and unigram can be traced",
+      "one of kind {} looks its tokens up, so there are no steps to show: bpe, wordpiece and unigram have them",
       name_of(kind));
   std::vector<int32_t> ids;
   for (const TokenId token : tokenizer.encode(text)) {

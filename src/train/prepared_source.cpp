@@ -95,10 +95,12 @@ bool is_file(const fs::path& path) {
 
 PreparedSource::File measured(const RecipeFile& file) {
   const auto& [key, name] = file;
-  require<ConfigError>(name != "-", key,
-                       "names the standard input (-): a prepared corpus has to know its text again, so name a file");
+  require<ConfigError>(
+      name != "-", key,
+      "names the standard input (-): a prepared corpus must be able to recognize its text later, so name a file");
   require<IoError>(fs::exists(name), name, "cannot open: there is no such file");
-  require<ConfigError>(is_file(name), name, "is not a file of the disk: a prepared corpus has to know its text again");
+  require<ConfigError>(is_file(name), name,
+                       "is not a regular file: a prepared corpus must be able to recognize its text later");
   return {.key = key,
           .name = name,
           .bytes = size_of_file(name),

@@ -85,11 +85,8 @@ void check_run(const Recipe& recipe) {
   check(training.minutes >= 0.0, "training.minutes is {}, expected at least 0", training.minutes);
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
         "nothing would end the run: set training.epochs, updates or minutes, or validation.patience");
-  check_at_least("training.accumulate", training.accumulate, 1);
+  validate_update(training);
   parse_layout(training.layout, "recipe: training.layout");
-  check(training.shards >= 0 && training.shards % training.accumulate == 0,
-        "training.shards is {}, expected a multiple of training.accumulate, which is {}", training.shards,
-        training.accumulate);
   check_at_least("training.local_updates", training.local_updates, 0);
   check(training.gradients != TravelType::int8 || training.local_updates > 0,
         "training.gradients = \"int8\" is for differences of weights: it needs training.local_updates");
@@ -216,6 +213,13 @@ void Recipe::validate() const {
   schedule.validate();
   check_run(*this);
   check_validation(*this);
+}
+
+void validate_update(const TrainingRecipe& training) {
+  check_at_least("training.accumulate", training.accumulate, 1);
+  check(training.shards >= 0 && training.shards % training.accumulate == 0,
+        "training.shards is {}, expected a multiple of training.accumulate, which is {}", training.shards,
+        training.accumulate);
 }
 
 DType storage_of(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }

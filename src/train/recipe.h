@@ -125,6 +125,9 @@ struct Recipe {
   void validate() const;
 };
 
+// ConfigError unless an update has batches, and shards that divide each of them.
+void validate_update(const TrainingRecipe& training);
+
 // How many shards each of an update's batches is cut into.
 inline int64_t shards_per_batch(const TrainingRecipe& training) {
   return training.shards == 0 ? 1 : training.shards / training.accumulate;

@@ -144,6 +144,12 @@ TEST_F(Files, AFolderIsLockedByOneProcessAtATime) {
   const FolderLock again(folder_, "is in use");
 }
 
+TEST_F(Files, ThatAreLargerThanAGibibyteAreNotReadAsAWhole) {
+  write_file(folder_ / "large", "");
+  std::filesystem::resize_file(folder_ / "large", (uintmax_t{1} << 30) + 1);  // holds no blocks on the disk
+  EXPECT_THROW(read_file(folder_ / "large"), FormatError);
+}
+
 TEST_F(Files, ThatDoNotExistAreErrors) {
   EXPECT_THROW(read_file(folder_ / "none"), IoError);
   EXPECT_THROW(MappedFile(folder_ / "none"), IoError);

@@ -437,7 +437,7 @@ TEST_F(QuantizedWeightFile, CannotBeTrained) {
     load_masters(path_, *backend_, *trainables_);
     FAIL();
   } catch (const FormatError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("is quantized: only inference reads it"));
+    EXPECT_THAT(error.what(), HasSubstr("which are for inference alone"));
   }
 }
 

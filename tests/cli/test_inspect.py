@@ -251,6 +251,9 @@ class WrongRecipes(heed_cli.CliTest):
     def test_a_missing_file_is_named(self):
         self.refuse(self.path / "absent.toml", "No such file")
 
+    def test_a_file_without_end_is_not_read_for_ever(self):
+        self.refuse("/dev/zero", "is larger than 1 GiB")
+
     def test_a_folder_is_named(self):
         self.refuse(self.path, "directory")
 

@@ -105,8 +105,8 @@ class PartsTest(CliTest):
 
     def test_what_ranks_cannot_divide_is_refused_once(self):
         for ranks, layout, more, refusal in (
-            (3, "tensor=3", (), "3 ranks can't share 4 heads (heads)"),
-            (2, "tensor=2", ("--set", "model.inner=129"), "2 ranks can't share 129 inner columns (inner)"),
+            (3, "tensor=3", (), "tensor 3 does not divide 4 heads"),
+            (2, "tensor=2", ("--set", "model.inner=129"), "tensor 2 does not divide 129 inner columns"),
             (4, "tensor=2,data=1", (), "data=1,pipeline=1,tensor=2 needs 2 ranks, but there are 4"),
             (2, "tensor=2", ("--set", "optimizer.kind=muon"), 'does not go with optimizer.kind = "muon"'),
             (8, "data=4,tensor=2", (), "an update has 2 shards, which is too few for 4"),

@@ -56,8 +56,9 @@ class Budget(heed_cli.CliTest):
 
     def test_wrong_budgets_are_refused_in_one_line(self):
         self.assert_refused("plan", mentions=("a recipe", "--flops"))
-        for budget in ("0", "-3"):
-            self.assert_refused("plan", f"--flops={budget}", mentions=(budget, "FLOPs"))
+        for budget in ("0", "-3", "1e61"):
+            self.assert_refused("plan", f"--flops={budget}", mentions=(f"{float(budget):g}", "FLOPs"))
+        self.assert_refused("plan", "--flops", "1e308", "--svg", self.path / "x.svg", mentions=("expected 1 to 1e+60",))
         for budget, words in (("x", "not a number"), ("nan", "not a number"), ("1e400", "too large")):
             self.assert_refused("plan", f"--flops={budget}", mentions=("--flops", budget, words))
         self.assert_refused("plan", RECIPE, "--hours", "1e300", mentions=("--hours", "at most"))
@@ -274,6 +275,28 @@ class OfRanks(heed_cli.CliTest):
         self.assertIn("no layout fits into 0.001 GB a rank", heed(*command, "16", "--memory", "1MB").stdout)
         self.assertIn("no layout of 11 ranks is possible", heed(*command, "11").stdout)
         self.assertRegex(heed(*command, "16", "--top", "2").stdout, r"and \d+ more")
+
+    def test_an_update_that_no_run_could_take_is_refused(self):
+        plan = ("plan", RECIPE, "--no-run", "--set")
+        self.assert_refused(*plan, "training.accumulate=0", "--set", "training.shards=2", mentions=("training.accumulate is 0",))
+        self.assert_refused(*plan, "training.accumulate=-1", mentions=("training.accumulate is -1",))
+        self.assert_refused(*plan, "training.shards=-4", mentions=("training.shards is -4",))
+        self.assert_refused(*plan, "training.updates=-3", mentions=("training.updates is -3",))
+        self.assert_refused(*plan, "data.batch_target_tokens=-5", mentions=("tokens, expected at most 1e+10",))
+        self.assert_refused("plan", SOURCE / "recipes" / "tutorial-lm.toml", "--no-run", "--set", "data.batch_sequences=-5",
+                            mentions=("a batch of -5 sequences",))
+        self.assert_refused(*plan, f"training.accumulate={10 ** 18}", mentions=("tokens, expected at most 1e+10",))
+
+    def test_quantities_beyond_any_machine_are_refused(self):
+        plan = ("plan", RECIPE, *self.SPEED, "--ranks", "2")
+        for option, value, words in (("--bandwidth", "1e-300bit", "small"), ("--bandwidth", "1e300Gbit", "large"),
+                                     ("--bandwidth", "-1Gbit", "small"), ("--latency", "1e300s", "large")):
+            self.assert_refused(*plan, f"{option}={value}", mentions=(f"{option}: '{value}' is too {words}",))
+
+    def test_parts_that_training_cannot_make_are_impossible(self):
+        plan = ("plan", RECIPE, *self.SPEED, "--layout", "tensor=2", "--set")
+        self.assert_refused(*plan, "model.qk_norm=all", mentions=("tensor 2 does not go with qk_norm = \"all\"",))
+        self.assert_refused(*plan, "model.inner=2056", mentions=("leaves each rank 1028 inner columns", "a multiple of 16"))
 
     def test_one_layout_is_shown_in_full(self):
         text = heed("plan", RECIPE, *self.EIGHT, *self.SPEED, "--layout", "data=2,pipeline=2", "--memory", "1MB").stdout

@@ -99,9 +99,9 @@ class RanksDecodingTest(CliTest):
         self.assertEqual(source.read_text(), "ein\n")
 
     def test_standard_input_is_refused(self):
-        self.assert_refused_by_ranks("heed: translate: several ranks need --input FILE: only one of them has the standard input",
+        self.assert_refused_by_ranks("heed: translate: several ranks need --input FILE: only one of them receives standard input",
                                      "translate", "--model", self.translator)
-        self.assert_refused_by_ranks("heed: generate: several ranks need --prompts FILE, to share out its lines",
+        self.assert_refused_by_ranks("heed: generate: several ranks need --prompts FILE, whose lines they share out",
                                      "generate", "--model", self.generator)
 
     def test_commands_of_one_process_are_refused(self):

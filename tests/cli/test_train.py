@@ -165,7 +165,7 @@ class Train(TranslationTest):
         self.refuse("no such model directory", more=("--set", f"training.from={self.path}/nowhere"))
         small = self.path / "small"
         self.assertEqual(heed("quantize", "--model", self.path / "first", "--out", small).returncode, 0)
-        self.refuse("is quantized: only inference reads it", more=("--set", f"training.from={small}"))
+        self.refuse("which are for inference alone", more=("--set", f"training.from={small}"))
         self.refuse("none of its weights fits", "F32[", more=(
             "--set", f"training.from={self.path}/first", "--set", "model.model=16", "--set", "model.inner=32", "--set",
             "model.output_bias=false"))

@@ -217,23 +217,23 @@ TEST(DividedModel, RefusesWhatRanksCantShare) {
   ModelConfig config = divisible(Architecture::seq2seq);
   EXPECT_NO_THROW(require_divisible(config, 1));
   EXPECT_NO_THROW(require_divisible(config, 3));
-  refused(config, 4, "4 ranks can't share 6 heads (heads)");
+  refused(config, 4, "tensor 4 does not divide 6 heads");
   config.key_value_heads = 2;
-  refused(config, 3, "3 ranks can't share 2 heads of keys and values (key_value_heads)");
+  refused(config, 3, "tensor 3 does not divide 2 heads of keys");
   config.inner = 33;
-  refused(config, 2, "2 ranks can't share 33 inner columns (inner)");
+  refused(config, 2, "tensor 2 does not divide 33 inner columns");
   config.inner = 36;
-  refused(config, 2, "36 inner columns (inner) with inner_dropout: each needs a multiple of 16");
+  refused(config, 2, "tensor 2 leaves each rank 18 inner columns, but inner_dropout needs a multiple of 16");
   config.inner_dropout = Probability(0.0F);
   EXPECT_NO_THROW(require_divisible(config, 2));
   config.head_norm = HeadNorm::all_heads;
-  refused(config, 2, "head_norm = \"all\"");
+  refused(config, 2, "tensor 2 does not go with qk_norm = \"all\"");
   config = divisible(Architecture::causal_lm);
   config.target_vocabulary = 2;
-  refused(config, 3, "3 ranks can't share a vocabulary of 2");
+  refused(config, 3, "tensor 3 is more than the vocabulary of 2");
   config = divisible(Architecture::causal_lm);
   config.attention = {{{}, {HeadPattern::Kind::local, 2}}};
-  refused(config, 3, "3 ranks can't share attention \"full+local:2\" of 2 parts");
+  refused(config, 3, "tensor 3 does not divide attention \"full+local:2\" of 2 patterns");
 }
 
 }  // namespace

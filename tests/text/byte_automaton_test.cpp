@@ -106,7 +106,7 @@ TEST(Regex, RefusesWhatItDoesNotKnowWithTheCharacter) {
       {"(?=a)", "only groups"},
       {"\\b", "unknown escape"},
       {"\\1", "escape"},
-      {"a\\", "a sign is missing"},
+      {"a\\", "a character is missing"},
       {"\\x{110000}", "code point"},
       {"\\u12", "code point"},
       {"a^b", "write \\ before"},

@@ -166,7 +166,7 @@ TEST_F(PartsTraining, WhatDoesNotGoWithPartsIsRefused) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "refused"));
   };
   const auto nothing = [](Recipe&) {};
-  refused(3, "tensor=3", "3 ranks can't share 2 heads (heads)", nothing);
+  refused(3, "tensor=3", "tensor 3 does not divide 2 heads", nothing);
   refused(2, "tensor=2", "does not go with optimizer.kind = \"muon\"",
           [](Recipe& recipe) { recipe.optimizer.kind = OptimizerKind::muon; });
   refused(2, "tensor=2", "does not go with training.freeze",

@@ -337,7 +337,7 @@ TEST_F(PreparedTest, PreparingLeavesTheWholeFolderOrNothing) {
   task(recipe).data.train_source = {"-"};
   EXPECT_THAT(refusal_to_prepare(recipe, folder_ / "new"), HasSubstr("names the standard input"));
   task(recipe).data.train_source = {"/dev/null"};
-  EXPECT_THAT(refusal_to_prepare(recipe, folder_ / "new"), HasSubstr("is not a file of the disk"));
+  EXPECT_THAT(refusal_to_prepare(recipe, folder_ / "new"), HasSubstr("is not a regular file"));
   task(recipe).data.train_source = {file("missing")};
   EXPECT_THAT(refusal_to_prepare(recipe, folder_ / "new"), HasSubstr("there is no such file"));
   expect_nothing_left();

@@ -140,7 +140,7 @@ class Classify(Encoder):
         self.assertGreater(self.score("run")["accuracy"], 0.75)
         result = heed("classify", "--model", model, "--pairs", text="bbb\taaa\n")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assert_refused("classify", "--model", model, "--pairs", text="a\tb\nab\n", mentions=["stdin:2", "1 columns"],
+        self.assert_refused("classify", "--model", model, "--pairs", text="a\tb\nab\n", mentions=["stdin:2", "1 column,"],
                             stdout=None)
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):

@@ -246,13 +246,15 @@ class Drafts(LanguageModelTest):
     def with_drafts(self, *options):
         result = run("generate", "--model", self.model, "--json", *options, text="\n".join(PROMPTS))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stderr.decode(), r"^drafts: \d+ of \d+ tokens right \([\d.]+%\), [\d.]+ tokens a step, "
-                                                 r"([\d.]+ times as fast as without|too few steps to compare)\n$")
+        self.assertRegex(result.stderr.decode(), r"^drafts: (\d+ of \d+ tokens right \([\d.]+%\), [\d.]+ tokens a step, "
+                                                 r"([\d.]+ times as fast as without|too few steps to compare)|"
+                                                 r"no tokens were drafted)\n$")
         return [json.loads(line) for line in result.stdout.decode().splitlines()]
 
     def test_a_short_text_says_nothing_about_the_gain(self):
-        result = run("generate", "--model", self.model, "--prompt", "A", "--max-tokens", 3, "--draft", "prompt")
-        self.assertIn(b"too few steps to compare", result.stderr)
+        short = ("generate", "--model", self.model, "--prompt", "A", "--max-tokens", 3, "--draft")
+        self.assertIn(b"too few steps to compare", run(*short, self.smaller, "--draft-tokens", 2).stderr)
+        self.assertEqual(run(*short, "prompt").stderr, b"drafts: no tokens were drafted\n")
 
     def test_drafts_change_no_text(self):
         for sampling in (["--temperature", 0], ["--top-p", 0.9, "--repetition-penalty", 1.2, "--seed", 4]):

@@ -89,7 +89,7 @@ TEST_F(PanelFile, IsReadWhereItIsMapped) {
   EXPECT_THAT(all, HasSubstr(path_.string()));
 }
 
-TEST_F(PanelFile, OfLargerGroupsHasFewerScales) {
+TEST_F(PanelFile, WithLargerGroupsHasFewerScales) {
   groups_ = 1;
   group_scales_.assign(size_t{4} * 16, bf16(2.0F).bits);
   write();
@@ -106,11 +106,11 @@ TEST_F(PanelFile, StaysMappedAsLongAsItsWeights) {
   EXPECT_NEAR(product_with_ones("eight").front(), 30.0F, 1e-4);
 }
 
-TEST_F(PanelFile, OfAnUnknownLayoutIsRefused) {
+TEST_F(PanelFile, WithAnUnknownLayoutIsRefused) {
   EXPECT_THAT(refusal("panels-99"), AllOf(HasSubstr("'panels-99'"), HasSubstr("'panels-16'")));
 }
 
-TEST_F(PanelFile, IsRefusedWhenSomethingOfItIsWrong) {
+TEST_F(PanelFile, WithAWrongTensorIsRefused) {
   scales_[3] = -1.0F;
   EXPECT_THAT(refusal(), HasSubstr("'eight.scales' holds a scale below 0"));
   scales_[3] = std::numeric_limits<float>::infinity();
@@ -128,7 +128,7 @@ TEST_F(PanelFile, IsRefusedWhenSomethingOfItIsWrong) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("eight I8[4, 5, 16, 4]"), HasSubstr("multiple of 64 bytes")));
 }
 
-TEST_F(PanelFile, OfWhichAnyByteWasChangedIsRefused) {
+TEST_F(PanelFile, WithAnyByteChangedIsRefused) {
   write();
   const std::string whole = read_file(path_);
   const SafeTensors file(path_);

@@ -302,7 +302,7 @@ class Quantize(heed_cli.CliTest):
                 weights.write_bytes(whole[:size])
                 self.assert_refused("translate", "--model", small, text="a\n", mentions=("model.safetensors",))
 
-    def test_a_layout_that_is_not_known_is_refused(self):
+    def test_an_unknown_layout_of_quantized_weights_is_refused(self):
         small, _ = self.quantized()
         weights = small / "model.safetensors"
         weights.write_bytes(weights.read_bytes().replace(b'"panels-16"', b'"panels-99"'))

@@ -40,7 +40,7 @@ class RanksTest(CliTest):
             self.assertEqual((status, err), (0, ""))
             self.assertEqual(out.count("MB/s"), 2)
 
-    def test_a_word_for_shared_memory_that_means_nothing_is_refused(self):
+    def test_an_unknown_value_of_heed_shared_memory_is_refused(self):
         self.assert_job(start(2, BINARY, "--version", environment={"HEED_SHARED_MEMORY": "maybe"}),
                         'heed: HEED_SHARED_MEMORY: expected on or off, found "maybe"')
 

@@ -101,7 +101,7 @@ class Train(TranslationTest):
         self.assertNotIn("ended by", output)
         self.assertTrue((self.path / "run" / "model.safetensors").exists())
 
-    def test_an_interrupt_saves_also_when_nobody_reads_the_output(self):
+    def test_an_interrupt_saves_even_if_nobody_reads_the_output(self):
         reading, writing = os.pipe()
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 8192)
         run = self.path / "run"

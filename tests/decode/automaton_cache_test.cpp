@@ -30,7 +30,7 @@ TEST(AutomatonCache, SameConstraintsShareAnAutomaton) {
   EXPECT_EQ(cache.get({suppress, "[a-z]+"}, {}, TextEnd::eos), first);
 }
 
-TEST(AutomatonCache, OldOnesMakeRoom) {
+TEST(AutomatonCache, DropsTheLeastRecentlyUsedWhenFull) {
   const RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);
   const std::weak_ptr<const TokenAutomaton> first = cache.get({{}, "a"}, {}, TextEnd::eos);
@@ -43,7 +43,7 @@ TEST(AutomatonCache, OldOnesMakeRoom) {
   EXPECT_FALSE(used.expired());
 }
 
-TEST(AutomatonCache, WhatIsRefusedIsRefusedAgain) {
+TEST(AutomatonCache, RefusesTheSameConstraintsAgain) {
   const RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);
   for (int i = 0; i < 2; ++i) {
@@ -51,7 +51,7 @@ TEST(AutomatonCache, WhatIsRefusedIsRefusedAgain) {
   }
 }
 
-TEST(AutomatonCache, WhatIsRefusedTakesNoRoom) {
+TEST(AutomatonCache, DoesNotKeepRefusedConstraints) {
   const RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);
   const std::weak_ptr<const TokenAutomaton> first = cache.get({{}, "a"}, {}, TextEnd::eos);
@@ -62,7 +62,7 @@ TEST(AutomatonCache, WhatIsRefusedTakesNoRoom) {
   EXPECT_FALSE(first.expired());
 }
 
-TEST(AutomatonCache, CallsOfAModelShareThem) {
+TEST(AutomatonCache, CallsOfAModelShareAutomata) {
   RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);
   const Texts suppress{"e"};
@@ -87,7 +87,7 @@ TEST(AutomatonCache, CallsOfAModelShareThem) {
 
 // A walk that goes on from token to token --------------------------------------------------------------------------
 
-TEST(AutomatonWalk, GoesOnWhereItWas) {
+TEST(AutomatonWalk, ContinuesFromItsLastState) {
   const RandomLanguageModel model(1);
   AutomatonCache cache(*model.tokenizer);
   const TokenRules rules{.automaton = cache.get({{}, "(ab)*c"}, {}, TextEnd::eos)};

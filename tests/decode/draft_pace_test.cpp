@@ -110,7 +110,7 @@ TEST(DraftPace, ADrafterAsLargeAsTheModelIsNotTriedForAShortText) {
   EXPECT_LT(steps_to_first_draft(1.0), 400);
 }
 
-TEST(DraftPace, WholeTextsAreReadForWhatDraftsHaveBrought) {
+TEST(DraftPace, WholeTextsAreReadOnceDraftsHaveSavedTheTime) {
   DraftPace pace(0);
   EXPECT_TRUE(pace.affords(48));
   EXPECT_FALSE(pace.affords(400));

@@ -124,7 +124,7 @@ TEST(SearchRules, ItsSequencesLeaveTheStepper) {
 }
 
 // A model of a stream may have no end, and no row has a value for it.
-TEST(SearchRules, ForcedTextsThatOtherRulesLeaveNoWayToAreRefused) {
+TEST(SearchRules, ForcedTextsThatOtherRulesForbidAreRefused) {
   const std::vector<std::vector<int32_t>> phrases{{1}};
   const SearchRules rules{.tokens = {.suppressed = {1}, .eos = -1}, .forced = ForcedPhrases(phrases)};
   const TranslationOptions options{.beam = 2};

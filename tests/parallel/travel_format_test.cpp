@@ -51,7 +51,7 @@ TEST_P(InInt8, EachBlockIsRoundedByItsOwnScale) {
   }
 }
 
-TEST_P(InInt8, ValuesInDoubleAreRoundedLikewise) {
+TEST_P(InInt8, ValuesInDoubleAreRoundedTheSameWay) {
   const std::vector<float> narrow = traveled(draws<float>(GetParam()));
   const std::vector<double> wide = traveled(draws<double>(GetParam()));
   for (size_t i = 0; i < narrow.size(); ++i) {
@@ -59,7 +59,7 @@ TEST_P(InInt8, ValuesInDoubleAreRoundedLikewise) {
   }
 }
 
-TEST_P(InInt8, ABlocksLargestValueAndZerosStayAsTheyAre) {
+TEST_P(InInt8, TheLargestValueOfABlockAndZerosAreExact) {
   std::vector<float> values(static_cast<size_t>(GetParam()));
   values.back() = -12.5F;
   EXPECT_EQ(traveled(values), values);
@@ -89,7 +89,7 @@ TEST_P(InInt8, ABlockThatIsTooLargeForAScaleArrivesAsNotANumber) {
   EXPECT_TRUE(std::isnan(traveled(values).back()));
 }
 
-TEST(TravelFormat, MessagesAreAsLongAsTheyAreSaidToBe) {
+TEST(TravelFormat, EncodedValuesHaveTheStatedNumberOfBytes) {
   EXPECT_EQ(TravelFormat(TravelType::f32, DType::f32).bytes(1000), 4000);
   EXPECT_EQ(TravelFormat(TravelType::bf16, DType::f32).bytes(1000), 2000);
   EXPECT_EQ(TravelFormat(TravelType::int8, DType::f32).bytes(1000), 1000 + 4 * 4);

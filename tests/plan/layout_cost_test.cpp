@@ -116,7 +116,7 @@ TEST(LayoutCost, OuterStepsSendDifferencesInTheFormatOfGradients) {
   EXPECT_DOUBLE_EQ(cost.sent_bytes, 3e6 / 10.0);
 }
 
-TEST(LayoutCost, MessagesTakeTheProcessorsTimeWhereTheyMoveThem) {
+TEST(LayoutCost, CopyingMessagesTakesTimeOfTheProcessorsThatCompute) {
   const auto cost = [](double moved_per_second) {
     PlanLink link = kLink;
     link.moved_per_second = moved_per_second;

@@ -314,7 +314,7 @@ TEST_F(LargeMessages, OneThatIsLargerThanAllThatMpiTakesGoesAlone) {
   mpi_.hold_sends(false);
 }
 
-TEST_F(LargeMessages, BetweenRanksOfOneMachinePassMpiBy) {
+TEST_F(LargeMessages, BetweenRanksOfOneMachineBypassMpi) {
   share_memory();
   std::vector<Transfer> sent;
   for (int i = 0; i < kMany; ++i) {
@@ -329,7 +329,7 @@ TEST_F(LargeMessages, BetweenRanksOfOneMachinePassMpiBy) {
   }
 }
 
-TEST_F(LargeMessages, LeaveSmallOnesAndThoseOfUnknownSizeToMpi) {
+TEST_F(LargeMessages, SmallOnesAndThoseOfUnknownSizeAreLeftToMpi) {
   share_memory();
   const std::vector<std::byte> small(100);
   const Transfer weights = first_.send(1, 0, Channel::weights, small), results = send(0, Channel::results);
@@ -339,7 +339,7 @@ TEST_F(LargeMessages, LeaveSmallOnesAndThoseOfUnknownSizeToMpi) {
 }
 
 // The transports' threads move them: asking once moves no more than 4 MiB.
-TEST_F(LargeMessages, InSharedMemoryMoveWhileBothRanksCompute) {
+TEST_F(LargeMessages, InSharedMemoryAreCopiedWhileBothRanksCompute) {
   share_memory();
   std::vector<std::byte> large(20 * kMegabyte, std::byte{7}), received(large.size());
   Transfer out = first_.send(1, 0, Channel::weights, large);
@@ -350,7 +350,7 @@ TEST_F(LargeMessages, InSharedMemoryMoveWhileBothRanksCompute) {
   EXPECT_EQ(received, large);
 }
 
-TEST_F(LargeMessages, ThatAreGivenUpInSharedMemoryLeaveNothingBehind) {
+TEST_F(LargeMessages, AbandonedInSharedMemoryLeaveNothingBehind) {
   share_memory();
   std::vector<std::byte> memory(20 * kMegabyte);
   { const Transfer given_up = second_.receive(0, 0, Channel::state, memory); }

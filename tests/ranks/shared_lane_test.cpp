@@ -71,7 +71,7 @@ TEST_F(SharedLanes, EachTagHasALaneOfItsOwn) {
   EXPECT_EQ(received, first);
 }
 
-TEST_F(SharedLanes, ThereAreOnlySoMany) {
+TEST_F(SharedLanes, TheirNumberIsLimited) {
   for (int tag = 0; tag < SharedSection::kLanes; ++tag) {
     EXPECT_TRUE(own_.make_lane(tag));
   }
@@ -85,7 +85,7 @@ TEST_F(SharedLanes, SectionsOfAFileAreApart) {
   EXPECT_FALSE(own_.find_lane(3));
 }
 
-TEST(SharedFile, OneThatIsNotThereIsNotOpened) {
+TEST(SharedFile, AFileThatDoesNotExistIsNotOpened) {
   EXPECT_FALSE(SharedFile::open("/proc/self/fd/99999"));
   EXPECT_FALSE(SharedFile::open(""));
 }

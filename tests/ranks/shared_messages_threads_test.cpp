@@ -52,7 +52,7 @@ TEST(SharedMessages, ARankThatSharesNothingIsLeftOut) {
   });
 }
 
-TEST(SharedMessages, ARankAloneHasNone) { EXPECT_EQ(SharedMessages::connect(Ranks(), MemorySharing::on), nullptr); }
+TEST(SharedMessages, ASingleRankHasNone) { EXPECT_EQ(SharedMessages::connect(Ranks(), MemorySharing::on), nullptr); }
 
 // Far more than the lanes hold, both ways at once, with two tags.
 TEST(SharedMessages, ArriveWholeAndInOrder) {
@@ -79,7 +79,7 @@ TEST(SharedMessages, ArriveWholeAndInOrder) {
   });
 }
 
-TEST(SharedMessages, OneThatIsAbandonedBeforeItLeavesIsNeverSent) {
+TEST(SharedMessages, AMessageAbandonedBeforeItIsSentNeverArrives) {
   run_thread_ranks(2, [](Transport& transport) {
     const Ranks ranks(transport);
     const auto messages = SharedMessages::connect(ranks, MemorySharing::on);
@@ -106,7 +106,7 @@ TEST(SharedMessages, OneThatIsAbandonedBeforeItLeavesIsNeverSent) {
   });
 }
 
-TEST(SharedMessages, OneOfTooManyKindsIsRefusedAndForgotten) {
+TEST(SharedMessages, AMessageOfOneKindTooManyIsRefusedAndNotQueued) {
   run_thread_ranks(2, [](Transport& transport) {
     const Ranks ranks(transport);
     const auto messages = SharedMessages::connect(ranks, MemorySharing::on);
@@ -124,7 +124,7 @@ TEST(SharedMessages, OneOfTooManyKindsIsRefusedAndForgotten) {
   });
 }
 
-TEST(SharedMessages, AfterOneThatWasAbandonedHalfwayNoneFollows) {
+TEST(SharedMessages, NoMessageFollowsOneThatWasAbandonedHalfway) {
   run_thread_ranks(2, [](Transport& transport) {
     const Ranks ranks(transport);
     const auto messages = SharedMessages::connect(ranks, MemorySharing::on);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/plural.h"
+#include "models/stages.h"
 
 namespace heed {
 namespace {
@@ -38,6 +39,17 @@ Ranks Distribution::group(RankGroup kind) const {
   return all_.group(members_of(layout_, kind, all_.rank()), static_cast<int>(kind));
 }
 
+// Before the text is read, which may take long. The vocabularies that come from it are taken to be large enough.
+void Distribution::require_division(ModelConfig model) const {
+  for (int64_t* vocabulary : {&model.source_vocabulary, &model.target_vocabulary}) {
+    *vocabulary = *vocabulary == 0 ? layout_.tensor : *vocabulary;
+  }
+  for (const std::string& obstacle : obstacles_to_parts(model, layout_.tensor)) {
+    throw ConfigError(fmt::format("{}: {}", kLayoutKey, obstacle));
+  }
+  (void)StagePlan(model, layout_.pipeline);
+}
+
 void Distribution::require_possible(const Recipe& recipe) const {
   if (divides_matrices()) {
     for (const std::string& setting : settings_against_parts(recipe)) {
@@ -45,6 +57,7 @@ void Distribution::require_possible(const Recipe& recipe) const {
           fmt::format("{}: {} divides matrices, which does not go with {}", kLayoutKey, show_layout(layout_), setting));
     }
   }
+  require_division(recipe.model);
   require<ConfigError>(!divides_model() || recipe.training.local_updates == 0, kLayoutKey,
                        "{} divides the model, but with training.local_updates each rank has a whole one",
                        show_layout(layout_));

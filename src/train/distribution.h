@@ -41,13 +41,14 @@ class Distribution {
   // Which rank has the losses of a copy.
   int last_stage_of_copy(int copy) const { return rank_at(layout_, {.data = copy, .pipeline = layout_.pipeline - 1}); }
 
-  // Where ranks train on their own. From now on, one that falls silent is lost instead of ending the run.
+  // Where ranks train independently. From now on, one that falls silent is lost instead of ending the run.
   void tolerate_losses() const { all_.tolerate_losses(); }
   // Collective. Ranks that are lost are left out of all groups. Returns how many.
   int leave_out_lost();
 
  private:
   Ranks group(RankGroup kind) const;
+  void require_division(ModelConfig model) const;
 
   Ranks all_;
   Layout layout_;

@@ -116,6 +116,15 @@ class PartsTest(CliTest):
             self.assertIn(refusal, lines_of_heed(err)[0])
             self.assertFalse((self.path / "refused").exists())
 
+    def test_a_model_that_cannot_be_divided_is_refused_before_its_text_is_read(self):
+        for layout, more, refusal in (
+            ("tensor=2", ("--set", "model.qk_norm=all"), 'tensor 2 does not go with qk_norm = "all"'),
+            ("pipeline=2", ("--set", "model.positions=relative-bias"), "share relative biases"),
+        ):
+            status, out, err = ended(start(2, *self.words("refused", "--layout", layout, *more, "--set", "data.train=absent")))
+            self.assertEqual((status, out, len(lines_of_heed(err))), (2, "", 1), err)
+            self.assertIn(refusal, lines_of_heed(err)[0])
+
 
 if __name__ == "__main__":
     skip_without_mpi()

@@ -200,8 +200,11 @@ void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
       weight.hold(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },
                                       View(scales_.data(), DType::f32, rows, scales, scales)});
       break;
-    default:
-      weight.hold(backend, precision, [this](int64_t first, int64_t count) { return floats(first, count); });
+    default: {
+      const DType stored = tensor_.type == StoredType::bf16 ? DType::bf16 : precision;
+      weight.hold(backend, {.weights = stored, .inputs = precision},
+                  [this](int64_t first, int64_t count) { return floats(first, count); });
+    }
   }
 }
 

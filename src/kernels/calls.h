@@ -50,6 +50,11 @@ struct WeightView {
   int64_t columns() const { return packed != nullptr ? packed->columns() : matrix.columns(); }
 };
 
+// Of a product x W^T. Weights in bf16 serve inputs in f32 too: widened, they are exact, in half the memory.
+struct ProductTypes {
+  DType weights = DType::f32, inputs = DType::f32;
+};
+
 // Returns rows [first, first + count) of a matrix, which are requested in order. They stay valid until the next
 // request.
 using RowSource = std::function<View(int64_t first, int64_t count)>;

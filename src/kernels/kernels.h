@@ -29,10 +29,11 @@ class Backend {
 
   Arena& arena() { return *arena_; }
 
-  // In elements of `format`, whatever the source's type. Reads a few rows at a time: a matrix is never in memory twice.
-  virtual std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) = 0;
+  // In elements of `types.weights`, whatever the source's type. Reads a few rows at a time: a matrix is never in memory
+  // twice.
+  virtual std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) = 0;
   std::unique_ptr<PackedWeight> pack_matrix(View matrix) {
-    return pack({matrix.rows(), matrix.columns()}, matrix.type(),
+    return pack({matrix.rows(), matrix.columns()}, {matrix.type(), matrix.type()},
                 [&](int64_t first, int64_t count) { return matrix.row_range(first, count); });
   }
 

@@ -84,7 +84,7 @@ void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, Mat
     if (form != MatrixForm::precision && weight.use() != WeightUse::vector) {
       hold_as_integers(backend, form, rows, weight);
     } else {
-      weight.hold(backend, precision, rows);
+      weight.hold(backend, {precision, precision}, rows);
     }
   }
 }

@@ -31,13 +31,13 @@ void Weight::borrow(View value, Trainable* trainable) {
   own_ = Tensor();
 }
 
-void Weight::hold(Backend& backend, DType precision, const RowSource& rows) {
+void Weight::hold(Backend& backend, ProductTypes types, const RowSource& rows) {
   borrow({}, nullptr);
   if (use_ == WeightUse::product || use_ == WeightUse::product_and_table) {
-    packed_ = backend.pack(shape_, precision, rows);
+    packed_ = backend.pack(shape_, types, rows);
     return;
   }
-  own_ = Tensor(shape_, use_ == WeightUse::vector ? backend.master_type() : precision);
+  own_ = Tensor(shape_, use_ == WeightUse::vector ? backend.master_type() : types.inputs);
   value_ = own_.view();
   const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / shape_.columns());
   for (int64_t first = 0; first < shape_.rows(); first += at_once) {

@@ -46,9 +46,10 @@ class Weight {
 
   // The value belongs to the trainer. An empty view: there is no value.
   void borrow(View value, Trainable* trainable);
-  // For inference: stores the values, which may have any type, in the one form that the use needs, in `precision`:
-  // packed for a product, plain for a table; a product that is also a table looks up its rows in the packed form.
-  void hold(Backend& backend, DType precision, const RowSource& rows);
+  // For inference: stores the values, which may have any type, in the one form that the use needs: packed in the weights'
+  // type for a product, plain in the inputs' for a table; a product that is also a table looks up its rows in the packed
+  // form.
+  void hold(Backend& backend, ProductTypes types, const RowSource& rows);
   // The same for a matrix of quantized values, which are always packed.
   void hold(Backend& backend, const Int8Matrix& matrix);
   void hold(Backend& backend, const Int4Matrix& matrix);

@@ -38,8 +38,8 @@ class ProfiledBackend final : public Backend {
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
   std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // whose calls are not timed
-  std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override {
-    return inner_.pack(shape, format, rows);
+  std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override {
+    return inner_.pack(shape, types, rows);
   }
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override { return inner_.pack(matrix); }
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override { return inner_.pack(matrix); }

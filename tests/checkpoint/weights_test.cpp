@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -275,6 +276,24 @@ TEST_F(WeightFile, MissingAndCutFilesAreRefused) {
     std::filesystem::resize_file(path, size);
     EXPECT_THROW(load_masters(path, *model.backend, *model.trainables), FormatError) << size;
   }
+}
+
+// What is in the file in bf16 needs no more memory in a run in f32.
+TEST_F(HeldWeights, OfTwoBytesStayThatInProducts) {
+  const std::vector<float> vector = values("vector"), table = values("table"), both = values("both");
+  const std::vector<float> exact = values("product");
+  std::vector<uint16_t> product(exact.size());
+  std::ranges::transform(exact, product.begin(), [](float x) { return bf16(x).bits; });
+  const auto tensor = [](const std::string& name, StoredType type, std::vector<int64_t> shape, const auto& elements) {
+    return tensor_source(name, type, std::move(shape), std::as_bytes(std::span(elements)));
+  };
+  const std::vector<TensorSource> tensors{
+      tensor("vector", StoredType::f32, {64}, vector), tensor("table", StoredType::f32, {32, 64}, table),
+      tensor("both", StoredType::f32, {64, 64}, both), tensor("product", StoredType::bf16, {96, 64}, product)};
+  write_checked_safetensors(path_, tensors, {});
+  load_weights(path_, *backend_, DType::f32, held_);
+  EXPECT_EQ(held_.find("product").bytes(), 96 * 64 * 2);
+  EXPECT_EQ(held_.find("both").bytes(), 64 * 64 * 4);
 }
 
 // Two values in a byte, the first in the lower half, both 8 too large, and a scale in bf16 for each 32.

@@ -34,8 +34,8 @@ class CpuBackend final : public Backend {
   int threads() const override { return context_.pool.threads(); }
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CpuBackend>(1, products_); }
 
-  std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override {
-    return std::make_unique<cpu::PackedPanels>(context_, panel_memory(), shape, format, rows, products_);
+  std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override {
+    return std::make_unique<cpu::PackedPanels>(context_, panel_memory(), shape, types, rows, products_);
   }
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override {
     return std::make_unique<cpu::PackedInt8>(context_, panel_memory(), matrix);

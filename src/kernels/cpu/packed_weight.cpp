@@ -15,11 +15,11 @@ namespace {
 constexpr int64_t kElementsAtOnce = int64_t{1} << 20;  // packed at a time: 4 MB in f32
 constexpr int64_t kInt8AtOnce = 4 * kElementsAtOnce;
 
-Element element_of(DType format, Bf16Products products) {
-  if (format == DType::f32) {
+Element element_of(ProductTypes types, Bf16Products products) {
+  if (types.weights == DType::f32) {
     return Element::single;
   }
-  return products == Bf16Products::pairs ? Element::pair : Element::half;
+  return types.inputs == DType::bf16 && products == Bf16Products::pairs ? Element::pair : Element::half;
 }
 
 // Converts each panel from f32, which holds the bf16 values exactly, to halves.
@@ -88,10 +88,10 @@ std::shared_ptr<Tensor> PanelMemory::take(int64_t elements) {
           }};
 }
 
-PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, DType format,
+PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, ProductTypes types,
                            const RowSource& rows, Bf16Products products)
-    : CpuWeight(shape.rows(), shape.columns(), format) {
-  const Element element = element_of(format, products);
+    : CpuWeight(shape.rows(), shape.columns(), types.weights) {
+  const Element element = element_of(types, products);
   const int64_t width = product_kernels().panel_columns, depth = shape.columns();
   memory_ = memory.take(panel_words(depth, shape.rows(), element));
   panels_ = {memory_->data<float>(), depth, shape.rows(), element};
@@ -103,9 +103,9 @@ PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& s
   for (int64_t first = 0; first < shape.rows(); first += at_once) {
     const int64_t count = std::min(at_once, shape.rows() - first);
     View block = rows(first, count);
-    if (block.type() != format) {
+    if (block.type() != types.weights) {
       if (converted.empty()) {
-        converted = Tensor({at_once, depth}, format, scratch);
+        converted = Tensor({at_once, depth}, types.weights, scratch);
       }
       const View to = converted.view().row_range(0, count);
       copy(context, block, to);

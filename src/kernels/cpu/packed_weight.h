@@ -42,7 +42,7 @@ class CpuWeight : public PackedWeight {
 // are loaded. Both take two bytes per element.
 class PackedPanels final : public CpuWeight {
  public:
-  PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, DType format, const RowSource& rows,
+  PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, ProductTypes types, const RowSource& rows,
                Bf16Products products);
 
   int64_t bytes() const override { return memory_->bytes(); }

@@ -8,9 +8,12 @@ bool ReferenceBackend::supports(DType storage) const {
   return storage == DType::f64 || storage == DType::f32 || storage == DType::bf16;
 }
 
-std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Shape& shape, DType format, const RowSource& rows) {
-  auto packed = std::make_unique<reference::PackedMatrix>(shape, format);
-  copy(rows(0, shape.rows()), packed->matrix.view());
+// In the inputs' type, which holds the values of the weights' type.
+std::unique_ptr<PackedWeight> ReferenceBackend::pack(const Shape& shape, ProductTypes types, const RowSource& rows) {
+  auto packed = std::make_unique<reference::PackedMatrix>(shape, types.inputs);
+  Tensor narrow(shape, types.weights);
+  copy(rows(0, shape.rows()), narrow.view());
+  copy(narrow.view(), packed->matrix.view());
   return packed;
 }
 

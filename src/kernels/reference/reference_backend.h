@@ -22,7 +22,7 @@ class ReferenceBackend final : public Backend {
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<ReferenceBackend>(master_); }
 
   // There is no faster form here: the result holds the plain matrix.
-  std::unique_ptr<PackedWeight> pack(const Shape& shape, DType format, const RowSource& rows) override;
+  std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override;
   std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) override;
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override;
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override;

@@ -179,6 +179,22 @@ TEST_P(CpuLinear, APackedWeightGivesTheSameBits) {
   }
 }
 
+TEST_P(CpuLinear, WeightsInBf16GiveInputsInF32TheBitsOfWeightsInF32) {
+  for (const int64_t rows : {1, 3, 70}) {
+    SCOPED_TRACE(fmt::format("{} rows", rows));
+    constexpr int64_t kIn = 1100, kOut = 1952;
+    const Guarded narrow = converted(random(DType::f32, kOut, kIn, 2), DType::bf16);
+    const Guarded wide = converted(narrow, DType::f32), x = random(DType::f32, rows, kIn, 3);
+    const auto halves = cpu().pack({kOut, kIn}, {.weights = DType::bf16, .inputs = DType::f32},
+                                   [&](int64_t first, int64_t count) { return wide.view().row_range(first, count); });
+    const Guarded y(DType::f32, rows, kOut), expected(DType::f32, rows, kOut);
+    cpu().linear({.x = x.view(), .weight = {{}, halves.get()}, .y = y.view()});
+    cpu().linear({.x = x.view(), .weight = {wide.view(), nullptr}, .y = expected.view()});
+    EXPECT_TRUE(same_bits(y, expected));
+    EXPECT_EQ(halves->bytes(), kOut * kIn * 2);
+  }
+}
+
 // As when it is read from a file: in f32, a few rows at a time.
 TEST_P(CpuLinear, PackingConvertsAndTakesNoMoreThanTheElementsOfItsFormat) {
   for (const auto& [in, out] : std::vector<std::pair<int64_t, int64_t>>{{33, 17}, {64, 96}, {1100, 1952}}) {
@@ -187,7 +203,7 @@ TEST_P(CpuLinear, PackingConvertsAndTakesNoMoreThanTheElementsOfItsFormat) {
     const Guarded exact = random(DType::f32, out, in, 2);
     plain.weight = converted(exact, storage());
     int64_t next = 0;
-    const auto packed_weight = cpu().pack({out, in}, storage(), [&](int64_t first, int64_t count) {
+    const auto packed_weight = cpu().pack({out, in}, {storage(), storage()}, [&](int64_t first, int64_t count) {
       EXPECT_EQ(first, next);
       next += count;
       return exact.view().row_range(first, count);

@@ -168,7 +168,7 @@ TEST(GroupSearch, OptionsThatMakeNoSenseAreNamed) {
   EXPECT_THAT(refusal(options), HasSubstr("alternatives is 2000"));
   options.alternatives = 2;
   options.beam = options.n_best = 2;
-  EXPECT_THAT(refusal(options), HasSubstr("neither groups"));
+  EXPECT_THAT(refusal(options), HasSubstr("cannot be combined with groups"));
 }
 
 // Unknown words -------------------------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ namespace heed::cli {
 namespace {
 
 constexpr double kGigabyte = 1e9, kMegabyte = 1e6, kPercent = 100.0;
-using AskedTravelType = std::optional<TravelType>;
+using AskedWireType = std::optional<WireType>;
 constexpr std::array kGradientNames{
-    NamedValue<AskedTravelType>{"recipe", std::nullopt}, NamedValue<AskedTravelType>{"f32", TravelType::f32},
-    NamedValue<AskedTravelType>{"bf16", TravelType::bf16}, NamedValue<AskedTravelType>{"int8", TravelType::int8}};
+    NamedValue<AskedWireType>{"recipe", std::nullopt}, NamedValue<AskedWireType>{"f32", WireType::f32},
+    NamedValue<AskedWireType>{"bf16", WireType::bf16}, NamedValue<AskedWireType>{"int8", WireType::int8},
+    NamedValue<AskedWireType>{"int4", WireType::int4}};
 
 // An option whose value has a unit. `standard` is the default as one would write it.
 Option quantity_option(const std::string& names, double& target, std::string standard,
@@ -167,7 +168,7 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
               quantity_option("--memory-bandwidth RATE", options.memory_bandwidth, "20GB", parse_bandwidth,
                               "of a rank's memory, for the time of its optimizer")),
       option("--gradients FORMAT", options.gradients, kGradientNames,
-             "format in which ranks send gradients: f32, bf16, int8 (with local updates), or the recipe's"),
+             "format in which ranks send gradients: f32, bf16, with local updates also int8 or int4, or the recipe's"),
       option("--local-updates N", options.local_updates,
              "updates between outer steps of the data ranks; without it, as in the recipe"),
       option("--top N", arguments.top, "list the best N layouts; 0: all")};

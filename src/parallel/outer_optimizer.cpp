@@ -11,7 +11,7 @@ namespace {
 // The means of the pieces that a rank owns: their differences, as they come from the others, in the order of the ranks.
 class PieceMeans {
  public:
-  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, const TravelFormat& format, DType wide)
+  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, const WireFormat& format, DType wide)
       : ranks_(ranks),
         backend_(backend),
         format_(format),
@@ -69,7 +69,7 @@ class PieceMeans {
 
   const Ranks& ranks_;
   Backend& backend_;
-  const TravelFormat& format_;
+  const WireFormat& format_;
   std::span<const WeightPiece> pieces_;
   std::vector<size_t> own_;
   PieceSums sums_;
@@ -81,7 +81,7 @@ class PieceMeans {
 
 }  // namespace
 
-OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type)
+OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, WireType type)
     : backend_(backend),
       trainables_(trainables),
       step_(step),

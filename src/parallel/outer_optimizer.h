@@ -5,7 +5,7 @@
 
 #include "nn/trainables.h"
 #include "optim/optimizer.h"
-#include "parallel/travel_format.h"
+#include "parallel/wire_format.h"
 #include "ranks/ranks.h"
 
 namespace heed {
@@ -26,7 +26,7 @@ struct OuterStep {
 class OuterOptimizer {
  public:
   // Differences and means travel in `type`.
-  OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, TravelType type);
+  OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, WireType type);
 
   // From the masters as they are, which are the same on all ranks.
   void begin();
@@ -47,7 +47,7 @@ class OuterOptimizer {
   Backend& backend_;
   Trainables& trainables_;
   OuterStep step_;
-  TravelFormat format_;
+  WireFormat format_;
   std::vector<WeightPiece> pieces_;
   std::vector<int64_t> begins_;  // of each piece among the bytes that travel
   Tensor anchor_, momentum_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "parallel/travel_format.h"
+#include "parallel/wire_format.h"
 #include "plan/layout_cost.h"
 
 namespace heed {
@@ -17,7 +17,7 @@ struct RanksOptions {
   double memory = 0.0;                   // bytes that a rank has; 0: no limit
   double flops_per_second = 0.0;         // of a rank; 0: this machine's, by the short run
   double memory_bandwidth = 20e9;        // bytes a second, for the optimizer; used with flops_per_second alone
-  std::optional<TravelType> gradients;   // none: the recipe's; of differences too
+  std::optional<WireType> gradients;     // none: the recipe's; of differences too
   std::optional<int64_t> local_updates;  // none: the recipe's
 };
 

@@ -19,7 +19,7 @@ struct Speed {
 
 bool averages(const PlannedModel& model) { return model.recipe.checkpoints.moving_average > 0.0; }
 
-TravelType travel_type(const RanksOptions& options, const TrainingRecipe& training) {
+WireType wire_type(const RanksOptions& options, const TrainingRecipe& training) {
   return options.gradients.value_or(training.gradients);
 }
 
@@ -30,7 +30,7 @@ PlanUpdate update_of(const RanksOptions& options, const PlannedModel& model) {
           .copy_bytes = copies ? size_of(DType::bf16) : kF32Bytes,
           .master_bytes = copies ? kF32Bytes : 0,
           .state_bytes = kF32Bytes * (averages(model) ? 3 : 2),
-          .gradient_bytes = traveling_bytes(travel_type(options, training)),
+          .gradient_bytes = wire_bytes(wire_type(options, training)),
           .local_updates = options.local_updates.value_or(std::max<int64_t>(1, training.local_updates))};
 }
 
@@ -130,8 +130,8 @@ std::string joined(const std::vector<std::string>& reasons) { return fmt::format
 void check(const RanksOptions& options, const PlannedModel& model) {
   check(options);
   const PlanUpdate update = update_of(options, model);
-  require<ConfigError>(travel_type(options, model.recipe.training) != TravelType::int8 || update.local_updates > 1,
-                       "plan", "gradients travel in int8 only as differences after local updates");
+  require<ConfigError>(!is_of_whole_numbers(wire_type(options, model.recipe.training)) || update.local_updates > 1,
+                       "plan", "int8 and int4 are for differences of weights after local updates, not for gradients");
   if (options.layout) {
     const auto reasons = obstacles(*options.layout, model);
     require<ConfigError>(reasons.empty(), "plan", "{} is impossible: {}", show(*options.layout), joined(reasons));

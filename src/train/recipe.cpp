@@ -49,8 +49,9 @@ SettingTable training_settings(TrainingRecipe& training) {
        choice("precision", training.precision, kPrecisionNames), setting("seed", training.seed),
        setting("epochs", training.epochs), setting("updates", training.updates), setting("minutes", training.minutes),
        setting("accumulate", training.accumulate), setting("shards", training.shards),
-       choice<TravelType>("gradients", training.gradients,
-                          {{"f32", TravelType::f32}, {"bf16", TravelType::bf16}, {"int8", TravelType::int8}}),
+       choice<WireType>(
+           "gradients", training.gradients,
+           {{"f32", WireType::f32}, {"bf16", WireType::bf16}, {"int8", WireType::int8}, {"int4", WireType::int4}}),
        setting("layout", training.layout), setting("local_updates", training.local_updates),
        setting("outer_rate", training.outer.rate), setting("outer_momentum", training.outer.momentum),
        setting("smoothing", training.smoothing), setting("log_every", training.log_every)}};
@@ -88,8 +89,8 @@ void check_run(const Recipe& recipe) {
   validate_update(training);
   parse_layout(training.layout, "recipe: training.layout");
   check_at_least("training.local_updates", training.local_updates, 0);
-  check(training.gradients != TravelType::int8 || training.local_updates > 0,
-        "training.gradients = \"int8\" is for differences of weights: it needs training.local_updates");
+  check(!is_of_whole_numbers(training.gradients) || training.local_updates > 0,
+        "training.gradients = \"int8\" and \"int4\" are for differences of weights: they need training.local_updates");
   check(training.outer.rate > 0.0 && training.outer.rate <= 2.0,
         "training.outer_rate is {}, expected above 0 and at most 2", training.outer.rate);
   check(training.outer.momentum >= 0.0 && training.outer.momentum < 1.0,

@@ -26,12 +26,12 @@ struct TrainingRecipe {
   int64_t seed = 1;
   int64_t epochs = 0, updates = 0;  // whichever comes first ends the run; 0: no limit
   double minutes = 0.0;
-  int64_t accumulate = 1;                  // batches per update
-  int64_t shards = 0;                      // of an update, a multiple of its batches; 0: as many
-  TravelType gradients = TravelType::f32;  // between ranks; also differences, where they train on their own
-  int64_t local_updates = 0;               // of each rank alone, between outer steps; 0: none
-  OuterStep outer;                         // of such runs
-  std::string layout;                      // of the ranks; see parse_layout
+  int64_t accumulate = 1;              // batches per update
+  int64_t shards = 0;                  // of an update, a multiple of its batches; 0: as many
+  WireType gradients = WireType::f32;  // between ranks; also differences, where they train on their own
+  int64_t local_updates = 0;           // of each rank alone, between outer steps; 0: none
+  OuterStep outer;                     // of such runs
+  std::string layout;                  // of the ranks; see parse_layout
   double smoothing = 0.1;
   int64_t log_every = 50;  // updates
 };

@@ -43,7 +43,7 @@ struct Replica {
 };
 
 // The masters after some outer steps of several ranks; the same on all.
-std::vector<double> masters_after(int steps_taken, int count, const OuterStep& step, TravelType type) {
+std::vector<double> masters_after(int steps_taken, int count, const OuterStep& step, WireType type) {
   std::vector<double> result;
   run_thread_ranks(count, [&](Transport& transport) {
     const Ranks ranks(transport);
@@ -112,31 +112,35 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 TEST(OuterOptimizer, StepsByTheMeanDifferenceOfAnyNumberOfRanks) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   for (const int count : {1, 2, 3, 4}) {
-    EXPECT_LT(largest_difference(masters_after(4, count, step, TravelType::f32), expected_after(4, count, step)), 2e-6)
+    EXPECT_LT(largest_difference(masters_after(4, count, step, WireType::f32), expected_after(4, count, step)), 2e-6)
         << count << " ranks";
   }
 }
 
 TEST(OuterOptimizer, WithoutMomentumAndAtRateOneTakesTheMeanOfTheWeights) {
   const OuterStep step{.rate = 1.0, .momentum = 0.0};
-  EXPECT_LT(largest_difference(masters_after(2, 3, step, TravelType::f32), expected_after(2, 3, step)), 1e-6);
+  EXPECT_LT(largest_difference(masters_after(2, 3, step, WireType::f32), expected_after(2, 3, step)), 1e-6);
 }
 
 TEST(OuterOptimizer, RoundsDifferencesThatAreSentInBf16) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   const std::vector<double> expected = expected_after(3, 2, step);
-  const double difference = largest_difference(masters_after(3, 2, step, TravelType::bf16), expected);
+  const double difference = largest_difference(masters_after(3, 2, step, WireType::bf16), expected);
   EXPECT_LT(difference, 0.01);  // differences are below 0.1 and have 8 bits; momentum adds up errors
   EXPECT_GT(difference, 1e-5);
 }
 
-TEST(OuterOptimizer, RoundsDifferencesThatAreSentInInt8) {
+// By half of 0.06 / 127 or 7, twice in a step; momentum adds up errors.
+TEST(OuterOptimizer, RoundsDifferencesThatAreSentAsWholeNumbers) {
   const OuterStep step{.rate = 0.7, .momentum = 0.9};
   for (const int count : {1, 2, 3}) {
     const std::vector<double> expected = expected_after(3, count, step);
-    const double difference = largest_difference(masters_after(3, count, step, TravelType::int8), expected);
-    EXPECT_LT(difference, 0.005) << count;  // half of 0.06 / 127, twice in a step; momentum adds up errors
-    EXPECT_GT(difference, 1e-5) << count;
+    const double in_int8 = largest_difference(masters_after(3, count, step, WireType::int8), expected);
+    const double in_int4 = largest_difference(masters_after(3, count, step, WireType::int4), expected);
+    EXPECT_LT(in_int8, 0.005) << count;
+    EXPECT_GT(in_int8, 1e-5) << count;
+    EXPECT_LT(in_int4, 0.09) << count;
+    EXPECT_GT(in_int4, 5 * in_int8) << count;
   }
 }
 

@@ -311,17 +311,20 @@ TEST(PlanRanks, WhatTravelsIsTheRecipesUnlessOptionsSayOtherwise) {
   };
   const RanksOptions as_recipe = of_speed(2);
   RanksOptions in_bf16 = as_recipe, rarely = as_recipe, always = as_recipe;
-  in_bf16.gradients = TravelType::bf16;
+  in_bf16.gradients = WireType::bf16;
   rarely.local_updates = 10;
   always.local_updates = 1;
   EXPECT_LT(sent(in_bf16), sent(as_recipe));
   EXPECT_EQ(sent(as_recipe, {"training.gradients=bf16"}), sent(in_bf16));
   EXPECT_LT(sent(rarely), sent(as_recipe));
   RanksOptions in_int8 = rarely;
-  in_int8.gradients = TravelType::int8;
+  in_int8.gradients = WireType::int8;
   EXPECT_DOUBLE_EQ(sent(in_int8) / sent(rarely), (1.0 + 1.0 / 64.0) / 4.0);  // a scale for each 256 of them
+  RanksOptions in_int4 = rarely;
+  in_int4.gradients = WireType::int4;
+  EXPECT_DOUBLE_EQ(sent(in_int4) / sent(rarely), (0.5 + 1.0 / 16.0) / 4.0);  // for each 64
   in_int8.local_updates = 1;
-  EXPECT_THAT(refusal(on_ranks(in_int8)), HasSubstr("int8 only as differences after local updates"));
+  EXPECT_THAT(refusal(on_ranks(in_int8)), HasSubstr("int8 and int4 are for differences of weights"));
   EXPECT_EQ(sent(as_recipe, {"training.local_updates=10"}), sent(rarely));
   EXPECT_EQ(sent(always, {"training.local_updates=10"}), sent(as_recipe));
 }

@@ -59,7 +59,7 @@ TEST_F(LocalUpdates, Int8SendsAQuarterAndLearnsAsMuch) {
   train_on(2, recipe, "f32");
   const double loss = last_loss();
   const int64_t sent = sent_;
-  recipe.training.gradients = TravelType::int8;
+  recipe.training.gradients = WireType::int8;
   train_on(2, recipe, "int8");
   EXPECT_NEAR(last_loss(), loss, 0.05);
   EXPECT_LT(static_cast<double>(sent_), 0.35 * static_cast<double>(sent)) << "a quarter, and reports";
@@ -68,7 +68,7 @@ TEST_F(LocalUpdates, Int8SendsAQuarterAndLearnsAsMuch) {
 TEST_F(LocalUpdates, ARunThatIsResumedGivesTheSameBits) {
   for (const int ranks : {1, 2, 3}) {
     Recipe recipe = local_recipe();
-    recipe.training.gradients = ranks == 3 ? TravelType::int8 : TravelType::f32;
+    recipe.training.gradients = ranks == 3 ? WireType::int8 : WireType::f32;
     const std::string name = fmt::format("{}-ranks", ranks);
     train_on(ranks, recipe, name);
     listening_.asked = 0;

@@ -57,7 +57,7 @@ TEST_F(RanksTraining, MuonGetsTheSameBits) {
 TEST_F(RanksTraining, GradientsThatTravelInBf16AreSummedAlike) {
   Recipe recipe = recipe_in_shards(small_recipe());
   train(recipe, "exact");
-  recipe.training.gradients = TravelType::bf16;
+  recipe.training.gradients = WireType::bf16;
   expect_same_bits(recipe, "rounded");
   EXPECT_NE(weights("rounded-1"), weights("exact"));
 }

@@ -59,7 +59,7 @@ TEST_F(StagesTraining, ALanguageModelGetsTheSameBits) {
   recipe.model.keep = Keep::layer_inputs;
   recipe.optimizer.kind = OptimizerKind::muon;
   expect_same_bits(recipe, "muon", {{"pipeline=2", 2}, {"data=2,pipeline=3", 6}});
-  recipe.training.gradients = TravelType::bf16;
+  recipe.training.gradients = WireType::bf16;
   expect_same_bits(recipe, "rounded", {{"pipeline=3", 3}, {"data=3,pipeline=2", 6}});
 }
 

@@ -207,7 +207,8 @@ TEST_F(TrainingFailure, RefusesInvalidRecipes) {
   refuse([](Recipe& r) { r.training.accumulate = 0; }, "accumulate");
   refuse([](Recipe& r) { r.training.accumulate = 2, r.training.shards = 3; }, "training.shards is 3");
   refuse([](Recipe& r) { r.training.shards = -1; }, "training.shards is -1");
-  refuse([](Recipe& r) { r.training.gradients = TravelType::int8; }, "it needs training.local_updates");
+  refuse([](Recipe& r) { r.training.gradients = WireType::int8; }, "they need training.local_updates");
+  refuse([](Recipe& r) { r.training.gradients = WireType::int4; }, "they need training.local_updates");
   refuse([](Recipe& r) { r.training.smoothing = 1.0; }, "smoothing");
   refuse([](Recipe& r) { task(r).tokenizer.shared = false; }, "tokenizer.shared");
   refuse([](Recipe& r) { task(r).tokenizer.target_dropout = 0.1; }, "but tokenizer.kind is \"word\"");

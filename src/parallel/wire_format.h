@@ -9,20 +9,23 @@
 
 namespace heed {
 
-enum class TravelType : uint8_t { f32, bf16, int8 };
+enum class WireType : uint8_t { f32, bf16, int8, int4 };
+
+// int8 and int4.
+bool is_of_whole_numbers(WireType type);
 
 // The type of values that travel as they are.
-DType dtype_of_plain(TravelType type);
+DType dtype_of_plain(WireType type);
 // Of a value, with its share of a block's scale.
-double traveling_bytes(TravelType type);
+double wire_bytes(WireType type);
 
-// Values in f32 and bf16 travel as they are. In int8, each block of 256 neighbours v has a scale
-//   s = largest |v| / 127    q = round(v / s), to even
-// and its message is all scales, then all q.
-class TravelFormat {
+// Values in f32 and bf16 travel as they are. In int8, each block of 256 neighbours v has a scale, in int4 each of 64:
+//   s = largest |v| / 127 or 7    q = round(v / s), to even
+// and the message is all scales, then all q; in int4 two in a byte, the first one in its lower half.
+class WireFormat {
  public:
   // `wide` is the type of the values before and after.
-  TravelFormat(TravelType type, DType wide) : type_(type), wide_(wide) {}
+  WireFormat(WireType type, DType wide) : type_(type), wide_(wide) {}
 
   // Whether values need no conversion.
   bool is_wide() const;
@@ -34,7 +37,7 @@ class TravelFormat {
  private:
   DType plain_type() const { return is_wide() ? wide_ : DType::bf16; }
 
-  TravelType type_;
+  WireType type_;
   DType wide_;
 };
 

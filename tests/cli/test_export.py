@@ -157,9 +157,9 @@ class Export(heed_cli.CliTest):
         refuse(odd, "--type", "q8_0", mentions=("feed_forward.output.weight: has rows of 40", "blocks of 32", "as f16"))
         refuse(self.tied, "--type", "q5_0", mentions=("'q5_0' is not one of f32",))
         heed("quantize", "--model", self.tied, "--out", self.path / "small")
-        refuse(self.path / "small", mentions=("is quantized",))
+        refuse(self.path / "small", mentions=("quantized weights", "name the model that they were made from"))
         heed("quantize", "--model", self.tied, "--out", self.path / "smaller", "--type", "int4")
-        refuse(self.path / "smaller", "--type", "q8_0", mentions=("is quantized",))
+        refuse(self.path / "smaller", "--type", "q8_0", mentions=("quantized weights",))
         heads = make_model(self.path / "heads")
         config = json.loads((heads / "config.json").read_text())
         config["model"]["heads"] //= 2

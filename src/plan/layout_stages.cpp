@@ -108,7 +108,7 @@ Sums sums_of_stage(const ModelConfig& config, const PlanBatch& shard, const Stag
   Sums sums;
   sums.add(layers.encoder * sums_of_layer * passes, source);
   sums.add(layers.decoder * (sums_of_layer + (cross ? 1 : 0)) * passes, target);
-  sums.add(cross ? layers.decoder : 0, source);
+  sums.add(cross && layers.decoder > 0 ? 1 : 0, source);  // the memory's gradient, of all layers at once
   if (has_encoder(config) && layers.is_first) {
     sums.add(1, source);  // rows of a divided table
   }

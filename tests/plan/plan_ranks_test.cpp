@@ -166,11 +166,11 @@ TEST(Stages, AnEncodersOutputTravelsThroughTheDecodersStages) {
   EXPECT_EQ(stages[0].boundary_bytes, 2 * 60 * row);  // the stream and its norm
   EXPECT_EQ(stages[1].boundary_bytes, 60 * row);
   EXPECT_EQ(stages[2].boundary_bytes, (60 + 2 * 90) * row);
-  // Two sums in a layer of the encoder and three in one of the decoder, forward and backward, and its part of the
-  // gradient of the encoder's output; two embeddings; what the logits' gradient becomes.
+  // Two sums in a layer of the encoder and three in one of the decoder, forward and backward; the gradient of the
+  // encoder's output; two embeddings; what the logits' gradient becomes.
   const StageCost half = stages_of({.tensor = 2}, config, pairs, DType::f32).front();
-  EXPECT_EQ(half.tensor_sums, 2 * 4 + 2 * 6 + 2 + 2 + 1);
-  EXPECT_EQ(half.tensor_bytes, (2 * 4 * 60 + 2 * 6 * 90 + 2 * 60 + 60 + 90 + 90) * row);
+  EXPECT_EQ(half.tensor_sums, 2 * 4 + 2 * 6 + 1 + 2 + 1);
+  EXPECT_EQ(half.tensor_bytes, (2 * 4 * 60 + 2 * 6 * 90 + 60 + 60 + 90 + 90) * row);
   EXPECT_EQ(stages[0].parameters - stages[1].parameters, 500 * 96);  // the source's table
   EXPECT_EQ(stages[3].parameters - stages[2].parameters, 1000);      // the output's table and bias, but no embedding
 }

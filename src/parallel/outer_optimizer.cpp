@@ -99,7 +99,7 @@ OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const O
       begins_.push_back(bytes);
       bytes += format_.bytes(piece.count);
     }
-    traveling_ = Tensor({bytes}, DType::i8);
+    wire_ = Tensor({bytes}, DType::i8);
   }
 }
 
@@ -125,16 +125,16 @@ void OuterOptimizer::step_together(const Ranks& ranks) {
   for (size_t i = 0; i < pieces_.size(); ++i) {
     if (!owners.is_own(i)) {
       take_difference(i);
-      sent.push_back(ranks.send(owners.owner(i), Channel::gradients, traveling(i)));
+      sent.push_back(ranks.send(owners.owner(i), Channel::gradients, wire(i)));
     }
   }
   for (const size_t piece : means.own()) {
     take_difference(piece);
-    means.replace_by_mean(traveling(piece));
+    means.replace_by_mean(wire(piece));
   }
   ranks.wait_for_all(sent);  // others' means come to the same memory
 
-  const auto memory = [this](size_t piece) { return traveling(piece); };
+  const auto memory = [this](size_t piece) { return wire(piece); };
   SharedPieces shared = begin_to_share(ranks, owners, all_of(ranks), memory);
   for (const size_t piece : means.own()) {
     move_anchor(piece);
@@ -150,10 +150,9 @@ View OuterOptimizer::piece_of(View flat, size_t piece) const {
   return flat.column_range(pieces_[piece].first, pieces_[piece].count);
 }
 
-std::span<std::byte> OuterOptimizer::traveling(size_t piece) const {
-  return format_.is_wide()
-             ? bytes_of(piece_of(trainables_.gradients(), piece))
-             : bytes_of(traveling_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
+std::span<std::byte> OuterOptimizer::wire(size_t piece) const {
+  return format_.is_wide() ? bytes_of(piece_of(trainables_.gradients(), piece))
+                           : bytes_of(wire_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
 }
 
 // Between updates, nobody needs the gradients.
@@ -163,7 +162,7 @@ void OuterOptimizer::take_difference(size_t piece) {
   backend_.scale(difference, -1.0);
   backend_.add(piece_of(anchor_.view(), piece), difference);
   if (!format_.is_wide()) {
-    format_.encode(backend_, difference, traveling(piece));
+    format_.encode(backend_, difference, wire(piece));
   }
 }
 
@@ -171,7 +170,7 @@ void OuterOptimizer::move_anchor(size_t piece) {
   const int64_t count = pieces_[piece].count;
   const View anchor = piece_of(anchor_.view(), piece), moments = piece_of(momentum_.view(), piece);
   const View mean = mean_.view().column_range(0, count), part = part_.view().column_range(0, count);
-  backend_.copy(format_.decode(traveling(piece), count, part), mean);
+  backend_.copy(format_.decode(wire(piece), count, part), mean);
   backend_.scale(moments, step_.momentum);
   backend_.add(mean, moments);
   backend_.scale(mean, -step_.rate);

@@ -42,7 +42,7 @@ class OuterOptimizer {
   void take_difference(size_t piece);
   void move_anchor(size_t piece);
   View piece_of(View flat, size_t piece) const;
-  std::span<std::byte> traveling(size_t piece) const;
+  std::span<std::byte> wire(size_t piece) const;
 
   Backend& backend_;
   Trainables& trainables_;
@@ -51,7 +51,7 @@ class OuterOptimizer {
   std::vector<WeightPiece> pieces_;
   std::vector<int64_t> begins_;  // of each piece among the bytes that travel
   Tensor anchor_, momentum_;
-  Tensor traveling_;    // differences, then means; empty where they travel as they are, from the gradients' memory
+  Tensor wire_;         // differences, then means; empty where they travel as they are, from the gradients' memory
   Tensor mean_, part_;  // of one piece
 };
 

@@ -56,7 +56,7 @@ View StageExchange::in_piece(const Complete& gradient, size_t piece) const {
 void StageExchange::send_piece(size_t piece, const View& gradient) {
   View sent = gradient;
   if (type_ != gradient.type()) {
-    sent = travelling_.emplace_back(Shape{gradient.columns()}, type_).view();
+    sent = wire_copies_.emplace_back(Shape{gradient.columns()}, type_).view();
     backend_.copy(gradient, sent);
   }
   sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, bytes_of(sent)));
@@ -99,7 +99,7 @@ void StageExchange::finish() {
   }
   ranks_.wait_for_all(sent_);
   own_.clear();
-  travelling_.clear();
+  wire_copies_.clear();
   added_ = 0;
 }
 

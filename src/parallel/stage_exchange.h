@@ -65,8 +65,8 @@ class StageExchange {
   bool is_first_round_ = false;
   size_t senders_ = 0, added_ = 0;  // copies that have a shard in it; pieces of own_
   std::vector<OwnPiece> own_;
-  std::vector<Peer> peers_;        // by copy
-  std::deque<Tensor> travelling_;  // what is sent, where that is not the gradients themselves
+  std::vector<Peer> peers_;         // by copy
+  std::deque<Tensor> wire_copies_;  // what is sent, where that is not the gradients themselves
   std::vector<Transfer> sent_;
 };
 

@@ -152,9 +152,9 @@ void StageGradients::round(View gradient) {
     rounded_ = Tensor({gradient.elements()}, type_);
   }
   auto* const address = host_address(rounded_.view());
-  const View travelled(address, type_, gradient.rows(), gradient.columns(), gradient.columns());
-  backend_.copy(gradient, travelled);
-  backend_.copy(travelled, gradient);
+  const View rounded(address, type_, gradient.rows(), gradient.columns(), gradient.columns());
+  backend_.copy(gradient, rounded);
+  backend_.copy(rounded, gradient);
 }
 
 void StageGradients::discard() {

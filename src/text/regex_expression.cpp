@@ -60,8 +60,10 @@ class RegexParser {
   bool sees(char32_t c) const { return !at_end() && text_[at_] == c; }
   bool take(char32_t c) { return sees(c) && (++at_, true); }
 
-  [[noreturn]] void refuse(std::string_view what) const {
-    fail<ConfigError>("regular expression", "at character {}: {}", at_ + 1, what);
+  [[noreturn]] void refuse(std::string_view what) const { refuse(at_, what); }
+
+  [[noreturn]] static void refuse(size_t at, std::string_view what) {
+    fail<ConfigError>("regular expression", "at character {}: {}", at + 1, what);
   }
 
   RegexExpression choice() {
@@ -89,6 +91,7 @@ class RegexParser {
   }
 
   RegexExpression repeated(RegexExpression part) {
+    const size_t begin = at_;
     int64_t least = 0, most = 0;
     if (take('*')) {
       most = RegexExpression::kAny;
@@ -104,7 +107,7 @@ class RegexParser {
         refuse("a '}' is missing");
       }
       if (most != RegexExpression::kAny && most < least) {
-        refuse("the maximum number of repeats is below the minimum");
+        refuse(begin, "the maximum number of repeats is below the minimum");
       }
     } else {
       return part;
@@ -119,12 +122,13 @@ class RegexParser {
   }
 
   int64_t number() {
+    const size_t begin = at_;
     int64_t value = -1;
     for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9' && value <= kMaxRepeats; ++at_) {
       value = std::max<int64_t>(0, value) * 10 + static_cast<int64_t>(text_[at_] - '0');
     }
     if (value < 0 || value > kMaxRepeats) {
-      refuse(fmt::format("expected a number of repeats, at most {}", kMaxRepeats));
+      refuse(begin, fmt::format("expected a number of repeats, at most {}", kMaxRepeats));
     }
     return value;
   }
@@ -132,7 +136,7 @@ class RegexParser {
   RegexExpression atom() {
     if (take('(')) {
       if (take('?') && !take(':')) {
-        refuse("only groups ( ) and (?: ) are known");
+        refuse(at_ - 2, "only groups ( ) and (?: ) are known");
       }
       RegexExpression group = choice();
       if (!take(')')) {
@@ -174,6 +178,7 @@ class RegexParser {
       if (at_end()) {
         refuse("a ']' is missing");
       }
+      const size_t begin = at_;
       const CodePointSet from = member();
       if (!sees('-') || at_ + 1 >= text_.size() || text_[at_ + 1] == ']') {
         set.insert(set.end(), from.begin(), from.end());
@@ -182,7 +187,7 @@ class RegexParser {
       ++at_;
       const CodePointSet to = member();
       if (!is_single(from) || !is_single(to) || to.front().first < from.front().first) {
-        refuse("a range that does not go up");
+        refuse(begin, "a range that does not go up");
       }
       set.push_back({from.front().first, to.front().first});
     }
@@ -207,6 +212,7 @@ class RegexParser {
     if (at_end()) {
       refuse("a character is missing after \\");
     }
+    const size_t begin = at_ - 1;
     const char32_t c = text_[at_++];
     static const CodePointSet kDigits{{'0', '9'}}, kWord{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
         kSpaces{{'\t', '\r'}, {' ', ' '}};
@@ -224,8 +230,7 @@ class RegexParser {
       return {{value, value}};
     }
     if (c < 0x80 && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) {
-      --at_;
-      refuse("unknown escape");
+      refuse(begin, "unknown escape");
     }
     return {{c, c}};
   }

@@ -23,9 +23,9 @@ class WholeNumbers : public testing::TestWithParam<Case> {
   int64_t block() const { return GetParam().type == WireType::int8 ? 256 : 64; }
   double largest() const { return GetParam().type == WireType::int8 ? 127.0 : 7.0; }
 
-  // What `values` are after they have travelled.
+  // `values` as a rank decodes what another has encoded.
   template <class T>
-  std::vector<T> traveled(std::vector<T> values) {
+  std::vector<T> round_trip(std::vector<T> values) {
     const auto count = static_cast<int64_t>(values.size());
     const WireFormat format(GetParam().type, dtype_of<T>);
     std::vector<std::byte> bytes(static_cast<size_t>(format.bytes(count)));
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, WholeNumbers, testing::ValuesIn(cases()));
 
 // Neighbouring blocks differ by a factor of ten.
 TEST_P(WholeNumbers, EachBlockIsRoundedByItsOwnScale) {
-  const std::vector<float> values = draws<float>(length()), result = traveled(values);
+  const std::vector<float> values = draws<float>(length()), result = round_trip(values);
   for (size_t i = 0; i < values.size(); ++i) {
     const double most = 0.5 * std::pow(10.0, static_cast<double>(static_cast<int64_t>(i) / block()));
     EXPECT_NEAR(result[i], values[i], most / largest() / 2 * 1.001) << i;
@@ -71,8 +71,8 @@ TEST_P(WholeNumbers, EachBlockIsRoundedByItsOwnScale) {
 }
 
 TEST_P(WholeNumbers, ValuesInDoubleAreRoundedTheSameWay) {
-  const std::vector<float> narrow = traveled(draws<float>(length()));
-  const std::vector<double> wide = traveled(draws<double>(length()));
+  const std::vector<float> narrow = round_trip(draws<float>(length()));
+  const std::vector<double> wide = round_trip(draws<double>(length()));
   for (size_t i = 0; i < narrow.size(); ++i) {
     EXPECT_NEAR(wide[i], narrow[i], 1e-5 * std::abs(narrow[i]) + 1e-12);
   }
@@ -81,9 +81,9 @@ TEST_P(WholeNumbers, ValuesInDoubleAreRoundedTheSameWay) {
 TEST_P(WholeNumbers, TheLargestValueOfABlockAndZerosAreExact) {
   std::vector<float> values(static_cast<size_t>(length()));
   values.back() = -12.5F;
-  EXPECT_EQ(traveled(values), values);
+  EXPECT_EQ(round_trip(values), values);
   values.back() = 0.0F;
-  EXPECT_EQ(traveled(values), values);
+  EXPECT_EQ(round_trip(values), values);
 }
 
 TEST_P(WholeNumbers, AllNumbersArriveWithTheirSigns) {
@@ -93,14 +93,14 @@ TEST_P(WholeNumbers, AllNumbersArriveWithTheirSigns) {
     // Each block begins with the largest, so that its scale is 1.
     values.push_back(static_cast<float>(i % block() == 0 ? range : i % (2 * range + 1) - range));
   }
-  EXPECT_EQ(traveled(values), values);
+  EXPECT_EQ(round_trip(values), values);
 }
 
 TEST_P(WholeNumbers, ABlockThatIsNotFiniteArrivesAsNotANumber) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     std::vector<float> values(static_cast<size_t>(length()), 1.0F);
     values.back() = bad;
-    const std::vector<float> result = traveled(values);
+    const std::vector<float> result = round_trip(values);
     EXPECT_TRUE(std::isnan(result.back()));
     EXPECT_EQ(std::isnan(result.front()), length() <= block());
   }
@@ -109,13 +109,13 @@ TEST_P(WholeNumbers, ABlockThatIsNotFiniteArrivesAsNotANumber) {
 TEST_P(WholeNumbers, ABlockThatIsTooSmallForAScaleArrivesAsZeros) {
   std::vector<float> values(static_cast<size_t>(length()));
   values.back() = 1e-38F;
-  EXPECT_EQ(traveled(values), std::vector<float>(values.size()));
+  EXPECT_EQ(round_trip(values), std::vector<float>(values.size()));
 }
 
 TEST_P(WholeNumbers, ABlockThatIsTooLargeForAScaleArrivesAsNotANumber) {
   std::vector<double> values(static_cast<size_t>(length()), 1.0);
   values.back() = 1e300;
-  EXPECT_TRUE(std::isnan(traveled(values).back()));
+  EXPECT_TRUE(std::isnan(round_trip(values).back()));
 }
 
 TEST(WireFormat, EncodedValuesHaveTheStatedNumberOfBytes) {

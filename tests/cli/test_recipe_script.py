@@ -5,7 +5,19 @@ import subprocess
 import tempfile
 import unittest
 
-SCRIPT = os.path.join(os.environ["HEED_SOURCE_DIR"], "recipes", "multi30k-en-de.sh")
+SCRIPT = os.path.join(os.environ["HEED_SOURCE_DIR"], "recipes", "both-ways.sh")
+DATA = "../shared/data/multi30k"
+TRAIN_BOTH = (f"train recipes/multi30k-both-ways.toml --out out/both-ways --set training.updates=70 --set schedule.length=70 "
+              f"--set data.validation_source={DATA}/val.de --set data.validation_target={DATA}/val.en "
+              f"--set data.train_source={DATA}/train.de,{DATA}/train.en "
+              f"--set data.train_target={DATA}/train.en,{DATA}/train.de")
+TRAIN_ONE = (f"train recipes/multi30k-both-ways.toml --out out/de-en --set training.updates=35 --set schedule.length=35 "
+             f"--set data.validation_source={DATA}/val.de --set data.validation_target={DATA}/val.en "
+             "--set training.from=out/both-ways --set schedule.peak=0.002 --set schedule.warmup=200 "
+             f"--set data.train_source={DATA}/train.de,{DATA}/train.de,out/made.de "
+             f"--set data.train_target={DATA}/train.en,out/made.en,{DATA}/train.en")
+TRANSLATE = "translate --model out/both-ways --beam 4"
+ARGUMENTS = ("de", "en", "out", "70", "35")
 
 STAND_IN = """#!/bin/sh
 echo "$*" >> calls
@@ -47,32 +59,27 @@ class RecipeScript(unittest.TestCase):
         return done.returncode
 
     def test_it_takes_its_steps_in_order(self):
-        self.assertEqual(self.run_script("out"), 0)
-        self.assertEqual(
-            self.read("calls").splitlines(),
-            [
-                "train recipes/multi30k-both-ways.toml --out out/both-ways",
-                "translate --model out/both-ways --beam 4",
-                "translate --model out/both-ways --beam 4",
-                "train recipes/multi30k-en-de.toml --out out/en-de",
-            ],
-        )
-        self.assertEqual(self.read("made/multi30k.en"), "translated de\n")
-        self.assertEqual(self.read("made/multi30k.de"), "translated en\n")
+        self.assertEqual(self.run_script(*ARGUMENTS), 0)
+        self.assertEqual(self.read("calls").splitlines(), [TRAIN_BOTH, TRANSLATE, TRANSLATE, TRAIN_ONE])
+        self.assertEqual(self.read("out/made.en"), "translated de\n")
+        self.assertEqual(self.read("out/made.de"), "translated en\n")
+
+    def test_both_trainings_get_its_options(self):
+        self.assertEqual(self.run_script(*ARGUMENTS, "--set", "tokenizer.normalization=nfc"), 0)
+        calls = self.read("calls").splitlines()
+        self.assertEqual([calls[0], calls[3]], [call + " --set tokenizer.normalization=nfc" for call in (TRAIN_BOTH, TRAIN_ONE)])
 
     def test_it_goes_on_where_it_was_stopped(self):
         self.write("fail-at", "translate")
-        self.assertEqual(self.run_script("out"), 2)
-        self.assertFalse(os.path.exists(os.path.join(self.folder, "made", "multi30k.en")))
+        self.assertEqual(self.run_script(*ARGUMENTS), 2)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out", "made.en")))
         os.remove(os.path.join(self.folder, "fail-at"))
         os.remove(os.path.join(self.folder, "calls"))
-        self.assertEqual(self.run_script("out"), 0)
-        calls = self.read("calls").splitlines()
-        self.assertEqual(calls[0], "train recipes/multi30k-both-ways.toml --out out/both-ways --resume")
-        self.assertEqual(len(calls), 4)
+        self.assertEqual(self.run_script(*ARGUMENTS), 0)
+        self.assertEqual(self.read("calls").splitlines(), [TRAIN_BOTH + " --resume", TRANSLATE, TRANSLATE, TRAIN_ONE])
 
-    def test_it_asks_for_a_folder(self):
-        self.assertNotEqual(self.run_script(), 0)
+    def test_it_asks_for_a_folder_and_updates(self):
+        self.assertEqual(self.run_script("de", "en", "out"), 2)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "calls")))
 
 

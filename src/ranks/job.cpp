@@ -90,9 +90,13 @@ int fail_before_start(const JobPlace& place, const JobSettings& settings, const 
   return kFailed;
 }
 
-// Who prints: the first rank that answers; if it doesn't, the next one, later.
-int place_in_line(int rank, const RankFailure& failure) {
-  return failure.kind == RankFailure::Kind::silence && failure.rank < rank ? rank - 1 : rank;
+// Who prints: the first rank that answers; if it doesn't, the next one, later. The one that was silent is the last: when
+// it wakes up to hear of it, another one has printed that.
+int place_in_line(int rank, int count, const RankFailure& failure) {
+  if (failure.kind != RankFailure::Kind::silence || rank < failure.rank) {
+    return rank;
+  }
+  return rank == failure.rank ? count - 1 : rank - 1;
 }
 
 int end_job(const HeedMpiTable& mpi, std::optional<MpiTransport>& transport, const JobSettings& settings,
@@ -107,7 +111,7 @@ int end_job(const HeedMpiTable& mpi, std::optional<MpiTransport>& transport, con
   const bool is_whole = !error && transport->wait_until_all_ended();
   if (!is_whole) {
     const RankFailure failure = *transport->failure();
-    const int place = place_in_line(rank, failure);
+    const int place = place_in_line(rank, transport->count(), failure);
     if (place == 0 || !transport->wait_until_printed(times.printing + 0.5 * std::min(place, 10))) {
       settings.print(rank == 0 && error ? *error : failure.message);
       transport->say_printed();
@@ -146,7 +150,7 @@ int run_alone(const JobSettings& settings, const std::function<void()>& body) {
 int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const RankTimes& times,
                  const std::function<void()>& body) {
   const auto when_busy = [&](const RankFailure& failure) {
-    const int place = place_in_line(mpi.rank(mpi.self), failure);
+    const int place = place_in_line(mpi.rank(mpi.self), mpi.count(mpi.self), failure);
     if (place > 0) {
       sleep_seconds(times.printing);
     }

@@ -97,21 +97,28 @@ class Backward {
         d_mass_(call.settings, call.d_mass) {}
 
   void run(const Share& share) {
-    const int64_t queries = share.piece.queries;
+    for (int64_t h = 0; h < share.key_value_heads; ++h) {
+      run_head(share.piece, share.first_key_value_head + h);
+    }
+  }
+
+ private:
+  void run_head(const Piece& piece, int64_t key_value_head) {
+    const int64_t queries = piece.queries;
     const ResidueClass tokens =
-        class_of(settings_, *call_.segments, *call_.memory.segments, share.piece.sequence, share.piece.residue);
+        class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
     key_count_ = tokens.keys;
-    first_key_row_ = call_.memory.segments->begin(share.piece.sequence) + tokens.residue;
-    key_value_head_ = share.key_value_head;
-    first_head_ = share.key_value_head * heads_;
+    first_key_row_ = call_.memory.segments->begin(piece.sequence) + tokens.residue;
+    key_value_head_ = key_value_head;
+    first_head_ = key_value_head * heads_;
     one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
-    begin_table(share.piece);
+    begin_table(piece);
     if (!one_tile_) {
       clear(buffers_.d_keys, widths_.of_keys, max_keys_, key_count_);
       clear(buffers_.d_values, widths_.of_values, max_keys_, key_count_);
     }
     for (int64_t first = 0; first < queries; first += max_queries_) {
-      run_chunk({share.piece.sequence, share.piece.residue, first, std::min(max_queries_, queries - first), 0});
+      run_chunk({piece.sequence, piece.residue, first, std::min(max_queries_, queries - first), 0});
     }
     // The panels of queries hold scale log2(e) q; the dropout scale has not been applied yet.
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
@@ -119,7 +126,6 @@ class Backward {
     write_rows(buffers_.d_values, max_keys_, dropout_scale, keys_of(operands_.d_values, 0, key_count_));
   }
 
- private:
   static int64_t max_keys_of_class(const AttentionBackward& call) {
     const int64_t stride = call.settings.visibility.stride;
     return (call.memory.segments->max_length() + stride - 1) / stride;

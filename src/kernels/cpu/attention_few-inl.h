@@ -21,8 +21,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-constexpr int64_t kFewRows = 4;
-
 // Starts loading columns of a row into the second-level cache.
 template <class T>
 HWY_INLINE void prefetch_columns(const T* row, int64_t columns) {
@@ -32,39 +30,49 @@ HWY_INLINE void prefetch_columns(const T* row, int64_t columns) {
   }
 }
 
-template <int kRows>
-struct AddColumn {
-  HWY_INLINE void operator()(int64_t c, int64_t i, Vec k) const {
-    const float* const q = queries + c / kPanel * panel_rows * kPanel + c % kPanel + i;
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      sums[r] = hn::MulAdd(hn::Set(Floats(), q[r * kPanel]), k, sums[r]);
+// Columns [c, c + columns) of the keys times those of one query, added to the scores of all keys of a block.
+HWY_INLINE void add_columns(const float* query, int64_t columns, const float* keys, Sums::Start start, float* scores) {
+  constexpr int64_t kVectors = kKeyBlock / kLanes;
+  Vec sums[kVectors];
+#pragma GCC unroll 16
+  for (int64_t v = 0; v < kVectors; ++v) {
+    sums[v] = start == Sums::Start::zero ? hn::Zero(Floats()) : hn::Load(Floats(), scores + v * kLanes);
+  }
+  for (int64_t i = 0; i < columns; ++i, keys += kKeyBlock) {
+    const Vec q = hn::Set(Floats(), query[i]);
+#pragma GCC unroll 16
+    for (int64_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::MulAdd(q, hn::Load(Floats(), keys + v * kLanes), sums[v]);
     }
   }
+#pragma GCC unroll 16
+  for (int64_t v = 0; v < kVectors; ++v) {
+    hn::Store(sums[v], Floats(), scores + v * kLanes);
+  }
+}
 
-  const float* queries;
-  int64_t panel_rows;
-  Vec* sums;
-};
-
-// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions; going over all keys for a few
-// columns at a time keeps several chains in flight. meanwhile() is called at each of score_steps().
+// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys are
+// transposed at a time, so that as many chains are in flight as a block has vectors of keys. meanwhile() is called at
+// each of score_steps().
 template <int kRows, class T, class Meanwhile>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
+  alignas(64) float transposed[2 * kLanes * kKeyBlock];
+  if (keys.rows <= kKeyBlock - kLanes) {
+    std::fill_n(transposed, 2 * kLanes * kKeyBlock, 0.0F);  // the other keys' sums mean nothing, but are computed
+  }
   for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
     for (int64_t first = 0; first < keys.rows; first += kLanes) {
       meanwhile();
-      Vec sums[kRows];
+      columns = visit_columns(RowBlock<T>{keys, first}, c,
+                              [to = transposed + first](int64_t, int64_t i, Vec k)
+                                  HWY_ATTR { hn::Store(k, Floats(), to + i * kKeyBlock); });
+    }
+    const float* const query = queries + c / kPanel * panel_rows * kPanel + c % kPanel;
 #pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-        sums[r] = c == 0 ? hn::Zero(Floats()) : hn::Load(Floats(), scores + r * kKeyBlock + first);
-      }
-      columns = visit_columns(RowBlock<T>{keys, first}, c, AddColumn<kRows>{queries, panel_rows, sums});
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-        hn::Store(sums[r], Floats(), scores + r * kKeyBlock + first);
-      }
+    for (int r = 0; r < kRows; ++r) {
+      add_columns(query + r * kPanel, columns, transposed, c == 0 ? Sums::Start::zero : Sums::Start::former,
+                  scores + r * kKeyBlock);
     }
   }
 }

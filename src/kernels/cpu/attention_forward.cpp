@@ -26,40 +26,65 @@ namespace {
 
 constexpr int64_t kShareRows = 512;  // enough rows to make up for packing their keys
 
+// What one key-value head's rows keep from block to block.
+struct HeadState {
+  HeadState(Carver& from, int64_t rows, HeadWidths widths) : max_rows(rows) {
+    const int64_t padded = (rows + kLanes - 1) / kLanes * kLanes;
+    random = from.take<RowRandom>(rows);
+    queries = from.take<float>(panels_for(widths.of_keys) * rows * kPanel);
+    output = from.take<float>(panels_for(widths.of_values) * rows * kPanel);
+    maxima = from.take<float>(padded);
+    sums = from.take<float>(padded * kLanes);
+  }
+
+  int64_t max_rows;
+  RowRandom* random;
+  float *queries, *output;  // panels of the rows
+  float* maxima;            // m of each row
+  float* sums;              // l of each row, lane by lane
+};
+
 // A worker's memory for one share.
 struct Buffers {
-  Buffers(Carver& from, int64_t max_queries, int64_t heads, HeadWidths widths) : piece(from, max_queries, heads) {
-    const int64_t max_rows = max_queries * heads;
-    const int64_t panels = panels_for(widths.of_keys), value_panels = panels_for(widths.of_values);
-    const int64_t padded = (max_rows + kLanes - 1) / kLanes * kLanes;
-    random = from.take<RowRandom>(max_rows);
+  Buffers(Carver& from, int64_t max_queries, const AttentionSettings& settings, HeadWidths head_widths)
+      : widths(head_widths),
+        piece(from, max_queries, settings.heads / settings.key_value_heads),
+        many(from, max_queries * settings.heads / settings.key_value_heads, widths) {
+    Carver counter;
+    HeadState(counter, kFewRows, widths);
+    few_bytes = counter.bytes();
+    few = from.take<std::byte>(settings.key_value_heads * few_bytes);
+    const int64_t padded = (many.max_rows + kLanes - 1) / kLanes * kLanes;
     key_rows = from.take<int64_t>(kKeyBlock);
-    queries = from.take<float>(panels * max_rows * kPanel);
-    output = from.take<float>(value_panels * max_rows * kPanel);
-    keys = from.take<float>(panels * kPanel * kKeyBlock);
-    values = from.take<float>(value_panels * kKeyBlock * kPanel);
+    keys = from.take<float>(panels_for(widths.of_keys) * kPanel * kKeyBlock);
+    values = from.take<float>(panels_for(widths.of_values) * kKeyBlock * kPanel);
     key_scales = from.take<float>(kKeyBlock);
     value_scales = from.take<float>(kKeyBlock);
     scores = from.take<float>(kRowGroup * kKeyBlock);
     lane_maxima = from.take<float>(kRowGroup * kLanes);
-    maxima = from.take<float>(padded);
     decay = from.take<float>(kRowGroup);
-    sums = from.take<float>(padded * kLanes);
     totals = from.take<float>(padded);
     inverses = from.take<float>(padded);
   }
 
+  // Of one of the heads of a piece of few rows.
+  HeadState few_rows(int64_t head) const {
+    Carver from(few + head * few_bytes);
+    return {from, kFewRows, widths};
+  }
+
+  HeadWidths widths;
   PieceRows piece;
-  RowRandom* random;
+  HeadState many;  // of a piece of many rows
+  std::byte* few;
+  int64_t few_bytes;
   int64_t* key_rows;                 // the rows of the keys of a block
-  float *queries, *output;           // panels of a share's rows
   float *keys, *values;              // of one block: keys as columns, values as rows
   float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
   float* scores;                     // of one group of rows and one block; then probabilities
   float* lane_maxima;                // of a group's scores, lane by lane
-  float *maxima, *decay;             // m of each row; 2^(m - m') of a group's
-  float *sums, *totals;              // l of each row, lane by lane, and reduced
-  float* inverses;                   // 1 / l; 0 where nothing is seen
+  float* decay;                      // 2^(m - m') of a group's rows
+  float *totals, *inverses;          // l of each row of a head, and 1 / l; 0 where nothing is seen
 };
 
 // T: the type of queries and output; Cached: that of keys and values.
@@ -101,34 +126,20 @@ class Forward {
         heads_(call.settings.heads / call.settings.key_value_heads),
         widths_(call.settings, call.queries, call.output),
         value_panels_(panels_for(widths_.of_values)),
-        max_rows_(max_queries * heads_),
-        buffers_(carve<Buffers>(scratch, max_queries, heads_, widths_)),
+        buffers_(carve<Buffers>(scratch, max_queries, call.settings, widths_)),
+        head_(buffers_.many),
         by_distance_(call.settings, call.settings.by_distance.table),
         mass_(call.settings, call.mass) {}
 
   void run(const Share& share, const Surroundings& surroundings) {
-    if (!(share.piece == piece_)) {
-      begin_piece(share.piece);
+    begin_piece(share.piece);
+    if (few_rows_) {
       begin_prefetching(share, surroundings);
+      attend_heads(share.first_key_value_head, share.key_value_heads);
+      return;
     }
-    begin_share(share.key_value_head);
-    for (int64_t block = first_block_; block < end_block_; ++block) {
-      if (few_rows_) {
-        prefetch_rows(prefetch_, (block + 2) * kKeyBlock);
-      }
-      pack_keys(block * kKeyBlock);
-      for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
-        attend(first, block * kKeyBlock);
-      }
-    }
-    total();
-    if (!mass_.empty()) {
-      scale_own_rows(rows_, first_head_, mass_, 0, rows_.rows(), buffers_.inverses);
-    }
-    write_output();
-    write_log_sum_exp();
-    if (operands_.weights.data != nullptr) {
-      write_weights();
+    for (int64_t h = 0; h < share.key_value_heads; ++h) {
+      attend_heads(share.first_key_value_head + h, 1);
     }
   }
 
@@ -145,35 +156,88 @@ class Forward {
     only_tile_.reset();
   }
 
+  // Block by block, and each block head by head.
+  void attend_heads(int64_t first, int64_t count) {
+    for (int64_t h = 0; h < count; ++h) {
+      take_head(first, h);
+      begin_head();
+    }
+    for (int64_t block = first_block_; block < end_block_; ++block) {
+      if (few_rows_) {
+        begin_block(block, count);
+      }
+      for (int64_t h = 0; h < count; ++h) {
+        take_head(first, h);
+        pack_keys(block * kKeyBlock);
+        for (int64_t row = 0; row < rows_.rows(); row += kRowGroup) {
+          attend(row, block * kKeyBlock);
+        }
+      }
+    }
+    for (int64_t h = 0; h < count; ++h) {
+      take_head(first, h);
+      finish_head();
+    }
+  }
+
+  void take_head(int64_t first, int64_t index) {
+    head_ = few_rows_ ? buffers_.few_rows(index) : buffers_.many;
+    key_value_head_ = first + index;
+    first_head_ = key_value_head_ * heads_;
+  }
+
+  void finish_head() {
+    total();
+    if (!mass_.empty()) {
+      scale_own_rows(rows_, first_head_, mass_, 0, rows_.rows(), buffers_.inverses);
+    }
+    write_output();
+    write_log_sum_exp();
+    if (operands_.weights.data != nullptr) {
+      write_weights();
+    }
+  }
+
   // ---- prefetching keys and values ----
   //
-  // A head's part of a row is only a cache line or two: read head by head, each would be waited for. So the whole rows
-  // of the next piece are prefetched while this one is computed. A piece whose rows nobody prefetched loads its own, a
-  // block ahead of its first head.
+  // A head's part of a row is only a cache line or two: read head by head, each would be waited for. So while a block is
+  // computed, the rows of the next one are prefetched, the share's heads of each at once; while the last one is, those
+  // of the next piece's first. Rows of a first block that nobody prefetched are all asked for before it begins.
 
   struct Prefetch {
-    int64_t sequence = -1;
-    int64_t residue = 0;
+    int64_t sequence = -1, residue = 0;
     int64_t next = 0, end = 0;  // of the class's rows: the first that is not prefetched yet, and the end
     int64_t first_head = 0, heads = 0;
   };
 
   void begin_prefetching(const Share& share, const Surroundings& surroundings) {
-    prefetch_ = next_prefetch_ = {};
-    if (!few_rows_) {
-      return;
+    own_rows_ = rows_to_prefetch(share.piece, share.first_key_value_head, share.key_value_heads);
+    rows_of_next_ = {};
+    if (!(surroundings.next_piece == share.piece) && surroundings.next_piece.queries * heads_ <= kFewRows) {
+      rows_of_next_ = rows_to_prefetch(surroundings.next_piece, 0, settings_.key_value_heads);
     }
     if (surroundings.begins) {
-      prefetch_ = rows_to_prefetch(share.piece, share.key_value_head, surroundings.key_value_heads);
+      Prefetch first = part_of(own_rows_, first_block_);
+      prefetch_halves(first, first.end);
     }
-    if (!(surroundings.next_piece == share.piece) && surroundings.next_piece.queries * heads_ <= kFewRows) {
-      next_prefetch_ = rows_to_prefetch(surroundings.next_piece, 0, settings_.key_value_heads);
-    }
-    next_prefetch_rows_ = next_prefetch_.end - next_prefetch_.next;
+  }
+
+  // The rows of one block.
+  static Prefetch part_of(Prefetch rows, int64_t block) {
+    rows.next = std::max(rows.next, 2 * block * kKeyBlock);
+    rows.end = std::min(rows.end, 2 * (block + 1) * kKeyBlock);
+    return rows;
+  }
+
+  void begin_block(int64_t block, int64_t heads) {
+    prefetch_ = block + 1 < end_block_ ? part_of(own_rows_, block + 1)
+                                       : part_of(rows_of_next_, rows_of_next_.next / (2 * kKeyBlock));
+    prefetch_end_ = prefetch_.end;
+    prefetch_rows_ = std::max<int64_t>(0, prefetch_.end - prefetch_.next);
     prefetch_steps_ = 0;
-    all_prefetch_steps_ = std::max<int64_t>(
-        1, surroundings.key_value_heads * score_steps(rows_.seen().end - first_block_ * kKeyBlock, widths_.of_keys,
-                                                      kOneType && is_deinterleaved<T>(widths_.of_keys)));
+    all_prefetch_steps_ =
+        std::max<int64_t>(1, heads * score_steps(std::min(kKeyBlock, rows_.keys() - block * kKeyBlock), widths_.of_keys,
+                                                 kOneType && is_deinterleaved<T>(widths_.of_keys)));
   }
 
   Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {
@@ -181,45 +245,47 @@ class Forward {
         class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
     const int64_t position = tokens.first_position + piece.first_query;
     const Visibility::Range seen = settings_.visibility.within_class().range(position, position, tokens.keys);
-    return {piece.sequence, piece.residue, seen.begin, seen.end, key_value_head, heads};
+    return {piece.sequence, piece.residue, 2 * seen.begin, 2 * seen.end, key_value_head, heads};
   }
 
-  // Prefetches the next piece's rows, spread evenly over this one's work.
-  void prefetch_next_piece() {
+  // Called at each step of a block: its share of the rows.
+  void prefetch_next_rows() {
     ++prefetch_steps_;
-    prefetch_rows(next_prefetch_, next_prefetch_.end - next_prefetch_rows_ +
-                                      prefetch_steps_ * next_prefetch_rows_ / all_prefetch_steps_);
+    prefetch_halves(prefetch_, prefetch_end_ - prefetch_rows_ + prefetch_steps_ * prefetch_rows_ / all_prefetch_steps_);
   }
 
-  void prefetch_rows(Prefetch& prefetch, int64_t end) const {
+  void prefetch_halves(Prefetch& prefetch, int64_t end) const {
     for (; prefetch.next < std::min(prefetch.end, end); ++prefetch.next) {
-      const int64_t token = prefetch.residue + prefetch.next * settings_.visibility.stride;
+      const int64_t token = prefetch.residue + prefetch.next / 2 * settings_.visibility.stride;
       const int64_t row = call_.memory.row(prefetch.sequence, token);
-      prefetch_columns(operands_.keys.row(row) + prefetch.first_head * widths_.of_keys,
-                       prefetch.heads * widths_.of_keys);
-      prefetch_columns(operands_.values.row(row) + prefetch.first_head * widths_.of_values,
-                       prefetch.heads * widths_.of_values);
-      if constexpr (kScaled) {
-        prefetch_columns(operands_.key_scales.row(row), settings_.key_value_heads);
-        prefetch_columns(operands_.value_scales.row(row), settings_.key_value_heads);
+      if (prefetch.next % 2 == 0) {
+        prefetch_columns(operands_.keys.row(row) + prefetch.first_head * widths_.of_keys,
+                         prefetch.heads * widths_.of_keys);
+        if constexpr (kScaled) {
+          prefetch_columns(operands_.key_scales.row(row), settings_.key_value_heads);
+        }
+      } else {
+        prefetch_columns(operands_.values.row(row) + prefetch.first_head * widths_.of_values,
+                         prefetch.heads * widths_.of_values);
+        if constexpr (kScaled) {
+          prefetch_columns(operands_.value_scales.row(row), settings_.key_value_heads);
+        }
       }
     }
   }
 
-  void begin_share(int64_t key_value_head) {
-    key_value_head_ = key_value_head;
-    first_head_ = key_value_head * heads_;
-    draw_rows(settings_, rows_, first_head_, buffers_.random);
+  void begin_head() {
+    draw_rows(settings_, rows_, first_head_, head_.random);
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
-      pack_rows(rows_of(operands_.queries, h), max_rows_, buffers_.queries + h * rows_.queries() * kPanel,
+      pack_rows(rows_of(operands_.queries, h), head_.max_rows, head_.queries + h * rows_.queries() * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
     }
-    std::fill_n(buffers_.maxima, (rows_.rows() + kLanes - 1) / kLanes * kLanes, kLowest);
+    std::fill_n(head_.maxima, (rows_.rows() + kLanes - 1) / kLanes * kLanes, kLowest);
     if (!one_block_) {
-      std::fill_n(buffers_.sums, (rows_.rows() + kLanes - 1) / kLanes * kLanes * kLanes, 0.0F);
+      std::fill_n(head_.sums, (rows_.rows() + kLanes - 1) / kLanes * kLanes * kLanes, 0.0F);
       for (int64_t panel = 0; panel < value_panels_; ++panel) {
-        std::fill_n(buffers_.output + panel * max_rows_ * kPanel, rows_.rows() * kPanel, 0.0F);
+        std::fill_n(head_.output + panel * head_.max_rows * kPanel, rows_.rows() * kPanel, 0.0F);
       }
     }
     if (!mass_.empty()) {
@@ -307,11 +373,11 @@ class Forward {
   void score(const ScoreTile& tile) {
     if (few_rows_) {
       with_few_rows(tile.rows, [this](auto rows) {
-        score_few<rows>(buffers_.queries, max_rows_, key_rows(operands_.keys), buffers_.scores,
-                        [this]() HWY_ATTR { prefetch_next_piece(); });
+        score_few<rows>(head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
+                        [this]() HWY_ATTR { prefetch_next_rows(); });
       });
     } else {
-      multiply_tile(tile, widths_.of_keys, max_rows_, buffers_.queries, buffers_.keys, buffers_.scores);
+      multiply_tile(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
     }
     if constexpr (kScaled) {
       scale_keys(tile, buffers_.key_scales);
@@ -331,7 +397,7 @@ class Forward {
       const Vec largest = largest_score(panel_at(buffers_.scores, r, 0), tile.seen[r], tile.vectors[r]);
       store(largest, buffers_.lane_maxima + r * kLanes);
     }
-    float* const maxima = buffers_.maxima + tile.first_row;
+    float* const maxima = head_.maxima + tile.first_row;
     for (int64_t r = 0; r < tile.rows; r += kLanes) {
       const Vec before = load(maxima + r);
       const Vec block = reduce_rows(buffers_.lane_maxima + r * kLanes, [](Vec a, Vec b) { return hn::Max(a, b); });
@@ -345,14 +411,14 @@ class Forward {
   void exponentiate(const ScoreTile& tile) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
-    const float* const maxima = buffers_.maxima + tile.first_row;
-    float* sums = buffers_.sums + tile.first_row * kLanes;
+    const float* const maxima = head_.maxima + tile.first_row;
+    float* sums = head_.sums + tile.first_row * kLanes;
     for (int64_t r = 0; r < tile.rows; ++r, sums += kLanes) {
       float* const scores = panel_at(buffers_.scores, r, 0);
       const Vec maximum = hn::Set(d, maxima[r]);
       uint64_t kept = kAllKeys;
       if (threshold > 0) {
-        kept = kept_bits(buffers_.random[tile.first_row + r], threshold, tile.first_key, tile.keys);
+        kept = kept_bits(head_.random[tile.first_row + r], threshold, tile.first_key, tile.keys);
       }
       const Vec sum = exponentials(scores, maximum, tile.keys, tile.seen[r], tile.vectors[r], kept);
       store(one_block_ ? sum : hn::MulAdd(load(sums), hn::Set(d, buffers_.decay[r]), sum), sums);
@@ -372,7 +438,7 @@ class Forward {
       scale_keys(tile, buffers_.value_scales);
     }
     for (int64_t panel = 0; panel < value_panels_; ++panel) {
-      Sums sums{buffers_.output + (panel * max_rows_ + tile.first_row) * kPanel};
+      Sums sums{head_.output + (panel * head_.max_rows + tile.first_row) * kPanel};
       if (!one_block_) {
         sums.start = Sums::Start::former;
         sums.decay = buffers_.decay;
@@ -396,7 +462,7 @@ class Forward {
     const Floats d;
     const Vec scale = hn::Set(d, settings_.dropout.active() ? settings_.dropout.scale() : 1.0F);
     for (int64_t r = 0; r < rows_.rows(); r += kLanes) {
-      const Vec sum = reduce_rows(buffers_.sums + r * kLanes, [](Vec a, Vec b) { return hn::Add(a, b); });
+      const Vec sum = reduce_rows(head_.sums + r * kLanes, [](Vec a, Vec b) { return hn::Add(a, b); });
       store(sum, buffers_.totals + r);
       store(hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), hn::Div(scale, sum)), buffers_.inverses + r);
     }
@@ -406,7 +472,7 @@ class Forward {
   void write_output() {
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * rows_.queries();
-      unpack_rows(buffers_.output + first * kPanel, max_rows_, rows_of(operands_.output, h),
+      unpack_rows(head_.output + first * kPanel, head_.max_rows, rows_of(operands_.output, h),
                   [inverses = buffers_.inverses + first](int64_t r, Vec sum) {
                     return hn::MulAdd(sum, hn::Set(Floats(), inverses[r]), hn::Zero(Floats()));
                   });
@@ -420,7 +486,7 @@ class Forward {
     const Floats d;
     for (int64_t r = 0; r < rows_.rows(); r += kLanes) {
       const Vec sum = load(buffers_.totals + r);
-      const Vec lse = hn::MulAdd(load(buffers_.maxima + r), hn::Set(d, kLn2), hn::Log(d, sum));
+      const Vec lse = hn::MulAdd(load(head_.maxima + r), hn::Set(d, kLn2), hn::Log(d, sum));
       const Vec nothing = hn::Set(d, -std::numeric_limits<float>::infinity());
       store(hn::IfThenElse(hn::Gt(sum, hn::Zero(d)), lse, nothing), buffers_.totals + r);
     }
@@ -466,7 +532,7 @@ class Forward {
   void write_weights_of_row(const ScoreTile& tile, int64_t r, float inverse, float* to) const {
     const Floats d;
     const Span vectors = tile.vectors[r];
-    const Vec maximum = hn::Set(d, buffers_.maxima[tile.first_row + r]);
+    const Vec maximum = hn::Set(d, head_.maxima[tile.first_row + r]);
     alignas(64) float lanes[kLanes];
     for (int64_t j = 0; j < tile.keys; j += kLanes) {
       const int64_t v = j / kLanes;
@@ -487,8 +553,9 @@ class Forward {
   const Operands<T, Cached>& operands_;
   int64_t heads_;
   HeadWidths widths_;
-  int64_t value_panels_, max_rows_;
+  int64_t value_panels_;
   Buffers buffers_;
+  HeadState head_;  // the one whose rows are attended to
   PieceRows& rows_ = buffers_.piece;
   DistanceTable by_distance_, mass_;
 
@@ -498,8 +565,9 @@ class Forward {
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
   int64_t first_head_ = 0, key_value_head_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
-  Prefetch prefetch_, next_prefetch_;  // of this piece, and of the next one
-  int64_t next_prefetch_rows_ = 0, prefetch_steps_ = 0, all_prefetch_steps_ = 1;
+  Prefetch own_rows_, rows_of_next_;  // all of this piece and of the next one
+  Prefetch prefetch_;                 // what is left of those that are prefetched during this block
+  int64_t prefetch_end_ = 0, prefetch_rows_ = 0, prefetch_steps_ = 0, all_prefetch_steps_ = 1;
 };
 
 template <class T, class Cached>

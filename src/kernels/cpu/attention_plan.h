@@ -13,6 +13,7 @@ namespace heed::cpu {
 constexpr int64_t kPanel = 64;     // columns of a panel
 constexpr int64_t kKeyBlock = 64;  // keys per block, from key 0 on: one bit of a word each
 constexpr int64_t kRowGroup = 64;  // rows that are multiplied with a block of keys at a time
+constexpr int64_t kFewRows = 4;    // up to so many, as in decoding, reading keys and values takes most of the time
 
 constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
 constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
@@ -34,18 +35,17 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-// One worker's unit of work: the queries of a piece for all heads that share one key-value head. Its rows are ordered
-// by head, then by query.
+// One worker's unit of work: the queries of a piece for some key-value heads, each with all heads that share it. For
+// each of these, rows are ordered by head, then by query.
 struct Share {
   Piece piece;
-  int64_t key_value_head;
+  int64_t first_key_value_head, key_value_heads;
 };
 
 // What a worker does around a share, as far as that is known.
 struct Surroundings {
-  int64_t key_value_heads;  // of the same piece in the same task, starting with the share's own
-  bool begins;              // the worker had no share of this piece before, nor one that named it as the next
-  Piece next_piece;         // the share's own if none is known
+  bool begins;       // the worker had no share of this piece before, nor one that named it as the next
+  Piece next_piece;  // the share's own if none is known
 };
 
 // All shares of a call, grouped into tasks long enough to be worth claiming.
@@ -64,20 +64,21 @@ class Shares {
   void for_each(int64_t task, Body&& body) const {
     const int64_t begin = task * per_task_, end = std::min(count_, begin + per_task_);
     const bool begins = begin % key_value_heads_ != 0 || pool_begins_with(task);
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = begin, heads = 0; i < end; i += heads) {
       const int64_t piece = i / key_value_heads_, head = i % key_value_heads_;
-      const int64_t left = std::min(key_value_heads_ - head, end - i);
-      const bool whole = head == 0 && left == key_value_heads_ && (piece + 1) * key_value_heads_ < count_;
-      body(Share{pieces_[piece], head}, Surroundings{left, begins && i == begin, pieces_[whole ? piece + 1 : piece]});
+      heads = std::min(key_value_heads_ - head, end - i);
+      const bool whole = heads == key_value_heads_ && (piece + 1) * key_value_heads_ < count_;
+      body(Share{pieces_[piece], head, heads}, Surroundings{begins && i == begin, pieces_[whole ? piece + 1 : piece]});
     }
   }
 
  private:
+  int64_t shares_of_task(int64_t work, bool few_rows) const;
   // Whether it is the first of some worker's own share of the tasks.
   bool pool_begins_with(int64_t task) const;
 
   const Piece* pieces_;
-  int64_t key_value_heads_, threads_, count_ = 0, per_task_ = 1;
+  int64_t key_value_heads_, threads_, count_ = 0, per_task_ = 1;  // in key-value heads of pieces
 };
 
 // The queries and keys of a class.

@@ -18,23 +18,49 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Each round unzips neighbouring vectors, which moves the lowest bit of an element's lane to the top of its row's
-// number, and the rest of (row, lane) down by one: after log2(lanes) rounds rows and lanes are exchanged.
+// Blocks of four lanes: x[4 i + k] has block b of the vector that becomes column 4 b + k, for the rows 4 i to 4 i + 3.
 template <class V>
-HWY_INLINE void transpose(V (&x)[kLanes]) {
+HWY_INLINE void transpose_within_blocks(V (&x)[kLanes]) {
   const hn::DFromV<V> d;
+  const hn::RepartitionToWide<decltype(d)> pairs;
 #pragma GCC unroll 4
-  for (int64_t round = 1; round < kLanes; round *= 2) {
-    V y[kLanes];
-#pragma GCC unroll 8
-    for (int64_t i = 0; i < kLanes / 2; ++i) {
-      y[i] = hn::ConcatEven(d, x[2 * i + 1], x[2 * i]);
-      y[i + kLanes / 2] = hn::ConcatOdd(d, x[2 * i + 1], x[2 * i]);
+  for (int64_t i = 0; i < kLanes; i += 4) {
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, x[i], x[i + 1]));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, x[i], x[i + 1]));
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, x[i + 2], x[i + 3]));
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, x[i + 2], x[i + 3]));
+    x[i] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+    x[i + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+    x[i + 2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+    x[i + 3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
+  }
+}
+
+// x[i][j] = x[j][i]: four lanes at a time, then whole blocks.
+template <class V, int64_t kCount>
+HWY_INLINE void transpose(V (&x)[kCount]) {
+  const hn::DFromV<V> d;
+  transpose_within_blocks(x);
+  if constexpr (kCount == 8) {
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < 4; ++k) {
+      const V low = x[k], high = x[4 + k];
+      x[k] = hn::ConcatLowerLower(d, high, low);
+      x[4 + k] = hn::ConcatUpperUpper(d, high, low);
     }
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) {
-      x[i] = y[i];
+  } else if constexpr (kCount == 16) {
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < 4; ++k) {
+      const V low02 = hn::ConcatLowerLower(d, x[8 + k], x[k]), high02 = hn::ConcatUpperUpper(d, x[8 + k], x[k]);
+      const V low13 = hn::ConcatLowerLower(d, x[12 + k], x[4 + k]),
+              high13 = hn::ConcatUpperUpper(d, x[12 + k], x[4 + k]);
+      x[k] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low13), low02);
+      x[4 + k] = hn::OddEvenBlocks(low13, hn::SwapAdjacentBlocks(low02));
+      x[8 + k] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high13), high02);
+      x[12 + k] = hn::OddEvenBlocks(high13, hn::SwapAdjacentBlocks(high02));
     }
+  } else {
+    static_assert(kCount == 4);
   }
 }
 

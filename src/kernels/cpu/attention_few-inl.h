@@ -21,46 +21,58 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Starts loading columns of a row into the second-level cache.
+// Starts loading columns of a row. A block of rows is more than the first-level cache holds, but asked for there it comes
+// sooner than with a hint for the second level alone: on AMD Zen 5, attention to long contexts takes 0.84 of the time.
 template <class T>
 HWY_INLINE void prefetch_columns(const T* row, int64_t columns) {
   constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   for (int64_t c = 0; c < columns; c += kLine) {
-    __builtin_prefetch(row + c, 0, 2);
+    __builtin_prefetch(row + c, 0, 3);
   }
 }
 
-// Columns [c, c + columns) of the keys times those of one query, added to the scores of all keys of a block.
+// Columns of kVectors vectors of keys times those of one query, added to the keys' scores.
+template <int kVectors>
 HWY_INLINE void add_columns(const float* query, int64_t columns, const float* keys, Sums::Start start, float* scores) {
-  constexpr int64_t kVectors = kKeyBlock / kLanes;
   Vec sums[kVectors];
-#pragma GCC unroll 16
-  for (int64_t v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
     sums[v] = start == Sums::Start::zero ? hn::Zero(Floats()) : hn::Load(Floats(), scores + v * kLanes);
   }
   for (int64_t i = 0; i < columns; ++i, keys += kKeyBlock) {
     const Vec q = hn::Set(Floats(), query[i]);
-#pragma GCC unroll 16
-    for (int64_t v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
       sums[v] = hn::MulAdd(q, hn::Load(Floats(), keys + v * kLanes), sums[v]);
     }
   }
-#pragma GCC unroll 16
-  for (int64_t v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
     hn::Store(sums[v], Floats(), scores + v * kLanes);
   }
 }
 
+// The same for any number of vectors, up to four at a time.
+HWY_INLINE void add_columns(int64_t vectors, const float* query, int64_t columns, const float* keys, Sums::Start start,
+                            float* scores) {
+  int64_t v = 0;
+  for (; v + 4 <= vectors; v += 4) {
+    add_columns<4>(query, columns, keys + v * kLanes, start, scores + v * kLanes);
+  }
+  for (; v + 2 <= vectors; v += 2) {
+    add_columns<2>(query, columns, keys + v * kLanes, start, scores + v * kLanes);
+  }
+  if (v < vectors) {
+    add_columns<1>(query, columns, keys + v * kLanes, start, scores + v * kLanes);
+  }
+}
+
 // scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys are
-// transposed at a time, so that as many chains are in flight as a block has vectors of keys. meanwhile() is called at
-// each of score_steps().
+// transposed at a time, so that several chains are in flight. meanwhile() is called at each of score_steps().
 template <int kRows, class T, class Meanwhile>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
   alignas(64) float transposed[2 * kLanes * kKeyBlock];
-  if (keys.rows <= kKeyBlock - kLanes) {
-    std::fill_n(transposed, 2 * kLanes * kKeyBlock, 0.0F);  // the other keys' sums mean nothing, but are computed
-  }
   for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
     for (int64_t first = 0; first < keys.rows; first += kLanes) {
       meanwhile();
@@ -71,8 +83,8 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
     const float* const query = queries + c / kPanel * panel_rows * kPanel + c % kPanel;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      add_columns(query + r * kPanel, columns, transposed, c == 0 ? Sums::Start::zero : Sums::Start::former,
-                  scores + r * kKeyBlock);
+      add_columns(vectors_for(keys.rows), query + r * kPanel, columns, transposed,
+                  c == 0 ? Sums::Start::zero : Sums::Start::former, scores + r * kKeyBlock);
     }
   }
 }

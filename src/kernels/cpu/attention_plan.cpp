@@ -80,7 +80,7 @@ int64_t Shares::shares_of_task(int64_t work, bool few_rows) const {
   int64_t shares = std::max({int64_t{1}, kSmallestTask / work, std::min(kTaskWork / work, for_balance)});
   if (few_rows) {
     const bool whole = pieces % threads_ == 0 || pieces >= 4 * threads_;
-    shares = std::max(shares, whole ? key_value_heads_ : (key_value_heads_ + threads_ - 1) / threads_);
+    shares = std::max(shares, whole ? key_value_heads_ : (key_value_heads_ + 2 * threads_ - 1) / (2 * threads_));
   }
   return shares > key_value_heads_ ? shares - shares % key_value_heads_ : shares;  // whole pieces, which one core reads
 }

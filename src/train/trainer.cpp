@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "checkpoint/weights.h"
 #include "parallel/rank_checks.h"
+#include "text/vocabulary.h"
 #include "train/final_weights.h"
 
 namespace heed {

@@ -1,6 +1,7 @@
 // How a run starts: from its recipe, or from what it saved.
 #include "checkpoint/weights.h"
 #include "train/adapter_training.h"
+#include "train/final_weights.h"
 #include "train/prepared_corpus.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"

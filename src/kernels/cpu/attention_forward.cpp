@@ -14,7 +14,9 @@
 // foreach_target.h first: it compiles what follows once per instruction set.
 #include "kernels/cpu/attention_distance-inl.h"
 #include "kernels/cpu/attention_few-inl.h"
+#include "kernels/cpu/attention_forward_buffers-inl.h"
 #include "kernels/cpu/attention_pack-inl.h"
+#include "kernels/cpu/attention_prefetch-inl.h"
 #include "kernels/cpu/attention_rows-inl.h"
 #include "kernels/cpu/attention_share-inl.h"
 #include "kernels/cpu/attention_tile-inl.h"
@@ -25,67 +27,6 @@ namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
 constexpr int64_t kShareRows = 512;  // enough rows to make up for packing their keys
-
-// What one key-value head's rows keep from block to block.
-struct HeadState {
-  HeadState(Carver& from, int64_t rows, HeadWidths widths) : max_rows(rows) {
-    const int64_t padded = (rows + kLanes - 1) / kLanes * kLanes;
-    random = from.take<RowRandom>(rows);
-    queries = from.take<float>(panels_for(widths.of_keys) * rows * kPanel);
-    output = from.take<float>(panels_for(widths.of_values) * rows * kPanel);
-    maxima = from.take<float>(padded);
-    sums = from.take<float>(padded * kLanes);
-  }
-
-  int64_t max_rows;
-  RowRandom* random;
-  float *queries, *output;  // panels of the rows
-  float* maxima;            // m of each row
-  float* sums;              // l of each row, lane by lane
-};
-
-// A worker's memory for one share.
-struct Buffers {
-  Buffers(Carver& from, int64_t max_queries, const AttentionSettings& settings, HeadWidths head_widths)
-      : widths(head_widths),
-        piece(from, max_queries, settings.heads / settings.key_value_heads),
-        many(from, max_queries * settings.heads / settings.key_value_heads, widths) {
-    Carver counter;
-    HeadState(counter, kFewRows, widths);
-    few_bytes = counter.bytes();
-    few = from.take<std::byte>(settings.key_value_heads * few_bytes);
-    const int64_t padded = (many.max_rows + kLanes - 1) / kLanes * kLanes;
-    key_rows = from.take<int64_t>(kKeyBlock);
-    keys = from.take<float>(panels_for(widths.of_keys) * kPanel * kKeyBlock);
-    values = from.take<float>(panels_for(widths.of_values) * kKeyBlock * kPanel);
-    key_scales = from.take<float>(kKeyBlock);
-    value_scales = from.take<float>(kKeyBlock);
-    scores = from.take<float>(kRowGroup * kKeyBlock);
-    lane_maxima = from.take<float>(kRowGroup * kLanes);
-    decay = from.take<float>(kRowGroup);
-    totals = from.take<float>(padded);
-    inverses = from.take<float>(padded);
-  }
-
-  // Of one of the heads of a piece of few rows.
-  HeadState few_rows(int64_t head) const {
-    Carver from(few + head * few_bytes);
-    return {from, kFewRows, widths};
-  }
-
-  HeadWidths widths;
-  PieceRows piece;
-  HeadState many;  // of a piece of many rows
-  std::byte* few;
-  int64_t few_bytes;
-  int64_t* key_rows;                 // the rows of the keys of a block
-  float *keys, *values;              // of one block: keys as columns, values as rows
-  float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
-  float* scores;                     // of one group of rows and one block; then probabilities
-  float* lane_maxima;                // of a group's scores, lane by lane
-  float* decay;                      // 2^(m - m') of a group's rows
-  float *totals, *inverses;          // l of each row of a head, and 1 / l; 0 where nothing is seen
-};
 
 // T: the type of queries and output; Cached: that of keys and values.
 template <class T, class Cached>
@@ -126,15 +67,16 @@ class Forward {
         heads_(call.settings.heads / call.settings.key_value_heads),
         widths_(call.settings, call.queries, call.output),
         value_panels_(panels_for(widths_.of_values)),
-        buffers_(carve<Buffers>(scratch, max_queries, call.settings, widths_)),
+        buffers_(carve<ForwardBuffers>(scratch, max_queries, call.settings, widths_)),
         head_(buffers_.many),
+        prefetch_(call, widths_),
         by_distance_(call.settings, call.settings.by_distance.table),
         mass_(call.settings, call.mass) {}
 
   void run(const Share& share, const Surroundings& surroundings) {
     begin_piece(share.piece);
     if (few_rows_) {
-      begin_prefetching(share, surroundings);
+      prefetch_.begin(share, surroundings);
       attend_heads(share.first_key_value_head, share.key_value_heads);
       return;
     }
@@ -164,7 +106,9 @@ class Forward {
     }
     for (int64_t block = first_block_; block < end_block_; ++block) {
       if (few_rows_) {
-        begin_block(block, count);
+        prefetch_.begin_block(
+            block, count * score_steps(std::min(kKeyBlock, rows_.keys() - block * kKeyBlock), widths_.of_keys,
+                                       kOneType && is_deinterleaved<T>(widths_.of_keys)));
       }
       for (int64_t h = 0; h < count; ++h) {
         take_head(first, h);
@@ -195,82 +139,6 @@ class Forward {
     write_log_sum_exp();
     if (operands_.weights.data != nullptr) {
       write_weights();
-    }
-  }
-
-  // ---- prefetching keys and values ----
-  //
-  // A head's part of a row is only a cache line or two: read head by head, each would be waited for. So while a block is
-  // computed, the rows of the next one are prefetched, the share's heads of each at once; while the last one is, those
-  // of the next piece's first. Rows of a first block that nobody prefetched are all asked for before it begins.
-
-  struct Prefetch {
-    int64_t sequence = -1, residue = 0;
-    int64_t next = 0, end = 0;  // of the class's rows: the first that is not prefetched yet, and the end
-    int64_t first_head = 0, heads = 0;
-  };
-
-  void begin_prefetching(const Share& share, const Surroundings& surroundings) {
-    own_rows_ = rows_to_prefetch(share.piece, share.first_key_value_head, share.key_value_heads);
-    rows_of_next_ = {};
-    if (!(surroundings.next_piece == share.piece) && surroundings.next_piece.queries * heads_ <= kFewRows) {
-      rows_of_next_ = rows_to_prefetch(surroundings.next_piece, 0, settings_.key_value_heads);
-    }
-    if (surroundings.begins) {
-      Prefetch first = part_of(own_rows_, first_block_);
-      prefetch_halves(first, first.end);
-    }
-  }
-
-  // The rows of one block.
-  static Prefetch part_of(Prefetch rows, int64_t block) {
-    rows.next = std::max(rows.next, 2 * block * kKeyBlock);
-    rows.end = std::min(rows.end, 2 * (block + 1) * kKeyBlock);
-    return rows;
-  }
-
-  void begin_block(int64_t block, int64_t heads) {
-    prefetch_ = block + 1 < end_block_ ? part_of(own_rows_, block + 1)
-                                       : part_of(rows_of_next_, rows_of_next_.next / (2 * kKeyBlock));
-    prefetch_end_ = prefetch_.end;
-    prefetch_rows_ = std::max<int64_t>(0, prefetch_.end - prefetch_.next);
-    prefetch_steps_ = 0;
-    all_prefetch_steps_ =
-        std::max<int64_t>(1, heads * score_steps(std::min(kKeyBlock, rows_.keys() - block * kKeyBlock), widths_.of_keys,
-                                                 kOneType && is_deinterleaved<T>(widths_.of_keys)));
-  }
-
-  Prefetch rows_to_prefetch(const Piece& piece, int64_t key_value_head, int64_t heads) const {
-    const ResidueClass tokens =
-        class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
-    const int64_t position = tokens.first_position + piece.first_query;
-    const Visibility::Range seen = settings_.visibility.within_class().range(position, position, tokens.keys);
-    return {piece.sequence, piece.residue, 2 * seen.begin, 2 * seen.end, key_value_head, heads};
-  }
-
-  // Called at each step of a block: its share of the rows.
-  void prefetch_next_rows() {
-    ++prefetch_steps_;
-    prefetch_halves(prefetch_, prefetch_end_ - prefetch_rows_ + prefetch_steps_ * prefetch_rows_ / all_prefetch_steps_);
-  }
-
-  void prefetch_halves(Prefetch& prefetch, int64_t end) const {
-    for (; prefetch.next < std::min(prefetch.end, end); ++prefetch.next) {
-      const int64_t token = prefetch.residue + prefetch.next / 2 * settings_.visibility.stride;
-      const int64_t row = call_.memory.row(prefetch.sequence, token);
-      if (prefetch.next % 2 == 0) {
-        prefetch_columns(operands_.keys.row(row) + prefetch.first_head * widths_.of_keys,
-                         prefetch.heads * widths_.of_keys);
-        if constexpr (kScaled) {
-          prefetch_columns(operands_.key_scales.row(row), settings_.key_value_heads);
-        }
-      } else {
-        prefetch_columns(operands_.values.row(row) + prefetch.first_head * widths_.of_values,
-                         prefetch.heads * widths_.of_values);
-        if constexpr (kScaled) {
-          prefetch_columns(operands_.value_scales.row(row), settings_.key_value_heads);
-        }
-      }
     }
   }
 
@@ -374,7 +242,7 @@ class Forward {
     if (few_rows_) {
       with_few_rows(tile.rows, [this](auto rows) {
         score_few<rows>(head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
-                        [this]() HWY_ATTR { prefetch_next_rows(); });
+                        [this]() HWY_ATTR { prefetch_.step(); });
       });
     } else {
       multiply_tile(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
@@ -554,8 +422,9 @@ class Forward {
   int64_t heads_;
   HeadWidths widths_;
   int64_t value_panels_;
-  Buffers buffers_;
+  ForwardBuffers buffers_;
   HeadState head_;  // the one whose rows are attended to
+  RowPrefetch<Cached> prefetch_;
   PieceRows& rows_ = buffers_.piece;
   DistanceTable by_distance_, mass_;
 
@@ -565,9 +434,6 @@ class Forward {
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
   int64_t first_head_ = 0, key_value_head_ = 0;
   int64_t block_keys_ = 0, listed_key_ = -1;
-  Prefetch own_rows_, rows_of_next_;  // all of this piece and of the next one
-  Prefetch prefetch_;                 // what is left of those that are prefetched during this block
-  int64_t prefetch_end_ = 0, prefetch_rows_ = 0, prefetch_steps_ = 0, all_prefetch_steps_ = 1;
 };
 
 template <class T, class Cached>

@@ -1,0 +1,84 @@
+// A worker's memory in attention's forward pass.
+
+#if defined(HEED_KERNELS_CPU_ATTENTION_FORWARD_BUFFERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_ATTENTION_FORWARD_BUFFERS_INL_H_
+#undef HEED_KERNELS_CPU_ATTENTION_FORWARD_BUFFERS_INL_H_
+#else
+#define HEED_KERNELS_CPU_ATTENTION_FORWARD_BUFFERS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_share-inl.h"
+#include "kernels/cpu/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::cpu::HWY_NAMESPACE {
+
+// What one key-value head's rows keep from block to block.
+struct HeadState {
+  HeadState(Carver& from, int64_t rows, HeadWidths widths) : max_rows(rows) {
+    const int64_t padded = (rows + kLanes - 1) / kLanes * kLanes;
+    random = from.take<RowRandom>(rows);
+    queries = from.take<float>(panels_for(widths.of_keys) * rows * kPanel);
+    output = from.take<float>(panels_for(widths.of_values) * rows * kPanel);
+    maxima = from.take<float>(padded);
+    sums = from.take<float>(padded * kLanes);
+  }
+
+  int64_t max_rows;
+  RowRandom* random;
+  float *queries, *output;  // panels of the rows
+  float* maxima;            // m of each row
+  float* sums;              // l of each row, lane by lane
+};
+
+// A worker's memory for one share.
+struct ForwardBuffers {
+  ForwardBuffers(Carver& from, int64_t max_queries, const AttentionSettings& settings, HeadWidths head_widths)
+      : widths(head_widths),
+        piece(from, max_queries, settings.heads / settings.key_value_heads),
+        many(from, max_queries * settings.heads / settings.key_value_heads, widths) {
+    Carver counter;
+    HeadState(counter, kFewRows, widths);
+    few_bytes = counter.bytes();
+    few = from.take<std::byte>(settings.key_value_heads * few_bytes);
+    const int64_t padded = (many.max_rows + kLanes - 1) / kLanes * kLanes;
+    key_rows = from.take<int64_t>(kKeyBlock);
+    keys = from.take<float>(panels_for(widths.of_keys) * kPanel * kKeyBlock);
+    values = from.take<float>(panels_for(widths.of_values) * kKeyBlock * kPanel);
+    key_scales = from.take<float>(kKeyBlock);
+    value_scales = from.take<float>(kKeyBlock);
+    scores = from.take<float>(kRowGroup * kKeyBlock);
+    lane_maxima = from.take<float>(kRowGroup * kLanes);
+    decay = from.take<float>(kRowGroup);
+    totals = from.take<float>(padded);
+    inverses = from.take<float>(padded);
+  }
+
+  // Of one of the heads of a piece of few rows.
+  HeadState few_rows(int64_t head) const {
+    Carver from(few + head * few_bytes);
+    return {from, kFewRows, widths};
+  }
+
+  HeadWidths widths;
+  PieceRows piece;
+  HeadState many;  // of a piece of many rows
+  std::byte* few;
+  int64_t few_bytes;
+  int64_t* key_rows;                 // the rows of the keys of a block
+  float *keys, *values;              // of one block: keys as columns, values as rows
+  float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
+  float* scores;                     // of one group of rows and one block; then probabilities
+  float* lane_maxima;                // of a group's scores, lane by lane
+  float* decay;                      // 2^(m - m') of a group's rows
+  float *totals, *inverses;          // l of each row of a head, and 1 / l; 0 where nothing is seen
+};
+
+}  // namespace heed::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEED_KERNELS_CPU_ATTENTION_FORWARD_BUFFERS_INL_H_

@@ -131,25 +131,46 @@ float quantize_to_signed_bytes(const View& a, int64_t row, float input_scale, ui
     write_group_sums(x, n, inverse, to + n / 4);
   });
 }
-float quantize_to_pairs_with_sums(const View& a, int64_t row, float input_scale, uint32_t* to) {
-  return quantize_row(a, row, input_scale, [&](const auto* x, int64_t n, float inverse) {
-    write_pairs(x, n, inverse, to);
-    write_group_sums(x, n, inverse, to + n / 2);
-  });
-}
 
 // ---- products, where there is no instruction for four 8-bit products ----
+
+// The sum stays in a register: compilers would otherwise add up products first, and keep all sums in memory.
+template <class V>
+HWY_INLINE V kept_in_register(V sum) {
+#if HWY_ARCH_X86
+  asm("" : "+x"(sum.raw));
+#endif
+  return sum;
+}
 
 // In each 32-bit lane the sum of two products of 16-bit integers, added to `sum`.
 HWY_INLINE IntVec add_pairs(ShortVec a, ShortVec b, IntVec sum) {
 #if HWY_ARCH_X86
   IntVec unused = sum;
-  return hn::ReorderWidenMulAccumulate(Ints(), a, b, sum, unused);
+  return kept_in_register(hn::ReorderWidenMulAccumulate(Ints(), a, b, sum, unused));
 #else
   const auto low = [](ShortVec x) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(Ints(), x))); };
   const auto high = [](ShortVec x) { return hn::ShiftRight<16>(hn::BitCast(Ints(), x)); };
   return hn::Add(sum, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
 #endif
+}
+
+// In each 16-bit lane the sum of two products of bytes, those of `a` unsigned and those of `b` signed, added to `sum`;
+// small enough for 16 bits.
+HWY_INLINE ShortVec add_pairs_of_bytes(WordVec a, WordVec b, ShortVec sum) {
+#if HWY_TARGET == HWY_AVX3
+  const ShortVec products{_mm512_maddubs_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  const ShortVec products{_mm256_maddubs_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_SSE4
+  const ShortVec products{_mm_maddubs_epi16(a.raw, b.raw)};
+#else
+  const ShortVec x = hn::BitCast(Shorts(), a), y = hn::BitCast(Shorts(), b);
+  const ShortVec even = hn::Mul(hn::And(x, hn::Set(Shorts(), 0xff)), hn::ShiftRight<8>(hn::ShiftLeft<8>(y)));
+  const ShortVec odd = hn::Mul(hn::And(hn::ShiftRight<8>(x), hn::Set(Shorts(), 0xff)), hn::ShiftRight<8>(y));
+  const ShortVec products = hn::Add(even, odd);
+#endif
+  return kept_in_register(hn::Add(sum, products));
 }
 
 // A word's four bytes are widened to two pairs of 16 bits: bytes 0 and 2, and bytes 1 and 3.
@@ -194,65 +215,65 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTR
   }
 }
 
-// The pairs of 16 bits that 4-bit values of a word form: of the low halves of bytes 0 and 2, of the low halves of bytes 1
-// and 3, and the same of the high halves.
-template <int kShift>
-HWY_INLINE ShortVec halves_of(WordVec words) {
-  return hn::BitCast(Shorts(), hn::And(hn::ShiftRight<kShift>(words), hn::Set(Words(), 0x000f000fU)));
+HWY_INLINE Vec scales_of_group(const uint16_t* scales) {
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), hn::LoadU(HalfWords(), scales))));
 }
 
-// A vector of columns.
+// A group's products are at most 15 * 127, and a 16-bit lane sums up half of a word's bytes: no sum leaves the 16 bits.
+static_assert(kInt4Group / 2 * 15 * 127 < 1 << 15);
+
+// A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
 template <int Rows>
-HWY_INLINE void int4_vector(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
-  const uint32_t* HWY_RESTRICT b = panel.words;
-  const int64_t groups = panel.depth / kInt4Group;
+void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+  const int64_t n = lanes(), groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
-  constexpr int64_t kWords = 4 * kInt4GroupWords;  // of a group of a row, as pairs
-  Vec sums[Rows];
-#pragma GCC unroll 12
-  for (int r = 0; r < Rows; ++r) {
-    sums[r] = hn::Zero(Floats());
-  }
+  const WordVec low_halves = hn::Set(Words(), 0x0f0f0f0fU);
+  const uint32_t *b = panel.words, *next = b + words_to_next(int4_panel_words(panel.depth));
+  const uint16_t *scales = panel.group_scales,
+                 *next_scales = scales + words_to_next(kPanelRows * (panel.depth / panel.group));
   for (int64_t group = 0; group < groups; ++group) {
-    IntVec whole[Rows];
+    ShortVec sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
-      whole[r] = hn::BitCast(Ints(), hn::Set(Words(), a.words[r * a.stride + groups * kWords + group]));
+      sums0[r] = sums1[r] = hn::Zero(Shorts());
     }
-    for (int64_t word = 0; word < kInt4GroupWords; ++word, b += kPanelRows) {
-      hwy::Prefetch(b + kPanelRows * kStepsAhead);
-      const WordVec words = hn::LoadU(Words(), b);
-      const ShortVec parts[4] = {halves_of<0>(words), halves_of<8>(words), halves_of<4>(words), halves_of<12>(words)};
-      const uint32_t* const left = a.words + group * kWords + 4 * word;
+    const auto add = [&](const uint32_t* left, WordVec b0, WordVec b1) HWY_ATTR {
 #pragma GCC unroll 12
       for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 4
-        for (int part = 0; part < 4; ++part) {
-          const ShortVec x = hn::BitCast(Shorts(), hn::Set(Words(), left[r * a.stride + part]));
-          whole[r] = add_pairs(x, parts[part], whole[r]);
-        }
+        const WordVec x = hn::Set(Words(), left[r * a.stride]);
+        sums0[r] = add_pairs_of_bytes(b0, x, sums0[r]);
+        sums1[r] = add_pairs_of_bytes(b1, x, sums1[r]);
       }
+    };
+#pragma GCC unroll 4
+    for (int64_t word = 0; word < kInt4GroupWords; ++word, b += kPanelRows, next += kPanelRows) {
+      hwy::Prefetch(b + kPanelRows * kStepsAhead);
+      const uint32_t* const left = a.words + 2 * (group * kInt4GroupWords + word);
+      const WordVec b0 = hn::Load(Words(), b), b1 = hn::Load(Words(), next);
+      add(left, hn::And(b0, low_halves), hn::And(b1, low_halves));
+      add(left + 1, hn::And(hn::ShiftRight<4>(b0), low_halves), hn::And(hn::ShiftRight<4>(b1), low_halves));
     }
-    const auto bits = hn::LoadU(HalfWords(), panel.group_scales + (group >> shift) * kPanelRows);
-    const Vec scale = hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), bits)));
+    const auto finish = [&](int r, int64_t column, ShortVec sums, Vec scale) HWY_ATTR {
+      const IntVec from = hn::BitCast(Ints(), hn::Set(Words(), a.words[r * a.stride + words_of_values + group]));
+      const Vec whole = hn::ConvertTo(Floats(), add_pairs(sums, hn::Set(Shorts(), 1), from));
+      float* const to = tile + r * stride + column;
+      const Vec before = group == 0 ? hn::Zero(Floats()) : load(to);
+      store(hn::Add(before, hn::Mul(whole, scale)), to);
+    };
+    const int64_t at = (group >> shift) * kPanelRows;
+    const Vec scale0 = scales_of_group(scales + at), scale1 = scales_of_group(next_scales + at);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
-      sums[r] = hn::Add(sums[r], hn::Mul(hn::ConvertTo(Floats(), whole[r]), scale));
+      finish(r, 0, sums0[r], scale0);
+      finish(r, n, sums1[r], scale1);
     }
   }
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-    store(hn::Mul(sums[r], hn::Set(Floats(), a.scales[r])), tile + r * stride);
+    const Vec scale = hn::Set(Floats(), a.scales[r]);
+    store(hn::Mul(load(tile + r * stride), scale), tile + r * stride);
+    store(hn::Mul(load(tile + r * stride + n), scale), tile + r * stride + n);
   }
-}
-
-template <int Rows>
-void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
-  int4_vector<Rows>(a, panel, tile, stride);
-  IntegerPanel next = panel;
-  next.words += words_to_next(int4_panel_words(panel.depth));
-  next.group_scales += words_to_next(kPanelRows * (panel.depth / panel.group));
-  int4_vector<Rows>(a, next, tile + lanes(), stride);
 }
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
@@ -281,13 +302,12 @@ void multiply_int4(int64_t rows, const IntegerRows& a, const IntegerPanel& panel
 int64_t words_of_bytes(int64_t depth) { return steps_of_int8(depth); }
 int64_t words_of_pairs(int64_t depth) { return 2 * steps_of_int8(depth); }
 int64_t words_of_bytes_and_sums(int64_t depth) { return depth / 4 + depth / kInt4Group; }
-int64_t words_of_pairs_and_sums(int64_t depth) { return depth / 2 + depth / kInt4Group; }
 
 }  // namespace
 
 const IntegerKernels* make_integer_kernels(IntegerBits bits) {
   static const IntegerKernels eight{words_of_pairs, quantize_to_pairs, multiply_int8};
-  static const IntegerKernels four{words_of_pairs_and_sums, quantize_to_pairs_with_sums, multiply_int4};
+  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_signed_bytes, multiply_int4};
   return bits == IntegerBits::eight ? &eight : &four;
 }
 

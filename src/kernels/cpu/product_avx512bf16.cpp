@@ -9,6 +9,8 @@
 namespace heed::cpu {
 namespace {
 
+constexpr int64_t kColumns = 32;  // of a panel
+
 template <int Rows>
 inline void tile_product(int64_t steps, const LeftBlock& a, const float* __restrict panel, float* __restrict tile,
                          int64_t stride, Write write) {
@@ -20,6 +22,8 @@ inline void tile_product(int64_t steps, const LeftBlock& a, const float* __restr
   }
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
   for (int64_t step = 0; step < steps; ++step) {
+    _mm_prefetch(reinterpret_cast<const char*>(panel + kWordsAhead), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char*>(panel + kWordsAhead + 16), _MM_HINT_T0);
     const __m512bh b0 = (__m512bh)_mm512_load_ps(panel);
     const __m512bh b1 = (__m512bh)_mm512_load_ps(panel + 16);
 #pragma GCC unroll 12
@@ -89,9 +93,12 @@ void write_pair_strips_avx512bf16(const HostView<bf16>& from, const ColumnBlock&
   }
 }
 
-void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile,
+void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
                                int64_t stride, Write write) {
-  kProducts[rows - 1](steps, a, panel, tile, stride, write);
+  const Product product = kProducts[rows - 1];
+  for (int64_t panel = 0; panel < b.panels; ++panel) {
+    product(steps, a, b.data + panel * b.distance, tile + panel * kColumns, stride, write);
+  }
 }
 
 }  // namespace heed::cpu
@@ -100,7 +107,7 @@ void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, 
 
 namespace heed::cpu {
 
-void multiply_pairs_avx512bf16(int64_t, int64_t, const LeftBlock&, const float*, float*, int64_t, Write) {}
+void multiply_pairs_avx512bf16(int64_t, int64_t, const LeftBlock&, const RightBlock&, float*, int64_t, Write) {}
 void write_pair_strips_avx512bf16(const HostView<bf16>&, const ColumnBlock&, float*) {}
 
 }  // namespace heed::cpu

@@ -58,10 +58,11 @@ IntegerPanel panel_at(const IntegerPanels& b, int64_t column) {
 // A region of C, of which `a` holds the rows; `tile` has room for one row tile.
 void multiply_region(const IntegerRows& a, const IntegerPanels& b, const Region& region, Sink sink, float* tile) {
   const IntegerKernels& kernels = integer_kernels(b.bits);
-  const int64_t width = product_kernels().panel_columns, tile_rows = product_kernels().tile_rows;
+  const int64_t width = product_kernels().panel_columns;
+  const int64_t height = tile_height(region.rows, product_kernels().tile_rows);
   const int64_t stride = round_up(region.columns, width);
-  for (int64_t row = 0; row < region.rows; row += tile_rows) {
-    const int64_t rows = std::min(tile_rows, region.rows - row);
+  for (int64_t row = 0; row < region.rows; row += height) {
+    const int64_t rows = std::min(height, region.rows - row);
     for (int64_t column = 0; column < region.columns; column += width) {
       kernels.multiply(rows, rows_from(a, row), panel_at(b, region.first_column + column), tile + column, stride);
     }

@@ -1,6 +1,7 @@
 #include "kernels/cpu/product_kernels.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/product_kernels.cpp"
@@ -21,6 +22,7 @@ constexpr int kRows = 6;
 constexpr DepthBlocks kDepthBlocks{512, 256};
 #endif
 constexpr int kVectors = 2;
+constexpr int kFewRows = 2;
 
 int64_t panel_width() { return kVectors * lanes(); }
 
@@ -40,35 +42,45 @@ HWY_INLINE void load_columns(const float* panel, Vec& first, Vec& second) {
   }
 }
 
-template <int Rows, Element element>
-void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT panel, float* HWY_RESTRICT tile,
-                  int64_t stride, Write write) {
+// kPanels neighbouring panels at once: a few rows have too few sums for the latency of a multiply-add in one panel.
+template <int Rows, int kPanels, Element element>
+void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT panel, int64_t distance,
+                  float* HWY_RESTRICT tile, int64_t stride, Write write) {
   const Floats d;
   const int64_t n = lanes();
-  Vec sums0[Rows], sums1[Rows];
+  Vec sums[Rows][kPanels * kVectors];
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-    sums0[r] = write == Write::add ? load(tile + r * stride) : hn::Zero(d);
-    sums1[r] = write == Write::add ? load(tile + r * stride + n) : hn::Zero(d);
+#pragma GCC unroll 8
+    for (int v = 0; v < kPanels * kVectors; ++v) {
+      sums[r][v] = write == Write::add ? load(tile + r * stride + v * n) : hn::Zero(d);
+    }
   }
   // Three base pointers and one stride reach all rows with the processor's own address arithmetic.
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
   const int64_t row_words = element == Element::half ? n : 2 * n;
   for (int64_t step = 0; step < steps; ++step) {
-    // With fewer rows the panel is read as fast as it comes, where the processor's own prefetching does better alone.
-    if constexpr (Rows == kRows) {
+    // A whole tile of f32 reads panels that were packed into the cache, fewer rows and halves those of a model in memory.
+    constexpr bool kFromCache = Rows == kRows && element == Element::single;
+    if constexpr (kFromCache) {
       hwy::Prefetch(panel + 8 * row_words);
-      if constexpr (element != Element::half) {
-        hwy::Prefetch(panel + 17 * n);
-      }
+      hwy::Prefetch(panel + 17 * n);
     }
-    Vec b0, b1;
-    load_columns<element>(panel, b0, b1);
+    Vec columns[kPanels * kVectors];
+#pragma GCC unroll 8
+    for (int p = 0; p < kPanels; ++p) {
+      if constexpr (!kFromCache) {
+        hwy::Prefetch(panel + p * distance + kWordsAhead);
+      }
+      load_columns<element>(panel + p * distance, columns[p * kVectors], columns[p * kVectors + 1]);
+    }
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       const Vec x = hn::Set(d, left[r / 4][r % 4 * a.row_stride]);
-      sums0[r] = hn::MulAdd(x, b0, sums0[r]);
-      sums1[r] = hn::MulAdd(x, b1, sums1[r]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kPanels * kVectors; ++v) {
+        sums[r][v] = hn::MulAdd(x, columns[v], sums[r][v]);
+      }
     }
     panel += row_words;
     left[0] += a.step_stride;
@@ -77,27 +89,44 @@ void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT p
   }
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
-    store(sums0[r], tile + r * stride);
-    store(sums1[r], tile + r * stride + n);
+#pragma GCC unroll 8
+    for (int v = 0; v < kPanels * kVectors; ++v) {
+      store(sums[r][v], tile + r * stride + v * n);
+    }
   }
 }
 
-using Product = void (*)(int64_t, const LeftBlock&, const float*, float*, int64_t, Write);
+// Rows of A times all panels, as many at once as the registers hold sums of.
+template <int Rows, Element element>
+void multiply_rows(int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile, int64_t stride, Write write) {
+  constexpr int kPanels = Rows <= kFewRows ? 4 / Rows : 1;
+  int64_t panel = 0;
+  const auto product = [&]<int kCount>(std::integral_constant<int, kCount>) {
+    for (; panel + kCount <= b.panels; panel += kCount) {
+      tile_product<Rows, kCount, element>(steps, a, b.data + panel * b.distance, b.distance,
+                                          tile + panel * panel_width(), stride, write);
+    }
+  };
+  product(std::integral_constant<int, kPanels>());
+  product(std::integral_constant<int, 1>());
+}
+
+using Product = void (*)(int64_t, const LeftBlock&, const RightBlock&, float*, int64_t, Write);
 
 template <Element e>
 constexpr Product kProducts[] = {
-    tile_product<1, e>,  tile_product<2, e>,  tile_product<3, e>,
-    tile_product<4, e>,  tile_product<5, e>,  tile_product<6, e>,
+    multiply_rows<1, e>,  multiply_rows<2, e>,  multiply_rows<3, e>,
+    multiply_rows<4, e>,  multiply_rows<5, e>,  multiply_rows<6, e>,
 #if HWY_TARGET == HWY_AVX3
-    tile_product<7, e>,  tile_product<8, e>,  tile_product<9, e>,
-    tile_product<10, e>, tile_product<11, e>, tile_product<12, e>,
+    multiply_rows<7, e>,  multiply_rows<8, e>,  multiply_rows<9, e>,
+    multiply_rows<10, e>, multiply_rows<11, e>, multiply_rows<12, e>,
 #endif
 };
 
 template <Element element>
-void multiply(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile, int64_t stride,
+void multiply(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile, int64_t stride,
               Write write) {
-  kProducts<element>[rows - 1](steps, a, panel, tile, stride, write);
+  kProducts<element>[rows - 1](steps, a, b, tile, stride, write);
 }
 
 // ---- reading operands as 4-byte elements: f32, bf16 widened, or a pair of bf16 ----
@@ -253,25 +282,24 @@ LeftBlock pack_left(const Operand& a, Element element, int64_t first_row, int64_
   if (a.layout == Layout::transposed) {
     const int64_t stride = left_stride(rows), strip = (rows + panel_width() - 1) / panel_width() * panel_width();
     write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, strip, stride, 0}, scratch);
-    return {scratch, 1, stride, kRows};
+    return {scratch, 1, stride};
   }
   if (a.matrix.type() == DType::f32) {
     const HostView<float> from = host<float>(a.matrix);
-    return {from.row(first_row) + first_step, from.stride, 1, kRows * from.stride};
+    return {from.row(first_row) + first_step, from.stride, 1};
   }
   const HostView<bf16> from = host<bf16>(a.matrix);
   if (element != Element::pair) {
     widen_rows(from, first_row, rows, first_step, steps, scratch);
-    return {scratch, steps, 1, kRows * steps};
+    return {scratch, steps, 1};
   }
   const bool readable_in_place = 2 * (first_step + steps) <= from.columns && from.stride % 2 == 0 &&
                                  reinterpret_cast<uintptr_t>(from.data) % sizeof(float) == 0;
   if (readable_in_place) {
-    return {reinterpret_cast<const float*>(from.row(first_row)) + first_step, from.stride / 2, 1,
-            kRows * (from.stride / 2)};
+    return {reinterpret_cast<const float*>(from.row(first_row)) + first_step, from.stride / 2, 1};
   }
   copy_pairs(from, first_row, rows, first_step, steps, scratch);
-  return {scratch, steps, 1, kRows * steps};
+  return {scratch, steps, 1};
 }
 
 // to += from

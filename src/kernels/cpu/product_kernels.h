@@ -8,15 +8,25 @@
 
 namespace heed::cpu {
 
-// A block of A as the inner loop reads it: element (row, step) of tile t (tile_rows rows) is at
-// data + t * tile_stride + row * row_stride + step * step_stride. A step is one k, or a pair of them.
+// A block of A as the inner loop reads it: element (row, step) is at data + row * row_stride + step * step_stride. A
+// step is one k, or a pair of them.
 struct LeftBlock {
   const float* data;
-  int64_t row_stride, step_stride, tile_stride;
+  int64_t row_stride, step_stride;
 };
 
-// tile[rows, panel columns] = or += A block x one panel, over `steps` steps.
-using TileProduct = void (*)(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile,
+// Neighbouring panels of B from some step on, each `distance` elements after the previous one.
+struct RightBlock {
+  const float* data;
+  int64_t panels, distance;
+};
+
+// While a word of a panel in memory is multiplied, the one so much later is fetched: what the processor fetches by itself
+// comes too late.
+constexpr int64_t kWordsAhead = 1024;
+
+// tile[rows, columns of the panels] = or += A block x panels, over `steps` steps.
+using TileProduct = void (*)(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
                              int64_t stride, Write write);
 
 // Panels [first_panel, +panels) of B, steps [first_step, +steps), each panel `distance` elements after the previous
@@ -62,7 +72,7 @@ const ProductKernels& product_kernels();  // of the best instruction set here
 // What Highway cannot express; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32. vdpbf16ps on 12
 // rows x
 // 2 vectors of 16 columns:
-void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const float* panel, float* tile,
+void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
                                int64_t stride, Write write);
 // The strips of a block; one step holds the pairs that two rows form, column by column.
 void write_pair_strips_avx512bf16(const HostView<bf16>& from, const ColumnBlock& block, float* to);

@@ -11,6 +11,9 @@ constexpr int64_t kTileRows = 144;
 constexpr int64_t kSmallestTileRows = 24;
 constexpr int64_t kTasksPerThread = 5;
 
+// Rows are few where B has at least so many times as many columns.
+constexpr int64_t kColumnsToFewRows = 8;
+
 struct Range {
   int64_t begin, end;
 };
@@ -35,14 +38,15 @@ TileOrder::TileOrder(const Sizes& sizes)
       columns_(sizes.columns),
       unit_(sizes.unit),
       units_(ceil_div(rows_, unit_)),
-      shares_(std::clamp<int64_t>(units_, 1, sizes.threads)),
       tile_columns_(sizes.tile_columns) {
+  const bool few_rows = rows_ * kColumnsToFewRows <= columns_;
+  shares_ = few_rows ? 1 : std::clamp<int64_t>(units_, 1, sizes.threads);
   const int64_t units_of_share = std::max<int64_t>(1, units_ / shares_);
   row_tiles_ = std::min(units_of_share, ceil_div(ceil_div(units_, shares_), kTileRows / unit_));
   // Split until there are enough tasks to balance the load. Rows first: with few columns, a task would load its part
   // of A into cache for little work.
   const auto too_few = [&] { return sizes.threads > 1 && tasks() < kTasksPerThread * sizes.threads; };
-  while (too_few() && 2 * row_tiles_ * kSmallestTileRows <= units_of_share * unit_) {
+  while (!few_rows && too_few() && 2 * row_tiles_ * kSmallestTileRows <= units_of_share * unit_) {
     row_tiles_ *= 2;
   }
   while (too_few() && tile_columns_ > kSmallestTileColumns) {

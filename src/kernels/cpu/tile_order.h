@@ -12,6 +12,12 @@ constexpr int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / un
 constexpr int64_t kSmallestTileColumns = 64;
 constexpr int64_t kLargestTileColumns = 256;
 
+// The rows of a register tile, at most `most`: `rows` rows are cut into as few tiles as that allows, of about equal
+// height, since a tile of few rows takes as long to read its columns as a high one.
+constexpr int64_t tile_height(int64_t rows, int64_t most) {
+  return rows <= most ? rows : ceil_div(rows, ceil_div(rows, most));
+}
+
 int64_t second_level_cache();  // of a core, in bytes
 
 struct Region {
@@ -20,7 +26,8 @@ struct Region {
 
 // The part of C that each task computes. Every worker has an equal share of the rows, split between register tiles, and
 // the same number of tasks: about the rows that it has in the ops before and after. Within a share, neighbouring tasks
-// have the same columns, whose panels are in the core's cache by then.
+// have the same columns, whose panels are in the core's cache by then. Where rows are few, as in decoding, there is one
+// share, so that only one worker reads a column's panel.
 class TileOrder {
  public:
   struct Sizes {

@@ -54,9 +54,10 @@ void validate(const SamplingOptions& options) {
   check(true, "frequency penalty", options.frequency_penalty, "a number");
 }
 
-Sampler::Sampler(const SamplingOptions& options, TokenRules rules)
+Sampler::Sampler(const SamplingOptions& options, TokenRules rules, int64_t max_length)
     : options_(options),
       rules_(std::move(rules)),
+      max_length_(max_length),
       has_penalties_(options.repetition_penalty != 1.0 || options.presence_penalty != 0.0 ||
                      options.frequency_penalty != 0.0) {}
 
@@ -66,7 +67,7 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
     ensure(text.tokens.size() >= draw.position, "sampling", "a text of {} tokens at position {}", text.tokens.size(),
            draw.position);
     AutomatonWalk from_the_beginning;
-    rules_.forbid(text.tokens, static_cast<int64_t>(draw.position),
+    rules_.forbid({text.tokens, static_cast<int64_t>(draw.position), max_length_},
                   text.walk == nullptr ? from_the_beginning : *text.walk, memory.forbidden);
   } else {
     memory.forbidden.reset(rules_.suppressed);

@@ -57,8 +57,8 @@ struct WrittenText {
 // May be used by several threads at once.
 class Sampler {
  public:
-  // The options must be valid.
-  Sampler(const SamplingOptions& options, TokenRules rules);
+  // The options must be valid. `max_length` is that of RuledText.
+  Sampler(const SamplingOptions& options, TokenRules rules, int64_t max_length = 0);
 
   bool has_penalties() const { return has_penalties_; }
   bool looks_at_text() const { return rules_.look_at_text(); }
@@ -80,6 +80,7 @@ class Sampler {
 
   SamplingOptions options_;
   TokenRules rules_;
+  int64_t max_length_;
   bool has_penalties_;
 };
 

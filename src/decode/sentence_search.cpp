@@ -182,7 +182,7 @@ void SentenceSearch::forbid(int64_t hypothesis) {
   const std::vector<int32_t>& tokens = partial.tokens;
   text_.assign(prompt_.begin(), prompt_.end());
   text_.insert(text_.end(), tokens.begin(), tokens.end());
-  rules_->tokens.forbid(text_, static_cast<int64_t>(tokens.size()), partial.walk, forbidden_);
+  rules_->tokens.forbid({text_, static_cast<int64_t>(tokens.size()), max_length_}, partial.walk, forbidden_);
 }
 
 // Few tokens are candidates: whole blocks are skipped by one comparison each, which compilers vectorize.

@@ -204,7 +204,7 @@ class PromptWriter final : public TextWriter {
 Results sample_texts(const TextGenerator& generator, const Prompts& prompts, const GenerationOptions& options,
                      const TokenRules& rules, GenerationListener* listener) {
   Announcer announcer(listener);
-  const Sampler sampler(options.sampling, rules);
+  const Sampler sampler(options.sampling, rules, options.max_tokens);
   const std::vector<std::vector<int32_t>> ids = ids_of_all(prompts);
   std::deque<PromptWriter> writers;
   std::deque<GenerationRequest> texts;
@@ -266,7 +266,20 @@ void require_room_for(const ForcedPhrases& forced, int64_t max_tokens, const std
                        plural(forced.tokens()), max_tokens);
 }
 
+void require_text_that_fits(const TokenAutomaton& automaton, std::span<const int32_t> prompt, int64_t max_tokens,
+                            const std::string& where) {
+  const TokenAutomaton::State start = automaton.start(prompt);
+  require<ConfigError>(automaton.can_finish(start), where,
+                       "the model's tokenizer cannot write any text that is allowed behind it");
+  require<ConfigError>(automaton.can_finish_in(start, max_tokens), where,
+                       "no text that is allowed behind it has at most {} token{}", max_tokens, plural(max_tokens));
+}
+
+// The most tokens of a text. A sampled one may outgrow the model, a hypothesis of beam search may not.
 int64_t room_behind(const TextGenerator& generator, size_t prompt, const GenerationOptions& options) {
+  if (options.beam == 1) {
+    return options.max_tokens;
+  }
   const int64_t room = generator.scheduler.model().config().max_length - static_cast<int64_t>(prompt) + 1;
   return std::min(options.max_tokens, room);
 }
@@ -341,9 +354,10 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
   Prompts tokens;
   for (size_t i = 0; i < prompts.size(); ++i) {
     tokens.push_back(tokens_of_prompt(generator, prompts[i], options, where(i)));
-    require<ConfigError>(
-        rules.automaton == nullptr || rules.automaton->can_finish(rules.automaton->start(ids_of(tokens.back()))),
-        where(i), "the model's tokenizer cannot write any text that is allowed behind it");
+    if (rules.automaton != nullptr) {
+      require_text_that_fits(*rules.automaton, ids_of(tokens.back()),
+                             room_behind(generator, tokens.back().size(), options), where(i));
+    }
     require_room_for(forced, room_behind(generator, tokens.back().size(), options), where(i));
   }
   if (prompts.empty()) {

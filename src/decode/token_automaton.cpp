@@ -1,6 +1,8 @@
 #include "decode/token_automaton.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <utility>
 
 #include "base/errors.h"
@@ -8,8 +10,9 @@
 namespace heed {
 namespace {
 
+constexpr int64_t kMaxWork = 300'000'000;  // some seconds
+
 void require_possible(int64_t work) {
-  constexpr int64_t kMaxWork = 300'000'000;  // some seconds
   require<ConfigError>(work <= kMaxWork, "constraints", "too large for a vocabulary of this size: make them simpler");
 }
 
@@ -22,8 +25,11 @@ bool TokenSet::empty() const {
 }
 
 TokenAutomaton::TokenAutomaton(ByteAutomaton bytes, std::shared_ptr<const TokenTries> tokens, TextEnd end)
-    : bytes_(std::move(bytes)), tokens_(std::move(tokens)), end_(end), live_(2 * static_cast<size_t>(bytes_.states())) {
-  find_live();
+    : bytes_(std::move(bytes)),
+      tokens_(std::move(tokens)),
+      end_(end),
+      distances_(2 * static_cast<size_t>(bytes_.states()), kUnreachable) {
+  end_ == TextEnd::none ? find_endless() : find_distances();
 }
 
 TokenAutomaton::State TokenAutomaton::behind(ByteAutomaton::State bytes, int32_t token) const {
@@ -92,35 +98,30 @@ TokenAutomaton::State TokenAutomaton::behind_text(std::span<const int32_t> promp
   return state;
 }
 
-// Most states are known to be completed by single characters alone, without a look at all tokens.
-void TokenAutomaton::find_live() {
-  if (end_ == TextEnd::none) {
-    find_endless();
-    return;
-  }
-  std::vector<State> accepting;
-  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
+TokenAutomaton::Distances TokenAutomaton::accepting() const {
+  Distances distances(distances_.size(), kUnreachable);
+  for (State state = 0; state < static_cast<State>(distances.size()); ++state) {
     if (is_used(state) && accepts(state)) {
-      live_[static_cast<size_t>(state)] = true;
-      accepting.push_back(state);
+      distances[static_cast<size_t>(state)] = 0;
     }
   }
-  spread_life(std::move(accepting), tokens_->characters());
-  std::vector<State> live;
-  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
-    if (live_[static_cast<size_t>(state)]) {
-      live.push_back(state);
-    }
-  }
-  spread_life(std::move(live), tokens_->all());
+  return distances;
 }
 
-// To the states from which tokens of the trie lead to live ones.
-void TokenAutomaton::spread_life(std::vector<State> from, const Trie& trie) {
-  std::vector<std::vector<State>> sources(live_.size());
+// From most states single characters complete a text, which shows without a look at all tokens.
+void TokenAutomaton::find_distances() {
+  distances_ = accepting();
+  for (const Trie* const trie : {&tokens_->characters(), &tokens_->all()}) {
+    require_possible(extend(distances_, *trie) ? 0 : kMaxWork + 1);
+  }
+}
+
+// To the states from which tokens of the trie lead to those that have a distance. False where that takes too long.
+bool TokenAutomaton::extend(Distances& distances, const Trie& trie) const {
+  std::vector<std::vector<State>> sources(distances.size());
   int64_t work = 0;
-  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
-    if (!is_used(state) || live_[static_cast<size_t>(state)]) {
+  for (State state = 0; state < static_cast<State>(distances.size()); ++state) {
+    if (!is_used(state) || distances[static_cast<size_t>(state)] != kUnreachable) {
       continue;
     }
     work += walk(trie, state, [&](int32_t, State next) {
@@ -129,62 +130,116 @@ void TokenAutomaton::spread_life(std::vector<State> from, const Trie& trie) {
         list.push_back(state);
       }
     });
-    require_possible(work);
+    if (work > kMaxWork) {
+      return false;
+    }
   }
-  while (!from.empty()) {
-    const State state = from.back();
-    from.pop_back();
+  using Reached = std::pair<int32_t, State>;  // the nearest first
+  std::priority_queue<Reached, std::vector<Reached>, std::greater<>> reached;
+  for (State state = 0; state < static_cast<State>(distances.size()); ++state) {
+    if (distances[static_cast<size_t>(state)] != kUnreachable) {
+      reached.emplace(distances[static_cast<size_t>(state)], state);
+    }
+  }
+  while (!reached.empty()) {
+    const auto [distance, state] = reached.top();
+    reached.pop();
     for (const State source : sources[static_cast<size_t>(state)]) {
-      if (!live_[static_cast<size_t>(source)]) {
-        live_[static_cast<size_t>(source)] = true;
-        from.push_back(source);
+      int32_t& of_source = distances[static_cast<size_t>(source)];
+      if (of_source == kUnreachable) {
+        of_source = distance + 1;
+        reached.emplace(of_source, source);
       }
     }
   }
+  return true;
+}
+
+// With all tokens, found when the bounds do not suffice; null where that takes too long.
+const TokenAutomaton::Distances* TokenAutomaton::least_distances() const {
+  std::call_once(least_once_, [this] {
+    Distances least = accepting();
+    if (extend(least, tokens_->all())) {
+      least_ = std::move(least);
+    }
+  });
+  return least_.empty() ? nullptr : &least_;
+}
+
+bool TokenAutomaton::can_finish_in(State state, int64_t tokens) const {
+  const auto at = static_cast<size_t>(state);
+  if (distances_[at] <= tokens) {
+    return true;
+  }
+  const Distances* const least = least_distances();
+  return least == nullptr || (*least)[at] <= tokens;
 }
 
 // Where texts have no end, a state is live if texts can go on from it for ever.
 void TokenAutomaton::find_endless() {
-  for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
-    live_[static_cast<size_t>(state)] = is_used(state);
+  for (State state = 0; state < static_cast<State>(distances_.size()); ++state) {
+    distances_[static_cast<size_t>(state)] = is_used(state) ? 0 : kUnreachable;
   }
   int64_t work = 0;
   for (bool found = true; found;) {
     found = false;
-    for (State state = 0; state < static_cast<State>(live_.size()); ++state) {
-      if (!live_[static_cast<size_t>(state)]) {
+    for (State state = 0; state < static_cast<State>(distances_.size()); ++state) {
+      if (!can_finish(state)) {
         continue;
       }
       bool goes_on = false;
-      const auto look = [&](int32_t, State next) { goes_on = goes_on || live_[static_cast<size_t>(next)]; };
+      const auto look = [&](int32_t, State next) { goes_on = goes_on || can_finish(next); };
       work += walk(tokens_->characters(), state, look);
       work += goes_on ? 0 : walk(tokens_->all(), state, look);
       require_possible(work);
-      live_[static_cast<size_t>(state)] = goes_on;
+      distances_[static_cast<size_t>(state)] = goes_on ? 0 : kUnreachable;
       found = found || !goes_on;
     }
   }
 }
 
-std::shared_ptr<const TokenSet> TokenAutomaton::allowed(State state) const {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = allowed_.find(state); found != allowed_.end()) {
-    return found->second;
-  }
+// Those after which a text needs at most so many more.
+TokenAutomaton::Allowed TokenAutomaton::find_allowed(State state, const Distances& distances, int64_t most_left) const {
   auto tokens = std::make_shared<TokenSet>(tokens_->vocabulary());
+  Allowed found;
   walk(tokens_->all(), state, [&](int32_t token, State next) {
-    if (can_finish(next)) {
+    const int32_t left = distances[static_cast<size_t>(next)];
+    if (left != kUnreachable && left <= most_left) {
       tokens->add(token);
+      found.most_left = std::max(found.most_left, left);
     }
   });
   if (end_ == TextEnd::eos && accepts(state) && tokens_->eos() >= 0) {
     tokens->add(tokens_->eos());
   }
-  if ((allowed_.size() + 1) * tokens->bytes() > kMaxKept) {
+  found.tokens = std::move(tokens);
+  return found;
+}
+
+TokenAutomaton::Allowed TokenAutomaton::kept(State state) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = allowed_.find(state); found != allowed_.end()) {
+    return found->second;
+  }
+  Allowed allowed = find_allowed(state, distances_, kUnreachable);
+  if ((allowed_.size() + 1) * allowed.tokens->bytes() > kMaxKept) {
     allowed_.clear();
   }
-  allowed_.emplace(state, tokens);
-  return tokens;
+  allowed_.emplace(state, allowed);
+  return allowed;
+}
+
+std::shared_ptr<const TokenSet> TokenAutomaton::allowed(State state) const { return kept(state).tokens; }
+
+// Bounds and least distances agree where the bounds suffice: what is allowed depends on the text alone.
+std::shared_ptr<const TokenSet> TokenAutomaton::allowed(State state, int64_t left) const {
+  const Allowed all = kept(state);
+  if (left <= 0 || all.most_left < left) {
+    return all.tokens;
+  }
+  const Distances* const least = least_distances();
+  const Distances& distances = least == nullptr ? distances_ : *least;
+  return distances[static_cast<size_t>(state)] > left ? all.tokens : find_allowed(state, distances, left - 1).tokens;
 }
 
 }  // namespace heed

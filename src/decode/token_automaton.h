@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -52,31 +53,51 @@ class TokenAutomaton {
   State behind_text(std::span<const int32_t> prompt, std::span<const int32_t> text) const;
   bool accepts(State state) const { return bytes_.accepts(state / 2); }
   TextEnd end() const { return end_; }
-  int64_t states() const { return static_cast<int64_t>(live_.size()); }
+  int64_t states() const { return static_cast<int64_t>(distances_.size()); }
   // Whether tokens can complete a text from here.
-  bool can_finish(State state) const { return live_[static_cast<size_t>(state)]; }
+  bool can_finish(State state) const { return distances_[static_cast<size_t>(state)] != kUnreachable; }
+  // Whether so many tokens can. True where it would take too long to find out.
+  bool can_finish_in(State state, int64_t tokens) const;
   // Those that may come next, eos among them where the text may end with it.
   std::shared_ptr<const TokenSet> allowed(State state) const;
+  // Of these, the ones after which a text of at most `left` further tokens can still be complete; all of them where
+  // none can.
+  std::shared_ptr<const TokenSet> allowed(State state, int64_t left) const;
 
  private:
   using Trie = TokenTries::Trie;
+  // Of each state, the fewest tokens that complete a text from there.
+  using Distances = std::vector<int32_t>;
+  static constexpr int32_t kUnreachable = std::numeric_limits<int32_t>::max();
+
+  struct Allowed {
+    std::shared_ptr<const TokenSet> tokens;
+    int32_t most_left = 0;  // after the worst of them, by distances_
+  };
 
   template <class Visit>
   int64_t walk(const Trie& trie, State state, const Visit& visit) const;
   State behind(ByteAutomaton::State bytes, int32_t token) const;
   bool is_used(State state) const { return tokens_->drops_first_space() || state % 2 == 0; }
-  void find_live();
-  void spread_life(std::vector<State> from, const Trie& trie);
+  Distances accepting() const;
+  void find_distances();
+  bool extend(Distances& distances, const Trie& trie) const;
+  const Distances* least_distances() const;
   void find_endless();
+  Allowed find_allowed(State state, const Distances& distances, int64_t most_left) const;
+  Allowed kept(State state) const;
 
   // A state is that of the bytes, twice, and 1 more at the beginning of a line, where some tokenizers drop a space.
   ByteAutomaton bytes_;
   std::shared_ptr<const TokenTries> tokens_;
   TextEnd end_;
-  std::vector<bool> live_;
+  // With single characters alone from all states that these can complete a text from: bounds, which are found fast.
+  Distances distances_;
+  mutable std::once_flag least_once_;
+  mutable Distances least_;
   mutable std::mutex mutex_;
   // Of the states that were needed, as many as memory allows.
-  mutable std::unordered_map<State, std::shared_ptr<const TokenSet>> allowed_;
+  mutable std::unordered_map<State, Allowed> allowed_;
 };
 
 }  // namespace heed

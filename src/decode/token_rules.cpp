@@ -33,14 +33,16 @@ void follow(const TokenAutomaton& automaton, std::span<const int32_t> prompt, st
 }
 
 // Where a text may end by leaving the automaton, all tokens are allowed.
-void keep_to(const TokenAutomaton& automaton, const TokenRules& rules, const AutomatonWalk& walk,
-             ForbiddenTokens& forbidden) {
+void keep_to(const TokenRules& rules, const RuledText& text, const AutomatonWalk& walk, ForbiddenTokens& forbidden) {
+  const TokenAutomaton& automaton = *rules.automaton;
   if (walk.state == TokenAutomaton::kDead) {
     return;  // a draft, or a hypothesis that was forced
   }
-  std::shared_ptr<const TokenSet> allowed = automaton.allowed(walk.state);
+  std::shared_ptr<const TokenSet> allowed = text.max_length > 0
+                                                ? automaton.allowed(walk.state, text.max_length - text.written)
+                                                : automaton.allowed(walk.state);
   const bool may_leave = automaton.end() == TextEnd::leaving && automaton.accepts(walk.state) &&
-                         (walk.written + 1 >= rules.writing.min_length || allowed->empty());
+                         (text.written + 1 >= rules.writing.min_length || allowed->empty());
   if (!may_leave) {
     forbidden.allow_only(std::move(allowed));
   }
@@ -66,19 +68,18 @@ bool ForbiddenTokens::give_way() {
   return any;
 }
 
-void TokenRules::forbid(std::span<const int32_t> tokens, int64_t written, AutomatonWalk& walk,
-                        ForbiddenTokens& forbidden) const {
+void TokenRules::forbid(const RuledText& text, AutomatonWalk& walk, ForbiddenTokens& forbidden) const {
   forbidden.reset(suppressed);
-  if (written + 1 < writing.min_length) {
+  if (text.written + 1 < writing.min_length) {
     forbidden.add(eos);
   }
   if (automaton != nullptr) {
-    const std::span own = tokens.last(static_cast<size_t>(written));
-    follow(*automaton, tokens.first(tokens.size() - own.size()), own, walk);
-    keep_to(*automaton, *this, walk, forbidden);
+    const std::span own = text.tokens.last(static_cast<size_t>(text.written));
+    follow(*automaton, text.tokens.first(text.tokens.size() - own.size()), own, walk);
+    keep_to(*this, text, walk, forbidden);
   }
   if (writing.no_repeat_ngram > 0) {
-    forbid_repetition(tokens, static_cast<size_t>(writing.no_repeat_ngram), forbidden);
+    forbid_repetition(text.tokens, static_cast<size_t>(writing.no_repeat_ngram), forbidden);
   }
 }
 

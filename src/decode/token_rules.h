@@ -48,6 +48,13 @@ struct AutomatonWalk {
   TokenAutomaton::State state = TokenAutomaton::kDead;
 };
 
+// The text that rules are asked about.
+struct RuledText {
+  std::span<const int32_t> tokens;  // the prompt and what the model wrote
+  int64_t written = 0;              // of them, by the model
+  int64_t max_length = 0;           // of what it writes, in tokens; 0: not known
+};
+
 struct TokenRules {
   std::vector<int32_t> suppressed = {};  // tokens that never come
   int32_t eos = 3;
@@ -57,9 +64,8 @@ struct TokenRules {
   // Whether what may come next depends on the text.
   bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0 || automaton != nullptr; }
 
-  // What must not come behind `tokens`, of which the last `written` were written by the model and the others are its
-  // prompt. The walk is new, or was at a beginning of the same text, and goes on to its end.
-  void forbid(std::span<const int32_t> tokens, int64_t written, AutomatonWalk& walk, ForbiddenTokens& forbidden) const;
+  // What must not come next. The walk is new, or was at a beginning of the same text, and goes on to its end.
+  void forbid(const RuledText& text, AutomatonWalk& walk, ForbiddenTokens& forbidden) const;
 };
 
 }  // namespace heed

@@ -100,15 +100,15 @@ TEST(AutomatonWalk, ContinuesFromItsLastState) {
     const std::span seen = std::span(text).first(static_cast<size_t>(written) + 1);
     AutomatonWalk fresh;
     ForbiddenTokens going_on, from_the_beginning;
-    rules.forbid(seen, written, walk, going_on);
-    rules.forbid(seen, written, fresh, from_the_beginning);
+    rules.forbid({seen, written}, walk, going_on);
+    rules.forbid({seen, written}, fresh, from_the_beginning);
     EXPECT_EQ(walk.written, written);
     EXPECT_EQ(walk.state, rules.automaton->behind_text(seen.first(1), seen.subspan(1)));
     EXPECT_EQ(going_on.allowed(), from_the_beginning.allowed());
   }
   EXPECT_TRUE(rules.automaton->accepts(walk.state));
   ForbiddenTokens forbidden;
-  EXPECT_THROW(rules.forbid(std::span(text).first(2), 1, walk, forbidden), InternalError);
+  EXPECT_THROW(rules.forbid({std::span(text).first(2), 1}, walk, forbidden), InternalError);
 }
 
 }  // namespace

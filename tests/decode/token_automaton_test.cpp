@@ -91,6 +91,55 @@ TEST(TokenAutomaton, TokensWithoutATextToCompleteAreLeftOut) {
   EXPECT_FALSE(none.can_finish(none.start({})));
 }
 
+// Of each state that texts come to, the fewest tokens to where it accepts, by trying all tokens one by one.
+std::map<TokenAutomaton::State, int64_t> fewest_tokens(const TokenAutomaton& automaton, int32_t vocabulary) {
+  std::map<TokenAutomaton::State, std::set<TokenAutomaton::State>> next;
+  std::vector<TokenAutomaton::State> found{automaton.start({})};
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (int32_t token = 5; token < vocabulary; ++token) {
+      const TokenAutomaton::State to = automaton.next(found[i], token);
+      if (to != TokenAutomaton::kDead && next[found[i]].insert(to).second && !std::ranges::count(found, to)) {
+        found.push_back(to);
+      }
+    }
+  }
+  std::map<TokenAutomaton::State, int64_t> fewest;
+  for (int64_t tokens = 0; tokens <= std::ssize(found); ++tokens) {
+    for (const TokenAutomaton::State state : found) {
+      const bool there =
+          tokens == 0 ? automaton.accepts(state) : std::ranges::any_of(next[state], [&](TokenAutomaton::State to) {
+            return fewest.contains(to) && fewest[to] == tokens - 1;
+          });
+      if (there) {
+        fewest.emplace(state, tokens);
+      }
+    }
+  }
+  return fewest;
+}
+
+TEST(TokenAutomaton, AllowsTheTokensWithWhichATextCanBeCompleteInTime) {
+  const auto tokenizer = subwords();
+  int64_t narrowed = 0;
+  for (const char* const expression : {"(ab|ba){2,9}", "a(bab ){3}b|b{30}", "[ab ]{12}\n?a*"}) {
+    const TokenAutomaton automaton(automaton_of_regex(expression), tries_of(*tokenizer), TextEnd::eos);
+    for (const auto& [state, fewest] : fewest_tokens(automaton, tokenizer->vocabulary_size())) {
+      for (int64_t left = 1; left < 34; ++left) {
+        ASSERT_EQ(automaton.can_finish_in(state, left), fewest <= left) << expression;
+        const auto allowed = automaton.allowed(state, left), all = automaton.allowed(state);
+        for (int32_t token = 5; token < tokenizer->vocabulary_size(); ++token) {
+          const TokenAutomaton::State to = automaton.next(state, token);
+          const bool in_time = fewest > left || (to != TokenAutomaton::kDead && automaton.can_finish_in(to, left - 1));
+          ASSERT_EQ(allowed->contains(token), all->contains(token) && in_time) << expression << ", " << left;
+          narrowed += all->contains(token) && !in_time ? 1 : 0;
+        }
+        EXPECT_EQ(allowed->contains(tokenizer->special().eos.value), automaton.accepts(state));
+      }
+    }
+  }
+  EXPECT_GT(narrowed, 100);
+}
+
 // Sampling ------------------------------------------------------------------------------------------------------------
 
 constexpr const char* kExpression = "a(n|m)?( d|k{1,2})?";
@@ -212,12 +261,35 @@ TEST_P(Constrained, DraftsAndCompanyChangeNothing) {
       }
       model.draft_with(nullptr);
       for (const auto& texts : expected) {
-        EXPECT_TRUE(texts[0].reason == FinishReason::length || automaton_of_regex(expression).matches(texts[0].text))
-            << texts[0].text;
+        EXPECT_TRUE(automaton_of_regex(expression).matches(texts[0].text)) << texts[0].text;
         EXPECT_THAT(texts[0].text, Not(HasSubstr("aa")));
       }
     }
   }
+}
+
+TEST_P(Constrained, TextsAreCompleteBeforeTheyAreCutOff) {
+  RandomLanguageModel model(1);
+  model.documents = GetParam() ? std::nullopt : std::optional(Documents::none);
+  int64_t cut = 0;
+  for (const char* const expression : {"[a-z ]{3,20}\\.", "(ab|ba)*k", "man(ual)? dog(s and dogs)*"}) {
+    for (const int64_t beam : {1, 3}) {
+      if (beam > 1 && !GetParam()) {
+        continue;
+      }
+      GenerationOptions options{.beam = beam, .max_tokens = 8, .regex = expression};
+      options.samples = beam == 1 ? 100 : 3;
+      const auto texts = model.generate({"a m", "two"}, options);
+      for (const std::vector<Completion>& of_prompt : texts) {
+        for (const Completion& text : of_prompt) {
+          EXPECT_TRUE(automaton_of_regex(expression).matches(text.text)) << expression << ": " << text.text;
+          EXPECT_LE(text.tokens, 8);
+          cut += text.reason == FinishReason::length ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(cut, 10) << "the limit played no part";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ends, Constrained, testing::Bool(),
@@ -254,14 +326,16 @@ TEST(Constraints, ChoicesAndSuppressedTexts) {
 
 TEST(Constraints, ThatNoTextKeepsAreRefused) {
   RandomLanguageModel model(1);
-  const auto refusal = [&](const GenerationOptions& options) -> std::string {
+  const auto refusal_of = [&](const std::vector<std::string>& prompts,
+                              const GenerationOptions& options) -> std::string {
     try {
-      model.generate({}, options);
+      model.generate(prompts, options);
     } catch (const ConfigError& error) {
       return error.what();
     }
     return "none";
   };
+  const auto refusal = [&](const GenerationOptions& options) { return refusal_of({}, options); };
   GenerationOptions options;
   options.regex = "a[^\\x00-\\x{10FFFF}]";
   EXPECT_THAT(refusal(options), HasSubstr("no text at all is allowed"));
@@ -272,6 +346,12 @@ TEST(Constraints, ThatNoTextKeepsAreRefused) {
   EXPECT_THAT(refusal(options), HasSubstr("no text at all is allowed"));
   options.rules.suppress = {""};
   EXPECT_THAT(refusal(options), HasSubstr("empty"));
+  options = {};
+  options.regex = "m{20}";
+  options.max_tokens = 19;
+  EXPECT_EQ(refusal_of({"a"}, options), "prompt:1: no text that is allowed behind it has at most 19 tokens");
+  options.max_tokens = 20;
+  EXPECT_EQ(refusal_of({"a"}, options), "none");
   options = {};
   options.regex = "a*";
   options.beam = 2;

@@ -27,7 +27,7 @@ using Ids = std::vector<int32_t>;
 Ids forbidden(const TokenRules& rules, const Ids& text, int64_t written) {
   ForbiddenTokens found;
   AutomatonWalk walk;
-  rules.forbid(text, written, walk, found);
+  rules.forbid({text, written}, walk, found);
   return found.tokens();
 }
 
@@ -49,7 +49,8 @@ TEST(TokenRules, OnlyWhatRulesAboutTheTextForbidGivesWay) {
   const TokenRules rules{.suppressed = {1}, .writing = {.no_repeat_ngram = 1}};
   ForbiddenTokens found;
   AutomatonWalk walk;
-  rules.forbid(Ids{0, 2}, 2, walk, found);
+  const Ids text{0, 2};
+  rules.forbid({text, 2}, walk, found);
   EXPECT_TRUE(found.contains(0) && found.contains(1) && found.contains(2));
   EXPECT_TRUE(found.give_way());
   EXPECT_THAT(found.tokens(), ElementsAre(1));

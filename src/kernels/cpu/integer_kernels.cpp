@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "kernels/cpu/instruction_sets.h"
+#include "kernels/cpu/prefetch_level.h"
 #include "kernels/cpu/product_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -180,7 +181,7 @@ HWY_INLINE ShortVec odd_bytes(ShortVec words) { return hn::ShiftRight<8>(words);
 // Where the second of two vectors of columns begins: in the same panel, or in the next one.
 int64_t words_to_next(int64_t panel_words) { return lanes() < kPanelRows ? lanes() : panel_words; }
 
-template <int Rows>
+template <int Rows, CacheLevel level>
 void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
   const Shorts d;
   const int64_t n = lanes();
@@ -200,7 +201,7 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTR
   const uint32_t *b = panel.words, *next = b + words_to_next(int8_panel_words(panel.depth));
   for (int64_t step = 0; step < steps_of_int8(panel.depth); ++step, b += kPanelRows, next += kPanelRows) {
     const ShortVec b0 = hn::BitCast(d, hn::Load(Words(), b)), b1 = hn::BitCast(d, hn::Load(Words(), next));
-    hwy::Prefetch(b + kPanelRows * kStepsAhead);
+    __builtin_prefetch(b + kPanelRows * kStepsAhead, 0, level == CacheLevel::first ? 3 : 2);
     add(a.words + 2 * step, even_bytes(b0), even_bytes(b1));
     add(a.words + 2 * step + 1, odd_bytes(b0), odd_bytes(b1));
   }
@@ -278,10 +279,11 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTR
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
 
+template <CacheLevel l>
 constexpr Product kInt8Products[] = {
-    int8_tile<1>, int8_tile<2>, int8_tile<3>, int8_tile<4>,  int8_tile<5>,  int8_tile<6>,
+    int8_tile<1, l>, int8_tile<2, l>, int8_tile<3, l>, int8_tile<4, l>,  int8_tile<5, l>,  int8_tile<6, l>,
 #if HWY_TARGET == HWY_AVX3
-    int8_tile<7>, int8_tile<8>, int8_tile<9>, int8_tile<10>, int8_tile<11>, int8_tile<12>,
+    int8_tile<7, l>, int8_tile<8, l>, int8_tile<9, l>, int8_tile<10, l>, int8_tile<11, l>, int8_tile<12, l>,
 #endif
 };
 constexpr Product kInt4Products[] = {
@@ -290,10 +292,12 @@ constexpr Product kInt4Products[] = {
     int4_tile<7>, int4_tile<8>, int4_tile<9>, int4_tile<10>, int4_tile<11>, int4_tile<12>,
 #endif
 };
-static_assert(std::size(kInt8Products) == kRows && std::size(kInt4Products) == kRows);
+static_assert(std::size(kInt8Products<CacheLevel::first>) == kRows && std::size(kInt4Products) == kRows);
 
 void multiply_int8(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
-  kInt8Products[rows - 1](a, panel, tile, stride);
+  const Product* const products =
+      level_for_blocks() == CacheLevel::first ? kInt8Products<CacheLevel::first> : kInt8Products<CacheLevel::second>;
+  products[rows - 1](a, panel, tile, stride);
 }
 void multiply_int4(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   kInt4Products[rows - 1](a, panel, tile, stride);

@@ -1,4 +1,5 @@
 #include "kernels/cpu/integer_kernels.h"
+#include "kernels/cpu/prefetch_level.h"
 
 #if defined(__x86_64__)
 
@@ -17,7 +18,12 @@ namespace heed::cpu {
 namespace {
 
 inline __m512i broadcast(const uint32_t* word) { return _mm512_set1_epi32(static_cast<int>(*word)); }
-inline void fetch(const uint32_t* line) { _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0); }
+
+template <CacheLevel level>
+inline void fetch(const uint32_t* line) {
+  constexpr auto kHint = level == CacheLevel::first ? _MM_HINT_T0 : _MM_HINT_T1;
+  _mm_prefetch(reinterpret_cast<const char*>(line), kHint);
+}
 
 // ---- 8 bits ----
 
@@ -37,7 +43,7 @@ void finish(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float
 
 // vpdpbusd on Rows rows x two panels, each a vector wide. With few rows several steps have sums of their own: a sum
 // that had to wait for the one before would leave the memory idle.
-template <int Rows, int Chains>
+template <int Rows, int Chains, CacheLevel level>
 void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   __m512i sums0[Rows][Chains], sums1[Rows][Chains];
 #pragma GCC unroll 12
@@ -51,8 +57,8 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
   const uint32_t* b = panel.words;
   const auto add_step = [&](int chain, const uint32_t* ahead) {
     const __m512i b0 = _mm512_load_si512(b), b1 = _mm512_load_si512(b + words);
-    fetch(ahead);
-    fetch(ahead + words);
+    fetch<level>(ahead);
+    fetch<level>(ahead + words);
 #pragma GCC unroll 12
     for (int r = 0; r < Rows; ++r) {
       const __m512i x = broadcast(left[r / 4] + r % 4 * a.stride);
@@ -89,7 +95,7 @@ void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
 }
 
 // One or two rows, which memory's speed decides, times one panel: weights are read from end to end.
-template <int Rows, int Chains>
+template <int Rows, int Chains, CacheLevel level>
 void int8_panel(const IntegerRows& a, const uint32_t* panel, int64_t steps, float* tile, int64_t stride) {
   __m512i sums[Rows][Chains];
   for (int r = 0; r < Rows; ++r) {
@@ -99,7 +105,7 @@ void int8_panel(const IntegerRows& a, const uint32_t* panel, int64_t steps, floa
   }
   const auto add_step = [&](int64_t step, int chain) {
     const __m512i b = _mm512_load_si512(panel + 16 * step);
-    fetch(panel + 16 * (step + kStepsAhead));
+    fetch<level>(panel + 16 * (step + kStepsAhead));
 #pragma GCC unroll 2
     for (int r = 0; r < Rows; ++r) {
       sums[r][chain] = _mm512_dpbusd_epi32(sums[r][chain], broadcast(a.words + r * a.stride + step), b);
@@ -123,11 +129,11 @@ void int8_panel(const IntegerRows& a, const uint32_t* panel, int64_t steps, floa
   }
 }
 
-template <int Rows, int Chains>
+template <int Rows, int Chains, CacheLevel level>
 void int8_few_rows(const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride) {
   const int64_t steps = steps_of_int8(panel.depth);
-  int8_panel<Rows, Chains>(a, panel.words, steps, tile, stride);
-  int8_panel<Rows, Chains>(a, panel.words + int8_panel_words(panel.depth), steps, tile + 16, stride);
+  int8_panel<Rows, Chains, level>(a, panel.words, steps, tile, stride);
+  int8_panel<Rows, Chains, level>(a, panel.words + int8_panel_words(panel.depth), steps, tile + 16, stride);
   finish(Rows, a, panel, tile, stride);
 }
 
@@ -161,7 +167,7 @@ void int4_panel(const IntegerRows& a, const IntegerPanel& panel, float* tile, in
     }
 #pragma GCC unroll 4
     for (int64_t word = 0; word < kInt4GroupWords; ++word) {
-      fetch(b + 16 * (word + kStepsAhead));
+      fetch<CacheLevel::first>(b + 16 * (word + kStepsAhead));
       const __m512i both = _mm512_loadu_si512(b + 16 * word);
       const __m512i low = _mm512_and_si512(both, low_halves);
       const __m512i high = _mm512_and_si512(_mm512_srli_epi32(both, 4), low_halves);
@@ -199,9 +205,11 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* tile, int
 
 using Product = void (*)(const IntegerRows&, const IntegerPanel&, float*, int64_t);
 
+template <CacheLevel l>
 constexpr Product kInt8Products[] = {
-    int8_few_rows<1, 8>, int8_few_rows<2, 4>, int8_tile<3, 2>, int8_tile<4, 2>,  int8_tile<5, 1>,  int8_tile<6, 1>,
-    int8_tile<7, 1>,     int8_tile<8, 1>,     int8_tile<9, 1>, int8_tile<10, 1>, int8_tile<11, 1>, int8_tile<12, 1>,
+    int8_few_rows<1, 8, l>, int8_few_rows<2, 4, l>, int8_tile<3, 2, l>,  int8_tile<4, 2, l>,
+    int8_tile<5, 1, l>,     int8_tile<6, 1, l>,     int8_tile<7, 1, l>,  int8_tile<8, 1, l>,
+    int8_tile<9, 1, l>,     int8_tile<10, 1, l>,    int8_tile<11, 1, l>, int8_tile<12, 1, l>,
 };
 constexpr Product kInt4Products[] = {
     int4_tile<1>, int4_tile<2>, int4_tile<3>, int4_tile<4>,  int4_tile<5>,  int4_tile<6>,
@@ -212,7 +220,9 @@ constexpr Product kInt4Products[] = {
 
 void multiply_int8_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,
                               int64_t stride) {
-  kInt8Products[rows - 1](a, panel, tile, stride);
+  const Product* const products =
+      level_for_blocks() == CacheLevel::first ? kInt8Products<CacheLevel::first> : kInt8Products<CacheLevel::second>;
+  products[rows - 1](a, panel, tile, stride);
 }
 
 void multiply_int4_avx512vnni(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile,

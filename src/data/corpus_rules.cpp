@@ -70,8 +70,7 @@ void CorpusReport::store(PartsToStore& parts) const {
 }
 
 CorpusReport CorpusReport::stored(const StoredParts& parts) {
-  constexpr int64_t kMost = int64_t{1} << 53;
-  const auto count = [&](const std::string& name) { return std::min(kMost, parts.number(name, 0)); };
+  const auto count = [&](const std::string& name) { return parts.count(name, 0); };
   CorpusReport report{.lines = count("report.lines"),
                       .kept = count("report.kept"),
                       .truncated = count("report.truncated"),

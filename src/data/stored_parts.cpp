@@ -37,9 +37,10 @@ int64_t StoredParts::number(const std::string& name) const {
   return it->second;
 }
 
-int64_t StoredParts::number(const std::string& name, int64_t least) const {
+int64_t StoredParts::count(const std::string& name, int64_t least) const {
   const int64_t found = number(name);
-  require<FormatError>(found >= least, where_, "'{}' is {}, expected at least {}", name, found, least);
+  require<FormatError>(found >= least && found <= kMostCounted, where_, "'{}' is {}, expected {} to {}", name, found,
+                       least, kMostCounted);
   return found;
 }
 

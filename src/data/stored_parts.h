@@ -77,6 +77,8 @@ class PartsToStore {
 // The parts as they were read. A part that is missing, or of another type, is a FormatError that names the file.
 class StoredParts {
  public:
+  static constexpr int64_t kMostCounted = int64_t{1} << 53;
+
   struct Array {
     PartType type = PartType::u8;
     std::shared_ptr<CheckedBytes> bytes;  // aligned to the type
@@ -91,7 +93,8 @@ class StoredParts {
   const std::string& where() const { return where_; }
   bool has_number(const std::string& name) const { return numbers_.contains(name); }
   int64_t number(const std::string& name) const;
-  int64_t number(const std::string& name, int64_t least) const;  // FormatError for one below `least`
+  // Of things that were counted: FormatError below `least` and above kMostCounted, so that counts can be added up.
+  int64_t count(const std::string& name, int64_t least) const;
   const std::string& text(const std::string& name) const;
 
   template <class T>

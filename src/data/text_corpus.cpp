@@ -159,7 +159,8 @@ std::string TextCorpus::where(int64_t token) const {
   const Mark mark = marks_[low];
   // Of a prepared corpus the marks come from a file.
   require<FormatError>(mark.token >= 0 && mark.token <= token && mark.file >= 0 &&
-                           static_cast<size_t>(mark.file) < files_.size() && mark.line >= 0,
+                           static_cast<size_t>(mark.file) < files_.size() && mark.line >= 0 &&
+                           mark.line <= StoredParts::kMostCounted,
                        names(), "the mark of token {} is damaged", token);
   std::vector<int32_t> between;
   store_.read_between(mark.token, token, between);
@@ -182,7 +183,7 @@ TextCorpus TextCorpus::stored(const StoredParts& parts, const std::string& name,
                        "'{}' holds no text", name);
   corpus.files_ = rules.files;
   corpus.line_break_ = text_marks(tokenizer, rules.documents).line_break;
-  corpus.size_ = {parts.number(name + ".bytes", 1), parts.number(name + ".characters", 1)};
+  corpus.size_ = {parts.count(name + ".bytes", 1), parts.count(name + ".characters", 1)};
   corpus.fingerprint_ = static_cast<uint64_t>(parts.number(name + ".fingerprint"));
   return corpus;
 }

@@ -166,7 +166,7 @@ void LanguageModelTask::store(PartsToStore& parts) const {
 
 LanguageModelTask::Overlap LanguageModelTask::stored_overlap(const StoredParts& parts) {
   const auto shared = [&](const std::string& name) {
-    return Shared{.found = parts.number(name + ".found", 0), .all = parts.number(name + ".all", 0)};
+    return Shared{.found = parts.count(name + ".found", 0), .all = parts.count(name + ".all", 0)};
   };
   return {.documents = shared("overlap.documents"), .lines = shared("overlap.lines")};
 }

@@ -108,7 +108,7 @@ void store(PartsToStore& parts, const ValidationOverlap& overlap) {
 }
 
 ValidationOverlap stored_overlap(const StoredParts& parts) {
-  return {.pairs = parts.number("overlap.pairs", 0), .sources = parts.number("overlap.sources", 0)};
+  return {.pairs = parts.count("overlap.pairs", 0), .sources = parts.count("overlap.sources", 0)};
 }
 
 ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation,

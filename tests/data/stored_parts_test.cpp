@@ -83,8 +83,18 @@ TEST_F(Stored, NamesWhatIsMissingOrOfAnotherType) {
   EXPECT_EQ(message_of<FormatError>([&] { parts.array<int64_t>("more"); }), "there: has no array 'more'");
   EXPECT_THAT(message_of<FormatError>([&] { parts.array<int64_t>("words"); }), HasSubstr("'words' has another type"));
   EXPECT_EQ(message_of<FormatError>([&] { parts.number("more"); }), "there: has no number 'more'");
-  EXPECT_THAT(message_of<FormatError>([&] { parts.number("count", 0); }), HasSubstr("'count' is -3"));
   EXPECT_EQ(message_of<FormatError>([&] { parts.text("more"); }), "there: has no text 'more'");
+}
+
+TEST_F(Stored, CountsAreNotNegativeAndSmallEnoughToBeAdded) {
+  PartsToStore written;
+  written.add_number("negative", -3);
+  written.add_number("most", StoredParts::kMostCounted);
+  written.add_number("more", StoredParts::kMostCounted + 1);
+  const PartsInMemory found(written);
+  EXPECT_EQ(found.parts.count("most", 0), StoredParts::kMostCounted);
+  EXPECT_THAT(message_of<FormatError>([&] { found.parts.count("negative", 0); }), HasSubstr("'negative' is -3"));
+  EXPECT_THAT(message_of<FormatError>([&] { found.parts.count("more", 0); }), HasSubstr("expected 0 to"));
 }
 
 TEST_F(Stored, DamageIsNoticedInTheBlockThatIsReadAndOnlyThere) {
@@ -198,7 +208,8 @@ TEST_F(Stored, AMarkThatIsDamagedIsRefusedWhenItNamesALine) {
   const TextCorpus again = TextCorpus::stored(found.parts, "train", rules, *tokenizer);
   EXPECT_EQ(again.where(4), corpus.where(4));
   EXPECT_EQ(again.size().bytes, 6);
-  for (const std::vector<int64_t>& mark : {std::vector<int64_t>{0, 1, 7}, {5, 1, 0}, {-1, 1, 0}, {0, -1, 0}}) {
+  for (const std::vector<int64_t>& mark :
+       {std::vector<int64_t>{0, 1, 7}, {5, 1, 0}, {-1, 1, 0}, {0, -1, 0}, {0, INT64_MAX, 0}}) {
     found.replace("train.marks", mark);
     const TextCorpus damaged = TextCorpus::stored(found.parts, "train", rules, *tokenizer);
     EXPECT_THAT(message_of<FormatError>([&] { static_cast<void>(damaged.where(4)); }), HasSubstr("is damaged"));

@@ -6,13 +6,31 @@
 
 #include "base/excerpt.h"
 #include "checkpoint/stored_weight.h"
+#include "kernels/half_panels.h"
 #include "kernels/integer_panels.h"
 
 namespace heed {
 namespace {
 
-const std::string kLayout = "heed_layout";
-constexpr std::string_view kPanels = "panels-16";
+// What the metadata call a layout, and the one that this program reads.
+struct PanelLayout {
+  std::string_view key, name, matrices;
+};
+constexpr PanelLayout kIntegerPanels{"heed_layout", "panels-16", "whole numbers"};
+constexpr PanelLayout kHalfPanels{"heed_half_layout", "pairs-32", "16-bit floats"};
+
+const PanelLayout* layout_of(StoredType type) {
+  switch (type) {
+    case StoredType::i8:
+    case StoredType::u8:
+      return &kIntegerPanels;
+    case StoredType::bf16:
+    case StoredType::f16:
+      return &kHalfPanels;
+    default:
+      return nullptr;
+  }
+}
 
 // A tensor's elements where they are. FormatError unless they begin at a multiple of `alignment`.
 template <class T>
@@ -22,7 +40,13 @@ std::span<const T> elements_of(const SafeTensors& file, const StoredTensor& tens
   return {reinterpret_cast<const T*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(T)};
 }
 
-constexpr uint16_t kBf16Exponent = 0x7f80;  // all bits set: infinite, or not a number
+// All of these bits set: infinite, or not a number.
+constexpr uint16_t kBf16Exponent = 0x7f80, kF16Exponent = 0x7c00;
+
+// Counted, not searched: that takes whole vectors at a time.
+bool all_finite(std::span<const uint16_t> values, uint16_t exponent) {
+  return std::ranges::count_if(values, [=](uint16_t bits) { return (bits & exponent) == exponent; }) == 0;
+}
 
 Int8Panels int8_panels(const std::shared_ptr<const SafeTensors>& file, const Weight& weight) {
   const StoredTensor &values = file->at(weight.name()), &scales = file->at(scales_of(weight.name()));
@@ -42,27 +66,40 @@ Int4Panels int4_panels(const std::shared_ptr<const SafeTensors>& file, const Wei
   panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
   const std::span<const uint16_t> all = elements_of<uint16_t>(*file, scales);
   panels.scales = all.data();
-  // Counted, not searched: that takes whole vectors at a time.
-  const auto not_finite =
-      std::ranges::count_if(all, [](uint16_t bits) { return (bits & kBf16Exponent) == kBf16Exponent; });
-  require<FormatError>(not_finite == 0, file->path().string(), "'{}' holds scales that are not finite", scales.name);
+  require<FormatError>(all_finite(all, kBf16Exponent), file->path().string(), "'{}' holds scales that are not finite",
+                       scales.name);
+  return panels;
+}
+
+HalfPanels half_panels(const std::shared_ptr<const SafeTensors>& file, const Weight& weight) {
+  const StoredTensor& values = file->at(weight.name());
+  const HalfType type = values.type == StoredType::f16 ? HalfType::f16 : HalfType::bf16;
+  HalfPanels panels{.shape = weight.shape(), .type = type, .memory = file};
+  panels.words = elements_of<uint32_t>(*file, values, kPanelAlignment).data();
+  require<FormatError>(
+      all_finite(elements_of<uint16_t>(*file, values), type == HalfType::f16 ? kF16Exponent : kBf16Exponent),
+      file->path().string(), "the weights of '{}' hold values that are not finite", values.name);
   return panels;
 }
 
 }  // namespace
 
-IntegerLayout layout_of(const SafeTensors& file) {
-  const auto found = file.metadata().find(kLayout);
+bool in_panels(const SafeTensors& file, StoredType type) {
+  const PanelLayout* const layout = layout_of(type);
+  const auto found = layout == nullptr ? file.metadata().end() : file.metadata().find(std::string(layout->key));
   if (found == file.metadata().end()) {
-    return IntegerLayout::rows;
+    return false;
   }
-  require<FormatError>(found->second == kPanels, file.path().string(),
-                       "its whole numbers have the layout '{}', but this program reads '{}': quantize the model again",
-                       shown(found->second), kPanels);
-  return IntegerLayout::panels;
+  require<FormatError>(found->second == layout->name, file.path().string(),
+                       "its {} have the layout '{}', but this program reads '{}': quantize the model again",
+                       layout->matrices, shown(found->second), layout->name);
+  return true;
 }
 
-Metadata mark_of_panels() { return {{kLayout, std::string(kPanels)}}; }
+Metadata mark_of_panels(StoredType type) {
+  const PanelLayout* const layout = layout_of(type);
+  return layout == nullptr ? Metadata() : Metadata{{std::string(layout->key), std::string(layout->name)}};
+}
 
 std::string sums_of(const std::string& weight) { return weight + ".sums"; }
 
@@ -78,11 +115,20 @@ std::vector<int64_t> int4_panel_scales_shape(const Shape& shape, int64_t group) 
   return {panels_of(shape.rows()), shape.columns() / group, kPanelRows};
 }
 
-void hold_panels(const std::shared_ptr<const SafeTensors>& file, Backend& backend, Weight& weight) {
-  if (file->at(weight.name()).type == StoredType::i8) {
-    weight.hold(backend, int8_panels(file, weight));
-  } else {
-    weight.hold(backend, int4_panels(file, weight));
+std::vector<int64_t> half_panel_shape(const Shape& shape) {
+  return {half_panels_of(shape.rows()), steps_of_halves(shape.columns()), kHalfPanelRows, 2};
+}
+
+void hold_panels(const std::shared_ptr<const SafeTensors>& file, Backend& backend, DType inputs, Weight& weight) {
+  switch (file->at(weight.name()).type) {
+    case StoredType::i8:
+      weight.hold(backend, int8_panels(file, weight));
+      break;
+    case StoredType::u8:
+      weight.hold(backend, int4_panels(file, weight));
+      break;
+    default:
+      weight.hold(backend, half_panels(file, weight), inputs);
   }
 }
 

@@ -1,5 +1,5 @@
-// Matrices of whole numbers that a file holds in the panels of kernels/integer_panels.h: products read them where the
-// file is mapped, and processes share them.
+// Matrices that a file holds in the panels of kernels/integer_panels.h or kernels/half_panels.h: products read them where
+// the file is mapped, and processes share them.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace heed {
 
-// How a file's matrices of whole numbers lie: row by row, or in panels. Its metadata say so, for all of them.
-enum class IntegerLayout : uint8_t { rows, panels };
-IntegerLayout layout_of(const SafeTensors& file);  // FormatError for a layout of another name
-Metadata mark_of_panels();
+// Whether a file's matrices of this type are in panels, not row by row. Its metadata say so, for all whole numbers and for
+// all 16-bit floats. FormatError for a layout of another name.
+bool in_panels(const SafeTensors& file, StoredType type);
+// What the metadata say of panels of this type; nothing for types that are never in panels.
+Metadata mark_of_panels(StoredType type);
 
 // The tensor with the sums of an int8 matrix in panels.
 std::string sums_of(const std::string& weight);
@@ -23,9 +24,11 @@ std::string sums_of(const std::string& weight);
 std::vector<int64_t> int8_panel_shape(const Shape& shape);
 std::vector<int64_t> int4_panel_shape(const Shape& shape);
 std::vector<int64_t> int4_panel_scales_shape(const Shape& shape, int64_t group);
+std::vector<int64_t> half_panel_shape(const Shape& shape);
 
-// Uses a matrix in panels where it is; it must have the tensors that require_stored() demands. The file stays mapped as
-// long as the weight does. FormatError when a tensor is not aligned, or a scale is not one.
-void hold_panels(const std::shared_ptr<const SafeTensors>& file, Backend& backend, Weight& weight);
+// Uses a matrix in panels where it is, for inputs of that type; it must have the tensors that require_stored() demands.
+// The file stays mapped as long as the weight does. FormatError when a tensor is not aligned, a scale is not one, or a
+// float is not finite.
+void hold_panels(const std::shared_ptr<const SafeTensors>& file, Backend& backend, DType inputs, Weight& weight);
 
 }  // namespace heed

@@ -7,10 +7,10 @@
 #include <limits>
 #include <utility>
 
-#include "checkpoint/half.h"
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/weights.h"
 #include "kernels/integer_panels.h"
+#include "tensor/half.h"
 
 namespace heed {
 namespace {
@@ -42,6 +42,9 @@ StoredForm form_in_panels(StoredType type, const Shape& shape) {
   if (type == StoredType::i8) {
     return {.values = int8_panel_shape(shape), .scales = rows, .sums = rows};
   }
+  if (type != StoredType::u8) {
+    return {.values = half_panel_shape(shape)};
+  }
   StoredForm form{.values = int4_panel_shape(shape),
                   .scales = int4_panel_scales_shape(shape, kInt4Group),
                   .type_of_scales = StoredType::bf16};
@@ -51,9 +54,9 @@ StoredForm form_in_panels(StoredType type, const Shape& shape) {
   return form;
 }
 
-StoredForm form_of(StoredType type, const Shape& shape, IntegerLayout layout) {
+StoredForm form_of(StoredType type, const Shape& shape, const SafeTensors& file) {
   const int64_t rows = shape.rows(), columns = shape.columns();
-  if (layout == IntegerLayout::panels && (type == StoredType::i8 || type == StoredType::u8)) {
+  if (in_panels(file, type)) {
     return form_in_panels(type, shape);
   }
   switch (type) {
@@ -134,7 +137,7 @@ void require_stored(const SafeTensors& file, const Weight& weight) {
                         (weight.use() != WeightUse::vector &&
                          std::ranges::any_of(kTypes, [&](const auto& pair) { return pair.second == tensor->type; }) &&
                          (tensor->type != StoredType::u8 || weight.shape().columns() % kInt4Group == 0));
-  const StoredForm form = form_of(tensor->type, weight.shape(), layout_of(file));
+  const StoredForm form = form_of(tensor->type, weight.shape(), file);
   require<FormatError>(readable && tensor->shape == form.values, where, "{}, but the model has F32{}", tensor->text(),
                        weight.shape());
   if (form.scales.empty()) {

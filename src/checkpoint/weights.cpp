@@ -26,7 +26,7 @@ void require_no_others(const SafeTensors& file, const std::vector<const Weight*>
   for (const Weight* const weight : weights) {
     names.insert(weight->name());
     const StoredType type = file.at(weight->name()).type;
-    if (type == StoredType::i8 && layout_of(file) == IntegerLayout::panels) {
+    if (type == StoredType::i8 && in_panels(file, type)) {
       names.insert(sums_of(weight->name()));
     }
     if (type == StoredType::i8 || type == StoredType::u8) {
@@ -85,13 +85,13 @@ void load_weights(const std::filesystem::path& path, Backend& backend, DType pre
     all.push_back(&weight);
   }
   require_no_others(*file, all);
-  const bool in_panels = layout_of(*file) == IntegerLayout::panels;
-  const AfterReading after = in_panels ? AfterReading::keep : AfterReading::give_back;
+  const bool stays_mapped =
+      std::ranges::any_of(file->tensors(), [&](const StoredTensor& tensor) { return in_panels(*file, tensor.type); });
+  const AfterReading after = stays_mapped ? AfterReading::keep : AfterReading::give_back;
   const auto hold_all = [&] {
     for (Weight& weight : weights.all()) {
-      const StoredType type = file->at(weight.name()).type;
-      if (in_panels && (type == StoredType::i8 || type == StoredType::u8)) {
-        hold_panels(file, backend, weight);
+      if (in_panels(*file, file->at(weight.name()).type)) {
+        hold_panels(file, backend, precision, weight);
       } else {
         StoredWeight(*file, weight).hold(backend, precision, weight);
       }

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "checkpoint/half.h"
 #include "interchange/gguf.h"
+#include "tensor/half.h"
 
 namespace heed {
 namespace {

@@ -27,17 +27,15 @@ enum class Turn : uint8_t { forward, backward };
 // A weight matrix in the form its backend multiplies fastest. Opaque; made by Backend::pack.
 class PackedWeight {
  public:
-  PackedWeight(int64_t rows, int64_t columns, DType format) : rows_(rows), columns_(columns), format_(format) {}
+  PackedWeight(int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {}
   virtual ~PackedWeight() = default;
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
-  DType format() const { return format_; }  // of an element, before it was packed
-  virtual int64_t bytes() const = 0;        // in memory
+  virtual int64_t bytes() const = 0;  // in memory
 
  private:
   int64_t rows_, columns_;
-  DType format_;
 };
 
 // [out, in], or a table's [vocabulary, model]. Where `packed` is set, forward reads it, and the matrix may be empty.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/calls.h"
+#include "kernels/half_panels.h"
 #include "kernels/integer_panels.h"
 #include "tensor/arena.h"
 
@@ -42,6 +43,7 @@ class Backend {
   // Of a matrix that is in panels already: it is used where it is.
   virtual std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) = 0;
+  virtual std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) = 0;
 
   virtual void fill(View x, double value) = 0;
   virtual void copy(View from, View to) = 0;  // converts between element types

@@ -46,9 +46,8 @@ void Weight::hold(Backend& backend, ProductTypes types, const RowSource& rows) {
   }
 }
 
-void Weight::make_room_for(const Shape& whole_numbers) {
-  ensure(use_ != WeightUse::vector && whole_numbers == shape_, "weight", "{} {} is given whole numbers {}", name_,
-         shape_, whole_numbers);
+void Weight::make_room_for(const Shape& matrix) {
+  ensure(use_ != WeightUse::vector && matrix == shape_, "weight", "{} {} is given a matrix {}", name_, shape_, matrix);
   borrow({}, nullptr);
 }
 
@@ -70,6 +69,11 @@ void Weight::hold(Backend& backend, const Int8Panels& panels) {
 void Weight::hold(Backend& backend, const Int4Panels& panels) {
   make_room_for(panels.shape);
   packed_ = backend.adopt(panels);
+}
+
+void Weight::hold(Backend& backend, const HalfPanels& panels, DType inputs) {
+  make_room_for(panels.shape);
+  packed_ = backend.adopt(panels, inputs);
 }
 
 }  // namespace heed

@@ -56,9 +56,10 @@ class Weight {
   // One in panels already, which stays where it is.
   void hold(Backend& backend, const Int8Panels& panels);
   void hold(Backend& backend, const Int4Panels& panels);
+  void hold(Backend& backend, const HalfPanels& panels, DType inputs);
 
  private:
-  void make_room_for(const Shape& whole_numbers);
+  void make_room_for(const Shape& matrix);
 
   std::string name_;
   Shape shape_;

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <iterator>
 
-#include "checkpoint/half.h"
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/weights.h"
+#include "kernels/half_panels.h"
 #include "kernels/integer_panels.h"
 #include "quant/compensated_int4.h"
+#include "tensor/half.h"
 
 namespace heed {
 namespace {
@@ -71,6 +72,16 @@ RoundedWeight written_int4(const IntegerMatrix& whole) {
           .shape_of_scales = int4_panel_scales_shape(whole.shape, whole.group())};
 }
 
+RoundedWeight written_halves(const std::vector<uint16_t>& values, const Shape& shape) {
+  const int64_t rows = shape.rows(), columns = shape.columns(), panel_words = half_panel_words(columns);
+  std::vector<uint32_t> words(static_cast<size_t>(half_panels_of(rows) * panel_words));
+  for (int64_t first = 0; first < rows; first += kHalfPanelRows) {
+    write_half_panel({values.data() + first * columns, std::min(kHalfPanelRows, rows - first), columns, columns},
+                     words.data() + first / kHalfPanelRows * panel_words);
+  }
+  return {.bytes = bytes_of(words), .shape = half_panel_shape(shape)};
+}
+
 RoundedWeight to_halves(std::span<const float> values, const Weight& weight, WeightType type, Noise& noise) {
   std::vector<uint16_t> halves;
   halves.reserve(values.size());
@@ -82,7 +93,7 @@ RoundedWeight to_halves(std::span<const float> values, const Weight& weight, Wei
     read.bits = halves.back();
     noise.count(x, type == WeightType::bf16 ? static_cast<float>(read) : from_half(halves.back()));
   }
-  return {.bytes = bytes_of(halves), .shape = stored_shape(weight.shape())};
+  return written_halves(halves, weight.shape());
 }
 
 double largest_over_rms(std::span<const float> values) {

@@ -87,12 +87,12 @@ class QuantizedTensors {
       add_tensor(sums_of(weight.name()), StoredType::i32, rounded.shape_of_scales, std::move(rounded.sums));
     }
     if (!rounded.scales.empty()) {
-      metadata_ = mark_of_panels();
       add_tensor(scales_of(weight.name()), rounded.type_of_scales, rounded.shape_of_scales, std::move(rounded.scales));
     }
     if (!rounded.input_scale.empty()) {
       add_tensor(input_scale_of(weight.name()), StoredType::f32, {1}, std::move(rounded.input_scale));
     }
+    metadata_.merge(mark_of_panels(stored_as(type)));
     add_tensor(weight.name(), stored_as(type), std::move(rounded.shape), std::move(rounded.bytes));
   }
 
@@ -104,7 +104,7 @@ class QuantizedTensors {
   const TypePlan& plan_;
   const MatrixRounding& rounding_;
   std::vector<TensorSource> tensors_;
-  Metadata metadata_;  // of the layout
+  Metadata metadata_;  // of the layouts
   QuantizedWeights summary_;
   Noise noise_;
 };

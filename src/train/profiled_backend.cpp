@@ -45,6 +45,9 @@ class ProfiledBackend final : public Backend {
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override { return inner_.pack(matrix); }
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override { return inner_.adopt(panels); }
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override { return inner_.adopt(panels); }
+  std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override {
+    return inner_.adopt(panels, inputs);
+  }
 
   void fill(View x, double value) override {
     time("fill", 0.0, bytes_of({x}), [&] { inner_.fill(x, value); });

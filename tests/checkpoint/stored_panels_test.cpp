@@ -151,5 +151,66 @@ TEST_F(PanelFile, WithAnyByteChangedIsRefused) {
   }
 }
 
+// A file with matrices of 16-bit floats in panels, each with ones in column 0 and twos in column 4.
+class HalfPanelFile : public PanelFile {
+ protected:
+  void SetUp() override {
+    held_.add("brain", {40, 5}, WeightUse::product, Initialization::zeros());
+    held_.add("half", {40, 5}, WeightUse::product_and_table, Initialization::zeros());
+    std::filesystem::create_directories(path_.parent_path());
+    for (size_t row = 0; row < 64; ++row) {
+      for (const auto& [column, value] : {std::pair<size_t, float>{0, 1.0F}, {4, 2.0F}}) {
+        const size_t at = row / 32 * 3 * 64 + column / 2 * 64 + row % 32 * 2 + column % 2;
+        brain_[at] = bf16(value).bits;
+        half_[at] = half_from(value);
+      }
+    }
+  }
+  std::string refusal_of_halves(const std::string& layout = "pairs-32") {
+    write_halves(layout);
+    try {
+      load();
+    } catch (const FormatError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  void write_halves(const std::string& layout = "pairs-32") const {
+    const std::vector<TensorSource> tensors{
+        tensor_source("brain", StoredType::bf16, {2, 3, 32, 2}, std::as_bytes(std::span(brain_))),
+        tensor_source("half", StoredType::f16, {2, 3, 32, 2}, std::as_bytes(std::span(half_)))};
+    write_checked_safetensors(path_, tensors, {{"heed_half_layout", layout}});
+  }
+
+  std::vector<uint16_t> brain_ = std::vector<uint16_t>(size_t{2} * 3 * 64, 0);
+  std::vector<uint16_t> half_ = brain_;
+};
+
+TEST_F(HalfPanelFile, IsReadWhereItIsMapped) {
+  write_halves();
+  load();
+  for (const char* const name : {"brain", "half"}) {
+    for (const float y : product_with_ones(name)) {
+      EXPECT_EQ(y, 3.0F) << name;
+    }
+    EXPECT_EQ(held_.find(name).bytes(), 64 * 6 * 2);
+  }
+  std::ifstream maps("/proc/self/maps");
+  const std::string all{std::istreambuf_iterator<char>(maps), {}};
+  EXPECT_THAT(all, HasSubstr(path_.string()));
+}
+
+TEST_F(HalfPanelFile, IsRefusedWhereAValueIsNotFinite) {
+  brain_[7] = 0x7f80;
+  EXPECT_THAT(refusal_of_halves(), HasSubstr("'brain' hold values that are not finite"));
+  brain_[7] = 0;
+  half_[9] = 0xfc00;
+  EXPECT_THAT(refusal_of_halves(), HasSubstr("'half' hold values that are not finite"));
+}
+
+TEST_F(HalfPanelFile, IsRefusedInALayoutThatIsNotKnown) {
+  EXPECT_THAT(refusal_of_halves("pairs-64"), AllOf(HasSubstr("16-bit floats"), HasSubstr("'pairs-64'")));
+}
+
 }  // namespace
 }  // namespace heed

@@ -68,34 +68,41 @@ class Memory(unittest.TestCase):
 
     def test_processes_share_the_weights_of_a_quantized_model(self):
         with tempfile.TemporaryDirectory() as folder:
-            model, small = pathlib.Path(folder) / "model", pathlib.Path(folder) / "small"
+            model = pathlib.Path(folder) / "model"
             subprocess.run([MAKE_MODEL, model, "kind=char", "vocabulary=0", "width=512", "inner=2048", "heads=8",
                             "architecture=causal-lm", "layers=16"], check=True)
-            subprocess.run([BINARY, "quantize", "--model", model, "--out", small], check=True, stdout=subprocess.DEVNULL)
-            size = (small / "model.safetensors").stat().st_size
-            self.assertGreaterEqual(size, PARAMETERS_AT_LEAST)
-            words = [BINARY, "generate", "--model", small, "--threads", "1", "--max-tokens", "2"]
-            peak = peak_memory(words[1:], "a\n")
-            self.assertLessEqual(peak, 1.1 * size + 50_000_000)
-            running = [subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
-            try:
-                for process in running:  # it waits for the second prompt when it has answered the first
-                    process.stdin.write(b"a\n")
-                    process.stdin.flush()
-                deadline = time.monotonic() + 60
-                while any(mapped_memory(process.pid)["Rss"] < 0.99 * size for process in running):
-                    self.assertLess(time.monotonic(), deadline)
-                    time.sleep(0.05)
-                for process in running:
-                    mapped = mapped_memory(process.pid)
-                    self.assertLess(mapped["Private_Dirty"] + mapped["Private_Clean"], 0.01 * size)
-                    self.assertLess(mapped["Pss"], 0.51 * mapped["Rss"])
-            finally:
-                for process in running:
-                    process.stdin.close()
-                    process.stdout.read()
-                    process.stdout.close()
-                    self.assertEqual(process.wait(timeout=60), 0)
+            for weights in ("int8", "bf16", "f16"):
+                with self.subTest(weights):
+                    small = pathlib.Path(folder) / weights
+                    subprocess.run([BINARY, "quantize", "--model", model, "--out", small, "--type", weights], check=True,
+                                   stdout=subprocess.DEVNULL)
+                    self.assert_processes_share_the_weights_of(small)
+
+    def assert_processes_share_the_weights_of(self, model):
+        size = (model / "model.safetensors").stat().st_size
+        self.assertGreaterEqual(size, PARAMETERS_AT_LEAST)
+        words = [BINARY, "generate", "--model", model, "--threads", "1", "--max-tokens", "2", "--precision", "f32"]
+        peak = peak_memory(words[1:], "a\n")
+        self.assertLessEqual(peak, 1.1 * size + 50_000_000)
+        running = [subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+        try:
+            for process in running:  # it waits for the second prompt when it has answered the first
+                process.stdin.write(b"a\n")
+                process.stdin.flush()
+            deadline = time.monotonic() + 60
+            while any(mapped_memory(process.pid)["Rss"] < 0.99 * size for process in running):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            for process in running:
+                mapped = mapped_memory(process.pid)
+                self.assertLess(mapped["Private_Dirty"] + mapped["Private_Clean"], 0.01 * size)
+                self.assertLess(mapped["Pss"], 0.51 * mapped["Rss"])
+        finally:
+            for process in running:
+                process.stdin.close()
+                process.stdout.read()
+                process.stdout.close()
+                self.assertEqual(process.wait(timeout=60), 0)
 
 
 if __name__ == "__main__":

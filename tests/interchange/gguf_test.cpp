@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "base/files.h"
-#include "checkpoint/half.h"
+#include "tensor/half.h"
 #include "test_folder.h"
 
 namespace heed {

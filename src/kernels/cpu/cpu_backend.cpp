@@ -49,6 +49,9 @@ class CpuBackend final : public Backend {
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override {
     return std::make_unique<cpu::PackedInt4>(panels);
   }
+  std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override {
+    return std::make_unique<cpu::PackedPanels>(panels, inputs, products_);
+  }
 
   void fill(View x, double value) override { cpu::fill(context_, x, value); }
   void copy(View from, View to) override { cpu::copy(context_, from, to); }

@@ -22,6 +22,14 @@ Element element_of(ProductTypes types, Bf16Products products) {
   return types.inputs == DType::bf16 && products == Bf16Products::pairs ? Element::pair : Element::half;
 }
 
+Element element_of(const HalfPanels& panels, DType inputs, Bf16Products products) {
+  if (panels.type == HalfType::f16) {
+    return Element::f16_pair;
+  }
+  const ProductTypes types{.weights = DType::bf16, .inputs = inputs};
+  return element_of(types, products) == Element::pair ? Element::pair : Element::bf16_pair;
+}
+
 // Converts each panel from f32, which holds the bf16 values exactly, to halves.
 void halve_panels(Context& context, const Panels& from, float* to) {
   const ProductKernels& kernels = product_kernels();
@@ -90,11 +98,12 @@ std::shared_ptr<Tensor> PanelMemory::take(int64_t elements) {
 
 PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, ProductTypes types,
                            const RowSource& rows, Bf16Products products)
-    : CpuWeight(shape.rows(), shape.columns(), types.weights) {
+    : CpuWeight(shape.rows(), shape.columns()) {
   const Element element = element_of(types, products);
   const int64_t width = product_kernels().panel_columns, depth = shape.columns();
-  memory_ = memory.take(panel_words(depth, shape.rows(), element));
-  panels_ = {memory_->data<float>(), depth, shape.rows(), element};
+  const std::shared_ptr<Tensor> taken = memory.take(panel_words(depth, shape.rows(), element));
+  memory_ = taken;
+  panels_ = {taken->data<float>(), depth, shape.rows(), element};
 
   const int64_t at_once = std::min(shape.rows(), std::max<int64_t>(1, kElementsAtOnce / depth / width) * width);
   // Of their own mappings, so that nothing of them stays behind in the heap.
@@ -111,7 +120,7 @@ PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& s
       copy(context, block, to);
       block = to;
     }
-    float* const to = memory_->data<float>() + panel_words(depth, first, element);
+    float* const to = taken->data<float>() + panel_words(depth, first, element);
     if (element != Element::half) {
       pack_panels(context, {block, Layout::transposed}, element, to);
       continue;
@@ -124,8 +133,14 @@ PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& s
   }
 }
 
+PackedPanels::PackedPanels(const HalfPanels& panels, DType inputs, Bf16Products products)
+    : CpuWeight(panels.shape.rows(), panels.shape.columns()),
+      memory_(panels.memory),
+      panels_{reinterpret_cast<const float*>(panels.words), panels.shape.columns(), panels.shape.rows(),
+              element_of(panels, inputs, products)} {}
+
 void PackedPanels::read_row(int64_t row, float* to) const {
-  const int64_t width = product_kernels().panel_columns, depth = panels_.depth;
+  const int64_t width = columns_of_panel(panels_.element), depth = panels_.depth;
   const int64_t column = row % width;
   const float* const panel = panels_.data + panel_words(depth, row - column, panels_.element);
   switch (panels_.element) {
@@ -135,11 +150,15 @@ void PackedPanels::read_row(int64_t row, float* to) const {
       }
       break;
     case Element::pair:
+    case Element::bf16_pair:
+    case Element::f16_pair: {
+      const HalfType type = panels_.element == Element::f16_pair ? HalfType::f16 : HalfType::bf16;
       for (int64_t k = 0; k < depth; ++k) {
-        const float word = panel[k / 2 * width + column];
-        to[k] = k % 2 == 0 ? low_half(word) : high_half(word);
+        const auto pair = std::bit_cast<uint32_t>(panel[k / 2 * width + column]);
+        to[k] = from_bits(type, static_cast<uint16_t>(pair >> (16 * (k % 2))));
       }
       break;
+    }
     case Element::half:
       for (int64_t k = 0; k < depth; ++k) {
         const float word = panel[k * (width / 2) + column % (width / 2)];
@@ -150,10 +169,10 @@ void PackedPanels::read_row(int64_t row, float* to) const {
 }
 
 PackedInt8::PackedInt8(const Int8Panels& panels)
-    : CpuWeight(panels.shape.rows(), panels.shape.columns(), DType::i8), panels_(panels) {}
+    : CpuWeight(panels.shape.rows(), panels.shape.columns()), panels_(panels) {}
 
 PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix)
-    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns()) {
   const auto own = std::make_shared<OwnInt8>(memory, matrix.shape);
   std::copy_n(host<float>(matrix.scales).data, rows(), own->scales.begin());
   each_panel(context, matrix.shape, matrix.values, kInt8AtOnce, [&](const HostView<const int8_t>& from, int64_t panel) {
@@ -186,10 +205,10 @@ void PackedInt8::read_row(int64_t row, float* to) const {
 }
 
 PackedInt4::PackedInt4(const Int4Panels& panels)
-    : CpuWeight(panels.shape.rows(), panels.shape.columns(), DType::i8), panels_(panels) {}
+    : CpuWeight(panels.shape.rows(), panels.shape.columns()), panels_(panels) {}
 
 PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix)
-    : CpuWeight(matrix.shape.rows(), matrix.shape.columns(), DType::i8) {
+    : CpuWeight(matrix.shape.rows(), matrix.shape.columns()) {
   const int64_t groups = columns() / kInt4Group;
   ensure(columns() % kInt4Group == 0, "int4", "{} columns in groups of {}", columns(), kInt4Group);
   const auto own = std::make_shared<OwnInt4>(memory, matrix.shape);

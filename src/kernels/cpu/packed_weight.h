@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/product.h"
 #include "kernels/cpu/product_integers.h"
+#include "kernels/half_panels.h"
 #include "kernels/kernels.h"
 #include "tensor/arena.h"
 
@@ -39,18 +40,19 @@ class CpuWeight : public PackedWeight {
 };
 
 // The panels of W^T, in f32, or in bf16 as the kind of product needs them: pairs, or halves that are widened when they
-// are loaded. Both take two bytes per element.
+// are loaded. Both take two bytes per element. Or in pairs of bf16 or f16 that others packed.
 class PackedPanels final : public CpuWeight {
  public:
   PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, ProductTypes types, const RowSource& rows,
                Bf16Products products);
+  PackedPanels(const HalfPanels& panels, DType inputs, Bf16Products products);
 
-  int64_t bytes() const override { return memory_->bytes(); }
+  int64_t bytes() const override { return 4 * panel_words(panels_.depth, panels_.columns, panels_.element); }
   AnyPanels panels() const override { return panels_; }
   void read_row(int64_t row, float* to) const override;
 
  private:
-  std::shared_ptr<Tensor> memory_;
+  std::shared_ptr<const void> memory_;
   Panels panels_;
 };
 

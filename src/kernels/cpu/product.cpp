@@ -11,6 +11,7 @@
 #include "kernels/cpu/instruction_sets.h"
 #include "kernels/cpu/product_kernels.h"
 #include "kernels/cpu/tile_order.h"
+#include "kernels/half_panels.h"
 
 namespace heed::cpu {
 namespace {
@@ -18,6 +19,9 @@ namespace {
 // How much of B one task packs. Rows of the matrix are read in the longest possible runs.
 constexpr int64_t kStraightPanels = 8, kStraightSteps = 64;
 constexpr int64_t kTransposedSteps = 256;
+
+// Pairs are widened tile by tile for so few row tiles, and for more of them once.
+constexpr int64_t kFewTiles = 2;
 
 constexpr int64_t kDepthParts = 8;
 constexpr int64_t kDeepPartAtLeast = 64;      // long: enough to make up for storing a part's sums
@@ -28,6 +32,20 @@ Element element_of(const Operand& b, Bf16Products products) {
 }
 
 int64_t steps_of(int64_t depth, Element element) { return element == Element::pair ? (depth + 1) / 2 : depth; }
+
+// The words that so many steps take in a panel.
+int64_t words_of_steps(int64_t steps, Element element) {
+  const int64_t width = columns_of_panel(element);
+  switch (element) {
+    case Element::half:
+      return steps * width / 2;
+    case Element::bf16_pair:
+    case Element::f16_pair:
+      return steps_of_halves(steps) * width;
+    default:
+      return steps * width;
+  }
+}
 
 int64_t depth_block(const Operand& a) {
   const DepthBlocks& blocks = product_kernels().depth_blocks;
@@ -48,8 +66,19 @@ TileProduct product_of(Element element) {
       return multiply_pairs_avx512bf16;
     case Element::half:
       return product_kernels().multiply_halves;
+    case Element::bf16_pair:
+      return product_kernels().bf16_pairs.multiply;
+    case Element::f16_pair:
+      return product_kernels().f16_pairs.multiply;
   }
   return nullptr;
+}
+
+// The same panels in f32, in `to`.
+RightBlock widened_panels(Element element, int64_t steps, const RightBlock& from, float* to) {
+  const ProductKernels& kernels = product_kernels();
+  (element == Element::f16_pair ? kernels.f16_pairs : kernels.bf16_pairs).widen(steps, from, to);
+  return {to, from.panels * kHalfPanelRows / kernels.panel_columns, steps * kernels.panel_columns};
 }
 
 // One region of C by one worker, a row tile at a time across the region's panels: the tile's part of A stays in the
@@ -58,27 +87,31 @@ TileProduct product_of(Element element) {
 void multiply_region(Scratch& scratch, const Operand& a, const Panels& b, const Region& region, Sink sink,
                      float* kept = nullptr) {
   const ProductKernels& kernels = product_kernels();
-  const TileProduct product = product_of(b.element);
-  const int64_t width = kernels.panel_columns;
-  const int64_t row_words = b.element == Element::half ? width / 2 : width;
+  const int64_t width = columns_of_panel(b.element);
   const int64_t steps = steps_of(b.depth, b.element);
   // Rows of one tile read each panel once, from memory: fastest from end to end.
   const bool one_tile = region.rows <= kernels.tile_rows;
   const int64_t block_steps = one_tile ? std::max<int64_t>(1, steps) : steps_of(depth_block(a), b.element);
+  const bool widens = is_widened_pair(b.element) && region.rows > kFewTiles * kernels.tile_rows;
+  const TileProduct product = product_of(widens ? Element::single : b.element);
   const bool tile_by_tile = kept == nullptr && steps <= block_steps;
   const int64_t stride = round_up(region.columns, width);
   const int64_t height = tile_height(region.rows, kernels.tile_rows);
 
   const int64_t left_elements = left_stride(region.rows) * std::min(steps, block_steps);
   const int64_t own_sums = (tile_by_tile ? height : region.rows) * stride;
-  float* const left = scratch.reserve<float>(left_elements + own_sums);
+  const int64_t widened = widens ? stride * std::min(steps, block_steps) : 0;
+  float* const left = scratch.reserve<float>(left_elements + own_sums + widened);
   float* const sums = kept != nullptr ? kept : left + left_elements;
 
   for (int64_t step = 0; step == 0 || step < steps; step += block_steps) {
     const int64_t count = std::min(block_steps, steps - step);
     LeftBlock block = kernels.pack_left(a, b.element, region.first_row, region.rows, step, count, left);
-    const RightBlock panels{b.data + panel_words(b.depth, region.first_column, b.element) + step * row_words,
-                            stride / width, steps * row_words};
+    RightBlock panels{b.data + panel_words(b.depth, region.first_column, b.element) + words_of_steps(step, b.element),
+                      stride / width, words_of_steps(steps, b.element)};
+    if (widens) {
+      panels = widened_panels(b.element, count, panels, left + left_elements + own_sums);
+    }
     for (int64_t row = 0; row < region.rows; row += height) {
       const int64_t rows = std::min(height, region.rows - row);
       float* const tile = tile_by_tile ? sums : sums + row * stride;
@@ -117,9 +150,12 @@ Bf16Products fastest_bf16_products() {
   return Bf16Products::widened;
 }
 
+int64_t columns_of_panel(Element element) {
+  return is_widened_pair(element) ? kHalfPanelRows : product_kernels().panel_columns;
+}
+
 int64_t panel_words(int64_t depth, int64_t columns, Element element) {
-  const int64_t words = round_up(columns, product_kernels().panel_columns) * steps_of(depth, element);
-  return element == Element::half ? words / 2 : words;
+  return ceil_div(columns, columns_of_panel(element)) * words_of_steps(steps_of(depth, element), element);
 }
 
 int64_t panel_elements(const Operand& b, Bf16Products products) {

@@ -32,12 +32,21 @@ struct Operand {
   int64_t columns() const { return layout == Layout::plain ? matrix.columns() : matrix.rows(); }
 };
 
-// What one step along the depth multiplies: an f32, two bf16 of neighbouring k, or a bf16 that is widened to f32 when
-// it is loaded.
-enum class Element : uint8_t { single, pair, half };
+// What one step along the depth multiplies.
+enum class Element : uint8_t {
+  single,     // an f32
+  pair,       // two bf16 of neighbouring k
+  half,       // a bf16 that is widened to f32 when it is loaded
+  bf16_pair,  // one of a pair, widened in the same way: pairs that were packed for another kind of product
+  f16_pair,   // the same of f16
+};
+constexpr bool is_widened_pair(Element element) {
+  return element == Element::bf16_pair || element == Element::f16_pair;
+}
 
-// B rearranged: panels of ProductKernels::panel_columns columns, each [steps][panel_columns], the last one padded with
-// zeros. With Element::half, a word holds the elements of columns c and c + panel_columns / 2.
+// B rearranged: panels of columns_of_panel(element) columns, each [words of the depth][columns], the last one padded with
+// zeros. With Element::half, a word holds the elements of columns c and c + half of the panel's; pairs have the form of
+// kernels/half_panels.h.
 struct Panels {
   const float* data = nullptr;
   int64_t depth = 0, columns = 0;
@@ -56,6 +65,7 @@ struct Sink {
   const void* context;
 };
 
+int64_t columns_of_panel(Element element);
 // The size of panels, in 4-byte words.
 int64_t panel_words(int64_t depth, int64_t columns, Element element);
 int64_t panel_elements(const Operand& b, Bf16Products products);  // of panels of `b`, to be multiplied now

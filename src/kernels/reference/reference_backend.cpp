@@ -33,6 +33,10 @@ std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const Int4Panels& panels) 
   return std::make_unique<reference::PackedIntegers>(panels);
 }
 
+std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const HalfPanels& panels, DType /*inputs*/) {
+  return std::make_unique<reference::PackedMatrix>(panels);
+}
+
 std::unique_ptr<Backend> make_reference_backend(DType master) { return std::make_unique<ReferenceBackend>(master); }
 
 }  // namespace heed

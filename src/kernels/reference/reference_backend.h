@@ -27,6 +27,7 @@ class ReferenceBackend final : public Backend {
   std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) override;
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override;
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override;
+  std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override;
 
   void fill(View x, double value) override;
   void copy(View from, View to) override;

@@ -92,8 +92,16 @@ void write(const Values& values, const View& view, Write how) {
   }
 }
 
+PackedMatrix::PackedMatrix(const HalfPanels& from) : PackedMatrix(from.shape, DType::f32) {
+  for (int64_t r = 0; r < rows(); ++r) {
+    for (int64_t c = 0; c < columns(); ++c) {
+      set(matrix.view(), r, c, from.value(r, c));
+    }
+  }
+}
+
 PackedIntegers::PackedIntegers(const Int8Matrix& from)
-    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+    : PackedWeight(from.shape.rows(), from.shape.columns()),
       values(from.shape, DType::i8),
       scales({from.shape.rows(), 1}, DType::f32),
       input_scale(from.input_scale) {
@@ -104,7 +112,7 @@ PackedIntegers::PackedIntegers(const Int8Matrix& from)
 }
 
 PackedIntegers::PackedIntegers(const Int4Matrix& from)
-    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+    : PackedWeight(from.shape.rows(), from.shape.columns()),
       values(from.shape, DType::i8),
       scales({from.shape.rows(), from.scales.columns()}, DType::f32),
       in_groups(true) {
@@ -113,7 +121,7 @@ PackedIntegers::PackedIntegers(const Int4Matrix& from)
 }
 
 PackedIntegers::PackedIntegers(const Int8Panels& from)
-    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+    : PackedWeight(from.shape.rows(), from.shape.columns()),
       values(from.shape, DType::i8),
       scales({from.shape.rows(), 1}, DType::f32),
       input_scale(from.input_scale) {
@@ -126,7 +134,7 @@ PackedIntegers::PackedIntegers(const Int8Panels& from)
 }
 
 PackedIntegers::PackedIntegers(const Int4Panels& from)
-    : PackedWeight(from.shape.rows(), from.shape.columns(), DType::i8),
+    : PackedWeight(from.shape.rows(), from.shape.columns()),
       values(from.shape, DType::i8),
       scales({from.shape.rows(), from.shape.columns() / kInt4Group}, DType::f32),
       in_groups(true) {

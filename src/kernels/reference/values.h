@@ -13,8 +13,8 @@ double get(const View& view, int64_t row, int64_t column);
 void set(const View& view, int64_t row, int64_t column, double value);
 
 struct PackedMatrix final : PackedWeight {
-  PackedMatrix(const Shape& shape, DType format)
-      : PackedWeight(shape.rows(), shape.columns(), format), matrix(shape, format) {}
+  PackedMatrix(const Shape& shape, DType format) : PackedWeight(shape.rows(), shape.columns()), matrix(shape, format) {}
+  explicit PackedMatrix(const HalfPanels& from);  // in f32, which holds the values exactly
   int64_t bytes() const override { return matrix.bytes(); }
 
   Tensor matrix;

@@ -1,4 +1,4 @@
-#include "checkpoint/half.h"
+#include "tensor/half.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "bench/machine.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
+#include "decode/score_blocks.h"
 #include "decode/stepper.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
@@ -117,8 +118,8 @@ class Streams {
  private:
   void take(const NextTokens& next) {
     for (size_t s = 0; s < sequences_.size(); ++s) {
-      const float* const row = next.log_probs.row(static_cast<int64_t>(s));
-      tokens_[s] = static_cast<int32_t>(std::max_element(row, row + next.log_probs.columns) - row);
+      const std::span row(next.log_probs.row(static_cast<int64_t>(s)), static_cast<size_t>(next.log_probs.columns));
+      tokens_[s] = best_token(row, [](int32_t) { return true; });
     }
   }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "decode/score_blocks.h"
 
 namespace heed {
 namespace {
@@ -37,6 +38,11 @@ int32_t race(std::span<const SamplingCandidate> candidates, RandomKey key) {
     }
   }
   return winner;
+}
+
+void require_finite(double best_score) {
+  require<FormatError>(std::isfinite(best_score), "sampling",
+                       "no logit of the model is a finite number: its weights are damaged");
 }
 
 }  // namespace
@@ -72,22 +78,35 @@ int32_t Sampler::sample(std::span<const float> logits, const TokenCounts& counts
   } else {
     memory.forbidden.reset(rules_.suppressed);
   }
+  if (options_.temperature == 0.0 && !has_penalties_) {
+    return best(logits, memory);
+  }
   Candidates& candidates = memory.candidates;
   list(logits, counts, memory);
   if (candidates.empty() && memory.forbidden.give_way()) {
     list(logits, counts, memory);
   }
-  const auto best = std::ranges::min_element(candidates, kBetter);
-  require<FormatError>(best != candidates.end() && std::isfinite(best->score), "sampling",
-                       "no logit of the model is a finite number: its weights are damaged");
+  const auto likeliest = std::ranges::min_element(candidates, kBetter);
+  require_finite(likeliest != candidates.end() ? likeliest->score : kNever);
   if (options_.temperature == 0.0) {
-    return best->token;
+    return likeliest->token;
   }
   keep_top_k(candidates);
   weigh(candidates);
   keep_top_p(candidates);
   keep_min_p(candidates);
   return race(candidates, draw.key.derive(draw.position));
+}
+
+// What the list of candidates would have first, without making it.
+int32_t Sampler::best(std::span<const float> logits, SamplingMemory& memory) const {
+  const auto may_take = [&](int32_t token) { return !memory.forbidden.contains(token); };
+  int32_t token = best_token(logits, may_take);
+  if (token < 0 && memory.forbidden.give_way()) {
+    token = best_token(logits, may_take);
+  }
+  require_finite(token < 0 ? kNever : static_cast<double>(logits[static_cast<size_t>(token)]));
+  return token;
 }
 
 void Sampler::list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& memory) const {

@@ -71,6 +71,7 @@ class Sampler {
   // Sorted, best first, once any have been left out.
   using Candidates = std::vector<SamplingCandidate>;
 
+  int32_t best(std::span<const float> logits, SamplingMemory& memory) const;
   void list(std::span<const float> logits, const TokenCounts& counts, SamplingMemory& memory) const;
   void penalize(const TokenCounts& counts, Candidates& candidates) const;
   void keep_top_k(Candidates& candidates) const;

@@ -5,19 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "decode/score_blocks.h"
+
 namespace heed {
 namespace {
 
-constexpr int64_t kBlock = 64;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-
-bool any_reaches(const float* values, float threshold) {
-  int any = 0;
-  for (int64_t i = 0; i < kBlock; ++i) {
-    any |= values[i] >= threshold ? 1 : 0;
-  }
-  return any != 0;
-}
 
 }  // namespace
 
@@ -185,14 +178,13 @@ void SentenceSearch::forbid(int64_t hypothesis) {
   rules_->tokens.forbid({text_, static_cast<int64_t>(tokens.size()), max_length_}, partial.walk, forbidden_);
 }
 
-// Few tokens are candidates: whole blocks are skipped by one comparison each, which compilers vectorize.
 void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const {
   const double so_far = active_[static_cast<size_t>(hypothesis)].log_probability;
-  for (int64_t first = 0; first < columns; first += kBlock) {
+  for (int64_t first = 0; first < columns; first += kScoreBlock) {
     // Rounded down, so that no token is skipped that would enter the list.
     const float threshold = std::nextafter(static_cast<float>(best.threshold() - so_far), kMinusInfinity);
-    const int64_t last = std::min(first + kBlock, columns);
-    if (last == first + kBlock && !any_reaches(row + first, threshold)) {
+    const int64_t last = std::min(first + kScoreBlock, columns);
+    if (last == first + kScoreBlock && !any_reaches(row + first, threshold)) {
       continue;
     }
     for (int64_t token = first; token < last; ++token) {

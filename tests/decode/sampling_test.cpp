@@ -148,6 +148,30 @@ TEST(Sampling, SuppressedTokensAreNeverDrawn) {
   EXPECT_LT(chi_squared(drawn({}, {nothing, kLogits[1], nothing, kLogits[3]}), {0, 0.4, 0, 0.3}), 25.0);
 }
 
+// A penalty of tokens that do not occur changes nothing, but lists all candidates.
+TEST(Sampling, WithoutTemperatureTheBestTokenIsTheFirstOfAllCandidates) {
+  SamplingMemory memory;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const auto draw = [&](uint64_t place) { return uniform_draw(RandomKey{seed}, place); };
+    std::vector<float> logits;
+    for (uint64_t token = 0; token < 50 + seed; ++token) {
+      const double place = draw(token);
+      // Many ties, and some that are no numbers.
+      logits.push_back(place < 0.05   ? std::numeric_limits<float>::quiet_NaN()
+                       : place < 0.15 ? -std::numeric_limits<float>::infinity()
+                                      : static_cast<float>(std::floor(20.0 * place) - 10.0));
+    }
+    std::vector<int32_t> suppressed;
+    for (uint64_t i = 0; i < seed % 30; ++i) {
+      suppressed.push_back(static_cast<int32_t>(draw(1000 + i) * static_cast<double>(logits.size())));
+    }
+    const Sampler best({.temperature = 0.0}, {.suppressed = suppressed});
+    const Sampler listing({.temperature = 0.0, .presence_penalty = 1.0}, {.suppressed = suppressed});
+    EXPECT_EQ(best.sample(logits, {}, {RandomKey{1}, 0}, memory),
+              listing.sample(logits, {}, {RandomKey{1}, 0}, memory));
+  }
+}
+
 TEST(Sampling, DrawsDependOnlyOnKeyAndPosition) {
   const Sampler sampler({}, {});
   SamplingMemory memory;

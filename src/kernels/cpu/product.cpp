@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "kernels/cpu/instruction_sets.h"
+#include "kernels/cpu/pair_kernels.h"
 #include "kernels/cpu/product_kernels.h"
 #include "kernels/cpu/tile_order.h"
 #include "kernels/half_panels.h"
@@ -58,6 +59,8 @@ int64_t tile_columns(const Operand& a) {
   return std::clamp(fit / kSmallestTileColumns * kSmallestTileColumns, kSmallestTileColumns, kLargestTileColumns);
 }
 
+HalfType half_type(Element element) { return element == Element::f16_pair ? HalfType::f16 : HalfType::bf16; }
+
 TileProduct product_of(Element element) {
   switch (element) {
     case Element::single:
@@ -67,18 +70,17 @@ TileProduct product_of(Element element) {
     case Element::half:
       return product_kernels().multiply_halves;
     case Element::bf16_pair:
-      return product_kernels().bf16_pairs.multiply;
     case Element::f16_pair:
-      return product_kernels().f16_pairs.multiply;
+      return pair_kernels(half_type(element)).multiply;
   }
   return nullptr;
 }
 
 // The same panels in f32, in `to`.
 RightBlock widened_panels(Element element, int64_t steps, const RightBlock& from, float* to) {
-  const ProductKernels& kernels = product_kernels();
-  (element == Element::f16_pair ? kernels.f16_pairs : kernels.bf16_pairs).widen(steps, from, to);
-  return {to, from.panels * kHalfPanelRows / kernels.panel_columns, steps * kernels.panel_columns};
+  const int64_t width = product_kernels().panel_columns;
+  pair_kernels(half_type(element)).widen(steps, from, to);
+  return {to, from.panels * kHalfPanelRows / width, steps * width};
 }
 
 // One region of C by one worker, a row tile at a time across the region's panels: the tile's part of A stays in the

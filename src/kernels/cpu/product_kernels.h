@@ -53,18 +53,10 @@ struct DepthBlocks {
   int64_t plain, transposed;
 };
 
-// Of panels of pairs, which are widened to f32: for a tile that is the only one to read them, or as panels of f32, one
-// after the other.
-struct WidenedPairKernels {
-  TileProduct multiply;
-  void (*widen)(int64_t steps, const RightBlock& from, float* to);
-};
-
 struct ProductKernels {
   int64_t tile_rows, panel_columns;
   DepthBlocks depth_blocks;
   TileProduct multiply, multiply_halves;
-  WidenedPairKernels bf16_pairs, f16_pairs;
   void (*pack_panels)(const Operand& b, Element element, const PanelBlock& block, float* to);
   // Rows [first_row, +rows), steps [first_step, +steps) of A, packed into `scratch`, which has room for
   // left_stride(rows) by steps, unless A can be read in place.

@@ -161,6 +161,13 @@ View KeyValueCache::blocks_from(const Tensor& rows, int64_t block) const {
   return all.row_range(block * kPage, all.rows() - block * kPage);
 }
 
+// Of a page, the first rows of each block, which are one row here.
+View KeyValueCache::first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const {
+  const View blocks = blocks_from(rows, page * blocks_);
+  const int64_t width = blocks.columns();
+  return {host_address(blocks), blocks.type(), blocks_, count * width, kPage * width, blocks.device()};
+}
+
 size_t KeyValueCache::slot_of(SequenceId sequence) const {
   const auto found = std::ranges::lower_bound(live_, sequence.value, {}, [](const auto& entry) { return entry.first; });
   require(found != live_.end() && found->first == sequence.value, "cache", "there is no sequence {}", sequence.value);
@@ -241,12 +248,9 @@ void KeyValueCache::own_last_page(Sequence& sequence) {
   }
   const int32_t own = take_page();
   const int64_t rows = sequence.length % kPage;
-  for (int64_t block = 0; block < blocks_; ++block) {
-    for (const Tensor* part : {&rows_, &scales_}) {
-      if (!part->empty()) {
-        backend_.copy(blocks_from(*part, shared * blocks_ + block).row_range(0, rows),
-                      blocks_from(*part, own * blocks_ + block).row_range(0, rows));
-      }
+  for (const Tensor* part : {&rows_, &scales_}) {
+    if (!part->empty()) {
+      backend_.copy(first_rows_of_blocks(*part, shared, rows), first_rows_of_blocks(*part, own, rows));
     }
   }
   release(shared);

@@ -97,6 +97,7 @@ class KeyValueCache {
   // Of the listed sequences, without the last `withheld` tokens of each.
   const std::vector<KeyValueView>& list_views(int64_t withheld = 0);
   View blocks_from(const Tensor& rows, int64_t block) const;
+  View first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const;
   KeyValueScales scales_of(int64_t layer) const;
   LinearStates states_of(int64_t layer) const;
 

@@ -1,6 +1,7 @@
 // The backend interface: one virtual per fused op, forward and backward.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -27,6 +28,15 @@ class Backend {
   // A backend to be used at the same time as this one: of the same kind and on the same device, with one thread and
   // memory of its own. Weights that one of them packed can be used by both.
   virtual std::unique_ptr<Backend> make_lane() const = 0;
+
+  // Calls body(task, lane) for each task, several at once if there are threads for it: each task is computed by one
+  // thread, on a backend like this one that no other task uses meanwhile. For ops that are too small to be divided.
+  using LaneBody = std::function<void(int64_t task, Backend& lane)>;
+  virtual void run_on_lanes(int64_t tasks, const LaneBody& body) {
+    for (int64_t task = 0; task < tasks; ++task) {
+      body(task, *this);
+    }
+  }
 
   Arena& arena() { return *arena_; }
 

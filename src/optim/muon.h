@@ -1,25 +1,19 @@
 // Muon: updates the matrices of hidden layers along orthogonal directions.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/kernels.h"
 
 namespace heed {
 
-// Brings the singular values of a matrix close to 1, in place, by five steps of a Newton-Schulz iteration,
-//   X <- a X + (b A + c A^2) X,  A = X X^T        a = 3.4445, b = -4.7750, c = 2.0315
-// whose coefficients are chosen for speed: for a matrix of norm 1, all singular values that are not tiny end between
-// 0.7 and 1.2. A matrix with more rows than columns is multiplied from the other side, A = X^T X, which is the smaller
-// product. Reuses its scratch memory between calls.
-class NewtonSchulz {
- public:
-  static constexpr int kSteps = 5;
+// How many steps bring a matrix close to an orthogonal one: kFewOrthogonalizationSteps or kOrthogonalizationSteps.
+constexpr int64_t kOrthogonalizationSteps = 5, kFewOrthogonalizationSteps = 3;
 
-  void orthogonalize(Backend& backend, const View& x);
-
- private:
-  void reserve(Backend& backend, const View& x);
-
-  Tensor gram_, square_, next_, gram_sum_;  // of the largest matrix so far
-};
+// Brings the singular values of a matrix of norm 1 close to 1, in place, by `steps` steps of
+//   X <- a X + (b A + c A^2) X,  A = X X^T
+// which applies the polynomial a s + b s^3 + c s^5 to each singular value s. A matrix with more rows than columns is
+// multiplied from the other side, A = X^T X, which is the smaller product.
+void orthogonalize(Backend& backend, const View& x, int64_t steps = kOrthogonalizationSteps);
 
 }  // namespace heed

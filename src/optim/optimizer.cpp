@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/memory.h"
@@ -25,6 +26,9 @@ void OptimizerConfig::validate() const {
   require<ConfigError>(epsilon > 0.0, "optimizer", "epsilon is {}, expected above 0", epsilon);
   require<ConfigError>(momentum >= 0.0 && momentum < 1.0, "optimizer",
                        "momentum is {}, expected at least 0 and below 1", momentum);
+  require<ConfigError>(orthogonalization == kOrthogonalizationSteps || orthogonalization == kFewOrthogonalizationSteps,
+                       "optimizer", "orthogonalization is {}, expected {} or {} steps", orthogonalization,
+                       kFewOrthogonalizationSteps, kOrthogonalizationSteps);
   require<ConfigError>(max_norm >= 0.0 && weight_decay >= 0.0, "optimizer",
                        "clip is {} and weight_decay {}, expected at least 0", max_norm, weight_decay);
 }
@@ -76,12 +80,6 @@ void Optimizer::split_weights() {
     const bool is_last = first + count == trainables_.offset(index) + weight.shape().elements();
     leave_to_adam({first, is_last ? trainables_.end(index) - first : count, decays ? Decays::yes : Decays::no});
   }
-  int64_t largest = 0;
-  for (const Matrix& matrix : matrices_) {
-    largest = std::max(largest, matrix.rows * matrix.columns);
-  }
-  const View copies = trainables_.copies();
-  direction_ = Tensor({largest}, copies.empty() ? trainables_.masters().type() : copies.type());
 }
 
 void Optimizer::leave_to_muon(const Weight& weight, int64_t parts, int64_t first) {
@@ -170,23 +168,36 @@ void Optimizer::adam(Backend& backend, double learning_rate) {
 }
 
 void Optimizer::muon(Backend& backend, double learning_rate) {
-  for (const auto& [first, rows, columns] : matrices_) {
-    const View direction = matrix_in(direction_.view(), 0, rows, columns);
-    backend.muon_direction({.gradients = matrix_in(trainables_.gradients(), first, rows, columns),
-                            .moments = matrix_in(first_moments_.view(), first, rows, columns),
-                            .squared_norm = squared_norm_.view(),
-                            .momentum = config_.momentum,
-                            .max_norm = config_.max_norm,
-                            .direction = direction});
-    newton_schulz_.orthogonalize(backend, direction);
-    backend.muon_step({.weights = matrix_in(trainables_.masters(), first, rows, columns),
-                       .copy = matrix_in(trainables_.copies(), first, rows, columns),
-                       .direction = direction,
-                       .squared_norm = squared_norm_.view(),
-                       .learning_rate = learning_rate,
-                       .scale = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))),
-                       .weight_decay = config_.weight_decay});
+  // Where there are fewer matrices than threads, all threads take part in each.
+  if (std::ssize(matrices_) < backend.threads()) {
+    for (const Matrix& matrix : matrices_) {
+      muon(backend, matrix, learning_rate);
+    }
+    return;
   }
+  backend.run_on_lanes(std::ssize(matrices_),
+                       [&](int64_t i, Backend& lane) { muon(lane, matrices_[static_cast<size_t>(i)], learning_rate); });
+}
+
+void Optimizer::muon(Backend& backend, const Matrix& matrix, double learning_rate) {
+  const auto& [first, rows, columns] = matrix;
+  const View copies = trainables_.copies();
+  const DType type = copies.empty() ? trainables_.masters().type() : copies.type();
+  const Tensor direction({rows, columns}, type, backend.arena());
+  backend.muon_direction({.gradients = matrix_in(trainables_.gradients(), first, rows, columns),
+                          .moments = matrix_in(first_moments_.view(), first, rows, columns),
+                          .squared_norm = squared_norm_.view(),
+                          .momentum = config_.momentum,
+                          .max_norm = config_.max_norm,
+                          .direction = direction.view()});
+  orthogonalize(backend, direction.view(), config_.orthogonalization);
+  backend.muon_step({.weights = matrix_in(trainables_.masters(), first, rows, columns),
+                     .copy = matrix_in(copies, first, rows, columns),
+                     .direction = direction.view(),
+                     .squared_norm = squared_norm_.view(),
+                     .learning_rate = learning_rate,
+                     .scale = 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))),
+                     .weight_decay = config_.weight_decay});
 }
 
 void Optimizer::discard_others() {

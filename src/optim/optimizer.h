@@ -20,7 +20,8 @@ enum class DecayedWeights : uint8_t { matrices, all };
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::adamw;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double momentum = 0.95;  // of Muon
+  double momentum = 0.95;                               // of Muon
+  int64_t orthogonalization = kOrthogonalizationSteps;  // steps, of Muon
   double weight_decay = 0.01;
   DecayedWeights decay = DecayedWeights::all;
   double max_norm = 1.0;  // of all gradients together; 0: no clipping
@@ -85,6 +86,7 @@ class Optimizer {
   void sum_norms(Backend& backend);
   void adam(Backend& backend, double learning_rate);
   void muon(Backend& backend, double learning_rate);
+  void muon(Backend& backend, const Matrix& matrix, double learning_rate);
 
   Trainables& trainables_;
   OptimizerConfig config_;
@@ -94,8 +96,6 @@ class Optimizer {
   Tensor first_moments_, second_moments_, squared_norms_, squared_norm_, applied_;
   std::vector<Matrix> matrices_;
   std::vector<ElementRange> adam_ranges_;  // everything else
-  NewtonSchulz newton_schulz_;
-  Tensor direction_;
 };
 
 }  // namespace heed

@@ -2,17 +2,24 @@
 #pragma once
 
 #include "models/config.h"
+#include "optim/optimizer.h"
 #include "tensor/dtype.h"
 
 namespace heed {
 
 struct MuonCost {
   double flops = 0.0;         // of an update
-  int64_t scratch_bytes = 0;  // kept between updates
+  int64_t scratch_bytes = 0;  // of all threads, kept between updates
 };
 
-// `storage` is the type of directions. Of a matrix with sides s <= l, each step of the iteration multiplies X X^T (or
+// `storage` is the type of directions. No cost for other optimizers. Of a matrix with sides s <= l, each step of the iteration multiplies X X^T (or
 // X^T X), that by itself, and the sum of both by X: 2 s s l + 2 s s s + 2 s s l.
-MuonCost muon_cost(const ModelConfig& config, DType storage);
+// A thread that orthogonalizes whole matrices has scratch memory for the largest.
+struct MuonRun {
+  OptimizerConfig optimizer;
+  DType storage;
+  int threads;
+};
+MuonCost muon_cost(const ModelConfig& config, const MuonRun& run);
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/threads.h"
 #include "models/any_model.h"
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
@@ -112,7 +113,7 @@ ModelPlan plan_model(const PlanOptions& options) {
   check_update(recipe, batch, options.recipe);
   const DType storage = storage_of(recipe.training.precision);
   ModelCost cost = cost_of(config, batch, storage);
-  const MuonCost muon = recipe.optimizer.kind == OptimizerKind::muon ? muon_cost(config, storage) : MuonCost{};
+  const MuonCost muon = muon_cost(config, {recipe.optimizer, storage, thread_count(options.threads)});
   ModelPlan plan{
       .model = describe_model(config),
       .precision = precision_of(storage),

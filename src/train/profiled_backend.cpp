@@ -38,6 +38,9 @@ class ProfiledBackend final : public Backend {
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
   std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // whose calls are not timed
+  void run_on_lanes(int64_t tasks, const LaneBody& body) override {
+    time("on lanes", 0.0, 0.0, [&] { inner_.run_on_lanes(tasks, body); });
+  }
   std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override {
     return inner_.pack(shape, types, rows);
   }

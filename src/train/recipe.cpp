@@ -25,7 +25,8 @@ SettingTable optimizer_settings(OptimizerConfig& optimizer) {
                "kind", optimizer.kind,
                {{"adam", OptimizerKind::adam}, {"adamw", OptimizerKind::adamw}, {"muon", OptimizerKind::muon}}),
            setting("beta1", optimizer.beta1), setting("beta2", optimizer.beta2), setting("epsilon", optimizer.epsilon),
-           setting("momentum", optimizer.momentum), setting("weight_decay", optimizer.weight_decay),
+           setting("momentum", optimizer.momentum), setting("orthogonalization", optimizer.orthogonalization),
+           setting("weight_decay", optimizer.weight_decay),
            choice<DecayedWeights>("decay", optimizer.decay,
                                   {{"matrices", DecayedWeights::matrices}, {"all", DecayedWeights::all}}),
            setting("clip", optimizer.max_norm)}};

@@ -129,6 +129,7 @@ TEST(Plan, MuonsProductsAndScratchAreCounted) {
   // (8 x 16). Table and output projection are Adam's.
   options.overrides = {"model.target_vocabulary=70", "model.model=8",          "model.heads=2", "model.inner=16",
                        "model.decoder_layers=1",     "training.precision=bf16"};
+  options.threads = 1;
   const ModelPlan adam = plan_model(options);
   options.overrides.emplace_back("optimizer.kind=muon");
   const ModelPlan muon = plan_model(options);
@@ -138,7 +139,14 @@ TEST(Plan, MuonsProductsAndScratchAreCounted) {
   EXPECT_EQ(muon.optimizer_flops, expected);
   EXPECT_EQ(muon.update_flops(), adam.update_flops() + expected);
   // Direction and next of 8 x 16 and two squares of 8 x 8 in bf16, a sum of 8 x 8 in f32.
-  EXPECT_EQ(muon.memory.optimizer - adam.memory.optimizer, 2 * (2 * 128 + 2 * 64) + 4 * 64);
+  const int64_t of_thread = 2 * (2 * 128 + 2 * 64) + 4 * 64;
+  EXPECT_EQ(muon.memory.optimizer - adam.memory.optimizer, of_thread);
+  options.threads = 2;
+  EXPECT_EQ(plan_model(options).memory.optimizer - adam.memory.optimizer, 2 * of_thread);
+  options.threads = 8;  // more than its six matrices, which then have all threads one after the other
+  EXPECT_EQ(plan_model(options).memory.optimizer - adam.memory.optimizer, of_thread);
+  options.overrides.emplace_back("optimizer.orthogonalization=3");
+  EXPECT_EQ(plan_model(options).optimizer_flops, 3.0 / 5.0 * expected);
 }
 
 TEST(Plan, TheSmallestOfTheRecipesLimitsDecidesTheBatch) {

@@ -1,5 +1,7 @@
 #include "kernels/cpu/cpu_backend.h"
 
+#include <vector>
+
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/buckets.h"
 #include "kernels/cpu/context.h"
@@ -33,6 +35,15 @@ class CpuBackend final : public Backend {
   bool supports(DType storage) const override { return storage == DType::f32 || storage == DType::bf16; }
   int threads() const override { return context_.pool.threads(); }
   std::unique_ptr<Backend> make_lane() const override { return std::make_unique<CpuBackend>(1, products_); }
+  void run_on_lanes(int64_t tasks, const LaneBody& body) override {
+    if (threads() == 1) {
+      return Backend::run_on_lanes(tasks, body);
+    }
+    while (static_cast<int>(lanes_.size()) < threads()) {
+      lanes_.push_back(make_lane());
+    }
+    context_.pool.run(tasks, [&](int64_t task, int worker) { body(task, *lanes_[static_cast<size_t>(worker)]); });
+  }
 
   std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override {
     return std::make_unique<cpu::PackedPanels>(context_, panel_memory(), shape, types, rows, products_);
@@ -125,6 +136,7 @@ class CpuBackend final : public Backend {
   cpu::Context context_;
   cpu::Bf16Products products_;
   std::shared_ptr<cpu::PanelMemory> panel_memory_;  // with the first weight that is packed
+  std::vector<std::unique_ptr<Backend>> lanes_;     // one for each worker, from the first use on
 };
 
 }  // namespace

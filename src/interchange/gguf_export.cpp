@@ -9,6 +9,7 @@
 #include "checkpoint/weights.h"
 #include "interchange/gguf.h"
 #include "interchange/gguf_tokenizer.h"
+#include "interchange/gpt2_form.h"
 #include "interchange/llama_form.h"
 
 namespace heed {
@@ -19,10 +20,23 @@ constexpr std::array<std::pair<GgufType, uint32_t>, 4> kFileTypes{
     {{GgufType::f32, 0}, {GgufType::f16, 1}, {GgufType::q4_0, 2}, {GgufType::q8_0, 7}}};
 constexpr uint32_t kVersionOfBlocks = 2;
 
-std::vector<GgufEntry> general_entries(const ModelFolder& from, GgufType type) {
+// A form of model, as llama.cpp names it.
+struct Form {
+  std::string name;
+  void (*require)(const ModelConfig& config, const std::string& where);
+  std::vector<GgufEntry> (*entries)(const ModelConfig& config);
+  std::vector<GgufTensor> (*tensors)(const ModelConfig& config, const SafeTensors& stored, GgufType type);
+};
+
+// Positions tell the forms apart; what else a form needs is refused by its own name.
+Form form_of(const ModelConfig& config) {
+  return config.positions == Positions::learned ? Form{"gpt2", require_gpt2_form, gpt2_entries, gpt2_tensors}
+                                                : Form{"llama", require_llama_form, llama_entries, llama_tensors};
+}
+
+std::vector<GgufEntry> general_entries(const ModelFolder& from, const Form& form, GgufType type) {
   const std::filesystem::path folder = std::filesystem::absolute(from.path / ".").lexically_normal().parent_path();
-  std::vector<GgufEntry> entries{{"general.architecture", std::string("llama")},
-                                 {"general.name", folder.filename().string()}};
+  std::vector<GgufEntry> entries{{"general.architecture", form.name}, {"general.name", folder.filename().string()}};
   for (const auto& [candidate, number] : kFileTypes) {
     if (candidate == type) {
       entries.push_back({"general.file_type", number});
@@ -46,10 +60,11 @@ GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::pat
                        "is an adapter: make a plain model of it first, with heed merge");
   require_architecture(from, Architecture::causal_lm);
   const ModelDescription description = load_description(from);
-  require_llama_form(description.config, from.config().string());
+  const Form form = form_of(description.config);
+  form.require(description.config, from.config().string());
   const Tokenizers tokenizers = load_tokenizers(from, description);
-  std::vector<GgufEntry> entries = general_entries(from, type);
-  add(entries, llama_entries(description.config));
+  std::vector<GgufEntry> entries = general_entries(from, form, type);
+  add(entries, form.entries(description.config));
   add(entries,
       tokenizer_entries(*tokenizers.front(), description.documents.value_or(Documents::none), from.path.string()));
   const SafeTensors stored(from.weights());
@@ -61,7 +76,7 @@ GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::pat
   }
   require_not_quantized(stored);
   verify_checksum(stored);
-  const std::vector<GgufTensor> tensors = llama_tensors(description.config, stored, type);
+  const std::vector<GgufTensor> tensors = form.tensors(description.config, stored, type);
   return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
 }
 

@@ -21,9 +21,13 @@ LLAMA = {"architecture": "causal-lm", "positions": "rotary", "width": WIDTH, "in
          "model.key_value_heads": KEY_HEADS, "model.activation": "silu", "model.gated": "true", "model.norm": "rms",
          "model.bias": "false", "model.output_bias": "false", "model.epsilon": "1e-6", "model.rotary_base": "50000.0"}
 
+GPT2 = {"architecture": "causal-lm", "positions": "learned", "width": WIDTH, "inner": INNER, "heads": HEADS, "layers": LAYERS,
+        "model.activation": "gelu-tanh", "model.tie": "output", "model.output_bias": "false", "model.epsilon": "1e-6",
+        "model.embedding_scale": "none"}
 
-def make_model(path, **changes):
-    arguments = LLAMA | {name.replace("__", "."): value for name, value in changes.items()}
+
+def make_model(path, form=LLAMA, **changes):
+    arguments = form | {name.replace("__", "."): value for name, value in changes.items()}
     subprocess.run([MAKE_MODEL, path, *(f"{name}={value}" for name, value in arguments.items())], check=True)
     return path
 
@@ -70,6 +74,21 @@ def expected_tensors(folder, tied, scale):
         tensors[to + "ffn_gate.weight"] = flat(rows(inner, WIDTH, 0, INNER))
         tensors[to + "ffn_up.weight"] = flat(rows(inner, WIDTH, INNER, INNER))
         tensors[to + "ffn_down.weight"] = found("feed_forward.output.weight")
+    return tensors
+
+
+def expected_gpt2_tensors(folder):
+    """The same of a model of GPT-2's form whose table is tied and has no factor."""
+    weights = stored_weights(folder)
+    tensors = {"token_embd.weight": weights["embedding.tokens"], "position_embd.weight": weights["embedding.positions"],
+               "output_norm.weight": weights["decoder.norm.gain"], "output_norm.bias": weights["decoder.norm.bias"]}
+    for layer in range(LAYERS):
+        to, found = f"blk.{layer}.", lambda name: weights[f"decoder.layers.{layer}.{name}"]
+        for name, norm in (("attn_norm", "attention.norm"), ("ffn_norm", "feed_forward.norm")):
+            tensors[f"{to}{name}.weight"], tensors[f"{to}{name}.bias"] = found(norm + ".gain"), found(norm + ".bias")
+        for name, linear in (("attn_qkv", "attention.projection"), ("attn_output", "attention.output"),
+                             ("ffn_up", "feed_forward.inner"), ("ffn_down", "feed_forward.output")):
+            tensors[f"{to}{name}.weight"], tensors[f"{to}{name}.bias"] = found(linear + ".weight"), found(linear + ".bias")
     return tensors
 
 
@@ -138,6 +157,21 @@ class Export(heed_cli.CliTest):
         self.assert_holds(self.exported(model, "--type", "f32")[1],
                           expected_tensors(model, tied=True, scale=math.sqrt(WIDTH)), F32)
 
+    def test_a_model_of_the_gpt2_form_keeps_its_biases_and_positions(self):
+        model = make_model(self.path / "gpt2", GPT2)
+        metadata, tensors = self.exported(model, "--type", "f32")
+        self.assert_holds(tensors, expected_gpt2_tensors(model), F32)
+        self.assertEqual(tensors["blk.1.attn_qkv.weight"][0], [3 * WIDTH, WIDTH])
+        self.assertEqual(tensors["position_embd.weight"][0], [64, WIDTH])
+        for key, value in {"general.architecture": "gpt2", "gpt2.context_length": 64, "gpt2.embedding_length": WIDTH,
+                           "gpt2.block_count": LAYERS, "gpt2.feed_forward_length": INNER,
+                           "gpt2.attention.head_count": HEADS, "tokenizer.ggml.model": "llama"}.items():
+            self.assertEqual(metadata[key], value, key)
+        self.assertAlmostEqual(metadata["gpt2.attention.layer_norm_epsilon"], 1e-6, 12)
+        _, tensors = self.exported(model, "--type", "q8_0")
+        self.assertEqual({tensors[name][1] for name in ("position_embd.weight", "blk.0.attn_qkv.bias")}, {F32})
+        self.assertEqual(tensors["blk.0.attn_qkv.weight"][1], Q8_0)
+
     def test_the_same_model_gives_the_same_file(self):
         self.exported(self.tied, "--type", "q8_0")
         first = (self.path / "model.gguf").read_bytes()
@@ -149,7 +183,8 @@ class Export(heed_cli.CliTest):
         refuse = lambda model, *options, mentions: self.assert_refused(
             "export", "--model", model, "--out", out, *options, mentions=mentions)
         refuse(self.path / "none", mentions=("no such model directory",))
-        refuse(make_model(self.path / "learned", positions="learned"), mentions=('positions = "learned"', "needs \"rotary\""))
+        refuse(make_model(self.path / "unordered", positions="none"), mentions=('positions = "none"', "Llama form", 'needs "rotary"'))
+        refuse(make_model(self.path / "learned", positions="learned"), mentions=('norm = "rms"', "GPT-2 form", 'needs "layer"'))
         refuse(make_model(self.path / "characters", kind="char", vocabulary=0), mentions=("of kind char", "kind bpe alone"))
         subprocess.run([MAKE_MODEL, self.path / "translator"], check=True)
         refuse(self.path / "translator", mentions=("holds an encoder-decoder",))

@@ -14,6 +14,7 @@ namespace {
 struct EvaluateOptions {
   ModelOptions model;
   EvaluationOptions evaluation;
+  std::string shortlist;
   bool json = false;
 };
 
@@ -33,7 +34,7 @@ void print_text(const EvaluationReport& report) {
 }
 
 void run_evaluation(const EvaluateOptions& options) {
-  const Translator translator(options.model.directory, options.model.translator);
+  const Translator translator(options.model.directory, options.model.translator, {}, options.shortlist);
   const EvaluationReport report = evaluate(translator, options.evaluation);
   if (rank_of_job().is_first()) {
     options.json ? print_json(report) : print_text(report);
@@ -53,7 +54,7 @@ Command evaluate_command() {
                   {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
                    required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
                   search_options(evaluation.translation),
-                  {cache_option(options->model),
+                  {cache_option(options->model), shortlist_option(options->shortlist),
                    option("--output FILE", evaluation.output, "write the translations to this file"),
                    flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),
                    flag("--json", options->json, "print one JSON object")}}),

@@ -1,0 +1,79 @@
+#include "text/shortlist.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace heed {
+namespace {
+
+void add_if_there(const Tokenizer& target, std::string_view piece, std::vector<int32_t>& tokens) {
+  if (const std::optional<TokenId> found = target.find(piece)) {
+    tokens.push_back(found->value);
+  }
+}
+
+// What no translation can do without: its end, the unknown word, and bytes, of which any character can be made.
+std::vector<int32_t> indispensable(const Tokenizer& target) {
+  std::vector<int32_t> tokens;
+  for (const TokenId token : {target.special().eos, target.special().unk}) {
+    if (token != kNoToken) {
+      tokens.push_back(token.value);
+    }
+  }
+  for (int byte = 0; byte < 256; ++byte) {
+    add_if_there(target, fmt::format("<0x{:02X}>", byte), tokens);
+  }
+  return tokens;
+}
+
+void sort_unique(std::vector<int32_t>& tokens) {
+  std::ranges::sort(tokens);
+  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+}
+
+}  // namespace
+
+Shortlist::Shortlist(ShortlistTable table, const Tokenizer& source, const Tokenizer& target, std::string_view where)
+    : table_(std::move(table)), always_(indispensable(target)), shared_(&source == &target) {
+  const auto require_tokens = [&](const std::vector<int32_t>& tokens) {
+    for (const int32_t token : tokens) {
+      require<FormatError>(token >= 0 && token < target.vocabulary_size(), where,
+                           "holds token {}, but the target's tokenizer has {}", token, target.vocabulary_size());
+    }
+  };
+  require_tokens(table_.frequent);
+  require_tokens(table_.targets);
+  require<FormatError>(std::ssize(table_.ends) == source.vocabulary_size(), where,
+                       "has lists for {} tokens, but the source's tokenizer has {}", table_.ends.size(),
+                       source.vocabulary_size());
+  int64_t before = 0;
+  for (const int64_t end : table_.ends) {
+    require<FormatError>(end >= before && end <= std::ssize(table_.targets), where,
+                         "a list ends at {} after {}, of {} targets", end, before, table_.targets.size());
+    before = end;
+  }
+  require<FormatError>(before == std::ssize(table_.targets), where, "the last list ends at {} of {} targets", before,
+                       table_.targets.size());
+  always_.insert(always_.end(), table_.frequent.begin(), table_.frequent.end());
+  sort_unique(always_);
+}
+
+std::vector<int32_t> Shortlist::candidates(std::span<const int32_t> source, std::span<const int32_t> also) const {
+  std::vector<int32_t> tokens = always_;
+  tokens.insert(tokens.end(), also.begin(), also.end());
+  for (const int32_t token : source) {
+    const auto index = static_cast<size_t>(token);
+    const auto begin = table_.targets.begin();
+    tokens.insert(tokens.end(), begin + (index == 0 ? 0 : table_.ends[index - 1]), begin + table_.ends[index]);
+  }
+  if (shared_) {
+    tokens.insert(tokens.end(), source.begin(), source.end());
+  }
+  sort_unique(tokens);
+  return tokens;
+}
+
+}  // namespace heed

@@ -11,7 +11,7 @@ struct ShortlistOptions {
   std::string model;           // the directory of a translation model, whose tokenizers cut the text
   std::string source, target;  // files, one sentence per line, plain or gzip
   std::string output;          // the file to write
-  int64_t best = 50;           // target tokens for each source token, at most
+  int64_t best = 100;          // target tokens for each source token, at most
   int64_t frequent = 100;      // target tokens that every sentence may use, the most frequent
   int threads = 0;             // 0: one per processor
 };

@@ -62,6 +62,7 @@ struct EvaluationReport {
   TranslationScores scores;
   double seconds = 0.0;       // of translating, after the model was loaded
   int64_t target_tokens = 0;  // written, ends included
+  double candidates = 0.0;    // tokens that a translation might have, on average: see Translator::candidates
   Precision precision = Precision::f32;
   int threads = 0;
 

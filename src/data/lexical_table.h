@@ -9,7 +9,7 @@
 namespace heed {
 
 struct LexicalRules {
-  int64_t best = 50;       // target tokens for each source token, at most
+  int64_t best = 100;      // target tokens for each source token, at most
   int64_t frequent = 100;  // target tokens that every sentence may use
 };
 

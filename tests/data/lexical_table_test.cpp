@@ -22,7 +22,8 @@ class LexicalTable : public InFolder {
     const auto side = [](const std::filesystem::path& file) {
       return CorpusSide{.files = {file}, .encode = encode_words, .vocabulary = 1000};
     };
-    return learn_shortlist(read_corpus({side(put("s", source)), side(put_gzip("t.gz", target))}, {}, pool), rules, pool);
+    return learn_shortlist(read_corpus({side(put("s", source)), side(put_gzip("t.gz", target))}, {}, pool), rules,
+                           pool);
   }
 
   static std::vector<int32_t> targets_of(const ShortlistTable& table, size_t token) {

@@ -12,9 +12,8 @@ namespace {
 
 std::unique_ptr<Tokenizer> small_tokenizer() {
   bool done = false;
-  return train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}}, [&](std::string& line) {
-    return !std::exchange(done, true) && (line = "abcdef", true);
-  });
+  return train_tokenizer({.kind = TokenizerKind::character, .user_symbols = {}},
+                         [&](std::string& line) { return !std::exchange(done, true) && (line = "abcdef", true); });
 }
 
 // The first two bytes say how many there are of each; then they come, one byte each, of which the highest are negative.

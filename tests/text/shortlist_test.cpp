@@ -2,13 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "text/tokenizer_training.h"
 
 namespace heed {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsSubsetOf;
 
 std::unique_ptr<Tokenizer> tokenizer_of(TokenizerKind kind, const std::string& text) {
   bool done = false;
@@ -44,11 +45,9 @@ TEST(Shortlist, BytesAreAlwaysThereWhereTheTokenizerHasThem) {
   const auto source = tokenizer_of(TokenizerKind::character, "abcdefgh");
   const Shortlist shortlist(table_of(*source, {}), *source, *bytes, "test");
   const std::vector<int32_t> candidates = shortlist.candidates(std::vector<int32_t>{6}, {});
-  std::vector<int32_t> all;
   for (const TokenId token : bytes->encode("any text: \xc3\xa4")) {
-    all.push_back(token.value);
+    EXPECT_TRUE(std::ranges::binary_search(candidates, token.value)) << token.value;
   }
-  EXPECT_THAT(all, IsSubsetOf(candidates));
   EXPECT_GE(candidates.size(), 256U);
 }
 

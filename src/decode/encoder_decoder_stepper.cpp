@@ -1,6 +1,7 @@
 #include "decode/encoder_decoder_stepper.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "ops/select_rows.h"
@@ -8,8 +9,8 @@
 namespace heed {
 namespace {
 
-// More sources share the reading of rows; fewer leave fewer rows that a hypothesis does not need.
-constexpr size_t kGroupSources = 16;
+// Fewer would leave fewer rows that a hypothesis does not need, but products with few rows take longer for each.
+constexpr size_t kGroupSources = 64;
 
 }  // namespace
 
@@ -64,30 +65,38 @@ void EncoderDecoderStepper::restrict_to(std::span<const Candidates> candidates) 
 }
 
 void EncoderDecoderStepper::gather(std::span<const Candidates> group) {
-  std::vector<int32_t> tokens;
-  for (const Candidates& candidates : group) {
-    ensure(!candidates.tokens.empty() && std::ranges::is_sorted(candidates.tokens, std::less_equal()), "stepper",
-           "candidates of sequence {} are none, or not in order", candidates.sequence.value);
-    tokens.insert(tokens.end(), candidates.tokens.begin(), candidates.tokens.end());
-  }
-  const auto all = static_cast<int64_t>(tokens.size());
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
-
-  const auto shared =
-      std::make_shared<CandidateGroup>(CandidateGroup{model_.output_rows(pass_, tokens), Tensor({all}, DType::i32)});
-  int32_t* column = shared->columns.data<int32_t>();
-  int32_t begin = 0;
-  for (const Candidates& candidates : group) {
-    auto at = tokens.begin();
-    for (const int32_t token : candidates.tokens) {
-      at = std::lower_bound(at, tokens.end(), token);
-      *column++ = static_cast<int32_t>(at - tokens.begin());
+  constexpr int32_t kNotThere = -1;
+  column_of_token_.assign(static_cast<size_t>(vocabulary()), kNotThere);
+  int64_t all = 0;
+  for (const auto& [sequence, tokens] : group) {
+    ensure(!tokens.empty() && tokens.front() >= 0 && tokens.back() < vocabulary() &&
+               std::ranges::is_sorted(tokens, std::less_equal()),
+           "stepper", "the candidates of sequence {} are none, not in order, or outside the vocabulary",
+           sequence.value);
+    for (const int32_t token : tokens) {
+      column_of_token_[static_cast<size_t>(token)] = 0;
     }
-    Source& source = sources_[source_numbers_.at(candidates.sequence.value)];
+    all += std::ssize(tokens);
+  }
+  std::vector<int32_t> rows;
+  for (int32_t token = 0; token < static_cast<int32_t>(vocabulary()); ++token) {
+    if (int32_t& column = column_of_token_[static_cast<size_t>(token)]; column != kNotThere) {
+      column = static_cast<int32_t>(rows.size());
+      rows.push_back(token);
+    }
+  }
+  const auto shared =
+      std::make_shared<CandidateGroup>(CandidateGroup{model_.output_rows(pass_, rows), Tensor({all}, DType::i32)});
+  int32_t* const columns = shared->columns.data<int32_t>();
+  int32_t end = 0;
+  for (const auto& [sequence, tokens] : group) {
+    Source& source = sources_[source_numbers_.at(sequence.value)];
     source.group = shared;
-    source.begin = begin;
-    source.end = begin += static_cast<int32_t>(candidates.tokens.size());
+    source.begin = end;
+    for (const int32_t token : tokens) {
+      columns[end++] = column_of_token_[static_cast<size_t>(token)];
+    }
+    source.end = end;
   }
 }
 

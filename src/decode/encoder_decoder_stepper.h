@@ -55,7 +55,7 @@ class EncoderDecoderStepper final : public PagedStepper {
   // Of the last call.
   std::vector<SequenceId> read_;
   std::vector<int64_t> queries_;
-  std::vector<int32_t> begins_, ends_;
+  std::vector<int32_t> begins_, ends_, column_of_token_;
 };
 
 }  // namespace heed

@@ -1,7 +1,6 @@
 #include "text/shortlist.h"
 
-#include <algorithm>
-#include <iterator>
+#include <bit>
 #include <utility>
 
 #include "base/errors.h"
@@ -29,15 +28,38 @@ std::vector<int32_t> indispensable(const Tokenizer& target) {
   return tokens;
 }
 
-void sort_unique(std::vector<int32_t>& tokens) {
-  std::ranges::sort(tokens);
-  tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
-}
+// A set of tokens. A sentence's lists have a thousand tokens and more: to mark them takes a small part of the time that
+// sorting takes.
+class TokenMarks {
+ public:
+  explicit TokenMarks(int64_t vocabulary) : words_(static_cast<size_t>(vocabulary + 63) / 64, 0) {}
+
+  void add(std::span<const int32_t> tokens) {
+    for (const int32_t token : tokens) {
+      words_[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
+    }
+  }
+  std::vector<int32_t> tokens() const {
+    std::vector<int32_t> all;
+    for (size_t word = 0; word < words_.size(); ++word) {
+      for (uint64_t rest = words_[word]; rest != 0; rest &= rest - 1) {
+        all.push_back(static_cast<int32_t>(64 * word) + std::countr_zero(rest));
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
 
 }  // namespace
 
 Shortlist::Shortlist(ShortlistTable table, const Tokenizer& source, const Tokenizer& target, std::string_view where)
-    : table_(std::move(table)), always_(indispensable(target)), shared_(&source == &target) {
+    : table_(std::move(table)),
+      always_(indispensable(target)),
+      target_vocabulary_(target.vocabulary_size()),
+      shared_(&source == &target) {
   const auto require_tokens = [&](const std::vector<int32_t>& tokens) {
     for (const int32_t token : tokens) {
       require<FormatError>(token >= 0 && token < target.vocabulary_size(), where,
@@ -58,22 +80,22 @@ Shortlist::Shortlist(ShortlistTable table, const Tokenizer& source, const Tokeni
   require<FormatError>(before == std::ssize(table_.targets), where, "the last list ends at {} of {} targets", before,
                        table_.targets.size());
   always_.insert(always_.end(), table_.frequent.begin(), table_.frequent.end());
-  sort_unique(always_);
 }
 
 std::vector<int32_t> Shortlist::candidates(std::span<const int32_t> source, std::span<const int32_t> also) const {
-  std::vector<int32_t> tokens = always_;
-  tokens.insert(tokens.end(), also.begin(), also.end());
+  TokenMarks marks(target_vocabulary_);
+  marks.add(always_);
+  marks.add(also);
   for (const int32_t token : source) {
     const auto index = static_cast<size_t>(token);
-    const auto begin = table_.targets.begin();
-    tokens.insert(tokens.end(), begin + (index == 0 ? 0 : table_.ends[index - 1]), begin + table_.ends[index]);
+    const int64_t begin = index == 0 ? 0 : table_.ends[index - 1];
+    marks.add(
+        std::span(table_.targets).subspan(static_cast<size_t>(begin), static_cast<size_t>(table_.ends[index] - begin)));
   }
   if (shared_) {
-    tokens.insert(tokens.end(), source.begin(), source.end());
+    marks.add(source);
   }
-  sort_unique(tokens);
-  return tokens;
+  return marks.tokens();
 }
 
 }  // namespace heed

@@ -27,7 +27,8 @@ class Shortlist {
 
  private:
   ShortlistTable table_;
-  std::vector<int32_t> always_;  // ascending
+  std::vector<int32_t> always_;
+  int64_t target_vocabulary_;
   bool shared_;
 };
 

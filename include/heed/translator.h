@@ -21,9 +21,10 @@ using TranslatorOptions = InferenceOptions;
 class Translator {
  public:
   // Throws, naming the file, when the directory is incomplete or its parts do not belong together.
-  // `drafts` make greedy search faster; they change no translation.
+  // `drafts` make greedy search faster; they change no translation. A shortlist, a file of heed/shortlist.h, leaves each
+  // line some of the vocabulary: its translations are found and scored among these tokens alone. Empty: among all.
   explicit Translator(const std::string& directory, const TranslatorOptions& options = {},
-                      const DraftOptions& drafts = {});
+                      const DraftOptions& drafts = {}, const std::string& shortlist = {});
   ~Translator();
   Translator(Translator&& other) noexcept;
   Translator& operator=(Translator&& other) noexcept;
@@ -33,6 +34,8 @@ class Translator {
   int64_t parameters() const;
   int64_t max_length() const;  // of a line that the model takes, in tokens, its end included
   DraftReport drafts() const;  // of all lines that were translated so far
+  // The tokens that a line's translations may have: of all, or of the shortlist.
+  int64_t candidates(const std::string& line) const;
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
   // anything is translated when a line is not UTF-8 or longer than the model takes.
@@ -40,7 +43,7 @@ class Translator {
                                                   const TranslationOptions& options = {},
                                                   const LineName& name = {}) const;
 
-  // Throws for the same reasons, on either side.
+  // Among all tokens, also where there is a shortlist. Throws for the same reasons, on either side.
   std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {}) const;
 
  private:
@@ -59,6 +62,7 @@ struct EvaluationReport {
   TranslationScores scores;
   double seconds = 0.0;       // of translating, after the model was loaded
   int64_t target_tokens = 0;  // written, ends included
+  double candidates = 0.0;    // tokens that a translation might have, on average: see Translator::candidates
   Precision precision = Precision::f32;
   int threads = 0;
 

@@ -71,6 +71,9 @@ EvaluationReport evaluate(const Translator& translator, const EvaluationOptions&
   if (!rank_of_job().is_first()) {
     return report;
   }
+  for (const std::string& source : sources) {
+    report.candidates += static_cast<double>(translator.candidates(source)) / static_cast<double>(sources.size());
+  }
   if (!options.output.empty()) {
     write_file(options.output, fmt::format("{}\n", fmt::join(translations, "\n")));
   }

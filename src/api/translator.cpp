@@ -1,10 +1,12 @@
 #include "heed/translator.h"
 
+#include <optional>
 #include <utility>
 
 #include "api/draft_model.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
+#include "checkpoint/stored_shortlist.h"
 #include "decode/text_translation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
@@ -21,14 +23,21 @@ ModelFolder folder_of_translator(const std::string& directory) {
 }  // namespace
 
 struct Translator::State {
-  State(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)
+  State(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts,
+        const std::string& shortlist_file)
       : storage(inference_type(options.precision)),
         cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
         stored(folder_of_translator(directory), *backend, storage),
-        draft(drafts, {directory}, stored, *backend, storage) {}
+        draft(drafts, {directory}, stored, *backend, storage) {
+    if (!shortlist_file.empty()) {
+      shortlist.emplace(load_shortlist(shortlist_file, stored.source(), stored.target()));
+    }
+  }
 
-  TextTranslator text() { return {scheduler, stored.source(), stored.target(), &automata}; }
+  TextTranslator text() {
+    return {scheduler, stored.source(), stored.target(), &automata, shortlist ? &*shortlist : nullptr};
+  }
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
@@ -38,10 +47,12 @@ struct Translator::State {
                       draft.drafting(),
                       vocabulary_of_source(stored.source(), stored.target())};
   AutomatonCache automata{stored.target()};
+  std::optional<Shortlist> shortlist;
 };
 
-Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts)
-    : state_(std::make_unique<State>(directory, options, drafts)) {}
+Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts,
+                       const std::string& shortlist)
+    : state_(std::make_unique<State>(directory, options, drafts, shortlist)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&& other) noexcept = default;
 Translator& Translator::operator=(Translator&& other) noexcept = default;
@@ -51,6 +62,12 @@ int Translator::threads() const { return state_->backend->threads(); }
 int64_t Translator::parameters() const { return state_->stored.parameters(); }
 int64_t Translator::max_length() const { return state_->stored.config().max_length; }
 DraftReport Translator::drafts() const { return state_->draft.report(); }
+
+int64_t Translator::candidates(const std::string& line) const {
+  const TextTranslator text = state_->text();
+  return text.shortlist == nullptr ? text.target.vocabulary_size()
+                                   : std::ssize(text.shortlist->candidates(source_tokens(text, line), {}));
+}
 
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines,
                                                             const TranslationOptions& options,

@@ -106,6 +106,7 @@ struct DecodeBenchOptions {
   MatrixForm weights = MatrixForm::precision;
   int threads = 0;           // 0: one per processor
   int64_t sentences = 1000;  // translated in batches
+  int64_t shortlist = 0;     // tokens that each translation may have; 0: all
 };
 
 struct DecodeBenchOp {

@@ -43,11 +43,39 @@ Sentences random_sources(int64_t count, int64_t vocabulary) {
   return sources;
 }
 
+// Of so many tokens: the first of the vocabulary, the end among them, and others at random. None: no lists.
+Sentences random_candidates(size_t sentences, int64_t count, int64_t vocabulary) {
+  constexpr int64_t kSharedTokens = 100;
+  const RandomKey key = RandomKey{kDecodeSeed}.derive("candidates");
+  uint64_t draw = 0;
+  Sentences candidates(count == 0 ? 0 : sentences);
+  for (auto& tokens : candidates) {
+    std::vector<bool> taken(static_cast<size_t>(vocabulary), false);
+    std::fill_n(taken.begin(), std::min(count, kSharedTokens), true);
+    for (int64_t more = count - kSharedTokens; more > 0;) {
+      const auto token = static_cast<size_t>(uniform_draw(key, draw++) * static_cast<double>(vocabulary));
+      more -= taken[token] ? 0 : 1;
+      taken[token] = true;
+    }
+    for (int32_t token = 0; token < static_cast<int32_t>(vocabulary); ++token) {
+      if (taken[static_cast<size_t>(token)]) {
+        tokens.push_back(token);
+      }
+    }
+  }
+  return candidates;
+}
+
+// What is translated together, perhaps with candidates.
+struct SentenceBatch {
+  Sentences sources, candidates;
+};
+
 // Every translation ends when it is as long as the others.
-void translate(const Inference& inference, const Sentences& sources, int64_t beam) {
+void translate(const Inference& inference, const SentenceBatch& batch, int64_t beam) {
   const SearchRules rules{.tokens = {.suppressed = {TokenRules().eos}}};
   const TranslationOptions options{.beam = beam, .max_length = kOutput};
-  for (const auto& found : translate_tokens(inference, sources, options, rules)) {
+  for (const auto& found : translate_tokens(inference, batch.sources, options, rules, batch.candidates)) {
     ensure(found.front().tokens.size() + 1 == static_cast<size_t>(kOutput), "bench", "a translation of {} tokens",
            found.front().tokens.size() + 1);
   }
@@ -55,12 +83,12 @@ void translate(const Inference& inference, const Sentences& sources, int64_t bea
 
 class DecodeBench {
  public:
-  DecodeBench(Backend& backend, const RandomModel& model, Sentences sources)
-      : backend_(backend), model_(model), lanes_(backend), sources_(std::move(sources)) {}
+  DecodeBench(Backend& backend, const RandomModel& model, SentenceBatch all)
+      : backend_(backend), model_(model), lanes_(backend), all_(std::move(all)) {}
 
   double seconds_of_all(int64_t beam) {
     const double begin = seconds_now();
-    lanes_.run((sources_.size() + kBatch - 1) / kBatch,
+    lanes_.run((all_.sources.size() + kBatch - 1) / kBatch,
                [&](size_t b, Backend& lane) { translate(model_.on(lane), batch(b), beam); });
     return seconds_now() - begin;
   }
@@ -68,9 +96,11 @@ class DecodeBench {
   // One sentence after another, with all threads.
   std::vector<double> seconds_alone() {
     std::vector<double> seconds;
-    for (size_t i = 0; i < std::min(kAlone, sources_.size()); ++i) {
+    const size_t count = std::min(kAlone, all_.sources.size());
+    for (size_t i = 0; i < count; ++i) {
       const double begin = seconds_now();
-      translate(model_.on(backend_), {sources_[i * sources_.size() / std::min(kAlone, sources_.size())]}, 1);
+      const size_t first = i * all_.sources.size() / count;
+      translate(model_.on(backend_), range(first, first + 1), 1);
       seconds.push_back(seconds_now() - begin);
     }
     return seconds;
@@ -81,23 +111,28 @@ class DecodeBench {
     const std::unique_ptr<Backend> lane = backend_.make_lane();
     translate(model_.on(*lane), batch(sources_.size() / kBatch / 2), beam);
     Profile profile;
-    translate(model_.on(*make_profiled_backend(*lane, profile)), batch(sources_.size() / kBatch / 2), beam);
+    translate(model_.on(*make_profiled_backend(*lane, profile)), batch(all_.sources.size() / kBatch / 2), beam);
     return profile;
   }
 
-  double batches() const { return std::ceil(static_cast<double>(sources_.size()) / static_cast<double>(kBatch)); }
-  int64_t tokens() const { return static_cast<int64_t>(sources_.size()) * kOutput; }
+  double batches() const { return std::ceil(static_cast<double>(all_.sources.size()) / static_cast<double>(kBatch)); }
+  int64_t tokens() const { return static_cast<int64_t>(all_.sources.size()) * kOutput; }
 
  private:
-  Sentences batch(size_t b) const {
-    const size_t first = b * kBatch, last = std::min(first + kBatch, sources_.size());
-    return {sources_.begin() + static_cast<int64_t>(first), sources_.begin() + static_cast<int64_t>(last)};
+  SentenceBatch batch(size_t b) const { return range(b * kBatch, std::min(b * kBatch + kBatch, all_.sources.size())); }
+  SentenceBatch range(size_t begin, size_t end) const {
+    const auto part = [&](const Sentences& all) {
+      return all.empty()
+                 ? Sentences{}
+                 : Sentences(all.begin() + static_cast<int64_t>(begin), all.begin() + static_cast<int64_t>(end));
+    };
+    return {part(all_.sources), part(all_.candidates)};
   }
 
   Backend& backend_;
   const RandomModel& model_;
   Lanes lanes_;
-  Sentences sources_;
+  SentenceBatch all_;
 };
 
 // How long the products of a profile take by the yardstick, on one thread.
@@ -151,18 +186,24 @@ std::vector<std::string> decode_bench_shapes() {
 DecodeBenchReport bench_decode(const DecodeBenchOptions& options) {
   BenchShape shape = shape_named(options.shape, decode_bench_shapes());
   require<ConfigError>(options.sentences >= 1, "bench", "{} sentences, expected at least 1", options.sentences);
+  require<ConfigError>(options.shortlist >= 0 && options.shortlist <= shape.vocabulary, "bench",
+                       "a shortlist of {} tokens, expected 1 to the vocabulary of {}, or 0 for none", options.shortlist,
+                       shape.vocabulary);
   shape.length = std::max(kLongest, kOutput);
   const DType storage = inference_type(options.precision);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
   const ModelConfig config = config_of(shape);
   const RandomModel model(*backend, config, storage, options.weights, kDecodeSeed);
-  DecodeBench bench(*backend, model, random_sources(options.sentences, config.source_vocabulary));
+  Sentences sources = random_sources(options.sentences, config.source_vocabulary);
+  Sentences candidates = random_candidates(sources.size(), options.shortlist, config.target_vocabulary);
+  DecodeBench bench(*backend, model, {std::move(sources), std::move(candidates)});
   DecodeBenchReport report{
       .setup = fmt::format("{}: encoder-decoder, model {}, inner {}, heads {}, layers {}+{}, "
                            "vocabulary {}; {} sources of {} to {} tokens, {} tokens out, batches "
-                           "of {}",
+                           "of {}{}",
                            shape.name, shape.model, shape.inner, shape.heads, shape.layers, shape.layers,
-                           shape.vocabulary, options.sentences, kShortest, kLongest, kOutput, kBatch),
+                           shape.vocabulary, options.sentences, kShortest, kLongest, kOutput, kBatch,
+                           options.shortlist == 0 ? "" : fmt::format("; {} candidates each", options.shortlist)),
       .precision = precision_of(storage),
       .weights = options.weights,
       .threads = backend->threads(),

@@ -151,6 +151,10 @@ Command bench_decode_command() {
                   "the matrices' form: the precision, or int8 or int4 with activations quantized as they are computed"),
            option("--threads N", options->threads, "threads to use; 0: one per processor"),
            option("--sentences N", options->sentences, "sources of 6 to 30 tokens, in batches of 32"),
+           option(
+               "--shortlist N", options->shortlist,
+               "each translation has only N tokens of the vocabulary, 100 of them the same for all, the others drawn "
+               "at random; 0: all"),
            flag("--json", *json, "print one JSON object")},
       .run =
           [options, json] {

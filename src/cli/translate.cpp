@@ -24,6 +24,7 @@ struct TranslateOptions {
   DraftOptions drafts;
   std::string input = "-", output = "-";
   std::string prefix, prefixes;  // the text; the file
+  std::string shortlist;
   bool scores = false;
 };
 
@@ -184,7 +185,7 @@ void translate(const TranslateOptions& options) {
     throw std::runtime_error("translate: several ranks need --input FILE: only one of them receives standard input");
   }
   Prefixes prefixes(options);
-  const Translator translator(options.model.directory, options.model.translator, options.drafts);
+  const Translator translator(options.model.directory, options.model.translator, options.drafts, options.shortlist);
   // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
   Output output(options);
@@ -223,7 +224,7 @@ Command translate_command() {
            {option("--input FILE", options->input, "the lines to translate; -: standard input"),
             option("--output FILE", options->output, "where the translations go; -: standard output")},
            search_options(translation),
-           {cache_option(options->model),
+           {cache_option(options->model), shortlist_option(options->shortlist),
             option("--n-best N", translation.n_best,
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),
             flag("--scores", options->scores, "add a column with the score, separated by a tab"),

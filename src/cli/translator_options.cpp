@@ -13,6 +13,12 @@ Option cache_option(ModelOptions& options) {
                 "key-value cache in bf16 or int8; auto: as --precision");
 }
 
+Option shortlist_option(std::string& file) {
+  return option("--shortlist FILE", file,
+                "each line's translations have only the tokens that this file of heed shortlist leaves it; scores are "
+                "among these");
+}
+
 std::vector<Option> context_options(ContextOptions& options) {
   return {option("--max-length N", options.max_length,
                  "longest context in tokens; may exceed the trained length; 0: the model's own"),

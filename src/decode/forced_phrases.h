@@ -15,6 +15,7 @@ class ForcedPhrases {
 
   bool empty() const { return phrases_.empty(); }
   int64_t tokens() const { return tokens_; }  // of all phrases together
+  const std::vector<std::vector<int32_t>>& phrases() const { return phrases_; }
 
   // How many of these tokens a text has: those of the phrases that it contains, and of the longest beginning of another
   // one that it ends with.

@@ -39,9 +39,10 @@ void SentenceSearch::offer_forced(const float* row, int64_t columns, int64_t hyp
   std::vector<int32_t> leading;
   forced.next(partial.tokens, leading);
   for (const int32_t token : leading) {
-    if (!forbidden_.contains(token) && !std::isnan(row[token]) &&
+    const float of_token = row[row_tokens_.column(token)];
+    if (!forbidden_.contains(token) && !std::isnan(of_token) &&
         std::ranges::find(found, token, &NextToken::token) == found.end()) {
-      found.push_back({hypothesis, token, partial.log_probability + static_cast<double>(row[token]), row[token]});
+      found.push_back({hypothesis, token, partial.log_probability + static_cast<double>(of_token), of_token});
     }
   }
   std::vector<int32_t> text = partial.tokens;
@@ -62,13 +63,13 @@ std::vector<SentenceSearch::NextToken> SentenceSearch::forced_continuations(cons
   std::vector<std::vector<NextToken>> banks(static_cast<size_t>(rules_->forced.tokens()) + 1);
   for (int64_t h = 0; h < active(); ++h) {
     forbid(h);
-    offer_forced(log_probs.row(first_row + h), log_probs.columns, h, banks);
+    offer_forced(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, banks);
   }
   const auto none = [&] { return std::ranges::all_of(banks, &std::vector<NextToken>::empty); };
   for (int64_t h = 0; none() && h < active(); ++h) {
     forbid(h);
     forbidden_.give_way();
-    offer_forced(log_probs.row(first_row + h), log_probs.columns, h, banks);
+    offer_forced(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, banks);
   }
   if (none() && std::isnan(log_probs(first_row, 0))) {
     return {};

@@ -56,17 +56,31 @@ PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& opt
   require_cache_type(inference);
 }
 
+void PagedStepper::write_log_probs(const Hidden& /*hidden*/, std::span<const SequenceId> /*sequences*/,
+                                   View /*log_probs*/) {
+  fail<InternalError>("stepper", "this model's sequences have no candidates");
+}
+
 NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
-  if (check(fresh) > kPassRows) {
+  const int64_t tokens = check(fresh);
+  candidate_columns_ = columns_of_candidates(fresh);
+  if (tokens > kPassRows) {
     return next_in_passes(fresh);
   }
   parts_.clear();
   for (const Fresh& f : fresh) {
     parts_.push_back({f.sequence, f.tokens, wanted_rows(f)});
   }
-  if (run(parts_) == 0) {
+  const int64_t rows = run(parts_);
+  if (rows == 0) {
     return {};
   }
+  if (candidate_columns_ > 0) {
+    candidate_log_probs_ = pass_.allocate_master({rows, candidate_columns_});
+    write_log_probs(hidden_, wanted_sequences_, candidate_log_probs_.view());
+    return {{}, on_host(backend(), candidate_log_probs_.view(), all_log_probs_)};
+  }
+  logits_ = logits(hidden_);
   log_probs_ = log_softmax(pass_, logits_);
   return {on_host(backend(), logits_.var().value(), all_logits_),
           on_host(backend(), log_probs_.var().value(), all_log_probs_)};
@@ -86,11 +100,12 @@ int64_t PagedStepper::check(std::span<const Fresh> fresh) const {
   return tokens;
 }
 
-// One pass. Returns the number of wanted rows, which logits_ then holds.
+// One pass. Returns the number of wanted rows, which hidden_ then holds.
 int64_t PagedStepper::run(std::span<const Part> parts) {
   extensions_.clear();
   continuations_.clear();
   wanted_rows_.clear();
+  wanted_sequences_.clear();
   int32_t end = 0;
   for (const Part& part : parts) {
     const auto tokens = static_cast<int64_t>(part.tokens.size());
@@ -99,6 +114,7 @@ int64_t PagedStepper::run(std::span<const Part> parts) {
     end += static_cast<int32_t>(tokens);
     for (int32_t row = end - static_cast<int32_t>(part.wanted); row < end; ++row) {
       wanted_rows_.push_back(row);
+      wanted_sequences_.push_back(part.sequence);
     }
   }
   const std::vector<KeyValueView>& caches = cache_.extend(extensions_);
@@ -107,10 +123,7 @@ int64_t PagedStepper::run(std::span<const Part> parts) {
   if (wanted == 0) {
     return 0;
   }
-  if (wanted < last.var().rows()) {
-    last = Hidden(select_rows(pass_, last.var(), wanted_rows_));
-  }
-  logits_ = logits(last);
+  hidden_ = wanted < last.var().rows() ? Hidden(select_rows(pass_, last.var(), wanted_rows_)) : std::move(last);
   return wanted;
 }
 
@@ -124,8 +137,9 @@ NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
     wanted += wanted_rows(f);
   }
   cache_.require_room(extensions_, kPassRows);
-  all_logits_ = Tensor({wanted, vocabulary()}, DType::f32);
-  all_log_probs_ = Tensor({wanted, vocabulary()}, DType::f32);
+  const bool has_candidates = candidate_columns_ > 0;
+  all_logits_ = has_candidates ? Tensor() : Tensor({wanted, vocabulary()}, DType::f32);
+  all_log_probs_ = Tensor({wanted, has_candidates ? candidate_columns_ : vocabulary()}, DType::f32);
   int64_t done = 0, room = kPassRows;
   parts_.clear();
   for (const Fresh& f : fresh) {
@@ -148,12 +162,17 @@ NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
   if (!parts_.empty()) {
     run_and_keep(parts_, done);
   }
-  return {host<float>(all_logits_.view()), host<float>(all_log_probs_.view())};
+  return {has_candidates ? HostView<float>{} : host<float>(all_logits_.view()), host<float>(all_log_probs_.view())};
 }
 
 int64_t PagedStepper::run_and_keep(std::span<const Part> parts, int64_t first_row) {
   const int64_t rows = run(parts);
-  if (rows > 0) {
+  if (rows > 0 && candidate_columns_ > 0) {
+    candidate_log_probs_ = pass_.allocate_master({rows, candidate_columns_});
+    write_log_probs(hidden_, wanted_sequences_, candidate_log_probs_.view());
+    backend().copy(candidate_log_probs_.view(), all_log_probs_.view().row_range(first_row, rows));
+  } else if (rows > 0) {
+    logits_ = logits(hidden_);
     log_probs_ = log_softmax(pass_, logits_);
     backend().copy(logits_.var().value(), all_logits_.view().row_range(first_row, rows));
     backend().copy(log_probs_.var().value(), all_log_probs_.view().row_range(first_row, rows));

@@ -26,6 +26,10 @@ class PagedStepper : public Stepper {
   virtual Hidden hidden(const Sequences& tokens, std::span<const Extension> sequences,
                         const std::vector<KeyValueView>& caches) = 0;
   virtual Logits logits(const Hidden& hidden) = 0;
+  // How many columns the rows of these sequences need if one of them has candidates; 0: none has.
+  virtual int64_t columns_of_candidates(std::span<const Fresh> /*fresh*/) const { return 0; }
+  // Then, in place of logits: a row for each of `hidden`, which belongs to the sequence of the same index.
+  virtual void write_log_probs(const Hidden& hidden, std::span<const SequenceId> sequences, View log_probs);
 
   Backend& backend() { return pass_.backend(); }
   const ModelConfig& config_;
@@ -45,6 +49,12 @@ class PagedStepper : public Stepper {
   int64_t run(std::span<const Part> parts);
   NextTokens next_in_passes(std::span<const Fresh> fresh);
   int64_t run_and_keep(std::span<const Part> parts, int64_t first_row);
+
+  // What run() left: the rows that are wanted, and the sequence of each.
+  Hidden hidden_;
+  std::vector<SequenceId> wanted_sequences_;
+  int64_t candidate_columns_ = 0;  // of this call; 0: no sequence has candidates
+  Tensor candidate_log_probs_;
 
   // The results of the last call, and vectors that reuse their memory.
   Logits logits_;

@@ -30,6 +30,8 @@ class Request {
 
   // What the model's encoder reads; empty where there is none.
   virtual std::span<const int32_t> source() const = 0;
+  // The only tokens that it may write, as of Candidates; none: it may write all.
+  virtual std::span<const int32_t> candidates() const { return {}; }
   virtual int64_t max_sequences() const = 0;                     // at once
   virtual int64_t sequences() const { return max_sequences(); }  // that it has, or will have when it has begun
 

@@ -22,6 +22,15 @@ void RequestBatch::join(std::span<Request* const> requests) {
     sources.emplace_back(request->source().begin(), request->source().end());
   }
   const std::vector<SequenceId> sequences = context_.stepper.begin(sources);
+  std::vector<Candidates> candidates;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i]->candidates().empty()) {
+      candidates.push_back({sequences[i], requests[i]->candidates()});
+    }
+  }
+  if (!candidates.empty()) {
+    context_.stepper.restrict_to(candidates);
+  }
   for (size_t i = 0; i < requests.size(); ++i) {
     requests[i]->begin(context_, sequences[i]);
     members_.push_back({.request = requests[i], .prompt = {}});

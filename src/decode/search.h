@@ -25,6 +25,7 @@ class SearchRequest final : public Request {
                 const Sampler& greedy);
 
   std::span<const int32_t> source() const override { return task_.source; }
+  std::span<const int32_t> candidates() const override { return task_.candidates; }
   int64_t max_sequences() const override { return width_; }
   void begin(const StepContext& context, SequenceId sequence) override;
   void add_drafts(std::vector<DraftTask>& tasks) override;

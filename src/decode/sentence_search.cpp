@@ -57,6 +57,7 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
                                int64_t beam)
     : options_(&options),
       rules_(&rules),
+      row_tokens_(task.candidates),
       beam_(beam),
       max_length_(task.max_length),
       prompt_(task.tokens.first(task.tokens.size() - static_cast<size_t>(task.prefix))),
@@ -68,7 +69,7 @@ SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRu
 int64_t SentenceSearch::take_prefix(const HostView<float>& log_probs, int64_t first_row) {
   int64_t row = first_row;
   for (const int32_t token : prefix_) {
-    active_.front().add(token, log_probs(row++, token));
+    active_.front().add(token, log_probs(row++, row_tokens_.column(token)));
   }
   prefix_ = {};
   return row;
@@ -83,7 +84,7 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
                                       : rules_->forced.empty()
                                           ? best_continuations(log_probs, first_row, 2 * beam_).list()
                                           : forced_continuations(log_probs, first_row);
-  require<FormatError>(!best.empty(), "search", "the model's log-probabilities are NaN: its weights are damaged");
+  require_any(!best.empty(), log_probs, first_row);
   std::vector<Partial> next;
   std::vector<int64_t> parents;
   const auto beam = static_cast<size_t>(beam_);
@@ -115,8 +116,7 @@ std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_
     return branches;
   }
   const Best best = best_continuations(log_probs, row, count);
-  require<FormatError>(!best.list().empty(), "search",
-                       "the model's log-probabilities are NaN: its weights are damaged");
+  require_any(!best.list().empty(), log_probs, row);
   branches.reserve(best.list().size());
   for (const NextToken& c : best.list()) {
     SentenceSearch& branch = branches.emplace_back(*this);
@@ -128,6 +128,12 @@ std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_
     }
   }
   return branches;
+}
+
+void SentenceSearch::require_any(bool any, const HostView<float>& log_probs, int64_t row) const {
+  require<ConfigError>(any || row_tokens_.all() || std::isnan(log_probs(row, 0)), "search",
+                       "the other rules forbid all tokens of the shortlist that a sentence may use");
+  require<FormatError>(any, "search", "the model's log-probabilities are NaN: its weights are damaged");
 }
 
 void SentenceSearch::end(const Partial& parent, const NextToken& last) {
@@ -159,13 +165,13 @@ SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& l
     if (look_at_text) {
       forbid(h);
     }
-    offer_row(log_probs.row(first_row + h), log_probs.columns, h, best);
+    offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
   }
   // Rules that leave no hypothesis a token give way.
   for (int64_t h = 0; look_at_text && best.list().empty() && h < active(); ++h) {
     forbid(h);
     forbidden_.give_way();
-    offer_row(log_probs.row(first_row + h), log_probs.columns, h, best);
+    offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
   }
   return best;
 }
@@ -187,13 +193,14 @@ void SentenceSearch::offer_row(const float* row, int64_t columns, int64_t hypoth
     if (last == first + kScoreBlock && !any_reaches(row + first, threshold)) {
       continue;
     }
-    for (int64_t token = first; token < last; ++token) {
-      double sum = so_far + static_cast<double>(row[token]);
+    for (int64_t column = first; column < last; ++column) {
+      const int32_t token = row_tokens_.token(column);
+      double sum = so_far + static_cast<double>(row[column]);
       if (!avoided_.empty() && sum >= best.threshold()) {
-        sum -= options_->diversity * static_cast<double>(std::ranges::count(avoided_, static_cast<int32_t>(token)));
+        sum -= options_->diversity * static_cast<double>(std::ranges::count(avoided_, token));
       }
-      if (sum >= best.threshold() && !forbidden_.contains(static_cast<int32_t>(token))) {
-        best.offer({hypothesis, static_cast<int32_t>(token), sum, row[token]});
+      if (sum >= best.threshold() && !forbidden_.contains(token)) {
+        best.offer({hypothesis, token, sum, row[column]});
       }
     }
   }
@@ -211,7 +218,7 @@ void SentenceSearch::sort(std::vector<NextToken>& candidates) { std::ranges::sor
 SentenceSearch::Best SentenceSearch::best_ends(const HostView<float>& log_probs, int64_t first_row) const {
   Best best(static_cast<size_t>(beam_));
   for (int64_t h = 0; h < active(); ++h) {
-    const float end = log_probs(first_row + h, rules_->tokens.eos);
+    const float end = log_probs(first_row + h, row_tokens_.column(rules_->tokens.eos));
     if (!std::isnan(end)) {
       best.offer(
           {h, rules_->tokens.eos, active_[static_cast<size_t>(h)].log_probability + static_cast<double>(end), end});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "decode/forced_phrases.h"
+#include "decode/row_tokens.h"
 #include "decode/stepper.h"
 #include "decode/token_rules.h"
 #include "heed/translation.h"
@@ -31,6 +32,9 @@ struct SearchTask {
   int64_t max_length;               // of a hypothesis, its end included
   // So many of the tokens, the last ones, belong to the hypotheses: their probabilities count.
   int64_t prefix = 0;
+  // The only tokens that hypotheses may have, ascending: with the end, the prefix and the forced phrases. None: all may
+  // be there.
+  std::span<const int32_t> candidates = {};
 };
 
 struct Hypothesis {
@@ -109,8 +113,11 @@ class SentenceSearch {
   void offer_row(const float* row, int64_t columns, int64_t hypothesis, Best& best) const;
   Best best_ends(const HostView<float>& log_probs, int64_t first_row) const;
 
+  void require_any(bool any, const HostView<float>& log_probs, int64_t row) const;
+
   const TranslationOptions* options_;
   const SearchRules* rules_;
+  RowTokens row_tokens_;
   int64_t beam_, max_length_;
   std::span<const int32_t> prompt_, prefix_;  // the prefix until it is taken
   std::vector<int32_t> text_;                 // a hypothesis and its prompt, where rules look at them

@@ -11,6 +11,10 @@ void require_cache_type(const Inference& inference) {
                        "the model has linear attention, whose cache is always in the run's precision");
 }
 
+void Stepper::restrict_to(std::span<const Candidates> /*candidates*/) {
+  fail<InternalError>("stepper", "this model's sequences cannot have candidates");
+}
+
 std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options) {
   switch (inference.model.config().architecture) {
     case Architecture::seq2seq:

@@ -22,8 +22,16 @@ struct Fresh {
 
 // Next-token distributions: a row over the vocabulary for each wanted token, in order.
 //   log_probs = logits - log(sum of e^logits)
+// A row of a sequence with candidates is over these, in their order, and what follows them in it means nothing. Where one
+// of the sequences has candidates, there are no logits.
 struct NextTokens {
   HostView<float> logits, log_probs;
+};
+
+// The only tokens that may come next in a sequence: ascending, each once, and at least one.
+struct Candidates {
+  SequenceId sequence;
+  std::span<const int32_t> tokens;
 };
 
 struct StepperOptions {
@@ -47,6 +55,9 @@ class Stepper {
   // Begins an empty sequence for each source. An encoder-decoder reads the sources here, all in one batch; a model
   // without an encoder takes empty ones. BudgetError when there is no room for them; then none has begun.
   virtual std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) = 0;
+  // Of sequences that began just now, and of all that fork from them. It pays to give those together whose steps will be
+  // taken together. InternalError for a model that cannot; the default.
+  virtual void restrict_to(std::span<const Candidates> candidates);
   virtual SequenceId fork(SequenceId sequence) = 0;
   // Drops the tokens from position `length` on. Where all layers are local or linear, at most those of the last step, or
   // as many as StepperOptions::roll_back says.

@@ -168,6 +168,22 @@ struct SearchedLines {
   std::vector<std::vector<int32_t>> sources, first;
 };
 
+// Of each line that is not blank, where there is a shortlist.
+std::vector<std::vector<int32_t>> candidates_of(const TextTranslator& translator, const SearchedLines& lines,
+                                                const ForcedPhrases& forced) {
+  std::vector<std::vector<int32_t>> candidates(lines.sources.size());
+  for (size_t i = 0; translator.shortlist != nullptr && i < candidates.size(); ++i) {
+    if (!lines.sources[i].empty()) {
+      std::vector<int32_t> also(lines.first[i].begin() + 1, lines.first[i].end());
+      for (const std::vector<int32_t>& phrase : forced.phrases()) {
+        also.insert(also.end(), phrase.begin(), phrase.end());
+      }
+      candidates[i] = translator.shortlist->candidates(lines.sources[i], also);
+    }
+  }
+  return candidates;
+}
+
 using TranslatedLines = std::vector<std::vector<TranslatedLine>>;
 
 // Those that went through the model: not of blank lines.
@@ -270,6 +286,7 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
   const std::vector<std::vector<int32_t>>& sources = lines.sources;
   const int64_t max_length = translator.scheduler.model().config().max_length;
   const std::vector<size_t> order = longest_first(sources);
+  const std::vector<std::vector<int32_t>> candidates = candidates_of(translator, lines, rules.forced);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const size_t i : order) {
@@ -277,7 +294,7 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
     const auto forced = static_cast<size_t>(rules.forced.tokens());
     const SearchTask task{sources[i], lines.first[i],
                           max_target_length(options, {sources[i].size(), prefix, forced}, max_length),
-                          static_cast<int64_t>(prefix)};
+                          static_cast<int64_t>(prefix), candidates[i]};
     if (!rules.forced.empty()) {
       require_room(rules.forced, std::span(lines.first[i]).subspan(1), task.max_length, name_line(name, i));
     }

@@ -8,6 +8,7 @@
 #include "decode/automaton_cache.h"
 #include "decode/scheduler.h"
 #include "decode/translation.h"
+#include "text/shortlist.h"
 #include "text/tokenizer.h"
 
 namespace heed {
@@ -17,7 +18,8 @@ struct TextTranslator {
   Scheduler& scheduler;
   const Tokenizer& source;
   const Tokenizer& target;
-  AutomatonCache* automata = nullptr;  // of the target, for all calls; none: each call makes its own
+  AutomatonCache* automata = nullptr;    // of the target, for all calls; none: each call makes its own
+  const Shortlist* shortlist = nullptr;  // none: translations may have all tokens
 };
 
 // What drafts from the source's text need to know.

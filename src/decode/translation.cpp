@@ -17,15 +17,22 @@ int64_t max_target_length(const TranslationOptions& options, const LengthsOfInpu
 
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const TranslationOptions& options, const SearchRules& rules) {
+                                                      const TranslationOptions& options, const SearchRules& rules,
+                                                      std::span<const std::vector<int32_t>> candidates) {
   validate(options);
+  require(candidates.empty() || candidates.size() == sources.size(), "translation",
+          "{} lists of candidates for {} sources", candidates.size(), sources.size());
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const auto stepper = make_stepper(inference);
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
-  for (const std::vector<int32_t>& source : sources) {
-    const int64_t max_length = max_target_length(options, {source.size()}, stepper->max_length());
-    requests.push_back(&searches.emplace_back(SearchTask{source, {&rules.bos, 1}, max_length}, options, rules, greedy));
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const std::vector<int32_t>& source = sources[i];
+    SearchTask task{source, {&rules.bos, 1}, max_target_length(options, {source.size()}, stepper->max_length())};
+    if (!candidates.empty()) {
+      task.candidates = candidates[i];
+    }
+    requests.push_back(&searches.emplace_back(task, options, rules, greedy));
   }
   run_together(*stepper, requests);
   std::vector<std::vector<Hypothesis>> results;

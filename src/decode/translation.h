@@ -12,10 +12,12 @@ struct LengthsOfInput {
 int64_t max_target_length(const TranslationOptions& options, const LengthsOfInput& lengths,
                           int64_t max_length_of_model);
 
-// The hypotheses of each source, which includes eos if the model was trained with it, all together in one batch.
+// The hypotheses of each source, which includes eos if the model was trained with it, all together in one batch. Perhaps
+// with candidates for each source.
 std::vector<std::vector<Hypothesis>> translate_tokens(const Inference& inference,
                                                       const std::vector<std::vector<int32_t>>& sources,
-                                                      const TranslationOptions& options, const SearchRules& rules = {});
+                                                      const TranslationOptions& options, const SearchRules& rules = {},
+                                                      std::span<const std::vector<int32_t>> candidates = {});
 
 // Sources, which include eos, and as many targets, without bos and eos.
 struct TokenPairs {

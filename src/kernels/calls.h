@@ -440,6 +440,16 @@ struct CrossEntropy {
   View losses, d_logits;
 };
 
+// The log-softmax of some of a row's logits, each row's own:
+//   z[i] = logits[r, columns[begin + i]]    log_probs[r, i] = z[i] - log(sum over i of e^z[i])    begin + i < end
+// What follows in a row of log_probs is minus infinity. The result depends on the z of its row alone.
+struct SelectedLogSoftmax {
+  View logits;     // storage or master type
+  View columns;    // i32 [1, any]
+  View ranges;     // i32 [2, rows]: where the columns of each row begin and end; none is empty
+  View log_probs;  // master type [rows, as many as the longest range, or more]
+};
+
 // Of rows of logits z of which a rank has some columns, for the loss over all columns:
 //   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target], or 0 where the target is negative: not among these
 struct LogitSums {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "kernels/calls.h"
@@ -55,6 +56,11 @@ class Backend {
   virtual std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) = 0;
 
+  // These rows of a packed matrix, in this order, packed as it is: in products they give the bits that they give in those
+  // of the whole matrix, which another lane may have packed.
+  virtual std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix,
+                                                           std::span<const int32_t> rows) = 0;
+
   virtual void fill(View x, double value) = 0;
   virtual void copy(View from, View to) = 0;  // converts between element types
   virtual void add(View x, View into) = 0;    // into += x
@@ -100,6 +106,7 @@ class Backend {
   virtual void divided_loss(const DividedLoss& call) = 0;
   virtual void label_loss(const LabelLoss& call) = 0;
   virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
+  virtual void selected_log_softmax(const SelectedLogSoftmax& call) = 0;
 
   // Of each range of x [1, n]: the sum of its squares, whatever other ranges there are. norms: f64 [1, ranges].
   virtual void squared_norms(View x, std::span<const ElementRange> ranges, View norms) = 0;

@@ -6,6 +6,7 @@
 #include "models/stacks.h"
 #include "models/stages.h"
 #include "ops/loss.h"
+#include "ops/output_rows.h"
 
 namespace heed {
 
@@ -30,6 +31,11 @@ class Seq2Seq {
   Memory encode(Pass& pass, const SourceSequences& source, const StackCall& call = {}) const;
   Hidden decode(Pass& pass, const TargetSequences& target, const Memory& memory, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
+  // Over some tokens alone.
+  OutputRows output_rows(const Pass& pass, std::span<const int32_t> tokens) const { return {pass, output_, tokens}; }
+  Logits logits(Pass& pass, View hidden, const OutputRows& tokens) const {
+    return output_logits(pass, hidden, tokens, cap_);
+  }
 
   // Decoding in steps; see Decoder.
   void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {

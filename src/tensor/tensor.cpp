@@ -60,6 +60,11 @@ View View::row_range(int64_t first, int64_t count) const {
   return part;
 }
 
+View View::as_column() const {
+  ensure(rows_ == 1, "view", "{} has more than one row", *this);
+  return {address_, type_, columns_, 1, 1, device_};
+}
+
 std::string View::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
 
 void* host_address(const View& view) {

@@ -64,6 +64,7 @@ class View {
 
   View column_range(int64_t first, int64_t count) const;
   View row_range(int64_t first, int64_t count) const;
+  View as_column() const;    // of one row: its elements as rows of one
   std::string text() const;  // "bf16[2048, 512]"
 
  private:

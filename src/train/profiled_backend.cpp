@@ -51,6 +51,13 @@ class ProfiledBackend final : public Backend {
   std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override {
     return inner_.adopt(panels, inputs);
   }
+  std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix, std::span<const int32_t> rows) override {
+    const double bytes = static_cast<double>(matrix.bytes()) / static_cast<double>(matrix.rows());
+    std::unique_ptr<PackedWeight> selected;
+    time("select packed rows", 0.0, 2.0 * bytes * static_cast<double>(rows.size()),
+         [&] { selected = inner_.select_packed_rows(matrix, rows); });
+    return selected;
+  }
 
   void fill(View x, double value) override {
     time("fill", 0.0, bytes_of({x}), [&] { inner_.fill(x, value); });
@@ -204,6 +211,10 @@ class ProfiledBackend final : public Backend {
 
   void log_softmax(View logits, View log_probs) override {
     time("log-softmax", 0.0, bytes_of({logits, log_probs}), [&] { inner_.log_softmax(logits, log_probs); });
+  }
+  void selected_log_softmax(const SelectedLogSoftmax& call) override {
+    time("selected log-softmax", 0.0, bytes_of({call.log_probs, call.log_probs}),
+         [&] { inner_.selected_log_softmax(call); });
   }
 
   void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {

@@ -25,7 +25,7 @@ inline std::unique_ptr<Tokenizer> characters() {
 
 // Characters and a model with random weights, which knows lines of 40 tokens.
 struct RandomTranslator : RandomWeights {
-  explicit RandomTranslator(DType storage = DType::f32) : type(storage) {
+  explicit RandomTranslator(DType storage = DType::f32, int threads = 2) : RandomWeights(threads), type(storage) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
               .inner = 48,

@@ -63,6 +63,9 @@ class CpuBackend final : public Backend {
   std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override {
     return std::make_unique<cpu::PackedPanels>(panels, inputs, products_);
   }
+  std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix, std::span<const int32_t> rows) override {
+    return static_cast<const cpu::CpuWeight&>(matrix).select_rows(context_, panel_memory(), rows);
+  }
 
   void fill(View x, double value) override { cpu::fill(context_, x, value); }
   void copy(View from, View to) override { cpu::copy(context_, from, to); }
@@ -116,6 +119,7 @@ class CpuBackend final : public Backend {
   void divided_loss(const DividedLoss& call) override { cpu::divided_loss(context_, call); }
   void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
   void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
+  void selected_log_softmax(const SelectedLogSoftmax& call) override { cpu::selected_log_softmax(context_, call); }
 
   void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
     cpu::squared_norms(context_, x, ranges, norms);
@@ -127,7 +131,7 @@ class CpuBackend final : public Backend {
 
  private:
   cpu::PanelMemory& panel_memory() {
-    if (panel_memory_ == nullptr) {  // lanes pack nothing, and should not reserve any memory
+    if (panel_memory_ == nullptr) {  // most lanes pack nothing, and should not reserve any memory
       panel_memory_ = std::make_shared<cpu::PanelMemory>();
     }
     return *panel_memory_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <variant>
 
 #include "kernels/cpu/linear.h"
@@ -232,6 +234,16 @@ void read_logits(const View& from, int64_t r, float* to) {
   }
 }
 
+void select_logits(const View& from, int64_t r, std::span<const int32_t> columns, float* to) {
+  if (from.type() == DType::bf16) {
+    const bf16* const logits = host<bf16>(from).row(r);
+    std::ranges::transform(columns, to, [logits](int32_t column) { return static_cast<float>(logits[column]); });
+  } else {
+    const float* const logits = host<float>(from).row(r);
+    std::ranges::transform(columns, to, [logits](int32_t column) { return logits[column]; });
+  }
+}
+
 template <class Call>
 LossRow loss_row(const Call& call, int64_t r, int64_t vocabulary) {
   return {
@@ -334,6 +346,23 @@ void log_softmax(Context& context, const View& logits, const View& log_probs) {
       }
       HWY_DYNAMIC_DISPATCH(run_log_softmax_row)
       (logits.type() == DType::bf16 ? row : host<float>(logits).row(r), row, logits.columns());
+    }
+  });
+}
+
+void selected_log_softmax(Context& context, const SelectedLogSoftmax& call) {
+  const int32_t* const columns = host<int32_t>(call.columns).data;
+  const HostView<int32_t> ranges = host<int32_t>(call.ranges);
+  const HostView<float> log_probs = host<float>(call.log_probs);
+  const RowTasks tasks(log_probs.rows, 4 * log_probs.columns, context.pool.threads());
+  context.pool.run(tasks.count(), [&](int64_t task, int) {
+    for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
+      float* const row = log_probs.row(r);
+      const int32_t* const own = columns + ranges(0, r);
+      const int64_t count = ranges(1, r) - ranges(0, r);
+      select_logits(call.logits, r, {own, static_cast<size_t>(count)}, row);
+      std::fill(row + count, row + log_probs.columns, -std::numeric_limits<float>::infinity());
+      HWY_DYNAMIC_DISPATCH(run_log_softmax_row)(row, row, count);
     }
   });
 }

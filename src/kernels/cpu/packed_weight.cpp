@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/integer_kernels.h"
+#include "kernels/cpu/panel_rows.h"
 #include "kernels/cpu/product_kernels.h"
 #include "kernels/cpu/tile_order.h"
 
@@ -38,6 +39,9 @@ void halve_panels(Context& context, const Panels& from, float* to) {
     kernels.halve(from.data + panel * words, from.depth, to + panel * words / 2);
   });
 }
+
+// The place of a row's half words in a step of Element::half, whose words hold rows r and r + half of the panel's.
+int64_t place_of_half(int64_t row, int64_t width) { return 2 * (row % (width / 2)) + row / (width / 2); }
 
 // The memory of a weight that was packed here.
 struct OwnInt8 {
@@ -139,6 +143,28 @@ PackedPanels::PackedPanels(const HalfPanels& panels, DType inputs, Bf16Products 
       panels_{reinterpret_cast<const float*>(panels.words), panels.shape.columns(), panels.shape.rows(),
               element_of(panels, inputs, products)} {}
 
+PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Panels& from, std::span<const int32_t> rows)
+    : CpuWeight(static_cast<int64_t>(rows.size()), from.depth) {
+  const int64_t width = columns_of_panel(from.element), words = panel_words(from.depth, 1, from.element);
+  const int64_t panels = ceil_div(CpuWeight::rows(), width);
+  const std::shared_ptr<Tensor> taken = memory.take(panels * words);
+  memory_ = taken;
+  panels_ = {taken->data<float>(), from.depth, CpuWeight::rows(), from.element};
+  if (from.element == Element::half) {
+    const PanelLayout<uint16_t> layout{width, 2 * words / width, place_of_half};
+    select_panel_rows(context, layout, reinterpret_cast<const uint16_t*>(from.data), rows, panels,
+                      reinterpret_cast<uint16_t*>(taken->data<float>()));
+  } else {
+    const PanelLayout<uint32_t> layout{width, words / width};
+    select_panel_rows(context, layout, reinterpret_cast<const uint32_t*>(from.data), rows, panels, words_of(*taken));
+  }
+}
+
+std::unique_ptr<CpuWeight> PackedPanels::select_rows(Context& context, PanelMemory& memory,
+                                                     std::span<const int32_t> rows) const {
+  return std::make_unique<PackedPanels>(context, memory, panels_, rows);
+}
+
 void PackedPanels::read_row(int64_t row, float* to) const {
   const int64_t width = columns_of_panel(panels_.element), depth = panels_.depth;
   const int64_t column = row % width;
@@ -180,6 +206,24 @@ PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& 
                      own->sums.data() + panel * kPanelRows);
   });
   panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), own->sums.data(), matrix.input_scale, own};
+}
+
+PackedInt8::PackedInt8(Context& context, PanelMemory& memory, const Int8Panels& from, std::span<const int32_t> rows)
+    : CpuWeight(static_cast<int64_t>(rows.size()), from.shape.columns()) {
+  const Shape shape{CpuWeight::rows(), columns()};
+  const auto own = std::make_shared<OwnInt8>(memory, shape);
+  select_panel_rows(context, PanelLayout<uint32_t>{kPanelRows, steps_of_int8(columns())}, from.words, rows,
+                    panels_of(shape.rows()), words_of(*own->words));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    own->scales[r] = from.scales[rows[r]];
+    own->sums[r] = from.sums[rows[r]];
+  }
+  panels_ = {shape, words_of(*own->words), own->scales.data(), own->sums.data(), from.input_scale, own};
+}
+
+std::unique_ptr<CpuWeight> PackedInt8::select_rows(Context& context, PanelMemory& memory,
+                                                   std::span<const int32_t> rows) const {
+  return std::make_unique<PackedInt8>(context, memory, panels_, rows);
 }
 
 int64_t PackedInt8::bytes() const {
@@ -224,6 +268,27 @@ PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& 
         }
       });
   panels_ = {matrix.shape, words_of(*own->words), own->scales.data(), kInt4Group, own};
+}
+
+PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Panels& from, std::span<const int32_t> rows)
+    : CpuWeight(static_cast<int64_t>(rows.size()), from.shape.columns()) {
+  const Shape shape{CpuWeight::rows(), columns()};
+  const int64_t groups = columns() / from.group;
+  const auto own = std::make_shared<OwnInt4>(memory, shape);
+  select_panel_rows(context, PanelLayout<uint32_t>{kPanelRows, steps_of_int4(columns())}, from.words, rows,
+                    panels_of(shape.rows()), words_of(*own->words));
+  for (int64_t r = 0; r < shape.rows(); ++r) {
+    for (int64_t group = 0; group < groups; ++group) {
+      own->scales[static_cast<size_t>(int4_scale_index(r, group, groups))] =
+          from.scales[int4_scale_index(rows[static_cast<size_t>(r)], group, groups)];
+    }
+  }
+  panels_ = {shape, words_of(*own->words), own->scales.data(), from.group, own};
+}
+
+std::unique_ptr<CpuWeight> PackedInt4::select_rows(Context& context, PanelMemory& memory,
+                                                   std::span<const int32_t> rows) const {
+  return std::make_unique<PackedInt4>(context, memory, panels_, rows);
 }
 
 int64_t PackedInt4::bytes() const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,9 @@ class CpuWeight : public PackedWeight {
   virtual AnyPanels panels() const = 0;
   // Row `row` of W, as f32.
   virtual void read_row(int64_t row, float* to) const = 0;
+  // These rows of W, in this order, in the same form.
+  virtual std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
+                                                 std::span<const int32_t> rows) const = 0;
 };
 
 // The panels of W^T, in f32, or in bf16 as the kind of product needs them: pairs, or halves that are widened when they
@@ -46,10 +50,13 @@ class PackedPanels final : public CpuWeight {
   PackedPanels(Context& context, PanelMemory& memory, const Shape& shape, ProductTypes types, const RowSource& rows,
                Bf16Products products);
   PackedPanels(const HalfPanels& panels, DType inputs, Bf16Products products);
+  PackedPanels(Context& context, PanelMemory& memory, const Panels& from, std::span<const int32_t> rows);
 
   int64_t bytes() const override { return 4 * panel_words(panels_.depth, panels_.columns, panels_.element); }
   AnyPanels panels() const override { return panels_; }
   void read_row(int64_t row, float* to) const override;
+  std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
+                                         std::span<const int32_t> rows) const override;
 
  private:
   std::shared_ptr<const void> memory_;
@@ -60,11 +67,14 @@ class PackedPanels final : public CpuWeight {
 class PackedInt8 final : public CpuWeight {
  public:
   PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix);
+  PackedInt8(Context& context, PanelMemory& memory, const Int8Panels& from, std::span<const int32_t> rows);
   explicit PackedInt8(const Int8Panels& panels);
 
   int64_t bytes() const override;
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
+  std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
+                                         std::span<const int32_t> rows) const override;
 
  private:
   Int8Panels panels_;
@@ -73,11 +83,14 @@ class PackedInt8 final : public CpuWeight {
 class PackedInt4 final : public CpuWeight {
  public:
   PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& matrix);
+  PackedInt4(Context& context, PanelMemory& memory, const Int4Panels& from, std::span<const int32_t> rows);
   explicit PackedInt4(const Int4Panels& panels);
 
   int64_t bytes() const override;
   AnyPanels panels() const override;
   void read_row(int64_t row, float* to) const override;
+  std::unique_ptr<CpuWeight> select_rows(Context& context, PanelMemory& memory,
+                                         std::span<const int32_t> rows) const override;
 
  private:
   Int4Panels panels_;

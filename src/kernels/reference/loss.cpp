@@ -80,4 +80,22 @@ void ReferenceBackend::log_softmax(View logits, View log_probs) {
   reference::write(z, log_probs);
 }
 
+void ReferenceBackend::selected_log_softmax(const SelectedLogSoftmax& call) {
+  const Values logits(call.logits);
+  const HostView<int32_t> columns = host<int32_t>(call.columns), ranges = host<int32_t>(call.ranges);
+  Values log_probs(call.log_probs.rows(), call.log_probs.columns());
+  for (int64_t r = 0; r < log_probs.rows(); ++r) {
+    const int64_t begin = ranges(0, r), count = ranges(1, r) - begin;
+    Values z(1, count);
+    for (int64_t i = 0; i < count; ++i) {
+      z(0, i) = logits(r, columns(0, begin + i));
+    }
+    const double lse = log_sum_exp_of_row(z, 0);
+    for (int64_t i = 0; i < log_probs.columns(); ++i) {
+      log_probs(r, i) = i < count ? z(0, i) - lse : -std::numeric_limits<double>::infinity();
+    }
+  }
+  reference::write(log_probs, call.log_probs);
+}
+
 }  // namespace heed

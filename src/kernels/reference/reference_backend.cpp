@@ -37,6 +37,14 @@ std::unique_ptr<PackedWeight> ReferenceBackend::adopt(const HalfPanels& panels, 
   return std::make_unique<reference::PackedMatrix>(panels);
 }
 
+std::unique_ptr<PackedWeight> ReferenceBackend::select_packed_rows(const PackedWeight& matrix,
+                                                                   std::span<const int32_t> rows) {
+  if (const auto* const integers = dynamic_cast<const reference::PackedIntegers*>(&matrix)) {
+    return std::make_unique<reference::PackedIntegers>(*integers, rows);
+  }
+  return std::make_unique<reference::PackedMatrix>(static_cast<const reference::PackedMatrix&>(matrix), rows);
+}
+
 std::unique_ptr<Backend> make_reference_backend(DType master) { return std::make_unique<ReferenceBackend>(master); }
 
 }  // namespace heed

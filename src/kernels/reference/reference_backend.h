@@ -28,6 +28,7 @@ class ReferenceBackend final : public Backend {
   std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) override;
   std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) override;
   std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) override;
+  std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix, std::span<const int32_t> rows) override;
 
   void fill(View x, double value) override;
   void copy(View from, View to) override;
@@ -74,6 +75,7 @@ class ReferenceBackend final : public Backend {
   void divided_loss(const DividedLoss& call) override;
   void label_loss(const LabelLoss& call) override;
   void log_softmax(View logits, View log_probs) override;
+  void selected_log_softmax(const SelectedLogSoftmax& call) override;
 
   void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override;
   void sum(View x, View total) override;

@@ -100,6 +100,33 @@ PackedMatrix::PackedMatrix(const HalfPanels& from) : PackedMatrix(from.shape, DT
   }
 }
 
+namespace {
+
+void copy_rows(const Tensor& from, std::span<const int32_t> rows, const Tensor& to) {
+  for (int64_t r = 0; r < to.view().rows(); ++r) {
+    for (int64_t c = 0; c < to.view().columns(); ++c) {
+      set(to.view(), r, c, get(from.view(), rows[static_cast<size_t>(r)], c));
+    }
+  }
+}
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(const PackedMatrix& from, std::span<const int32_t> rows)
+    : PackedMatrix({static_cast<int64_t>(rows.size()), from.columns()}, from.matrix.type()) {
+  copy_rows(from.matrix, rows, matrix);
+}
+
+PackedIntegers::PackedIntegers(const PackedIntegers& from, std::span<const int32_t> rows)
+    : PackedWeight(static_cast<int64_t>(rows.size()), from.columns()),
+      values({static_cast<int64_t>(rows.size()), from.columns()}, from.values.type()),
+      scales({static_cast<int64_t>(rows.size()), from.scales.shape()[1]}, from.scales.type()),
+      input_scale(from.input_scale),
+      in_groups(from.in_groups) {
+  copy_rows(from.values, rows, values);
+  copy_rows(from.scales, rows, scales);
+}
+
 PackedIntegers::PackedIntegers(const Int8Matrix& from)
     : PackedWeight(from.shape.rows(), from.shape.columns()),
       values(from.shape, DType::i8),

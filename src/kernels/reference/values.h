@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -15,6 +16,7 @@ void set(const View& view, int64_t row, int64_t column, double value);
 struct PackedMatrix final : PackedWeight {
   PackedMatrix(const Shape& shape, DType format) : PackedWeight(shape.rows(), shape.columns()), matrix(shape, format) {}
   explicit PackedMatrix(const HalfPanels& from);  // in f32, which holds the values exactly
+  PackedMatrix(const PackedMatrix& from, std::span<const int32_t> rows);
   int64_t bytes() const override { return matrix.bytes(); }
 
   Tensor matrix;
@@ -26,6 +28,7 @@ struct PackedIntegers final : PackedWeight {
   explicit PackedIntegers(const Int4Matrix& from);
   explicit PackedIntegers(const Int8Panels& from);
   explicit PackedIntegers(const Int4Panels& from);
+  PackedIntegers(const PackedIntegers& from, std::span<const int32_t> rows);
   int64_t group() const { return columns() / scales.shape()[1]; }
   int64_t bytes() const override { return values.bytes() + scales.bytes(); }
 

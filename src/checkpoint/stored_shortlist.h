@@ -1,0 +1,15 @@
+// Shortlists in files: safetensors with a checksum, bound to the tokenizers that they were learned with.
+#pragma once
+
+#include <filesystem>
+
+#include "text/shortlist.h"
+
+namespace heed {
+
+void save_shortlist(const std::filesystem::path& path, const ShortlistTable& table, const Tokenizer& source,
+                    const Tokenizer& target);
+// FormatError, naming the file, where it is no shortlist, is damaged, or was learned with other tokenizers.
+Shortlist load_shortlist(const std::filesystem::path& path, const Tokenizer& source, const Tokenizer& target);
+
+}  // namespace heed

@@ -109,9 +109,10 @@ class DecodeBench {
   // What one lane computes for one batch in the middle, in memory that it has used before.
   Profile profile(int64_t beam) const {
     const std::unique_ptr<Backend> lane = backend_.make_lane();
-    translate(model_.on(*lane), batch(sources_.size() / kBatch / 2), beam);
+    const SentenceBatch middle = batch(all_.sources.size() / kBatch / 2);
+    translate(model_.on(*lane), middle, beam);
     Profile profile;
-    translate(model_.on(*make_profiled_backend(*lane, profile)), batch(all_.sources.size() / kBatch / 2), beam);
+    translate(model_.on(*make_profiled_backend(*lane, profile)), middle, beam);
     return profile;
   }
 

@@ -212,7 +212,8 @@ static_assert(kInt4Group / 2 * 15 * 127 < 1 << 15);
 
 // A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
 template <int Rows>
-void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+void int4_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+  const IntegerRows a = all_rows;  // a copy, which stores to the tile cannot change: it stays in registers
   const int64_t n = lanes(), groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
   const WordVec low_halves = hn::Set(Words(), 0x0f0f0f0fU);

@@ -17,6 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
+using PackedBytes = hn::Repartition<int8_t, Floats>;
 using Shorts = hn::Repartition<int16_t, Floats>;
 using IntVec = hn::Vec<Ints>;
 using ShortVec = hn::Vec<Shorts>;
@@ -47,41 +48,15 @@ HWY_INLINE void each_quantized(const T* row, int64_t count, float inverse, Take 
   });
 }
 
-// As bytes that are 128 too large, four to a word.
+// As bytes, four to a word, after `flip` has changed their bits.
 template <class T>
-void write_bytes(const T* row, int64_t count, float inverse, uint32_t* to) {
+void write_bytes(const T* row, int64_t count, float inverse, int8_t flip, uint32_t* to) {
   const hn::Rebind<int8_t, Ints> d;
   auto* const bytes = reinterpret_cast<int8_t*>(to);
   each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
-    const auto shifted = hn::Xor(hn::DemoteTo(d, values), hn::Set(d, int8_t{-128}));
+    const auto flipped = hn::Xor(hn::DemoteTo(d, values), hn::Set(d, flip));
     const int64_t stored = std::min(lanes(), 4 * steps_of_int8(count) - k);
-    stored == lanes() ? hn::StoreU(shifted, d, bytes + k) : store_first(d, shifted, bytes + k, stored);
-  });
-}
-
-// As two words for four values: values 0 and 2, then 1 and 3, as the panel's bytes are paired below.
-template <class T>
-void write_pairs(const T* row, int64_t count, float inverse, uint32_t* to) {
-  alignas(64) uint32_t words[hn::MaxLanes(Words())];
-  each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
-    const WordVec low = hn::And(hn::BitCast(Words(), values), hn::Set(Words(), 0xffffU));
-    const WordVec high = hn::ShiftLeft<16>(hn::BitCast(Words(), values));
-    hn::Store(hn::Or(low, hn::Shuffle1032(high)), Words(), words);
-    for (int64_t i = 0; i < lanes() && k + i < count; i += 4) {
-      std::copy_n(words + i, 2, to + (k + i) / 2);
-    }
-  });
-}
-
-// The values as they are, four to a word.
-template <class T>
-void write_signed_bytes(const T* row, int64_t count, float inverse, uint32_t* to) {
-  const hn::Rebind<int8_t, Ints> d;
-  auto* const bytes = reinterpret_cast<int8_t*>(to);
-  each_quantized(row, count, inverse, [&](int64_t k, IntVec values) HWY_ATTR {
-    const int64_t stored = std::min(lanes(), count - k);
-    const auto narrow = hn::DemoteTo(d, values);
-    stored == lanes() ? hn::StoreU(narrow, d, bytes + k) : store_first(d, narrow, bytes + k, stored);
+    stored == lanes() ? hn::StoreU(flipped, d, bytes + k) : store_first(d, flipped, bytes + k, stored);
   });
 }
 
@@ -118,17 +93,18 @@ float quantize_row(const View& a, int64_t row, float input_scale, Write write) {
   return a.type() == DType::bf16 ? quantize(host<bf16>(a).row(row)) : quantize(host<float>(a).row(row));
 }
 
-float quantize_to_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
+// 128 too large, which makes them unsigned.
+float quantize_to_unsigned_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale,
-                      [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, to); });
-}
-float quantize_to_pairs(const View& a, int64_t row, float input_scale, uint32_t* to) {
-  return quantize_row(a, row, input_scale,
-                      [&](const auto* x, int64_t n, float inverse) { write_pairs(x, n, inverse, to); });
+                      [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{-128}, to); });
 }
 float quantize_to_signed_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
+  return quantize_row(a, row, input_scale,
+                      [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{0}, to); });
+}
+float quantize_to_bytes_and_sums(const View& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale, [&](const auto* x, int64_t n, float inverse) {
-    write_signed_bytes(x, n, inverse, to);
+    write_bytes(x, n, inverse, int8_t{0}, to);
     write_group_sums(x, n, inverse, to + n / 4);
   });
 }
@@ -156,54 +132,65 @@ HWY_INLINE IntVec add_pairs(ShortVec a, ShortVec b, IntVec sum) {
 #endif
 }
 
-// In each 16-bit lane the sum of two products of bytes, those of `a` unsigned and those of `b` signed, added to `sum`;
-// small enough for 16 bits.
-HWY_INLINE ShortVec add_pairs_of_bytes(WordVec a, WordVec b, ShortVec sum) {
+// In each 16-bit lane the sum of two products of bytes, those of `a` unsigned and those of `b` signed; small enough for 16
+// bits.
+HWY_INLINE ShortVec pairs_of_bytes(WordVec a, WordVec b) {
 #if HWY_TARGET == HWY_AVX3
-  const ShortVec products{_mm512_maddubs_epi16(a.raw, b.raw)};
+  return ShortVec{_mm512_maddubs_epi16(a.raw, b.raw)};
 #elif HWY_TARGET == HWY_AVX2
-  const ShortVec products{_mm256_maddubs_epi16(a.raw, b.raw)};
+  return ShortVec{_mm256_maddubs_epi16(a.raw, b.raw)};
 #elif HWY_TARGET == HWY_SSE4
-  const ShortVec products{_mm_maddubs_epi16(a.raw, b.raw)};
+  return ShortVec{_mm_maddubs_epi16(a.raw, b.raw)};
 #else
   const ShortVec x = hn::BitCast(Shorts(), a), y = hn::BitCast(Shorts(), b);
   const ShortVec even = hn::Mul(hn::And(x, hn::Set(Shorts(), 0xff)), hn::ShiftRight<8>(hn::ShiftLeft<8>(y)));
   const ShortVec odd = hn::Mul(hn::And(hn::ShiftRight<8>(x), hn::Set(Shorts(), 0xff)), hn::ShiftRight<8>(y));
-  const ShortVec products = hn::Add(even, odd);
+  return hn::Add(even, odd);
 #endif
-  return kept_in_register(hn::Add(sum, products));
 }
 
-// A word's four bytes are widened to two pairs of 16 bits: bytes 0 and 2, and bytes 1 and 3.
-HWY_INLINE ShortVec even_bytes(ShortVec words) { return hn::ShiftRight<8>(hn::ShiftLeft<8>(words)); }
-HWY_INLINE ShortVec odd_bytes(ShortVec words) { return hn::ShiftRight<8>(words); }
+// The bytes of x, negated where those of `signs` are negative; where those are zero, anything.
+HWY_INLINE WordVec negated_like(WordVec signs, WordVec x) {
+#if HWY_TARGET == HWY_AVX3
+  return WordVec{_mm512_mask_sub_epi8(x.raw, _mm512_movepi8_mask(signs.raw), _mm512_setzero_si512(), x.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return WordVec{_mm256_sign_epi8(x.raw, signs.raw)};
+#elif HWY_TARGET == HWY_SSE4
+  return WordVec{_mm_sign_epi8(x.raw, signs.raw)};
+#else
+  const auto negative = hn::BroadcastSignBit(hn::BitCast(PackedBytes(), signs));
+  return hn::BitCast(Words(), hn::Sub(hn::Xor(hn::BitCast(PackedBytes(), x), negative), negative));
+#endif
+}
+
+HWY_INLINE WordVec magnitudes(WordVec bytes) {
+  return hn::BitCast(Words(), hn::Abs(hn::BitCast(PackedBytes(), bytes)));
+}
 
 // Where the second of two vectors of columns begins: in the same panel, or in the next one.
 int64_t words_to_next(int64_t panel_words) { return lanes() < kPanelRows ? lanes() : panel_words; }
 
+// x w = (x negated like w) |w|. Two products are at most 2 * 127 * 128, which 16 bits hold.
 template <int Rows, CacheLevel level>
 void int8_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
-  const Shorts d;
   const int64_t n = lanes();
+  const ShortVec ones = hn::Set(Shorts(), 1);
   IntVec sums0[Rows], sums1[Rows];
 #pragma GCC unroll 12
   for (int r = 0; r < Rows; ++r) {
     sums0[r] = sums1[r] = hn::Zero(Ints());
   }
-  const auto add = [&](const uint32_t* left, ShortVec b0, ShortVec b1) HWY_ATTR {
-#pragma GCC unroll 12
-    for (int r = 0; r < Rows; ++r) {
-      const ShortVec x = hn::BitCast(d, hn::Set(Words(), left[r * a.stride]));
-      sums0[r] = add_pairs(x, b0, sums0[r]);
-      sums1[r] = add_pairs(x, b1, sums1[r]);
-    }
-  };
   const uint32_t *b = panel.words, *next = b + words_to_next(int8_panel_words(panel.depth));
   for (int64_t step = 0; step < steps_of_int8(panel.depth); ++step, b += kPanelRows, next += kPanelRows) {
-    const ShortVec b0 = hn::BitCast(d, hn::Load(Words(), b)), b1 = hn::BitCast(d, hn::Load(Words(), next));
+    const WordVec b0 = hn::Load(Words(), b), b1 = hn::Load(Words(), next);
+    const WordVec magnitudes0 = magnitudes(b0), magnitudes1 = magnitudes(b1);
     __builtin_prefetch(b + kPanelRows * kStepsAhead, 0, level == CacheLevel::first ? 3 : 2);
-    add(a.words + 2 * step, even_bytes(b0), even_bytes(b1));
-    add(a.words + 2 * step + 1, odd_bytes(b0), odd_bytes(b1));
+#pragma GCC unroll 12
+    for (int r = 0; r < Rows; ++r) {
+      const WordVec x = hn::Set(Words(), a.words[r * a.stride + step]);
+      sums0[r] = add_pairs(pairs_of_bytes(magnitudes0, negated_like(b0, x)), ones, sums0[r]);
+      sums1[r] = add_pairs(pairs_of_bytes(magnitudes1, negated_like(b1, x)), ones, sums1[r]);
+    }
   }
   const auto finish = [&](int r, int64_t column, IntVec sums) HWY_ATTR {
     const Vec scale = hn::Mul(hn::Set(Floats(), a.scales[r]), load(panel.scales + column));
@@ -225,7 +212,8 @@ static_assert(kInt4Group / 2 * 15 * 127 < 1 << 15);
 
 // A group's integers are summed from -8 times the sum of the row's values, since the weights are 8 too large.
 template <int Rows>
-void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+void int4_tile(const IntegerRows& all_rows, const IntegerPanel& panel, float* HWY_RESTRICT tile, int64_t stride) {
+  const IntegerRows a = all_rows;  // a copy, which stores to the tile cannot change: it stays in registers
   const int64_t n = lanes(), groups = panel.depth / kInt4Group, words_of_values = groups * 2 * kInt4GroupWords;
   const int shift = panel.group == kInt4Group ? 0 : 1;
   const WordVec low_halves = hn::Set(Words(), 0x0f0f0f0fU);
@@ -242,8 +230,8 @@ void int4_tile(const IntegerRows& a, const IntegerPanel& panel, float* HWY_RESTR
 #pragma GCC unroll 12
       for (int r = 0; r < Rows; ++r) {
         const WordVec x = hn::Set(Words(), left[r * a.stride]);
-        sums0[r] = add_pairs_of_bytes(b0, x, sums0[r]);
-        sums1[r] = add_pairs_of_bytes(b1, x, sums1[r]);
+        sums0[r] = kept_in_register(hn::Add(sums0[r], pairs_of_bytes(b0, x)));
+        sums1[r] = kept_in_register(hn::Add(sums1[r], pairs_of_bytes(b1, x)));
       }
     };
 #pragma GCC unroll 4
@@ -304,14 +292,13 @@ void multiply_int4(int64_t rows, const IntegerRows& a, const IntegerPanel& panel
 }
 
 int64_t words_of_bytes(int64_t depth) { return steps_of_int8(depth); }
-int64_t words_of_pairs(int64_t depth) { return 2 * steps_of_int8(depth); }
 int64_t words_of_bytes_and_sums(int64_t depth) { return depth / 4 + depth / kInt4Group; }
 
 }  // namespace
 
 const IntegerKernels* make_integer_kernels(IntegerBits bits) {
-  static const IntegerKernels eight{words_of_pairs, quantize_to_pairs, multiply_int8};
-  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_signed_bytes, multiply_int4};
+  static const IntegerKernels eight{words_of_bytes, quantize_to_signed_bytes, multiply_int8};
+  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_bytes_and_sums, multiply_int4};
   return bits == IntegerBits::eight ? &eight : &four;
 }
 
@@ -321,8 +308,8 @@ const IntegerKernels* make_vnni_kernels(IntegerBits bits) {
 #else
   constexpr auto kInt8 = multiply_int8_avxvnni, kInt4 = multiply_int4_avxvnni;
 #endif
-  static const IntegerKernels eight{words_of_bytes, quantize_to_bytes, kInt8};
-  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_signed_bytes, kInt4};
+  static const IntegerKernels eight{words_of_bytes, quantize_to_unsigned_bytes, kInt8};
+  static const IntegerKernels four{words_of_bytes_and_sums, quantize_to_bytes_and_sums, kInt4};
   return bits == IntegerBits::eight ? &eight : &four;
 }
 

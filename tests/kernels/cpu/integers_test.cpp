@@ -110,13 +110,22 @@ class CpuInt8 : public CpuIntegers {
  protected:
   void make(int64_t out, int64_t in) override {
     fill(out, in, 255, -127);
+    pack_with_scales(out, in);
+  }
+  void make_of(int64_t out, int64_t in, int64_t weight) {
+    fill(out, in, 1, weight);
+    pack_with_scales(out, in);
+  }
+  virtual float input_scale() const { return 0.0F; }
+
+ private:
+  void pack_with_scales(int64_t out, int64_t in) {
     scales_ = random(DType::f32, 1, out, 5);
     for (int64_t r = 0; r < out; ++r) {
       scales_.set(0, r, std::abs(scales_.get(0, r)));
     }
     pack(Int8Matrix{{out, in}, rows(), scales_.view(), input_scale()});
   }
-  virtual float input_scale() const { return 0.0F; }
 };
 
 // Of inputs that are mostly within +-3: the largest are cut off.
@@ -149,6 +158,19 @@ TEST_P(CpuInt8Static, AProductHasTheBitsOfTheOracle) {
 }
 TEST_P(CpuInt8Static, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
   expect_the_same_bits_in_any_batch_and_on_any_threads();
+}
+// Pairs of products of bytes are summed in 16 bits on the way.
+TEST_P(CpuInt8, TheLargestProductsKeepAllTheirBits) {
+  for (const int64_t weight : {-128, -127, 127}) {
+    make_of(33, 20, weight);
+    LinearCase c = linear_case(7);
+    for (int64_t k = 0; k < 7 * 20; ++k) {
+      c.x.set(k / 20, k % 20, k / 20 % 2 == 0 ? 1.0 : -1.0);
+    }
+    const Guarded y = c.forward(cpu(), types()).y;
+    c.packed = expected_.get();
+    EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << "weights of " << weight;
+  }
 }
 TEST_P(CpuInt8Static, InputsBeyondTheRangeAreCutOff) {
   make(33, 20);

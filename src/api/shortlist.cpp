@@ -24,13 +24,13 @@ CorpusSide side_of_file(const std::string& file, const Tokenizer& tokenizer) {
 
 ShortlistResult learn_shortlist(const ShortlistOptions& options) {
   const double begin = seconds_now();
+  ThreadPool pool(thread_count(options.threads));
   const ModelFolder folder{options.model};
   require_architecture(folder, Architecture::seq2seq);
   const Tokenizers tokenizers = load_tokenizers(folder, load_description(folder));
   const Tokenizer& source = *tokenizers.front();
   const Tokenizer& target = *tokenizers.back();
   require_other_file(options.output, {options.source, options.target});
-  ThreadPool pool(thread_count(options.threads));
   const Corpus corpus =
       read_corpus({side_of_file(options.source, source), side_of_file(options.target, target)}, {}, pool);
   const ShortlistTable table = learn_shortlist(corpus, {.best = options.best, .frequent = options.frequent}, pool);

@@ -11,7 +11,8 @@ from heed_cli import heed
 
 HELP_SECONDS = 0.030
 COMMANDS = ("bench", "bleu", "classify", "demo", "embed", "evaluate", "export", "generate", "inspect", "merge",
-            "perplexity", "plan", "prepare", "quantize", "report", "score", "tag", "tokenizer", "train", "translate")
+            "perplexity", "plan", "prepare", "quantize", "report", "score", "shortlist", "tag", "tokenizer", "train",
+            "translate")
 
 
 def is_instrumented():
@@ -49,6 +50,7 @@ class Program(heed_cli.CliTest):
                  "plan": (heed_cli.RECIPE,), "prepare": (heed_cli.RECIPE, "--out", self.path / "corpus"),
                  "quantize": (*pair[:2], "--out", self.path / "small"),
                  "report": (self.path / "model",), "score": (*pair, "--target", files["target"]),
+                 "shortlist": (*pair, "--target", files["target"], "--out", self.path / "list"),
                  "train": (heed_cli.RECIPE, "--out", self.path / "run"), "translate": pair[:2]}
         for command in COMMANDS:
             inner = given.get(command, ())[:1] if command == "bench" else ()

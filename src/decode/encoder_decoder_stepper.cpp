@@ -185,7 +185,8 @@ void EncoderDecoderStepper::write_over_candidates(const CandidateGroup& group, V
     begins_.push_back(source_of(sequence).begin);
     ends_.push_back(source_of(sequence).end);
   }
-  log_softmax(pass_, model_.logits(pass_, hidden, group.rows), {group.columns.view(), begins_, ends_}, log_probs);
+  log_softmax(pass_, model_.logits_of_tokens(pass_, hidden, group.rows), {group.columns.view(), begins_, ends_},
+              log_probs);
 }
 
 }  // namespace heed

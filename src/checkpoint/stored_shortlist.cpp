@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/excerpt.h"
 #include "checkpoint/safetensors.h"
 #include "text/vocabulary.h"

@@ -22,7 +22,7 @@ void ExportedWeights::add_plain(std::string name, const std::string& weight) {
       {std::move(name), stored.at(weight).shape, GgufType::f32, [&stored, weight] { return read(stored, weight); }});
 }
 
-void ExportedWeights::add(std::string name, const std::string& weight, StoredRows rows, Change change) {
+void ExportedWeights::add(std::string name, const std::string& weight, StoredRows rows, const Change& change) {
   const SafeTensors& stored = stored_;
   const int64_t columns = stored.at(weight).shape.back();
   const bool in_blocks = type_ == GgufType::q8_0 || type_ == GgufType::q4_0;

@@ -39,7 +39,7 @@ class ExportedWeights {
   using Values = std::vector<float>;
   using Change = std::function<Values(Values)>;
 
-  void add(std::string name, const std::string& weight, StoredRows rows, Change change);
+  void add(std::string name, const std::string& weight, StoredRows rows, const Change& change);
 
   const ModelConfig& config_;
   const SafeTensors& stored_;

@@ -1,5 +1,5 @@
-// IBM Model 1: each target token comes from one of the sentence's source tokens, or from the empty word s_0, whichever
-// is as likely.
+// IBM Model 1: each target token comes from one of the sentence's source tokens or from the empty word s_0, all of them
+// equally likely.
 //
 //   p(t_1 ... t_m | s_1 ... s_l) = product over j of 1 / (l + 1) (sum over i = 0 ... l of p(t_j | s_i))
 //

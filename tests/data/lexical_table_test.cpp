@@ -47,7 +47,7 @@ struct ToyText {
         source += fmt::format("{} ", word);
       }
       std::ranges::reverse(words);
-      std::ranges::rotate(words, words.begin() + line % 5);
+      std::rotate(words.begin(), words.begin() + line % 5, words.end());
       target += "900 ";
       for (const int word : words) {
         target += fmt::format("{} ", 500 + word);

@@ -114,7 +114,7 @@ TEST_P(WithShortlist, CandidatesOfOthersChangeNothing) {
       own.push_back(rules.tokens.eos);
     }
     std::ranges::sort(own);
-    own.erase(std::ranges::unique(own).begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
     candidates.push_back(std::move(own));
   }
   const Inference inference{*t_.model, *t_.backend, GetParam()};

@@ -59,8 +59,8 @@ HWY_INLINE void add_columns(int64_t vectors, const float* query, int64_t columns
 
 // scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys are
 // transposed at a time, so that several chains are in flight. meanwhile() is called at each of score_steps().
-template <int kRows, class T, class Meanwhile>
-void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
+template <class T, class Meanwhile>
+void score_few(int64_t rows, const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
   alignas(64) float transposed[2 * kLanes * kKeyBlock];
   for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
@@ -71,8 +71,7 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
                                   HWY_ATTR { hn::Store(k, Floats(), to + i * kKeyBlock); });
     }
     const float* const query = queries + c / kPanel * panel_rows * kPanel + c % kPanel;
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
+    for (int64_t r = 0; r < rows; ++r) {
       add_columns(vectors_for(keys.rows), query + r * kPanel, columns, transposed,
                   c == 0 ? Sums::Start::zero : Sums::Start::former, scores + r * kKeyBlock);
     }

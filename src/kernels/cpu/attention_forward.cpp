@@ -240,10 +240,8 @@ class Forward {
 
   void score(const ScoreTile& tile) {
     if (few_rows_) {
-      with_few_rows(tile.rows, [this](auto rows) {
-        score_few<rows>(head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
-                        [this]() HWY_ATTR { prefetch_.step(); });
-      });
+      score_few(tile.rows, head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
+                [this]() HWY_ATTR { prefetch_.step(); });
     } else {
       multiply_tile(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
     }

@@ -2,19 +2,21 @@
 # Translation from SOURCE to TARGET in three steps: a model for both directions, its translations of the training text,
 # and the same model trained further on these and the originals, in the one direction.
 #
-#   recipes/both-ways.sh SOURCE TARGET FOLDER UPDATES FURTHER [OPTION...]
+#   recipes/both-ways.sh SOURCE TARGET FOLDER UPDATES[,AGAIN...] FURTHER [OPTION...]
 #
-# leaves FOLDER/both-ways after UPDATES, and FOLDER/SOURCE-TARGET after FURTHER ones. Each OPTION is for both trainings.
+# leaves FOLDER/both-ways after UPDATES, and FOLDER/SOURCE-TARGET after FURTHER ones. With AGAIN, the model for both
+# directions learns that many updates more from its own translations and the originals (FOLDER/both-ways-2), and then
+# translates the text once more. Each OPTION is for all trainings.
 # Started again, it goes on where it stopped. The text is DATA/train.SOURCE, train.TARGET, val.SOURCE and val.TARGET;
 # HEED names another program. Start it in the project's folder, to which the paths are relative.
 set -eu
 heed=${HEED:-build/heed}
 data=${DATA:-../shared/data/multi30k}
 if [ $# -lt 5 ]; then
-  echo "usage: recipes/both-ways.sh SOURCE TARGET FOLDER UPDATES FURTHER [OPTION...]" >&2
+  echo "usage: recipes/both-ways.sh SOURCE TARGET FOLDER UPDATES[,AGAIN...] FURTHER [OPTION...]" >&2
   exit 2
 fi
-source=$1 target=$2 out=$3 updates=$4 further=$5
+source=$1 target=$2 out=$3 rounds=$4 further=$5
 shift 5
 
 # train FOLDER UPDATES OPTION...: a run that is finished ends at once.
@@ -29,21 +31,37 @@ train() {
     --set data.validation_target="$data/val.$target" "$@"
 }
 
+# train_further FOLDER UPDATES OPTION...: begins with the weights of the latest model for both directions.
+train_further() {
+  folder=$1 length=$2
+  shift 2
+  train "$folder" "$length" --set training.from="$model" --set schedule.peak=0.002 --set schedule.warmup=200 "$@"
+}
+
 # translate FROM TO: the training text of one language into the other.
 translate() {
-  if [ ! -e "$out/made.$2" ]; then
-    "$heed" translate --model "$out/both-ways" --beam 4 < "$data/train.$1" > "$out/made.$2.part"
-    mv "$out/made.$2.part" "$out/made.$2"
+  if [ ! -e "$made.$2" ]; then
+    "$heed" translate --model "$model" --beam 4 < "$data/train.$1" > "$made.$2.part"
+    mv "$made.$2.part" "$made.$2"
   fi
 }
 
 mkdir -p "$out"
-train "$out/both-ways" "$updates" \
-  --set data.train_source="$data/train.$source,$data/train.$target" \
-  --set data.train_target="$data/train.$target,$data/train.$source" "$@"
-translate "$source" "$target"
-translate "$target" "$source"
-train "$out/$source-$target" "$further" --set training.from="$out/both-ways" \
-  --set schedule.peak=0.002 --set schedule.warmup=200 \
-  --set data.train_source="$data/train.$source,$data/train.$source,$out/made.$source" \
-  --set data.train_target="$data/train.$target,$out/made.$target,$data/train.$target" "$@"
+# What the one direction is learned from: file by file, the sources and their translations.
+sources=$data/train.$source targets=$data/train.$target
+round=1 suffix=
+for updates in $(echo "$rounds" | tr , ' '); do
+  folder=$out/both-ways$suffix
+  if [ $round -eq 1 ]; then
+    train "$folder" "$updates" --set data.train_source="$sources,$targets" --set data.train_target="$targets,$sources" "$@"
+  else
+    train_further "$folder" "$updates" \
+      --set data.train_source="$sources,$targets" --set data.train_target="$targets,$sources" "$@"
+  fi
+  model=$folder made=$out/made$suffix
+  translate "$source" "$target"
+  translate "$target" "$source"
+  sources=$sources,$data/train.$source,$made.$source targets=$targets,$made.$target,$data/train.$target
+  round=$((round + 1)) suffix=-$round
+done
+train_further "$out/$source-$target" "$further" --set data.train_source="$sources" --set data.train_target="$targets" "$@"

@@ -69,6 +69,22 @@ class RecipeScript(unittest.TestCase):
         calls = self.read("calls").splitlines()
         self.assertEqual([calls[0], calls[3]], [call + " --set tokenizer.normalization=nfc" for call in (TRAIN_BOTH, TRAIN_ONE)])
 
+    def test_the_model_of_both_directions_learns_from_itself_once_more(self):
+        self.assertEqual(self.run_script("de", "en", "out", "70,50", "35"), 0)
+        there = f"{DATA}/train.de,{DATA}/train.de,out/made.de", f"{DATA}/train.en,out/made.en,{DATA}/train.en"
+        both = (f"train recipes/multi30k-both-ways.toml --out out/both-ways-2 --set training.updates=50 "
+                f"--set schedule.length=50 --set data.validation_source={DATA}/val.de "
+                f"--set data.validation_target={DATA}/val.en "
+                "--set training.from=out/both-ways --set schedule.peak=0.002 --set schedule.warmup=200 "
+                f"--set data.train_source={there[0]},{there[1]} --set data.train_target={there[1]},{there[0]}")
+        again = "translate --model out/both-ways-2 --beam 4"
+        one = (f"train recipes/multi30k-both-ways.toml --out out/de-en --set training.updates=35 --set schedule.length=35 "
+               f"--set data.validation_source={DATA}/val.de --set data.validation_target={DATA}/val.en "
+               "--set training.from=out/both-ways-2 --set schedule.peak=0.002 --set schedule.warmup=200 "
+               f"--set data.train_source={there[0]},{DATA}/train.de,out/made-2.de "
+               f"--set data.train_target={there[1]},out/made-2.en,{DATA}/train.en")
+        self.assertEqual(self.read("calls").splitlines(), [TRAIN_BOTH, TRANSLATE, TRANSLATE, both, again, again, one])
+
     def test_it_goes_on_where_it_was_stopped(self):
         self.write("fail-at", "translate")
         self.assertEqual(self.run_script(*ARGUMENTS), 2)

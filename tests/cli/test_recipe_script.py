@@ -96,6 +96,7 @@ class RecipeScript(unittest.TestCase):
 
     def test_it_asks_for_a_folder_and_updates(self):
         self.assertEqual(self.run_script("de", "en", "out"), 2)
+        self.assertEqual(self.run_script("de", "en", "out", ",", "35"), 2)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "calls")))
 
 

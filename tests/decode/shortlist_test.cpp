@@ -1,6 +1,7 @@
 // Translation among candidates: nothing depends on the batch, and with all tokens as candidates nothing changes.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

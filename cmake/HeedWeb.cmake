@@ -48,5 +48,7 @@ function(heed_build_in target)
     DEPENDS ${sources} "${HEED_WEB_SCRIPT}"
     COMMENT "Building in web/"
     VERBATIM)
+  # tools/tidy, which never builds, goes through the files that are compiled together.
+  set_property(SOURCE "${output}" PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE "${output}")
 endfunction()

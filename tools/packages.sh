@@ -15,8 +15,9 @@ packages_test=(
   python3 python3-numpy python3-torch libopenblas0-openmp
   iproute2
 )
-# For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time.
-packages_lint=(clang-tidy nodejs clang libclang-rt-dev)
+# For the linter, the syntax of scripts, the sanitizers and the fuzzers, which only CI runs every time. mold links the
+# many programs of tests in less time.
+packages_lint=(clang-tidy nodejs clang libclang-rt-dev mold)
 
 # need_packages PACKAGE...: installs what is missing, as root or through sudo; silent when nothing is.
 need_packages() {

@@ -136,8 +136,8 @@ SentencePair condition(Draw& draw) {
   first.tense = Tense::simple;
   const Phrase same = pronoun_for(subject);
   const auto acts = [](const Verb& verb) { return verb.aspect == Aspect::action && verb.frame != Frame::rest; };
-  Clause second =
-      draw_clause(draw, is_empty(same) || draw.percent(50) ? draw_person(draw) : same, draw.of(verbs(), acts));
+  const Verb& verb = draw.of(verbs(), acts);
+  Clause second = draw_clause(draw, is_empty(same) || draw.percent(50) ? draw_person(draw) : same, verb);
   use_modal(draw, second);
   perhaps_negate(draw, second);
   return {"wenn " + german(first, kLast, Gap::none) + ", " + german(second, kFirst, Gap::none) + ".",

@@ -19,11 +19,11 @@ constexpr int kDraws = 20000;
 
 // How often each token was drawn, at positions 0, 1, ...
 std::vector<int> drawn(const SamplingOptions& options, const std::vector<float>& logits, const TokenCounts& counts = {},
-                       const std::vector<int32_t>& suppressed = {}) {
+                       const std::vector<int32_t>& suppressed = {}, uint64_t draws = kDraws) {
   const Sampler sampler(options, {.suppressed = suppressed});
   SamplingMemory memory;
   std::vector<int> found(logits.size());
-  for (uint64_t position = 0; position < kDraws; ++position) {
+  for (uint64_t position = 0; position < draws; ++position) {
     ++found[static_cast<size_t>(sampler.sample(logits, counts, {RandomKey{17}, position}, memory))];
   }
   return found;
@@ -96,7 +96,7 @@ TEST(Sampling, TheNucleusIncludesTheTokenThatCrossesP) {
 TEST(Sampling, TheNucleusOfALargeVocabulary) {
   // 1,000 tokens of equal probability: the first ones win.
   const std::vector<float> logits(1000, 1.0F);
-  const std::vector<int> found = drawn({.top_p = 0.3005}, logits);
+  const std::vector<int> found = drawn({.top_p = 0.3005}, logits, {}, {}, 4000);
   for (size_t token = 0; token < 1000; ++token) {
     EXPECT_EQ(found[token] > 0, token < 301) << token;
   }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
+#include "base/checksum.h"
 #include "base/errors.h"
 #include "demo/german_english_clauses.h"
 #include "demo/german_english_patterns.h"
@@ -257,6 +259,16 @@ TEST(GermanEnglish, IsTheSameEveryTime) {
   const auto more = german_english_corpus(Split::training, 800);
   EXPECT_TRUE(std::equal(once.begin(), once.end(), more.begin())) << "a longer corpus begins with the shorter one";
   EXPECT_TRUE(german_english_corpus(Split::test, 0).empty());
+}
+
+// Draws in the arguments of one call would come in whatever order the compiler evaluates them.
+TEST(GermanEnglish, IsTheSameWhateverCompilesIt) {
+  Checksum all;
+  for (const auto& [source, target] : german_english_corpus(Split::training, 500)) {
+    const std::string line = source + "\t" + target + "\n";
+    all.add(std::as_bytes(std::span(line)));
+  }
+  EXPECT_EQ(all.text(), "7b5e840f9aafc3dd");
 }
 
 TEST(GermanEnglish, HasOneTranslationPerSentenceAndOneSentencePerTranslation) {

@@ -2,78 +2,13 @@
 // rounding, and its files are those of one rank.
 #include <gmock/gmock.h>
 
-#include "checkpoint/weights.h"
 #include "ops/op_testing.h"
 #include "train/labeled_recipe.h"
 #include "train/masked_model_recipe.h"
-#include "train/ranks_training_testing.h"
+#include "train/parts_training_testing.h"
 
 namespace heed::test {
 namespace {
-
-class PartsTraining : public RanksTrainingTest {
- protected:
-  std::vector<float> all_weights(const std::string& name) const {
-    const SafeTensors file(folder_ / name / "model.safetensors");
-    std::vector<float> values;
-    for (const StoredTensor& tensor : file.tensors()) {
-      const std::vector<float> own = read_weight(file, tensor);
-      values.insert(values.end(), own.begin(), own.end());
-    }
-    return values;
-  }
-
-  // Relative to the weights' own size.
-  double distance(const std::string& name, const std::string& other) const {
-    const std::vector<float> a = all_weights(name), b = all_weights(other);
-    EXPECT_EQ(a.size(), b.size());
-    double difference = 0.0, size = 0.0;
-    for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      difference += static_cast<double>((a[i] - b[i]) * (a[i] - b[i]));
-      size += static_cast<double>(a[i] * a[i]);
-    }
-    return std::sqrt(difference / size);
-  }
-
-  Recipe in_shards(Recipe recipe) const {
-    recipe.model.heads = 2;
-    recipe.training.accumulate = 2;
-    recipe.training.shards = 4;
-    recipe.training.precision = Precision::f32;
-    recipe.checkpoints.moving_average = 0.9;
-    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
-    return recipe;
-  }
-
-  static constexpr double kTolerance = 1e-3;
-  using Layouts = std::vector<std::pair<std::string, int>>;
-
-  void expect_same(const Recipe& recipe, const std::string& name, const Layouts& layouts) {
-    train(recipe, name);
-    const auto validations = listening_.validations;
-    for (const auto& [layout, ranks] : layouts) {
-      const std::string other = name + "-" + layout;
-      listening_.validations.clear();
-      EXPECT_EQ(train_as(layout, ranks, recipe, other), EndReason::updates);
-      EXPECT_EQ(trained_share_, 1.0) << layout;
-      EXPECT_LT(distance(other, name), kTolerance) << layout;
-      ASSERT_EQ(listening_.validations.size(), validations.size());
-      for (size_t i = 0; i < validations.size(); ++i) {
-        const double loss = validations[i].scores.loss;
-        EXPECT_NEAR(listening_.validations[i].scores.loss, loss, kTolerance * loss) << layout;
-      }
-    }
-    listening_.validations.clear();
-  }
-};
-
-TEST_F(PartsTraining, ATranslationModelEndsWithinRoundingOfOneRank) {
-  Recipe recipe = in_shards(small_recipe());
-  expect_same(recipe, "tied",
-              {{"tensor=2", 2}, {"data=2,tensor=2", 4}, {"pipeline=2,tensor=2", 4}, {"data=2,pipeline=2,tensor=2", 8}});
-  recipe.model.tying = Tying::none;
-  expect_same(recipe, "untied", {{"data=2,pipeline=2,tensor=2", 8}});
-}
 
 TEST_F(PartsTraining, ALanguageModelEndsWithinRoundingOfOneRank) {
   Recipe recipe = in_shards(text_recipe());
@@ -116,23 +51,6 @@ TEST_F(PartsTraining, AClassifierEndsWithinRoundingOfOneRank) {
   recipe.training.updates = 16;
   recipe.validation.every = 8;
   expect_same(recipe, "classify", {{"tensor=2", 2}, {"data=2,pipeline=2,tensor=2", 8}});
-}
-
-TEST_F(PartsTraining, TheSameRunGivesTheSameBitsAndGoesOnFromWhereItStopped) {
-  const Recipe recipe = in_shards(small_recipe());
-  train_as("data=2,tensor=2", 4, recipe, "unbroken");
-  train_as("tensor=2", 2, recipe, "one-copy");
-  EXPECT_EQ(weights("one-copy"), weights("unbroken"));  // copies of the parts change no bit, and stages don't
-  train_as("pipeline=2,tensor=2", 4, recipe, "stages");
-  EXPECT_EQ(weights("stages"), weights("unbroken"));
-  train_as("data=2,pipeline=2,tensor=2", 8, recipe, "all");
-  EXPECT_EQ(weights("all"), weights("unbroken"));
-  listening_.asked = 0;
-  listening_.stop_after = 7;
-  EXPECT_EQ(train_as("tensor=2", 2, recipe, "stopped"), EndReason::stopped);
-  listening_.stop_after = -1;
-  EXPECT_EQ(train_as("data=2,tensor=2", 4, recipe, "stopped", TrainStart::resume), EndReason::updates);
-  EXPECT_EQ(weights("stopped"), weights("unbroken"));
 }
 
 TEST_F(PartsTraining, ARunGoesOnWithAnotherLayout) {

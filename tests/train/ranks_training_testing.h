@@ -64,4 +64,27 @@ class RanksTrainingTest : public TextTrainingTest {
   std::atomic<int64_t> heard_by_others_{0};  // what the listeners of all other ranks were told
 };
 
+// The bits are those of one rank.
+class RanksTraining : public RanksTrainingTest {
+ protected:
+  void expect_same_bits(const Recipe& recipe, const std::string& name) {
+    train(recipe, name + "-1");
+    for (const int ranks : {2, 3}) {
+      const std::string other = fmt::format("{}-{}", name, ranks);
+      train_on(ranks, recipe, other);
+      EXPECT_GE(heard_by_others_, ranks - 1);
+      EXPECT_EQ(weights(other), weights(name + "-1")) << ranks << " ranks";
+      EXPECT_EQ(state(other), state(name + "-1")) << ranks << " ranks";
+    }
+  }
+
+  Recipe recipe_in_shards(Recipe recipe) const {
+    recipe.training.accumulate = 2;
+    recipe.training.shards = 4;
+    recipe.checkpoints.moving_average = 0.9;
+    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
+    return recipe;
+  }
+};
+
 }  // namespace heed::test

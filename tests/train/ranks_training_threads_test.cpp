@@ -9,35 +9,6 @@ namespace {
 
 using testing::HasSubstr;
 
-class RanksTraining : public RanksTrainingTest {
- protected:
-  void expect_same_bits(const Recipe& recipe, const std::string& name) {
-    train(recipe, name + "-1");
-    for (const int ranks : {2, 3}) {
-      const std::string other = fmt::format("{}-{}", name, ranks);
-      train_on(ranks, recipe, other);
-      EXPECT_GE(heard_by_others_, ranks - 1);
-      EXPECT_EQ(weights(other), weights(name + "-1")) << ranks << " ranks";
-      EXPECT_EQ(state(other), state(name + "-1")) << ranks << " ranks";
-    }
-  }
-
-  Recipe recipe_in_shards(Recipe recipe) const {
-    recipe.training.accumulate = 2;
-    recipe.training.shards = 4;
-    recipe.checkpoints.moving_average = 0.9;
-    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
-    return recipe;
-  }
-};
-
-TEST_F(RanksTraining, ATranslationModelGetsTheSameBits) {
-  Recipe recipe = recipe_in_shards(small_recipe());
-  recipe.model.inner = 4608;  // matrices of several pieces
-  recipe.training.precision = Precision::f32;
-  expect_same_bits(recipe, "large");
-}
-
 TEST_F(RanksTraining, ALanguageModelGetsTheSameBits) {
   Recipe recipe = recipe_in_shards(text_recipe());
   recipe.training.precision = Precision::bf16;

@@ -2,55 +2,10 @@
 #include <gmock/gmock.h>
 
 #include "ops/op_testing.h"
-#include "train/ranks_training_testing.h"
+#include "train/stages_training_testing.h"
 
 namespace heed::test {
 namespace {
-
-class StagesTraining : public RanksTrainingTest {
- protected:
-  EndReason train_in_stages(int stages, const Recipe& recipe, const std::string& name,
-                            TrainStart start = TrainStart::fresh) {
-    return train_as(stages == 1 ? "" : fmt::format("pipeline={}", stages), stages, recipe, name, start);
-  }
-
-  using Layouts = std::vector<std::pair<std::string, int>>;
-
-  void expect_same_bits(const Recipe& recipe, const std::string& name, const Layouts& layouts) {
-    train(recipe, name + "-1");
-    const auto validations = listening_.validations;
-    for (const auto& [layout, ranks] : layouts) {
-      const std::string other = name + "-" + layout;
-      listening_.validations.clear();
-      train_as(layout, ranks, recipe, other);
-      EXPECT_EQ(weights(other), weights(name + "-1")) << layout;
-      EXPECT_EQ(state(other), state(name + "-1")) << layout;
-      ASSERT_EQ(listening_.validations.size(), validations.size());
-      for (size_t i = 0; i < validations.size(); ++i) {
-        EXPECT_EQ(listening_.validations[i].scores.loss, validations[i].scores.loss) << layout;
-      }
-    }
-    listening_.validations.clear();
-  }
-
-  Recipe in_shards(Recipe recipe) const {
-    recipe.model.encoder_layers = recipe.model.decoder_layers = 3;
-    recipe.training.accumulate = 2;
-    recipe.training.shards = 4;
-    recipe.checkpoints.moving_average = 0.9;
-    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
-    return recipe;
-  }
-};
-
-TEST_F(StagesTraining, ATranslationModelGetsTheSameBits) {
-  Recipe recipe = in_shards(small_recipe());
-  recipe.training.precision = Precision::f32;
-  expect_same_bits(recipe, "tied", {{"pipeline=2", 2}, {"pipeline=3", 3}, {"data=3,pipeline=2", 6}});
-  recipe.model.tying = Tying::none;
-  recipe.training.precision = Precision::bf16;
-  expect_same_bits(recipe, "untied", {{"pipeline=3", 3}, {"data=2,pipeline=2", 4}});
-}
 
 TEST_F(StagesTraining, ALanguageModelGetsTheSameBits) {
   Recipe recipe = in_shards(text_recipe());

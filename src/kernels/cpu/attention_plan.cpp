@@ -8,7 +8,7 @@ namespace {
 
 // In multiply-adds: tens of microseconds, and a few microseconds.
 constexpr int64_t kTaskWork = int64_t{1} << 21;
-constexpr int64_t kSmallestTask = int64_t{1} << 18;
+constexpr int64_t kSmallestTaskWork = int64_t{1} << 18;
 // Packing a key costs as much as multiplying it with this many queries.
 constexpr int64_t kQueriesPerPackedKey = 8;
 
@@ -77,7 +77,7 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
 // the heads stay together where that leaves enough tasks, since whole rows of keys and values are read fastest.
 int64_t Shares::shares_of_task(int64_t work, bool few_rows) const {
   const int64_t for_balance = count_ / (4 * threads_), pieces = count_ / key_value_heads_;
-  int64_t shares = std::max({int64_t{1}, kSmallestTask / work, std::min(kTaskWork / work, for_balance)});
+  int64_t shares = std::max({int64_t{1}, kSmallestTaskWork / work, std::min(kTaskWork / work, for_balance)});
   if (few_rows) {
     const bool whole = pieces % threads_ == 0 || pieces >= 4 * threads_;
     shares = std::max(shares, whole ? key_value_heads_ : (key_value_heads_ + 2 * threads_ - 1) / (2 * threads_));

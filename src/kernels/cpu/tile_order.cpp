@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kTileRows = 144;
 constexpr int64_t kSmallestTileRows = 24;
-constexpr int64_t kTasksPerThread = 5;
+constexpr int64_t kFewestTasksPerThread = 5;
 
 // Rows are few where B has at least so many times as many columns.
 constexpr int64_t kColumnsToFewRows = 8;
@@ -45,7 +45,7 @@ TileOrder::TileOrder(const Sizes& sizes)
   row_tiles_ = std::min(units_of_share, ceil_div(ceil_div(units_, shares_), kTileRows / unit_));
   // Split until there are enough tasks to balance the load. Rows first: with few columns, a task would load its part
   // of A into cache for little work.
-  const auto too_few = [&] { return sizes.threads > 1 && tasks() < kTasksPerThread * sizes.threads; };
+  const auto too_few = [&] { return sizes.threads > 1 && tasks() < kFewestTasksPerThread * sizes.threads; };
   while (!few_rows && too_few() && 2 * row_tiles_ * kSmallestTileRows <= units_of_share * unit_) {
     row_tiles_ *= 2;
   }

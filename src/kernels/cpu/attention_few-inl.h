@@ -58,7 +58,7 @@ HWY_INLINE void add_columns(int64_t vectors, const float* query, int64_t columns
 }
 
 // scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys are
-// transposed at a time, so that several chains are in flight. meanwhile() is called at each of score_steps().
+// transposed at a time, so that several chains are in flight. meanwhile() is called score_steps() times.
 template <class T, class Meanwhile>
 void score_few(int64_t rows, const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
@@ -83,6 +83,14 @@ inline int64_t score_steps(int64_t keys, int64_t width, bool deinterleaved) {
   return vectors_for(keys) * std::max<int64_t>(1, width / (deinterleaved ? 2 * kLanes : kLanes));
 }
 
+constexpr int64_t kKeysOfStep = 8;  // in weigh_few()
+
+// The calls of meanwhile() to weigh a block of `keys` values; rounded down if the width is not a whole number of strips.
+inline int64_t weigh_steps(int64_t keys, int64_t width) {
+  const int64_t strip = (kMaxVectors >= 4 ? kMaxVectors : 2) * kLanes;
+  return (keys + kKeysOfStep - 1) / kKeysOfStep * std::max<int64_t>(1, width / strip);
+}
+
 // The next kVectors vectors of a row's panel columns; `columns` columns remain.
 template <int kVectors, class T>
 HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bool deinterleaved, Vec* x) {
@@ -104,8 +112,9 @@ HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bo
 }
 
 // kVectors vectors, from panel column `column` on, of to[r] = start + sum over keys of p[r][j] * v(j).
-template <int kRows, int kVectors, class T>
-HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to) {
+template <int kRows, int kVectors, class T, class Meanwhile>
+HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to,
+                              const Meanwhile& meanwhile) {
   const Floats d;
   const bool deinterleaved = values.deinterleaved;
   Vec sums[kRows][kVectors];
@@ -118,15 +127,18 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
                        : hn::Mul(hn::Load(d, panel_at(to.panel, r, v)), hn::Set(d, to.decay[r]));
     }
   }
-  for (int64_t j = keys.begin; j < keys.end; ++j) {
-    Vec x[kVectors];
-    read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
+  for (int64_t j = keys.begin; j < keys.end;) {
+    meanwhile();
+    for (const int64_t end = std::min(keys.end, j + kKeysOfStep); j < end; ++j) {
+      Vec x[kVectors];
+      read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      const Vec factor = hn::Set(d, p[r * kKeyBlock + j]);
+      for (int r = 0; r < kRows; ++r) {
+        const Vec factor = hn::Set(d, p[r * kKeyBlock + j]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::MulAdd(factor, x[v], sums[r][v]);
+        for (int v = 0; v < kVectors; ++v) {
+          sums[r][v] = hn::MulAdd(factor, x[v], sums[r][v]);
+        }
       }
     }
   }
@@ -139,21 +151,22 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   }
 }
 
-// One panel of to[r] = start + sum over keys of p[r][j] * v(j).
-template <int kRows, class T>
-void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps keys, Sums to) {
+// One panel of to[r] = start + sum over keys of p[r][j] * v(j). For all panels, meanwhile() is called weigh_steps() times.
+template <int kRows, class T, class Meanwhile>
+void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps keys, Sums to,
+               const Meanwhile& meanwhile) {
   const int64_t columns = panel_columns(values.width, panel);
   for (int64_t c = 0; c < columns;) {
     const int64_t vectors = (columns - c) / kLanes, column = panel * kPanel + c;
     const Sums strip{to.panel + c, to.start, to.decay};
     if (kMaxVectors >= 4 && vectors >= 4) {
-      weigh_strip<kRows, kMaxVectors>(p, values, column, keys, strip);
+      weigh_strip<kRows, kMaxVectors>(p, values, column, keys, strip, meanwhile);
       c += kMaxVectors * kLanes;
     } else if (vectors >= 2) {
-      weigh_strip<kRows, 2>(p, values, column, keys, strip);
+      weigh_strip<kRows, 2>(p, values, column, keys, strip, meanwhile);
       c += 2 * kLanes;
     } else {
-      weigh_strip<kRows, 1>(p, values, column, keys, strip);
+      weigh_strip<kRows, 1>(p, values, column, keys, strip, meanwhile);
       c += kLanes;
     }
   }

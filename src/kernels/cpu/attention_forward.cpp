@@ -106,9 +106,10 @@ class Forward {
     }
     for (int64_t block = first_block_; block < end_block_; ++block) {
       if (few_rows_) {
+        const int64_t keys = std::min(kKeyBlock, rows_.keys() - block * kKeyBlock);
+        const bool deinterleaved = kOneType && is_deinterleaved<T>(widths_.of_keys);
         prefetch_.begin_block(
-            block, count * score_steps(std::min(kKeyBlock, rows_.keys() - block * kKeyBlock), widths_.of_keys,
-                                       kOneType && is_deinterleaved<T>(widths_.of_keys)));
+            block, count * (score_steps(keys, widths_.of_keys, deinterleaved) + weigh_steps(keys, widths_.of_values)));
       }
       for (int64_t h = 0; h < count; ++h) {
         take_head(first, h);
@@ -311,7 +312,8 @@ class Forward {
       }
       if (few_rows_) {
         with_few_rows(tile.rows, [&](auto rows) {
-          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, tile.keys_of(0, rows), sums);
+          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, tile.keys_of(0, rows), sums,
+                          [this]() HWY_ATTR { prefetch_.step(); });
         });
         continue;
       }

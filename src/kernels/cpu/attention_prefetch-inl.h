@@ -18,18 +18,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Starts loading columns of a row.
 template <class T>
-HWY_INLINE void prefetch_columns(const T* row, int64_t columns, CacheLevel level) {
-  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
-  for (int64_t c = 0; c < columns; c += kLine) {
-    level == CacheLevel::first ? __builtin_prefetch(row + c, 0, 3) : __builtin_prefetch(row + c, 0, 2);
+constexpr int64_t kOfCacheLine = 64 / static_cast<int64_t>(sizeof(T));
+
+// The cache lines of a row's columns, if it begins with one.
+template <class T>
+constexpr int64_t cache_lines_of(int64_t columns) {
+  return (columns + kOfCacheLine<T> - 1) / kOfCacheLine<T>;
+}
+
+// Starts loading cache lines [first, end) of a row.
+template <class T>
+HWY_INLINE void prefetch_lines(const T* row, int64_t first, int64_t end, CacheLevel level) {
+  for (int64_t line = first; line < end; ++line) {
+    const T* const at = row + line * kOfCacheLine<T>;
+    level == CacheLevel::first ? __builtin_prefetch(at, 0, 3) : __builtin_prefetch(at, 0, 2);
   }
 }
 
 // Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two: read
-// head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched, the
-// share's heads of each at once; while the last one is, those of the next piece's first.
+// head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched, those of
+// all the share's heads; while the last one is, those of the next piece's first. A few lines at a time: more than the
+// processor has miss buffers for would hold up its own loads.
 template <class Cached>
 class RowPrefetch {
  public:
@@ -54,23 +64,22 @@ class RowPrefetch {
       next_piece_ = rows_of(surroundings.next_piece, 0, settings_.key_value_heads);
     }
     if (surroundings.begins) {
-      left_ = first_block_of(own_);
-      prefetch_to(left_.end);
+      take(first_block_of(own_));
+      prefetch_to(lines_);
     }
   }
 
   // step() will be called this many times while the block is computed.
   void begin_block(int64_t block, int64_t steps) {
     const bool is_last = (block + 1) * kKeyBlock >= own_.end;
-    left_ = is_last ? first_block_of(next_piece_) : block_of(own_, block + 1);
-    count_ = std::max<int64_t>(0, left_.end - left_.begin);
+    take(is_last ? first_block_of(next_piece_) : block_of(own_, block + 1));
     steps_done_ = 0;
     steps_ = std::max<int64_t>(1, steps);
   }
 
   void step() {
     ++steps_done_;
-    prefetch_to(left_.end - count_ + steps_done_ * count_ / steps_);
+    prefetch_to(steps_done_ * lines_ / steps_);
   }
 
  private:
@@ -98,16 +107,40 @@ class RowPrefetch {
   }
   static Rows first_block_of(const Rows& rows) { return block_of(rows, rows.begin / kKeyBlock); }
 
+  void take(const Rows& rows) {
+    left_ = rows;
+    key_lines_ = cache_lines_of<Cached>(rows.heads * widths_.of_keys);
+    row_lines_ = key_lines_ + cache_lines_of<Cached>(rows.heads * widths_.of_values);
+    lines_ = std::max<int64_t>(0, rows.end - rows.begin) * row_lines_;
+    lines_done_ = row_line_ = 0;
+  }
+
+  // The first `end` lines of what was taken.
   void prefetch_to(int64_t end) {
-    for (; left_.begin < std::min(left_.end, end); ++left_.begin) {
-      const int64_t token = left_.residue + left_.begin * settings_.visibility.stride;
-      const int64_t row = call_.memory.row(left_.sequence, token);
-      prefetch_columns(keys_.row(row) + left_.first_head * widths_.of_keys, left_.heads * widths_.of_keys, level_);
-      prefetch_columns(values_.row(row) + left_.first_head * widths_.of_values, left_.heads * widths_.of_values,
-                       level_);
-      if constexpr (kScaled) {
-        prefetch_columns(key_scales_.row(row), settings_.key_value_heads, level_);
-        prefetch_columns(value_scales_.row(row), settings_.key_value_heads, level_);
+    end = std::min(end, lines_);
+    while (lines_done_ < end) {
+      const int64_t count = std::min(row_lines_ - row_line_, end - lines_done_);
+      prefetch_part_of_row(row_line_, row_line_ + count);
+      lines_done_ += count;
+      row_line_ += count;
+      if (row_line_ == row_lines_) {
+        row_line_ = 0;
+        ++left_.begin;
+      }
+    }
+  }
+
+  // Of the first row left: lines of its keys, and then of its values.
+  void prefetch_part_of_row(int64_t first, int64_t end) const {
+    const int64_t token = left_.residue + left_.begin * settings_.visibility.stride;
+    const int64_t row = call_.memory.row(left_.sequence, token);
+    prefetch_lines(keys_.row(row) + left_.first_head * widths_.of_keys, first, std::min(end, key_lines_), level_);
+    prefetch_lines(values_.row(row) + left_.first_head * widths_.of_values, std::max<int64_t>(0, first - key_lines_),
+                   end - key_lines_, level_);
+    if constexpr (kScaled) {
+      if (first == 0) {
+        prefetch_lines(key_scales_.row(row), 0, cache_lines_of<float>(settings_.key_value_heads), level_);
+        prefetch_lines(value_scales_.row(row), 0, cache_lines_of<float>(settings_.key_value_heads), level_);
       }
     }
   }
@@ -119,9 +152,10 @@ class RowPrefetch {
   HostView<float> key_scales_{}, value_scales_{};
   CacheLevel level_ = level_for_blocks();
 
-  Rows own_, next_piece_;  // all of this share's piece, and of the next one
-  Rows left_;              // of those that are prefetched during this block
-  int64_t count_ = 0, steps_done_ = 0, steps_ = 1;
+  Rows own_, next_piece_;                                 // all of this share's piece, and of the next one
+  Rows left_;                                             // of those that are prefetched during this block
+  int64_t key_lines_ = 0, row_lines_ = 0, row_line_ = 0;  // of a row of them; the next line of the first row left
+  int64_t lines_ = 0, lines_done_ = 0, steps_ = 1, steps_done_ = 0;
 };
 
 }  // namespace heed::cpu::HWY_NAMESPACE

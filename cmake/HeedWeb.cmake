@@ -48,7 +48,7 @@ function(heed_build_in target)
     DEPENDS ${sources} "${HEED_WEB_SCRIPT}"
     COMMENT "Building in web/"
     VERBATIM)
-  # tools/tidy, which never builds, goes through the files that are compiled together.
+  # Compiled alone: tools/tidy, which never makes this file, could not read those that are compiled with it.
   set_property(SOURCE "${output}" PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE "${output}")
 endfunction()

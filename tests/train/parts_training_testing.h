@@ -35,12 +35,8 @@ class PartsTraining : public RanksTrainingTest {
 
   Recipe in_shards(Recipe recipe) const {
     recipe.model.heads = 2;
-    recipe.training.accumulate = 2;
-    recipe.training.shards = 4;
     recipe.training.precision = Precision::f32;
-    recipe.checkpoints.moving_average = 0.9;
-    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
-    return recipe;
+    return RanksTrainingTest::in_shards(recipe);
   }
 
   static constexpr double kTolerance = 1e-3;

@@ -1,5 +1,5 @@
-// Longer runs on several ranks, which are threads here. The sanitized builds, where these would take minutes, go through
-// the same code with the *_threads_test.cpp.
+// Longer runs on several ranks, which are threads here. With sanitizers they would take minutes: those builds have the
+// shorter runs of *_threads_test.cpp.
 #include "train/local_updates_testing.h"
 #include "train/parts_training_testing.h"
 #include "train/stages_training_testing.h"
@@ -8,7 +8,7 @@ namespace heed::test {
 namespace {
 
 TEST_F(RanksTraining, ATranslationModelGetsTheSameBits) {
-  Recipe recipe = recipe_in_shards(small_recipe());
+  Recipe recipe = in_shards(small_recipe());
   recipe.model.inner = 4608;  // matrices of several pieces
   recipe.training.precision = Precision::f32;
   expect_same_bits(recipe, "large");

@@ -37,6 +37,15 @@ class RanksTrainingTest : public TextTrainingTest {
     return train_on(count, recipe, name, start);
   }
 
+  // Runs whose updates have a shard for each of several ranks.
+  Recipe in_shards(Recipe recipe) const {
+    recipe.training.accumulate = 2;
+    recipe.training.shards = 4;
+    recipe.checkpoints.moving_average = 0.9;
+    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
+    return recipe;
+  }
+
   // A run of `recipe` that is stopped on some ranks and goes on with others ends with the weights of "unbroken".
   struct Break {
     int first, then, stop_after;
@@ -76,14 +85,6 @@ class RanksTraining : public RanksTrainingTest {
       EXPECT_EQ(weights(other), weights(name + "-1")) << ranks << " ranks";
       EXPECT_EQ(state(other), state(name + "-1")) << ranks << " ranks";
     }
-  }
-
-  Recipe recipe_in_shards(Recipe recipe) const {
-    recipe.training.accumulate = 2;
-    recipe.training.shards = 4;
-    recipe.checkpoints.moving_average = 0.9;
-    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
-    return recipe;
   }
 };
 

@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST_F(RanksTraining, ALanguageModelGetsTheSameBits) {
-  Recipe recipe = recipe_in_shards(text_recipe());
+  Recipe recipe = in_shards(text_recipe());
   recipe.training.precision = Precision::bf16;
   expect_same_bits(recipe, "plain");
   recipe.model.keep = Keep::layer_inputs;
@@ -20,13 +20,13 @@ TEST_F(RanksTraining, ALanguageModelGetsTheSameBits) {
 }
 
 TEST_F(RanksTraining, MuonGetsTheSameBits) {
-  Recipe recipe = recipe_in_shards(small_recipe());
+  Recipe recipe = in_shards(small_recipe());
   recipe.optimizer.kind = OptimizerKind::muon;
   expect_same_bits(recipe, "muon");
 }
 
 TEST_F(RanksTraining, GradientsThatTravelInBf16AreSummedAlike) {
-  Recipe recipe = recipe_in_shards(small_recipe());
+  Recipe recipe = in_shards(small_recipe());
   train(recipe, "exact");
   recipe.training.gradients = WireType::bf16;
   expect_same_bits(recipe, "rounded");
@@ -34,7 +34,7 @@ TEST_F(RanksTraining, GradientsThatTravelInBf16AreSummedAlike) {
 }
 
 TEST_F(RanksTraining, ARunGoesOnWithAnotherNumberOfRanks) {
-  Recipe recipe = recipe_in_shards(small_recipe());
+  Recipe recipe = in_shards(small_recipe());
   recipe.training.precision = Precision::bf16;
   train(recipe, "unbroken");
   for (const Break& run : std::vector<Break>{{1, 4, 7}, {4, 1, 8}, {2, 3, 13}}) {
@@ -51,7 +51,7 @@ TEST_F(RanksTraining, AnUpdateWithTooFewShardsIsRefused) {
 }
 
 TEST_F(RanksTraining, ARankWithAnotherRecipeOrTextIsNamed) {
-  const Recipe recipe = recipe_in_shards(small_recipe());
+  const Recipe recipe = in_shards(small_recipe());
   const auto train_with = [&](const std::string& name, const Recipe& of_second) {
     run_thread_ranks(2, [&](Transport& transport) {
       const Ranks ranks(transport);

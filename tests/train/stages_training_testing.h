@@ -33,11 +33,7 @@ class StagesTraining : public RanksTrainingTest {
 
   Recipe in_shards(Recipe recipe) const {
     recipe.model.encoder_layers = recipe.model.decoder_layers = 3;
-    recipe.training.accumulate = 2;
-    recipe.training.shards = 4;
-    recipe.checkpoints.moving_average = 0.9;
-    recipe.checkpoints.final_weights = FinalWeights::average_of_last;
-    return recipe;
+    return RanksTrainingTest::in_shards(recipe);
   }
 };
 

@@ -18,20 +18,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
+// Values of a cache line.
 template <class T>
-constexpr int64_t kOfCacheLine = 64 / static_cast<int64_t>(sizeof(T));
+constexpr int64_t kPerCacheLine = 64 / static_cast<int64_t>(sizeof(T));
 
 // The cache lines of a row's columns, if it begins with one.
 template <class T>
 constexpr int64_t cache_lines_of(int64_t columns) {
-  return (columns + kOfCacheLine<T> - 1) / kOfCacheLine<T>;
+  return (columns + kPerCacheLine<T> - 1) / kPerCacheLine<T>;
 }
 
 // Starts loading cache lines [first, end) of a row.
 template <class T>
 HWY_INLINE void prefetch_lines(const T* row, int64_t first, int64_t end, CacheLevel level) {
   for (int64_t line = first; line < end; ++line) {
-    const T* const at = row + line * kOfCacheLine<T>;
+    const T* const at = row + line * kPerCacheLine<T>;
     level == CacheLevel::first ? __builtin_prefetch(at, 0, 3) : __builtin_prefetch(at, 0, 2);
   }
 }
@@ -69,8 +70,9 @@ class RowPrefetch {
     }
   }
 
-  // step() will be called this many times while the block is computed.
+  // step() will be called this many times while the block is computed, or fewer if its rows do not see all of it.
   void begin_block(int64_t block, int64_t steps) {
+    prefetch_to(lines_);
     const bool is_last = (block + 1) * kKeyBlock >= own_.end;
     take(is_last ? first_block_of(next_piece_) : block_of(own_, block + 1));
     steps_done_ = 0;

@@ -9,6 +9,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -21,59 +22,32 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Columns of kVectors vectors of keys times those of one query, added to the keys' scores.
-template <int kVectors>
-HWY_INLINE void add_columns(const float* query, int64_t columns, const float* keys, Sums::Start start, float* scores) {
-  Vec sums[kVectors];
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    sums[v] = start == Sums::Start::zero ? hn::Zero(Floats()) : hn::Load(Floats(), scores + v * kLanes);
-  }
-  for (int64_t i = 0; i < columns; ++i, keys += kKeyBlock) {
-    const Vec q = hn::Set(Floats(), query[i]);
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      sums[v] = hn::MulAdd(q, hn::Load(Floats(), keys + v * kLanes), sums[v]);
-    }
-  }
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    hn::Store(sums[v], Floats(), scores + v * kLanes);
-  }
-}
-
-// The same for any number of vectors, up to four at a time.
-HWY_INLINE void add_columns(int64_t vectors, const float* query, int64_t columns, const float* keys, Sums::Start start,
-                            float* scores) {
-  int64_t v = 0;
-  for (; v + 4 <= vectors; v += 4) {
-    add_columns<4>(query, columns, keys + v * kLanes, start, scores + v * kLanes);
-  }
-  for (; v + 2 <= vectors; v += 2) {
-    add_columns<2>(query, columns, keys + v * kLanes, start, scores + v * kLanes);
-  }
-  if (v < vectors) {
-    add_columns<1>(query, columns, keys + v * kLanes, start, scores + v * kLanes);
-  }
-}
-
-// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys are
-// transposed at a time, so that several chains are in flight. meanwhile() is called score_steps() times.
-template <class T, class Meanwhile>
-void score_few(int64_t rows, const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
+// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys come
+// before the next ones, so that chains of several vectors of keys are in flight. meanwhile() is called at each of
+// score_steps().
+template <int kRows, class T, class Meanwhile>
+void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
-  alignas(64) float transposed[2 * kLanes * kKeyBlock];
+  const RowAddresses<T> addresses(keys);
   for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
+    const float* const query = queries + c / kPanel * panel_rows * kPanel + c % kPanel;
     for (int64_t first = 0; first < keys.rows; first += kLanes) {
       meanwhile();
-      columns = visit_columns(RowBlock<T>{keys, first}, c,
-                              [to = transposed + first](int64_t, int64_t i, Vec k)
-                                  HWY_ATTR { hn::Store(k, Floats(), to + i * kKeyBlock); });
-    }
-    const float* const query = queries + c / kPanel * panel_rows * kPanel + c % kPanel;
-    for (int64_t r = 0; r < rows; ++r) {
-      add_columns(vectors_for(keys.rows), query + r * kPanel, columns, transposed,
-                  c == 0 ? Sums::Start::zero : Sums::Start::former, scores + r * kKeyBlock);
+      Vec sums[kRows];
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        sums[r] = c == 0 ? hn::Zero(Floats()) : hn::Load(Floats(), scores + r * kKeyBlock + first);
+      }
+      columns = visit_columns(addresses.block(first), c, [&sums, query](int64_t, int64_t i, Vec k) HWY_ATTR {
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          sums[r] = hn::MulAdd(hn::Set(Floats(), query[r * kPanel + i]), k, sums[r]);
+        }
+      });
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        hn::Store(sums[r], Floats(), scores + r * kKeyBlock + first);
+      }
     }
   }
 }
@@ -83,20 +57,12 @@ inline int64_t score_steps(int64_t keys, int64_t width, bool deinterleaved) {
   return vectors_for(keys) * std::max<int64_t>(1, width / (deinterleaved ? 2 * kLanes : kLanes));
 }
 
-constexpr int64_t kKeysOfStep = 8;  // in weigh_few()
-
-// The calls of meanwhile() to weigh a block of `keys` values; rounded down if the width is not a whole number of strips.
-inline int64_t weigh_steps(int64_t keys, int64_t width) {
-  const int64_t strip = (kMaxVectors >= 4 ? kMaxVectors : 2) * kLanes;
-  return (keys + kKeysOfStep - 1) / kKeysOfStep * std::max<int64_t>(1, width / strip);
-}
-
 // The next kVectors vectors of a row's panel columns; `columns` columns remain.
 template <int kVectors, class T>
 HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bool deinterleaved, Vec* x) {
   if constexpr (std::is_same_v<T, bf16> && kVectors >= 2) {
     if (deinterleaved) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; v += 2) {
         const WordVec pairs = load_pairs(from + v * kLanes);
         x[v] = even_part(pairs);
@@ -105,10 +71,34 @@ HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bo
       return;
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
     x[v] = kVectors > 1 || columns >= kLanes ? load(from + v * kLanes) : load_part(from, columns);
   }
+}
+
+// Vectors of a strip: as many as fit in the registers as sums, with a vector of values and a broadcast. Of one row there
+// are many, so that additions wait less for the ones before.
+constexpr int strip_vectors(int rows) {
+  constexpr unsigned kSums = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+  return static_cast<int>(std::bit_floor(std::min<unsigned>(kSums / rows, kPanel / kLanes)));
+}
+
+// For weigh_few() without steps.
+struct Nothing {
+  HWY_INLINE void operator()() const {}
+};
+template <class Meanwhile>
+constexpr int64_t kKeysOfStep = 8;
+template <>
+constexpr int64_t kKeysOfStep<Nothing> = kKeyBlock;
+
+// The calls of meanwhile() to weigh a block of `keys` values with `rows` rows; more where the width is no whole number of
+// strips.
+inline int64_t weigh_steps(int64_t rows, int64_t keys, int64_t width) {
+  const int64_t strip = strip_vectors(static_cast<int>(rows)) * kLanes;
+  constexpr int64_t kKeys = kKeysOfStep<void>;
+  return (keys + kKeys - 1) / kKeys * std::max<int64_t>(1, width / strip);
 }
 
 // kVectors vectors, from panel column `column` on, of to[r] = start + sum over keys of p[r][j] * v(j).
@@ -118,9 +108,9 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   const Floats d;
   const bool deinterleaved = values.deinterleaved;
   Vec sums[kRows][kVectors];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       sums[r][v] = to.start == Sums::Start::zero
                        ? hn::Zero(d)
@@ -129,46 +119,51 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   }
   for (int64_t j = keys.begin; j < keys.end;) {
     meanwhile();
-    for (const int64_t end = std::min(keys.end, j + kKeysOfStep); j < end; ++j) {
+    for (const int64_t end = std::min(keys.end, j + kKeysOfStep<Meanwhile>); j < end; ++j) {
       Vec x[kVectors];
       read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const Vec factor = hn::Set(d, p[r * kKeyBlock + j]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
           sums[r][v] = hn::MulAdd(factor, x[v], sums[r][v]);
         }
       }
     }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       hn::Store(sums[r][v], d, panel_at(to.panel, r, v));
     }
   }
 }
 
-// One panel of to[r] = start + sum over keys of p[r][j] * v(j). For all panels, meanwhile() is called weigh_steps() times.
+// Calls body(n) with the largest of kMost, kMost / 2, ... 1 that is at most `vectors`, or 1, as a constant.
+template <int kMost, class Body>
+HWY_INLINE void with_strip(int64_t vectors, const Body& body) {
+  if constexpr (kMost > 1) {
+    if (vectors < kMost) {
+      return with_strip<kMost / 2>(vectors, body);
+    }
+  }
+  body(std::integral_constant<int, kMost>());
+}
+
+// One panel of to[r] = start + sum over keys of p[r][j] * v(j).
 template <int kRows, class T, class Meanwhile>
 void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps keys, Sums to,
                const Meanwhile& meanwhile) {
   const int64_t columns = panel_columns(values.width, panel);
   for (int64_t c = 0; c < columns;) {
-    const int64_t vectors = (columns - c) / kLanes, column = panel * kPanel + c;
+    const int64_t column = panel * kPanel + c;
     const Sums strip{to.panel + c, to.start, to.decay};
-    if (kMaxVectors >= 4 && vectors >= 4) {
-      weigh_strip<kRows, kMaxVectors>(p, values, column, keys, strip, meanwhile);
-      c += kMaxVectors * kLanes;
-    } else if (vectors >= 2) {
-      weigh_strip<kRows, 2>(p, values, column, keys, strip, meanwhile);
-      c += 2 * kLanes;
-    } else {
-      weigh_strip<kRows, 1>(p, values, column, keys, strip, meanwhile);
-      c += kLanes;
-    }
+    with_strip<strip_vectors(kRows)>((columns - c) / kLanes, [&](auto vectors) {
+      weigh_strip<kRows, vectors>(p, values, column, keys, strip, meanwhile);
+      c += vectors * kLanes;
+    });
   }
 }
 

@@ -69,7 +69,7 @@ class Forward {
         value_panels_(panels_for(widths_.of_values)),
         buffers_(carve<ForwardBuffers>(scratch, max_queries, call.settings, widths_)),
         head_(buffers_.many),
-        prefetch_(call, widths_),
+        prefetch_(call, widths_, buffers_.next_key_rows),
         by_distance_(call.settings, call.settings.by_distance.table),
         mass_(call.settings, call.mass) {}
 
@@ -106,10 +106,7 @@ class Forward {
     }
     for (int64_t block = first_block_; block < end_block_; ++block) {
       if (few_rows_) {
-        const int64_t keys = std::min(kKeyBlock, rows_.keys() - block * kKeyBlock);
-        const bool deinterleaved = kOneType && is_deinterleaved<T>(widths_.of_keys);
-        prefetch_.begin_block(
-            block, count * (score_steps(keys, widths_.of_keys, deinterleaved) + weigh_steps(keys, widths_.of_values)));
+        prefetch_.begin_block(block, count * prefetch_steps(std::min(kKeyBlock, rows_.keys() - block * kKeyBlock)));
       }
       for (int64_t h = 0; h < count; ++h) {
         take_head(first, h);
@@ -123,6 +120,13 @@ class Forward {
       take_head(first, h);
       finish_head();
     }
+  }
+
+  // The calls of prefetch_.step() for one head of a block. Within an only block there is less to wait for, and steps
+  // while its values are weighed would cost more than they gain.
+  int64_t prefetch_steps(int64_t keys) const {
+    return score_steps(keys, widths_.of_keys, kOneType && is_deinterleaved<T>(widths_.of_keys)) +
+           (one_block_ ? 0 : weigh_steps(rows_.rows(), keys, widths_.of_values));
   }
 
   void take_head(int64_t first, int64_t index) {
@@ -241,8 +245,10 @@ class Forward {
 
   void score(const ScoreTile& tile) {
     if (few_rows_) {
-      score_few(tile.rows, head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
-                [this]() HWY_ATTR { prefetch_.step(); });
+      with_few_rows(tile.rows, [&](auto rows) {
+        score_few<rows>(head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
+                        [this]() HWY_ATTR { prefetch_.step(); });
+      });
     } else {
       multiply_tile(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
     }
@@ -311,10 +317,7 @@ class Forward {
         sums.decay = buffers_.decay;
       }
       if (few_rows_) {
-        with_few_rows(tile.rows, [&](auto rows) {
-          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, tile.keys_of(0, rows), sums,
-                          [this]() HWY_ATTR { prefetch_.step(); });
-        });
+        weigh_few_rows(tile, panel, sums);
         continue;
       }
       product(
@@ -322,6 +325,18 @@ class Forward {
           buffers_.values + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); }, sums);
     }
+  }
+
+  void weigh_few_rows(const ScoreTile& tile, int64_t panel, Sums sums) {
+    with_few_rows(tile.rows, [&](auto rows) {
+      const HeadRows<Cached> values = key_rows(operands_.values);
+      const Steps keys = tile.keys_of(0, rows);
+      if (one_block_) {
+        weigh_few<rows>(buffers_.scores, values, panel, keys, sums, Nothing());
+      } else {
+        weigh_few<rows>(buffers_.scores, values, panel, keys, sums, [this]() HWY_ATTR { prefetch_.step(); });
+      }
+    });
   }
 
   // ---- when all keys have been seen ----

@@ -47,6 +47,7 @@ struct ForwardBuffers {
     few = from.take<std::byte>(settings.key_value_heads * few_bytes);
     const int64_t padded = (many.max_rows + kLanes - 1) / kLanes * kLanes;
     key_rows = from.take<int64_t>(kKeyBlock);
+    next_key_rows = from.take<int64_t>(kKeyBlock);
     keys = from.take<float>(panels_for(widths.of_keys) * kPanel * kKeyBlock);
     values = from.take<float>(panels_for(widths.of_values) * kKeyBlock * kPanel);
     key_scales = from.take<float>(kKeyBlock);
@@ -70,6 +71,7 @@ struct ForwardBuffers {
   std::byte* few;
   int64_t few_bytes;
   int64_t* key_rows;                 // the rows of the keys of a block
+  int64_t* next_key_rows;            // of the one that is prefetched
   float *keys, *values;              // of one block: keys as columns, values as rows
   float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
   float* scores;                     // of one group of rows and one block; then probabilities

@@ -8,7 +8,9 @@
 #endif
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/cpu/attention_plan.h"
@@ -18,23 +20,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// Values of a cache line.
-template <class T>
-constexpr int64_t kPerCacheLine = 64 / static_cast<int64_t>(sizeof(T));
+constexpr int64_t kCacheLine = 64;
 
-// The cache lines of a row's columns, if it begins with one.
-template <class T>
-constexpr int64_t cache_lines_of(int64_t columns) {
-  return (columns + kPerCacheLine<T> - 1) / kPerCacheLine<T>;
+// Starts loading `count` cache lines.
+HWY_INLINE void prefetch_lines(const std::byte* from, int64_t count, CacheLevel level) {
+  for (const std::byte* const end = from + count * kCacheLine; from != end; from += kCacheLine) {
+    level == CacheLevel::first ? __builtin_prefetch(from, 0, 3) : __builtin_prefetch(from, 0, 2);
+  }
 }
 
-// Starts loading cache lines [first, end) of a row.
+// The cache lines of some values, if the first begins one.
 template <class T>
-HWY_INLINE void prefetch_lines(const T* row, int64_t first, int64_t end, CacheLevel level) {
-  for (int64_t line = first; line < end; ++line) {
-    const T* const at = row + line * kPerCacheLine<T>;
-    level == CacheLevel::first ? __builtin_prefetch(at, 0, 3) : __builtin_prefetch(at, 0, 2);
-  }
+constexpr int64_t cache_lines_of(int64_t values) {
+  return (values * static_cast<int64_t>(sizeof(T)) + kCacheLine - 1) / kCacheLine;
 }
 
 // Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two: read
@@ -44,12 +42,14 @@ HWY_INLINE void prefetch_lines(const T* row, int64_t first, int64_t end, CacheLe
 template <class Cached>
 class RowPrefetch {
  public:
-  RowPrefetch(const AttentionForward& call, HeadWidths widths)
+  // row_list has room for the rows of a block.
+  RowPrefetch(const AttentionForward& call, HeadWidths widths, int64_t* row_list)
       : call_(call),
         settings_(call.settings),
         widths_(widths),
         keys_(host<Cached>(call.memory.keys)),
-        values_(host<Cached>(call.memory.values)) {
+        values_(host<Cached>(call.memory.values)),
+        row_list_(row_list) {
     if constexpr (kScaled) {
       key_scales_ = host<float>(call.memory.scales.keys);
       value_scales_ = host<float>(call.memory.scales.values);
@@ -66,26 +66,25 @@ class RowPrefetch {
     }
     if (surroundings.begins) {
       take(first_block_of(own_));
-      prefetch_to(lines_);
+      prefetch(kAllLines);
     }
   }
 
-  // step() will be called this many times while the block is computed, or fewer if its rows do not see all of it.
+  // step() will be called this many times while the block is computed, or a few times less; what then is left of the
+  // block itself comes now.
   void begin_block(int64_t block, int64_t steps) {
-    prefetch_to(lines_);
+    prefetch(kAllLines);
     const bool is_last = (block + 1) * kKeyBlock >= own_.end;
     take(is_last ? first_block_of(next_piece_) : block_of(own_, block + 1));
-    steps_done_ = 0;
-    steps_ = std::max<int64_t>(1, steps);
+    const int64_t lines = rows_ * (lines_of_keys_ + lines_of_values_);
+    lines_of_step_ = (lines + steps - 1) / std::max<int64_t>(1, steps);
   }
 
-  void step() {
-    ++steps_done_;
-    prefetch_to(steps_done_ * lines_ / steps_);
-  }
+  HWY_INLINE void step() { prefetch(lines_of_step_); }
 
  private:
   static constexpr bool kScaled = std::is_same_v<Cached, int8_t>;
+  static constexpr int64_t kAllLines = std::numeric_limits<int64_t>::max();
 
   // Of a class of a sequence, for some key-value heads.
   struct Rows {
@@ -110,41 +109,59 @@ class RowPrefetch {
   static Rows first_block_of(const Rows& rows) { return block_of(rows, rows.begin / kKeyBlock); }
 
   void take(const Rows& rows) {
-    left_ = rows;
-    key_lines_ = cache_lines_of<Cached>(rows.heads * widths_.of_keys);
-    row_lines_ = key_lines_ + cache_lines_of<Cached>(rows.heads * widths_.of_values);
-    lines_ = std::max<int64_t>(0, rows.end - rows.begin) * row_lines_;
-    lines_done_ = row_line_ = 0;
-  }
-
-  // The first `end` lines of what was taken.
-  void prefetch_to(int64_t end) {
-    end = std::min(end, lines_);
-    while (lines_done_ < end) {
-      const int64_t count = std::min(row_lines_ - row_line_, end - lines_done_);
-      prefetch_part_of_row(row_line_, row_line_ + count);
-      lines_done_ += count;
-      row_line_ += count;
-      if (row_line_ == row_lines_) {
-        row_line_ = 0;
-        ++left_.begin;
-      }
+    first_head_ = rows.first_head;
+    lines_of_keys_ = cache_lines_of<Cached>(rows.heads * widths_.of_keys);
+    lines_of_values_ = cache_lines_of<Cached>(rows.heads * widths_.of_values);
+    rows_ = std::max<int64_t>(0, rows.end - rows.begin);
+    runs_begun_ = run_lines_ = 0;
+    if (rows_ > 0) {
+      const int64_t stride = settings_.visibility.stride;
+      list_rows(call_.memory, {rows.sequence, rows.residue + rows.begin * stride, rows_, stride}, row_list_);
     }
   }
 
-  // Of the first row left: lines of its keys, and then of its values.
-  void prefetch_part_of_row(int64_t first, int64_t end) const {
-    const int64_t token = left_.residue + left_.begin * settings_.visibility.stride;
-    const int64_t row = call_.memory.row(left_.sequence, token);
-    prefetch_lines(keys_.row(row) + left_.first_head * widths_.of_keys, first, std::min(end, key_lines_), level_);
-    prefetch_lines(values_.row(row) + left_.first_head * widths_.of_values, std::max<int64_t>(0, first - key_lines_),
-                   end - key_lines_, level_);
+  // The next `count` lines of what was taken.
+  HWY_INLINE void prefetch(int64_t count) {
+    while (count > 0) {
+      if (run_lines_ == 0 && !begin_run()) {
+        return;
+      }
+      const int64_t lines = std::min(count, run_lines_);
+      prefetch_lines(run_, lines, level_);
+      run_ += lines * kCacheLine;
+      run_lines_ -= lines;
+      count -= lines;
+    }
+  }
+
+  // The keys of a row, then its values, and so on; false after the last row.
+  HWY_NOINLINE bool begin_run() {
+    if (runs_begun_ == 2 * rows_) {
+      return false;
+    }
+    const int64_t row = row_list_[runs_begun_ / 2];
+    if (runs_begun_++ % 2 == 0) {
+      run_ = bytes_of(keys_.row(row) + first_head_ * widths_.of_keys);
+      run_lines_ = lines_of_keys_;
+      prefetch_scales(row);
+    } else {
+      run_ = bytes_of(values_.row(row) + first_head_ * widths_.of_values);
+      run_lines_ = lines_of_values_;
+    }
+    return true;
+  }
+
+  void prefetch_scales(int64_t row) const {
     if constexpr (kScaled) {
-      if (first == 0) {
-        prefetch_lines(key_scales_.row(row), 0, cache_lines_of<float>(settings_.key_value_heads), level_);
-        prefetch_lines(value_scales_.row(row), 0, cache_lines_of<float>(settings_.key_value_heads), level_);
-      }
+      const int64_t lines = cache_lines_of<float>(settings_.key_value_heads);
+      prefetch_lines(bytes_of(key_scales_.row(row)), lines, level_);
+      prefetch_lines(bytes_of(value_scales_.row(row)), lines, level_);
     }
+  }
+
+  template <class T>
+  static const std::byte* bytes_of(const T* values) {
+    return reinterpret_cast<const std::byte*>(values);
   }
 
   const AttentionForward& call_;
@@ -152,12 +169,15 @@ class RowPrefetch {
   HeadWidths widths_;
   HostView<Cached> keys_, values_;
   HostView<float> key_scales_{}, value_scales_{};
+  int64_t* row_list_;
   CacheLevel level_ = level_for_blocks();
 
-  Rows own_, next_piece_;                                 // all of this share's piece, and of the next one
-  Rows left_;                                             // of those that are prefetched during this block
-  int64_t key_lines_ = 0, row_lines_ = 0, row_line_ = 0;  // of a row of them; the next line of the first row left
-  int64_t lines_ = 0, lines_done_ = 0, steps_ = 1, steps_done_ = 0;
+  Rows own_, next_piece_;  // all of this share's piece, and of the next one
+  // Of the rows that are prefetched during this block:
+  int64_t rows_ = 0, first_head_ = 0, lines_of_keys_ = 0, lines_of_values_ = 0, lines_of_step_ = 0;
+  int64_t runs_begun_ = 0;
+  const std::byte* run_ = nullptr;  // what is left of the keys or values of a row
+  int64_t run_lines_ = 0;
 };
 
 }  // namespace heed::cpu::HWY_NAMESPACE

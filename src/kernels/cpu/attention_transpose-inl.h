@@ -64,13 +64,35 @@ HWY_INLINE void transpose(V (&x)[kCount]) {
   }
 }
 
-// The rows [first, first + kLanes); after the end the last row is repeated.
+// kLanes rows by their addresses.
 template <class T>
 struct RowBlock {
-  HWY_INLINE const T* row(int64_t r) const { return from.row(std::min(first + r, from.rows - 1)); }
+  HWY_INLINE const T* row(int64_t r) const { return rows[r]; }
 
-  const HeadRows<T>& from;
-  int64_t first;
+  const T* const* rows;
+  int64_t width;
+  bool deinterleaved;
+};
+
+// At most kKeyBlock rows, to be read several times. Up to a whole vector of rows the last one is repeated.
+template <class T>
+class RowAddresses {
+ public:
+  explicit RowAddresses(const HeadRows<T>& rows) : width_(rows.width), deinterleaved_(rows.deinterleaved) {
+    for (int64_t r = 0; r < rows.rows; ++r) {
+      at_[r] = rows.row(r);
+    }
+    for (int64_t r = rows.rows; r % kLanes != 0; ++r) {
+      at_[r] = at_[r - 1];
+    }
+  }
+
+  HWY_INLINE RowBlock<T> block(int64_t first) const { return {at_ + first, width_, deinterleaved_}; }
+
+ private:
+  const T* at_[kKeyBlock];
+  int64_t width_;
+  bool deinterleaved_;
 };
 
 // Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of a deinterleaved block: a pair of bf16 moves
@@ -111,14 +133,13 @@ HWY_INLINE void visit_lanes(const RowBlock<T>& rows, int64_t c, const Visit& vis
 // Returns n. These columns never cross the end of a panel.
 template <class T, class Visit>
 HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
-  const int64_t width = rows.from.width;
   if constexpr (std::is_same_v<T, bf16>) {
-    if (rows.from.deinterleaved) {
+    if (rows.deinterleaved) {
       visit_deinterleaved(rows, c, visit);
       return 2 * kLanes;
     }
   }
-  if (c + kLanes <= width) {
+  if (c + kLanes <= rows.width) {
     visit_lanes(rows, c, visit);
     return kLanes;
   }
@@ -140,8 +161,9 @@ struct StoreColumn {
 // repeated.
 template <class T>
 void pack_columns(const HeadRows<T>& from, float* panel) {
+  const RowAddresses<T> addresses(from);
   for (int64_t first = 0; first < from.rows; first += kLanes) {
-    const RowBlock<T> block{from, first};
+    const RowBlock<T> block = addresses.block(first);
     for (int64_t c = 0; c < from.width;) {
       c += visit_columns(block, c, StoreColumn{panel + first});
     }

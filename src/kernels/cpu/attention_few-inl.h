@@ -23,8 +23,8 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
 // scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys come
-// before the next ones, so that chains of several vectors of keys are in flight. meanwhile() is called at each of
-// score_steps().
+// before the next ones, so that chains of several vectors of keys are in flight. meanwhile() is called about
+// score_steps() times.
 template <int kRows, class T, class Meanwhile>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
@@ -52,7 +52,7 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
   }
 }
 
-// The calls of meanwhile() for a block of `keys` keys; rounded down if the width is not a whole number of vectors.
+// The calls of meanwhile() for a block of `keys` keys, if the width is a whole number of vectors.
 inline int64_t score_steps(int64_t keys, int64_t width, bool deinterleaved) {
   return vectors_for(keys) * std::max<int64_t>(1, width / (deinterleaved ? 2 * kLanes : kLanes));
 }
@@ -77,28 +77,23 @@ HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bo
   }
 }
 
-// Vectors of a strip: as many as fit in the registers as sums, with a vector of values and a broadcast. Of one row there
-// are many, so that additions wait less for the ones before.
-constexpr int strip_vectors(int rows) {
-  constexpr unsigned kSums = HWY_TARGET == HWY_AVX3 ? 16 : 8;
-  return static_cast<int>(std::bit_floor(std::min<unsigned>(kSums / rows, kPanel / kLanes)));
+// Vectors of a strip: at most a panel, and few enough sums to leave registers for values and probabilities. The fewer
+// the rows, the wider, so that enough chains of additions are in flight.
+constexpr int strip_vectors(int64_t rows) {
+  constexpr int64_t kSums = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+  return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::min(kSums / rows, kPanel / kLanes))));
 }
+static_assert(strip_vectors(kFewRows) >= 2);  // deinterleaved columns are read in pairs of vectors
 
-// For weigh_few() without steps.
-struct Nothing {
+struct NoSteps {
   HWY_INLINE void operator()() const {}
 };
-template <class Meanwhile>
 constexpr int64_t kKeysOfStep = 8;
-template <>
-constexpr int64_t kKeysOfStep<Nothing> = kKeyBlock;
 
-// The calls of meanwhile() to weigh a block of `keys` values with `rows` rows; more where the width is no whole number of
-// strips.
+// The calls of meanwhile() to weigh a block of `keys` values, if the width is a whole number of strips.
 inline int64_t weigh_steps(int64_t rows, int64_t keys, int64_t width) {
-  const int64_t strip = strip_vectors(static_cast<int>(rows)) * kLanes;
-  constexpr int64_t kKeys = kKeysOfStep<void>;
-  return (keys + kKeys - 1) / kKeys * std::max<int64_t>(1, width / strip);
+  const int64_t strip = strip_vectors(rows) * kLanes;
+  return (keys + kKeysOfStep - 1) / kKeysOfStep * std::max<int64_t>(1, width / strip);
 }
 
 // kVectors vectors, from panel column `column` on, of to[r] = start + sum over keys of p[r][j] * v(j).
@@ -106,6 +101,7 @@ template <int kRows, int kVectors, class T, class Meanwhile>
 HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to,
                               const Meanwhile& meanwhile) {
   const Floats d;
+  constexpr int64_t kKeys = std::is_same_v<Meanwhile, NoSteps> ? kKeyBlock : kKeysOfStep;
   const bool deinterleaved = values.deinterleaved;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 8
@@ -119,7 +115,7 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   }
   for (int64_t j = keys.begin; j < keys.end;) {
     meanwhile();
-    for (const int64_t end = std::min(keys.end, j + kKeysOfStep<Meanwhile>); j < end; ++j) {
+    for (const int64_t end = std::min(keys.end, j + kKeys); j < end; ++j) {
       Vec x[kVectors];
       read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
 #pragma GCC unroll 8
@@ -141,7 +137,8 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   }
 }
 
-// Calls body(n) with the largest of kMost, kMost / 2, ... 1 that is at most `vectors`, or 1, as a constant.
+// Calls body(n), n a constant: the largest of kMost, kMost / 2, ... that is at most `vectors`; 1 for a part of a
+// vector.
 template <int kMost, class Body>
 HWY_INLINE void with_strip(int64_t vectors, const Body& body) {
   if constexpr (kMost > 1) {
@@ -152,7 +149,8 @@ HWY_INLINE void with_strip(int64_t vectors, const Body& body) {
   body(std::integral_constant<int, kMost>());
 }
 
-// One panel of to[r] = start + sum over keys of p[r][j] * v(j).
+// One panel of to[r] = start + sum over keys of p[r][j] * v(j). meanwhile() is called about weigh_steps() times for all
+// panels.
 template <int kRows, class T, class Meanwhile>
 void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps keys, Sums to,
                const Meanwhile& meanwhile) {

@@ -106,7 +106,7 @@ class Forward {
     }
     for (int64_t block = first_block_; block < end_block_; ++block) {
       if (few_rows_) {
-        prefetch_.begin_block(block, count * prefetch_steps(std::min(kKeyBlock, rows_.keys() - block * kKeyBlock)));
+        prefetch_.begin_block(block, count * prefetch_steps(block * kKeyBlock));
       }
       for (int64_t h = 0; h < count; ++h) {
         take_head(first, h);
@@ -122,9 +122,10 @@ class Forward {
     }
   }
 
-  // The calls of prefetch_.step() for one head of a block. Within an only block there is less to wait for, and steps
-  // while its values are weighed would cost more than they gain.
-  int64_t prefetch_steps(int64_t keys) const {
+  // The calls of prefetch_.step() for one head of a block. With only one block, steps while its values are weighed
+  // would cost more than they gain.
+  int64_t prefetch_steps(int64_t first_key) const {
+    const int64_t keys = keys_of_block(first_key);
     return score_steps(keys, widths_.of_keys, kOneType && is_deinterleaved<T>(widths_.of_keys)) +
            (one_block_ ? 0 : weigh_steps(rows_.rows(), keys, widths_.of_values));
   }
@@ -174,8 +175,10 @@ class Forward {
     return kOneType ? rows : rows.in_natural_order();
   }
 
+  int64_t keys_of_block(int64_t first_key) const { return std::min(kKeyBlock, rows_.keys() - first_key); }
+
   void pack_keys(int64_t first_key) {
-    block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
+    block_keys_ = keys_of_block(first_key);
     if (listed_key_ != first_key) {
       listed_key_ = first_key;
       const int64_t stride = rows_.stride();
@@ -332,7 +335,7 @@ class Forward {
       const HeadRows<Cached> values = key_rows(operands_.values);
       const Steps keys = tile.keys_of(0, rows);
       if (one_block_) {
-        weigh_few<rows>(buffers_.scores, values, panel, keys, sums, Nothing());
+        weigh_few<rows>(buffers_.scores, values, panel, keys, sums, NoSteps());
       } else {
         weigh_few<rows>(buffers_.scores, values, panel, keys, sums, [this]() HWY_ATTR { prefetch_.step(); });
       }

@@ -71,7 +71,7 @@ struct ForwardBuffers {
   std::byte* few;
   int64_t few_bytes;
   int64_t* key_rows;                 // the rows of the keys of a block
-  int64_t* next_key_rows;            // of the one that is prefetched
+  int64_t* next_key_rows;            // the same of the block that is being prefetched
   float *keys, *values;              // of one block: keys as columns, values as rows
   float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
   float* scores;                     // of one group of rows and one block; then probabilities

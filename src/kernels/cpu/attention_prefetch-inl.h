@@ -29,15 +29,15 @@ HWY_INLINE void prefetch_lines(const std::byte* from, int64_t count, CacheLevel 
   }
 }
 
-// The cache lines of some values, if the first begins one.
+// Cache lines of `values` values, the first of which begins one.
 template <class T>
 constexpr int64_t cache_lines_of(int64_t values) {
   return (values * static_cast<int64_t>(sizeof(T)) + kCacheLine - 1) / kCacheLine;
 }
 
 // Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two: read
-// head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched, those of
-// all the share's heads; while the last one is, those of the next piece's first. A few lines at a time: more than the
+// head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched, those
+// of all the share's heads; while the last one is, those of the next piece's first. A few lines at a time: more than the
 // processor has miss buffers for would hold up its own loads.
 template <class Cached>
 class RowPrefetch {
@@ -70,14 +70,14 @@ class RowPrefetch {
     }
   }
 
-  // step() will be called this many times while the block is computed, or a few times less; what then is left of the
-  // block itself comes now.
+  // step() will be called about this many times, at least 1, while the block is computed; fewer if its rows do not see
+  // all of it. Lines of this block that no step has reached come now.
   void begin_block(int64_t block, int64_t steps) {
     prefetch(kAllLines);
     const bool is_last = (block + 1) * kKeyBlock >= own_.end;
     take(is_last ? first_block_of(next_piece_) : block_of(own_, block + 1));
     const int64_t lines = rows_ * (lines_of_keys_ + lines_of_values_);
-    lines_of_step_ = (lines + steps - 1) / std::max<int64_t>(1, steps);
+    lines_of_step_ = (lines + steps - 1) / steps;
   }
 
   HWY_INLINE void step() { prefetch(lines_of_step_); }
@@ -96,8 +96,9 @@ class RowPrefetch {
   Rows rows_of(const Piece& piece, int64_t first_head, int64_t heads) const {
     const ResidueClass tokens =
         class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
-    const int64_t position = tokens.first_position + piece.first_query;
-    const Visibility::Range seen = settings_.visibility.within_class().range(position, position, tokens.keys);
+    const int64_t first = tokens.first_position + piece.first_query;
+    const Visibility::Range seen =
+        settings_.visibility.within_class().range(first, first + piece.queries - 1, tokens.keys);
     return {piece.sequence, piece.residue, seen.begin, seen.end, first_head, heads};
   }
 

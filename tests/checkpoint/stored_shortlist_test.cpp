@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/files.h"
+#include "checkpoint/safetensors.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"
 
@@ -103,10 +104,32 @@ TEST_F(StoredShortlist, RefusesTablesThatCannotBe) {
   EXPECT_THAT(changed([](ShortlistTable& t) { t.targets[3] = -1; }), HasSubstr("holds token -1"));
   EXPECT_THAT(changed([&](ShortlistTable& t) { t.frequent[0] = vocabulary; }), HasSubstr("holds token"));
   EXPECT_THAT(changed([](ShortlistTable& t) { t.ends.pop_back(); }), HasSubstr("has lists for"));
+  EXPECT_THAT(changed([](ShortlistTable& t) { t.ends.push_back(t.ends.back()); }), HasSubstr("has lists for"));
   EXPECT_THAT(changed([](ShortlistTable& t) { t.ends[0] = 5; }), HasSubstr("ends at 4 after 5"));
   EXPECT_THAT(changed([](ShortlistTable& t) { t.ends[0] = -1; }), HasSubstr("ends at -1 after 0"));
   EXPECT_THAT(changed([](ShortlistTable& t) { t.ends.back() += 1; }), HasSubstr("a list ends at"));
   EXPECT_THAT(changed([](ShortlistTable& t) { t.ends.back() -= 1; }), HasSubstr("the last list ends at"));
+}
+
+// With right checksums: wider numbers would not fit where narrow ones are expected.
+TEST_F(StoredShortlist, RefusesTensorsOfOtherTypesAndShapes) {
+  const std::vector<int64_t> numbers(4, 0);
+  const auto refusal_of_targets = [&](StoredType type, const std::vector<int64_t>& shape) {
+    save(table());
+    std::vector<TensorSource> tensors;
+    const SafeTensors right(path_);
+    for (const StoredTensor& tensor : right.tensors()) {
+      tensors.push_back(tensor.name == "targets"
+                            ? tensor_source("targets", type, shape, std::as_bytes(std::span(numbers)))
+                            : tensor_source(tensor.name, tensor.type, tensor.shape, tensor.bytes));
+    }
+    Metadata metadata = right.metadata();
+    metadata.erase("heed_checksum");
+    write_checked_safetensors(folder_ / "other", tensors, metadata);
+    return refusal([&] { load_shortlist(folder_ / "other", *source_, *target_); });
+  };
+  EXPECT_THAT(refusal_of_targets(StoredType::i64, {4}), HasSubstr("targets I64[4], expected I32 in one row"));
+  EXPECT_THAT(refusal_of_targets(StoredType::i32, {2, 4}), HasSubstr("expected I32 in one row"));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import math
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -16,6 +18,8 @@ PAIRS = [("ein hund läuft im park .", "a dog runs in the park ."), ("zwei kinde
          ("die frau liest ein buch .", "the woman reads a book ."), ("ein hund spielt .", "a dog plays ."),
          ("das kind liest .", "the child reads ."), ("zwei hunde laufen .", "two dogs run .")] * 5
 LINES = ["ein hund läuft .", "zwei frauen lesen ein buch im park .", "", "das kind spielt .", "   ", "hunde spielen ."] * 6
+
+FEW = ["--best", 2, "--frequent", 5]  # so that lines have different candidates, and not all that a search needs
 
 
 class Shortlist(heed_cli.CliTest):
@@ -51,6 +55,17 @@ class Shortlist(heed_cli.CliTest):
         one, two = self.learn("--threads", 1), self.learn("--threads", 2, name="two")
         self.assertEqual(one.read_bytes(), two.read_bytes())
 
+    def test_learning_says_how_much_it_learned(self):
+        file = self.path / "list"
+        result = heed("shortlist", "--model", self.model, "--source", self.source, "--target", self.target,
+                      "--out", file, "--best", 2)
+        stored = file.read_bytes()
+        tensors = 8 + int.from_bytes(stored[:8], "little")
+        begin, end = json.loads(stored[8:tensors])["ends"]["data_offsets"]
+        ends = struct.unpack(f"<{(end - begin) // 8}q", stored[tensors + begin:tensors + end])
+        tokens = sum(before < after for before, after in zip((0, *ends), ends))
+        self.assertIn(f": {ends[-1]} targets of {tokens} source tokens", result.stdout)
+
     def test_greedy_translations_stay_where_their_tokens_are_in_the_list(self):
         lines = [line for line in LINES if line.strip()]
         plain = self.translate(text="\n".join(lines) + "\n")
@@ -70,7 +85,7 @@ class Shortlist(heed_cli.CliTest):
                 model = self.path / weights
                 made = heed("quantize", "--model", self.model, "--type", weights, "--out", model)
                 self.assertEqual(made.returncode, 0, made.stderr)
-            file = self.learn(model=model, name=f"list-{weights}")
+            file = self.learn(*FEW, model=model, name=f"list-{weights}")
             for options in (["--scores"], ["--scores", "--beam", 4]):
                 options = [*options, "--shortlist", file]
                 together = self.translate(*options, model=model).split("\n")
@@ -82,13 +97,21 @@ class Shortlist(heed_cli.CliTest):
         for arguments in (["model.tie=all"], ["model.tie=none", "model.output_bias=false"], ["model.logit_cap=5.0"]):
             model = self.made / ("model-" + "-".join(arguments))
             self.make(model.name, *arguments)
-            file = self.learn(model=model, name=model.name)
+            file = self.learn(*FEW, model=model, name=model.name)
             together = self.translate("--scores", "--shortlist", file, model=model).split("\n")
             self.assertEqual(self.translate("--scores", "--shortlist", file, model=model, text=LINES[1] + "\n"),
                              together[1] + "\n")
 
+    def test_a_cap_is_applied_before_the_sum_over_the_candidates(self):
+        model = self.make("small-cap", "model.logit_cap=0.01")  # makes all candidates about equally likely
+        file, line = self.learn(*FEW, model=model), self.file("line", LINES[0] + "\n")
+        report = json.loads(heed("evaluate", "--model", model, "--source", line, "--reference", line,
+                                 "--shortlist", file, "--max-length", 8, "--json").stdout)
+        score = self.translate("--scores", "--shortlist", file, model=model, text=line.read_text()).split("\t")[-1]
+        self.assertAlmostEqual(float(score), -math.log(report["candidates"]), delta=0.05)
+
     def test_every_option_of_a_search_works_with_it(self):
-        file = self.learn()
+        file = self.learn(*FEW)
         for options in (["--n-best", 2, "--beam", 2], ["--groups", 2, "--beam", 4], ["--alternatives", 3],
                         ["--prefix", "a park"], ["--force", "dog", "--beam", 8], ["--min-length", 6],
                         ["--no-repeat-ngram", 2], ["--suppress", "a"], ["--unknown", "avoid"], ["--unknown", "copy"],
@@ -131,6 +154,8 @@ class Shortlist(heed_cli.CliTest):
         self.assert_refused(*arguments, self.target, "--frequent", -1, mentions=["0 or more"])
         self.assert_refused(*arguments, self.file("shorter", "a\n"), mentions=["has 1 lines"])
         self.assert_refused(*arguments, self.path / "nothing", mentions=["nothing"])
+        self.assert_refused("shortlist", "--model", self.make("causal", "architecture=causal-lm"), *arguments[3:],
+                            self.target, mentions=["causal"])
         self.assertFalse((self.path / "list").exists())
         self.assert_refused("shortlist", "--model", self.model, "--source", self.source, "--target", self.target, "--out",
                             self.source, mentions=["text.de"])

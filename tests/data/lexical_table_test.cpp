@@ -2,10 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-
-#include "base/random.h"
-#include "data/data_testing.h"
+#include "data/lexical_table_testing.h"
 
 namespace heed {
 namespace {
@@ -14,54 +11,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class LexicalTable : public InFolder {
- protected:
-  ShortlistTable learn(const std::string& source, const std::string& target, const LexicalRules& rules,
-                       int threads = 1) const {
-    ThreadPool pool(threads);
-    const auto side = [](const std::filesystem::path& file) {
-      return CorpusSide{.files = {file}, .encode = encode_words, .vocabulary = 1000};
-    };
-    return learn_shortlist(read_corpus({side(put("s", source)), side(put_gzip("t.gz", target))}, {}, pool), rules,
-                           pool);
-  }
-
-  static std::vector<int32_t> targets_of(const ShortlistTable& table, size_t token) {
-    const int64_t begin = token == 0 ? 0 : table.ends[token - 1];
-    return {table.targets.begin() + begin, table.targets.begin() + table.ends[token]};
-  }
-};
-
-// Words 1 to 40 become 501 to 540, in another order, beside a word 900 that comes from nothing.
-struct ToyText {
-  std::string source, target;
-
-  ToyText() {
-    uint64_t draws = 0;
-    for (int line = 0; line < 300; ++line) {
-      std::vector<int> words;
-      for (int i = 0; i < 5; ++i) {
-        words.push_back(1 + static_cast<int>(uniform_draw(RandomKey{7}, draws++) * 40.0));
-      }
-      for (const int word : words) {
-        source += fmt::format("{} ", word);
-      }
-      std::ranges::reverse(words);
-      std::rotate(words.begin(), words.begin() + line % 5, words.end());
-      target += "900 ";
-      for (const int word : words) {
-        target += fmt::format("{} ", 500 + word);
-      }
-      source += "\n";
-      target += "\n";
-    }
-  }
-};
-
 TEST_F(LexicalTable, FindsTheAlignmentsOfAToyText) {
   const ToyText text;
   const ShortlistTable table = learn(text.source, text.target, {.best = 1, .frequent = 3});
-  ASSERT_EQ(table.ends.size(), 1000U);
+  ASSERT_EQ(table.ends.size(), 3000U);
   for (size_t word = 1; word <= 40; ++word) {
     EXPECT_THAT(targets_of(table, word), ElementsAre(500 + static_cast<int32_t>(word)));
   }
@@ -78,15 +31,48 @@ TEST_F(LexicalTable, OnePairExplainsAnother) {
   EXPECT_THAT(table.frequent, IsEmpty());
 }
 
-TEST_F(LexicalTable, IsTheSameOnAnyNumberOfThreads) {
-  const ToyText text;
-  const LexicalRules rules{.best = 7, .frequent = 5};
-  const ShortlistTable expected = learn(text.source, text.target, rules);
-  for (const int threads : {2, 3}) {
-    const ShortlistTable table = learn(text.source, text.target, rules, threads);
-    EXPECT_EQ(table.targets, expected.targets);
-    EXPECT_EQ(table.ends, expected.ends);
-    EXPECT_EQ(table.frequent, expected.frequent);
+// What every line has comes from nothing.
+TEST_F(LexicalTable, TheEmptyWordExplainsWhatComesFromNothing) {
+  const ShortlistTable table = learn("1\n2\n4\n", "3 11\n3 12\n3 14\n", {.best = 1, .frequent = 0});
+  EXPECT_THAT(targets_of(table, 1), ElementsAre(11));
+  EXPECT_THAT(targets_of(table, 2), ElementsAre(12));
+  EXPECT_THAT(targets_of(table, 4), ElementsAre(14));
+}
+
+TEST_F(LexicalTable, InATieTheSmallerTokenIsFirst) {
+  const ShortlistTable table = learn("1\n", "13 11 12\n", {.best = 1000, .frequent = 10});
+  EXPECT_THAT(targets_of(table, 1), ElementsAre(11, 12, 13));
+  EXPECT_THAT(table.frequent, ElementsAre(11, 12, 13));
+}
+
+// Of a source token that is seen beside more than a thousand, those that it is seen beside most often are kept. Another
+// source token's targets are not among them.
+TEST_F(LexicalTable, KeepsTheLikeliestOfMany) {
+  std::string source = "1\n", target = "2800\n";
+  for (int line = 0; line < 5; ++line) {
+    source += "2\n";
+    for (int word = 0; word < 400; ++word) {
+      target += fmt::format("{} ", 100 + 400 * line + word);
+    }
+    target += line < 3 ? "\n" : line < 4 ? "2900\n" : "2900 2800\n";
+  }
+  const std::vector<int32_t> targets = targets_of(learn(source, target, {.best = 1000, .frequent = 0}), 2);
+  EXPECT_EQ(targets.size(), 1000U);
+  EXPECT_EQ(targets.front(), 2900);
+}
+
+// Sums are made for many sentences at a time: a long text has several such parts.
+TEST_F(LexicalTable, OnePairExplainsAnotherInEveryPartOfALongText) {
+  std::string source, target;
+  for (int line = 0; line < 1100; ++line) {
+    source += fmt::format("{0} {1}\n{0}\n", 2 * line + 1, 2 * line + 2);
+    target += fmt::format("{0} {1}\n{0}\n", 2 * line + 701, 2 * line + 702);
+  }
+  const ShortlistTable table = learn(source, target, {.best = 2, .frequent = 0});
+  for (size_t line = 0; line < 1100; ++line) {
+    const auto word = static_cast<int32_t>(2 * line + 701);
+    EXPECT_THAT(targets_of(table, 2 * line + 1), ElementsAre(word, word + 1));
+    EXPECT_THAT(targets_of(table, 2 * line + 2), ElementsAre(word + 1, word));
   }
 }
 
@@ -95,6 +81,7 @@ TEST_F(LexicalTable, RefusesRulesOutOfRangeAndTextsThatAreNotParallel) {
     return message_of<ConfigError>([&] { learn("1\n", "2\n", rules); });
   };
   EXPECT_THAT(refusal({.best = 0}), HasSubstr("expected 1 to 1000"));
+  EXPECT_THAT(refusal({.best = 1000}), IsEmpty());
   EXPECT_THAT(refusal({.best = 1001}), HasSubstr("expected 1 to 1000"));
   EXPECT_THAT(refusal({.frequent = -1}), HasSubstr("expected 0 or more"));
   EXPECT_THAT(message_of<FormatError>([&] { learn("1\n2\n", "2\n", {}); }), HasSubstr("has 1 lines, but"));

@@ -5,30 +5,17 @@
 #include <cmath>
 #include <limits>
 
-#include "decode/translator_testing.h"
+#include "decode/language_model_testing.h"
+#include "decode/shortlist_testing.h"
+#include "decode/token_ids.h"
 
 namespace heed::test {
 namespace {
 
-using Ids = std::vector<int32_t>;
-
-Ids random_ids(size_t count, int64_t below, uint64_t seed) {
-  Ids ids;
-  for (size_t i = 0; i < count; ++i) {
-    ids.push_back(static_cast<int32_t>(uniform_draw(RandomKey{seed}, i) * static_cast<double>(below)));
-  }
-  return ids;
-}
-
-// Four targets for each source token, which mean nothing.
-Shortlist random_shortlist(const Tokenizer& tokenizer, uint64_t seed) {
-  const int64_t vocabulary = tokenizer.vocabulary_size();
-  ShortlistTable table{
-      .frequent = {7, 8}, .ends = {}, .targets = random_ids(4 * static_cast<size_t>(vocabulary), vocabulary, seed)};
-  for (int64_t token = 1; token <= vocabulary; ++token) {
-    table.ends.push_back(4 * token);
-  }
-  return {std::move(table), tokenizer, tokenizer, "test"};
+// Of a sentence, its own tokens alone.
+Shortlist nothing_learned(const Tokenizer& tokenizer) {
+  const auto vocabulary = static_cast<size_t>(tokenizer.vocabulary_size());
+  return {{.frequent = {}, .ends = std::vector<int64_t>(vocabulary, 0), .targets = {}}, tokenizer, tokenizer, "test"};
 }
 
 Shortlist whole_vocabulary(const Tokenizer& tokenizer) {
@@ -38,19 +25,6 @@ Shortlist whole_vocabulary(const Tokenizer& tokenizer) {
     table.ends.push_back(0);
   }
   return {std::move(table), tokenizer, tokenizer, "test"};
-}
-
-void expect_same(const std::vector<TranslatedLine>& found, const std::vector<TranslatedLine>& expected,
-                 const std::string& line) {
-  ASSERT_EQ(found.size(), expected.size()) << line;
-  for (size_t h = 0; h < expected.size(); ++h) {
-    EXPECT_EQ(found[h].ids, expected[h].ids) << line;
-    EXPECT_EQ(found[h].translation.score, expected[h].translation.score) << line;
-    ASSERT_EQ(found[h].translation.each.size(), expected[h].translation.each.size());
-    for (size_t i = 0; i < expected[h].translation.each.size(); ++i) {
-      EXPECT_EQ(found[h].translation.each[i].log_probability, expected[h].translation.each[i].log_probability);
-    }
-  }
 }
 
 // Every kind of search.
@@ -64,23 +38,6 @@ std::vector<TranslationOptions> searches() {
           {.beam = 6, .n_best = 2, .max_length = 12, .force = {"dog"}},
           {.beam = 2, .max_length = 9, .alignments = Alignments::pieces, .coverage_penalty = 0.2},
           ruled};
-}
-
-std::vector<std::string> lines_of(size_t count) {
-  std::vector<std::string> lines;
-  for (size_t i = 0; i < count; ++i) {
-    const std::string& line = corpus()[i % corpus().size()];
-    lines.push_back(i % 11 == 10 ? "" : line.substr(i % 3, 1 + (i * 7) % 17));
-  }
-  for (std::string& line : lines) {  // cut within a character
-    while (!line.empty() && (static_cast<unsigned char>(line.front()) & 0xC0U) == 0x80U) {
-      line.erase(0, 1);
-    }
-    while (!line.empty() && static_cast<unsigned char>(line.back()) >= 0x80U) {
-      line.pop_back();
-    }
-  }
-  return lines;
 }
 
 class WithShortlist : public testing::TestWithParam<DType> {
@@ -97,8 +54,8 @@ TEST_P(WithShortlist, ALineIsTranslatedTheSameAloneAndInAnyBatch) {
     const auto backwards = t_.translate({lines.rbegin(), lines.rend()}, options);
     for (size_t i = 0; i < lines.size(); i += 5) {
       const auto alone = t_.translate({lines[i]}, options)[0];
-      expect_same(together[i], alone, lines[i]);
-      expect_same(backwards[lines.size() - 1 - i], alone, lines[i]);
+      expect_same_translations(together[i], alone, lines[i]);
+      expect_same_translations(backwards[lines.size() - 1 - i], alone, lines[i]);
     }
   }
 }
@@ -110,7 +67,7 @@ TEST_P(WithShortlist, CandidatesOfOthersChangeNothing) {
   std::vector<Ids> sources, candidates;
   for (uint64_t s = 0; s < 40; ++s) {
     sources.push_back(random_ids(3 + s % 5, vocabulary, 100 + s));
-    Ids own = random_ids(s % 7 == 6 ? 0 : 5 + 3 * s % 20, vocabulary, 200 + s);
+    Ids own = random_ids(s % 7 == 6 ? 0 : 1 + 3 * s % 20, vocabulary, 200 + s);
     if (!own.empty()) {
       own.push_back(rules.tokens.eos);
     }
@@ -132,7 +89,7 @@ TEST_P(WithShortlist, CandidatesOfOthersChangeNothing) {
       }
     }
     for (uint64_t mix = 0; mix < 6; ++mix) {
-      const Ids chosen = random_ids(2 + 7 * mix, 40, 300 + mix);
+      const Ids chosen = random_ids(2 + 16 * mix, 40, 300 + mix);
       std::vector<Ids> batch, of_batch;
       for (const int32_t s : chosen) {
         batch.push_back(sources[static_cast<size_t>(s)]);
@@ -159,14 +116,14 @@ TEST_P(WithShortlist, TheWholeVocabularyGivesTheBitsOfNoShortlist) {
     t_.translator->shortlist = &all_;
     const auto found = t_.translate(lines, options);
     for (size_t i = 0; i < lines.size(); ++i) {
-      expect_same(found[i], expected[i], lines[i]);
+      expect_same_translations(found[i], expected[i], lines[i]);
     }
   }
 }
 
 // Their prefixes have more tokens than one pass takes.
 TEST_P(WithShortlist, LongPrefixesAreScoredAmongTheCandidates) {
-  std::vector<std::string> lines(64, "two dogs play");
+  std::vector<std::string> lines(160, "two dogs play");
   TranslationOptions options{.max_length = 30, .each = EachToken::listed};
   for (size_t i = 0; i < lines.size(); ++i) {
     options.prefixes.push_back(std::string("ein Hund play in the park").substr(0, 20 + i % 5));
@@ -177,10 +134,10 @@ TEST_P(WithShortlist, LongPrefixesAreScoredAmongTheCandidates) {
   t_.translator->shortlist = &some_;
   const auto together = t_.translate(lines, options);
   for (size_t i = 0; i < lines.size(); i += 13) {
-    expect_same(over_all[i], plain[i], options.prefixes[i]);
+    expect_same_translations(over_all[i], plain[i], options.prefixes[i]);
     TranslationOptions own = options;
     own.prefixes = {options.prefixes[i]};
-    expect_same(together[i], t_.translate({lines[i]}, own)[0], options.prefixes[i]);
+    expect_same_translations(together[i], t_.translate({lines[i]}, own)[0], options.prefixes[i]);
     EXPECT_TRUE(together[i][0].translation.text.starts_with(options.prefixes[i]));
   }
 }
@@ -206,6 +163,75 @@ TEST_P(WithShortlist, ProbabilitiesAreNormalisedOverTheCandidates) {
   }
 }
 
+TEST_P(WithShortlist, APrefixHasItsProbabilityAmongTheCandidates) {
+  const std::string line = "two dogs play", prefix = "ein Hund";
+  const Shortlist none = nothing_learned(*t_.tokenizer);
+  t_.translator->shortlist = &none;
+  TranslationOptions options{.max_length = 12, .each = EachToken::listed};
+  options.prefixes = {prefix};
+  const TranslatedLine found = t_.translate({line}, options)[0][0];
+  const Ids of_prefix = ids_of(t_.tokenizer->encode(prefix)), source = source_tokens(*t_.translator, line);
+  const Ids candidates = none.candidates(source, of_prefix);
+  Ids read{t_.tokenizer->special().bos.value};
+  read.insert(read.end(), of_prefix.begin(), of_prefix.end());
+  const auto stepper = make_stepper({*t_.model, *t_.backend, GetParam()});
+  const SequenceId sequence = stepper->begin(std::vector<Ids>{source})[0];
+  stepper->restrict_to(std::vector<Candidates>{{sequence, candidates}});
+  const NextTokens next = stepper->next(std::vector<Fresh>{{sequence, read, Wanted::all}});
+  for (size_t i = 0; i < of_prefix.size(); ++i) {
+    const auto column = std::ranges::lower_bound(candidates, of_prefix[i]) - candidates.begin();
+    EXPECT_EQ(found.translation.each[i].log_probability, next.log_probs(static_cast<int64_t>(i), column));
+  }
+}
+
+TEST_P(WithShortlist, TheEndHasItsProbabilityAmongTheCandidates) {
+  const Inference inference{*t_.model, *t_.backend, GetParam()};
+  const Ids source{6, 9, 7, 3}, candidates{3, 5, 11, 20}, bos{2};
+  const auto stepper = make_stepper(inference);
+  const SequenceId sequence = stepper->begin(std::vector<Ids>{source})[0];
+  stepper->restrict_to(std::vector<Candidates>{{sequence, candidates}});
+  const float of_end = stepper->next(std::vector<Fresh>{{sequence, bos}}).log_probs(0, 0);
+  const auto found = translate_tokens(inference, {source}, {.max_length = 1}, {}, std::vector<Ids>{candidates});
+  EXPECT_THAT(found[0][0].token_log_probabilities, testing::ElementsAre(of_end));
+}
+
+TEST_P(WithShortlist, GroupsAvoidTheTokensOfOthers) {
+  const Inference inference{*t_.model, *t_.backend, GetParam()};
+  const TranslationOptions options{.beam = 2, .n_best = 2, .max_length = 4, .groups = 2, .diversity = 1000.0};
+  const auto found = translate_tokens(inference, {{6, 9, 7, 3}}, options, {}, std::vector<Ids>{{3, 5, 11, 20}})[0];
+  const auto first = [](const Hypothesis& hypothesis) {
+    return hypothesis.tokens.empty() ? 3 : hypothesis.tokens.front();
+  };
+  EXPECT_NE(first(found.at(0)), first(found.at(1)));
+}
+
+TEST_P(WithShortlist, CandidatesGoWithTheirSequence) {
+  const auto stepper = make_stepper({*t_.model, *t_.backend, GetParam()});
+  const Ids source{6, 9, 7, 3}, candidates{3, 5}, bos{2};
+  const SequenceId restricted = stepper->begin(std::vector<Ids>{source})[0];
+  stepper->restrict_to(std::vector<Candidates>{{restricted, candidates}});
+  stepper->remove(restricted);
+  const SequenceId another = stepper->begin(std::vector<Ids>{source})[0];
+  EXPECT_EQ(stepper->next(std::vector<Fresh>{{another, bos}}).logits.columns, t_.tokenizer->vocabulary_size());
+}
+
+TEST_P(WithShortlist, CandidatesThatCannotBeAreRefused) {
+  const auto stepper = make_stepper({*t_.model, *t_.backend, GetParam()});
+  const SequenceId sequence = stepper->begin(std::vector<Ids>{{6, 9, 3}})[0];
+  const auto vocabulary = static_cast<int32_t>(t_.tokenizer->vocabulary_size());
+  for (const Ids& wrong : {Ids{}, Ids{5, 3}, Ids{3, 3}, Ids{-1, 3}, Ids{3, vocabulary}}) {
+    EXPECT_THROW(stepper->restrict_to(std::vector<Candidates>{{sequence, wrong}}), InternalError);
+  }
+  EXPECT_THROW(translate_tokens({*t_.model, *t_.backend, GetParam()}, {{6, 3}, {7, 3}}, {}, {}, std::vector<Ids>{{3}}),
+               ShapeError);
+}
+
+TEST_P(WithShortlist, DamagedWeightsAreNamedAsSuch) {
+  t_.bias(TokenId{5}, std::numeric_limits<float>::quiet_NaN());
+  const Inference inference{*t_.model, *t_.backend, GetParam()};
+  EXPECT_THROW(translate_tokens(inference, {{6, 7, 3}}, {.max_length = 6}, {}, std::vector<Ids>{{3, 5}}), FormatError);
+}
+
 TEST_P(WithShortlist, DraftsChangeNoTranslation) {
   const std::vector<std::string> lines = lines_of(12);
   t_.translator->shortlist = &some_;
@@ -217,7 +243,7 @@ TEST_P(WithShortlist, DraftsChangeNoTranslation) {
     t_.translator->shortlist = &some_;
     const auto found = t_.translate(lines, {.max_length = 12});
     for (size_t i = 0; i < lines.size(); ++i) {
-      expect_same(found[i], expected[i], lines[i]);
+      expect_same_translations(found[i], expected[i], lines[i]);
     }
     t_.draft_with(nullptr);
   }
@@ -241,18 +267,12 @@ TEST_P(WithShortlist, RulesThatForbidAllCandidatesAreRefused) {
 INSTANTIATE_TEST_SUITE_P(, WithShortlist, testing::Values(DType::f32, DType::bf16),
                          [](const auto& p) { return std::string(name_of(p.param)); });
 
-TEST(Shortlists, ThreadsChangeNothing) {
-  std::vector<std::vector<std::vector<TranslatedLine>>> found;
-  const std::vector<std::string> lines = lines_of(150);
-  for (const int threads : {1, 2, 3}) {
-    RandomTranslator t(DType::f32, threads);
-    const Shortlist some = random_shortlist(*t.tokenizer, 3);
-    t.translator->shortlist = &some;
-    found.push_back(t.translate(lines, {.beam = 2, .n_best = 2, .max_length = 8}));
-    for (size_t i = 0; i < lines.size(); ++i) {
-      expect_same(found.back()[i], found.front()[i], lines[i]);
-    }
-  }
+TEST(Shortlists, ALanguageModelHasNoCandidates) {
+  const RandomLanguageModel m;
+  const auto stepper = make_stepper({*m.model, *m.backend, DType::f32});
+  const SequenceId sequence = stepper->begin(std::vector<Ids>{{}})[0];
+  const Ids candidates{3, 5};
+  EXPECT_THROW(stepper->restrict_to(std::vector<Candidates>{{sequence, candidates}}), InternalError);
 }
 
 }  // namespace

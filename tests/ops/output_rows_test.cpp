@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "ops/loss.h"
+#include "ops/tape.h"
 
 namespace heed::test {
 namespace {
@@ -54,6 +55,7 @@ class OutputRowsOf : public testing::Test {
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
   Pass pass_ = Pass::infer(*backend_, DType::f32);
   Tensor matrix_{{50, 12}, DType::f32}, bias_values_{{50}, DType::f32}, hidden_{{5, 12}, DType::f32};
+  Tensor one_column_{{5, 1}, DType::f32};
   Weight weight_{"output.weight", {50, 12}, WeightUse::product}, bias_{"output.bias", {50}, WeightUse::vector};
 };
 
@@ -98,13 +100,28 @@ TEST_F(OutputRowsOf, RefusesRowsAndCandidatesThatAreNotThere) {
   EXPECT_THROW(choose({-1}), ShapeError);
   const OutputRows chosen(pass_, {&weight_, nullptr}, std::vector<int32_t>{1, 2});
   const Logits z = output_logits(pass_, hidden_.view(), chosen);
-  const Tensor columns = pass_.indices(std::vector<int32_t>{0, 1}), log_probs = pass_.allocate_master({5, 2});
-  const auto take = [&](const std::vector<int32_t>& begins, const std::vector<int32_t>& ends) {
-    log_softmax(pass_, z, {columns.view(), begins, ends}, log_probs.view());
+  const Tensor columns = pass_.indices(std::vector<int32_t>{0, 1}), log_probs = pass_.allocate_master({5, 3});
+  const auto take = [&](const std::vector<int32_t>& begins, const std::vector<int32_t>& ends, int64_t rows = 5,
+                        int64_t width = 3) {
+    const View to{log_probs.view().row_range(0, rows)};
+    log_softmax(pass_, z, {columns.view(), begins, ends}, width == 3 ? to : one_column_.view());
   };
   EXPECT_THROW(take({0, 0, 0, 0}, {1, 1, 1, 1}), ShapeError);
   EXPECT_THROW(take({0, 0, 0, 0, 1}, {1, 1, 1, 1, 1}), InternalError);
-  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 3}), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1}), ShapeError);
+  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, 4), ShapeError);
+  EXPECT_THROW(take({-1, 0, 0, 0, 0}, {1, 1, 1, 1, 1}), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0, 1}, {1, 1, 1, 1, 3}), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 2}, 5, 1), InternalError);
+}
+
+TEST_F(OutputRowsOf, AreNotForTraining) {
+  const std::vector<int32_t> rows{1, 2};
+  Tape tape;
+  const Pass training = Pass::train(*backend_, DType::f32, tape, RandomKey{1});
+  EXPECT_THROW(OutputRows(training, {&weight_, &bias_}, rows), InternalError);
+  weight_.add_low_rank(std::make_shared<LowRank>());
+  EXPECT_THROW(OutputRows(pass_, {&weight_, &bias_}, rows), InternalError);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/cpu/cpu_testing.h"
+#include "kernels/cpu/packed_weight.h"
 #include "kernels/half_panels.h"
 #include "kernels/integer_rows.h"
 
@@ -53,6 +54,19 @@ class CpuSelectedRows : public CpuTest {
     // Another lane's rows of the same matrix.
     const std::unique_ptr<Backend> lane = cpu().make_lane();
     expect_columns_of_the_whole(*lane, by_cpu, types());
+  }
+
+  // Not all instruction sets read them.
+  void expect_sums_of_the_whole(const PackedWeight& whole) {
+    const auto sums_of = [](const PackedWeight& weight) {
+      return std::get<cpu::IntegerPanels>(static_cast<const cpu::CpuWeight&>(weight).panels()).sums;
+    };
+    for (const std::vector<int32_t>& rows : choices_of_rows(whole.rows())) {
+      const std::unique_ptr<PackedWeight> selected = cpu().select_packed_rows(whole, rows);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        ASSERT_EQ(sums_of(*selected)[i], sums_of(whole)[rows[i]]) << "row " << i << " of " << rows.size();
+      }
+    }
   }
 
   RowSource rows_of(const Guarded& matrix) {
@@ -114,6 +128,7 @@ TEST_P(CpuSelectedRows, OfWholeNumbersGiveTheColumnsOfTheWholeProduct) {
     for (const float input_scale : {0.0F, 2.0F / 127.0F}) {
       const Int8Matrix matrix{{70, in}, rows_of(bytes), scales.view(), input_scale};
       expect_columns_of_the_whole(*cpu().pack(matrix), *oracle().pack(matrix));
+      expect_sums_of_the_whole(*cpu().pack(matrix));
     }
     const Int4Matrix matrix{{70, in}, rows_of(nibbles), group_scales.view()};
     expect_columns_of_the_whole(*cpu().pack(matrix), *oracle().pack(matrix));

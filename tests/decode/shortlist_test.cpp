@@ -12,6 +12,8 @@
 namespace heed::test {
 namespace {
 
+using Ids = std::vector<int32_t>;
+
 // Of a sentence, its own tokens alone.
 Shortlist nothing_learned(const Tokenizer& tokenizer) {
   const auto vocabulary = static_cast<size_t>(tokenizer.vocabulary_size());

@@ -10,10 +10,8 @@
 
 namespace heed::test {
 
-using Ids = std::vector<int32_t>;
-
-inline Ids random_ids(size_t count, int64_t below, uint64_t seed) {
-  Ids ids;
+inline std::vector<int32_t> random_ids(size_t count, int64_t below, uint64_t seed) {
+  std::vector<int32_t> ids;
   for (size_t i = 0; i < count; ++i) {
     ids.push_back(static_cast<int32_t>(uniform_draw(RandomKey{seed}, i) * static_cast<double>(below)));
   }

@@ -138,15 +138,16 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
 }
 
 // Calls body(n), n a constant: the largest of kMost, kMost / 2, ... that is at most `vectors`; 1 for a part of a
-// vector.
+// vector. Returns n.
 template <int kMost, class Body>
-HWY_INLINE void with_strip(int64_t vectors, const Body& body) {
+HWY_INLINE int64_t with_strip(int64_t vectors, const Body& body) {
   if constexpr (kMost > 1) {
     if (vectors < kMost) {
       return with_strip<kMost / 2>(vectors, body);
     }
   }
   body(std::integral_constant<int, kMost>());
+  return kMost;
 }
 
 // One panel of to[r] = start + sum over keys of p[r][j] * v(j). meanwhile() is called about weigh_steps() times for all
@@ -158,10 +159,9 @@ void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps k
   for (int64_t c = 0; c < columns;) {
     const int64_t column = panel * kPanel + c;
     const Sums strip{to.panel + c, to.start, to.decay};
-    with_strip<strip_vectors(kRows)>((columns - c) / kLanes, [&](auto vectors) {
-      weigh_strip<kRows, vectors>(p, values, column, keys, strip, meanwhile);
-      c += vectors * kLanes;
-    });
+    c += kLanes * with_strip<strip_vectors(kRows)>((columns - c) / kLanes, [&](auto vectors) {
+           weigh_strip<kRows, vectors>(p, values, column, keys, strip, meanwhile);
+         });
   }
 }
 

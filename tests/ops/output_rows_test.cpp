@@ -55,7 +55,6 @@ class OutputRowsOf : public testing::Test {
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
   Pass pass_ = Pass::infer(*backend_, DType::f32);
   Tensor matrix_{{50, 12}, DType::f32}, bias_values_{{50}, DType::f32}, hidden_{{5, 12}, DType::f32};
-  Tensor one_column_{{5, 1}, DType::f32};
   Weight weight_{"output.weight", {50, 12}, WeightUse::product}, bias_{"output.bias", {50}, WeightUse::vector};
 };
 
@@ -101,18 +100,17 @@ TEST_F(OutputRowsOf, RefusesRowsAndCandidatesThatAreNotThere) {
   const OutputRows chosen(pass_, {&weight_, nullptr}, std::vector<int32_t>{1, 2});
   const Logits z = output_logits(pass_, hidden_.view(), chosen);
   const Tensor columns = pass_.indices(std::vector<int32_t>{0, 1}), log_probs = pass_.allocate_master({5, 3});
-  const auto take = [&](const std::vector<int32_t>& begins, const std::vector<int32_t>& ends, int64_t rows = 5,
-                        int64_t width = 3) {
-    const View to{log_probs.view().row_range(0, rows)};
-    log_softmax(pass_, z, {columns.view(), begins, ends}, width == 3 ? to : one_column_.view());
+  const View enough = log_probs.view();
+  const auto take = [&](const std::vector<int32_t>& begins, const std::vector<int32_t>& ends, const View& to) {
+    log_softmax(pass_, z, {columns.view(), begins, ends}, to);
   };
-  EXPECT_THROW(take({0, 0, 0, 0}, {1, 1, 1, 1}), ShapeError);
-  EXPECT_THROW(take({0, 0, 0, 0, 1}, {1, 1, 1, 1, 1}), InternalError);
-  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1}), ShapeError);
-  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, 4), ShapeError);
-  EXPECT_THROW(take({-1, 0, 0, 0, 0}, {1, 1, 1, 1, 1}), InternalError);
-  EXPECT_THROW(take({0, 0, 0, 0, 1}, {1, 1, 1, 1, 3}), InternalError);
-  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 2}, 5, 1), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0}, {1, 1, 1, 1}, enough), ShapeError);
+  EXPECT_THROW(take({0, 0, 0, 0, 1}, {1, 1, 1, 1, 1}, enough), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1}, enough), ShapeError);
+  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, enough.row_range(0, 4)), ShapeError);
+  EXPECT_THROW(take({-1, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, enough), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0, 1}, {1, 1, 1, 1, 3}, enough), InternalError);
+  EXPECT_THROW(take({0, 0, 0, 0, 0}, {1, 1, 1, 1, 2}, pass_.allocate_master({5, 1}).view()), InternalError);
 }
 
 TEST_F(OutputRowsOf, AreNotForTraining) {

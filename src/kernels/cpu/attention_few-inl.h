@@ -85,10 +85,7 @@ constexpr int strip_vectors(int64_t rows) {
 }
 static_assert(strip_vectors(kFewRows) >= 2);  // deinterleaved columns are read in pairs of vectors
 
-struct NoSteps {
-  HWY_INLINE void operator()() const {}
-};
-constexpr int64_t kKeysOfStep = 8;
+constexpr int64_t kKeysOfStep = 8;  // in weigh_few()
 
 // The calls of meanwhile() to weigh a block of `keys` values, if the width is a whole number of strips.
 inline int64_t weigh_steps(int64_t rows, int64_t keys, int64_t width) {
@@ -101,7 +98,6 @@ template <int kRows, int kVectors, class T, class Meanwhile>
 HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to,
                               const Meanwhile& meanwhile) {
   const Floats d;
-  constexpr int64_t kKeys = std::is_same_v<Meanwhile, NoSteps> ? kKeyBlock : kKeysOfStep;
   const bool deinterleaved = values.deinterleaved;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 8
@@ -115,7 +111,7 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   }
   for (int64_t j = keys.begin; j < keys.end;) {
     meanwhile();
-    for (const int64_t end = std::min(keys.end, j + kKeys); j < end; ++j) {
+    for (const int64_t end = std::min(keys.end, j + kKeysOfStep); j < end; ++j) {
       Vec x[kVectors];
       read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
 #pragma GCC unroll 8

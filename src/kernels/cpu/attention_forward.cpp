@@ -122,12 +122,11 @@ class Forward {
     }
   }
 
-  // The calls of prefetch_.step() for one head of a block. With only one block, steps while its values are weighed
-  // would cost more than they gain.
+  // The calls of prefetch_.step() for one head of a block.
   int64_t prefetch_steps(int64_t first_key) const {
     const int64_t keys = keys_of_block(first_key);
     return score_steps(keys, widths_.of_keys, kOneType && is_deinterleaved<T>(widths_.of_keys)) +
-           (one_block_ ? 0 : weigh_steps(rows_.rows(), keys, widths_.of_values));
+           weigh_steps(rows_.rows(), keys, widths_.of_values);
   }
 
   void take_head(int64_t first, int64_t index) {
@@ -320,7 +319,10 @@ class Forward {
         sums.decay = buffers_.decay;
       }
       if (few_rows_) {
-        weigh_few_rows(tile, panel, sums);
+        with_few_rows(tile.rows, [&](auto rows) {
+          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, tile.keys_of(0, rows), sums,
+                          [this]() HWY_ATTR { prefetch_.step(); });
+        });
         continue;
       }
       product(
@@ -328,18 +330,6 @@ class Forward {
           buffers_.values + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); }, sums);
     }
-  }
-
-  void weigh_few_rows(const ScoreTile& tile, int64_t panel, Sums sums) {
-    with_few_rows(tile.rows, [&](auto rows) {
-      const HeadRows<Cached> values = key_rows(operands_.values);
-      const Steps keys = tile.keys_of(0, rows);
-      if (one_block_) {
-        weigh_few<rows>(buffers_.scores, values, panel, keys, sums, NoSteps());
-      } else {
-        weigh_few<rows>(buffers_.scores, values, panel, keys, sums, [this]() HWY_ATTR { prefetch_.step(); });
-      }
-    });
   }
 
   // ---- when all keys have been seen ----

@@ -1,4 +1,4 @@
-// Sentences and shortlists for tests, which mean nothing.
+// Random shortlists and lines for tests of translation among candidates.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ inline std::vector<int32_t> random_ids(size_t count, int64_t below, uint64_t see
   return ids;
 }
 
-// Four targets for each source token, which mean nothing.
+// Four random targets for each source token.
 inline Shortlist random_shortlist(const Tokenizer& tokenizer, uint64_t seed) {
   const int64_t vocabulary = tokenizer.vocabulary_size();
   ShortlistTable table{
@@ -42,7 +42,7 @@ inline void expect_same_translations(const std::vector<TranslatedLine>& found,
   }
 }
 
-// Of many lengths, from nothing on.
+// Lines of many lengths, some of them empty.
 inline std::vector<std::string> lines_of(size_t count) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < count; ++i) {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "checkpoint/stored_model.h"
+#include "api/writing_models.h"
 #include "decode/speculation.h"
 
 namespace heed {
@@ -12,8 +12,7 @@ namespace heed {
 // draft's model has another architecture or vocabulary.
 class LoadedDraft {
  public:
-  LoadedDraft(const DraftOptions& options, const ModelFolder& target_folder, const StoredModel& target,
-              Backend& backend, DType storage);
+  LoadedDraft(const DraftOptions& options, const WritingModels& targets, Backend& backend, DType storage);
 
   // Null without drafts.
   const Drafting* drafting() const { return drafting_ ? &*drafting_ : nullptr; }

@@ -107,7 +107,9 @@ struct Encoder::State {
 };
 
 Encoder::Encoder(const std::string& directory, const InferenceOptions& options)
-    : state_(std::make_unique<State>(directory, options)) {}
+    : state_(std::make_unique<State>(directory, options)) {
+  require<ConfigError>(options.ensemble.empty(), "encoder", "an ensemble is of models that write");
+}
 Encoder::~Encoder() = default;
 Encoder::Encoder(Encoder&& other) noexcept = default;
 Encoder& Encoder::operator=(Encoder&& other) noexcept = default;

@@ -7,7 +7,6 @@
 #include "api/draft_model.h"
 #include "base/plural.h"
 #include "base/threads.h"
-#include "checkpoint/stored_model.h"
 #include "decode/perplexity.h"
 #include "decode/text_generation.h"
 #include "decode/token_ids.h"
@@ -18,12 +17,6 @@
 
 namespace heed {
 namespace {
-
-ModelFolder folder_of_language_model(const std::string& directory) {
-  ModelFolder folder{directory};
-  require_architecture(folder, Architecture::causal_lm);
-  return folder;
-}
 
 Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
   const int64_t context = options.context == 0 ? max_length : options.context;
@@ -44,15 +37,15 @@ struct Generator::State {
       : storage(inference_type(options.precision)),
         cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_language_model(directory), *backend, storage, {}, context),
-        draft(drafts, {directory}, stored, *backend, storage) {}
+        models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, context),
+        draft(drafts, models, *backend, storage) {}
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
-  StoredModel stored;
+  WritingModels models;
   LoadedDraft draft;
-  Scheduler scheduler{{stored.model(), *backend, storage, cached}, draft.drafting()};
-  AutomatonCache automata{stored.text()};
+  Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting()};
+  AutomatonCache automata{models.first().text()};
 };
 
 Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
@@ -64,14 +57,14 @@ Generator& Generator::operator=(Generator&& other) noexcept = default;
 
 Precision Generator::precision() const { return precision_of(state_->storage); }
 int Generator::threads() const { return state_->backend->threads(); }
-int64_t Generator::parameters() const { return state_->stored.parameters(); }
-int64_t Generator::max_length() const { return state_->stored.config().max_length; }
+int64_t Generator::parameters() const { return state_->models.parameters(); }
+int64_t Generator::max_length() const { return state_->scheduler.inference().max_length(); }
 DraftReport Generator::drafts() const { return state_->draft.report(); }
 
 std::vector<std::vector<Completion>> Generator::generate(std::span<const std::string> prompts,
                                                          const GenerationOptions& options, GenerationListener* listener,
                                                          const PromptName& name) const {
-  const StoredModel& stored = state_->stored;
+  const StoredModel& stored = state_->models.first();
   const TextGenerator generator{state_->scheduler, stored.text(), stored.documents(), &state_->automata};
   const auto where = [&](size_t i) { return name ? name(i) : fmt::format("prompt {}", i + 1); };
   return generate_texts(generator, prompts, options, where, listener);
@@ -81,16 +74,16 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
                                  std::string_view where) const {
   const Windows windows = windows_of(options, max_length());
   require_text_lines(text, where);
-  const Tokenizer& tokenizer = state_->stored.text();
+  const StoredModel& stored = state_->models.first();
+  const Tokenizer& tokenizer = stored.text();
   std::vector<TokenId> tokens = encode_text(tokenizer, text);
   const auto count = static_cast<int64_t>(tokens.size());
-  if (state_->stored.documents().value_or(Documents::none) != Documents::none && count > 0) {
+  if (stored.documents().value_or(Documents::none) != Documents::none && count > 0) {
     tokens.insert(tokens.begin(), beginning_of_document(tokenizer));
   }
   const std::vector<int32_t> ids = ids_of(tokens);
   require<FormatError>(ids.size() >= 2, where, "{} token{}, of which nothing can be predicted", count, plural(count));
-  const std::vector<double> nats =
-      surprises(state_->stored.model(), state_->storage, state_->scheduler.lanes(), ids, windows);
+  const std::vector<double> nats = surprises(state_->scheduler.inference(), state_->scheduler.lanes(), ids, windows);
   Perplexity result{.tokens = count, .bytes = static_cast<int64_t>(text.size()), .each = {}};
   double sum = 0.0;
   for (const double of_token : nats) {

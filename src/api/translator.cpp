@@ -5,22 +5,12 @@
 
 #include "api/draft_model.h"
 #include "base/threads.h"
-#include "checkpoint/stored_model.h"
 #include "checkpoint/stored_shortlist.h"
 #include "decode/text_translation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 
 namespace heed {
-namespace {
-
-ModelFolder folder_of_translator(const std::string& directory) {
-  ModelFolder folder{directory};
-  require_architecture(folder, Architecture::seq2seq);
-  return folder;
-}
-
-}  // namespace
 
 struct Translator::State {
   State(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts,
@@ -28,25 +18,24 @@ struct Translator::State {
       : storage(inference_type(options.precision)),
         cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_translator(directory), *backend, storage),
-        draft(drafts, {directory}, stored, *backend, storage) {
+        models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage),
+        draft(drafts, models, *backend, storage) {
     if (!shortlist_file.empty()) {
-      shortlist.emplace(load_shortlist(shortlist_file, stored.source(), stored.target()));
+      shortlist.emplace(load_shortlist(shortlist_file, source(), target()));
     }
   }
 
-  TextTranslator text() {
-    return {scheduler, stored.source(), stored.target(), &automata, shortlist ? &*shortlist : nullptr};
-  }
+  TextTranslator text() { return {scheduler, source(), target(), &automata, shortlist ? &*shortlist : nullptr}; }
+  const Tokenizer& source() const { return models.first().source(); }
+  const Tokenizer& target() const { return models.first().target(); }
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
-  StoredModel stored;
+  WritingModels models;
   LoadedDraft draft;
-  Scheduler scheduler{{stored.model(), *backend, storage, cached},
-                      draft.drafting(),
-                      vocabulary_of_source(stored.source(), stored.target())};
-  AutomatonCache automata{stored.target()};
+  Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(),
+                      vocabulary_of_source(source(), target())};
+  AutomatonCache automata{target()};
   std::optional<Shortlist> shortlist;
 };
 
@@ -59,8 +48,8 @@ Translator& Translator::operator=(Translator&& other) noexcept = default;
 
 Precision Translator::precision() const { return precision_of(state_->storage); }
 int Translator::threads() const { return state_->backend->threads(); }
-int64_t Translator::parameters() const { return state_->stored.parameters(); }
-int64_t Translator::max_length() const { return state_->stored.config().max_length; }
+int64_t Translator::parameters() const { return state_->models.parameters(); }
+int64_t Translator::max_length() const { return state_->scheduler.inference().max_length(); }
 DraftReport Translator::drafts() const { return state_->draft.report(); }
 
 int64_t Translator::candidates(const std::string& line) const {

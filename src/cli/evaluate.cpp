@@ -60,7 +60,7 @@ Command evaluate_command() {
                   {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
                    required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
                   search_options(evaluation.translation),
-                  {cache_option(options->model), shortlist_option(options->shortlist),
+                  {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
                    option("--output FILE", evaluation.output, "write the translations to this file"),
                    flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),
                    flag("--json", options->json, "print one JSON object")}}),

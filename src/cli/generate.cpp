@@ -237,7 +237,7 @@ Command generate_command() {
       .summary = "generate text with a language model",
       .options = joined({model_options(options->model),
                          context_options(options->context),
-                         {cache_option(options->model),
+                         {ensemble_option(options->model), cache_option(options->model),
                           option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
                           option("--prompts FILE", options->prompts,
                                  "a file with one prompt per line; by default prompts are read from standard input"),

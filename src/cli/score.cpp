@@ -52,7 +52,8 @@ Command score_command() {
       .name = "score",
       .summary = "print the log-probabilities and token counts of given translations",
       .options = joined({model_options(options->model),
-                         {required(option("--source FILE", options->source, "source sentences, one per line")),
+                         {ensemble_option(options->model),
+                          required(option("--source FILE", options->source, "source sentences, one per line")),
                           required(option("--target FILE", options->target, "their translations, one per line"))}}),
       .run = [options] { score_files(*options); },
   };

@@ -224,7 +224,7 @@ Command translate_command() {
            {option("--input FILE", options->input, "the lines to translate; -: standard input"),
             option("--output FILE", options->output, "where the translations go; -: standard output")},
            search_options(translation),
-           {cache_option(options->model), shortlist_option(options->shortlist),
+           {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
             option("--n-best N", translation.n_best,
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),
             flag("--scores", options->scores, "add a column with the score, separated by a tab"),

@@ -13,6 +13,11 @@ Option cache_option(ModelOptions& options) {
                 "key-value cache in bf16 or int8; auto: as --precision");
 }
 
+Option ensemble_option(ModelOptions& options) {
+  return option("--ensemble DIR", options.translator.ensemble,
+                "another model, with the same vocabulary: probabilities are the mean of all models'");
+}
+
 Option shortlist_option(std::string& file) {
   return option("--shortlist FILE", file,
                 "each line's translations have only the tokens that this file of heed shortlist leaves it; scores are "

@@ -17,6 +17,7 @@ struct ModelOptions {
 
 std::vector<Option> model_options(ModelOptions& options);
 Option cache_option(ModelOptions& options);
+Option ensemble_option(ModelOptions& options);
 Option shortlist_option(std::string& file);
 std::vector<Option> context_options(ContextOptions& options);
 std::vector<Option> search_options(TranslationOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 
 namespace heed {
@@ -30,13 +31,15 @@ std::vector<double> attended(std::span<const float> weights, int64_t heads, int6
 
 using TokenLists = std::vector<std::vector<int32_t>>;
 
-void add_attended(const Inference& inference, const TokenLists& sources, const TokenLists& inputs,
-                  std::vector<Attended>& found) {
+std::vector<Attended> attended_by_model(const AnyModel& any, const Inference& inference, const TokenLists& sources,
+                                        const TokenLists& inputs) {
+  std::vector<Attended> found;
+  const int64_t heads = any.config().heads;
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const SourceSequences source(sources);
   const TargetSequences target(inputs);
   AttentionMaps maps;
-  const Seq2Seq& model = inference.model.seq2seq();
+  const Seq2Seq& model = any.seq2seq();
   model.decode(pass, target, model.encode(pass, source), {.maps = &maps});
   Tensor weights(maps.cross.back().shape(), DType::f32);
   inference.backend.copy(maps.cross.back().view(), weights.view());
@@ -46,10 +49,35 @@ void add_attended(const Inference& inference, const TokenLists& sources, const T
     Attended& of_pair = found.emplace_back();
     // The last input predicts the end.
     for (int64_t query = 0; query + 1 < queries; ++query) {
-      of_pair.push_back(attended(rest, inference.model.config().heads, queries, keys, query, keys - 1));
+      of_pair.push_back(attended(rest, heads, queries, keys, query, keys - 1));
     }
-    rest = rest.subspan(static_cast<size_t>(inference.model.config().heads * queries * keys));
+    rest = rest.subspan(static_cast<size_t>(heads * queries * keys));
   }
+  return found;
+}
+
+// Adds share * from to `into`, which is of the same shape.
+void add(const std::vector<Attended>& from, double share, std::vector<Attended>& into) {
+  for (size_t pair = 0; pair < from.size(); ++pair) {
+    for (size_t token = 0; token < from[pair].size(); ++token) {
+      for (size_t source = 0; source < from[pair][token].size(); ++source) {
+        into[pair][token][source] += share * from[pair][token][source];
+      }
+    }
+  }
+}
+
+// The mean of all models.
+std::vector<Attended> attended_by_models(const Inference& inference, const TokenLists& sources,
+                                         const TokenLists& inputs) {
+  std::vector<Attended> mean = attended_by_model(inference.model, inference, sources, inputs);
+  for (size_t k = 0; k < inference.others.size(); ++k) {
+    const std::vector<Attended> more = attended_by_model(*inference.others[k], inference, sources, inputs);
+    const double share = 1.0 / static_cast<double>(k + 2);  // the mean of k + 2 models from that of k + 1
+    add(mean, -share, mean);
+    add(more, share, mean);
+  }
+  return mean;
 }
 
 std::vector<Attended> attended_by_pairs(const Inference& inference, const TokenPairs& pairs, const SearchRules& rules) {
@@ -64,7 +92,7 @@ std::vector<Attended> attended_by_pairs(const Inference& inference, const TokenP
       batch_inputs.push_back({rules.bos});
       batch_inputs.back().insert(batch_inputs.back().end(), targets[i].begin(), targets[i].end());
     }
-    add_attended(inference, batch_sources, batch_inputs, found);
+    std::ranges::move(attended_by_models(inference, batch_sources, batch_inputs), std::back_inserter(found));
   }
   return found;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "decode/target_log_probs.h"
+
 namespace heed {
 namespace {
 
@@ -38,7 +40,7 @@ TokenBatch batch_of(std::span<const int32_t> tokens, std::span<const Window> win
 
 }  // namespace
 
-std::vector<double> surprises(const AnyModel& model, DType storage, Lanes& lanes, std::span<const int32_t> tokens,
+std::vector<double> surprises(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
                               const Windows& rules) {
   ensure(tokens.size() >= 2 && rules.stride >= 1 && rules.stride <= rules.context, "perplexity",
          "{} tokens, context {}, stride {}", tokens.size(), rules.context, rules.stride);
@@ -49,13 +51,12 @@ std::vector<double> surprises(const AnyModel& model, DType storage, Lanes& lanes
     const size_t first = task * at_once;
     const auto part = std::span(windows).subspan(first, std::min(at_once, windows.size() - first));
     const TokenBatch batch = batch_of(tokens, part);
-    Pass pass = Pass::infer(backend, storage);
-    const TokenLosses losses = model.causal_lm().loss(pass, batch, Smoothing(0.0F));
-    int64_t row = 0;
+    const std::vector<double> log_probs = log_probs_of_targets(inference.on(backend), batch);
+    size_t row = 0;
     for (const Window& window : part) {
       for (int64_t at = window.begin; at < window.end; ++at, ++row) {
         if (at >= window.first_counted) {
-          nats[static_cast<size_t>(at)] = losses.negative_log_likelihood(row);
+          nats[static_cast<size_t>(at)] = -log_probs[row];
         }
       }
     }

@@ -160,8 +160,7 @@ class Scheduler::Worker {
     if (batch_ != nullptr) {
       return;
     }
-    const auto& [model, whole, storage, cached] = scheduler_.inference_;
-    const Inference inference{model, backend_, storage, cached};
+    const Inference inference = scheduler_.inference_.on(backend_);
     stepper_ = make_stepper(inference, stepper_options(scheduler_.drafting_));
     speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
     batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());

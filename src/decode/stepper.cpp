@@ -1,21 +1,16 @@
 #include "decode/stepper.h"
 
+#include <utility>
+
 #include "decode/decoder_only_stepper.h"
 #include "decode/encoder_decoder_stepper.h"
+#include "decode/ensemble_stepper.h"
 
 namespace heed {
 
-void require_cache_type(const Inference& inference) {
-  const bool as_computed = inference.cache_type() == inference.storage;
-  require<ConfigError>(as_computed || inference.model.config().linear_layers_of_decoder().empty(), "cache",
-                       "the model has linear attention, whose cache is always in the run's precision");
-}
+namespace {
 
-void Stepper::restrict_to(std::span<const Candidates> /*candidates*/) {
-  fail<InternalError>("stepper", "this model's sequences cannot have candidates");
-}
-
-std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options) {
+std::unique_ptr<Stepper> make_stepper_of_one(const Inference& inference, const StepperOptions& options) {
   switch (inference.model.config().architecture) {
     case Architecture::seq2seq:
       return std::make_unique<EncoderDecoderStepper>(inference, options);
@@ -26,6 +21,31 @@ std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperO
   }
   fail<ConfigError>("model", "is {}, which does not continue sequences",
                     in_words(inference.model.config().architecture));
+}
+
+}  // namespace
+
+void require_cache_type(const Inference& inference) {
+  const bool as_computed = inference.cache_type() == inference.storage;
+  for (const AnyModel* const model : inference.models()) {
+    require<ConfigError>(as_computed || model->config().linear_layers_of_decoder().empty(), "cache",
+                         "the model has linear attention, whose cache is always in the run's precision");
+  }
+}
+
+void Stepper::restrict_to(std::span<const Candidates> /*candidates*/) {
+  fail<InternalError>("stepper", "this model's sequences cannot have candidates");
+}
+
+std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperOptions& options) {
+  if (inference.others.empty()) {
+    return make_stepper_of_one(inference, options);
+  }
+  std::vector<std::unique_ptr<Stepper>> members;
+  for (const AnyModel* const model : inference.models()) {
+    members.push_back(make_stepper_of_one({*model, inference.backend, inference.storage, inference.cached}, options));
+  }
+  return std::make_unique<EnsembleStepper>(std::move(members), inference.backend);
 }
 
 }  // namespace heed

@@ -28,7 +28,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   require_text(prompt, where);
   std::vector<TokenId> tokens = encode_text(generator.tokenizer, prompt);
   const bool has_mark = generator.documents.value_or(Documents::none) != Documents::none;
-  const auto max_tokens = static_cast<size_t>(generator.scheduler.model().config().max_length) - (has_mark ? 1 : 0);
+  const auto max_tokens = static_cast<size_t>(generator.scheduler.inference().max_length()) - (has_mark ? 1 : 0);
   if (tokens.size() > max_tokens) {
     require<FormatError>(
         options.long_prompts == LongPrompts::cut_left, where,
@@ -280,7 +280,7 @@ int64_t room_behind(const TextGenerator& generator, size_t prompt, const Generat
   if (options.beam == 1) {
     return options.max_tokens;
   }
-  const int64_t room = generator.scheduler.model().config().max_length - static_cast<int64_t>(prompt) + 1;
+  const int64_t room = generator.scheduler.inference().max_length() - static_cast<int64_t>(prompt) + 1;
   return std::min(options.max_tokens, room);
 }
 

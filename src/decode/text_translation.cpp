@@ -87,7 +87,7 @@ std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator,
                                                const TranslationOptions& options, const LineName& name) {
   require<ConfigError>(options.prefixes.empty() || options.prefixes.size() == lines.size(), "translation",
                        "{} prefixes for {} lines", options.prefixes.size(), lines.size());
-  const int64_t model_length = translator.scheduler.model().config().max_length;
+  const int64_t model_length = translator.scheduler.inference().max_length();
   const int64_t limit = options.max_length > 0 ? std::min(options.max_length, model_length) : model_length;
   std::vector<std::vector<int32_t>> first(lines.size(), {translator.target.special().bos.value});
   for (size_t i = 0; i < options.prefixes.size(); ++i) {
@@ -213,9 +213,8 @@ ModelTranslations translations_of(const std::vector<std::vector<int32_t>>& sourc
 // Calls use(inference) with the backend of a lane.
 template <class Use>
 void on_a_lane(const TextTranslator& translator, const Use& use) {
-  translator.scheduler.lanes().run(1, [&](size_t, Backend& backend) {
-    use(Inference{translator.scheduler.model(), backend, translator.scheduler.inference().storage});
-  });
+  translator.scheduler.lanes().run(
+      1, [&](size_t, Backend& backend) { use(translator.scheduler.inference().on(backend)); });
 }
 
 std::vector<std::vector<int64_t>> aligned(const TextTranslator& translator, const ModelTranslations& translations,
@@ -284,7 +283,7 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
                   const SearchRules& rules, const LineName& name, std::vector<std::vector<TranslatedLine>>& results) {
   const Sampler greedy({.temperature = 0.0}, rules.tokens);
   const std::vector<std::vector<int32_t>>& sources = lines.sources;
-  const int64_t max_length = translator.scheduler.model().config().max_length;
+  const int64_t max_length = translator.scheduler.inference().max_length();
   const std::vector<size_t> order = longest_first(sources);
   const std::vector<std::vector<int32_t>> candidates = candidates_of(translator, lines, rules.forced);
   std::deque<SearchRequest> searches;
@@ -329,7 +328,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     rules.tokens.suppressed.push_back(translator.target.special().unk.value);
   }
   rules.forced = forced_phrases(translator.target, options);
-  const Room room{translator.scheduler.model().config().max_length, overlong};
+  const Room room{translator.scheduler.inference().max_length(), overlong};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
                          first_tokens(translator, lines, options, name)};
   require_allowed(searched.first, rules.tokens, name);
@@ -361,7 +360,7 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchRules rules = rules_of(translator);
-  const Room room{translator.scheduler.model().config().max_length, overlong};
+  const Room room{translator.scheduler.inference().max_length(), overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, name.source, i), translator.source));
@@ -370,7 +369,7 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
   std::vector<PairScore> scores(sources.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(inputs);
   translator.scheduler.lanes().run(batches.size(), [&](size_t b, Backend& backend) {
-    const Inference inference{translator.scheduler.model(), backend, translator.scheduler.inference().storage};
+    const Inference inference = translator.scheduler.inference().on(backend);
     const std::vector<size_t>& batch = batches[b];
     std::vector<std::vector<int32_t>> batch_sources, batch_targets;
     for (const size_t i : batch) {

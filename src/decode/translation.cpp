@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "decode/request_batch.h"
+#include "decode/target_log_probs.h"
 #include "ops/loss.h"
 
 namespace heed {
@@ -55,14 +56,13 @@ std::vector<double> score_pairs(const Inference& inference, const TokenPairs& pa
     expected.push_back(rules.tokens.eos);
   }
   const PairBatch batch{SourceSequences(sources), TargetSequences(inputs), Targets(std::move(expected))};
-  Pass pass = Pass::infer(inference.backend, inference.storage);
-  const TokenLosses losses = inference.model.seq2seq().loss(pass, batch, Smoothing(0.0F));
+  const std::vector<double> log_probs = log_probs_of_targets(inference, batch);
   std::vector<double> scores;
   const Segments& segments = batch.target.segments();
   for (int64_t s = 0; s < segments.count(); ++s) {
     double sum = 0.0;
     for (int64_t row = segments.begin(s); row < segments.end(s); ++row) {
-      sum -= losses.negative_log_likelihood(row);
+      sum += log_probs[static_cast<size_t>(row)];
     }
     scores.push_back(sum);
   }

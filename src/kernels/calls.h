@@ -450,6 +450,13 @@ struct SelectedLogSoftmax {
   View log_probs;  // master type [rows, as many as the longest range, or more]
 };
 
+// The mean of K models' distributions, from the log-probabilities of each:
+//   mean[r, c] = log((sum over k of e^log_probs[k][r, c]) / K)      minus infinity where all of them are
+struct AverageProbabilities {
+  std::span<const View> log_probs;  // master type, all of one shape; at least one
+  View mean;                        // of their shape and type, in memory of its own
+};
+
 // Of rows of logits z of which a rank has some columns, for the loss over all columns:
 //   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target], or 0 where the target is negative: not among these
 struct LogitSums {

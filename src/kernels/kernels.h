@@ -107,6 +107,7 @@ class Backend {
   virtual void label_loss(const LabelLoss& call) = 0;
   virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
   virtual void selected_log_softmax(const SelectedLogSoftmax& call) = 0;
+  virtual void average_probabilities(const AverageProbabilities& call) = 0;
 
   // Of each range of x [1, n]: the sum of its squares, whatever other ranges there are. norms: f64 [1, ranges].
   virtual void squared_norms(View x, std::span<const ElementRange> ranges, View norms) = 0;

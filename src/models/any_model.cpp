@@ -1,5 +1,7 @@
 #include "models/any_model.h"
 
+#include <algorithm>
+
 namespace heed {
 
 std::string_view in_words(Architecture architecture) {
@@ -47,6 +49,20 @@ Var AnyModel::embed(Pass& pass, Crossing what, const Sequences& tokens) const {
         }
       },
       model_);
+}
+
+std::vector<const AnyModel*> Inference::models() const {
+  std::vector<const AnyModel*> all{&model};
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+int64_t Inference::max_length() const {
+  int64_t least = model.config().max_length;
+  for (const AnyModel* const other : others) {
+    least = std::min(least, other->config().max_length);
+  }
+  return least;
 }
 
 }  // namespace heed

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "models/causal_lm.h"
 #include "models/config.h"
@@ -62,8 +64,13 @@ struct Inference {
   Backend& backend;
   DType storage;
   std::optional<DType> cached = {};  // keys and values that are kept; otherwise in `storage`
+  // Of the same architecture and vocabularies: what counts is then the mean of all models' probabilities.
+  std::span<const AnyModel* const> others = {};
 
   DType cache_type() const { return cached.value_or(storage); }
+  std::vector<const AnyModel*> models() const;
+  int64_t max_length() const;  // that all of them take
+  Inference on(Backend& lane) const { return {model, lane, storage, cached, others}; }
 };
 
 }  // namespace heed

@@ -214,7 +214,7 @@ CalibrationTokens windows_of_text(const std::string& path, const StoredModel& st
   const int64_t context = stored.config().max_length;
   const auto judged = std::span(ids).first(std::min<size_t>(ids.size(), kTokensJudged));
   double sum = 0.0;
-  for (const double nats : surprises(stored.model(), DType::f32, lanes, judged, {context, context})) {
+  for (const double nats : surprises({stored.model(), backend, DType::f32}, lanes, judged, {context, context})) {
     sum += nats;
   }
   const double mean = sum / static_cast<double>(judged.size() - 1);

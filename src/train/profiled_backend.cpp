@@ -216,6 +216,10 @@ class ProfiledBackend final : public Backend {
     time("selected log-softmax", 0.0, bytes_of({call.log_probs, call.log_probs}),
          [&] { inner_.selected_log_softmax(call); });
   }
+  void average_probabilities(const AverageProbabilities& call) override {
+    const double bytes = static_cast<double>(call.log_probs.size() + 1) * bytes_of({call.mean});
+    time("average of probabilities", 0.0, bytes, [&] { inner_.average_probabilities(call); });
+  }
 
   void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
     time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.squared_norms(x, ranges, norms); });

@@ -287,6 +287,41 @@ class Drafts(LanguageModelTest):
         refused("--draft-tokens", 3, mentions=["--draft"])
 
 
+class Ensemble(LanguageModelTest):
+    TEXT = "Two dogs play."
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other = cls.model.parent / "other"
+        subprocess.run([MAKE_MODEL, cls.other, "architecture=causal-lm", "kind=char", "vocabulary=0", "layers=1", "width=16",
+                        "seed=7"], check=True)
+
+    def nats(self, model, *options):
+        result = run("perplexity", "--model", model, "--tokens", "--json", *options, text=self.TEXT)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return [token["nats"] for token in json.loads(result.stdout)["each"]]
+
+    def test_the_probability_of_a_token_is_the_mean(self):
+        together = self.nats(self.model, "--ensemble", self.other)
+        self.assertEqual(len(together), len(self.TEXT) - 1)
+        for found, one, other in zip(together, self.nats(self.model), self.nats(self.other)):
+            self.assertAlmostEqual(math.exp(-found), (math.exp(-one) + math.exp(-other)) / 2, places=5)
+
+    def test_texts_do_not_depend_on_each_other_nor_on_drafts(self):
+        options = ("--ensemble", self.other, "--max-tokens", 40, "--temperature", 0.8, "--seed", 3)
+        texts = [one["text"] for one in self.objects(*options, text="\n".join(PROMPTS))]
+        self.assertNotEqual(texts, [one["text"] for one in self.objects(*options[2:], text="\n".join(PROMPTS))])
+        for prompt, text in zip(PROMPTS, texts):
+            self.assertEqual(self.objects(*options, text=prompt + "\n")[0]["text"], text)
+        result = run("generate", "--model", self.model, "--json", *options, "--draft", self.other, text="\n".join(PROMPTS))
+        self.assertEqual([json.loads(line)["text"] for line in result.stdout.splitlines()], texts)
+
+    def test_a_stranger_is_refused(self):
+        self.assert_refused("generate", "--model", self.model, "--ensemble", self.translator, "--prompt", "A",
+                            mentions=[self.translator, "encoder-decoder"])
+
+
 class Refused(LanguageModelTest):
     def refused(self, *options, mentions, text=""):
         self.assert_refused("generate", "--model", self.model, *options, mentions=mentions, text=text)

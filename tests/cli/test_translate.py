@@ -269,6 +269,71 @@ class Drafts(ModelTest):
             self.assert_refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)
 
 
+class Ensemble(ModelTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.other = cls.model.parent / "other"
+        subprocess.run([MAKE_MODEL, cls.other, "kind=char", "vocabulary=0", "layers=1", "width=16", "seed=7"], check=True)
+
+    def scores(self, translated, *options):
+        source, target = self.file("source.txt", "\n".join(LINES) + "\n"), self.file("target.txt", translated)
+        result = run("score", "--model", self.model, "--source", source, "--target", target, *options)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return [float(line.split("\t")[0]) for line in result.stdout.decode().splitlines()]
+
+    def test_scores_are_those_of_both_models_together(self):
+        together = ("--ensemble", self.other)
+        for search in (["--beam", 3], ["--draft", "layers:1", "--draft-tokens", 3]):
+            result = run("translate", "--model", self.model, *together, *search, "--max-length", 12, "--length-penalty", 0,
+                         "--scores", text="\n".join(LINES) + "\n")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            columns = [line.split("\t") for line in result.stdout.decode().splitlines()]
+            texts = "".join(f"{text}\n" for text, _ in columns)
+            for line, (_, score), of_pair, alone in zip(LINES, columns, self.scores(texts, *together), self.scores(texts)):
+                if line.strip():
+                    self.assertAlmostEqual(float(score), of_pair, delta=1e-3)
+                    self.assertNotAlmostEqual(of_pair, alone, places=2)
+
+    def test_a_line_does_not_depend_on_the_others(self):
+        options = ("--ensemble", self.other, "--beam", 2, "--scores")
+        out = self.translate(*options).splitlines()
+        for line, translated in zip(LINES, out):
+            self.assertEqual(self.translate(*options, text=line + "\n"), translated + "\n")
+
+    def test_a_model_with_itself_translates_as_it_does_alone(self):
+        self.assertEqual(self.translate("--beam", 2, "--ensemble", self.model, "--ensemble", self.model, "--alignments"),
+                         self.translate("--beam", 2, "--alignments"))
+
+    def test_all_that_a_translation_may_ask_for_works_with_it(self):
+        options = ("--ensemble", self.other, "--beam", 4, "--n-best", 2, "--token-scores", "--coverage-penalty", 0.2)
+        self.assertEqual(len(self.translate(*options).splitlines()), 2 * sum(bool(line.strip()) for line in LINES) + 2)
+        self.translate("--ensemble", self.other, "--beam", 6, "--force", "Hund", "--prefix", "Ein", max_length=40)
+        self.translate("--ensemble", self.other, "--cache", "int8", "--precision", "bf16", "--alternatives", 3)
+
+    def test_the_model_is_evaluated_with_it(self):
+        source, reference = self.file("source.txt", "Ein Hund.\n"), self.file("reference.txt", "A dog.\n")
+        outputs = []
+        for options in ([], ["--ensemble", self.other]):
+            output = self.path / "output.txt"
+            result = run("evaluate", "--model", self.model, "--source", source, "--reference", reference, "--output", output,
+                         "--max-length", 12, *options)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            outputs.append(output.read_text())
+        self.assertEqual(outputs[1], self.translate("--ensemble", self.other, text="Ein Hund.\n"))
+        self.assertEqual(outputs[0], self.translate(text="Ein Hund.\n"))
+
+    def test_what_cannot_be_averaged_is_refused(self):
+        stranger, language_model = self.path / "stranger", self.path / "language-model"
+        subprocess.run([MAKE_MODEL, stranger, "vocabulary=350"], check=True)
+        subprocess.run([MAKE_MODEL, language_model, "architecture=causal-lm", "kind=char", "vocabulary=0"], check=True)
+        for other, mentions in [(stranger, [stranger, self.model, "another source vocabulary"]),
+                                (language_model, [language_model, "language model"]),
+                                (self.path / "nothing", ["nothing"])]:
+            self.assert_refused("translate", "--model", self.model, "--ensemble", other, text="Ein Hund.\n",
+                                mentions=mentions)
+
+
 class RefusedText(ModelTest):
     def test_a_standard_input_that_cannot_be_read_is_an_error(self):
         folder = os.open(self.path, os.O_RDONLY)

@@ -23,9 +23,10 @@ inline std::unique_ptr<Tokenizer> characters() {
                          [&](std::string& line) { return next < corpus().size() && (line = corpus()[next++], true); });
 }
 
-// Characters and a model with random weights, which knows lines of 40 tokens.
+// Characters and a model with random weights, which knows lines of up to `max_length` tokens.
 struct RandomTranslator : RandomWeights {
-  explicit RandomTranslator(DType storage = DType::f32, int threads = 2) : RandomWeights(threads), type(storage) {
+  explicit RandomTranslator(DType storage = DType::f32, int threads = 2, uint64_t seed = 5, int64_t max_length = 40)
+      : RandomWeights(threads), type(storage) {
     const int64_t vocabulary = tokenizer->vocabulary_size();
     config = {.model = 32,
               .inner = 48,
@@ -34,8 +35,8 @@ struct RandomTranslator : RandomWeights {
               .decoder_layers = 2,
               .source_vocabulary = vocabulary,
               .target_vocabulary = vocabulary,
-              .max_length = 40};
-    draw(config, storage, 5);
+              .max_length = max_length};
+    draw(config, storage, seed);
     draft_with(nullptr);
   }
 

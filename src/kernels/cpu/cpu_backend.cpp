@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/average_probabilities.h"
 #include "kernels/cpu/buckets.h"
 #include "kernels/cpu/context.h"
 #include "kernels/cpu/divided_loss.h"
@@ -120,6 +121,7 @@ class CpuBackend final : public Backend {
   void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
   void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
   void selected_log_softmax(const SelectedLogSoftmax& call) override { cpu::selected_log_softmax(context_, call); }
+  void average_probabilities(const AverageProbabilities& call) override { cpu::average_probabilities(context_, call); }
 
   void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
     cpu::squared_norms(context_, x, ranges, norms);

@@ -98,4 +98,20 @@ void ReferenceBackend::selected_log_softmax(const SelectedLogSoftmax& call) {
   reference::write(log_probs, call.log_probs);
 }
 
+void ReferenceBackend::average_probabilities(const AverageProbabilities& call) {
+  const auto models = static_cast<double>(call.log_probs.size());
+  for (int64_t r = 0; r < call.mean.rows(); ++r) {
+    for (int64_t c = 0; c < call.mean.columns(); ++c) {
+      double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
+      for (const View& of_model : call.log_probs) {
+        largest = std::max(largest, reference::get(of_model, r, c));
+      }
+      for (const View& of_model : call.log_probs) {
+        sum += std::exp(reference::get(of_model, r, c) - largest);
+      }
+      reference::set(call.mean, r, c, std::isinf(largest) ? largest : largest + std::log(sum / models));
+    }
+  }
+}
+
 }  // namespace heed

@@ -76,6 +76,7 @@ class ReferenceBackend final : public Backend {
   void label_loss(const LabelLoss& call) override;
   void log_softmax(View logits, View log_probs) override;
   void selected_log_softmax(const SelectedLogSoftmax& call) override;
+  void average_probabilities(const AverageProbabilities& call) override;
 
   void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override;
   void sum(View x, View total) override;

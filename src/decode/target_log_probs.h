@@ -1,0 +1,14 @@
+// What a model, or an ensemble, makes of tokens that are known.
+#pragma once
+
+#include <vector>
+
+#include "models/any_model.h"
+
+namespace heed {
+
+// The log-probability of each row's target, 0 where it is to be ignored; of an ensemble the log of the models' mean.
+std::vector<double> log_probs_of_targets(const Inference& inference, const PairBatch& batch);
+std::vector<double> log_probs_of_targets(const Inference& inference, const TokenBatch& batch);
+
+}  // namespace heed

@@ -1,0 +1,11 @@
+// The mean of several models' next-token distributions.
+#pragma once
+
+#include "kernels/cpu/context.h"
+#include "kernels/kernels.h"
+
+namespace heed::cpu {
+
+void average_probabilities(Context& context, const AverageProbabilities& call);
+
+}  // namespace heed::cpu

@@ -1,0 +1,65 @@
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/cpu_testing.h"
+
+namespace heed::test {
+namespace {
+
+class CpuAverageProbabilities : public CpuTest {
+ protected:
+  static Guarded average(Backend& backend, const std::vector<Guarded>& models, DType master) {
+    std::vector<Guarded> of_models;
+    std::vector<View> views;
+    for (const Guarded& model : models) {
+      views.push_back(of_models.emplace_back(converted(model, master)).view());
+    }
+    const Guarded mean(master, models.front().rows(), models.front().columns());
+    backend.average_probabilities({.log_probs = views, .mean = mean.view()});
+    EXPECT_TRUE(mean.untouched());
+    return mean;
+  }
+};
+
+TEST_P(CpuAverageProbabilities, MatchesTheOracle) {
+  for (const int64_t columns : kColumns) {
+    for (const size_t count : {1, 2, 5}) {
+      SCOPED_TRACE(fmt::format("{} columns, {} models", columns, count));
+      std::vector<Guarded> models;
+      for (size_t k = 0; k < count; ++k) {
+        models.push_back(random(DType::f32, 7, columns, 30 + k, 5.0, {static_cast<int64_t>(k), 3}));
+      }
+      EXPECT_TRUE(close(average(cpu(), models, DType::f32), average(oracle(), models, DType::f64), kF32));
+    }
+  }
+}
+
+TEST_P(CpuAverageProbabilities, KnownValuesAndTokensThatAModelExcludes) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  const std::vector<std::vector<double>> one_row{{std::log(0.5), -90.0, kNever, kNever, -1000.0},
+                                                 {std::log(0.25), -90.0, std::log(0.5), kNever, -2000.0}};
+  const std::vector<double> expected{std::log(0.375), -90.0, std::log(0.25), kNever, -1000.0 - std::log(2.0)};
+  std::vector<Guarded> models;
+  for (const std::vector<double>& values : one_row) {
+    const Guarded& model = models.emplace_back(DType::f32, 1, std::ssize(values));
+    for (size_t c = 0; c < values.size(); ++c) {
+      model.set(0, static_cast<int64_t>(c), values[c]);
+    }
+  }
+  const Guarded found = average(cpu(), models, DType::f32), exact = average(oracle(), models, DType::f64);
+  for (int64_t c = 0; c < found.columns(); ++c) {
+    const double wanted = expected[static_cast<size_t>(c)];
+    if (std::isinf(wanted)) {
+      EXPECT_EQ(found.get(0, c), wanted);
+      EXPECT_EQ(exact.get(0, c), wanted);
+    } else {
+      EXPECT_NEAR(found.get(0, c), wanted, 1e-6 * std::abs(wanted));
+      EXPECT_NEAR(exact.get(0, c), wanted, 1e-6 * std::abs(wanted));
+    }
+  }
+}
+
+HEED_ON_EVERY_INSTRUCTION_SET(CpuAverageProbabilities);
+
+}  // namespace
+}  // namespace heed::test

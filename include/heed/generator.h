@@ -35,8 +35,8 @@ class Generator {
 
   Precision precision() const;  // what it computes in: f32 or bf16
   int threads() const;
-  int64_t parameters() const;
-  int64_t max_length() const;  // tokens that the model takes
+  int64_t parameters() const;  // of all models of an ensemble
+  int64_t max_length() const;  // tokens that the model, or each of an ensemble, takes
   DraftReport drafts() const;  // of all texts that were generated so far
 
   // Names a prompt in errors, by its number, from 0.

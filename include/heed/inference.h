@@ -23,7 +23,7 @@ struct InferenceOptions {
   Precision precision = Precision::automatic;
   int threads = 0;                         // 0: one per processor
   CacheType cache = CacheType::automatic;  // of models that write
-  // Of models that write: the directories of others, with the same architecture and vocabulary. The probability of each
+  // Of models that write: the directories of others with the same architecture and vocabulary. The probability of each
   // next token is then the mean of what all models give it.
   std::vector<std::string> ensemble = {};
 };

@@ -31,8 +31,8 @@ class Translator {
 
   Precision precision() const;  // what it computes in: f32 or bf16
   int threads() const;
-  int64_t parameters() const;
-  int64_t max_length() const;  // of a line that the model takes, in tokens, its end included
+  int64_t parameters() const;  // of all models of an ensemble
+  int64_t max_length() const;  // of a line that the model, or each of an ensemble, takes, in tokens, its end included
   DraftReport drafts() const;  // of all lines that were translated so far
   // The tokens that a line's translations may have: of all, or of the shortlist.
   int64_t candidates(const std::string& line) const;

@@ -14,7 +14,7 @@ LoadedDraft::LoadedDraft(const DraftOptions& options, const WritingModels& targe
     const ModelFolder folder{options.model};
     require_architecture(folder, target.config().architecture);
     model_.emplace(folder, backend, storage);
-    require_same_vocabularies({*model_, folder}, {target, targets.folder()}, "draft for");
+    require_same_vocabularies({*model_, folder}, "draft for", {target, targets.folder()});
   }
   drafting_.emplace(Drafting{options, model_ ? &model_->model() : nullptr, log_});
   const auto bytes_of_all = static_cast<double>(targets.step_bytes());

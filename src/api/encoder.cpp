@@ -16,7 +16,8 @@
 namespace heed {
 namespace {
 
-ModelFolder folder_of_encoder(const std::string& directory) {
+ModelFolder folder_of_encoder(const std::string& directory, const InferenceOptions& options) {
+  require<ConfigError>(options.ensemble.empty(), "encoder", "only models that write text form ensembles");
   ModelFolder folder{directory};
   require_architecture(folder, Architecture::encoder);
   return folder;
@@ -80,7 +81,7 @@ struct Encoder::State {
       : directory(model),
         storage(inference_type(options.precision)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_encoder(directory), *backend, storage) {}
+        stored(folder_of_encoder(directory, options), *backend, storage) {}
 
   TextReader reader() { return {stored.model(), storage, lanes}; }
   void require_head(bool fits, std::string_view needed) const {
@@ -107,9 +108,7 @@ struct Encoder::State {
 };
 
 Encoder::Encoder(const std::string& directory, const InferenceOptions& options)
-    : state_(std::make_unique<State>(directory, options)) {
-  require<ConfigError>(options.ensemble.empty(), "encoder", "an ensemble is of models that write");
-}
+    : state_(std::make_unique<State>(directory, options)) {}
 Encoder::~Encoder() = default;
 Encoder::Encoder(Encoder&& other) noexcept = default;
 Encoder& Encoder::operator=(Encoder&& other) noexcept = default;

@@ -3,28 +3,29 @@
 namespace heed {
 namespace {
 
-// How the second differs; empty when it does not.
-std::string difference(const Tokenizer& one, const Tokenizer& other) {
-  if (one.vocabulary_size() != other.vocabulary_size()) {
-    return fmt::format("{} tokens, not {}", other.vocabulary_size(), one.vocabulary_size());
+// How the vocabulary of the first model differs from that of another; empty when it does not.
+std::string difference(const Tokenizer& first, const Tokenizer& other) {
+  if (first.vocabulary_size() != other.vocabulary_size()) {
+    return fmt::format("{} tokens, not {}", first.vocabulary_size(), other.vocabulary_size());
   }
-  for (int32_t id = 0; id < static_cast<int32_t>(other.vocabulary_size()); ++id) {
-    const std::string_view found = one.piece(TokenId(id)), wanted = other.piece(TokenId(id));
-    if (found != wanted) {
-      return fmt::format("token {} is '{}', not '{}'", id, wanted, found);
+  for (int32_t id = 0; id < static_cast<int32_t>(first.vocabulary_size()); ++id) {
+    const std::string_view of_first = first.piece(TokenId(id)), of_other = other.piece(TokenId(id));
+    if (of_first != of_other) {
+      return fmt::format("token {} is '{}', not '{}'", id, of_first, of_other);
     }
   }
-  return one.special() == other.special() ? "" : "its special tokens are others";
+  return first.special() == other.special() ? "" : "its special tokens are others";
 }
 
 }  // namespace
 
-void require_same_vocabularies(const NamedModel& one, const NamedModel& other, std::string_view role) {
-  for (const TokenizerRole& tokenizer : tokenizer_roles(other.model.config().architecture)) {
-    const std::string differs = difference(one.model.tokenizer(tokenizer.name), other.model.tokenizer(tokenizer.name));
-    require<FormatError>(differs.empty(), one.folder.path.string(),
-                         "cannot {} {}, which has another {} vocabulary: {}; train it with the tokenizer of that model",
-                         role, other.folder.path.string(), tokenizer.name, differs);
+void require_same_vocabularies(const NamedModel& model, std::string_view purpose, const NamedModel& first) {
+  for (const TokenizerRole& role : tokenizer_roles(first.model.config().architecture)) {
+    const std::string differs = difference(first.model.tokenizer(role.name), model.model.tokenizer(role.name));
+    require<FormatError>(differs.empty(), model.folder.path.string(),
+                         "cannot {} {}, which has another {} vocabulary: {}; take a model that was trained with the "
+                         "tokenizers of {}",
+                         purpose, first.folder.path.string(), role.name, differs, first.folder.path.string());
   }
 }
 

@@ -1,4 +1,4 @@
-// Models that work together on one text.
+// Models that write one text together need the same vocabularies: token by token, as their tokenizers show them.
 #pragma once
 
 #include "checkpoint/stored_model.h"
@@ -11,8 +11,8 @@ struct NamedModel {
   const ModelFolder& folder;
 };
 
-// FormatError, naming both folders, unless each token of the one is the same token of the other. "FOLDER: cannot `role`
-// FOLDER, which has another vocabulary": both have one architecture.
-void require_same_vocabularies(const NamedModel& one, const NamedModel& other, std::string_view role);
+// FormatError unless the models, of one architecture, have the same vocabularies: "MODEL: cannot PURPOSE FIRST, which has
+// another vocabulary", such as "draft for".
+void require_same_vocabularies(const NamedModel& model, std::string_view purpose, const NamedModel& first);
 
 }  // namespace heed

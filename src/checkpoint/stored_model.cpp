@@ -56,14 +56,14 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
   if (holds_adapter(folder)) {
-    model_.emplace(Scope(weights_), with_context(config, context));
+    model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
     load_adapted_weights(AdaptedWeights(folder, weights), backend, storage, weights_);
     return;
   }
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;
   const SafeTensors stored(file);
   require_weights_of(stored, folder, config);
-  model_.emplace(Scope(weights_), with_context(config, context));
+  model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
   load_weights(file, backend, storage, weights_);
 }
 

@@ -15,7 +15,7 @@ Option cache_option(ModelOptions& options) {
 
 Option ensemble_option(ModelOptions& options) {
   return option("--ensemble DIR", options.translator.ensemble,
-                "another model, with the same vocabulary: probabilities are the mean of all models'");
+                "another model with the same vocabulary: the probability of each token is the mean of all models'");
 }
 
 Option shortlist_option(std::string& file) {

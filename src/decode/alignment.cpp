@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <span>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -31,18 +32,17 @@ std::vector<double> attended(std::span<const float> weights, int64_t heads, int6
 
 using TokenLists = std::vector<std::vector<int32_t>>;
 
-std::vector<Attended> attended_by_model(const AnyModel& any, const Inference& inference, const TokenLists& sources,
-                                        const TokenLists& inputs) {
+std::vector<Attended> attended_by_model(const Inference& one, const TokenLists& sources, const TokenLists& inputs) {
   std::vector<Attended> found;
-  const int64_t heads = any.config().heads;
-  Pass pass = Pass::infer(inference.backend, inference.storage);
+  const int64_t heads = one.model.config().heads;
+  Pass pass = Pass::infer(one.backend, one.storage);
   const SourceSequences source(sources);
   const TargetSequences target(inputs);
   AttentionMaps maps;
-  const Seq2Seq& model = any.seq2seq();
+  const Seq2Seq& model = one.model.seq2seq();
   model.decode(pass, target, model.encode(pass, source), {.maps = &maps});
   Tensor weights(maps.cross.back().shape(), DType::f32);
-  inference.backend.copy(maps.cross.back().view(), weights.view());
+  one.backend.copy(maps.cross.back().view(), weights.view());
   std::span<const float> rest(weights.data<float>(), static_cast<size_t>(weights.shape().elements()));
   for (size_t s = 0; s < sources.size(); ++s) {
     const auto keys = static_cast<int64_t>(sources[s].size()), queries = static_cast<int64_t>(inputs[s].size());
@@ -56,12 +56,13 @@ std::vector<Attended> attended_by_model(const AnyModel& any, const Inference& in
   return found;
 }
 
-// Adds share * from to `into`, which is of the same shape.
-void add(const std::vector<Attended>& from, double share, std::vector<Attended>& into) {
+// into += share * (from - into), which is of the same shape.
+void move_towards(const std::vector<Attended>& from, double share, std::vector<Attended>& into) {
   for (size_t pair = 0; pair < from.size(); ++pair) {
     for (size_t token = 0; token < from[pair].size(); ++token) {
       for (size_t source = 0; source < from[pair][token].size(); ++source) {
-        into[pair][token][source] += share * from[pair][token][source];
+        double& mean = into[pair][token][source];
+        mean += share * (from[pair][token][source] - mean);
       }
     }
   }
@@ -70,12 +71,16 @@ void add(const std::vector<Attended>& from, double share, std::vector<Attended>&
 // The mean of all models.
 std::vector<Attended> attended_by_models(const Inference& inference, const TokenLists& sources,
                                          const TokenLists& inputs) {
-  std::vector<Attended> mean = attended_by_model(inference.model, inference, sources, inputs);
-  for (size_t k = 0; k < inference.others.size(); ++k) {
-    const std::vector<Attended> more = attended_by_model(*inference.others[k], inference, sources, inputs);
-    const double share = 1.0 / static_cast<double>(k + 2);  // the mean of k + 2 models from that of k + 1
-    add(mean, -share, mean);
-    add(more, share, mean);
+  std::vector<Attended> mean;
+  double models = 0.0;
+  for (const Inference& member : inference.members()) {
+    std::vector<Attended> of_member = attended_by_model(member, sources, inputs);
+    models += 1.0;
+    if (mean.empty()) {
+      mean = std::move(of_member);
+    } else {
+      move_towards(of_member, 1.0 / models, mean);
+    }
   }
   return mean;
 }

@@ -10,6 +10,11 @@ View view_of(const HostView<float>& values) {
   return {values.data, DType::f32, values.rows, values.columns, values.stride};
 }
 
+HostView<float> rows_in(std::vector<float>& memory, int64_t rows, int64_t columns) {
+  memory.resize(std::max(memory.size(), static_cast<size_t>(rows * columns)));
+  return {memory.data(), rows, columns, columns};
+}
+
 }  // namespace
 
 EnsembleStepper::EnsembleStepper(std::vector<std::unique_ptr<Stepper>> members, Backend& backend)
@@ -29,6 +34,12 @@ int64_t EnsembleStepper::max_length() const {
   return least;
 }
 
+const EnsembleStepper::MemberIds& EnsembleStepper::ids_of(SequenceId sequence) const {
+  const auto found = sequences_.find(sequence.value);
+  require(found != sequences_.end(), "ensemble", "there is no sequence {}", sequence.value);
+  return found->second;
+}
+
 SequenceId EnsembleStepper::add(MemberIds ids) {
   sequences_.emplace(next_id_, std::move(ids));
   return SequenceId{next_id_++};
@@ -43,11 +54,7 @@ std::vector<SequenceId> EnsembleStepper::begin(std::span<const std::vector<int32
         begun[i].push_back(ids[i]);
       }
     } catch (...) {
-      for (const MemberIds& ids : begun) {
-        for (size_t k = 0; k < ids.size(); ++k) {
-          members_[k]->remove(ids[k]);
-        }
-      }
+      take_back(begun);
       throw;
     }
   }
@@ -58,11 +65,19 @@ std::vector<SequenceId> EnsembleStepper::begin(std::span<const std::vector<int32
   return sequences;
 }
 
+void EnsembleStepper::take_back(std::span<const MemberIds> begun) {
+  for (const MemberIds& ids : begun) {
+    for (size_t k = 0; k < ids.size(); ++k) {
+      members_[k]->remove(ids[k]);
+    }
+  }
+}
+
 void EnsembleStepper::restrict_to(std::span<const Candidates> candidates) {
   for (size_t k = 0; k < members_.size(); ++k) {
     std::vector<Candidates> of_member(candidates.begin(), candidates.end());
     for (Candidates& one : of_member) {
-      one.sequence = sequences_.at(one.sequence.value)[k];
+      one.sequence = ids_of(one.sequence)[k];
     }
     members_[k]->restrict_to(of_member);
   }
@@ -70,7 +85,7 @@ void EnsembleStepper::restrict_to(std::span<const Candidates> candidates) {
 
 SequenceId EnsembleStepper::fork(SequenceId sequence) {
   MemberIds forks;
-  const MemberIds& ids = sequences_.at(sequence.value);
+  const MemberIds& ids = ids_of(sequence);
   for (size_t k = 0; k < members_.size(); ++k) {
     forks.push_back(members_[k]->fork(ids[k]));
   }
@@ -78,27 +93,25 @@ SequenceId EnsembleStepper::fork(SequenceId sequence) {
 }
 
 void EnsembleStepper::roll_back(SequenceId sequence, int64_t length) {
-  const MemberIds& ids = sequences_.at(sequence.value);
+  const MemberIds& ids = ids_of(sequence);
   for (size_t k = 0; k < members_.size(); ++k) {
     members_[k]->roll_back(ids[k], length);
   }
 }
 
 void EnsembleStepper::remove(SequenceId sequence) {
-  const MemberIds ids = std::move(sequences_.extract(sequence.value).mapped());
-  for (size_t k = 0; k < members_.size(); ++k) {
-    members_[k]->remove(ids[k]);
-  }
+  take_back({&ids_of(sequence), 1});
+  sequences_.erase(sequence.value);
 }
 
 int64_t EnsembleStepper::length(SequenceId sequence) const {
-  return members_.front()->length(sequences_.at(sequence.value).front());
+  return members_.front()->length(ids_of(sequence).front());
 }
 
 std::vector<Fresh> EnsembleStepper::fresh_of_member(std::span<const Fresh> fresh, size_t member) const {
   std::vector<Fresh> of_member(fresh.begin(), fresh.end());
   for (Fresh& one : of_member) {
-    one.sequence = sequences_.at(one.sequence.value)[member];
+    one.sequence = ids_of(one.sequence)[member];
   }
   return of_member;
 }
@@ -109,30 +122,47 @@ NextTokens EnsembleStepper::next(std::span<const Fresh> fresh) {
     try {
       found.push_back(members_[k]->next(fresh_of_member(fresh, k)));
     } catch (const BudgetError&) {
-      for (const Fresh& one : fresh) {
-        const MemberIds& ids = sequences_.at(one.sequence.value);
-        for (size_t before = 0; before < k; ++before) {
-          members_[before]->roll_back(ids[before], members_[k]->length(ids[k]));
-        }
-      }
+      undo(fresh, k);
       throw;
     }
   }
   return mean_of(found);
 }
 
+void EnsembleStepper::undo(std::span<const Fresh> fresh, size_t full) {
+  for (const Fresh& one : fresh) {
+    const MemberIds& ids = ids_of(one.sequence);
+    for (size_t k = 0; k < full; ++k) {
+      members_[k]->roll_back(ids[k], members_[full]->length(ids[full]));
+    }
+  }
+}
+
 NextTokens EnsembleStepper::mean_of(std::span<const NextTokens> found) {
-  const auto [rows, columns] = std::pair(found.front().log_probs.rows, found.front().log_probs.columns);
+  const HostView<float>& first = found.front().log_probs;
+  if (first.rows == 0) {
+    return {};
+  }
   std::vector<View> log_probs;
   for (const NextTokens& of_member : found) {
     log_probs.push_back(view_of(of_member.log_probs));
   }
-  mean_.resize(std::max(mean_.size(), static_cast<size_t>(rows * columns)));
-  const HostView<float> mean{mean_.data(), rows, columns, columns};
-  if (rows > 0) {
-    backend_.average_probabilities({.log_probs = log_probs, .mean = view_of(mean)});
+  const HostView<float> mean = rows_in(log_probs_, first.rows, first.columns);
+  backend_.average_probabilities({.log_probs = log_probs, .mean = view_of(mean)});
+  return {found.front().logits.rows > 0 ? logits_of(found, mean) : HostView<float>{}, mean};
+}
+
+HostView<float> EnsembleStepper::logits_of(std::span<const NextTokens> found, const HostView<float>& log_probs) {
+  const HostView<float> logits = rows_in(logits_, log_probs.rows, log_probs.columns);
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    float shift = 0.0F;  // the same in all columns of a row
+    for (const NextTokens& of_member : found) {
+      shift += (of_member.logits(r, 0) - of_member.log_probs(r, 0)) / static_cast<float>(found.size());
+    }
+    std::transform(log_probs.row(r), log_probs.row(r) + log_probs.columns, logits.row(r),
+                   [shift](float log_prob) { return log_prob + shift; });
   }
-  return {found.front().logits.rows > 0 ? mean : HostView<float>{}, mean};
+  return logits;
 }
 
 }  // namespace heed

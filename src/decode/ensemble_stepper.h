@@ -12,7 +12,7 @@ namespace heed {
 
 class EnsembleStepper final : public Stepper {
  public:
-  // At least one member. The backend takes the mean, and must outlive the stepper.
+  // At least one member, all with the same budget. The backend takes the mean, and must outlive the stepper.
   EnsembleStepper(std::vector<std::unique_ptr<Stepper>> members, Backend& backend);
 
   int64_t vocabulary() const override { return members_.front()->vocabulary(); }
@@ -23,21 +23,27 @@ class EnsembleStepper final : public Stepper {
   void roll_back(SequenceId sequence, int64_t length) override;
   void remove(SequenceId sequence) override;
   int64_t length(SequenceId sequence) const override;
-  // The log-probabilities serve as logits too: their softmax is the same.
+  // A row's logits are its log-probabilities plus the mean of what the members' logits are above theirs: then equal
+  // members have the logits of one of them.
   NextTokens next(std::span<const Fresh> fresh) override;
 
  private:
   using MemberIds = std::vector<SequenceId>;  // what each member calls a sequence
 
   SequenceId add(MemberIds ids);
+  const MemberIds& ids_of(SequenceId sequence) const;
+  void take_back(std::span<const MemberIds> begun);
   std::vector<Fresh> fresh_of_member(std::span<const Fresh> fresh, size_t member) const;
+  // Of the members before `full`, which has no room for these tokens: they drop them again.
+  void undo(std::span<const Fresh> fresh, size_t full);
   NextTokens mean_of(std::span<const NextTokens> found);
+  HostView<float> logits_of(std::span<const NextTokens> found, const HostView<float>& log_probs);
 
   std::vector<std::unique_ptr<Stepper>> members_;
   Backend& backend_;
   std::unordered_map<int64_t, MemberIds> sequences_;
   int64_t next_id_ = 0;
-  std::vector<float> mean_;  // of the last call
+  std::vector<float> log_probs_, logits_;  // of the last call
 };
 
 }  // namespace heed

@@ -30,7 +30,6 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   const Inference& inference() const { return inference_; }
-  const AnyModel& model() const { return inference_.model; }
   bool drafts() const { return drafting_ != nullptr; }
   Lanes& lanes() { return lanes_; }  // for what is not written token by token
 

@@ -27,8 +27,8 @@ std::unique_ptr<Stepper> make_stepper_of_one(const Inference& inference, const S
 
 void require_cache_type(const Inference& inference) {
   const bool as_computed = inference.cache_type() == inference.storage;
-  for (const AnyModel* const model : inference.models()) {
-    require<ConfigError>(as_computed || model->config().linear_layers_of_decoder().empty(), "cache",
+  for (const Inference& member : inference.members()) {
+    require<ConfigError>(as_computed || member.model.config().linear_layers_of_decoder().empty(), "cache",
                          "the model has linear attention, whose cache is always in the run's precision");
   }
 }
@@ -42,8 +42,8 @@ std::unique_ptr<Stepper> make_stepper(const Inference& inference, const StepperO
     return make_stepper_of_one(inference, options);
   }
   std::vector<std::unique_ptr<Stepper>> members;
-  for (const AnyModel* const model : inference.models()) {
-    members.push_back(make_stepper_of_one({*model, inference.backend, inference.storage, inference.cached}, options));
+  for (const Inference& member : inference.members()) {
+    members.push_back(make_stepper_of_one(member, options));
   }
   return std::make_unique<EnsembleStepper>(std::move(members), inference.backend);
 }

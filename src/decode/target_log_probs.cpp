@@ -14,9 +14,9 @@ TokenLosses loss_of(const AnyModel& model, Pass& pass, const TokenBatch& batch) 
 }
 
 template <class Batch>
-std::vector<double> log_probs_of_model(const AnyModel& model, const Inference& inference, const Batch& batch) {
-  Pass pass = Pass::infer(inference.backend, inference.storage);
-  const TokenLosses losses = loss_of(model, pass, batch);
+std::vector<double> log_probs_of_model(const Inference& one, const Batch& batch) {
+  Pass pass = Pass::infer(one.backend, one.storage);
+  const TokenLosses losses = loss_of(one.model, pass, batch);
   std::vector<double> log_probs;
   for (int64_t row = 0; row < losses.rows(); ++row) {
     log_probs.push_back(-losses.negative_log_likelihood(row));
@@ -33,14 +33,14 @@ double log_of_mean(const std::vector<std::vector<double>>& of_models, size_t row
   for (const std::vector<double>& of_model : of_models) {
     sum += std::exp(of_model[row] - largest);
   }
-  return largest + std::log(sum / static_cast<double>(of_models.size()));
+  return std::isinf(largest) ? largest : largest + std::log(sum / static_cast<double>(of_models.size()));
 }
 
 template <class Batch>
 std::vector<double> averaged(const Inference& inference, const Batch& batch) {
   std::vector<std::vector<double>> of_models;
-  for (const AnyModel* const model : inference.models()) {
-    of_models.push_back(log_probs_of_model(*model, inference, batch));
+  for (const Inference& member : inference.members()) {
+    of_models.push_back(log_probs_of_model(member, batch));
   }
   if (of_models.size() == 1) {
     return of_models.front();

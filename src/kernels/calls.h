@@ -452,8 +452,9 @@ struct SelectedLogSoftmax {
 
 // The mean of K models' distributions, from the log-probabilities of each:
 //   mean[r, c] = log((sum over k of e^log_probs[k][r, c]) / K)      minus infinity where all of them are
+// A NaN of any model is one of the mean.
 struct AverageProbabilities {
-  std::span<const View> log_probs;  // master type, all of one shape; at least one
+  std::span<const View> log_probs;  // f32 or master type, all of one shape; at least one
   View mean;                        // of their shape and type, in memory of its own
 };
 

@@ -51,10 +51,12 @@ Var AnyModel::embed(Pass& pass, Crossing what, const Sequences& tokens) const {
       model_);
 }
 
-std::vector<const AnyModel*> Inference::models() const {
-  std::vector<const AnyModel*> all{&model};
-  all.insert(all.end(), others.begin(), others.end());
-  return all;
+std::vector<Inference> Inference::members() const {
+  std::vector<Inference> found{{model, backend, storage, cached}};
+  for (const AnyModel* const other : others) {
+    found.push_back({*other, backend, storage, cached});
+  }
+  return found;
 }
 
 int64_t Inference::max_length() const {

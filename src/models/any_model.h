@@ -64,12 +64,12 @@ struct Inference {
   Backend& backend;
   DType storage;
   std::optional<DType> cached = {};  // keys and values that are kept; otherwise in `storage`
-  // Of the same architecture and vocabularies: what counts is then the mean of all models' probabilities.
+  // Of the same architecture and vocabularies. Tokens then have the mean of all models' probabilities.
   std::span<const AnyModel* const> others = {};
 
   DType cache_type() const { return cached.value_or(storage); }
-  std::vector<const AnyModel*> models() const;
-  int64_t max_length() const;  // that all of them take
+  std::vector<Inference> members() const;  // each model by itself
+  int64_t max_length() const;              // that all models take
   Inference on(Backend& lane) const { return {model, lane, storage, cached, others}; }
 };
 

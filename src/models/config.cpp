@@ -206,22 +206,22 @@ void require_divisible(const ModelConfig& config, int64_t parts) {
   check(obstacles.empty(), "{}", obstacles.empty() ? "" : obstacles.front());
 }
 
-ModelConfig with_context(const ModelConfig& config, const ContextOptions& options) {
+ModelConfig with_context(const ModelConfig& config, const ContextOptions& options, std::string_view where) {
   ModelConfig longer = config;
   const bool scaled = options.rotary_scaling != RotaryScaling::none;
-  require<ConfigError>(!scaled || config.positions == Positions::rotary, "context",
+  require<ConfigError>(!scaled || config.positions == Positions::rotary, where,
                        "the model's positions are not rotary: the scaling of rotary positions does not apply");
-  require<ConfigError>(!scaled || options.max_length > config.max_length, "context",
+  require<ConfigError>(!scaled || options.max_length > config.max_length, where,
                        "scaling rotary positions needs a maximum length above the model's {}", config.max_length);
-  require<ConfigError>(!scaled || config.rotary_scaling == RotaryScaling::none, "context",
+  require<ConfigError>(!scaled || config.rotary_scaling == RotaryScaling::none, where,
                        "the model's rotary positions are scaled already");
   if (options.max_length == 0) {
     return longer;
   }
-  require<ConfigError>(options.max_length >= config.max_length && options.max_length <= kLargest, "context",
+  require<ConfigError>(options.max_length >= config.max_length && options.max_length <= kLargest, where,
                        "the maximum length is {}, expected the model's own {} to {}", options.max_length,
                        config.max_length, kLargest);
-  require<ConfigError>(config.positions != Positions::learned || options.max_length == config.max_length, "context",
+  require<ConfigError>(config.positions != Positions::learned || options.max_length == config.max_length, where,
                        "the model learned a table of {} positions, so it can't take {} tokens", config.max_length,
                        options.max_length);
   if (config.rotary_trained_length == 0 && config.positions == Positions::rotary) {

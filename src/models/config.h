@@ -108,8 +108,8 @@ std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t p
 // ConfigError with the first of them.
 void require_divisible(const ModelConfig& config, int64_t parts);
 
-// The same model, run with sequences of up to options.max_length tokens. Throws ConfigError when it can't be.
-ModelConfig with_context(const ModelConfig& config, const ContextOptions& options);
+// The same model, run with sequences of up to options.max_length tokens. ConfigError, naming `where`, when it can't be.
+ModelConfig with_context(const ModelConfig& config, const ContextOptions& options, std::string_view where = "context");
 
 // The keys of [model] with their values, one per line, as a recipe would give them.
 std::string describe(const ModelConfig& config);

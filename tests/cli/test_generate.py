@@ -314,8 +314,45 @@ class Ensemble(LanguageModelTest):
         self.assertNotEqual(texts, [one["text"] for one in self.objects(*options[2:], text="\n".join(PROMPTS))])
         for prompt, text in zip(PROMPTS, texts):
             self.assertEqual(self.objects(*options, text=prompt + "\n")[0]["text"], text)
-        result = run("generate", "--model", self.model, "--json", *options, "--draft", self.other, text="\n".join(PROMPTS))
-        self.assertEqual([json.loads(line)["text"] for line in result.stdout.splitlines()], texts)
+        result = run("generate", "--model", self.model, "--json", *options, "--draft", self.other, "--draft-tokens", 3,
+                     text="\n".join(PROMPTS))
+        drafted = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([one["text"] for one in drafted], texts)
+        self.assertGreater(sum(one["drafted"] for one in drafted), 0)
+
+    def test_a_repetition_is_penalized_as_with_one_model(self):
+        options = ("--temperature", 0, "--repetition-penalty", 1.5, "--max-tokens", 40)
+        self.assertEqual(self.generate(*options, "--ensemble", self.model, text="\n".join(PROMPTS)),
+                         self.generate(*options, text="\n".join(PROMPTS)))
+
+    def test_a_text_goes_on_beyond_the_shortest_model(self):
+        shorter = self.path / "shorter"
+        subprocess.run([MAKE_MODEL, shorter, "architecture=causal-lm", "kind=char", "vocabulary=0", "max_length=24"],
+                       check=True)
+        self.generate("--ensemble", shorter, "--max-tokens", 70, "--prompt", "A man")
+        self.assert_refused("perplexity", "--model", self.model, "--ensemble", shorter, "--context", 25, text=self.TEXT,
+                            mentions=["at most 24"])
+
+    def test_a_longer_context_is_one_of_all_models(self):
+        folders = {}
+        for name, positions, length in (("rotary", "rotary", 64), ("long", "alibi", 300), ("learned", "learned", 64)):
+            folders[name] = self.path / name
+            subprocess.run([MAKE_MODEL, folders[name], "architecture=causal-lm", "kind=char", "vocabulary=0",
+                            f"positions={positions}", f"max_length={length}"], check=True)
+        long = ("--max-length", 200, "--rotary-scaling", "yarn", "--context", 150)
+        run_text = LongerContext.TEXT
+        for other in ("rotary", "long"):
+            result = run("perplexity", "--model", folders["rotary"], "--ensemble", folders[other], *long, text=run_text)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assert_refused("perplexity", "--model", folders["rotary"], "--ensemble", folders["learned"], *long,
+                            text=run_text, mentions=[folders["learned"], "a table of 64 positions"])
+
+    def test_documents_and_a_stream_do_not_go_together(self):
+        documents = self.path / "documents"
+        subprocess.run([MAKE_MODEL, documents, "architecture=causal-lm", "kind=char", "vocabulary=0", "documents=line"],
+                       check=True)
+        self.assert_refused("generate", "--model", self.model, "--ensemble", documents, "--prompt", "A",
+                            mentions=[documents, self.model, "documents"])
 
     def test_a_stranger_is_refused(self):
         self.assert_refused("generate", "--model", self.model, "--ensemble", self.translator, "--prompt", "A",

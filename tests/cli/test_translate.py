@@ -323,6 +323,31 @@ class Ensemble(ModelTest):
         self.assertEqual(outputs[1], self.translate("--ensemble", self.other, text="Ein Hund.\n"))
         self.assertEqual(outputs[0], self.translate(text="Ein Hund.\n"))
 
+    def test_a_shortlist_works_with_it(self):
+        made, texts = self.path / "list", self.path / "texts"
+        texts.write_text("".join(f"{line}\n" for line in LINES if line.strip()))
+        result = run("shortlist", "--model", self.model, "--source", texts, "--target", texts, "--out", made)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        options = ("--ensemble", self.other, "--shortlist", made, "--beam", 2, "--scores")
+        out = self.translate(*options).splitlines()
+        for line, translated in zip(LINES, out):
+            self.assertEqual(self.translate(*options, text=line + "\n"), translated + "\n")
+
+    def test_a_line_must_fit_all_models(self):
+        shorter = self.path / "shorter"
+        subprocess.run([MAKE_MODEL, shorter, "kind=char", "vocabulary=0", "max_length=24"], check=True)
+        self.assert_refused("translate", "--model", self.model, "--ensemble", shorter, text=LINES[1] + "\n",
+                            mentions=["stdin:1", "at most 24"])
+        self.translate("--ensemble", shorter, text=LINES[0] + "\n", max_length=0)
+
+    def test_a_token_that_differs_is_named(self):
+        for name, text in (("one", "ab\n"), ("other", "ac\n")):
+            subprocess.run([MAKE_MODEL, self.path / name, "kind=char", "vocabulary=0",
+                            f"source={self.file('same.txt', 'xy' + chr(10))}",
+                            f"target={self.file(name + '.txt', text)}"], check=True)
+        self.assert_refused("translate", "--model", self.path / "one", "--ensemble", self.path / "other", text="x\n",
+                            mentions=["another target vocabulary", "'b', not 'c'"])
+
     def test_what_cannot_be_averaged_is_refused(self):
         stranger, language_model = self.path / "stranger", self.path / "language-model"
         subprocess.run([MAKE_MODEL, stranger, "vocabulary=350"], check=True)

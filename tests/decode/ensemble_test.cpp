@@ -102,8 +102,78 @@ TEST_P(EnsembleOfTranslators, ForksRollbacksAndNeighboursChangeNoBit) {
   const NextTokens next = stepper->next({{{begun[0], one, Wanted::none}, {fork, std::span(tokens).last(1)}}});
   ASSERT_EQ(next.log_probs.rows, 1);
   EXPECT_EQ(row_of(next.log_probs, 0), expected);
-  EXPECT_EQ(row_of(next.logits, 0), expected);
   EXPECT_EQ(stepper->next({{{begun[0], one, Wanted::none}}}).log_probs.rows, 0);
+}
+
+// Penalties of repetition depend on where the zero of logits is.
+TEST_P(EnsembleOfTranslators, LogitsAreAsFarAboveTheLogProbabilitiesAsThoseOfTheModels) {
+  const TranslatorPair pair(GetParam());
+  const Inference& first = pair.first.scheduler->inference();
+  const Inference second{*pair.second.model, *pair.second.backend, GetParam()};
+  const std::vector<const AnyModel*> itself{&first.model};
+  const Ids source{5, 9, 7, 3}, tokens{2, 8};
+  const auto shifts_of = [&](const Inference& inference) {
+    const auto stepper = make_stepper(inference);
+    const NextTokens next = stepper->next({{{stepper->begin({{source}}).front(), tokens, Wanted::all}}});
+    std::vector<double> shifts;
+    for (int64_t row = 0; row < 2; ++row) {
+      shifts.push_back(static_cast<double>(next.logits(row, 0) - next.log_probs(row, 0)));
+      for (int64_t c = 0; c < next.logits.columns; ++c) {
+        EXPECT_NEAR(next.logits(row, c) - next.log_probs(row, c), shifts.back(), 1e-4);
+      }
+    }
+    return shifts;
+  };
+  const auto of_first = shifts_of(first), of_second = shifts_of(second), together = shifts_of(*pair.inference);
+  const auto twice = shifts_of({first.model, first.backend, first.storage, {}, itself});
+  for (size_t row = 0; row < 2; ++row) {
+    EXPECT_NEAR(together[row], (of_first[row] + of_second[row]) / 2.0, 1e-4);
+    EXPECT_NEAR(twice[row], of_first[row], 1e-4);
+    EXPECT_GT(std::abs(of_first[row] - of_second[row]), 1e-3);
+  }
+}
+
+TEST_P(EnsembleOfTranslators, EachModelCachesInTheTypeThatIsAskedFor) {
+  const TranslatorPair pair(GetParam());
+  const auto cached_in_int8 = [](Inference inference) {
+    inference.cached = DType::i8;
+    return rows_after(inference, {5, 9, 7, 3}, {2, 8, 6}).back();
+  };
+  const auto a = cached_in_int8(pair.first.scheduler->inference());
+  const auto b = cached_in_int8({*pair.second.model, *pair.second.backend, GetParam()});
+  expect_mean(cached_in_int8(*pair.inference), a, b);
+  EXPECT_NE(cached_in_int8(*pair.inference), rows_after(*pair.inference, {5, 9, 7, 3}, {2, 8, 6}).back());
+}
+
+TEST_P(EnsembleOfTranslators, CandidatesAreOfSomeSequencesAlone) {
+  const TranslatorPair pair(GetParam());
+  const Ids source{5, 9, 7, 3}, other{6, 3}, tokens{2}, few{3, 6}, more{3, 5, 6, 11};
+  const auto stepper = make_stepper(*pair.inference);
+  const std::vector<SequenceId> begun = stepper->begin({{source, other}});
+  stepper->restrict_to({{{begun[0], few}, {begun[1], more}}});
+  const SequenceId free = stepper->begin({{source}}).front();
+  const NextTokens next = stepper->next({{{begun[0], tokens}, {begun[1], tokens}, {free, tokens}}});
+  ASSERT_EQ(next.log_probs.rows, 3);
+  const auto first_of_row = [&](int64_t row, size_t count) {
+    auto values = row_of(next.log_probs, row);
+    values.resize(count);
+    return values;
+  };
+  EXPECT_EQ(first_of_row(0, 2), rows_after(*pair.inference, source, tokens, few).front());
+  EXPECT_EQ(first_of_row(1, 4), rows_after(*pair.inference, other, tokens, more).front());
+  const auto all = rows_after(*pair.inference, source, tokens).front();
+  EXPECT_EQ(first_of_row(2, all.size()), all);
+}
+
+TEST_P(EnsembleOfTranslators, AModelThatComputesNaNIsRefusedWhereverItStands) {
+  for (const bool first_is_damaged : {true, false}) {
+    TranslatorPair pair(GetParam());
+    RandomTranslator& damaged = first_is_damaged ? pair.first : pair.second;
+    damaged.backend->fill(damaged.trainables->masters(), std::nan(""));
+    damaged.trainables->refresh(*damaged.backend);
+    EXPECT_THROW(pair.translate({"two dogs"}, {}), FormatError);
+    EXPECT_THROW(pair.translate({"two dogs"}, {.beam = 3}), FormatError);
+  }
 }
 
 TEST_P(EnsembleOfTranslators, TranslationsHaveTheScoreOfTheirPair) {
@@ -180,10 +250,20 @@ TEST(Ensemble, PerplexityIsOfTheMeanTokenByToken) {
 
 TEST(Ensemble, TakesWhatItsShortestModelTakes) {
   const RandomTranslator longer, shorter(DType::f32, 2, 7, 9);
-  const std::vector<const AnyModel*> others{&*shorter.model};
-  const Inference inference{*longer.model, *longer.backend, DType::f32, {}, others};
-  EXPECT_EQ(inference.max_length(), 9);
-  EXPECT_EQ(make_stepper(inference)->max_length(), 9);
+  for (const auto& [first, second] : {std::pair(&longer, &shorter), std::pair(&shorter, &longer)}) {
+    const std::vector<const AnyModel*> others{&*second->model};
+    const Inference inference{*first->model, *first->backend, DType::f32, {}, others};
+    EXPECT_EQ(inference.max_length(), 9);
+    EXPECT_EQ(make_stepper(inference)->max_length(), 9);
+    Scheduler scheduler(inference);
+    const TextTranslator translator{scheduler, *first->tokenizer, *first->tokenizer};
+    const std::vector<std::string> fits{"aaaaaaaa"}, too_long{"aaaaaaaaa"};
+    EXPECT_EQ(translate_lines(translator, fits, {}, {}).size(), 1U);
+    EXPECT_THROW(translate_lines(translator, too_long, {}, {}), FormatError);
+    EXPECT_THROW(translate_lines(translator, fits, {.rules = {.min_length = 10}}, {}), ConfigError);
+    EXPECT_THROW(translate_lines(translator, fits, {.prefixes = too_long}, {}), FormatError);
+    EXPECT_THROW(score_lines(translator, {.sources = fits, .targets = too_long}, {}), FormatError);
+  }
 }
 
 // Finds no room when it is told so.
@@ -207,27 +287,49 @@ class FullStepper : public FakeStepper {
 TEST(Ensemble, WhereOneModelHasNoRoomNoneHasChanged) {
   const auto backend = make_cpu_backend(1);
   std::vector<std::unique_ptr<Stepper>> members;
-  auto& roomy = dynamic_cast<FullStepper&>(*members.emplace_back(std::make_unique<FullStepper>()));
-  auto& full = dynamic_cast<FullStepper&>(*members.emplace_back(std::make_unique<FullStepper>()));
+  std::vector<FullStepper*> steppers;
+  for (int i = 0; i < 3; ++i) {
+    steppers.push_back(dynamic_cast<FullStepper*>(members.emplace_back(std::make_unique<FullStepper>()).get()));
+  }
   EnsembleStepper stepper(std::move(members), *backend);
-  const std::vector<SequenceId> begun = stepper.begin({{Ids(), Ids()}});
-  const Ids tokens{1, 2, 3};
-  stepper.next({{{begun[0], tokens}, {begun[1], tokens}}});
-  full.full = true;
+  const Ids tokens{1, 2, 3}, one{1};
+  steppers[2]->full = true;
   EXPECT_THROW(stepper.begin({{Ids(), Ids(), Ids()}}), BudgetError);
-  EXPECT_EQ(roomy.sequences(), 2U);
+  EXPECT_EQ(steppers[0]->sequences() + steppers[1]->sequences(), 0U);
+  // From here on, the members call a sequence by different ids.
+  steppers[2]->full = false;
+  const std::vector<SequenceId> begun = stepper.begin({{Ids(), Ids()}});
+  stepper.next({{{begun[0], tokens}, {begun[1], one}}});
+  steppers[2]->full = true;
   EXPECT_THROW(stepper.next({{{begun[1], tokens}, {begun[0], tokens}}}), BudgetError);
-  for (const SequenceId sequence : begun) {
-    EXPECT_EQ(stepper.length(sequence), 3);
+  steppers[2]->full = false;
+  EXPECT_EQ(stepper.length(begun[0]), 3);
+  EXPECT_EQ(stepper.length(begun[1]), 1);
+  const SequenceId fork = stepper.fork(begun[0]);
+  stepper.remove(begun[0]);
+  stepper.roll_back(fork, 2);
+  stepper.next({{{fork, tokens}, {begun[1], one}}});
+  for (const FullStepper* const member : steppers) {
+    EXPECT_EQ(member->lengths(), (std::vector<int64_t>{2, 5}));
   }
-  full.full = false;
-  const NextTokens next = stepper.next({{{begun[1], tokens}}});
-  EXPECT_EQ(stepper.length(begun[1]), 6);
-  EXPECT_NEAR(next.log_probs(0, 2), std::log(0.25F), 1e-6);
-  for (const SequenceId sequence : begun) {
-    stepper.remove(sequence);
+  stepper.remove(fork);
+  EXPECT_THROW(stepper.remove(fork), ShapeError);
+  EXPECT_THROW(stepper.length(fork), ShapeError);
+}
+
+// Local attention frees what is out of sight, unless it may be rolled back.
+TEST(Ensemble, EachModelKeepsWhatMayBeRolledBack) {
+  RandomLanguageModel first(2, DType::f32, 5), second(2, DType::f32, 6, 4);
+  const std::vector<const AnyModel*> others{&*second.model};
+  const Inference both{*first.model, *first.backend, DType::f32, {}, others};
+  const auto stepper = make_stepper(both, {.roll_back = 30});
+  const SequenceId sequence = stepper->begin({{Ids()}}).front();
+  for (int32_t i = 0; i < 38; ++i) {
+    const Ids token{5 + i % 7};
+    stepper->next({{{sequence, token}}});
   }
-  EXPECT_EQ(roomy.sequences() + full.sequences(), 0U);
+  stepper->roll_back(sequence, 8);
+  EXPECT_EQ(stepper->length(sequence), 8);
 }
 
 class FiveTokens : public FakeStepper {

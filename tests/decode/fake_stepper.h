@@ -1,6 +1,7 @@
 // A stepper without a model, whose next tokens a test decides.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -50,6 +51,14 @@ class FakeStepper : public Stepper {
   }
 
   size_t sequences() const { return read_.size(); }
+  std::vector<int64_t> lengths() const {  // of all sequences, ascending
+    std::vector<int64_t> found;
+    for (const auto& [sequence, read] : read_) {
+      found.push_back(static_cast<int64_t>(read.size()));
+    }
+    std::ranges::sort(found);
+    return found;
+  }
   size_t max_sequences() const { return max_sequences_; }  // at a time, so far
 
  protected:

@@ -12,7 +12,7 @@ namespace heed::test {
 
 // Characters and a model with random weights, which takes 40 tokens.
 struct RandomLanguageModel : RandomWeights {
-  explicit RandomLanguageModel(int threads = 2, DType its_storage = DType::f32, uint64_t seed = 5)
+  explicit RandomLanguageModel(int threads = 2, DType its_storage = DType::f32, uint64_t seed = 5, int64_t window = 0)
       : RandomWeights(threads), storage(its_storage) {
     draw({.architecture = Architecture::causal_lm,
           .model = 32,
@@ -23,7 +23,8 @@ struct RandomLanguageModel : RandomWeights {
           .source_vocabulary = 0,
           .target_vocabulary = tokenizer->vocabulary_size(),
           .max_length = 40,
-          .positions = Positions::learned},
+          .positions = Positions::learned,
+          .window = window},
          storage, seed);
     draft_with(nullptr);
   }

@@ -24,6 +24,10 @@ double log_sum_exp_of_row(const Values& z, int64_t r) {
   return largest + std::log(sum);
 }
 
+bool has_nan(std::span<const View> views, int64_t r, int64_t c) {
+  return std::ranges::any_of(views, [&](const View& view) { return std::isnan(reference::get(view, r, c)); });
+}
+
 // Writes the losses; returns d_z.
 Values smoothed_cross_entropy(const Values& z, const View& targets, double smoothing, const View& losses_view) {
   Values losses(z.rows(), 2), d_logits(z.rows(), z.columns());
@@ -104,12 +108,13 @@ void ReferenceBackend::average_probabilities(const AverageProbabilities& call) {
     for (int64_t c = 0; c < call.mean.columns(); ++c) {
       double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
       for (const View& of_model : call.log_probs) {
-        largest = std::max(largest, reference::get(of_model, r, c));
+        largest = std::max(largest, reference::get(of_model, r, c));  // which passes over NaN
       }
       for (const View& of_model : call.log_probs) {
         sum += std::exp(reference::get(of_model, r, c) - largest);
       }
-      reference::set(call.mean, r, c, std::isinf(largest) ? largest : largest + std::log(sum / models));
+      const bool nothing = std::isinf(largest) && !has_nan(call.log_probs, r, c);
+      reference::set(call.mean, r, c, nothing ? largest : largest + std::log(sum / models));
     }
   }
 }

@@ -59,6 +59,23 @@ TEST_P(CpuAverageProbabilities, KnownValuesAndTokensThatAModelExcludes) {
   }
 }
 
+TEST_P(CpuAverageProbabilities, ANaNOfAnyModelIsOneOfTheMean) {
+  for (const size_t of_model : {0, 1, 2}) {
+    std::vector<Guarded> models;
+    for (size_t k = 0; k < 3; ++k) {
+      models.push_back(random(DType::f32, 2, 20, 50 + k));
+    }
+    models[of_model].set(1, 5, std::nan(""));
+    models[of_model].set(1, 19, std::nan(""));
+    for (const Guarded& found : {average(cpu(), models, DType::f32), average(oracle(), models, DType::f64)}) {
+      for (int64_t c = 0; c < 20; ++c) {
+        EXPECT_FALSE(std::isnan(found.get(0, c)));
+        EXPECT_EQ(std::isnan(found.get(1, c)), c == 5 || c == 19) << "column " << c << ", model " << of_model;
+      }
+    }
+  }
+}
+
 HEED_ON_EVERY_INSTRUCTION_SET(CpuAverageProbabilities);
 
 }  // namespace

@@ -59,6 +59,7 @@ std::vector<SequenceId> EnsembleStepper::begin(std::span<const std::vector<int32
     }
   }
   std::vector<SequenceId> sequences;
+  sequences.reserve(begun.size());
   for (MemberIds& ids : begun) {
     sequences.push_back(add(std::move(ids)));
   }

@@ -77,6 +77,11 @@ endif()
 find_program(HEED_CCACHE ccache)
 if(HEED_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${HEED_CCACHE}")
+  if(HEED_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    # A clone in another folder finds what this one compiled. Not for debuggers, which would open the other's sources.
+    list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER
+         "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true)
+  endif()
 endif()
 
 # The fastest linker that is there and that the compiler can drive.

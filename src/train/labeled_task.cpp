@@ -298,11 +298,7 @@ Update LabeledTask::next_update(int64_t) {
   return update;
 }
 
-void LabeledTask::seek(const BatchPosition& position) {
-  require<ConfigError>(position.stream == batches_->position().stream, "data.train",
-                       "the text is not the one that the run started with");
-  batches_->seek(position);
-}
+void LabeledTask::seek(const BatchPosition& position) { seek_batches(*batches_, position, "data.train"); }
 
 std::string LabeledTask::describe_origins(const Update& update) const {
   std::vector<std::string> places;

@@ -25,16 +25,6 @@ void LanguageModelRecipe::validate(const Recipe& recipe) const {
   check(samples.temperature >= 0.0, "validation.temperature is {}, expected at least 0", samples.temperature);
 }
 
-BatchSize LanguageModelRecipe::batch_size(int64_t length) const { return text_batch_size(data.batches, length); }
-
-std::vector<int64_t> LanguageModelRecipe::vocabulary_sizes() const {
-  if (tokenizer.file.empty() && learns_pieces(tokenizer.learned.kind)) {
-    check_vocabulary(tokenizer.learned);
-    return {tokenizer.learned.vocabulary};
-  }
-  return {make_text_tokenizers(tokenizer, text_parts(data).train).front()->vocabulary_size()};
-}
-
 std::unique_ptr<Task> LanguageModelRecipe::make_task(const Recipe& recipe, const TaskSetup& setup) const {
   return std::make_unique<LanguageModelTask>(recipe, setup);
 }

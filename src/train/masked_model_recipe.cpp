@@ -27,27 +27,17 @@ void MaskedModelRecipe::validate(const Recipe& recipe) const {
   check(samples >= 0, "validation.samples is {}, expected at least 0", samples);
 }
 
-BatchSize MaskedModelRecipe::batch_size(int64_t length) const { return text_batch_size(data.batches, length); }
-
-std::vector<int64_t> MaskedModelRecipe::vocabulary_sizes() const {
-  if (tokenizer.file.empty() && learns_pieces(tokenizer.learned.kind)) {
-    check_vocabulary(tokenizer.learned);
-    return {tokenizer.learned.vocabulary};
+Tokenizers MaskedModelRecipe::make_tokenizers(const TextRules& text) const {
+  TextTokenizerRecipe with_mask = tokenizer;
+  std::vector<std::string>& symbols = with_mask.learned.user_symbols;
+  if (std::ranges::count(symbols, mask) == 0) {
+    symbols.push_back(mask);
   }
-  return {make_masked_tokenizers(*this, text_parts(data).train).front()->vocabulary_size()};
+  return make_text_tokenizers(with_mask, text);
 }
 
 std::unique_ptr<Task> MaskedModelRecipe::make_task(const Recipe& recipe, const TaskSetup& setup) const {
   return std::make_unique<MaskedModelTask>(recipe, setup);
-}
-
-Tokenizers make_masked_tokenizers(const MaskedModelRecipe& recipe, const TextRules& text) {
-  TextTokenizerRecipe with_mask = recipe.tokenizer;
-  std::vector<std::string>& symbols = with_mask.learned.user_symbols;
-  if (std::ranges::count(symbols, recipe.mask) == 0) {
-    symbols.push_back(recipe.mask);
-  }
-  return make_text_tokenizers(with_mask, text);
 }
 
 }  // namespace heed

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "data/even_parts.h"
 #include "decode/token_ids.h"
 #include "ops/select_rows.h"
 #include "text/multiline.h"
@@ -11,27 +10,15 @@
 namespace heed {
 namespace {
 
-static_assert(MaskedText::kNothing == Targets::kIgnored);
-
-constexpr int64_t kMaskedValidationTokens = 4096;  // about so many in one pass
+constexpr int64_t kMaskedValidationTokens = 4096;  // about this many in one pass
 constexpr int64_t kSampleTokens = 64;
 
-class MaskedShard final : public Shard {
+class MaskedShard final : public TextShard {
  public:
-  explicit MaskedShard(MaskedText&& text)
-      : batch_{Sequences(std::move(text.tokens.ids), std::move(text.tokens.segments)),
-               Targets(std::move(text.expected))},
-        targets_(batch_.expected.counted()) {}
-
-  int64_t targets() const override { return targets_; }
-  ShardTexts texts() const override { return {batch_.tokens, batch_.tokens}; }
+  using TextShard::TextShard;
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
-    return model.encoder_only().loss(pass, batch_, smoothing);
+    return model.encoder_only().loss(pass, batch(), smoothing);
   }
-
- private:
-  TokenBatch batch_;
-  int64_t targets_;
 };
 
 int64_t chosen_in(const MaskedText& text) {
@@ -99,56 +86,21 @@ Predictions predict(const Inference& inference, const MaskedText& text) {
 }  // namespace
 
 MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
-    : recipe_(recipe.of<MaskedModelRecipe>()),
-      key_(RandomKey{static_cast<uint64_t>(recipe.training.seed)}.derive("masking")),
-      batches_per_update_(recipe.training.accumulate),
-      shards_per_batch_(shards_per_batch(recipe.training)) {
-  const TextDataRecipe& data = recipe_.data;
-  const TextParts parts = setup.stored != nullptr ? stored_text_parts(data) : text_parts(data);
-  tokenizers_ = setup.tokenizers != nullptr ? *setup.tokenizers : make_masked_tokenizers(recipe_, parts.train);
-  const Tokenizer& tokenizer = *tokenizers_.front();
-  masking_.emplace(tokenizer, mask_of(tokenizer, recipe_), recipe_.masking);
-  const TextCorpora corpora(data, tokenizer, setup);
-  train_.emplace(corpora.read(parts.train, "train"), data.borders);
-  if (parts.validation) {
-    validation_.emplace(corpora.read(*parts.validation, "validation"), data.borders);
-  }
-  batches_.emplace(train_->pieces.size(), data.batches, static_cast<uint64_t>(recipe.training.seed),
-                   train_->corpus.fingerprint());
-}
-
-std::string MaskedModelTask::describe_text() const {
-  const auto words = [&](const TextCorpus& text) { return describe_size(text, recipe_.data.documents); };
-  return words(train_->corpus) + (validation_ ? "; validation: " + words(validation_->corpus) : "");
-}
-
-std::vector<std::pair<std::string, int64_t>> MaskedModelTask::sizes() const {
-  return {{"train_tokens", train_->corpus.tokens()},
-          {"train_bytes", train_->corpus.size().bytes},
-          {"validation_tokens", validation_ ? validation_->corpus.tokens() : 0},
-          {"validation_bytes", validation_ ? validation_->corpus.size().bytes : 0}};
-}
-
-void MaskedModelTask::store(PartsToStore& parts) const {
-  train_->corpus.store(parts, "train");
-  if (validation_) {
-    validation_->corpus.store(parts, "validation");
-  }
+    : TextTask(recipe, setup),
+      samples_(recipe.of<MaskedModelRecipe>().samples),
+      key_(RandomKey{seed()}.derive("masking")) {
+  const MaskedModelRecipe& own = recipe.of<MaskedModelRecipe>();
+  masking_.emplace(tokenizer(), mask_of(tokenizer(), own), own.masking);
+  read_text(setup);
+  begin_batches(pieces_of(train()).size());
 }
 
 Update MaskedModelTask::next_update(int64_t number) {
-  const auto rows_of = [](const RowRange& range) { return range.end - range.begin; };
+  const TextPieces pieces = pieces_of(train());
   Update update;
   std::vector<MaskedText> texts;
-  uint64_t first_row = 0;
-  for (int64_t i = 0; i < batches_per_update_; ++i) {
-    const std::vector<RowRange> ranges = batches_->next();
-    std::ranges::transform(ranges, std::back_inserter(update.examples), &RowRange::begin);
-    for (const auto part : cut_evenly(std::span(ranges), shards_per_batch_, rows_of)) {
-      texts.push_back(
-          masking_->apply(train_->pieces.read(part, first_row), key_.derive(static_cast<uint64_t>(number))));
-      first_row += texts.back().expected.size();
-    }
+  for (const auto& [ranges, first_row] : next_shards(update)) {
+    texts.push_back(masking_->apply(pieces.read(ranges, first_row), key_.derive(static_cast<uint64_t>(number))));
   }
   ensure_chosen(texts, *masking_, "data.train");
   for (MaskedText& text : texts) {
@@ -160,37 +112,12 @@ Update MaskedModelTask::next_update(int64_t number) {
   return update;
 }
 
-void MaskedModelTask::seek(const BatchPosition& position) {
-  require<ConfigError>(position.stream == batches_->position().stream, "data.train",
-                       "the text is not the one that the run started with");
-  batches_->seek(position);
-}
-
-std::vector<RowRange> MaskedModelTask::ranges_of(const Update& update) const {
-  std::vector<RowRange> ranges;
-  std::ranges::transform(update.examples, std::back_inserter(ranges), [&](int64_t begin) {
-    return RowRange{begin, std::min(begin + recipe_.data.batches.context, train_->pieces.size())};
-  });
-  return ranges;
-}
-
-std::string MaskedModelTask::describe_origins(const Update& update) const {
-  return train_->rows.describe(ranges_of(update));
-}
-
-std::string MaskedModelTask::list_origins(const Update& update) const { return train_->rows.list(ranges_of(update)); }
-
 // Sequences as long as those in training, masked in the same way each time.
 std::vector<MaskedText> MaskedModelTask::masked_validation() const {
-  const int64_t context = recipe_.data.batches.context, tokens = validation_->pieces.size();
-  const int64_t at_once = std::max<int64_t>(1, kMaskedValidationTokens / context) * context;
+  const TextPieces pieces = pieces_of(*validation());
   std::vector<MaskedText> texts;
-  for (int64_t begin = 0; begin < tokens; begin += at_once) {
-    std::vector<RowRange> ranges;
-    for (int64_t at = begin; at < std::min(begin + at_once, tokens); at += context) {
-      ranges.push_back({at, std::min(at + context, tokens)});
-    }
-    texts.push_back(masking_->apply(validation_->pieces.read(ranges, static_cast<uint64_t>(begin)),
+  for (const std::vector<RowRange>& ranges : cover(pieces.size(), kMaskedValidationTokens)) {
+    texts.push_back(masking_->apply(pieces.read(ranges, static_cast<uint64_t>(ranges.front().begin)),
                                     RandomKey{}.derive("masking of validation")));
   }
   ensure_chosen(texts, *masking_, "data.validation");
@@ -211,7 +138,7 @@ Scores MaskedModelTask::validate(const Inference& inference) const {
       const auto begin = text.expected.begin() + text.tokens.segments.begin(s);
       const auto chosen = text.tokens.segments.length(s) -
                           std::count(begin, begin + text.tokens.segments.length(s), MaskedText::kNothing);
-      if (chosen > 0 && static_cast<int64_t>(scores.samples.size()) < recipe_.samples) {
+      if (chosen > 0 && static_cast<int64_t>(scores.samples.size()) < samples_) {
         scores.samples.push_back(sample_of(text, s, {next, next + chosen}));
       }
       next += chosen;
@@ -235,8 +162,7 @@ Sample MaskedModelTask::sample_of(const MaskedText& text, int64_t segment, std::
       filled[i] = predicted[next++];
     }
   }
-  const Tokenizer& tokenizer = *tokenizers_.front();
-  return {decode_text(tokenizer, tokens_of(seen)), " => " + decode_text(tokenizer, tokens_of(filled))};
+  return {decode_text(tokenizer(), tokens_of(seen)), " => " + decode_text(tokenizer(), tokens_of(filled))};
 }
 
 }  // namespace heed

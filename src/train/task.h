@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "checkpoint/model_directory.h"
 #include "data/batches.h"
 #include "data/stored_parts.h"
@@ -57,6 +59,14 @@ class Task {
   virtual bool can_validate() const = 0;  // whether there is text for it
   virtual Scores validate(const Inference& inference) const = 0;
 };
+
+// Continues `batches` at the position. ConfigError, which begins with `key`, for a position in another text.
+template <class Batches>
+void seek_batches(Batches& batches, const BatchPosition& position, std::string_view key) {
+  require<ConfigError>(position.stream == batches.position().stream, key,
+                       "the text is not the one that the run started with");
+  batches.seek(position);
+}
 
 // What a task is built with, besides its recipe.
 struct TaskSetup {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/plural.h"
 #include "text/tokenizer_training.h"
 #include "train/recipe_checks.h"
 
@@ -96,11 +95,6 @@ void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRe
   check_standard_input(data, tokenizer);
 }
 
-BatchSize text_batch_size(const TextBatchRules& rules, int64_t length) {
-  return length == 0 ? BatchSize{rules.sequences, rules.context}
-                     : BatchSize{std::max<int64_t>(1, rules.sequences * rules.context / length), length};
-}
-
 TextParts text_parts(const TextDataRecipe& data) {
   TextParts parts{rules_of(data, data.train), std::nullopt};
   if (!data.validation.empty()) {
@@ -127,23 +121,6 @@ TextParts stored_text_parts(const TextDataRecipe& data) {
   return parts;
 }
 
-TextCorpus TextCorpora::read(const TextRules& rules, const std::string& name) const {
-  if (setup_.stored != nullptr) {
-    return TextCorpus::stored(*setup_.stored, name, rules, tokenizer_);
-  }
-  ThreadPool pool(setup_.threads);
-  return read_text_corpus(
-      rules, tokenizer_, {pool, setup_.ranks},
-      {.memory_bytes = static_cast<size_t>(data_.memory_megabytes) << 20, .folder = setup_.spill_folder});
-}
-
-std::string describe_size(const TextCorpus& text, Documents documents) {
-  const int64_t tokens = text.tokens(), number = text.documents(), bytes = text.size().bytes;
-  const std::string parts = fmt::format(" in {} document{}", number, plural(number));
-  return fmt::format("{} token{}{} of {} byte{}", tokens, plural(tokens), documents == Documents::none ? "" : parts,
-                     bytes, plural(bytes));
-}
-
 Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRules& text) {
   if (!recipe.file.empty()) {
     return {load_tokenizer(recipe.file)};
@@ -160,6 +137,20 @@ Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRul
         return more;
       },
       names_of(text.files))};
+}
+
+BatchSize TextRecipe::batch_size(int64_t length) const {
+  const auto& [context, sequences, order] = data.batches;
+  return length == 0 ? BatchSize{sequences, context}
+                     : BatchSize{std::max<int64_t>(1, sequences * context / length), length};
+}
+
+std::vector<int64_t> TextRecipe::vocabulary_sizes() const {
+  if (tokenizer.file.empty() && learns_pieces(tokenizer.learned.kind)) {
+    check_vocabulary(tokenizer.learned);
+    return {tokenizer.learned.vocabulary};
+  }
+  return {make_tokenizers(text_parts(data).train).front()->vocabulary_size()};
 }
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// The parts of a recipe that all tasks over running text share: [data] and [tokenizer].
+// What the recipes of tasks over running text share: [data] and [tokenizer].
 #pragma once
 
 #include <optional>
@@ -34,8 +34,6 @@ std::vector<RecipeFile> text_files(const std::vector<std::string>& train, const 
 void check_text_data(const TextDataRecipe& data, const Recipe& recipe);
 void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRecipe& data);
 
-BatchSize text_batch_size(const TextBatchRules& rules, int64_t length);
-
 // The training text, and the validation text if there is one. When that is a share of the training text, all of the
 // text is read once, to find where to split it.
 struct TextParts {
@@ -46,23 +44,23 @@ TextParts text_parts(const TextDataRecipe& data);
 // The same for a prepared corpus, without the ranges, which only reading needs.
 TextParts stored_text_parts(const TextDataRecipe& data);
 
-// Reads texts, or takes the tokens that are stored already under a name.
-class TextCorpora {
- public:
-  TextCorpora(const TextDataRecipe& data, const Tokenizer& tokenizer, const TaskSetup& setup)
-      : data_(data), tokenizer_(tokenizer), setup_(setup) {}
-  TextCorpus read(const TextRules& rules, const std::string& name) const;
-
- private:
-  const TextDataRecipe& data_;
-  const Tokenizer& tokenizer_;
-  const TaskSetup& setup_;
-};
-
-// "300 tokens in 5 documents of 1200 bytes", for messages.
-std::string describe_size(const TextCorpus& text, Documents documents);
-
 // Loads the recipe's tokenizer, or learns it from the text.
 Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRules& text);
+
+class TextRecipe : public TaskRecipe {
+ public:
+  TextDataRecipe data;
+  TextTokenizerRecipe tokenizer;
+
+  void set_defaults(Recipe& recipe) const override { recipe.training.smoothing = 0.0; }
+  std::string_view validation_key() const override { return "data.validation"; }
+  bool has_validation_text() const override { return !data.validation.empty() || data.validation_share > 0.0; }
+  std::vector<RecipeFile> files() const override { return text_files(data.train, data.validation, tokenizer.file); }
+  BatchSize batch_size(int64_t length) const override;
+  std::vector<int64_t> vocabulary_sizes() const override;
+
+  // Loads the tokenizer, or learns it from the text.
+  virtual Tokenizers make_tokenizers(const TextRules& text) const { return make_text_tokenizers(tokenizer, text); }
+};
 
 }  // namespace heed

@@ -120,11 +120,7 @@ Update TranslationTask::next_update(int64_t number) {
   return update;
 }
 
-void TranslationTask::seek(const BatchPosition& position) {
-  require<ConfigError>(position.stream == batches_.position().stream, "data.train_source",
-                       "the text is not the one that the run started with");
-  batches_.seek(position);
-}
+void TranslationTask::seek(const BatchPosition& position) { seek_batches(batches_, position, "data.train_source"); }
 
 std::string TranslationTask::describe_origins(const Update& update) const {
   return heed::describe_origins(corpus_, update.examples);

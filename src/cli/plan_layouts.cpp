@@ -34,7 +34,7 @@ std::string in_digits(double seconds) {
   return seconds < 999.5 ? fmt::format("{:.3g}", seconds) : fmt::format("{:.0f}", seconds);
 }
 
-std::string shape(const PlanLayout& layout) {
+std::string shape(const Layout& layout) {
   return fmt::format("{:>4} {:>8} {:>6}", layout.data, layout.pipeline, layout.tensor);
 }
 
@@ -88,14 +88,14 @@ void print_impossible(const RanksPlan& ranks) {
 
 void print_choice(const RanksPlan& ranks) {
   if (const LayoutCost* best = ranks.chosen()) {
-    put("best: --layout {}\n", show(best->layout));
+    put("best: --layout {}\n", to_text(best->layout));
   } else if (ranks.possible.empty()) {
     put("no layout of {} rank{} is possible\n", ranks.options.ranks, plural(ranks.options.ranks));
   } else {
     const auto least =
         std::ranges::min_element(ranks.possible, {}, [](const LayoutCost& cost) { return cost.memory.total(); });
     put("no layout fits into {:.3g} GB a rank; {} needs the least, {:.3g} GB\n", ranks.options.memory / kGigabyte,
-        show(least->layout), gigabytes(least->memory.total()));
+        to_text(least->layout), gigabytes(least->memory.total()));
   }
 }
 
@@ -106,7 +106,7 @@ void print_one(const ModelPlan& plan, const LayoutCost& cost) {
     put("{:<24} {:>10.4g}  {}\n", name, seconds, remark);
   };
   const int64_t shards = (ranks.shards + cost.layout.data - 1) / cost.layout.data;
-  put("{}\n", show(cost.layout));
+  put("{}\n", to_text(cost.layout));
   put("{:<24} {:>10}\n", "an update", "seconds");
   row("forward and backward", time.compute, fmt::format("of {} shard{} a data rank", shards, plural(shards)));
   row("optimizer", time.optimizer, "");
@@ -129,7 +129,7 @@ void print_one(const ModelPlan& plan, const LayoutCost& cost) {
       ranks.fits(cost) ? "" : fmt::format("; does not fit into {:.3g} GB", ranks.options.memory / kGigabyte));
 }
 
-std::string json_of(const PlanLayout& layout) {
+std::string json_of(const Layout& layout) {
   return fmt::format("\"data\": {}, \"pipeline\": {}, \"tensor\": {}", layout.data, layout.pipeline, layout.tensor);
 }
 
@@ -201,7 +201,7 @@ void read_ranks(const RanksArguments& arguments, PlanOptions& plan) {
   plan.ranks = arguments.options;
   plan.ranks->ranks = arguments.ranks.value_or(0);
   if (arguments.layout) {
-    plan.ranks->layout = parse_plan_layout(*arguments.layout, plan.ranks->ranks, "--layout");
+    plan.ranks->layout = parse_layout(*arguments.layout, plan.ranks->ranks, "--layout");
   }
   if (arguments.options.flops_per_second > 0.0) {
     plan.run = PlanOptions::Run::none;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, int Layout::*>, 3> kAxes{
     {{"data", &Layout::data}, {"pipeline", &Layout::pipeline}, {"tensor", &Layout::tensor}}};
-constexpr int kMaxRanks = 1 << 16;
+constexpr int kNotNamed = 0;
 
 int parse_count(std::string_view where, std::string_view part, std::string_view digits) {
   int count = 0;
@@ -23,15 +23,9 @@ int parse_count(std::string_view where, std::string_view part, std::string_view 
   return count;
 }
 
-// The number of ranks of one copy, as a wide number: three counts multiplied may not fit into an int.
-int64_t ranks_of_copy(const Layout& layout) {
-  return static_cast<int64_t>(layout.pipeline) * static_cast<int64_t>(layout.tensor);
-}
-
-}  // namespace
-
-Layout parse_layout(std::string_view text, std::string_view where) {
-  Layout layout;
+// `data` is kNotNamed if the text does not name it.
+Layout read_axes(std::string_view text, std::string_view where) {
+  Layout layout{.data = kNotNamed};
   std::array<bool, kAxes.size()> seen{};
   for (std::string_view rest = text; !rest.empty();) {
     const size_t comma = rest.find(',');
@@ -52,45 +46,53 @@ Layout parse_layout(std::string_view text, std::string_view where) {
   return layout;
 }
 
-std::string show_layout(const Layout& layout) {
+// Without `data` if it was not named.
+std::string named_axes(const Layout& layout) {
   std::string text;
   for (const auto& [name, axis] : kAxes) {
-    if (layout.*axis > 0) {
+    if (layout.*axis != kNotNamed) {
       text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, layout.*axis);
     }
   }
   return text;
 }
 
-Layout layout_for(Layout layout, int ranks, std::string_view where) {
-  const int64_t copy = ranks_of_copy(layout);
-  if (layout.data == 0 && copy <= ranks) {
+}  // namespace
+
+Layout parse_layout(std::string_view text, int64_t ranks, std::string_view where) {
+  Layout layout = read_axes(text, where);
+  const int64_t copy = Layout{.pipeline = layout.pipeline, .tensor = layout.tensor}.ranks();
+  require<ConfigError>(ranks <= kMaxRanks, where, "{} ranks, expected at most {}", ranks, kMaxRanks);
+  if (layout.data == kNotNamed && ranks > 0 && copy <= ranks) {
     require<ConfigError>(ranks % copy == 0, where, "{} needs a multiple of {} ranks, but there are {}",
-                         show_layout(layout), copy, ranks);
+                         named_axes(layout), copy, ranks);
     layout.data = static_cast<int>(ranks / copy);
   }
   const int64_t needed = copy * std::max(1, layout.data);
-  require<ConfigError>(needed == ranks, where, "{} needs {} ranks, but there {} {}", show_layout(layout), needed,
-                       ranks == 1 ? "is" : "are", ranks);
+  require<ConfigError>(ranks == 0 || needed == ranks, where, "{} needs {} ranks, but there {} {}", named_axes(layout),
+                       needed, ranks == 1 ? "is" : "are", ranks);
+  layout.data = std::max(1, layout.data);
   return layout;
 }
 
-int rank_at(const Layout& layout, const LayoutPlace& place) {
-  return (place.data * layout.pipeline + place.pipeline) * layout.tensor + place.tensor;
+std::string to_text(const Layout& layout) { return named_axes(layout); }
+
+int rank_at(const Layout& layout, const LayoutPosition& position) {
+  return (position.data * layout.pipeline + position.pipeline) * layout.tensor + position.tensor;
 }
 
-LayoutPlace place_of(const Layout& layout, int rank) {
+LayoutPosition position_of(const Layout& layout, int rank) {
   const int stage = rank / layout.tensor;
   return {stage / layout.pipeline, stage % layout.pipeline, rank % layout.tensor};
 }
 
 std::vector<int> members_of(const Layout& layout, RankGroup group, int rank) {
-  const LayoutPlace own = place_of(layout, rank);
+  const LayoutPosition own = position_of(layout, rank);
   std::vector<int> members;
-  for (int other = 0; other < layout.data * layout.pipeline * layout.tensor; ++other) {
-    const LayoutPlace place = place_of(layout, other);
-    const bool data = place.data == own.data, pipeline = place.pipeline == own.pipeline,
-               tensor = place.tensor == own.tensor;
+  for (int other = 0; other < layout.ranks(); ++other) {
+    const LayoutPosition position = position_of(layout, other);
+    const bool data = position.data == own.data, pipeline = position.pipeline == own.pipeline,
+               tensor = position.tensor == own.tensor;
     const bool in_group = group == RankGroup::data       ? pipeline && tensor
                           : group == RankGroup::pipeline ? data && tensor
                           : group == RankGroup::tensor   ? data && pipeline

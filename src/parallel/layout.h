@@ -8,22 +8,23 @@
 
 namespace heed {
 
-// Copies of the model that each train on a part of an update's shards; stages that each hold some of its layers; and
-// parts that each hold a share of every matrix. A rank has a place along all three.
+inline constexpr int kMaxRanks = 1 << 16;
+
+// `data` copies of the model that each train on a part of an update's shards; each copy in `pipeline` stages that hold
+// some of its layers; each stage in `tensor` parts that hold a share of every matrix.
 struct Layout {
-  int data = 0;  // 0: as many as there are ranks for
-  int pipeline = 1;
-  int tensor = 1;
+  int data = 1, pipeline = 1, tensor = 1;
 
   bool operator==(const Layout&) const = default;
+  int64_t ranks() const { return int64_t{data} * pipeline * tensor; }
   bool divides_model() const { return pipeline > 1 || tensor > 1; }
 };
 
-// Where a rank stands, each counted from 0.
-struct LayoutPlace {
+// The copy, the stage and the part that a rank has, each counted from 0.
+struct LayoutPosition {
   int data = 0, pipeline = 0, tensor = 0;
 
-  bool operator==(const LayoutPlace&) const = default;
+  bool operator==(const LayoutPosition&) const = default;
 };
 
 // Which ranks a group holds together; its number in Ranks::group. Groups of one kind share no rank.
@@ -34,18 +35,15 @@ enum class RankGroup : uint8_t {
   part = 4,      // all that hold the same part of their stages' matrices
 };
 
-// "data=2,pipeline=2": each name at most once, in any order; those left out keep their defaults, and so does an empty
-// text. ConfigError begins with `where`.
-Layout parse_layout(std::string_view text, std::string_view where);
-std::string show_layout(const Layout& layout);
-
-// The layout for a job of this many ranks, with `data` filled in. ConfigError, beginning with `where`, when the layout
-// needs another number of ranks.
-Layout layout_for(Layout layout, int ranks, std::string_view where);
+// "data=2,pipeline=2" for a job of this many ranks: each name at most once, in any order. `pipeline` and `tensor` are 1
+// if they are left out, and `data` is as many copies as there are ranks for. 0 ranks: as many as the layout needs.
+// ConfigError, beginning with `where`, for what is not a layout, and for one that needs another number of ranks.
+Layout parse_layout(std::string_view text, int64_t ranks, std::string_view where);
+std::string to_text(const Layout& layout);  // all three names
 
 // rank = (data * pipelines + pipeline) * tensors + tensor, so that the parts that talk most are neighbours.
-int rank_at(const Layout& layout, const LayoutPlace& place);
-LayoutPlace place_of(const Layout& layout, int rank);
+int rank_at(const Layout& layout, const LayoutPosition& position);
+LayoutPosition position_of(const Layout& layout, int rank);
 // The ranks of the group of this kind that `rank` belongs to, in order.
 std::vector<int> members_of(const Layout& layout, RankGroup group, int rank);
 

@@ -28,20 +28,20 @@ namespace {
 
 double real(int64_t count) { return static_cast<double>(count); }
 
-bool is_local(const PlanLayout& layout, const PlanUpdate& update) {
+bool is_local(const Layout& layout, const PlanUpdate& update) {
   return layout.data > 1 && update.local_updates > 1;
 }
 
 // For each data rank its part of what is divided; the largest part.
 int64_t divided(int64_t bytes, int64_t ranks) { return (bytes + ranks - 1) / ranks; }
 
-double tensor_seconds(const PlanStage& stage, const PlanLayout& layout, const PlanLink& link) {
+double tensor_seconds(const PlanStage& stage, const Layout& layout, const PlanLink& link) {
   return layout.tensor == 1 ? 0.0
                             : 2.0 * real(stage.tensor_sums) * link.latency +
                                   2.0 * exchanged_bytes(stage.tensor_bytes, layout.tensor) / link.bytes_per_second;
 }
 
-double gradient_seconds(const PlanStage& stage, const PlanLayout& layout, const PlanUpdate& update,
+double gradient_seconds(const PlanStage& stage, const Layout& layout, const PlanUpdate& update,
                         const PlanLink& link) {
   const auto seconds = [&](int64_t weights) {
     return exchanged_bytes(real(weights) * update.gradient_bytes, layout.data) / link.bytes_per_second;
@@ -49,7 +49,7 @@ double gradient_seconds(const PlanStage& stage, const PlanLayout& layout, const 
   return link.latency + std::max(seconds(stage.trained_last), seconds(stage.trained) - stage.backward);
 }
 
-LayoutTime time_of_layout(const PlanLayout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
+LayoutTime time_of_layout(const Layout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
                           const PlanLink& link) {
   const double rounds = real(rounds_of(layout, update)), fill = real(layout.pipeline - 1);
   double slot = 0.0, tensor = 0.0, boundary = 0.0;
@@ -80,7 +80,7 @@ LayoutTime time_of_layout(const PlanLayout& layout, const PlanUpdate& update, st
   return time;
 }
 
-LayoutMemory memory_of_rank(const PlanLayout& layout, const PlanUpdate& update, const PlanStage& stage,
+LayoutMemory memory_of_rank(const Layout& layout, const PlanUpdate& update, const PlanStage& stage,
                             int64_t in_flight) {
   const int64_t w = stage.trained, data = layout.data;
   const bool local = is_local(layout, update);
@@ -96,7 +96,7 @@ LayoutMemory memory_of_rank(const PlanLayout& layout, const PlanUpdate& update, 
   return memory;
 }
 
-double sent_by(const PlanLayout& layout, const PlanUpdate& update, const PlanStage& stage) {
+double sent_by(const Layout& layout, const PlanUpdate& update, const PlanStage& stage) {
   const double rounds = real(rounds_of(layout, update));
   double between_data = 0.0;
   if (is_local(layout, update)) {
@@ -111,11 +111,11 @@ double sent_by(const PlanLayout& layout, const PlanUpdate& update, const PlanSta
 
 }  // namespace
 
-int64_t rounds_of(const PlanLayout& layout, const PlanUpdate& update) {
+int64_t rounds_of(const Layout& layout, const PlanUpdate& update) {
   return (update.shards + layout.data - 1) / layout.data;
 }
 
-LayoutCost cost_of(const PlanLayout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
+LayoutCost cost_of(const Layout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
                    const PlanLink& link) {
   ensure(std::ssize(stages) == layout.pipeline && layout.data <= update.shards, "plan",
          "{} stages for a pipeline of {}, {} shards for {} data ranks", stages.size(), layout.pipeline, update.shards,

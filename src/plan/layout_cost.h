@@ -5,15 +5,9 @@
 #include <cstdint>
 #include <span>
 
+#include "parallel/layout.h"
+
 namespace heed {
-
-// D copies of the model, each in P stages of layers, each stage in T parts of every matrix.
-struct PlanLayout {
-  int64_t data = 1, pipeline = 1, tensor = 1;
-
-  int64_t ranks() const { return data * pipeline * tensor; }
-  bool operator==(const PlanLayout&) const = default;
-};
 
 // From each rank to all others together, in either direction at the same time.
 struct PlanLink {
@@ -76,17 +70,17 @@ struct LayoutMemory {
 };
 
 struct LayoutCost {
-  PlanLayout layout;
+  Layout layout;
   LayoutTime time;
   LayoutMemory memory;      // of the rank that needs most
   double sent_bytes = 0.0;  // by the rank that sends most, in an update
 };
 
 // Shards of the data rank that has most: ceil(S / D).
-int64_t rounds_of(const PlanLayout& layout, const PlanUpdate& update);
+int64_t rounds_of(const Layout& layout, const PlanUpdate& update);
 
 // `stages` are the layout's, in order. There are at least as many shards as data ranks.
-LayoutCost cost_of(const PlanLayout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
+LayoutCost cost_of(const Layout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
                    const PlanLink& link);
 
 }  // namespace heed

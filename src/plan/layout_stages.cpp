@@ -33,7 +33,7 @@ StageLayers layers_of_stage(const StagePlan& plan, const ModelConfig& config, in
 }
 
 // The model that one rank of a stage runs: the stage's layers, and its part of the heads, inner columns and vocabulary.
-ModelConfig config_of_stage(const PlanLayout& layout, const ModelConfig& config, const StageLayers& layers) {
+ModelConfig config_of_stage(const Layout& layout, const ModelConfig& config, const StageLayers& layers) {
   ModelConfig part = config;
   part.head_width = config.width_of_head();
   part.value_width = config.width_of_values();
@@ -54,7 +54,7 @@ struct StageTables {
   int64_t last = 0;  // those among them whose gradients backward finishes last: the encoder's, where there is one
 };
 
-StageTables tables_of_stage(const PlanLayout& layout, const ModelConfig& config, const StageLayers& layers) {
+StageTables tables_of_stage(const Layout& layout, const ModelConfig& config, const StageLayers& layers) {
   const int64_t positions = config.positions == Positions::learned ? config.max_length * config.model : 0;
   const int64_t source = part_of(config.source_vocabulary, layout.tensor) * config.model;
   const int64_t target = part_of(config.target_vocabulary, layout.tensor) * config.model;
@@ -137,7 +137,7 @@ int64_t boundary_rows(const StagePlan& plan, const PlanBatch& shard, int64_t sta
 
 }  // namespace
 
-std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& config, int64_t shards) {
+std::vector<std::string> obstacles(const Layout& layout, const ModelConfig& config, int64_t shards) {
   std::vector<std::string> found;
   if (layout.data > shards) {
     found.push_back(
@@ -149,7 +149,7 @@ std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& 
                                 layers == 1 ? "" : "s"));
   } else if (layout.pipeline > 1 && config.positions == Positions::relative_bias) {
     try {
-      (void)StagePlan(config, static_cast<int>(layout.pipeline));
+      (void)StagePlan(config, layout.pipeline);
     } catch (const ConfigError&) {
       found.push_back(fmt::format("pipeline {} divides layers that share relative biases", layout.pipeline));
     }
@@ -160,9 +160,9 @@ std::vector<std::string> obstacles(const PlanLayout& layout, const ModelConfig& 
   return found;
 }
 
-std::vector<StageCost> stages_of(const PlanLayout& layout, const ModelConfig& config, const PlanBatch& shard,
+std::vector<StageCost> stages_of(const Layout& layout, const ModelConfig& config, const PlanBatch& shard,
                                  DType storage) {
-  const StagePlan plan(config, static_cast<int>(layout.pipeline));
+  const StagePlan plan(config, layout.pipeline);
   std::vector<StageCost> stages;
   stages.reserve(static_cast<size_t>(layout.pipeline));
   for (int64_t i = 0; i < layout.pipeline; ++i) {

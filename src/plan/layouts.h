@@ -12,7 +12,7 @@ namespace heed {
 
 struct RanksOptions {
   int64_t ranks = 0;                 // 0: those of `layout`
-  std::optional<PlanLayout> layout;  // the only one; otherwise all with this number of ranks
+  std::optional<Layout> layout;  // the only one; otherwise all with this number of ranks
   PlanLink link;
   double memory = 0.0;                   // bytes that a rank has; 0: no limit
   double flops_per_second = 0.0;         // of a rank; 0: this machine's, by the short run
@@ -22,7 +22,7 @@ struct RanksOptions {
 };
 
 struct ImpossibleLayout {
-  PlanLayout layout;
+  Layout layout;
   std::vector<std::string> reasons;  // at least one
 };
 
@@ -44,15 +44,10 @@ struct RanksPlan {
   }
 };
 
-// Of parallel/layout.h: "data=2,pipeline=2", where data is what the other two leave of the ranks unless it is named; 0
-// ranks: as many as the layout needs. ConfigError begins with `where`.
-PlanLayout parse_plan_layout(std::string_view text, int64_t ranks, std::string_view where);
-std::string show(const PlanLayout& layout);
-
 // All layouts with this number of ranks.
-std::vector<PlanLayout> layouts_of(int64_t ranks);
+std::vector<Layout> layouts_of(int ranks);
 
 // ConfigError unless the numbers are in range and agree.
-void check(const RanksOptions& options);
+void validate(const RanksOptions& options);
 
 }  // namespace heed

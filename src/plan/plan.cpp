@@ -134,7 +134,7 @@ ModelPlan plan_model(const PlanOptions& options) {
   plan.memory = memory_of(recipe, config, plan.shard(), storage, muon);
   const PlannedModel planned{recipe, config, plan};
   if (options.ranks) {
-    check(*options.ranks, planned);  // before time is spent on the run
+    validate(*options.ranks, planned);  // before time is spent on the run
   }
   if (options.run == PlanOptions::Run::short_run) {
     plan.timing = time_short_run(recipe, config, plan, options.threads);

@@ -65,7 +65,7 @@ class Planner {
   const PlanUpdate& update() const { return update_; }
   const Speed& speed() const { return speed_; }
 
-  LayoutCost cost(const PlanLayout& layout) const {
+  LayoutCost cost(const Layout& layout) const {
     std::vector<PlanStage> stages;
     for (const StageCost& cost : stages_of(layout, model_.config, model_.plan.shard(), storage())) {
       stages.push_back(stage(layout, cost));
@@ -77,7 +77,7 @@ class Planner {
   DType storage() const { return storage_of(model_.plan.precision); }
 
   // Frozen weights and adapters are taken to be spread over the stages like all weights.
-  PlanStage stage(const PlanLayout& layout, const StageCost& cost) const {
+  PlanStage stage(const Layout& layout, const StageCost& cost) const {
     const ModelPlan& plan = model_.plan;
     const int64_t bytes_of_trained = update_.copy_bytes + update_.master_bytes;
     const int64_t other = plan.memory.weights - plan.trained_parameters * bytes_of_trained;
@@ -110,7 +110,7 @@ class Planner {
 };
 
 // Why training would refuse the layout.
-std::vector<std::string> obstacles(const PlanLayout& layout, const PlannedModel& model) {
+std::vector<std::string> obstacles(const Layout& layout, const PlannedModel& model) {
   std::vector<std::string> found = obstacles(layout, model.config, model.plan.shards());
   if (layout.tensor > 1) {
     for (const std::string& setting : settings_against_parts(model.recipe)) {
@@ -118,7 +118,7 @@ std::vector<std::string> obstacles(const PlanLayout& layout, const PlannedModel&
     }
   }
   if (layout.pipeline * layout.tensor > 1 && model.recipe.training.local_updates > 0) {
-    found.push_back(fmt::format("{} divides the model, which does not go with training.local_updates", show(layout)));
+    found.push_back(fmt::format("{} divides the model, which does not go with training.local_updates", to_text(layout)));
   }
   return found;
 }
@@ -127,19 +127,19 @@ std::string joined(const std::vector<std::string>& reasons) { return fmt::format
 
 }  // namespace
 
-void check(const RanksOptions& options, const PlannedModel& model) {
-  check(options);
+void validate(const RanksOptions& options, const PlannedModel& model) {
+  validate(options);
   const PlanUpdate update = update_of(options, model);
   require<ConfigError>(!is_of_whole_numbers(wire_type(options, model.recipe.training)) || update.local_updates > 1,
                        "plan", "int8 and int4 are for differences of weights after local updates, not for gradients");
   if (options.layout) {
     const auto reasons = obstacles(*options.layout, model);
-    require<ConfigError>(reasons.empty(), "plan", "{} is impossible: {}", show(*options.layout), joined(reasons));
+    require<ConfigError>(reasons.empty(), "plan", "{} is impossible: {}", to_text(*options.layout), joined(reasons));
   }
 }
 
 RanksPlan plan_ranks(const RanksOptions& options, const PlannedModel& model) {
-  check(options, model);
+  validate(options, model);
   const Planner planner(options, model);
   RanksPlan plan{.options = options,
                  .shards = planner.update().shards,
@@ -148,7 +148,7 @@ RanksPlan plan_ranks(const RanksOptions& options, const PlannedModel& model) {
                  .impossible = {}};
   plan.options.flops_per_second = planner.speed().flops_per_second;
   plan.options.ranks = options.layout ? options.layout->ranks() : options.ranks;
-  for (const PlanLayout& layout : options.layout ? std::vector{*options.layout} : layouts_of(options.ranks)) {
+  for (const Layout& layout : options.layout ? std::vector{*options.layout} : layouts_of(static_cast<int>(options.ranks))) {
     std::vector<std::string> reasons = obstacles(layout, model);
     if (reasons.empty()) {
       plan.possible.push_back(planner.cost(layout));

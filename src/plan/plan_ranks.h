@@ -17,7 +17,7 @@ struct PlannedModel {
 
 // ConfigError for options that are out of range, and for the one layout that is asked for when it is impossible. Needs
 // no timing.
-void check(const RanksOptions& options, const PlannedModel& model);
+void validate(const RanksOptions& options, const PlannedModel& model);
 
 // With the speed of `options`, or else that of the plan's timing.
 RanksPlan plan_ranks(const RanksOptions& options, const PlannedModel& model);

@@ -31,7 +31,7 @@ std::vector<std::string> settings_against_parts(const Recipe& recipe) {
 
 Distribution::Distribution(const Recipe& recipe, const Ranks& ranks)
     : all_(ranks),
-      layout_(layout_for(parse_layout(recipe.training.layout, kLayoutKey), ranks.count(), kLayoutKey)),
+      layout_(parse_layout(recipe.training.layout, ranks.count(), kLayoutKey)),
       copies_(layout_.divides_model() ? group(RankGroup::data) : all_),
       holders_(layout_.tensor == 1 ? all_ : group(RankGroup::part)) {}
 
@@ -54,13 +54,13 @@ void Distribution::require_possible(const Recipe& recipe) const {
   if (divides_matrices()) {
     for (const std::string& setting : settings_against_parts(recipe)) {
       throw ConfigError(
-          fmt::format("{}: {} divides matrices, which does not go with {}", kLayoutKey, show_layout(layout_), setting));
+          fmt::format("{}: {} divides matrices, which does not go with {}", kLayoutKey, to_text(layout_), setting));
     }
   }
   require_division(recipe.model);
   require<ConfigError>(!divides_model() || recipe.training.local_updates == 0, kLayoutKey,
                        "{} divides the model, but with training.local_updates each rank has a whole one",
-                       show_layout(layout_));
+                       to_text(layout_));
   const int64_t shards = std::max(recipe.training.shards, recipe.training.accumulate);
   require<ConfigError>(
       layout_.data <= shards, "recipe",

@@ -30,12 +30,12 @@ class Distribution {
   Ranks stages() const { return group(RankGroup::pipeline); }
   Parts parts() const { return layout_.tensor == 1 ? Parts() : Parts(group(RankGroup::tensor)); }
 
-  std::string layout_text() const { return show_layout(layout_); }
+  std::string layout_text() const { return to_text(layout_); }
   bool is_first() const { return all_.is_first(); }
   bool divides_layers() const { return layout_.pipeline > 1; }
   bool divides_matrices() const { return layout_.tensor > 1; }
   bool divides_model() const { return layout_.divides_model(); }
-  Stage own_stage() const { return {place_of(layout_, all_.rank()).pipeline, layout_.pipeline}; }
+  Stage own_stage() const { return {position_of(layout_, all_.rank()).pipeline, layout_.pipeline}; }
   // Among the holders, in the order of the copies.
   std::vector<int> holders_of_stage(int stage) const;
   // Which rank has the losses of a copy.

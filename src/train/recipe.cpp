@@ -88,7 +88,7 @@ void check_run(const Recipe& recipe) {
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
         "nothing would end the run: set training.epochs, updates or minutes, or validation.patience");
   validate_update(training);
-  parse_layout(training.layout, "recipe: training.layout");
+  parse_layout(training.layout, 0, "recipe: training.layout");
   check_at_least("training.local_updates", training.local_updates, 0);
   check(!is_of_whole_numbers(training.gradients) || training.local_updates > 0,
         "training.gradients = \"int8\" and \"int4\" are for differences of weights: they need training.local_updates");

@@ -221,7 +221,7 @@ double simulated(int64_t stages, int64_t shards, double forward, double backward
 
 TEST(LayoutCost, APipelinesTimeIsThatOfASimulation) {
   PlanStage stage = million();
-  for (const int64_t pipeline : {2, 3, 4, 8, 16}) {
+  for (const int pipeline : {2, 3, 4, 8, 16}) {
     for (const int64_t shards : {1, 2, 4, 8, 32, 128}) {
       for (const double message : {0.0, 0.1, 0.3, 1.0}) {
         stage.boundary_bytes = 1e6 * message;
@@ -237,7 +237,7 @@ TEST(LayoutCost, APipelinesTimeIsThatOfASimulation) {
   }
 }
 
-std::vector<PlanLayout> some_layouts() { return {{2, 1, 1}, {8, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}, {4, 2, 1}}; }
+std::vector<Layout> some_layouts() { return {{2, 1, 1}, {8, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}, {4, 2, 1}}; }
 
 PlanStage with_all_kinds_of_traffic() {
   PlanStage stage = million();
@@ -248,7 +248,7 @@ PlanStage with_all_kinds_of_traffic() {
 }
 
 TEST(LayoutCost, ASlowerLinkNeverMakesAnUpdateFaster) {
-  for (const PlanLayout& layout : some_layouts()) {
+  for (const Layout& layout : some_layouts()) {
     const std::vector<PlanStage> all = stages(layout.pipeline, with_all_kinds_of_traffic());
     double before = 0.0;
     for (const double bandwidth : {1e12, 1e9, 1e7, 1e6, 1e4}) {
@@ -263,7 +263,7 @@ TEST(LayoutCost, ASlowerLinkNeverMakesAnUpdateFaster) {
 
 TEST(LayoutCost, MoreDataRanksNeedLessMemoryAndComputeLess) {
   LayoutCost before = cost_of({}, eight_shards(), stages(1, million()), kLink);
-  for (const int64_t data : {2, 4, 8}) {
+  for (const int data : {2, 4, 8}) {
     const LayoutCost cost = cost_of({.data = data}, eight_shards(), stages(1, million()), kLink);
     EXPECT_LT(cost.memory.total(), before.memory.total());
     EXPECT_LT(cost.time.compute, before.time.compute);

@@ -52,24 +52,11 @@ std::string refusal(const PlanOptions& options) {
 
 TEST(Layouts, AllFactorsOfTheRanksAreTried) {
   EXPECT_EQ(layouts_of(1).size(), 1U);
-  EXPECT_THAT(layouts_of(3), ElementsAre(PlanLayout{3, 1, 1}, PlanLayout{1, 3, 1}, PlanLayout{1, 1, 3}));
+  EXPECT_THAT(layouts_of(3), ElementsAre(Layout{3, 1, 1}, Layout{1, 3, 1}, Layout{1, 1, 3}));
   EXPECT_EQ(layouts_of(4096).size(), 91U);
-  for (const PlanLayout& layout : layouts_of(60)) {
+  for (const Layout& layout : layouts_of(60)) {
     EXPECT_EQ(layout.ranks(), 60);
   }
-}
-
-TEST(Layouts, AreReadByNameAndShown) {
-  EXPECT_EQ(parse_plan_layout("data=2,pipeline=3,tensor=4", 0, "x"), (PlanLayout{2, 3, 4}));
-  EXPECT_EQ(parse_plan_layout("tensor=4,data=2", 0, "x"), (PlanLayout{2, 1, 4}));
-  EXPECT_EQ(parse_plan_layout("pipeline=2", 0, "x"), (PlanLayout{1, 2, 1}));
-  EXPECT_EQ(parse_plan_layout("pipeline=2", 8, "x"), (PlanLayout{4, 2, 1}));
-  EXPECT_EQ(show({2, 3, 4}), "data=2,pipeline=3,tensor=4");
-  for (const char* text : {"data", "data=0", "data=2,data=2", "dato=2", "data=100000"}) {
-    EXPECT_THROW(parse_plan_layout(text, 0, "--layout"), ConfigError) << text;
-  }
-  EXPECT_THROW(parse_plan_layout("pipeline=2", 3, "--layout"), ConfigError);
-  EXPECT_THROW(parse_plan_layout("data=2,pipeline=2", 8, "--layout"), ConfigError);
 }
 
 TEST(Obstacles, NameWhatIsNotDivided) {
@@ -216,7 +203,7 @@ TEST(PlanRanks, BatchesThatAreCutGiveMoreShardsOfFewerTokens) {
   EXPECT_EQ(parts.shard().sequences, 11);
   EXPECT_EQ(parts.update_tokens(), whole.update_tokens());
   const auto data_parallel = [](const ModelPlan& plan) {
-    return *std::ranges::find(plan.ranks->possible, PlanLayout{8, 1, 1}, &LayoutCost::layout);
+    return *std::ranges::find(plan.ranks->possible, Layout{8, 1, 1}, &LayoutCost::layout);
   };
   EXPECT_EQ(parts.memory.activations, data_parallel(parts).memory.activations);
   EXPECT_NEAR(data_parallel(parts).time.compute, data_parallel(whole).time.compute, 1e-9);
@@ -231,7 +218,7 @@ TEST(PlanRanks, FrozenWeightsAreHeldButNeitherSentNorUpdated) {
   const ModelPlan all = plan_model(on_ranks(of_speed(2))), some = plan_model(on_ranks(of_speed(2), frozen));
   ASSERT_LT(some.trained_parameters, some.parameters);
   const auto data_parallel = [](const ModelPlan& plan) {
-    return *std::ranges::find(plan.ranks->possible, PlanLayout{2, 1, 1}, &LayoutCost::layout);
+    return *std::ranges::find(plan.ranks->possible, Layout{2, 1, 1}, &LayoutCost::layout);
   };
   EXPECT_LT(data_parallel(some).sent_bytes, 0.8 * data_parallel(all).sent_bytes);
   EXPECT_LT(data_parallel(some).memory.optimizer, data_parallel(all).memory.optimizer);
@@ -288,12 +275,12 @@ TEST(PlanRanks, RanksThatNoLayoutSharesOutAreSaid) {
 }
 
 TEST(PlanRanks, LayoutsThatTrainingRefusesAreImpossible) {
-  const auto reasons = [](const std::string& setting, const PlanLayout& layout) {
+  const auto reasons = [](const std::string& setting, const Layout& layout) {
     RanksOptions options = of_speed(2);
     options.layout = layout;
     return refusal(on_ranks(options, {setting}));
   };
-  const PlanLayout copies{2, 1, 1}, stages{1, 2, 1}, parts{1, 1, 2};
+  const Layout copies{2, 1, 1}, stages{1, 2, 1}, parts{1, 1, 2};
   EXPECT_THAT(reasons("optimizer.kind=muon", parts), HasSubstr("tensor 2 does not go with optimizer.kind = \"muon\""));
   EXPECT_THAT(reasons("training.freeze=[\"encoder*\"]", parts), HasSubstr("tensor 2 does not go with training.freeze"));
   EXPECT_THAT(reasons("adapter.rank=2", parts), HasSubstr("tensor 2 does not go with an adapter"));

@@ -13,7 +13,7 @@
 #include "decode/stepper.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
-#include "train/profiled_backend.h"
+#include "kernels/profiled_backend.h"
 
 namespace heed {
 namespace {

@@ -18,7 +18,7 @@
 #include "models/config_keys.h"
 #include "ops/tape.h"
 #include "optim/optimizer.h"
-#include "train/profiled_backend.h"
+#include "kernels/profiled_backend.h"
 
 namespace heed {
 namespace {

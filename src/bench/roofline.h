@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tensor/dtype.h"
-#include "train/profiled_backend.h"
+#include "kernels/profiled_backend.h"
 
 namespace heed {
 

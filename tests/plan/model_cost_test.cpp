@@ -7,7 +7,7 @@
 #include "nn/trainables.h"
 #include "ops/tape.h"
 #include "plan/random_batch.h"
-#include "train/profiled_backend.h"
+#include "kernels/profiled_backend.h"
 
 namespace heed {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/profiled_backend.h"
+#include "kernels/profiled_backend.h"
 
 #include <chrono>
 #include <initializer_list>

@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "bench/bench.h"
-#include "bench/machine.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"

@@ -2,11 +2,11 @@
 #include <charconv>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/names.h"
 #include "base/threads.h"
 #include "bench/bench.h"
-#include "bench/machine.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "decode/score_blocks.h"

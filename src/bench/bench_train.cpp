@@ -6,19 +6,20 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "bench/bench.h"
-#include "bench/machine.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/instruction_sets.h"
+#include "kernels/profiled_backend.h"
 #include "models/any_model.h"
 #include "models/config_keys.h"
 #include "ops/tape.h"
 #include "optim/optimizer.h"
-#include "kernels/profiled_backend.h"
+#include "train/recipe.h"
 
 namespace heed {
 namespace {
@@ -216,7 +217,7 @@ std::vector<std::string> train_bench_shapes() {
 
 TrainBenchReport bench_train(const TrainBenchOptions& options) {
   const BenchShape& shape = shape_named(options.shape, train_bench_shapes());
-  const DType storage = training_type(options.precision);
+  const DType storage = storage_of(options.precision);
   require<ConfigError>(options.steps >= 0 && options.warmup_steps >= 0, "bench",
                        "{} steps after {} of warm-up, expected 0 or more of each", options.steps, options.warmup_steps);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));

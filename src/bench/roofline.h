@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "tensor/dtype.h"
 #include "kernels/profiled_backend.h"
+#include "tensor/dtype.h"
 
 namespace heed {
 

@@ -28,9 +28,7 @@ namespace {
 
 double real(int64_t count) { return static_cast<double>(count); }
 
-bool is_local(const Layout& layout, const PlanUpdate& update) {
-  return layout.data > 1 && update.local_updates > 1;
-}
+bool is_local(const Layout& layout, const PlanUpdate& update) { return layout.data > 1 && update.local_updates > 1; }
 
 // For each data rank its part of what is divided; the largest part.
 int64_t divided(int64_t bytes, int64_t ranks) { return (bytes + ranks - 1) / ranks; }
@@ -41,8 +39,7 @@ double tensor_seconds(const PlanStage& stage, const Layout& layout, const PlanLi
                                   2.0 * exchanged_bytes(stage.tensor_bytes, layout.tensor) / link.bytes_per_second;
 }
 
-double gradient_seconds(const PlanStage& stage, const Layout& layout, const PlanUpdate& update,
-                        const PlanLink& link) {
+double gradient_seconds(const PlanStage& stage, const Layout& layout, const PlanUpdate& update, const PlanLink& link) {
   const auto seconds = [&](int64_t weights) {
     return exchanged_bytes(real(weights) * update.gradient_bytes, layout.data) / link.bytes_per_second;
   };
@@ -80,8 +77,7 @@ LayoutTime time_of_layout(const Layout& layout, const PlanUpdate& update, std::s
   return time;
 }
 
-LayoutMemory memory_of_rank(const Layout& layout, const PlanUpdate& update, const PlanStage& stage,
-                            int64_t in_flight) {
+LayoutMemory memory_of_rank(const Layout& layout, const PlanUpdate& update, const PlanStage& stage, int64_t in_flight) {
   const int64_t w = stage.trained, data = layout.data;
   const bool local = is_local(layout, update);
   const bool sums = rounds_of(layout, update) > 1;  // over its own shards

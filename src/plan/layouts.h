@@ -11,7 +11,7 @@
 namespace heed {
 
 struct RanksOptions {
-  int64_t ranks = 0;                 // 0: those of `layout`
+  int64_t ranks = 0;             // 0: those of `layout`
   std::optional<Layout> layout;  // the only one; otherwise all with this number of ranks
   PlanLink link;
   double memory = 0.0;                   // bytes that a rank has; 0: no limit

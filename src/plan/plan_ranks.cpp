@@ -118,7 +118,8 @@ std::vector<std::string> obstacles(const Layout& layout, const PlannedModel& mod
     }
   }
   if (layout.pipeline * layout.tensor > 1 && model.recipe.training.local_updates > 0) {
-    found.push_back(fmt::format("{} divides the model, which does not go with training.local_updates", to_text(layout)));
+    found.push_back(
+        fmt::format("{} divides the model, which does not go with training.local_updates", to_text(layout)));
   }
   return found;
 }
@@ -148,7 +149,8 @@ RanksPlan plan_ranks(const RanksOptions& options, const PlannedModel& model) {
                  .impossible = {}};
   plan.options.flops_per_second = planner.speed().flops_per_second;
   plan.options.ranks = options.layout ? options.layout->ranks() : options.ranks;
-  for (const Layout& layout : options.layout ? std::vector{*options.layout} : layouts_of(static_cast<int>(options.ranks))) {
+  for (const Layout& layout :
+       options.layout ? std::vector{*options.layout} : layouts_of(static_cast<int>(options.ranks))) {
     std::vector<std::string> reasons = obstacles(layout, model);
     if (reasons.empty()) {
       plan.possible.push_back(planner.cost(layout));

@@ -1,9 +1,9 @@
 #include "plan/short_run.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "base/memory.h"
 #include "base/placement.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -70,11 +70,6 @@ class Run {
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
 };
-
-double median(std::vector<double>& values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 }  // namespace
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "base/median.h"
 #include "report/html.h"
 #include "report/sections.h"
 #include "web/assets.h"
@@ -30,12 +32,7 @@ double median_throughput(const RunMetrics& metrics) {
       rates.push_back(point.target_tokens_per_second);
     }
   }
-  if (rates.empty()) {
-    return std::nan("");
-  }
-  const auto middle = rates.begin() + static_cast<int64_t>(rates.size() / 2);
-  std::ranges::nth_element(rates, middle);
-  return *middle;
+  return rates.empty() ? std::nan("") : median(std::move(rates));
 }
 
 std::string architecture(const ModelConfig& model) {

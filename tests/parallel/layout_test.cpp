@@ -35,8 +35,8 @@ TEST(Layout, RefusesWhatItCannotRead) {
             "--layout: 'pipelin' is not one of data, pipeline, tensor, did you mean 'pipeline'?");
   EXPECT_EQ(layout_refusal("data=2,data=3"), "--layout: 'data=2,data=3' names data twice");
   EXPECT_EQ(layout_refusal("data=2,"), "--layout: 'data=2,' ends with a comma");
-  for (const std::string part : {"data=0", "data=-1", "data=", "data", "data=2x", "data=65537", "data=100000",
-                                 "data=99999999999"}) {
+  for (const std::string part :
+       {"data=0", "data=-1", "data=", "data", "data=2x", "data=65537", "data=100000", "data=99999999999"}) {
     EXPECT_EQ(layout_refusal(part),
               "--layout: '" + part + "' is not a name and a number from 1 to 65536, as in data=2,pipeline=2");
   }

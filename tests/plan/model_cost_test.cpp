@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/profiled_backend.h"
 #include "nn/trainables.h"
 #include "ops/tape.h"
 #include "plan/random_batch.h"
-#include "kernels/profiled_backend.h"
 
 namespace heed {
 namespace {

@@ -80,9 +80,9 @@ Demo write_demo(const DemoOptions& options) {
   require<ConfigError>(options.updates >= 1, "demo", "{} updates, expected 1 or more", options.updates);
   thread_count(options.threads);
   const std::filesystem::path folder(options.folder);
-  const bool made = make_folder(folder);
+  const Folder before = make_folder(folder);
   require_empty(folder);
-  NewEntries entries(folder, made);
+  NewEntries entries(folder, before);
   Recipe recipe = demo_recipe(options.updates);
   const PairFiles train = write_pairs(folder, "train", Split::training, training_pairs(options.updates));
   const PairFiles validation = write_pairs(folder, "validation", Split::validation, kHeldOutPairs);

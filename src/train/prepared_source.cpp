@@ -46,21 +46,20 @@ bool is_among(const Names& names, std::string_view key) {
   return std::ranges::find(names, key) != names.end();
 }
 
-bool counts(std::string_view table, std::string_view key, bool has_labels) {
-  if (table == "data" || table == "tokenizer") {
+bool counts(const Recipe& recipe, std::string_view key) {
+  if (key.starts_with("data.") || key.starts_with("tokenizer.")) {
     return !is_among(kOfBatches, key);
   }
-  return key == "training.task" || (has_labels && is_among(kOfLabels, key));
+  return key == "training.task" || (recipe.find<LabeledRecipe>() != nullptr && is_among(kOfLabels, key));
 }
 
 std::map<std::string, std::string> settings_of(const Recipe& recipe) {
   Recipe copy = recipe;
-  const bool has_labels = recipe.find<LabeledRecipe>() != nullptr;
   std::map<std::string, std::string> settings;
   for (const SettingTable& table : recipe_settings(copy)) {
     for (const Setting& setting : table.settings) {
       const std::string key = table.name + "." + setting.name;
-      if (counts(table.name, key, has_labels)) {
+      if (counts(recipe, key)) {
         settings[key] = setting.show();
       }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <system_error>
+#include <utility>
 
 namespace heed {
 namespace {
@@ -28,28 +29,28 @@ std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) 
 
 }  // namespace
 
-bool make_folder(const std::filesystem::path& folder) {
+Folder make_folder(const std::filesystem::path& path) {
   std::error_code problem;
-  const bool made = std::filesystem::create_directories(folder, problem);
-  require<IoError>(!problem, folder.string(), "cannot create the folder: {}", problem.message());
-  return made;
+  const bool created = std::filesystem::create_directories(path, problem);
+  require<IoError>(!problem, path.string(), "cannot create the folder: {}", problem.message());
+  return created ? Folder::created : Folder::existed;
 }
 
-NewEntries::NewEntries(const std::filesystem::path& folder, bool made)
-    : folder_(folder), made_(made), before_(entries_of(folder)) {}
+NewEntries::NewEntries(std::filesystem::path path, Folder folder)
+    : path_(std::move(path)), folder_(folder), before_(entries_of(path_)) {}
 
 NewEntries::~NewEntries() {
   if (kept_) {
     return;
   }
   std::error_code ignored;
-  for (const std::filesystem::path& entry : entries_of(folder_)) {
+  for (const std::filesystem::path& entry : entries_of(path_)) {
     if (!before_.contains(entry)) {
       std::filesystem::remove_all(entry, ignored);
     }
   }
-  if (made_) {
-    std::filesystem::remove(folder_, ignored);
+  if (folder_ == Folder::created) {
+    std::filesystem::remove(path_, ignored);
   }
 }
 

@@ -1,6 +1,7 @@
 // Checks of a run's folder before the run starts or is resumed.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -10,14 +11,17 @@
 
 namespace heed {
 
-// Creates the folder; returns whether it did not exist yet. IoError when it cannot be created.
-bool make_folder(const std::filesystem::path& folder);
+// Whether a run's folder was there before the run.
+enum class Folder : uint8_t { existed, created };
 
-// Removes everything that was added to the folder since construction, and the folder itself if it was `made` for it,
-// unless keep() is called.
+// Creates the folder unless it exists. IoError when it cannot be created.
+Folder make_folder(const std::filesystem::path& path);
+
+// Unless keep() is called, removes everything that was added to the folder since construction, and the folder itself if
+// it was created.
 class NewEntries {
  public:
-  NewEntries(const std::filesystem::path& folder, bool made);
+  NewEntries(std::filesystem::path path, Folder folder);
   ~NewEntries();
   NewEntries(const NewEntries&) = delete;
   NewEntries& operator=(const NewEntries&) = delete;
@@ -25,8 +29,8 @@ class NewEntries {
   void keep() { kept_ = true; }
 
  private:
-  std::filesystem::path folder_;
-  bool made_;
+  std::filesystem::path path_;
+  Folder folder_;
   bool kept_ = false;
   std::set<std::filesystem::path> before_;
 };

@@ -59,11 +59,11 @@ void Trainer::begin() {
   if (!ranks_.is_first()) {
     return;
   }
-  const bool made = make_folder(folder_.path);
+  const Folder folder = make_folder(folder_.path);
   lock_.emplace(folder_.path, kBusy);
   require_no_run(folder_);
   remove_unfinished_files(folder_.path);
-  NewEntries entries(folder_.path, made);
+  NewEntries entries(folder_.path, folder);
   save_description(folder_, recipe_.model, task_->tokenizers(), task_->documents());
   metrics_.emplace(folder_.metrics(), 0);
   if (from) {

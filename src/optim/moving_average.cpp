@@ -15,9 +15,9 @@ MovingAverage::MovingAverage(Backend& backend, Trainables& trainables, const Pie
 
 void MovingAverage::begin() { backend_.copy(trainables_.masters(), average_.view()); }
 
-void MovingAverage::add(int64_t number, int64_t updates) {
-  const double n = static_cast<double>(number);
-  const double decay = std::pow(std::min(decay_, (1.0 + n) / (10.0 + n)), static_cast<double>(updates));
+void MovingAverage::add(const UpdateSpan& updates) {
+  const double n = static_cast<double>(updates.last);
+  const double decay = std::pow(std::min(decay_, (1.0 + n) / (10.0 + n)), static_cast<double>(updates.count));
   if (owners_.owns_all()) {
     return backend_.blend(trainables_.masters(), average_.view(), 1.0 - decay);
   }

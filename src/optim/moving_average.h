@@ -6,6 +6,12 @@
 
 namespace heed {
 
+// Neighbouring updates.
+struct UpdateSpan {
+  int64_t last = 0;  // its number
+  int64_t count = 1;
+};
+
 // After update n, with w its weights:
 //   average = d average + (1 - d) w    d = min(decay, (1 + n) / (10 + n))
 // Young averages decay faster, so that they do not retain the initialization. Each rank has that of its own pieces.
@@ -16,8 +22,8 @@ class MovingAverage {
 
   // From the weights as they are.
   void begin();
-  // The weights after update `number`; for several updates at once, `updates` of them.
-  void add(int64_t number, int64_t updates);
+  // The weights after the last of some updates, for each of them.
+  void add(const UpdateSpan& updates);
 
   View view() const { return average_.view(); }
   // Gives the memory of the others' pieces back.

@@ -262,9 +262,9 @@ void Learner::step(double learning_rate) {
   }
 }
 
-void Learner::average(int64_t number, int64_t updates) {
+void Learner::average(const UpdateSpan& updates) {
   if (average_) {
-    average_->add(number, updates);
+    average_->add(updates);
   }
 }
 

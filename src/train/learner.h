@@ -58,8 +58,8 @@ class Learner {
   // One step of the optimizer, by that gradient.
   void step(double learning_rate);
   void synchronize() { outer_optimizer_->step(ranks_.all()); }
-  // After `updates` more, the last of which was `number`.
-  void average(int64_t number, int64_t updates);
+  // After these updates.
+  void average(const UpdateSpan& updates);
 
   // Of the average, if there is one: it will be used in the end. On the first rank, after collect().
   Scores validate(const Task& task);

@@ -163,7 +163,7 @@ void Trainer::advance() {
   if (learner_->is_local()) {
     synchronize();
   }
-  learner_->average(state_.update, state_.update - advanced_from_);
+  learner_->average({.last = state_.update, .count = state_.update - advanced_from_});
 }
 
 // Ranks that were lost since the last outer step are left out of all that follows.

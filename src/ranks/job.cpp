@@ -80,19 +80,19 @@ void finish_or_exit(const HeedMpiTable& mpi, int status) {
 
 // Prints an error that comes before MPI can tell who else has it: the first rank's at once. When a process ends with an
 // error, mpirun ends the others; a rank that is left has an error of its own.
-int fail_before_start(const JobPlace& place, const JobSettings& settings, const std::string& why) {
-  if (place.rank == 0) {
+int fail_before_start(const RankInJob& own, const JobSettings& settings, const std::string& why) {
+  if (own.rank == 0) {
     settings.print(why);
   } else {
-    sleep_seconds(3.0 + 0.5 * std::min(place.rank, 10));
-    settings.print(message_of_rank(place.rank, place.count, why));
+    sleep_seconds(3.0 + 0.5 * std::min(own.rank, 10));
+    settings.print(message_of_rank(own.rank, own.count, why));
   }
   return kFailed;
 }
 
 // Who prints: the first rank that answers; if it doesn't, the next one, later. The one that was silent is the last: when
 // it wakes up to hear of it, another one has printed that.
-int place_in_line(int rank, int count, const RankFailure& failure) {
+int position_in_line(int rank, int count, const RankFailure& failure) {
   if (failure.kind != RankFailure::Kind::silence || rank < failure.rank) {
     return rank;
   }
@@ -111,8 +111,8 @@ int end_job(const HeedMpiTable& mpi, std::optional<MpiTransport>& transport, con
   const bool is_whole = !error && transport->wait_until_all_ended();
   if (!is_whole) {
     const RankFailure failure = *transport->failure();
-    const int place = place_in_line(rank, transport->count(), failure);
-    if (place == 0 || !transport->wait_until_printed(times.printing + 0.5 * std::min(place, 10))) {
+    const int position = position_in_line(rank, transport->count(), failure);
+    if (position == 0 || !transport->wait_until_printed(times.printing + 0.5 * std::min(position, 10))) {
       settings.print(rank == 0 && error ? *error : failure.message);
       transport->say_printed();
     }
@@ -150,8 +150,8 @@ int run_alone(const JobSettings& settings, const std::function<void()>& body) {
 int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const RankTimes& times,
                  const std::function<void()>& body) {
   const auto when_busy = [&](const RankFailure& failure) {
-    const int place = place_in_line(mpi.rank(mpi.self), mpi.count(mpi.self), failure);
-    if (place > 0) {
+    const int position = position_in_line(mpi.rank(mpi.self), mpi.count(mpi.self), failure);
+    if (position > 0) {
       sleep_seconds(times.printing);
     }
     settings.print(failure.message);
@@ -179,28 +179,28 @@ Ranks job_ranks() { return the_transport != nullptr ? Ranks(*the_transport) : Ra
 
 int run_job(const JobSettings& settings, const std::function<void()>& body) {
   const Environment environment = [](const char* name) { return std::getenv(name); };
-  const JobPlace place = job_place(environment);
-  if (place.count == 1) {
+  const RankInJob own = rank_in_job(environment);
+  if (own.count == 1) {
     return run_alone(settings, body);
   }
   const HeedMpiTable* mpi = nullptr;
   RankTimes times;
   try {
     times = rank_times();
-    mpi = &load_mpi_plugin(place, environment);
+    mpi = &load_mpi_plugin(own, environment);
   } catch (const Error& error) {
-    return fail_before_start(place, settings, error.what());
+    return fail_before_start(own, settings, error.what());
   }
   if (const int status = mpi->start(mpi->self); status != 0) {
-    return fail_before_start(place, settings, fmt::format("ranks: {} does not start (error {})", mpi->library, status));
+    return fail_before_start(own, settings, fmt::format("ranks: {} does not start (error {})", mpi->library, status));
   }
-  if (const int count = mpi->count(mpi->self); count != place.count) {
+  if (const int count = mpi->count(mpi->self); count != own.count) {
     finish_or_exit(*mpi, kFailed);
     return fail_before_start(
-        place, settings,
+        own, settings,
         fmt::format("ranks: {} started {} processes, but {} counts {}; start them with the mpirun of {}, or with "
                     "srun --mpi=pmix",
-                    place.started_by, place.count, mpi->library, count, mpi->library));
+                    own.started_by, own.count, mpi->library, count, mpi->library));
   }
   return run_with_mpi(*mpi, settings, times, body);
 }

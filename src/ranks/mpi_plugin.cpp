@@ -36,7 +36,7 @@ std::optional<int> number(const Environment& environment, const char* name) {
   return value;
 }
 
-std::vector<fs::path> places_of_plugin(const Environment& environment) {
+std::vector<fs::path> paths_of_plugin(const Environment& environment) {
   if (const char* named = environment("HEED_MPI"); named != nullptr && *named != '\0') {
     return {named};
   }
@@ -47,7 +47,7 @@ std::vector<fs::path> places_of_plugin(const Environment& environment) {
 
 }  // namespace
 
-JobPlace job_place(const Environment& environment) {
+RankInJob rank_in_job(const Environment& environment) {
   for (const Starter& starter : kStarters) {
     const std::optional<int> rank = number(environment, starter.rank), count = number(environment, starter.count);
     if (rank && count && *count > 1) {
@@ -60,10 +60,10 @@ JobPlace job_place(const Environment& environment) {
   return {};
 }
 
-const HeedMpiTable& load_mpi_plugin(const JobPlace& place, const Environment& environment) {
-  const std::vector<fs::path> places = places_of_plugin(environment);
+const HeedMpiTable& load_mpi_plugin(const RankInJob& rank, const Environment& environment) {
+  const std::vector<fs::path> paths = paths_of_plugin(environment);
   std::string tried;
-  for (const fs::path& path : places) {
+  for (const fs::path& path : paths) {
     std::error_code error;
     if (!fs::exists(path, error)) {
       tried += tried.empty() ? path.string() : " nor " + path.string();
@@ -76,7 +76,7 @@ const HeedMpiTable& load_mpi_plugin(const JobPlace& place, const Environment& en
       fail<RankError>("ranks",
                       "{} started {} ranks, but heed's MPI part cannot be loaded: {}; install Open MPI on "
                       "every machine (Debian's package is openmpi-bin)",
-                      place.started_by, place.count, why != nullptr ? why : path.c_str());
+                      rank.started_by, rank.count, why != nullptr ? why : path.c_str());
     }
     const auto function = reinterpret_cast<HeedMpiTableFunction>(dlsym(library, kHeedMpiTableName));
     const HeedMpiTable* table = function != nullptr ? function() : nullptr;
@@ -87,8 +87,8 @@ const HeedMpiTable& load_mpi_plugin(const JobPlace& place, const Environment& en
   fail<RankError>("ranks",
                   "{} started {} ranks, but heed's MPI part is missing: {}{} is {}there; build heed where "
                   "Open MPI is installed (Debian's package is libopenmpi-dev), or name the file in HEED_MPI",
-                  place.started_by, place.count, places.size() > 1 ? "neither " : "", tried,
-                  places.size() > 1 ? "" : "not ");
+                  rank.started_by, rank.count, paths.size() > 1 ? "neither " : "", tried,
+                  paths.size() > 1 ? "" : "not ");
 }
 
 }  // namespace heed

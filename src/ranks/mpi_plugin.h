@@ -9,7 +9,7 @@
 namespace heed {
 
 // What the environment says of the ranks that were started.
-struct JobPlace {
+struct RankInJob {
   int rank = 0, count = 1;
   std::string started_by;  // for messages
 };
@@ -17,10 +17,10 @@ struct JobPlace {
 using Environment = std::function<const char*(const char* name)>;  // as std::getenv
 
 // One rank, unless mpirun or a batch system started several.
-JobPlace job_place(const Environment& environment);
+RankInJob rank_in_job(const Environment& environment);
 
 // Loads the plugin: the file that HEED_MPI names, or else libheed_mpi.so beside the program or in ../lib/heed. RankError
 // when it is not there or cannot be loaded.
-const HeedMpiTable& load_mpi_plugin(const JobPlace& place, const Environment& environment);
+const HeedMpiTable& load_mpi_plugin(const RankInJob& rank, const Environment& environment);
 
 }  // namespace heed

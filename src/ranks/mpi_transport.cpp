@@ -86,12 +86,12 @@ MpiTransport::~MpiTransport() {
   thread_.join();
 }
 
-Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const std::byte> bytes) {
+Transfer MpiTransport::send(int to, const Topic& topic, std::span<const std::byte> bytes) {
   std::shared_ptr<Open> transfer;  // goes after the lock
   const std::lock_guard lock(mutex_);
   check_failure();
-  const int lane_tag = tag(group, channel);
-  if (shared_ && shared_->sends_to(to) && may_be_shared(channel, bytes.size())) {
+  const int lane_tag = tag(topic);
+  if (shared_ && shared_->sends_to(to) && may_be_shared(topic.channel, bytes.size())) {
     transfer = std::make_shared<Open>(*this, to, bytes, nullptr);
     begin_shared(*transfer, {.rank = to, .tag = lane_tag, .sent = bytes});
     return Transfer(std::move(transfer));
@@ -106,16 +106,15 @@ Transfer MpiTransport::send(int to, int group, Channel channel, std::span<const 
   return Transfer(std::move(transfer));
 }
 
-Transfer MpiTransport::receive(int from, int group, Channel channel, std::span<std::byte> bytes) {
+Transfer MpiTransport::receive(int from, const Topic& topic, std::span<std::byte> bytes) {
   auto transfer = std::make_shared<Open>(*this, from, std::span<const std::byte>(), nullptr);
   const std::lock_guard lock(mutex_);
   check_failure();
-  if (shared_ && shared_->receives_from(from) && may_be_shared(channel, bytes.size())) {
-    begin_shared(*transfer, {.rank = from, .tag = tag(group, channel), .received = bytes});
+  if (shared_ && shared_->receives_from(from) && may_be_shared(topic.channel, bytes.size())) {
+    begin_shared(*transfer, {.rank = from, .tag = tag(topic), .received = bytes});
     return Transfer(std::move(transfer));
   }
-  require_mpi(mpi_.receive(mpi_.self, bytes.data(), bytes.size(), from, tag(group, channel), &transfer->request),
-              "receive");
+  require_mpi(mpi_.receive(mpi_.self, bytes.data(), bytes.size(), from, tag(topic), &transfer->request), "receive");
   transfer->phase = Open::Phase::begun;
   count_open();
   return Transfer(std::move(transfer));
@@ -132,13 +131,12 @@ void MpiTransport::share_memory(std::unique_ptr<SharedMessages> messages) {
   shared_ = std::move(messages);
 }
 
-std::optional<Arrival> MpiTransport::find_arrival(std::optional<int> from, int group, Channel channel) {
+std::optional<Arrival> MpiTransport::find_arrival(std::optional<int> from, const Topic& topic) {
   const std::lock_guard lock(mutex_);
   check_failure();
   int found = 0, source = 0;
   uint64_t size = 0;
-  require_mpi(mpi_.probe(mpi_.self, from.value_or(kHeedMpiAnyRank), tag(group, channel), &found, &source, &size),
-              "probe");
+  require_mpi(mpi_.probe(mpi_.self, from.value_or(kHeedMpiAnyRank), tag(topic), &found, &source, &size), "probe");
   if (found == 0) {
     return std::nullopt;
   }
@@ -284,10 +282,10 @@ void MpiTransport::check_failure() const {
   }
 }
 
-int MpiTransport::tag(int group, Channel channel) const {
-  const int tag = mpi_tag(group, channel);
+int MpiTransport::tag(const Topic& topic) const {
+  const int tag = mpi_tag(topic);
   require<RankError>(tag <= largest_tag_, "ranks", "this MPI has tags up to {}, but group {} needs {}", largest_tag_,
-                     group, tag);
+                     topic.group, tag);
   return tag;
 }
 

@@ -33,9 +33,9 @@ class MpiTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int count() const override { return count_; }
-  Transfer send(int to, int group, Channel channel, std::span<const std::byte> bytes) override;
-  Transfer receive(int from, int group, Channel channel, std::span<std::byte> bytes) override;
-  std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) override;
+  Transfer send(int to, const Topic& topic, std::span<const std::byte> bytes) override;
+  Transfer receive(int from, const Topic& topic, std::span<std::byte> bytes) override;
+  std::optional<Arrival> find_arrival(std::optional<int> from, const Topic& topic) override;
   void pause() override;
   void announce_failure(const std::string& why) override;
   void tolerate_losses() override;
@@ -72,7 +72,7 @@ class MpiTransport final : public Transport {
   template <class Condition>
   bool wait_until(double seconds, Condition condition);
   void check_failure() const;
-  int tag(int group, Channel channel) const;
+  int tag(const Topic& topic) const;
   bool test(Open& transfer);
   bool has_ended(Open& transfer) const;
   void count_open();

@@ -17,7 +17,7 @@ void require_mpi(int status, std::string_view function) {
   require<RankError>(status == 0, "ranks", "MPI failed to {} (error {})", function, status);
 }
 
-int mpi_tag(int group, Channel channel) { return group * kChannels + static_cast<int>(channel); }
+int mpi_tag(const Topic& topic) { return topic.group * kChannels + static_cast<int>(topic.channel); }
 
 Notices::Notices(const HeedMpiTable& mpi, const RankTimes& times, double now)
     : mpi_(mpi),
@@ -104,7 +104,7 @@ void Notices::send(int to, Channel channel, std::string bytes) {
   outgoing_.push_back({std::move(bytes), nullptr, to, channel});
   Message& message = outgoing_.back();
   require_mpi(
-      mpi_.send(mpi_.self, message.bytes.data(), message.bytes.size(), to, mpi_tag(0, channel), &message.request),
+      mpi_.send(mpi_.self, message.bytes.data(), message.bytes.size(), to, mpi_tag({0, channel}), &message.request),
       "send");
 }
 
@@ -117,7 +117,7 @@ void Notices::send_to_all(const std::string& bytes) {
 }
 
 void Notices::receive(Channel channel) {
-  const int tag = mpi_tag(0, channel);
+  const int tag = mpi_tag({0, channel});
   while (true) {
     int found = 0, from = 0;
     uint64_t size = 0;

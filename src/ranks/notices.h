@@ -16,8 +16,8 @@ namespace heed {
 // Throws a RankError when a function of MPI failed.
 void require_mpi(int status, std::string_view function);
 
-// The tag of the messages on a channel of a group.
-int mpi_tag(int group, Channel channel);
+// The tag of the messages of a topic.
+int mpi_tag(const Topic& topic);
 
 // One thread at a time; whoever calls holds the lock on MPI.
 //

@@ -40,11 +40,11 @@ std::string Ranks::name_of(int rank) const {
 
 Transfer Ranks::send(int to, Channel channel, std::span<const std::byte> bytes) const {
   *sent_ += static_cast<int64_t>(bytes.size());
-  return transport_->send(number_in_job(to), number_, channel, bytes);
+  return transport_->send(number_in_job(to), {number_, channel}, bytes);
 }
 
 Transfer Ranks::receive(int from, Channel channel, std::span<std::byte> bytes) const {
-  return transport_->receive(number_in_job(from), number_, channel, bytes);
+  return transport_->receive(number_in_job(from), {number_, channel}, bytes);
 }
 
 void Ranks::wait(Transfer& transfer) const {
@@ -63,10 +63,10 @@ void Ranks::wait_for_all(std::vector<Transfer>& transfers) const {
 }
 
 Ranks::Message Ranks::take(std::optional<int> from, Channel channel) const {
-  std::optional<Arrival> arrival = transport_->find_arrival(from, number_, channel);
+  std::optional<Arrival> arrival = transport_->find_arrival(from, {number_, channel});
   if (!arrival) {
     const double began = seconds_now();
-    while (!(arrival = transport_->find_arrival(from, number_, channel))) {
+    while (!(arrival = transport_->find_arrival(from, {number_, channel}))) {
       require<RankError>(!from || !transport_->is_lost(*from), fmt::format("rank {}", from.value_or(0)),
                          "was lost while others waited for it");
       transport_->pause();
@@ -78,7 +78,7 @@ Ranks::Message Ranks::take(std::optional<int> from, Channel channel) const {
 
 Ranks::Message Ranks::receive_arrival(const Arrival& arrival, Channel channel) const {
   std::string bytes(arrival.bytes, '\0');
-  Transfer transfer = transport_->receive(arrival.from, number_, channel, writable(bytes));
+  Transfer transfer = transport_->receive(arrival.from, {number_, channel}, writable(bytes));
   wait(transfer);
   const auto member = std::ranges::find(members_, arrival.from);
   ensure(member != members_.end(), "ranks", "a message from rank {}, which is not in the group", arrival.from);
@@ -86,7 +86,7 @@ Ranks::Message Ranks::receive_arrival(const Arrival& arrival, Channel channel) c
 }
 
 std::optional<Ranks::Message> Ranks::try_receive_any(Channel channel) const {
-  const std::optional<Arrival> arrival = transport_->find_arrival(std::nullopt, number_, channel);
+  const std::optional<Arrival> arrival = transport_->find_arrival(std::nullopt, {number_, channel});
   return arrival ? std::optional(receive_arrival(*arrival, channel)) : std::nullopt;
 }
 

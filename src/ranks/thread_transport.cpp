@@ -17,8 +17,8 @@ namespace heed {
 namespace {
 
 struct Letterbox {
-  int from = 0, to = 0, group = 0;
-  Channel channel = Channel::control;
+  int from = 0, to = 0;
+  Topic topic;
   auto operator<=>(const Letterbox&) const = default;  // NOLINT(modernize-use-nullptr): mistakes the default's zero
 };
 
@@ -38,13 +38,11 @@ class Exchange {
   int count() const { return count_; }
 
   std::shared_ptr<Half> send(const Letterbox& box, std::span<const std::byte> bytes) {
-    return join(box, {const_cast<std::byte*>(bytes.data()), bytes.size()}, sent_, expected_,
-                [](Half& own, Half& other) { std::memcpy(other.address, own.address, own.bytes); });
+    return join(box, {const_cast<std::byte*>(bytes.data()), bytes.size()}, sent_, expected_);
   }
 
   std::shared_ptr<Half> receive(const Letterbox& box, std::span<std::byte> bytes) {
-    return join(box, {bytes.data(), bytes.size()}, expected_, sent_,
-                [](Half& own, Half& other) { std::memcpy(own.address, other.address, own.bytes); });
+    return join(box, {bytes.data(), bytes.size()}, expected_, sent_);
   }
 
   std::optional<Arrival> find(std::optional<int> from, Letterbox box) {
@@ -76,7 +74,7 @@ class Exchange {
     }
   }
 
-  // By a rank that an error has come to, before the others know: nobody meets this half any more.
+  // By a rank that an error has reached, before the others know of it: no later call will match this half.
   void give_up(Half& half) {
     const std::lock_guard lock(mutex_);
     half.given_up = !half.done;
@@ -105,8 +103,7 @@ class Exchange {
   }
 
   // Copies if the other side waits already, or else waits for it.
-  template <class Copy>
-  std::shared_ptr<Half> join(const Letterbox& box, Half half, Boxes& ours, Boxes& others, Copy copy) {
+  std::shared_ptr<Half> join(const Letterbox& box, const Half& half, Boxes& ours, Boxes& others) {
     const std::lock_guard lock(mutex_);
     require_whole();
     auto own = std::make_shared<Half>(half);
@@ -116,8 +113,10 @@ class Exchange {
     } else {
       const std::shared_ptr<Half> other = waiting.front();
       waiting.pop_front();
-      ensure(other->bytes == own->bytes, "ranks", "a message of {} bytes meets memory of {}", other->bytes, own->bytes);
-      copy(*own, *other);
+      const Half &sent = &ours == &sent_ ? *own : *other, &expected = &ours == &sent_ ? *other : *own;
+      ensure(sent.bytes == expected.bytes, "ranks", "a message of {} bytes, but the receiver expects {}", sent.bytes,
+             expected.bytes);
+      std::memcpy(expected.address, sent.address, sent.bytes);
       own->done = other->done = true;
     }
     changed_.notify_all();
@@ -152,14 +151,14 @@ class ThreadTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int count() const override { return exchange_->count(); }
-  Transfer send(int to, int group, Channel channel, std::span<const std::byte> bytes) override {
-    return transfer(exchange_->send({rank_, to, group, channel}, bytes));
+  Transfer send(int to, const Topic& topic, std::span<const std::byte> bytes) override {
+    return transfer(exchange_->send({rank_, to, topic}, bytes));
   }
-  Transfer receive(int from, int group, Channel channel, std::span<std::byte> bytes) override {
-    return transfer(exchange_->receive({from, rank_, group, channel}, bytes));
+  Transfer receive(int from, const Topic& topic, std::span<std::byte> bytes) override {
+    return transfer(exchange_->receive({from, rank_, topic}, bytes));
   }
-  std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) override {
-    return exchange_->find(from, {0, rank_, group, channel});
+  std::optional<Arrival> find_arrival(std::optional<int> from, const Topic& topic) override {
+    return exchange_->find(from, {0, rank_, topic});
   }
   void pause() override { exchange_->pause(); }
   void announce_failure(const std::string& why) override { exchange_->fail(rank_, why); }

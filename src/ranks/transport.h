@@ -1,6 +1,7 @@
 // How the ranks of a job exchange messages: between processes that MPI started, or between threads of one process.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace heed {
 
-// What a message is about. Messages between two ranks on one channel arrive in the order in which they were sent.
+// Messages between two ranks on one channel arrive in the order in which they were sent.
 enum class Channel : uint8_t {
   heartbeat,
   failure,
@@ -26,6 +27,13 @@ enum class Channel : uint8_t {
   work,         // a chunk of text to decode, or that none is left
   results,
   roll,  // who is still there
+};
+
+// What a message is about and among which ranks: `group` keeps the messages of different groups apart.
+struct Topic {
+  int group = 0;
+  Channel channel = Channel::control;
+  auto operator<=>(const Topic&) const = default;  // NOLINT(modernize-use-nullptr): mistakes the default's zero
 };
 
 // A message on its way. The memory that it is read from or written to must stay until the transfer is done.
@@ -73,12 +81,11 @@ class Transport {
   virtual int rank() const = 0;
   virtual int count() const = 0;
 
-  // `group` keeps the messages of different groups of ranks apart.
-  virtual Transfer send(int to, int group, Channel channel, std::span<const std::byte> bytes) = 0;
+  virtual Transfer send(int to, const Topic& topic, std::span<const std::byte> bytes) = 0;
   // The message must have exactly this size.
-  virtual Transfer receive(int from, int group, Channel channel, std::span<std::byte> bytes) = 0;
+  virtual Transfer receive(int from, const Topic& topic, std::span<std::byte> bytes) = 0;
   // Of any rank, or of this one. Does not wait.
-  virtual std::optional<Arrival> find_arrival(std::optional<int> from, int group, Channel channel) = 0;
+  virtual std::optional<Arrival> find_arrival(std::optional<int> from, const Topic& topic) = 0;
   // Does nothing for a moment, or until a message comes.
   virtual void pause() = 0;
 

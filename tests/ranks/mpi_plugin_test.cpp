@@ -19,27 +19,27 @@ Environment with(const std::map<std::string, std::string>& variables) {
   };
 }
 
-void expect_place(const std::map<std::string, std::string>& variables, int rank, int count) {
-  const JobPlace place = job_place(with(variables));
-  EXPECT_EQ(place.rank, rank);
-  EXPECT_EQ(place.count, count);
+void expect_rank(const std::map<std::string, std::string>& variables, int rank, int count) {
+  const RankInJob found = rank_in_job(with(variables));
+  EXPECT_EQ(found.rank, rank);
+  EXPECT_EQ(found.count, count);
 }
 
-TEST(JobPlace, IsAloneWithoutALauncher) {
-  expect_place({}, 0, 1);
-  expect_place({{"SLURM_NTASKS", "8"}}, 0, 1);  // a shell in a batch job, not a task that srun started
-  expect_place({{"OMPI_COMM_WORLD_SIZE", "many"}, {"OMPI_COMM_WORLD_RANK", "0"}}, 0, 1);
+TEST(RankInJob, IsAloneWithoutALauncher) {
+  expect_rank({}, 0, 1);
+  expect_rank({{"SLURM_NTASKS", "8"}}, 0, 1);  // a shell in a batch job, not a task that srun started
+  expect_rank({{"OMPI_COMM_WORLD_SIZE", "many"}, {"OMPI_COMM_WORLD_RANK", "0"}}, 0, 1);
 }
 
-TEST(JobPlace, ComesFromMpirunOrSrun) {
-  expect_place({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}}, 3, 4);
-  expect_place({{"SLURM_NTASKS", "8"}, {"PMIX_RANK", "5"}}, 5, 8);
-  expect_place({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}, 1, 2);
+TEST(RankInJob, ComesFromMpirunOrSrun) {
+  expect_rank({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}}, 3, 4);
+  expect_rank({{"SLURM_NTASKS", "8"}, {"PMIX_RANK", "5"}}, 5, 8);
+  expect_rank({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}, 1, 2);
 }
 
-TEST(JobPlace, AMpirunOfOneRankWithinABatchJobIsAlone) {
-  expect_place(
-      {{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}, {"SLURM_NTASKS", "8"}, {"PMIX_RANK", "0"}}, 0, 1);
+TEST(RankInJob, AMpirunOfOneRankWithinABatchJobIsAlone) {
+  expect_rank({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}, {"SLURM_NTASKS", "8"}, {"PMIX_RANK", "0"}},
+              0, 1);
 }
 
 std::string refusal(const std::map<std::string, std::string>& variables) {

@@ -45,7 +45,7 @@ void sleep_for_seconds(double seconds) { std::this_thread::sleep_for(std::chrono
 std::string failure_of_waiting(MpiTransport& transport) {
   std::vector<std::byte> memory(8);
   try {
-    transport.receive(0, 0, Channel::state, memory).wait();
+    transport.receive(0, {0, Channel::state}, memory).wait();
   } catch (const RankError& error) {
     return error.what();
   }
@@ -65,9 +65,9 @@ TEST(MpiTransport, RanksWorkOverIt) {
 }
 
 TEST(MpiTransport, EachChannelOfEachGroupHasATagOfItsOwn) {
-  EXPECT_EQ(mpi_tag(0, Channel::heartbeat), 0);
-  EXPECT_LT(mpi_tag(0, Channel::results), mpi_tag(1, Channel::heartbeat));
-  EXPECT_LT(mpi_tag(Transport::kMaxGroups - 1, Channel::results), 1 << 20);
+  EXPECT_EQ(mpi_tag({0, Channel::heartbeat}), 0);
+  EXPECT_LT(mpi_tag({0, Channel::results}), mpi_tag({1, Channel::heartbeat}));
+  EXPECT_LT(mpi_tag({Transport::kMaxGroups - 1, Channel::results}), 1 << 20);
 }
 
 TEST(MpiTransport, AGroupWithoutATagIsRefused) {
@@ -75,9 +75,9 @@ TEST(MpiTransport, AGroupWithoutATagIsRefused) {
   HeedMpiTable few_tags = mpi.table(0);
   few_tags.largest_tag = [](void*) { return 32767; };
   MpiTransport transport(few_tags, kTimes, {});
-  EXPECT_NO_THROW((void)transport.find_arrival({}, 2000, Channel::control));
+  EXPECT_NO_THROW((void)transport.find_arrival({}, {2000, Channel::control}));
   try {
-    (void)transport.find_arrival({}, 3000, Channel::control);
+    (void)transport.find_arrival({}, {3000, Channel::control});
     FAIL();
   } catch (const RankError& error) {
     EXPECT_THAT(error.what(), HasSubstr("tags up to 32767, but group 3000 needs 48002"));
@@ -227,7 +227,7 @@ TEST(MpiTransport, AMessageThatIsGivenUpEndsBeforeItsMemoryGoes) {
   MpiTransport transport(mpi.table(0), kTimes, [](const RankFailure&) {});
   {
     std::vector<std::byte> memory(8);
-    const Transfer given_up = transport.receive(1, 0, Channel::state, memory);
+    const Transfer given_up = transport.receive(1, {0, Channel::state}, memory);
   }
   EXPECT_EQ(mpi.open_receives(), 0);
 }
@@ -253,12 +253,12 @@ class LargeMessages : public testing::Test {
   }
 
   Transfer send(int i, Channel channel = Channel::weights) {
-    return first_.send(1, 0, channel, memory_[static_cast<size_t>(i)]);
+    return first_.send(1, {0, channel}, memory_[static_cast<size_t>(i)]);
   }
-  size_t begun(Channel channel = Channel::weights) { return mpi_.letters(1, mpi_tag(0, channel)); }
+  size_t begun(Channel channel = Channel::weights) { return mpi_.letters(1, mpi_tag({0, channel})); }
   int next_received() {
     std::vector<std::byte> memory(kMegabyte);
-    second_.receive(0, 0, Channel::weights, memory).wait();
+    second_.receive(0, {0, Channel::weights}, memory).wait();
     return static_cast<int>(memory.front());
   }
 
@@ -332,9 +332,9 @@ TEST_F(LargeMessages, BetweenRanksOfOneMachineBypassMpi) {
 TEST_F(LargeMessages, SmallOnesAndThoseOfUnknownSizeAreLeftToMpi) {
   share_memory();
   const std::vector<std::byte> small(100);
-  const Transfer weights = first_.send(1, 0, Channel::weights, small), results = send(0, Channel::results);
+  const Transfer weights = first_.send(1, {0, Channel::weights}, small), results = send(0, Channel::results);
   EXPECT_EQ(begun(), 1U);
-  EXPECT_TRUE(second_.find_arrival(0, 0, Channel::results).has_value());
+  EXPECT_TRUE(second_.find_arrival(0, {0, Channel::results}).has_value());
   mpi_.hold_sends(false);
 }
 
@@ -342,8 +342,8 @@ TEST_F(LargeMessages, SmallOnesAndThoseOfUnknownSizeAreLeftToMpi) {
 TEST_F(LargeMessages, InSharedMemoryAreCopiedWhileBothRanksCompute) {
   share_memory();
   std::vector<std::byte> large(20 * kMegabyte, std::byte{7}), received(large.size());
-  Transfer out = first_.send(1, 0, Channel::weights, large);
-  Transfer in = second_.receive(0, 0, Channel::weights, received);
+  Transfer out = first_.send(1, {0, Channel::weights}, large);
+  Transfer in = second_.receive(0, {0, Channel::weights}, received);
   sleep_for_seconds(2.0);
   EXPECT_TRUE(in.is_done());
   EXPECT_TRUE(out.is_done());
@@ -353,9 +353,9 @@ TEST_F(LargeMessages, InSharedMemoryAreCopiedWhileBothRanksCompute) {
 TEST_F(LargeMessages, AbandonedInSharedMemoryLeaveNothingBehind) {
   share_memory();
   std::vector<std::byte> memory(20 * kMegabyte);
-  { const Transfer given_up = second_.receive(0, 0, Channel::state, memory); }
-  { const Transfer given_up = first_.send(1, 0, Channel::state, memory); }
-  EXPECT_THROW(first_.send(1, 0, Channel::state, memory), RankError);
+  { const Transfer given_up = second_.receive(0, {0, Channel::state}, memory); }
+  { const Transfer given_up = first_.send(1, {0, Channel::state}, memory); }
+  EXPECT_THROW(first_.send(1, {0, Channel::state}, memory), RankError);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 
 #include "base/errors.h"
@@ -285,18 +284,26 @@ TEST(Batches, HaveTheSameOrderInEveryVersion) {
               ElementsAre(ElementsAre(3, 5, 2, 4), ElementsAre(7, 9, 8, 11), ElementsAre(0, 10, 1, 6)));
 }
 
-TEST(Batches, OfAMillionSentencesArePlannedQuickly) {
-  std::vector<SentenceRows> lengths;
-  for (int64_t i = 0; i < 1'000'000; ++i) {
-    lengths.push_back(random_rows(i));
-  }
-  const std::clock_t begin = std::clock();
-  BatchStream stream(
-      1'000'000, [&](int64_t i) { return lengths[static_cast<size_t>(i)]; }, {.target_tokens = 4096}, 1, 99);
-  EXPECT_GT(epoch_of(stream).size(), 5'000U);
-  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;  // of the processor
-  RecordProperty("seconds", std::to_string(seconds));
-  EXPECT_LT(seconds, 10.0);  // a fifth of a second; sanitizers take more
+// Four times as many sentences do not take sixteen times as long, and each is looked at once.
+TEST(Batches, ArePlannedInTimeInProportionToTheNumberOfSentences) {
+  const auto seconds_of = [](int64_t sentences) {
+    std::vector<SentenceRows> lengths;
+    for (int64_t i = 0; i < sentences; ++i) {
+      lengths.push_back(random_rows(i));
+    }
+    return least_seconds([&] {
+      int64_t looks = 0;
+      const auto length = [&](int64_t i) {
+        ++looks;
+        return lengths[static_cast<size_t>(i)];
+      };
+      BatchStream stream(sentences, length, {.target_tokens = 4096}, 1, 99);
+      EXPECT_GT(std::ssize(epoch_of(stream)), sentences / 200);
+      EXPECT_EQ(looks, sentences);
+    });
+  };
+  const double few = seconds_of(100'000), many = seconds_of(400'000);
+  EXPECT_LT(many, 10.0 * few) << few << " s and " << many << " s";
 }
 
 }  // namespace

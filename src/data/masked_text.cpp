@@ -35,10 +35,8 @@ std::vector<bool> word_beginnings(const Tokenizer& tokenizer) {
 }  // namespace
 
 void MaskingRules::validate() const {
-  const auto check = [](bool condition, std::string_view name, double value) {
-    require<ConfigError>(condition, "recipe", "{} is {}, expected above 0 and at most 1", name, value);
-  };
-  check(chosen > 0.0 && chosen <= 1.0, "data.mask_share", chosen);
+  require<ConfigError>(chosen > 0.0 && chosen <= 1.0, "recipe", "data.mask_share is {}, expected above 0 and at most 1",
+                       chosen);
   require<ConfigError>(masked >= 0.0 && random >= 0.0 && masked + random <= 1.0, "recipe",
                        "data.mask_token_share is {} and data.random_token_share {}, expected at least 0, and at most 1 "
                        "together",

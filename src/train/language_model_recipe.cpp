@@ -21,8 +21,8 @@ std::vector<SettingTable> LanguageModelRecipe::settings() {
 void LanguageModelRecipe::validate(const Recipe& recipe) const {
   check_text_data(data, recipe);
   check_text_tokenizer(tokenizer, data);
-  check(samples.tokens >= 0, "validation.sample_tokens is {}, expected at least 0", samples.tokens);
-  check(samples.temperature >= 0.0, "validation.temperature is {}, expected at least 0", samples.temperature);
+  check_at_least("validation.sample_tokens", samples.tokens, 0);
+  check_at_least("validation.temperature", samples.temperature, 0.0);
 }
 
 std::unique_ptr<Task> LanguageModelRecipe::make_task(const Recipe& recipe, const TaskSetup& setup) const {

@@ -24,7 +24,7 @@ void MaskedModelRecipe::validate(const Recipe& recipe) const {
   check_text_tokenizer(tokenizer, data);
   check(recipe.model.head == Head::tokens, "the task masked-lm needs model.head \"tokens\"");
   check(!mask.empty(), "tokenizer.mask is empty, expected how the mask token is written");
-  check(samples >= 0, "validation.samples is {}, expected at least 0", samples);
+  check_at_least("validation.samples", samples, 0);
 }
 
 Tokenizers MaskedModelRecipe::make_tokenizers(const TextRules& text) const {

@@ -81,10 +81,9 @@ constexpr int64_t kMaxEpochs = 1'000'000'000;
 
 void check_run(const Recipe& recipe) {
   const TrainingRecipe& training = recipe.training;
-  check(training.epochs >= 0 && training.epochs <= kMaxEpochs, "training.epochs is {}, expected 0 to {}",
-        training.epochs, kMaxEpochs);
+  check_between("training.epochs", training.epochs, {0, kMaxEpochs});
   check_at_least("training.updates", training.updates, 0);
-  check(training.minutes >= 0.0, "training.minutes is {}, expected at least 0", training.minutes);
+  check_at_least("training.minutes", training.minutes, 0.0);
   check(training.epochs > 0 || training.updates > 0 || training.minutes > 0.0 || recipe.validation.patience > 0,
         "nothing would end the run: set training.epochs, updates or minutes, or validation.patience");
   validate_update(training);
@@ -94,11 +93,9 @@ void check_run(const Recipe& recipe) {
         "training.gradients = \"int8\" and \"int4\" are for differences of weights: they need training.local_updates");
   check(training.outer.rate > 0.0 && training.outer.rate <= 2.0,
         "training.outer_rate is {}, expected above 0 and at most 2", training.outer.rate);
-  check(training.outer.momentum >= 0.0 && training.outer.momentum < 1.0,
-        "training.outer_momentum is {}, expected at least 0 and below 1", training.outer.momentum);
+  check_fraction("training.outer_momentum", training.outer.momentum);
   check_at_least("training.log_every", training.log_every, 1);
-  check(training.smoothing >= 0.0 && training.smoothing < 1.0,
-        "training.smoothing is {}, expected at least 0 and below 1", training.smoothing);
+  check_fraction("training.smoothing", training.smoothing);
 }
 
 void check_validation(const Recipe& recipe) {
@@ -111,8 +108,7 @@ void check_validation(const Recipe& recipe) {
   check_at_least("checkpoints.every", checkpoints.every, 0);
   check_at_least("checkpoints.keep", checkpoints.keep, 1);
   check_at_least("checkpoints.average", checkpoints.average, 1);
-  check(checkpoints.moving_average >= 0.0 && checkpoints.moving_average < 1.0,
-        "checkpoints.moving_average is {}, expected at least 0 and below 1", checkpoints.moving_average);
+  check_fraction("checkpoints.moving_average", checkpoints.moving_average);
   check(checkpoints.final_weights != FinalWeights::moving_average || checkpoints.moving_average > 0.0,
         "checkpoints.final is \"moving-average\", but there is none: set checkpoints.moving_average");
   const bool of_validated =

@@ -8,8 +8,6 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMaxTextMegabytes = 1 << 24;
-
 // Files are read once for the tokenizer and once for their tokens, and once more to find where to split them.
 void check_standard_input(const TextDataRecipe& data, const TextTokenizerRecipe& tokenizer) {
   const int64_t in_train = std::ranges::count(data.train, "-"),
@@ -72,17 +70,15 @@ std::vector<RecipeFile> text_files(const std::vector<std::string>& train, const 
 
 void check_text_data(const TextDataRecipe& data, const Recipe& recipe) {
   require_training_text(data.train);
-  check(data.validation_share >= 0.0 && data.validation_share < 1.0,
-        "data.validation_share is {}, expected at least 0 and below 1", data.validation_share);
+  check_fraction("data.validation_share", data.validation_share);
   check(data.validation.empty() || data.validation_share == 0.0,
         "data.validation names files, and data.validation_share is {}: choose one", data.validation_share);
   check(data.borders == DocumentBorders::kept || data.documents != Documents::none,
         "data.cross_documents is true, but data.documents is \"none\"");
-  check(data.batches.context >= 1, "data.context is {}, expected at least 1", data.batches.context);
-  check(data.batches.sequences >= 1, "data.batch_sequences is {}, expected at least 1", data.batches.sequences);
+  check_at_least("data.context", data.batches.context, 1);
+  check_at_least("data.batch_sequences", data.batches.sequences, 1);
   data.batches.validate();
-  check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMaxTextMegabytes,
-        "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMaxTextMegabytes);
+  check_between("data.memory_megabytes", data.memory_megabytes, {1, kMaxTokenMegabytes});
   check(data.batches.context <= recipe.model.max_length, "data.context is {} tokens, but model.max_length is {}",
         data.batches.context, recipe.model.max_length);
 }

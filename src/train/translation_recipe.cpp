@@ -58,7 +58,6 @@ SettingTable validation_settings(TranslationValidationRecipe& validation) {
 }
 
 constexpr int64_t kUsualSentence = 24;  // tokens; an estimate
-constexpr int64_t kMaxMegabytes = 1 << 24;
 
 void check_data(const PairDataRecipe& data) {
   check(!data.train_source.empty(), "data.train_source names no file");
@@ -75,8 +74,7 @@ void check_data(const PairDataRecipe& data) {
         standard_inputs);
   check_at_least("data.min_length", data.min_length, 1);
   check_at_least("data.max_length", data.max_length, data.min_length);
-  check(data.memory_megabytes >= 1 && data.memory_megabytes <= kMaxMegabytes,
-        "data.memory_megabytes is {}, expected 1 to {}", data.memory_megabytes, kMaxMegabytes);
+  check_between("data.memory_megabytes", data.memory_megabytes, {1, kMaxTokenMegabytes});
   check_at_least("data.batch_target_tokens", data.batches.target_tokens, 0);
   check_at_least("data.batch_total_tokens", data.batches.total_tokens, 0);
   check_at_least("data.batch_sentences", data.batches.sentences, 0);
@@ -96,10 +94,10 @@ void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
   check(tokenizer.source.empty() == tokenizer.target.empty(),
         "tokenizer.source and tokenizer.target must be given together");
   const bool may_have_merges = !tokenizer.source.empty() || tokenizer.learned.kind == TokenizerKind::bpe;
-  for (const auto& [name, dropout] :
-       {std::pair{"source_dropout", tokenizer.source_dropout}, std::pair{"target_dropout", tokenizer.target_dropout}}) {
-    check(dropout >= 0.0 && dropout < 1.0, "tokenizer.{} is {}, expected at least 0 and below 1", name, dropout);
-    check(dropout == 0.0 || may_have_merges, "tokenizer.{} drops merges of bpe, but tokenizer.kind is \"{}\"", name,
+  for (const auto& [key, dropout] : {std::pair{"tokenizer.source_dropout", tokenizer.source_dropout},
+                                     std::pair{"tokenizer.target_dropout", tokenizer.target_dropout}}) {
+    check_fraction(key, dropout);
+    check(dropout == 0.0 || may_have_merges, "{} drops merges of bpe, but tokenizer.kind is \"{}\"", key,
           name_of(tokenizer.learned.kind));
   }
 }
@@ -107,10 +105,8 @@ void check_tokenizer(const PairTokenizerRecipe& tokenizer) {
 void check_validation(const TranslationRecipe& recipe) {
   const TranslationValidationRecipe& validation = recipe.validation;
   check_at_least("validation.sentences", validation.sentences, 0);
-  check(validation.beam >= 1 && validation.beam <= kMaxBeam, "validation.beam is {}, expected 1 to {}", validation.beam,
-        kMaxBeam);
-  check(validation.length_penalty >= 0.0 && validation.length_penalty <= kMaxLengthPenalty,
-        "validation.length_penalty is {}, expected 0 to {}", validation.length_penalty, kMaxLengthPenalty);
+  check_between("validation.beam", validation.beam, {1, kMaxBeam});
+  check_between("validation.length_penalty", validation.length_penalty, {0.0, kMaxLengthPenalty});
   check(!recipe.has_validation_text() || validation.best_by == BestBy::loss || validation.bleu,
         "validation.best_by is \"bleu\", but validation.bleu is false");
 }

@@ -38,8 +38,8 @@ struct TrainBenchReport {
   double step_seconds = 0.0;  // median
   double target_tokens_per_second = 0.0;
   double model_flops_per_second = 0.0;
-  double roofline_flops_per_second =
-      0.0;  // harmonic mean, weighted by FLOPs, of the best product of each shape in the step
+  // Harmonic mean, weighted by FLOPs, of the best product of each shape in the step.
+  double roofline_flops_per_second = 0.0;
   double peak_product_flops_per_second = 0.0;  // of the fastest shape
   double memory_bytes_per_second = 0.0;        // of a large copy
   double share = 0.0;                          // model / roofline
@@ -54,7 +54,7 @@ std::vector<std::string> train_bench_shapes();
 // Times whole optimizer steps on random tokens, alternating with the roofline of the same machine.
 TrainBenchReport bench_train(const TrainBenchOptions& options);
 
-// The form of the matrices: the run's precision, or whole numbers.
+// The form of the matrices: the run's precision, or integers.
 inline constexpr std::array<NamedValue<MatrixForm>, 3> kMatrixFormNames{
     {{"precision", MatrixForm::precision}, {"int8", MatrixForm::int8}, {"int4", MatrixForm::int4}}};
 

@@ -19,11 +19,12 @@ struct FormNeed {
 // Of every form: one stream of residuals with norms before sublayers and at the end, full attention, no caps.
 std::vector<FormNeed> needs_of_all_forms(const ModelConfig& config);
 
-// ConfigError, naming `where`, the setting and the form, for the first need that is not met.
 struct NamedForm {
   std::string_view name;
   std::vector<FormNeed> needs;
 };
+
+// ConfigError, naming `where`, the setting and the form, for the first need that is not met.
 void require_form(const ModelConfig& config, const NamedForm& form, const std::string& where);
 
 }  // namespace heed

@@ -18,8 +18,8 @@ struct Division {
   };
 
   Kind kind = Kind::none;
-  std::vector<int64_t> stacked =
-      {};  // rows of the matrices that are stacked in one, each divided on its own; empty: one
+  // Rows of the matrices that are stacked in one, each divided on its own; empty: one.
+  std::vector<int64_t> stacked = {};
 
   static Division none() { return {}; }
   static Division rows(std::vector<int64_t> stacked = {}) { return {Kind::rows, std::move(stacked)}; }

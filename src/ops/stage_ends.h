@@ -17,8 +17,8 @@ enum class Crossing : uint8_t {
 };
 inline constexpr size_t kCrossings = 5;
 
-// What came in are leaves of the stage's tape: backward leaves the gradients there that have to go back. The gradients
-// of what goes out are set before backward. A memory that a stage reads and passes on is both.
+// Inputs are leaves of the stage's tape: after backward they hold the gradients that go back. The gradients of outputs
+// are set before backward. A memory that a stage reads and passes on is both.
 class StageEnds {
  public:
   Var& in(Crossing what) { return in_[static_cast<size_t>(what)]; }

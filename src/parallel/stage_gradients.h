@@ -22,8 +22,9 @@ class StageGradients {
   StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32,
                  StageExchange* exchange = nullptr);
 
-  // Around all that a shard contributes here, except by embeddings for other stages, and around these. Shards come in
-  // order, counted from 0, and at most as many are between begin() and finish_routed() as there are stages.
+  // begin() and finish() enclose all that a shard contributes here, except through embeddings looked up for other
+  // stages; begin_routed() and finish_routed() enclose those. Shards come in order, counted from 0, and at most as many
+  // are between begin() and finish_routed() as there are stages.
   void begin(int64_t shard);
   void finish(int64_t shard);
   void begin_routed(int64_t shard);

@@ -51,7 +51,7 @@ double visible_pairs(int64_t queries, int64_t keys, const VisibilityByHead& visi
 }
 
 // Follows a model's forward pass and records the cost of each op. Layers, norms and names are those of nn/layers.h and
-// models/models.h.
+// models/stacks.h.
 class Tracer {
  public:
   Tracer(const ModelConfig& config, DType storage) : config_(config), storage_(storage), ops_(&trace_.ops) {
@@ -264,8 +264,8 @@ class Tracer {
 
   static int64_t statistics_bytes(const Value& x) { return block_bytes(2 * x.rows, kMaster); }
 
-  // What the sum of a residual connection is read through.
-  enum class Behind : uint8_t { norm, nothing };
+  // What reads the sum of a residual connection.
+  enum class After : uint8_t { norm, nothing };
 
   bool has_input_norms() const {
     return config_.placement == NormPlacement::pre || config_.placement == NormPlacement::sandwich;
@@ -274,10 +274,10 @@ class Tracer {
     return config_.placement == NormPlacement::sandwich || config_.placement == NormPlacement::branch;
   }
 
-  TracedStream join(const TracedStream& stream, const Value& written, Behind behind) {
+  TracedStream join(const TracedStream& stream, const Value& written, After after) {
     const Value branch = has_branch_norms() ? norm(written) : written;
     const Value sum = make(branch.rows, branch.columns);
-    if (behind == Behind::nothing) {
+    if (after == After::nothing) {
       record({stream.residual.index, branch.index}, {sum.index});
       return {sum, sum};
     }
@@ -293,10 +293,10 @@ class Tracer {
     return pending ? norm(stream.normed) : stream.normed;
   }
 
-  Behind behind_sublayer() const { return config_.placement == NormPlacement::branch ? Behind::nothing : Behind::norm; }
-  Behind behind_last() const {
-    return config_.placement == NormPlacement::post || config_.final_norm == FinalNorm::present ? Behind::norm
-                                                                                                : Behind::nothing;
+  After after_sublayer() const { return config_.placement == NormPlacement::branch ? After::nothing : After::norm; }
+  After after_last() const {
+    return config_.placement == NormPlacement::post || config_.final_norm == FinalNorm::present ? After::norm
+                                                                                                : After::nothing;
   }
 
   // One layer, with all its ops, or as one op that is recomputed.
@@ -332,12 +332,11 @@ class Tracer {
     count_norms(parallel ? layers : 2 * layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < layers; ++i) {
-      const Behind behind = i + 1 < layers ? behind_sublayer() : behind_last();
+      const After after = i + 1 < layers ? after_sublayer() : after_last();
       stream = run_layer(stream, std::nullopt, [&](TracedStream s) {
         const Value normed = s.normed;
-        s = join(s, self_attention(normed, rows, of_layer(attention, i)),
-                 parallel ? Behind::nothing : behind_sublayer());
-        return join(s, feed_forward(parallel ? normed : s.normed), behind);
+        s = join(s, self_attention(normed, rows, of_layer(attention, i)), parallel ? After::nothing : after_sublayer());
+        return join(s, feed_forward(parallel ? normed : s.normed), after);
       });
     }
     return leave(stream);
@@ -349,13 +348,13 @@ class Tracer {
     count_norms(3 * config_.decoder_layers);
     TracedStream stream = enter(embedded);
     for (int64_t i = 0; i < config_.decoder_layers; ++i) {
-      const Behind behind = i + 1 < config_.decoder_layers ? behind_sublayer() : behind_last();
+      const After after = i + 1 < config_.decoder_layers ? after_sublayer() : after_last();
       stream = run_layer(stream, memory, [&](TracedStream s) {
         const Value projected =
             linear(Part::attention, memory, key_width() + value_width(), config_.bias_of_attention_inputs());
-        s = join(s, self_attention(s.normed, rows, of_layer(attention, i)), behind_sublayer());
-        s = join(s, cross_attention(s.normed, rows, projected, source), behind_sublayer());
-        return join(s, feed_forward(s.normed), behind);
+        s = join(s, self_attention(s.normed, rows, of_layer(attention, i)), after_sublayer());
+        s = join(s, cross_attention(s.normed, rows, projected, source), after_sublayer());
+        return join(s, feed_forward(s.normed), after);
       });
     }
     return leave(stream);

@@ -11,8 +11,8 @@ struct ModelCost {
   std::vector<PlanPart> parts;
   int64_t parameters = 0;
   double forward_flops = 0.0, training_flops = 0.0;  // of one batch
-  int64_t activation_bytes =
-      0;                   // the most that a training step's arena holds at once, gradients of activations included
+  // The most that a training step's arena holds at once, gradients of activations included.
+  int64_t activation_bytes = 0;
   int64_t kept_bytes = 0;  // of these, what the arena holds between forward and backward
 };
 

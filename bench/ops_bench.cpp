@@ -81,8 +81,9 @@ void linear_weight_gradient(benchmark::State& state) {
   });
 }
 
-// One layer's causal self-attention in a training step: arguments sequences, tokens, heads, head width, window (0: none),
-// stride, type. "s/token" is what patterns are compared by, and "visible" the share of the full causal pattern's pairs.
+// One layer's causal self-attention in a training step. Arguments: sequences, tokens, heads, head width, window (0:
+// none), stride, type. "s/token" is what patterns are compared by, and "visible" the share of the full causal pattern's
+// pairs.
 struct AttentionCase {
   explicit AttentionCase(const benchmark::State& state)
       : sequences(state.range(0)),

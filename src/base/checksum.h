@@ -1,5 +1,5 @@
-// A checksum of bytes, such as a file's tensors, to detect files that were damaged or edited; fast enough to be computed
-// at every load. It does not stop an attacker.
+// A checksum of bytes, such as a file's tensors, to detect files that were damaged or edited; fast enough to be
+// computed at every load. It does not stop an attacker.
 #pragma once
 
 #include <array>

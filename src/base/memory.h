@@ -17,8 +17,9 @@ int64_t resident_bytes(const void* address, int64_t bytes);
 // batch system.
 int64_t usable_memory();
 
-// The smallest limit of the control groups that `groups` lists as /proc/self/cgroup does, of either version, and of those
-// that they are in. `root` is where groups are mounted. The largest number where there is no limit.
+// `groups` lists control groups of either version, in the format of /proc/self/cgroup. Returns the smallest limit of
+// these groups and of those that contain them, or the largest number if there is no limit. `root` is where groups are
+// mounted.
 int64_t memory_limit_of_groups(std::string_view groups, const std::filesystem::path& root);
 
 }  // namespace heed

@@ -16,7 +16,7 @@ struct RandomKey {
   bool operator==(const RandomKey&) const = default;
 };
 
-// The hash behind every draw (splitmix64's finalizer): bijective, each input bit reaches each output bit.
+// The hash of every draw (splitmix64's finalizer): bijective, each input bit reaches each output bit.
 constexpr uint64_t mix_bits(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;

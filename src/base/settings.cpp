@@ -14,7 +14,7 @@ namespace heed {
 namespace {
 
 constexpr std::string_view kDescription = "description";
-constexpr size_t kFew = 10;  // up to so many names are listed when none is similar
+constexpr size_t kFew = 10;  // names that are listed at most when none is similar
 
 template <class Value>
 Setting plain(std::string name, SettingType type, Value& value, std::function<std::string()> show) {
@@ -296,7 +296,7 @@ void override_known_setting(std::string_view assignment, std::span<const Setting
   }
 }
 
-std::string show_settings(std::span<const SettingTable> tables) {
+std::string to_toml(std::span<const SettingTable> tables) {
   std::string text;
   for (const SettingTable& table : tables) {
     text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", table.name);

@@ -32,9 +32,9 @@ struct Setting {
   bool is_called(std::string_view key) const { return key == name || (!former.empty() && key == former); }
 };
 
-// The setting, with the name that it had before.
+// The setting, which files may also have under a former name.
 Setting formerly(std::string former, Setting setting);
-// The setting, which older files of models don't have: they mean `absent`, as show() writes it, which must be the
+// A setting that older model files lack: for them it is `absent`, written as show() writes it, which must be the
 // default.
 Setting added(std::string absent, Setting setting);
 
@@ -98,6 +98,6 @@ void override_setting(std::string_view assignment, std::span<const SettingTable>
 void override_known_setting(std::string_view assignment, std::span<const SettingTable> tables);
 
 // All values as TOML, which read_settings() reads back.
-std::string show_settings(std::span<const SettingTable> tables);
+std::string to_toml(std::span<const SettingTable> tables);
 
 }  // namespace heed

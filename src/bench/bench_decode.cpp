@@ -43,7 +43,7 @@ Sentences random_sources(int64_t count, int64_t vocabulary) {
   return sources;
 }
 
-// Of so many tokens: the first of the vocabulary, the end among them, and others at random. None: no lists.
+// Lists of `count` tokens: the first of the vocabulary, the end among them, and others at random. 0: no lists.
 Sentences random_candidates(size_t sentences, int64_t count, int64_t vocabulary) {
   constexpr int64_t kSharedTokens = 100;
   const RandomKey key = RandomKey{kDecodeSeed}.derive("candidates");

@@ -14,8 +14,8 @@ struct ProductTime {
 };
 
 // The fastest of several runs, about 10 ms of each variant: plain operands, or the second one packed in advance; for
-// bf16 and int8 operands also the same product in f32, which some processors run faster. First asks oneDNN what it supports
-// here: not every processor has a bf16 product.
+// bf16 and int8 operands also the same product in f32, which some processors run faster. First asks oneDNN what it
+// supports here: not every processor has a bf16 product.
 ProductTime best_product(const ProductShape& shape, DType type, int threads);
 
 // oneDNN's version.

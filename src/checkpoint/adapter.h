@@ -36,7 +36,8 @@ SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& descr
 // An adapter and its base, as the weights of one model.
 class AdaptedWeights {
  public:
-  // `file` holds the adapter's weights: the folder's own if it is empty. `base`: another directory than the one recorded.
+  // `file` holds the adapter's weights: the folder's own if it is empty. `base`: another directory than the one
+  // recorded.
   explicit AdaptedWeights(const ModelFolder& folder, const std::filesystem::path& file = {},
                           const std::filesystem::path& base = {});
 

@@ -28,22 +28,22 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { unexpected("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {
-    if (place_ == Place::shape) {
+    if (level_ == Level::shape) {
       require_tensor(value <= INT64_MAX, "an extent of {}, which is beyond 63 bits", value);
       require_tensor(entry_.tensor.shape.size() < kMaxAxes, "more than {} axes", kMaxAxes);
       entry_.tensor.shape.push_back(static_cast<int64_t>(value));
-    } else if (place_ == Place::offsets && offsets_ < 2) {
+    } else if (level_ == Level::offsets && offsets_ < 2) {
       (offsets_++ == 0 ? entry_.begin : entry_.end) = value;
     } else {
-      unexpected(place_ == Place::offsets ? "a third number" : "a number");
+      unexpected(level_ == Level::offsets ? "a third number" : "a number");
     }
     return true;
   }
 
   bool string(string_t& value) override {
-    if (place_ == Place::metadata) {
+    if (level_ == Level::metadata) {
       header_.metadata[key_] = std::move(value);
-    } else if (place_ == Place::tensor && key_ == "dtype") {
+    } else if (level_ == Level::tensor && key_ == "dtype") {
       const auto type = find_stored_type(value);
       require_tensor(type.has_value(), "dtype is '{}', expected one of {}", shown(value), stored_type_names());
       entry_.tensor.type = *type;
@@ -54,10 +54,10 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool start_object(std::size_t) override {
-    if (place_ == Place::outside) {
-      place_ = Place::top;
-    } else if (place_ == Place::top) {
-      place_ = key_ == kMetadataName ? Place::metadata : Place::tensor;
+    if (level_ == Level::outside) {
+      level_ = Level::top;
+    } else if (level_ == Level::top) {
+      level_ = key_ == kMetadataName ? Level::metadata : Level::tensor;
     } else {
       unexpected("an object");
     }
@@ -66,7 +66,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool key(string_t& key) override {
-    if (place_ == Place::top) {
+    if (level_ == Level::top) {
       require<FormatError>(names_.insert(key).second, where_, "'{}' occurs twice in the header", shown(key));
       if (key != kMetadataName) {
         entry_ = {};
@@ -74,7 +74,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
       }
     } else {
       require_here(keys_.insert(key).second, "the key '{}' occurs twice", shown(key));
-      require_here(place_ == Place::metadata || key == "dtype" || key == "shape" || key == "data_offsets",
+      require_here(level_ == Level::metadata || key == "dtype" || key == "shape" || key == "data_offsets",
                    "an unknown key '{}', expected dtype, shape, data_offsets", shown(key));
     }
     key_ = std::move(key);
@@ -82,21 +82,21 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool end_object() override {
-    if (place_ == Place::tensor) {
+    if (level_ == Level::tensor) {
       for (const char* const wanted : {"dtype", "shape", "data_offsets"}) {
         require_tensor(keys_.contains(wanted), "no {}", wanted);
       }
       header_.entries.push_back(std::move(entry_));
     }
-    place_ = place_ == Place::top ? Place::outside : Place::top;
+    level_ = level_ == Level::top ? Level::outside : Level::top;
     return true;
   }
 
   bool start_array(std::size_t) override {
-    if (place_ == Place::tensor && key_ == "shape") {
-      place_ = Place::shape;
-    } else if (place_ == Place::tensor && key_ == "data_offsets") {
-      place_ = Place::offsets;
+    if (level_ == Level::tensor && key_ == "shape") {
+      level_ = Level::shape;
+    } else if (level_ == Level::tensor && key_ == "data_offsets") {
+      level_ = Level::offsets;
       offsets_ = 0;
     } else {
       unexpected("an array");
@@ -105,8 +105,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool end_array() override {
-    require_tensor(place_ == Place::shape || offsets_ == 2, "{} data_offsets, expected two", offsets_);
-    place_ = Place::tensor;
+    require_tensor(level_ == Level::shape || offsets_ == 2, "{} data_offsets, expected two", offsets_);
+    level_ = Level::tensor;
     return true;
   }
 
@@ -115,7 +115,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  enum class Place : uint8_t { outside, top, metadata, tensor, shape, offsets };
+  enum class Level : uint8_t { outside, top, metadata, tensor, shape, offsets };
 
   template <class... Args>
   void require_tensor(bool condition, fmt::format_string<Args...> message, Args&&... args) const {
@@ -127,19 +127,19 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   template <class... Args>
   void require_here(bool condition, fmt::format_string<Args...> message, Args&&... args) const {
-    if (!condition && place_ == Place::metadata) {
+    if (!condition && level_ == Level::metadata) {
       fail<FormatError>(where_, "{}: {}", kMetadataName, fmt::format(message, std::forward<Args>(args)...));
     }
     require_tensor(condition, message, std::forward<Args>(args)...);
   }
 
   [[noreturn]] void unexpected(std::string_view found) const {
-    switch (place_) {
-      case Place::outside:
+    switch (level_) {
+      case Level::outside:
         fail<FormatError>(where_, "the header is {}, expected an object", found);
-      case Place::top:
+      case Level::top:
         fail<FormatError>(where_, "'{}' is {}, expected an object", shown(key_), found);
-      case Place::metadata:
+      case Level::metadata:
         fail<FormatError>(where_, "{}: '{}' is {}, expected a text", kMetadataName, shown(key_), found);
       default:
         fail<FormatError>(where_, "tensor '{}': {} holds {}, expected {}", shown(entry_.tensor.name), key_, found,
@@ -154,7 +154,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   std::set<std::string> names_, keys_;
   HeaderEntry entry_;
   std::string key_;
-  Place place_ = Place::outside;
+  Level level_ = Level::outside;
   int offsets_ = 0;
 };
 

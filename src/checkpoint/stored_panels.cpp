@@ -16,7 +16,7 @@ namespace {
 struct PanelLayout {
   std::string_view key, name, matrices;
 };
-constexpr PanelLayout kIntegerPanels{"heed_layout", "panels-16", "whole numbers"};
+constexpr PanelLayout kIntegerPanels{"heed_layout", "panels-16", "integers"};
 constexpr PanelLayout kHalfPanels{"heed_half_layout", "pairs-32", "16-bit floats"};
 
 const PanelLayout* layout_of(StoredType type) {

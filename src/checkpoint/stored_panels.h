@@ -1,5 +1,5 @@
-// Matrices that a file holds in the panels of kernels/integer_panels.h or kernels/half_panels.h: products read them where
-// the file is mapped, and processes share them.
+// Matrices that a file holds in the panels of kernels/integer_panels.h or kernels/half_panels.h: products read them
+// where the file is mapped, and processes share them.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Whether a file's matrices of this type are in panels, not row by row. Its metadata say so, for all whole numbers and for
+// Whether a file's matrices of this type are in panels, not row by row. Its metadata say so, for all integers and for
 // all 16-bit floats. FormatError for a layout of another name.
 bool in_panels(const SafeTensors& file, StoredType type);
 // What the metadata say of panels of this type; nothing for types that are never in panels.

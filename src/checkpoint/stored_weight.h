@@ -1,4 +1,4 @@
-// A weight as a file holds it: in f32, bf16 or f16, or as whole numbers with a tensor of scales beside it.
+// A weight as a file holds it: in f32, bf16 or f16, or as integers with a tensor of scales beside it.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// The names of the tensors that belong to a weight of whole numbers: its scales, and the scale of all its inputs, which
-// an int8 matrix may have.
+// The names of the tensors that belong to a weight of integers: its scales, and the scale of all its inputs, which an
+// int8 matrix may have.
 std::string scales_of(const std::string& weight);
 std::string input_scale_of(const std::string& weight);
 
@@ -27,8 +27,8 @@ float read_input_scale(const SafeTensors& file, const StoredTensor& matrix);
 // it.
 void require_stored(const SafeTensors& file, const Weight& weight);
 
-// Of any form but whole numbers in panels. Reads its rows in order, converted and checked on the way. Releases the
-// memory of rows that were read before.
+// Of any form but integers in panels. Reads its rows in order, converted and checked on the way. Releases the memory of
+// rows that were read before.
 class StoredWeight {
  public:
   StoredWeight(const SafeTensors& file, const Weight& weight);

@@ -15,10 +15,10 @@ std::vector<int64_t> stored_shape(const Shape& shape);
 // The masters, in f32, by name: of all weights but those of a base.
 void save_weights(const std::filesystem::path& path, const Trainables& trainables, const Metadata& metadata);
 
-// For inference: each weight in the one form that its use needs, matrices in `precision`, or as whole numbers where the
-// file has them so. Converts while reading, a few rows at a time, so that hardly more memory is needed than for the
-// result. FormatError when a name or a shape differs from the model's, naming both (checked before memory is allocated,
-// so that absurd sizes do no harm); for values that are not finite; and for a damaged file.
+// For inference: each weight in the one form that its use needs, matrices in `precision`, or as integers where the file
+// has them so. Converts while reading, a few rows at a time, so that hardly more memory is needed than for the result.
+// FormatError when a name or a shape differs from the model's, naming both (checked before memory is allocated, so that
+// absurd sizes do no harm); for values that are not finite; and for a damaged file.
 void load_weights(const std::filesystem::path& path, Backend& backend, DType precision, Weights& weights);
 
 // FormatError when some of the file's weights are quantized: training cannot begin from them.

@@ -7,8 +7,8 @@
 
 namespace heed {
 
-// Cuts a batch's sequences, which have so many rows each, into at most `parts` runs of neighbours with about as many
-// rows each, none of them empty. Returns the number of sequences in each.
+// Cuts a batch's sequences into at most `parts` runs of neighbours with about equal numbers of rows, none of them
+// empty. `rows` has the rows of each sequence. Returns the number of sequences in each run.
 std::vector<int64_t> even_parts(std::span<const int64_t> rows, int64_t parts);
 
 // The batch in those parts.

@@ -28,8 +28,8 @@ struct LabeledWords {
   std::string where;  // of its first line
 };
 
-// FormatError, naming the line, for one with another number of columns than the first, or of labels than words; and for
-// files without a word.
+// FormatError, naming the line, for one whose number of columns is not the first line's, or that does not have a label
+// for each word; and for files without a word.
 std::vector<LabeledWords> read_labeled_words(const std::vector<std::string>& files, WordFormat format);
 
 // What is between the separators; a text without one is one part.

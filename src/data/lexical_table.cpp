@@ -9,8 +9,8 @@
 //   c(t | s) = sum over all j with t_j = t, and all i with s_i = s, of p(t | s) / z_j
 //   p(t | s) = c(t | s) / (sum over t of c(t | s))
 //
-// The first iteration keeps the kKept targets with the largest c(t | s) of each source token, which bounds memory; those
-// of the empty word are all kept. A sum is over the sentences in their order, in double, by one thread.
+// The first iteration keeps the kKept targets with the largest c(t | s) of each source token, which bounds memory;
+// those of the empty word are all kept. A sum is over the sentences in their order, in double, by one thread.
 #include "data/lexical_table.h"
 
 #include <algorithm>

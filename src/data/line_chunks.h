@@ -32,7 +32,7 @@ void for_each_of_chunk(ThreadPool& pool, std::span<Line> chunk, Use&& use) {
   });
 }
 
-// Whose threads encode lines.
+// The threads that encode lines: of this process, and of the other ranks that read the same text.
 struct LineWorkers {
   LineWorkers(ThreadPool& threads, Ranks sharing = Ranks()) : pool(threads), ranks(std::move(sharing)) {}
   bool has_enough(size_t lines, size_t bytes) const {
@@ -49,8 +49,8 @@ std::string pack_tokens(std::span<const std::vector<TokenId>> lists);
 // Takes as many lists from the front of `bytes`.
 void unpack_tokens(std::string_view& bytes, std::span<std::vector<TokenId>> lists);
 
-// Calls encode(line) once for each line, on all threads of all ranks. Afterwards every rank has the lists tokens(line) of
-// every line.
+// Calls encode(line) once for each line, on all threads of all ranks. Afterwards every rank has the lists tokens(line)
+// of every line.
 template <class Line, class Encode, class Tokens>
 void encode_chunk(const LineWorkers& workers, std::vector<Line>& chunk, Encode&& encode, Tokens&& tokens) {
   const auto count = static_cast<size_t>(workers.ranks.count());

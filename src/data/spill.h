@@ -1,5 +1,5 @@
-// Arrays that are appended to, then read with random access: in memory while they are small, else in an unnamed file. An
-// array of a prepared corpus is a view of its mapped file instead.
+// Arrays that are appended to, then read with random access: in memory while they are small, else in an unnamed file.
+// An array of a prepared corpus is a view of its mapped file instead.
 #pragma once
 
 #include <cstddef>

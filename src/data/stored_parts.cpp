@@ -69,7 +69,8 @@ SpillArray<int64_t> StoredParts::ends(const std::string& name, int64_t total, Se
   require<FormatError>(found->size() > 0 || total == 0, found->where(), "holds nothing, expected an end of {}", total);
   require<FormatError>(found->size() == 0 || at(found->data() + found->size() - sizeof total) == total, found->where(),
                        "does not end with {}", total);
-  // The block before this one is not checked yet, but a number in it that is wrong is noticed there.
+  // The block before this one may not be checked yet: whatever its last number is, that block's own check refuses a
+  // wrong one.
   found->set_check([=, bytes = found.get()](size_t begin, std::span<const std::byte> block) {
     int64_t before = begin == 0 ? 0 : at(bytes->data() + begin - sizeof before);
     for (size_t i = 0; i < block.size(); i += sizeof before) {

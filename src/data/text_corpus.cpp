@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMarkTokens = 4096;  // about so many between marks of one document
+constexpr int64_t kMarkTokens = 4096;  // about this many between marks of one document
 
 struct EncodedLine {
   TextLine line;

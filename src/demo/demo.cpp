@@ -93,7 +93,7 @@ Demo write_demo(const DemoOptions& options) {
   data.validation_source = {validation.source};
   data.validation_target = {validation.target};
   const std::filesystem::path path = folder / "demo.toml";
-  write_file(path, "description = \"The built-in German-English corpus\"\n\n" + show_recipe(recipe));
+  write_file(path, "description = \"The built-in German-English corpus\"\n\n" + to_toml(recipe));
   entries.keep();
   return {.recipe = path.string(),
           .model = (folder / "model").string(),

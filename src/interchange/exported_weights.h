@@ -29,8 +29,8 @@ class ExportedWeights {
   void add_matrix(std::string name, const std::string& weight, StoredRows rows);
   // Rows of queries or keys. heed rotates columns c and c + width / 2 of a head together, llama.cpp 2c and 2c + 1.
   void add_rotated(std::string name, const std::string& weight, StoredRows rows);
-  // The table of embeddings multiplied by the model's scale, since llama.cpp has no factor behind it; and the output
-  // projection, unless it is the same table with the same factor, which llama.cpp finds by itself.
+  // The table of embeddings multiplied by the model's scale, since llama.cpp applies no factor after the look-up; and
+  // the output projection, unless it is the same table with the same factor, which llama.cpp finds by itself.
   void add_vocabulary();
 
   std::vector<GgufTensor> take() { return std::move(tensors_); }

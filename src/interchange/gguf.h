@@ -36,12 +36,13 @@ int64_t bytes_of_gguf(GgufType type, int64_t elements);
 
 // Whole blocks of values, in the order in which a file has them:
 //   q8_0: the scale d = max |x| / 127 in f16, then round(x / d) of each
-//   q4_0: the scale d = x / -8 in f16, where x has the largest magnitude, then 16 bytes with round(x / d) + 8 of the first
-//         half in their lower bits and of the second half in their upper bits
+//   q4_0: the scale d = x / -8 in f16, where x has the largest magnitude, then 16 bytes with round(x / d) + 8 of the
+//         first half in their lower bits and of the second half in their upper bits
 // ConfigError, naming `where`, for values that f16 does not reach.
 std::vector<std::byte> gguf_blocks(GgufType type, std::span<const float> values, const std::string& where);
 
-// The file is complete or does not exist. Returns its bytes. ShapeError for a source whose values do not match its shape.
+// The file is complete or does not exist. Returns its bytes. ShapeError for a source whose values do not match its
+// shape.
 int64_t write_gguf(const std::filesystem::path& target, std::span<const GgufEntry> entries,
                    std::span<const GgufTensor> tensors);
 

@@ -3,8 +3,8 @@
 // Unlike SentencePiece, it
 //   joins neighbours to whatever token has their text, also to one that is not for text, such as "</s>";
 //   puts a space before the text that follows a user symbol, not only at the beginning.
-// heed cuts a text line by line, each line with a space before it. The second difference makes the line break, as a user
-// symbol, do just that.
+// heed cuts a text line by line, each line with a space before it. By the second difference the line break, as a user
+// symbol, does just that.
 #include "interchange/gguf_tokenizer.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The form of model that llama.cpp calls llama: RMS norms before sublayers and at the end, rotary positions, gated SiLU,
-// heads of keys that several queries may share, no biases.
+// The form of model that llama.cpp calls llama: RMS norms before sublayers and at the end, rotary positions, gated
+// SiLU, heads of keys that several queries may share, no biases.
 #pragma once
 
 #include <string>

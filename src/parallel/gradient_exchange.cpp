@@ -31,7 +31,7 @@ GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainab
   }
 }
 
-// Messages of the round before are read from the memory that this shard's gradient is written to.
+// Messages of the previous round still read the memory that this shard's gradient is written to.
 void GradientExchange::begin_round(int64_t shards) {
   finish_round();
   shards_ = shards;

@@ -22,7 +22,8 @@ class GradientExchange {
   GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables, const PieceOwners& owners, DType type);
 
   void begin_update() { rounds_ = 0; }
-  // Before forward, in which the loss writes gradients already. `shards` of this round; a rank beyond them has none.
+  // Before forward, since the loss writes gradients there already. The round has this many shards; ranks beyond them
+  // have none.
   void begin_round(int64_t shards);
   // While backward goes on: sends what is finished, adds what has arrived.
   void advance();
@@ -35,7 +36,7 @@ class GradientExchange {
   void share_norms(View squared_norms) const;
   // The optimizer's new weights, from their owners to all.
   void share_weights() const;
-  // Memory like the masters, from the pieces' owners to the first rank.
+  // Brings memory that is laid out like the masters from the pieces' owners to the first rank.
   void collect(View flat) const;
 
  private:

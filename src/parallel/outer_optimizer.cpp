@@ -33,7 +33,8 @@ class PieceMeans {
 
   std::span<const size_t> own() const { return own_; }
 
-  // Of the next own piece, whose own differences these are as they travel; they become the mean.
+  // Replaces this rank's differences of its next own piece, in the form in which they travel, by the mean over all
+  // ranks.
   void replace_by_mean(std::span<std::byte> differences) {
     const int64_t count = pieces_[own_[next_]].count;
     const size_t slot = next_ % open_.size();

@@ -20,9 +20,9 @@ struct OuterStep {
 //   m = momentum m + g
 //   anchor -= rate (g + momentum m)    Nesterov's step
 //   w_r = anchor
-// Each rank takes this step for all weights, so none is missed when a rank leaves. Only the mean is shared out: a piece's
-// differences go to one rank, which adds them in the order of the ranks and sends the mean to all. With n ranks, each
-// sends 2 (n - 1) / n times the weights.
+// Each rank takes this step for all weights, so none is missed when a rank leaves. Only the mean is shared out: a
+// piece's differences go to one rank, which adds them in the order of the ranks and sends the mean to all. With n
+// ranks, each sends 2 (n - 1) / n times the weights.
 class OuterOptimizer {
  public:
   // Differences and means travel in `type`.

@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// Messages with pieces that a rank expects at a time from each of `ranks`: not too many in all, and enough of one to keep
-// a link at work whose queues hold a tenth of a second.
+// How many messages with pieces a rank expects from each of `ranks` at a time: few enough in all, and enough of each to
+// keep a link busy whose queues hold a tenth of a second.
 size_t open_pieces(int ranks);
 
 // Adds pieces as they came, in the type in which they travelled, to sums in the master type.
@@ -38,13 +38,13 @@ struct ComingPiece {
   Transfer transfer;
 };
 
-// Pieces under way from their owners. `sent` are messages with own ones.
+// Pieces on their way from their owners. `sent` are the messages with own pieces.
 struct SharedPieces {
   std::vector<ComingPiece> coming;
   std::vector<Transfer> sent;
 };
 
-// Each piece goes from its owner to all other `receivers`. A piece whose memory is empty is none of theirs.
+// Each piece goes from its owner to all other `receivers`. Pieces whose memory is empty are left out.
 SharedPieces begin_to_share(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
                             const std::function<std::span<std::byte>(size_t piece)>& memory);
 // Waits for all of them.

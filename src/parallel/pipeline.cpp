@@ -277,7 +277,7 @@ Transfer Pipeline::Run::send(int to, Channel channel, const View& view) const {
 
 void Pipeline::Run::wait(std::vector<Transfer>& transfers) const { own_.stages_.wait_for_all(transfers); }
 
-// Gives the memory of messages back that have arrived.
+// Gives back the memory of messages that have left.
 void Pipeline::Run::forget_what_left() {
   while (!leaving_.empty() && has_left(*leaving_.front())) {
     leaving_.pop_front();

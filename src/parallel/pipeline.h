@@ -29,9 +29,9 @@ class Pipeline {
   // `stages` are the ranks of one copy of the model, in the order of its stages. All of these must outlive it.
   Pipeline(const Ranks& stages, Backend& backend, DType storage, const AnyModel& model);
 
-  // Collective. All ranks call it with the same shards, whose gradients are then in `gradients`. The last one may be null:
-  // other copies of the model have a shard then, with whose gradients it has to go on. Returns each shard's losses in the
-  // last stage, and in the others nothing.
+  // Collective. All ranks call it with the same shards, whose gradients are then in `gradients`. The last one may be
+  // null: then other copies of the model have a shard with whose gradients this one has to go on. Returns each shard's
+  // losses in the last stage, and in the others nothing.
   std::vector<TokenLosses> differentiate(std::span<const Shard* const> shards, const ShardPass& pass,
                                          StageGradients& gradients);
 

@@ -1,4 +1,4 @@
-// Whether the ranks of a run have the same.
+// Checks of what all ranks of a run must have in common.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct NamedText {
 // Collective. RankError, on all ranks, that names the first rank and thing that differ from the first rank's.
 void require_same_on_all_ranks(const Ranks& ranks, const std::vector<NamedText>& things);
 
-// Of what layers read here of trained weights.
+// Of the trained weights' values that layers read on this rank.
 std::string checksum_of_values(const Trainables& trainables);
 
 }  // namespace heed

@@ -62,7 +62,7 @@ void StageExchange::send_piece(size_t piece, const View& gradient) {
   sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, bytes_of(sent)));
 }
 
-// Of the pieces that this rank owns, the next one that no message is expected for.
+// Expects the next message of a copy: with the first of this rank's pieces that none is expected for yet.
 void StageExchange::receive_next(size_t copy) {
   Peer& peer = peers_[copy];
   const size_t next = added_ + peer.open.size(), slot = next % open_pieces_;

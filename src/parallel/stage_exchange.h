@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// An update's shards are dealt out in rounds, as by GradientExchange: in each, every copy has at most one, and copy c the
-// c-th. Whoever owns a piece adds the shards' gradients of it in their order, each complete before it is added. All
+// An update's shards are dealt out in rounds, as by GradientExchange: in each, every copy has at most one, and copy c
+// the c-th. Whoever owns a piece adds the shards' gradients of it in their order, each complete before it is added. All
 // copies of a stage complete the gradients of the same weights in the same order, and so send and expect them in it.
 class StageExchange {
  public:

@@ -61,7 +61,7 @@ View StageGradients::open_table(int64_t shard) {
   return open.view();
 }
 
-// The memory of the shard before is written to.
+// Finishes the exchange of the previous shard first: this one's gradients go to the same memory.
 void StageGradients::begin(int64_t shard) {
   finish_exchange();
   for (const size_t i : own_) {

@@ -17,8 +17,8 @@ namespace heed {
 // each shard on its way, to which first the loss contributes, then the rows that come back.
 class StageGradients {
  public:
-  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled. With an exchange, this is one
-  // of several copies of the stage, and the sum of all copies' shards is with the weights' owners.
+  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled. With an exchange, this is
+  // one of several copies of the stage, and the owners of the weights get the sum over all copies' shards.
   StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32,
                  StageExchange* exchange = nullptr);
 
@@ -29,11 +29,11 @@ class StageGradients {
   void finish(int64_t shard);
   void begin_routed(int64_t shard);
   void finish_routed(int64_t shard);
-  // Instead, where this copy has no shard while others have.
+  // Called instead of these where this copy has no shard while others have one.
   void skip(int64_t shard);
   void skip_routed(int64_t shard);
-  // What was contributed is in the trainables' gradients, as after Trainables::finish_update; with an exchange, what this
-  // rank owns is.
+  // Completes the trainables' gradients, as Trainables::finish_update does; with an exchange, those of what this rank
+  // owns.
   void finish_update();
   // Gives memory back until the next update.
   void discard();

@@ -4,7 +4,7 @@
 //   R = ceil(S / D)                                           rounds; the micro-batches of a pipeline
 //   compute    = R (f + b)
 //   optimizer  = w / D x seconds per weight                   w, with local updates
-//   tensor     = sums x 2 L + 2 (T - 1) / T x bytes / B       per shard: a reduce-scatter and an all-gather for each sum
+//   tensor     = sums x 2 L + 2 (T - 1) / T x bytes / B       per shard: each sum is a reduce-scatter and an all-gather
 //   c          = L + boundary bytes / B                       one way between two stages
 //   stages     = 2 c (P - 1) / P                              per shard: see below
 //   idle       = (P - 1) (f + b)

@@ -31,7 +31,7 @@ struct PlanUpdate {
   int64_t master_bytes = 4;     // per weight, divided among data ranks; 0 in f32, where products read the masters
   int64_t state_bytes = 8;      // per weight: the optimizer's moments and a moving average
   double gradient_bytes = 4.0;  // per weight, as it travels; of differences in outer steps too
-  int64_t local_updates = 1;    // 1: gradients are exchanged in each update; more: weights, once in so many updates
+  int64_t local_updates = 1;    // 1: gradients are exchanged in each update; more: weights, once in this many updates
   double optimizer_per_weight = 0.0;  // seconds
 };
 

@@ -16,7 +16,7 @@ int64_t decoder_layers(const ModelConfig& config) { return has_decoder(config) ?
 
 int64_t part_of(int64_t whole, int64_t parts) { return (whole + parts - 1) / parts; }
 
-// The stage's place and its layers.
+// The stage's position and its layers.
 struct StageLayers {
   bool is_first = false, is_last = false;
   int64_t encoder = 0, decoder = 0;

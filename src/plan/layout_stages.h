@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// Of a stage in PlanStage: FLOPs instead of seconds, and all its weights.
+// What PlanStage says of a stage, in FLOPs instead of seconds, and for all its weights.
 struct StageCost {
   double forward_flops = 0.0, backward_flops = 0.0;  // of a shard
   int64_t parameters = 0, parameters_last = 0;       // last: whose gradients backward finishes last
@@ -20,7 +20,7 @@ struct StageCost {
   double tensor_bytes = 0.0, boundary_bytes = 0.0;
 };
 
-// Why the model or the update can't be laid out so, one reason each; empty when it can. `shards` are the update's.
+// Why the model or the update can't have the layout, one reason each; empty when it can. `shards` are the update's.
 std::vector<std::string> obstacles(const Layout& layout, const ModelConfig& config, int64_t shards);
 
 // The stages of a layout without obstacles, cut as models/stages.h cuts them. The first stage holds the embeddings, the

@@ -55,7 +55,7 @@ std::string describe_model(const ModelConfig& config) {
                      sizes(config.source_vocabulary, config.target_vocabulary));
 }
 
-// How many parameters training treats how; those of adapters are among the trained ones.
+// Numbers of parameters, by what training does with them; those of adapters are trained.
 struct PartSizes {
   int64_t trained = 0, frozen = 0, of_base = 0;
 };

@@ -27,7 +27,7 @@ struct Trace {
 
   // The most memory that forward and backward need at one moment.
   int64_t peak_bytes() const;
-  // What forward leaves behind for backward.
+  // What forward keeps for backward.
   int64_t kept_bytes() const;
 };
 

@@ -6,7 +6,8 @@
 
 namespace heed {
 
-// In f32. Of products that nothing was read by there is nothing: tables that are only looked up, and relative positions.
+// In f32. There is no entry for weights whose products read no inputs: tables that are only looked up, and relative
+// positions.
 InputsByWeight calibrate(const ModelFolder& folder, const CalibrationFiles& files, Squares squares, Backend& backend);
 
 }  // namespace heed

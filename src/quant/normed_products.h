@@ -15,7 +15,8 @@ struct NormedProducts {
   std::vector<const Weight*> products;
 };
 
-// Of a model with the norms before its sublayers. After them (post-norm) the residual connection reads what a norm writes.
+// Of a model with the norms before its sublayers. After them (post-norm) the residual connection reads what a norm
+// writes.
 std::vector<NormedProducts> normed_products(const ModelConfig& config, const Weights& weights);
 
 }  // namespace heed

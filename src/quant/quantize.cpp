@@ -19,7 +19,7 @@
 namespace heed {
 namespace {
 
-// Matrices and vectors as the new model computes with them, exact yet.
+// Matrices and vectors as the new model computes with them, before they are rounded.
 class ExactWeights {
  public:
   ExactWeights(const SafeTensors& from, const ColumnFactors& smoothing) : from_(from), smoothing_(smoothing) {}

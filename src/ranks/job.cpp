@@ -90,8 +90,8 @@ int fail_before_start(const RankInJob& own, const JobSettings& settings, const s
   return kFailed;
 }
 
-// Who prints: the first rank that answers; if it doesn't, the next one, later. The one that was silent is the last: when
-// it wakes up to hear of it, another one has printed that.
+// Who prints: the first rank that answers; if it doesn't, the next one, later. The one that was silent is the last:
+// when it wakes up to hear of it, another one has printed that.
 int position_in_line(int rank, int count, const RankFailure& failure) {
   if (failure.kind != RankFailure::Kind::silence || rank < failure.rank) {
     return rank;

@@ -19,8 +19,8 @@ using Environment = std::function<const char*(const char* name)>;  // as std::ge
 // One rank, unless mpirun or a batch system started several.
 RankInJob rank_in_job(const Environment& environment);
 
-// Loads the plugin: the file that HEED_MPI names, or else libheed_mpi.so beside the program or in ../lib/heed. RankError
-// when it is not there or cannot be loaded.
+// Loads the plugin: the file that HEED_MPI names, or else libheed_mpi.so beside the program or in ../lib/heed.
+// RankError when it is not there or cannot be loaded.
 const HeedMpiTable& load_mpi_plugin(const RankInJob& rank, const Environment& environment);
 
 }  // namespace heed

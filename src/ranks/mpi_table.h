@@ -1,5 +1,5 @@
-// What heed needs of MPI, as plain functions: the plugin libheed_mpi.so, which alone is linked with MPI, fills the table,
-// and heed calls it. Nothing of C++ crosses: no types but these, no exceptions.
+// What heed needs of MPI, as plain functions: the plugin libheed_mpi.so, which alone is linked with MPI, fills the
+// table, and heed calls it. Nothing of C++ crosses: no types but these, no exceptions.
 //
 // One thread at a time calls. Functions that return int return 0 when all went well.
 #pragma once

@@ -20,11 +20,11 @@ constexpr double kLongestIdleTick = 0.1;
 // Who waits for a message tries this often before it lets others have the processor.
 constexpr int kTriesAtOnce = 100, kTriesWithYields = 20;
 constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause = 1e-3;
-// Before a large message leaves, its receiver is asked, and its answer is queued behind what that rank sends itself, since
-// two processes share one connection. If all that there is to send were in those queues, answers would take as long as
-// messages, and where both ranks send, the link would carry half as much as it can. So MPI is given so many bytes of a
-// lane at a time, or one message; the rest waits. As a receiver takes the messages of a lane in their order, nothing that
-// it waits for waits behind something that it does not take.
+// Before a large message leaves, its receiver is asked. The answer is queued after what the receiver sends itself,
+// since two processes share one connection. If everything to be sent were in those queues, answers would take as long
+// as messages, and where both ranks send, the link would carry half as much as it can. So MPI is given this many bytes
+// of a lane at a time, or one message; the rest waits here. A receiver takes the messages of a lane in their order, so
+// what it waits for is never held up by something that it does not take.
 constexpr size_t kLargestBegun = size_t{1} << 21;
 // From this size on, a message goes through memory that both ranks share, where they do.
 constexpr size_t kSmallestShared = size_t{1} << 14;

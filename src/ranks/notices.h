@@ -1,5 +1,5 @@
-// What ranks tell each other about the job itself, over MPI: that they are there, that one has failed, that this has been
-// printed, that they have come to their end.
+// What ranks tell each other about the job itself, over MPI: that they are there, that one has failed, that this has
+// been printed, that they have come to their end.
 #pragma once
 
 #include <list>

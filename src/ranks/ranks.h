@@ -39,7 +39,7 @@ class Ranks {
   Message receive_from(int from, Channel channel) const;
   // None when no message has come.
   std::optional<Message> try_receive_any(Channel channel) const;
-  // Not before the message has left.
+  // Returns when the message has left.
   void send_text(int to, Channel channel, std::string_view text) const;
 
   // Collective. What the first rank has goes to all others.
@@ -66,7 +66,8 @@ class Ranks {
   // From now on, a rank that falls silent is lost instead of ending the job; unless it is the job's first.
   void tolerate_losses() const;
   bool is_lost(int rank) const;
-  // Collective among those who are left: a group of them, or this one when no rank is lost. `number` is the new group's.
+  // Collective among those that are left: a group of them, or this one when no rank is lost. `number` is the new
+  // group's.
   Ranks remaining(int number) const;
   // Does nothing for a moment, or until a message comes.
   void pause() const;

@@ -10,15 +10,17 @@
 
 namespace heed {
 
-// What was taken from the starting model as it is belongs to the base where an adapter is trained; the rest is trained.
+// Where an adapter is trained, the weights that were taken unchanged from the starting model belong to the base. All
+// others are trained.
 std::vector<WeightPart> parts_after(const TakenWeights& taken, const Weights& weights, const AdapterConfig& adapter);
-// The same for a run that goes on.
+// The same for a run that is resumed.
 std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Weights& weights, const AdapterConfig& adapter);
 
 // Says which base an adapter belongs to.
 void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, const std::filesystem::path& base,
                      const StartingModel& model, const TakenWeights& taken, const Weights& weights);
-// An adapter is of no use without its base, so the base has to be there when its run goes on, and is still the same.
+// When the run of an adapter is resumed: its base must still be there and unchanged, since the adapter is of no use
+// without it.
 void load_base_of(const ModelFolder& folder, Backend& backend, Trainables& trainables);
 
 }  // namespace heed

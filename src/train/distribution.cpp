@@ -39,7 +39,8 @@ Ranks Distribution::group(RankGroup kind) const {
   return all_.group(members_of(layout_, kind, all_.rank()), static_cast<int>(kind));
 }
 
-// Before the text is read, which may take long. The vocabularies that come from it are taken to be large enough.
+// Called before the text is read, which may take long: vocabularies that the text decides are assumed to be large
+// enough.
 void Distribution::require_division(ModelConfig model) const {
   for (int64_t* vocabulary : {&model.source_vocabulary, &model.target_vocabulary}) {
     *vocabulary = *vocabulary == 0 ? layout_.tensor : *vocabulary;

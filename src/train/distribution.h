@@ -22,9 +22,10 @@ class Distribution {
   void require_possible(const Recipe& recipe) const;
 
   const Ranks& all() const { return all_; }
-  // Those that hold the same of the model as this one.
+  // The ranks that hold the same part of the model as this one.
   const Ranks& copies() const { return copies_; }
-  // The stages of all copies, of this rank's part of the matrices: they hold each weight's part.
+  // All ranks with this rank's part of the matrices, of whatever copy and stage: together they hold that part of every
+  // weight.
   const Ranks& holders() const { return holders_; }
   // The stages of this copy, in order.
   Ranks stages() const { return group(RankGroup::pipeline); }

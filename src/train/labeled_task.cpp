@@ -198,7 +198,7 @@ std::vector<LabeledTask::RawExample> LabeledTask::read(const std::vector<std::st
   return found;
 }
 
-// With labels by their numbers. `known_from` says where all of them should be.
+// With labels as ids. `known_from` says in messages where every label should be.
 std::vector<LabeledTask::Example> LabeledTask::with_label_ids(std::vector<RawExample> raw,
                                                               const std::string& known_from) const {
   std::vector<Example> examples;

@@ -22,7 +22,7 @@ class LanguageModelTask final : public TextTask {
   Scores validate(const Inference& inference) const override;
 
  private:
-  // Of what the validation text has, what the training text has too.
+  // Of the parts of the validation text that are long enough to tell something: how many are in the training text too.
   struct Shared {
     int64_t found = 0, all = 0;
   };

@@ -14,7 +14,7 @@ LossSums sums_of(const TokenLosses& losses) {
   return {losses.total_smoothed(), losses.total_negative_log_likelihood(), losses.total_divergence()};
 }
 
-// Everybody's losses, of as many shards each.
+// The losses of all ranks, each of which has as many shards.
 std::vector<LossSums> gathered(const Ranks& ranks, const std::vector<LossSums>& own) {
   std::vector<LossSums> all(own.size() * static_cast<size_t>(ranks.count()));
   ranks.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
@@ -67,7 +67,7 @@ void Learner::hold(std::vector<WeightPart> parts) {
   }
 }
 
-// Of what was taken so far, nothing was touched.
+// The memory allocated so far has not been touched.
 void Learner::require_memory() const {
   const bool one_shard = std::max(recipe_.training.shards, recipe_.training.accumulate) == 1;
   require_memory_for_state(*trainables_, optimizer_->owners(),
@@ -137,7 +137,7 @@ void Learner::begin_run() {
   }
 }
 
-// All; or, where ranks train on their own, this one's.
+// All of them; where ranks train on their own, this rank's.
 std::vector<size_t> Learner::own_shards(const Update& update) const {
   std::vector<size_t> own;
   const auto first = static_cast<size_t>(is_local() ? ranks_.all().rank() : 0);

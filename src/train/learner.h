@@ -33,13 +33,13 @@ class Learner {
  public:
   // Builds the model, without values. What it refers to must outlive it.
   Learner(Backend& backend, const Recipe& recipe, Distribution& ranks);
-  // Memory for what is trained. ConfigError where that is more than there is.
+  // Allocates the memory for training these parts. ConfigError if there is not enough.
   void hold(std::vector<WeightPart> parts);
-  // Weights are as they begin: drawn, or from another model.
+  // Begins with the weights as they are: drawn, or taken from another model.
   void begin();
-  // Weights and state are those of a checkpoint.
+  // Takes weights and state from a checkpoint.
   TrainingState load(const Checkpoints& checkpoints, int64_t update);
-  // Each rank has all of the state, and from now on only its own.
+  // Before the first update: each rank has all of the state, and from now on only its own.
   void begin_run();
 
   const Weights& weights() const { return weights_; }
@@ -52,8 +52,8 @@ class Learner {
 
   // Whether ranks train independently between outer steps.
   bool is_local() const { return outer_optimizer_.has_value(); }
-  // The gradient of the mean loss over all targets of the update's shards, or over those of this rank's, where it trains
-  // on its own; they may be none.
+  // The gradient of the mean loss over all targets of the update's shards or, where this rank trains on its own, over
+  // those of its own shards. There may be none.
   LossSums differentiate(const Update& update, int64_t number);
   // One step of the optimizer, by that gradient.
   void step(double learning_rate);
@@ -61,12 +61,12 @@ class Learner {
   // After these updates.
   void average(const UpdateSpan& updates);
 
-  // Of the average, if there is one: it will be used in the end. On the first rank, after collect().
+  // With the average, if there is one, since the run ends with that. On the first rank, after collect().
   Scores validate(const Task& task);
-  // The others' state comes to the first rank; and its memory is given back.
+  // collect() brings the state of all ranks to the first one; release() gives its memory back.
   void collect();
   void release();
-  // What write() needs of other ranks than the first.
+  // Sends what write() on the first rank needs of this one.
   void send_own_state() const;
   void write(const Checkpoints& checkpoints, const TrainingState& state);
   // RankError when ranks that should have the same weights don't.

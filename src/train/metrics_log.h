@@ -10,8 +10,8 @@ namespace heed {
 
 class MetricsLog {
  public:
-  // Goes on after the first `bytes` bytes of the file, and drops the rest, which was written after the state that the
-  // run resumes from.
+  // Keeps the first `bytes` bytes of the file and drops the rest, which was written after the state that the run
+  // resumes from.
   MetricsLog(const std::filesystem::path& path, int64_t bytes);
 
   // Appends a line and flushes it to the system. IoError when that fails.

@@ -62,8 +62,7 @@ void require_same_text(const Ranks& ranks, const Recipe& recipe, const PreparedS
   for (const PreparedSource::File& file : source.files) {
     files += file.checksum + " ";
   }
-  require_same_on_all_ranks(ranks,
-                            {{"recipe", checksum_of(show_recipe(recipe))}, {"training text", checksum_of(files)}});
+  require_same_on_all_ranks(ranks, {{"recipe", checksum_of(to_toml(recipe))}, {"training text", checksum_of(files)}});
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ constexpr const char* kArrayFile = "arrays.safetensors";
 constexpr const char* kSeal = "checksum";
 constexpr std::string_view kPreparedFormat = "heed-prepared-corpus";
 constexpr int kPreparedVersion = 1;
-constexpr size_t kCheckedAtOnce = size_t{256} << 20;  // up to so many bytes are checked when the corpus is opened
-constexpr std::string_view kBlocks = ".checksums";    // the tensor with the checksums of an array's blocks
+constexpr size_t kCheckedAtOnce = size_t{256}
+                                  << 20;  // of all arrays, up to which they are checked when the corpus is opened
+constexpr std::string_view kBlocks = ".checksums";  // the tensor with the checksums of an array's blocks
 
 StoredType stored_type_of(PartType type) {
   switch (type) {

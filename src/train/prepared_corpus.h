@@ -20,8 +20,8 @@ void write_prepared_corpus(const std::filesystem::path& folder, const PreparedSo
 
 class PreparedCorpus {
  public:
-  // IoError for a folder that is not there, FormatError, naming the file, for one that is incomplete, was damaged, or is
-  // something else. Large arrays are only mapped: what is damaged in them is a FormatError when it is read.
+  // IoError for a folder that is not there, FormatError, naming the file, for one that is incomplete, was damaged, or
+  // is something else. Large arrays are only mapped: what is damaged in them is a FormatError when it is read.
   explicit PreparedCorpus(std::filesystem::path folder);
 
   // ConfigError, naming what differs, unless it was made of this recipe's text, by its rules.
@@ -42,12 +42,12 @@ class PreparedCorpus {
   StoredParts parts_;
 };
 
-// Opens the recipe's prepared corpus, if it names one, checks that it is this recipe's, and puts its parts, and its
-// tokenizers where there are none yet, into the setup, which must not outlive it. Null where the recipe names none.
+// Opens the prepared corpus that the recipe names and checks that it is this recipe's. Puts its parts into the setup,
+// which must not outlive it, and its tokenizers if the setup has none. Null if the recipe names no corpus.
 std::unique_ptr<const PreparedCorpus> open_prepared_corpus(const Recipe& recipe, TaskSetup& setup);
 
-// A run that is resumed by a recipe that names no prepared corpus takes the one that it had before, if that is still
-// there.
+// If a run is resumed with a recipe that names no prepared corpus: takes the one that the run had before, if that is
+// still there.
 void take_prepared_corpus(const Recipe& before, Recipe& now, TrainListener& listener);
 
 // Whether a folder holds one, of whatever recipe.

@@ -22,15 +22,15 @@ struct PreparedSource {
   std::vector<File> files;
 };
 
-// Reads the recipe's files for their checksums. ConfigError for a file that cannot be known again: the standard input
-// or a pipe.
+// Reads the recipe's files for their checksums. ConfigError for a file that could not be recognized later: the standard
+// input or a pipe.
 PreparedSource source_of(const Recipe& recipe);
 
 // ConfigError when one of the files is not what it was.
 void require_unchanged(const PreparedSource& source);
 
-// ConfigError, beginning with `where` and naming what differs. A file that was only copied or touched is the same; one
-// that is not there is not missed, since its text is not needed.
+// ConfigError, beginning with `where` and naming what differs. A file that was only copied or touched counts as the
+// same; one that is gone is not looked for, since its text is not needed.
 void require_same_source(const PreparedSource& prepared, const Recipe& recipe, const std::string& where);
 
 }  // namespace heed

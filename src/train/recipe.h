@@ -151,7 +151,7 @@ Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vec
 // The recipe's model before its tokenizers exist, with vocabulary sizes filled in by vocabulary_sizes(). Valid;
 // ConfigError begins with `name`.
 ModelConfig sized_model(const Recipe& recipe, std::string_view name);
-std::string show_recipe(const Recipe& recipe);  // as TOML, every key
+std::string to_toml(const Recipe& recipe);  // every key
 
 // A key whose value differs between two recipes.
 struct RecipeDifference {

@@ -16,7 +16,7 @@ struct TrainingStart {
   int64_t parameters = 0, trained_parameters = 0;
   std::string_view precision;
   int threads = 0;
-  std::string layout;  // of several ranks; empty of one
+  std::string layout;  // of several ranks; empty if there is one
   std::string_view task;
   std::vector<std::pair<std::string, int64_t>> sizes;  // of the text, by name
 };

@@ -8,8 +8,8 @@
 namespace heed {
 namespace {
 
-// The keys that may change when a run is resumed: when it ends, what it reports, which checkpoints it keeps, and whether
-// the same text is read or was prepared.
+// The keys that may change when a run is resumed: when it ends, what it reports, which checkpoints it keeps, and
+// whether the same text is read or was prepared.
 constexpr std::array kMayChange{
     std::string_view("training.epochs"),     std::string_view("training.updates"),
     std::string_view("training.minutes"),    std::string_view("training.log_every"),

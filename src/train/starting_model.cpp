@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// The place among the roles of one architecture of the tokenizer that takes a role in another.
+// The index, among the roles of `from`, of the tokenizer that takes this role in a model of `to`.
 size_t index_of_role(Architecture from, std::string_view role, Architecture to) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(from);
   const auto same = std::ranges::find(roles, role, &TokenizerRole::name);

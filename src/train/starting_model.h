@@ -49,11 +49,11 @@ class StartingModel {
   // encoder-decoder when they lack bos or eos.
   Tokenizers tokenizers_for(Architecture architecture) const;
 
-  // What fits a model: the weights that have the same name and shape in both. A weight with a row for each token is taken
-  // row by row where the vocabularies differ: a token's row goes to the token that looks alike. ConfigError when nothing
-  // fits.
+  // The weights that fit a model: those that have the same name and shape in both. Where the vocabularies differ, a
+  // weight with a row for each token is taken row by row: each token gets the row of the token that is written alike.
+  // ConfigError when nothing fits.
   TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
-  // Copies that into the masters, or into the weights of the base, and refreshes the copies.
+  // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
   void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
 
   const SafeTensors& weights() const { return file_; }

@@ -11,7 +11,7 @@ namespace heed {
 struct StateNeeds {
   int64_t gradients = 1;  // of a weight: of the update, and of the shard at work
   int64_t averages = 0;   // of a weight over time
-  int64_t collected = 0;  // weights of which this rank has the whole state while it saves, of the whole model
+  int64_t collected = 0;  // weights of the whole model whose state this rank has while it saves
 };
 
 // At least what training keeps for the weights that this rank holds and owns; activations come on top of it.

@@ -84,7 +84,7 @@ void Trainer::compare_ranks() const {
   if (all.is_alone()) {
     return;
   }
-  require_same_on_all_ranks(all, {{"recipe", checksum_of(show_recipe(recipe_))},
+  require_same_on_all_ranks(all, {{"recipe", checksum_of(to_toml(recipe_))},
                                   {"training text", fmt::format("{:016x}", state_.position.stream)},
                                   {"update", std::to_string(state_.update)}});
   if (ranks_.divides_model()) {
@@ -197,8 +197,8 @@ void Trainer::update() {
   state_.position = task_->position();
 }
 
-// The weights are still those from before the update, and the state still refers to its batch. A rank that trains on its
-// own has nothing to save: what the others have is not here.
+// The weights are still those from before the update, and the state still refers to its batch. A rank that trains on
+// its own has nothing to save: what the others have is not here.
 void Trainer::fail_for_nonfinite(const std::string& what, const Update& update) {
   if (!learner_->is_local()) {
     save();

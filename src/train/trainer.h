@@ -23,8 +23,8 @@ namespace heed {
 // the limits do not depend on time.
 class Trainer {
  public:
-  // Fresh: the folder must hold no run. Resume: it must hold one of the same recipe, except for its limits.
-  // With several ranks, each has a trainer. The first one alone writes to the folder, validates, and decides when the run
+  // Fresh: the folder must hold no run. Resume: it must hold one of the same recipe, except for its limits. With
+  // several ranks, each has a trainer. The first one alone writes to the folder, validates, and decides when the run
   // ends; the bits are those of one rank.
   Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start, TrainListener& listener,
           const Ranks& ranks = Ranks());

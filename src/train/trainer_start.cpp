@@ -74,7 +74,7 @@ void Trainer::begin() {
   }
   write_checkpoint();
   // Last, because its existence says that there is something to resume.
-  write_file(folder_.recipe(), show_recipe(recipe_));
+  write_file(folder_.recipe(), to_toml(recipe_));
   entries.keep();
 }
 
@@ -125,7 +125,7 @@ void Trainer::resume() {
     return;
   }
   metrics_.emplace(folder_.metrics(), state_.metrics_bytes);
-  write_file(folder_.recipe(), show_recipe(recipe_));
+  write_file(folder_.recipe(), to_toml(recipe_));
   listener_.on_message(fmt::format("resuming after update {}", state_.update));
 }
 

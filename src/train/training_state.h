@@ -55,7 +55,8 @@ class Checkpoints {
   std::vector<int64_t> resumable() const;
   // Fills the tensors. FormatError where they are not those of this model.
   TrainingState load(int64_t update, const TrainingTensors& tensors) const;
-  // The optimizer's state of a rank, where ranks have one each. Ranks that were not there have those of others.
+  // The optimizer's state of a rank, where ranks have one each. With more ranks than were saved, the states are dealt
+  // out in turn.
   void load_optimizer(int64_t update, int rank, const Optimizer::State& state) const;
   // FormatError when the weights of one of these were damaged or edited.
   void verify_weights(std::span<const int64_t> updates) const;

@@ -56,8 +56,8 @@ TEST(Settings, CanBeReadAgainAfterBeingShown) {
   EXPECT_EQ(sample.colour, Colour::green);
   EXPECT_EQ(sample.light, Light::on);
   Sample again;
-  read_settings(show_settings(sample.tables()), "shown", again.tables());
-  EXPECT_EQ(show_settings(again.tables()), show_settings(sample.tables()));
+  read_settings(to_toml(sample.tables()), "shown", again.tables());
+  EXPECT_EQ(to_toml(again.tables()), to_toml(sample.tables()));
   EXPECT_EQ(again.name, "a\"b");
 }
 
@@ -155,7 +155,7 @@ TEST(Settings, AFormerNameIsStillReadAndTheNewOneShown) {
   EXPECT_EQ(length, 3);
   override_setting("sample.longest=4", tables);
   EXPECT_EQ(length, 4);
-  EXPECT_EQ(show_settings(tables), "[sample]\nmax_length = 4\n");
+  EXPECT_EQ(to_toml(tables), "[sample]\nmax_length = 4\n");
   EXPECT_EQ(message_of([&] { read_settings("[sample]\nlongest = 3\nmax_length = 4", "r.toml", tables); }),
             "r.toml:3: max_length is set twice, once as longest");
 }

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   }
   fuzz::allow_refusal([&] {
     const Recipe recipe = parse_recipe(text.substr(0, end), "r.toml", overrides);
-    const Recipe again = parse_recipe(show_recipe(recipe), "shown.toml", {});
+    const Recipe again = parse_recipe(to_toml(recipe), "shown.toml", {});
     ensure(differences(recipe, again).empty(), "fuzz", "is shown as another");
     recipe.validate();
   });

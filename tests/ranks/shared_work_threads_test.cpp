@@ -15,7 +15,7 @@ namespace {
 
 using Chunk = std::vector<std::string>;
 
-// Chunks "0", "1", ... with an empty text behind.
+// Chunks "0", "1", ..., each with an empty text after the number.
 auto numbers_below(int64_t end) {
   return [end, next = int64_t{0}]() mutable -> std::optional<Chunk> {
     return next < end ? std::optional(Chunk{std::to_string(next++), ""}) : std::nullopt;

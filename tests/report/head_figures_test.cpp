@@ -48,7 +48,7 @@ TEST(HeadFigures, OfSeveralSequencesAreWeighedByTheirRows) {
   const HeadFigures head = sum.take().front();
   EXPECT_DOUBLE_EQ(head.end, 0.75);
   EXPECT_EQ(head.mostly_on(), "end");
-  EXPECT_DOUBLE_EQ(head.diagonal, 2.0 / 3) << "the third row's position is behind the last key";
+  EXPECT_DOUBLE_EQ(head.diagonal, 2.0 / 3) << "the third row's position is after the last key";
 }
 
 TEST(HeadFigures, ADecoderSeesNoEndAndALayerWithoutAMapIsLeftOut) {

@@ -62,7 +62,7 @@ ModelConfig learner(Architecture architecture) {
   return config;
 }
 
-// The loss per token, unsmoothed, on sequences never seen, after so many updates.
+// The loss per token, unsmoothed, on sequences never seen, after this many updates.
 template <class MakeBatch>
 double learned_loss(const ModelConfig& config, DType storage, uint64_t updates, MakeBatch make_batch) {
   const auto backend = make_cpu_backend(1);

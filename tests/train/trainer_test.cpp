@@ -351,8 +351,8 @@ TEST_F(Training, ALongValidationLineIsTruncated) {
 TEST_F(Training, ARecipeCanBeReadAgainAfterBeingShown) {
   Recipe recipe = small_recipe();
   task(recipe).tokenizer.learned.user_symbols = {"<a>", "b \"c\""};
-  const std::string text = show_recipe(recipe);
-  EXPECT_EQ(show_recipe(parse_recipe(text, "shown", {})), text);
+  const std::string text = to_toml(recipe);
+  EXPECT_EQ(to_toml(parse_recipe(text, "shown", {})), text);
   EXPECT_EQ(parse_recipe(text, "shown", {"data.train_source=a,b"}).of<TranslationRecipe>().data.train_source,
             (std::vector<std::string>{"a", "b"}));
 }

@@ -17,8 +17,8 @@ struct ParameterCount {
 struct ParameterInfo {
   std::string name, shape;  // the shape names the vocabulary too
   ParameterCount count;
-  std::string type;     // as a model directory stores it: "f32", "bf16", "f16" or "int8"; empty of a recipe
-  int64_t bytes = 0;    // of that, with an int8 matrix's scales
+  std::string type;     // as a model directory stores it, such as "f32" or "int4"; empty for a recipe
+  int64_t bytes = 0;    // as stored, scales included; 0 for a recipe
   bool trained = true;  // otherwise frozen: by training.freeze, or because adapters are trained instead
 };
 
@@ -29,10 +29,10 @@ struct ModelSummary {
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
-// `overrides` are "table.key=value" and replace what the recipe says. Where the recipe leaves a vocabulary's size to
-// its tokenizer, the largest allowed size is assumed; characters and words are counted in the recipe's text or, where
-// the text is missing, left open.
-// A model directory has no overrides. ConfigError and FormatError say what is wrong.
+// Of a recipe or a model directory. `overrides` are "table.key=value" and replace what the recipe says; a model
+// directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is
+// assumed; characters and words are counted in the recipe's text or, where the text is missing, left open. ConfigError
+// and FormatError say what is wrong.
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
 struct ProbeOptions {
@@ -48,14 +48,14 @@ struct ProbeOptions {
 struct ProbedPart {
   std::string name;  // the path of its weights: "encoder.layers.0.feed_forward.inner"
   int64_t rows = 0, columns = 0;
-  double mean = 0.0, deviation = 0.0, least = 0.0, most = 0.0;
+  double mean = 0.0, deviation = 0.0, minimum = 0.0, maximum = 0.0;
 };
 
 // A layer's attention weights, over all heads and queries.
 struct ProbedAttention {
   std::string name;
-  double least_sum = 0.0, most_sum = 0.0;  // of a query's weights; each should be 1
-  double unseen = 0.0;                     // the largest weight of a key that its query must not see; should be 0
+  double minimum_sum = 0.0, maximum_sum = 0.0;  // of a query's weights; each should be 1
+  double on_hidden_keys = 0.0;                  // the largest weight of a key that its query must not see; should be 0
 };
 
 struct ProbedGradient {
@@ -64,16 +64,16 @@ struct ProbedGradient {
   double weights = 0.0;     // the norm of the parameter itself
 };
 
-// The positions of the first sequence at which a stack's output changed with one token, as bits.
+// Where a stack's output changed, in any bit, when one token of the first sequence was replaced by another.
 struct ProbedChange {
-  std::string stream;           // whose token was changed: "source", "target" or "text"
-  int64_t position = 0;         // of that token
-  std::string stack;            // whose output was compared: "encoder" or "decoder"
-  int64_t length = 0;           // of the stack's first sequence
-  std::vector<int64_t> there;   // positions that changed
-  std::vector<int64_t> leaks;   // changed, but nothing may reach them
-  std::vector<int64_t> silent;  // could have changed, but did not
-  int64_t other_sequences = 0;  // rows of other sequences that changed: each is a leak
+  std::string stream;              // whose token was replaced: "source", "target" or "text"
+  int64_t position = 0;            // of that token
+  std::string stack;               // whose output was compared: "encoder" or "decoder"
+  int64_t length = 0;              // of the stack's first sequence
+  std::vector<int64_t> changed;    // positions of it that changed
+  std::vector<int64_t> leaks;      // of these, those that must not depend on the token
+  std::vector<int64_t> unchanged;  // positions that may depend on the token, but did not change
+  int64_t other_sequences = 0;     // rows of other sequences that changed: each is a leak
 };
 
 struct Probe {
@@ -87,7 +87,8 @@ struct Probe {
   std::vector<ProbedGradient> layers, parameters;
   std::vector<ProbedChange> changes;
 
-  // A position that must not depend on a token does, attention sees what it must not, or rows do not sum to 1.
+  // False when a position depends on a token that it must not see, a query sees a key that it must not, or weights do
+  // not sum to 1.
   bool is_sound() const;
 };
 

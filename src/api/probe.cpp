@@ -66,7 +66,7 @@ ModelConfig runnable(const InspectedModel& inspected, const std::string& path, s
 // The maps of a layer: for each sequence, for each head, [queries, keys].
 ProbedAttention probed_attention(std::string name, const Tensor& weights, const Segments& queries, const Segments& keys,
                                  const VisibilityByHead& visibility, Heads heads) {
-  ProbedAttention found{.name = std::move(name), .least_sum = std::numeric_limits<double>::infinity()};
+  ProbedAttention found{.name = std::move(name), .minimum_sum = std::numeric_limits<double>::infinity()};
   const float* weight = weights.data<float>();
   for (int64_t s = 0; s < queries.count(); ++s) {
     for (int64_t head = 0; head < heads.value; ++head) {
@@ -75,10 +75,10 @@ ProbedAttention probed_attention(std::string name, const Tensor& weights, const 
         double sum = 0.0;
         for (int64_t key = 0; key < keys.length(s); ++key, ++weight) {
           sum += static_cast<double>(*weight);
-          found.unseen = seen.sees(query, key) ? found.unseen : std::max(found.unseen, static_cast<double>(*weight));
+          found.on_hidden_keys = seen.sees(query, key) ? found.on_hidden_keys : std::max(found.on_hidden_keys, static_cast<double>(*weight));
         }
-        found.least_sum = std::min(found.least_sum, sum);
-        found.most_sum = std::max(found.most_sum, sum);
+        found.minimum_sum = std::min(found.minimum_sum, sum);
+        found.maximum_sum = std::max(found.maximum_sum, sum);
       }
     }
   }
@@ -257,22 +257,22 @@ class Probing {
                         .position = position,
                         .stack = before.stack,
                         .length = before.segments->length(0),
-                        .there = {},
+                        .changed = {},
                         .leaks = {},
-                        .silent = {}};
+                        .unchanged = {}};
     for (const int64_t row : differing_rows(before.rows.value(), after.rows.value())) {
       if (row >= change.length) {
         ++change.other_sequences;
         continue;
       }
-      change.there.push_back(row);
+      change.changed.push_back(row);
       if (!may_change[static_cast<size_t>(row)]) {
         change.leaks.push_back(row);
       }
     }
     for (int64_t row = 0; row < change.length; ++row) {
-      if (may_change[static_cast<size_t>(row)] && !std::ranges::binary_search(change.there, row)) {
-        change.silent.push_back(row);
+      if (may_change[static_cast<size_t>(row)] && !std::ranges::binary_search(change.changed, row)) {
+        change.unchanged.push_back(row);
       }
     }
     probe_.changes.push_back(std::move(change));
@@ -294,8 +294,8 @@ class Probing {
 
 bool Probe::is_sound() const {
   const auto sums_to_one = [](const ProbedAttention& one) {
-    return std::abs(one.least_sum - 1.0) <= kSumTolerance && std::abs(one.most_sum - 1.0) <= kSumTolerance &&
-           one.unseen <= 0.0;
+    return std::abs(one.minimum_sum - 1.0) <= kSumTolerance && std::abs(one.maximum_sum - 1.0) <= kSumTolerance &&
+           one.on_hidden_keys <= 0.0;
   };
   const auto has_no_leak = [](const ProbedChange& one) { return one.leaks.empty() && one.other_sequences == 0; };
   return std::ranges::all_of(attention, sums_to_one) && std::ranges::all_of(changes, has_no_leak);

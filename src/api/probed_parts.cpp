@@ -16,7 +16,7 @@ ProbedPart probed_part(std::string name, const View& values) {
   ProbedPart part{.name = std::move(name), .rows = matrix.rows, .columns = matrix.columns};
   const auto count = static_cast<double>(std::max<int64_t>(1, values.elements()));
   double sum = 0.0, squares = 0.0;
-  part.least = part.most = values.elements() == 0 ? 0.0 : static_cast<double>(matrix(0, 0));
+  part.minimum = part.maximum = values.elements() == 0 ? 0.0 : static_cast<double>(matrix(0, 0));
   const auto each = [&](const auto& visit) {
     for (int64_t row = 0; row < matrix.rows; ++row) {
       for (int64_t column = 0; column < matrix.columns; ++column) {
@@ -26,8 +26,8 @@ ProbedPart probed_part(std::string name, const View& values) {
   };
   each([&](double value) {
     sum += value;
-    part.least = std::min(part.least, value);
-    part.most = std::max(part.most, value);
+    part.minimum = std::min(part.minimum, value);
+    part.maximum = std::max(part.maximum, value);
   });
   part.mean = sum / count;
   each([&](double value) { squares += (value - part.mean) * (value - part.mean); });

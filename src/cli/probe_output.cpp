@@ -12,7 +12,7 @@
 namespace heed::cli {
 namespace {
 
-// "0 to 3, 5" of 0, 1, 2, 3, 5.
+// "0 to 3, 5" for 0, 1, 2, 3, 5.
 std::string in_ranges(const std::vector<int64_t>& positions) {
   std::vector<std::string> ranges;
   for (size_t first = 0; first < positions.size();) {
@@ -39,11 +39,11 @@ size_t name_width(const Entries& entries) {
 std::string parts_table(const Probe& probe) {
   const size_t width = name_width(probe.parts);
   std::string text = fmt::format("{:<{}} {:>12} {:>11} {:>10} {:>10} {:>10}\n", "what comes out of", width, "shape",
-                                 "mean", "deviation", "least", "most");
+                                 "mean", "deviation", "minimum", "maximum");
   for (const ProbedPart& part : probe.parts) {
     text +=
         fmt::format("{:<{}} {:>12} {:>11.4g} {:>10.4g} {:>10.4g} {:>10.4g}\n", part.name, width,
-                    fmt::format("[{}, {}]", part.rows, part.columns), part.mean, part.deviation, part.least, part.most);
+                    fmt::format("[{}, {}]", part.rows, part.columns), part.mean, part.deviation, part.minimum, part.maximum);
   }
   return text;
 }
@@ -54,10 +54,10 @@ std::string attention_table(const Probe& probe) {
   }
   const size_t width = std::max<size_t>(name_width(probe.attention), 17);
   std::string text =
-      fmt::format("\n{:<{}} {:>10} {:>10}   on hidden keys\n", "rows of attention", width, "least sum", "most sum");
+      fmt::format("\n{:<{}} {:>10} {:>10}   on hidden keys\n", "rows of attention", width, "min sum", "max sum");
   for (const ProbedAttention& layer : probe.attention) {
-    text += fmt::format("{:<{}} {:>10.6f} {:>10.6f}   {:.3g}\n", layer.name, width, layer.least_sum, layer.most_sum,
-                        layer.unseen);
+    text += fmt::format("{:<{}} {:>10.6f} {:>10.6f}   {:.3g}\n", layer.name, width, layer.minimum_sum, layer.maximum_sum,
+                        layer.on_hidden_keys);
   }
   return text;
 }
@@ -75,16 +75,16 @@ std::string changes_in_words(const Probe& probe) {
   std::string text;
   for (const ProbedChange& change : probe.changes) {
     text += fmt::format("\ntoken {} of the first {} replaced: the {}'s output changed at {} of its {} positions{}\n",
-                        change.position, change.stream, change.stack, change.there.size(), change.length,
-                        change.there.empty() ? "" : ": " + in_ranges(change.there));
+                        change.position, change.stream, change.stack, change.changed.size(), change.length,
+                        change.changed.empty() ? "" : ": " + in_ranges(change.changed));
     if (!change.leaks.empty()) {
       text += fmt::format("  LEAK: positions {} must not depend on it\n", in_ranges(change.leaks));
     }
     if (change.other_sequences > 0) {
       text += fmt::format("  LEAK: {} rows of other sequences changed\n", change.other_sequences);
     }
-    if (!change.silent.empty()) {
-      text += fmt::format("  positions {} can see it, but did not change\n", in_ranges(change.silent));
+    if (!change.unchanged.empty()) {
+      text += fmt::format("  positions {} can see it, but did not change\n", in_ranges(change.unchanged));
     }
   }
   return text;
@@ -110,9 +110,9 @@ std::string gradients_json(const std::vector<ProbedGradient>& gradients) {
 std::string change_json(const ProbedChange& change) {
   return fmt::format(
       "{{\"stream\": {}, \"position\": {}, \"stack\": {}, \"length\": {}, \"changed\": [{}], \"leaks\": [{}], "
-      "\"silent\": [{}], \"other_sequences\": {}}}",
+      "\"unchanged\": [{}], \"other_sequences\": {}}}",
       json_string(change.stream), change.position, json_string(change.stack), change.length,
-      fmt::join(change.there, ", "), fmt::join(change.leaks, ", "), fmt::join(change.silent, ", "),
+      fmt::join(change.changed, ", "), fmt::join(change.leaks, ", "), fmt::join(change.unchanged, ", "),
       change.other_sequences);
 }
 
@@ -135,13 +135,13 @@ std::string probe_in_tables(const Probe& probe) {
 std::string probe_in_json(const Probe& probe) {
   const std::string parts = list(probe.parts, [](const ProbedPart& part) {
     return fmt::format(
-        "{{\"name\": {}, \"shape\": [{}, {}], \"mean\": {}, \"deviation\": {}, \"least\": {}, \"most\": {}}}",
-        json_string(part.name), part.rows, part.columns, number(part.mean), number(part.deviation), number(part.least),
-        number(part.most));
+        "{{\"name\": {}, \"shape\": [{}, {}], \"mean\": {}, \"deviation\": {}, \"minimum\": {}, \"maximum\": {}}}",
+        json_string(part.name), part.rows, part.columns, number(part.mean), number(part.deviation), number(part.minimum),
+        number(part.maximum));
   });
   const std::string attention = list(probe.attention, [](const ProbedAttention& layer) {
-    return fmt::format("{{\"name\": {}, \"least_sum\": {}, \"most_sum\": {}, \"on_hidden_keys\": {}}}",
-                       json_string(layer.name), number(layer.least_sum), number(layer.most_sum), number(layer.unseen));
+    return fmt::format("{{\"name\": {}, \"minimum_sum\": {}, \"maximum_sum\": {}, \"on_hidden_keys\": {}}}",
+                       json_string(layer.name), number(layer.minimum_sum), number(layer.maximum_sum), number(layer.on_hidden_keys));
   });
   return fmt::format(
       "{{\"notes\": {}, \"sequences\": {}, \"tokens\": {}, \"seed\": {}, \"loss\": {}, \"uniform_guess\": {}, "

@@ -6,8 +6,8 @@ namespace heed::test {
 namespace {
 
 Probe sound() {
-  return {.attention = {{.name = "attention", .least_sum = 1.0, .most_sum = 1.0}},
-          .changes = {{.stream = "text", .position = 1, .stack = "decoder", .length = 3, .there = {1, 2}}}};
+  return {.attention = {{.name = "attention", .minimum_sum = 1.0, .maximum_sum = 1.0}},
+          .changes = {{.stream = "text", .position = 1, .stack = "decoder", .length = 3, .changed = {1, 2}}}};
 }
 
 TEST(Probe, IsSoundWhenRowsSumToOneAndNothingLeaks) { EXPECT_TRUE(sound().is_sound()); }
@@ -23,16 +23,16 @@ TEST(Probe, IsNotSoundWithALeak) {
 
 TEST(Probe, IsNotSoundWithAttentionOnHiddenKeysOrSumsOtherThanOne) {
   Probe probe = sound();
-  probe.attention.front().unseen = 1e-9;
+  probe.attention.front().on_hidden_keys = 1e-9;
   EXPECT_FALSE(probe.is_sound());
   probe = sound();
-  probe.attention.front().least_sum = 0.99;
+  probe.attention.front().minimum_sum = 0.99;
   EXPECT_FALSE(probe.is_sound());
 }
 
 TEST(Probe, IsSoundWhenAPositionThatCouldChangeDidNot) {
   Probe probe = sound();
-  probe.changes.front().silent = {2};
+  probe.changes.front().unchanged = {2};
   EXPECT_TRUE(probe.is_sound());
 }
 

@@ -131,7 +131,7 @@ class Probe(heed_cli.CliTest):
     def test_a_window_reaches_one_window_further_with_each_layer(self):
         probe = self.probe(self.recipe("encoder", "window = 2"), "--length", 12)
         self.assertEqual(self.changed(probe), {("text", "encoder"): [4, 5, 6, 7, 8]})
-        self.assertEqual([c["silent"] for c in probe["changes"]], [[]])
+        self.assertEqual([c["unchanged"] for c in probe["changes"]], [[]])
 
     def test_every_variant_is_sound(self):
         for more in ('positions = "rotary"', 'positions = "alibi"', 'positions = "relative-bias"',
@@ -150,8 +150,8 @@ class Probe(heed_cli.CliTest):
         self.assertAlmostEqual(norm["mean"], 0.0, places=6)
         self.assertAlmostEqual(norm["deviation"], 1.0, places=3)
         relu = parts["encoder.layers.0.feed_forward.inner"]
-        self.assertEqual((relu["shape"], relu["least"]), ([32, 48], 0.0))
-        self.assertGreater(relu["most"], relu["mean"])
+        self.assertEqual((relu["shape"], relu["minimum"]), ([32, 48], 0.0))
+        self.assertGreater(relu["maximum"], relu["mean"])
         self.assertEqual(parts["logits"]["shape"], [24, 70])
         self.assertEqual((parts["source"]["shape"], parts["target"]["shape"]), ([32, 32], [24, 32]))
 
@@ -159,8 +159,8 @@ class Probe(heed_cli.CliTest):
         attention = self.probe(self.recipe("seq2seq"))["attention"]
         self.assertEqual(len(attention), 2 + 2 * 2)
         for layer in attention:
-            self.assertAlmostEqual(layer["least_sum"], 1.0, places=5, msg=layer["name"])
-            self.assertAlmostEqual(layer["most_sum"], 1.0, places=5, msg=layer["name"])
+            self.assertAlmostEqual(layer["minimum_sum"], 1.0, places=5, msg=layer["name"])
+            self.assertAlmostEqual(layer["maximum_sum"], 1.0, places=5, msg=layer["name"])
             self.assertEqual(layer["on_hidden_keys"], 0.0, layer["name"])
 
     def test_every_parameter_has_a_gradient_and_layers_add_up(self):

@@ -82,7 +82,7 @@ class Classify(Encoder):
         super().setUp()
         self.data(lambda draw: (lambda text: f"{text}\t{has_a(text)}")(words(draw)))
 
-    def test_one_label(self):
+    def test_a_classifier_of_one_label_learns_reports_and_quantizes(self):
         for pooling in "first", "mean", "max":
             self.recipe_for("classify", f'pooling = "{pooling}"')
             result = self.train("run-" + pooling)
@@ -115,7 +115,7 @@ class Classify(Encoder):
         self.assertAlmostEqual(before, 100 * right / len(texts), places=2)
         self.assertGreater(after, before - 5)
 
-    def test_several_labels_and_numbers(self):
+    def test_heads_for_several_labels_and_for_a_number_learn(self):
         self.data(lambda draw: (lambda t: f"{t}\t{','.join(sorted(set(t) & set('ab')))}")(words(draw)))
         self.recipe_for("classify", 'head = "labels"\npooling = "max"')
         model = self.trained()
@@ -130,7 +130,7 @@ class Classify(Encoder):
         self.assertGreater(float(heed("classify", "--model", model, text="abcdefgh\n").stdout),
                            float(heed("classify", "--model", model, text="abc\n").stdout))
 
-    def test_pairs_with_token_types(self):
+    def test_pairs_with_token_types_are_learned(self):
         def pair(draw):
             first, second = words(draw), words(draw)
             return f"{first}\t{second}\t{has_a(second)}"
@@ -178,7 +178,7 @@ class Classify(Encoder):
                             "model.max_length=5", mentions=["tokens with special tokens, but the model takes at most 5"],
                             stdout=None)
 
-    def test_embeddings(self):
+    def test_embeddings_are_printed_compared_and_written(self):
         self.recipe_for("classify")
         model = self.trained()
         rows = [json.loads(line) for line in heed("embed", "--model", model, text="abc\nabcdefgh\nabc\n").stdout.splitlines()]
@@ -208,7 +208,7 @@ class Classify(Encoder):
 
 
 class Tag(Encoder):
-    def test_columns_and_lines(self):
+    def test_a_tagger_learns_the_same_from_columns_and_from_lines(self):
         draw = random.Random(9)
         sentences = [[words(draw) for _ in range(draw.randint(1, 4))] for _ in range(350)]
         parts = {"train": sentences[:300], "valid": sentences[300:]}

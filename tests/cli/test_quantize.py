@@ -260,7 +260,7 @@ class Quantize(heed_cli.CliTest):
         same = [run("translate", "--model", model, "--max-length", 12, text=TEXT).stdout for model in (self.model, small)]
         self.assertEqual(same[0], same[1])
 
-    def test_kept_matrices_and_inspect(self):
+    def test_kept_matrices_have_their_own_type_which_inspect_shows(self):
         small, _ = self.quantized("--keep", "*.feed_forward.*=bf16", "--keep", "*.tokens=f32")
         shown = heed("inspect", small).stdout
         self.assertRegex(shown, r"(?m)feed_forward\.inner\.weight .* bf16 ")

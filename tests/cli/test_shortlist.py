@@ -93,7 +93,7 @@ class Shortlist(heed_cli.CliTest):
                 for line, translated in list(zip(LINES, together))[:6]:
                     self.assertEqual(self.translate(*options, model=model, text=line + "\n"), translated + "\n")
 
-    def test_tied_and_capped_and_unbiased_outputs(self):
+    def test_outputs_may_be_tied_capped_or_without_a_bias(self):
         for arguments in (["model.tie=all"], ["model.tie=none", "model.output_bias=false"], ["model.logit_cap=5.0"]):
             model = self.made / ("model-" + "-".join(arguments))
             self.make(model.name, *arguments)
@@ -134,7 +134,7 @@ class Shortlist(heed_cli.CliTest):
         self.assertIn("tokens a sentence on average", heed(*arguments, "--shortlist", file).stdout)
         self.assertNotIn("candidates", json.loads(heed(*arguments, "--json").stdout))
 
-    def test_refuses_what_is_no_shortlist_of_this_model(self):
+    def test_it_refuses_what_is_not_a_shortlist_of_this_model(self):
         file = self.learn()
         other = self.make("other", "kind=char", "vocabulary=0")
         evaluate = ["evaluate", "--model", self.model, "--source", self.source, "--reference", self.source, "--shortlist"]

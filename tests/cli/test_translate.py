@@ -146,7 +146,7 @@ class Translate(ModelTest):
         n_best = self.translate("--token-scores", "--beam", 2, "--n-best", 2, text="Ein Haus.\n").splitlines()
         self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
 
-    def test_rules_hold(self):
+    def test_rules_for_what_is_written_hold(self):
         for line in self.translate("--min-length", 60, "--token-scores", max_length=0).splitlines():
             text, tokens = line.split("\t")
             self.assertTrue(not text or len(tokens.split()) >= 60, line)
@@ -204,7 +204,7 @@ class Translate(ModelTest):
         self.assert_refused("translate", "--model", self.model, "--prefixes", self.file("long.txt", "a\nb\n"), text=text,
                             mentions=["long.txt", "2 lines"], stdout=None)
 
-    def test_groups_alternatives_and_what_orders_translations(self):
+    def test_groups_alternatives_and_penalties_give_lists_of_translations(self):
         line = LINES[1] + "\n"
         for options, most in ((["--beam", 4, "--groups", 2, "--diversity", 2, "--n-best", 4], 4),
                               (["--alternatives", 3], 3), (["--beam", 2, "--alternatives", 3, "--prefix", "a "], 3),

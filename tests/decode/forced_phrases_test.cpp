@@ -16,7 +16,7 @@ ForcedIds next_of(const ForcedPhrases& forced, const ForcedIds& text) {
   return tokens;
 }
 
-TEST(ForcedPhrases, AreMetWholeOrFromTheirBeginningAtTheEnd) {
+TEST(ForcedPhrases, AreMetWholeOrByAPrefixAtTheEndOfTheText) {
   const ForcedPhrases forced({{5, 6, 7}, {8}});
   EXPECT_EQ(forced.tokens(), 4);
   EXPECT_EQ(forced.met(ForcedIds{}), 0);
@@ -35,7 +35,7 @@ TEST(ForcedPhrases, GoOnWithTheirNextTokenOrTheirFirst) {
   EXPECT_THAT(next_of(forced, {5, 6, 7, 8}), IsEmpty());
 }
 
-TEST(ForcedPhrases, ThatRepeatThemselvesGoOnFromTheLongestBeginning) {
+TEST(ForcedPhrases, ThatRepeatThemselvesGoOnFromTheLongestPrefix) {
   const ForcedPhrases forced({{5, 5, 6}});
   EXPECT_EQ(forced.met(ForcedIds{5, 5, 5}), 2);
   EXPECT_THAT(next_of(forced, {5, 5, 5}), ElementsAre(6, 5));

@@ -42,7 +42,7 @@ void expect_same_lines(const std::vector<TranslatedLine>& found, const std::vect
   }
 }
 
-TEST(GroupSearch, GroupsThatDoNotMindEachOtherFindTheSame) {
+TEST(GroupSearch, GroupsWithoutDiversityFindTheSameTranslations) {
   const RandomTranslator model;
   const auto groups = model.translate(kGroupLines, in_groups(6, 3, 0.0, 2));
   const auto one = model.translate(kGroupLines, in_groups(2, 1, 0.0, 2));
@@ -51,7 +51,7 @@ TEST(GroupSearch, GroupsThatDoNotMindEachOtherFindTheSame) {
   }
 }
 
-TEST(GroupSearch, GroupsThatMindBeginDifferently) {
+TEST(GroupSearch, GroupsWithDiversityBeginDifferently) {
   const RandomTranslator model;
   const auto found = model.translate(kGroupLines, in_groups(4, 4, 1000.0, 4));
   for (size_t i = 0; i < kGroupLines.size(); ++i) {

@@ -93,7 +93,7 @@ TEST(Sampling, TheNucleusIncludesTheTokenThatCrossesP) {
   EXPECT_EQ(drawn({.top_k = 2, .top_p = 0.55}, kLogits)[1], kDraws);
 }
 
-TEST(Sampling, TheNucleusOfALargeVocabulary) {
+TEST(Sampling, TheNucleusOfALargeVocabularyHasTheFirstOfEqualTokens) {
   // 1,000 tokens of equal probability: the first ones win.
   const std::vector<float> logits(1000, 1.0F);
   const std::vector<int> found = drawn({.top_p = 0.3005}, logits, {}, {}, 4000);

@@ -295,7 +295,7 @@ TEST_P(Constrained, TextsAreCompleteBeforeTheyAreCutOff) {
 INSTANTIATE_TEST_SUITE_P(Ends, Constrained, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "WithEnd" : "ByLeaving"; });
 
-TEST(Constraints, ChoicesAndSuppressedTexts) {
+TEST(Constraints, TextsKeepToChoicesAndSuppressedTexts) {
   RandomLanguageModel model(1);
   const RandomTranslator translator;
   GenerationOptions options;
@@ -324,7 +324,7 @@ TEST(Constraints, ChoicesAndSuppressedTexts) {
   EXPECT_THAT(other[0][0].translation.text, Not(HasSubstr(written)));
 }
 
-TEST(Constraints, ThatNoTextKeepsAreRefused) {
+TEST(Constraints, ThatNoTextCanMeetAreRefused) {
   RandomLanguageModel model(1);
   const auto refusal_of = [&](const std::vector<std::string>& prompts,
                               const GenerationOptions& options) -> std::string {

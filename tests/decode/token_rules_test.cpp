@@ -101,7 +101,7 @@ std::set<std::u32string> rows_of(const std::string& of_text, size_t n) {
   return rows;
 }
 
-TEST(TokenRules, TextsKeepThem) {
+TEST(TokenRules, TextsKeepToThem) {
   RandomLanguageModel model(1);
   const SpecialTokens& special = model.tokenizer->special();
   model.bias(special.eos, 3.0F);

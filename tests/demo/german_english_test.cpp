@@ -224,7 +224,7 @@ TEST(Clauses, OrderTheirObjects) {
   EXPECT_EQ(both(seek), "sie suchen den Schlüssel oft = they often look for the key");
 }
 
-TEST(Clauses, Compare) {
+TEST(Clauses, CompareTwoNouns) {
   Clause c;
   c.subject = noun("Hund", Determiner::definite);
   c.predicate = &find(adjectives(), "schnell");

@@ -38,7 +38,7 @@ std::vector<float> some_values(size_t blocks) {
   return values;
 }
 
-TEST(GgufBlocks, EightBitsAreAScaleAndThirtyTwoWholeNumbers) {
+TEST(GgufBlocks, EightBitsAreAScaleAndThirtyTwoIntegers) {
   std::vector<float> block(kGgufBlock, 0.25F);
   block[0] = 63.5F;  // of a scale of 0.5
   block[31] = -63.5F;

@@ -36,7 +36,7 @@ T value_of(const std::vector<GgufEntry>& entries, const std::string& key) {
   return std::get<T>(it->value);
 }
 
-TEST(GgufTokenizer, ABpeTokenizerGoesOverPieceByPiece) {
+TEST(GgufTokenizer, ABpeTokenizerIsWrittenPieceByPiece) {
   const Tokenizer& tokenizer = test::trained(TokenizerKind::bpe);
   const std::vector<GgufEntry> entries = tokenizer_entries(tokenizer, Documents::files, "model");
   const auto texts = value_of<std::vector<std::string>>(entries, "tokens");
@@ -91,7 +91,7 @@ TEST(GgufTokenizer, WhatLlamaCppWouldCutDifferentlyIsRefused) {
                             {"'qz' is not for text", "'q' and 'z'"});
 }
 
-TEST(GgufTokenizer, AModelFromElsewhereGoesOverWhereItLeavesTextAsItIs) {
+TEST(GgufTokenizer, AModelFromElsewhereIsWrittenIfItLeavesTextUnchanged) {
   const auto entries_with = [](std::unordered_map<std::string, std::string> options) {
     options.insert({{"normalization_rule_name", "identity"}, {"remove_extra_whitespaces", "false"}});
     return tokenizer_entries(*tokenizer_from_elsewhere(std::move(options)), Documents::none, "model");

@@ -85,7 +85,7 @@ TEST(LlamaForm, EveryOtherSettingIsRefusedByName) {
 }
 
 // Biases that are taken back part by part leave the Llama form.
-TEST(LlamaForm, ABiasThatNoPartHasIsNoBias) {
+TEST(LlamaForm, AModelWithoutAnyBiasIsAcceptedWhateverBiasSays) {
   ModelConfig config = llama();
   config.bias = Bias::present;
   config.attention_bias = AttentionBias::none;

@@ -128,7 +128,7 @@ TEST(Regex, RefusesWhatItDoesNotKnowWithTheCharacter) {
   }
 }
 
-TEST(ByteAutomaton, TextsAndTextsWithoutOthers) {
+TEST(ByteAutomaton, AcceptsExactlyTheTextsOrThoseWithoutThem) {
   const std::vector<std::string> texts{"ab", "abc", "c", "bca"};
   const ByteAutomaton exactly = automaton_of_texts(texts), without = automaton_without(texts);
   const ByteAutomaton starred = automaton_of_regex("(a|b|bb)*");

@@ -65,16 +65,16 @@ class CheckFloors(unittest.TestCase):
         status, output = self.run_on({})
         self.assertEqual(status, 0, output)
 
-    def test_up(self):
+    def test_a_folder_includes_a_higher_one(self):
         self.expect_breach("src/base/up.h", '#pragma once\n#include "tensor/shape.h"\n', "src/base/up.h:2:", "goes up")
 
-    def test_up_by_a_relative_path(self):
+    def test_a_folder_includes_a_higher_one_by_a_relative_path(self):
         self.expect_breach("src/base/up.h", '#include "../tensor/shape.h"\n', "src/base/up.h:1:", "goes up")
 
-    def test_up_in_angle_brackets(self):
+    def test_a_folder_includes_a_higher_one_in_angle_brackets(self):
         self.expect_breach("src/base/up.h", "#  include <tensor/shape.h>\n", "src/base/up.h:1:", "goes up")
 
-    def test_sideways(self):
+    def test_a_folder_includes_another_on_its_floor(self):
         self.expect_breach("src/text/a.cpp", '#include "tensor/shape.h"\n', "src/text/a.cpp:1:", "both are on floor 1")
 
     def test_a_backend_includes_another(self):

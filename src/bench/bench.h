@@ -130,7 +130,8 @@ struct DecodeBenchReport {
   int threads = 0;
   int64_t parameters = 0, weight_bytes = 0, peak_memory_bytes = 0;
   std::vector<DecodeBenchRow> rows;
-  double alone_median_seconds = 0.0, alone_slowest_seconds = 0.0;  // of one sentence; the 99th percentile
+  double alone_median_seconds = 0.0,
+         alone_99_percent_seconds = 0.0;  // of one sentence: the median, the 99th percentile
 };
 
 std::vector<std::string> decode_bench_shapes();

@@ -6,6 +6,7 @@
 #include "cli/standard_output.h"
 #include "cli/translation_scores.h"
 #include "cli/translator_options.h"
+#include "command_line/plural.h"
 #include "heed/ranks.h"
 
 namespace heed::cli {

@@ -1,4 +1,5 @@
 #include "plan/plan.h"
+#include "command_line/plural.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "cli/standard_output.h"
+#include "command_line/plural.h"
 #include "plan/units.h"
 
 namespace heed::cli {

@@ -1,4 +1,5 @@
 #include "heed/report.h"
+#include "command_line/plural.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -17,9 +16,6 @@ template <class... Args>
 void put(fmt::format_string<Args...> format, Args&&... args) {
   write_output(fmt::format(format, std::forward<Args>(args)...));
 }
-
-// What follows a noun after its count.
-constexpr std::string_view plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 // Flushes what was written so far. Throws like write_output(), also for an earlier failure of show_output().
 void flush_output();

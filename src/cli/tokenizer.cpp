@@ -1,4 +1,5 @@
 #include "heed/tokenizer.h"
+#include "command_line/plural.h"
 
 #include <fmt/format.h>
 

@@ -10,6 +10,7 @@
 #include "cli/draft_options.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
+#include "command_line/plural.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"
 

@@ -1,0 +1,4 @@
+// plural() for commands, which may include leaves alone.
+#pragma once
+
+#include "base/plural.h"

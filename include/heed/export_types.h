@@ -12,8 +12,8 @@ namespace heed {
 enum class GgufType : uint8_t {
   f32,
   f16,
-  q8_0,  // blocks of 32 columns: a scale in f16, and whole numbers within +-127
-  q4_0,  // the same with whole numbers from -8 to 7
+  q8_0,  // blocks of 32 columns: a scale in f16, and integers within +-127
+  q4_0,  // the same with integers from -8 to 7
 };
 
 inline constexpr std::array<NamedValue<GgufType>, 4> kGgufTypeNames{

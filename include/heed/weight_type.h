@@ -11,8 +11,8 @@ enum class WeightType : uint8_t {
   f32,          // as training leaves them
   bf16,         // rounded to 8 bits of significand
   f16,          // rounded to 11 bits of significand
-  int8,         // whole numbers within +-127, with a scale for each output
-  int4,         // whole numbers from -8 to 7, with a scale for each 32 or 64 of an output
+  int8,         // integers within +-127, with a scale for each output
+  int4,         // integers from -8 to 7, with a scale for each 32 or 64 of an output
   int8_static,  // int8, with one scale for all inputs
 };
 

@@ -213,7 +213,7 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
 }  // namespace
 
 std::string_view in_words(SettingType type) {
-  constexpr std::array<std::string_view, 5> kWords{"a whole number", "a number", "true or false", "a text",
+  constexpr std::array<std::string_view, 5> kWords{"an integer", "a number", "true or false", "a text",
                                                    "a list of texts"};
   return kWords[static_cast<size_t>(type)];
 }

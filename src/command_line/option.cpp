@@ -19,17 +19,19 @@ Option named(const std::string& names, std::string help) {
   return option;
 }
 
-void require_digits(const std::string& name, const std::string& text, bool is_signed) {
-  const std::string_view digits = std::string_view(text).substr(is_signed && text.starts_with('-') ? 1 : 0);
+template <class Integer>
+void require_digits(const std::string& name, const std::string& text) {
+  constexpr bool kSigned = std::numeric_limits<Integer>::is_signed;
+  const std::string_view digits = std::string_view(text).substr(kSigned && text.starts_with('-') ? 1 : 0);
   const bool are_digits = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  require<ConfigError>(are_digits, name, "'{}' is not a whole number{}", text, is_signed ? "" : " of 0 or more");
+  require<ConfigError>(are_digits, name, "'{}' is not an integer{}", text, kSigned ? "" : " of 0 or more");
   // In other programs 010 is eight.
   require<ConfigError>(digits == "0" || !digits.starts_with('0'), name, "'{}' begins with a zero", text);
 }
 
 template <class Integer>
-Integer whole_number(const std::string& name, const std::string& text) {
-  require_digits(name, text, std::numeric_limits<Integer>::is_signed);
+Integer integer(const std::string& name, const std::string& text) {
+  require_digits<Integer>(name, text);
   Integer value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   require<ConfigError>(error == std::errc(), name, "'{}' is too large", text);
@@ -90,19 +92,19 @@ Option option(const std::string& names, std::vector<std::string>& target, std::s
 }
 
 Option option(const std::string& names, int& target, std::string help) {
-  return with_standard(reading(named(names, std::move(help)), target, whole_number<int>), target);
+  return with_standard(reading(named(names, std::move(help)), target, integer<int>), target);
 }
 Option option(const std::string& names, int64_t& target, std::string help) {
-  return with_standard(reading(named(names, std::move(help)), target, whole_number<int64_t>), target);
+  return with_standard(reading(named(names, std::move(help)), target, integer<int64_t>), target);
 }
 Option option(const std::string& names, uint64_t& target, std::string help) {
-  return with_standard(reading(named(names, std::move(help)), target, whole_number<uint64_t>), target);
+  return with_standard(reading(named(names, std::move(help)), target, integer<uint64_t>), target);
 }
 Option option(const std::string& names, double& target, std::string help) {
   return with_standard(reading(named(names, std::move(help)), target, number), target);
 }
 Option option(const std::string& names, std::optional<int64_t>& target, std::string help) {
-  return reading(named(names, std::move(help)), target, whole_number<int64_t>);
+  return reading(named(names, std::move(help)), target, integer<int64_t>);
 }
 Option option(const std::string& names, std::optional<double>& target, std::string help) {
   return reading(named(names, std::move(help)), target, number);

@@ -107,15 +107,15 @@ View view_of(std::span<std::byte> bytes, DType type, int64_t values) { return {b
 
 }  // namespace
 
-bool has_integers(WireType type) { return type == WireType::int8 || type == WireType::int4; }
+bool is_integer(WireType type) { return type == WireType::int8 || type == WireType::int4; }
 
 DType dtype_of_plain(WireType type) {
-  ensure(!has_integers(type), "wire format", "integers are sent in blocks");
+  ensure(!is_integer(type), "wire format", "integers are sent in blocks");
   return type == WireType::bf16 ? DType::bf16 : DType::f32;
 }
 
 double wire_bytes(WireType type) {
-  if (!has_integers(type)) {
+  if (!is_integer(type)) {
     return static_cast<double>(size_of(dtype_of_plain(type)));
   }
   const Blocks& blocks = blocks_of(type);
@@ -125,7 +125,7 @@ double wire_bytes(WireType type) {
 bool WireFormat::is_wide() const { return type_ == WireType::f32; }
 
 int64_t WireFormat::bytes(int64_t values) const {
-  if (!has_integers(type_)) {
+  if (!is_integer(type_)) {
     return values * size_of(plain_type());
   }
   const Blocks& blocks = blocks_of(type_);
@@ -133,7 +133,7 @@ int64_t WireFormat::bytes(int64_t values) const {
 }
 
 void WireFormat::encode(Backend& backend, const View& values, std::span<std::byte> bytes) const {
-  if (!has_integers(type_)) {
+  if (!is_integer(type_)) {
     return backend.copy(values, view_of(bytes, plain_type(), values.columns()));
   }
   if (wide_ == DType::f64) {
@@ -144,7 +144,7 @@ void WireFormat::encode(Backend& backend, const View& values, std::span<std::byt
 }
 
 View WireFormat::decode(std::span<std::byte> bytes, int64_t values, const View& scratch) const {
-  if (!has_integers(type_)) {
+  if (!is_integer(type_)) {
     return view_of(bytes, plain_type(), values);
   }
   const View result = scratch.column_range(0, values);

@@ -12,7 +12,7 @@ namespace heed {
 enum class WireType : uint8_t { f32, bf16, int8, int4 };
 
 // int8 and int4.
-bool has_integers(WireType type);
+bool is_integer(WireType type);
 
 // The type of values that travel as they are.
 DType dtype_of_plain(WireType type);

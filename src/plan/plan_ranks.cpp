@@ -131,7 +131,7 @@ std::string joined(const std::vector<std::string>& reasons) { return fmt::format
 void validate(const RanksOptions& options, const PlannedModel& model) {
   validate(options);
   const PlanUpdate update = update_of(options, model);
-  require<ConfigError>(!has_integers(wire_type(options, model.recipe.training)) || update.local_updates > 1, "plan",
+  require<ConfigError>(!is_integer(wire_type(options, model.recipe.training)) || update.local_updates > 1, "plan",
                        "int8 and int4 are for differences of weights after local updates, not for gradients");
   if (options.layout) {
     const auto reasons = obstacles(*options.layout, model);

@@ -89,7 +89,7 @@ void check_run(const Recipe& recipe) {
   validate_update(training);
   parse_layout(training.layout, 0, "recipe: training.layout");
   check_at_least("training.local_updates", training.local_updates, 0);
-  check(!has_integers(training.gradients) || training.local_updates > 0,
+  check(!is_integer(training.gradients) || training.local_updates > 0,
         "training.gradients = \"int8\" and \"int4\" are for differences of weights: they need training.local_updates");
   check(training.outer.rate > 0.0 && training.outer.rate <= 2.0,
         "training.outer_rate is {}, expected above 0 and at most 2", training.outer.rate);

@@ -93,7 +93,7 @@ TEST(Settings, ErrorsNameTheLineAndTheValidValues) {
   EXPECT_EQ(read("\n[sampel]\n"), "r.toml:2: unknown key 'sampel', did you mean 'sample'?");
   EXPECT_EQ(read("[zzz]\n"), "r.toml:1: unknown key 'zzz', expected one of sample");
   EXPECT_EQ(read("sample = 3"), "r.toml:1: sample must be a table, [sample]");
-  EXPECT_EQ(read("[sample]\ncount = 1.5"), "r.toml:2: count must be a whole number");
+  EXPECT_EQ(read("[sample]\ncount = 1.5"), "r.toml:2: count must be an integer");
   EXPECT_EQ(read("[sample]\nfiles = ['a', 1]"), "r.toml:2: files must be a list of texts");
   EXPECT_EQ(read("[sample]\ncolour = 'blue'"), "r.toml:2: colour: 'blue' is not one of red, green");
   EXPECT_THAT(read("[sample\n"), HasSubstr("r.toml:1: "));
@@ -109,11 +109,11 @@ TEST(Settings, ErrorsNameTheLineAndTheValidValues) {
   };
   EXPECT_EQ(assign("sample.cuont=1"), "--set sample.cuont=1: unknown key 'cuont', did you mean 'count'?");
   EXPECT_EQ(assign("count=1"), "--set count=1: expected table.key=value");
-  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be a whole number");
+  EXPECT_EQ(assign("sample.count=many"), "--set sample.count=many: count is 'many', but must be an integer");
   EXPECT_EQ(assign("sample.count=-99999999999999999999"),
             "--set sample.count=-99999999999999999999: count is '-99999999999999999999', which is too large");
   EXPECT_EQ(assign("sample.rate=1e999"), "--set sample.rate=1e999: rate is '1e999', which is too large");
-  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be a whole number");
+  EXPECT_EQ(assign("sample.count="), "--set sample.count=: count is '', but must be an integer");
   EXPECT_EQ(assign("sample.files=['a', 1]"),
             "--set sample.files=['a', 1]: files is '['a', 1]', which is not a list: [\"a\", \"b\"], or a,b");
   EXPECT_EQ(assign("sample.files=['a'"),
@@ -123,7 +123,7 @@ TEST(Settings, ErrorsNameTheLineAndTheValidValues) {
   EXPECT_EQ(assign("sample.rate=inf"), "--set sample.rate=inf: rate is inf, expected a finite number");
   EXPECT_EQ(assign("sample.loud=1"), "--set sample.loud=1: loud must be true or false");
   EXPECT_EQ(assign("sample.count=1\nrate = 2"),
-            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be a whole number");
+            "--set sample.count=1\nrate = 2: count is '1\nrate = 2', but must be an integer");
 }
 
 TEST(Settings, AKeyOfAnotherTaskIsRefusedNamingTheTask) {
@@ -145,7 +145,7 @@ TEST(Settings, KnownKeysCanBeReadBeforeTheRest) {
   override_known_setting("unknown.key=1", tables);
   EXPECT_EQ(sample.count, 8);
   EXPECT_EQ(message_of([&] { override_known_setting("sample.count=x", tables); }),
-            "--set sample.count=x: count is 'x', but must be a whole number");
+            "--set sample.count=x: count is 'x', but must be an integer");
 }
 
 TEST(Settings, AFormerNameIsStillReadAndTheNewOneShown) {

@@ -145,7 +145,7 @@ TEST_F(ModelDirectory, AnEditedConfigIsRefusedWithItsKey) {
   const auto set = [](const char* key, json value) { return [key, value](json& root) { root["model"][key] = value; }; };
   EXPECT_THAT(refusal_after(set("heads", "2")),
               AllOf(HasSubstr("config.json"), HasSubstr("heads is \"2\", expected a whole")));
-  EXPECT_THAT(refusal_after(set("heads", 2.5)), HasSubstr("expected a whole number"));
+  EXPECT_THAT(refusal_after(set("heads", 2.5)), HasSubstr("expected an integer"));
   EXPECT_THAT(refusal_after(set("bias", 1)), HasSubstr("expected true or false"));
   EXPECT_THAT(refusal_after(set("epsilon", nullptr)), HasSubstr("expected a number"));
   EXPECT_THAT(refusal_after(set("norm", 4)), HasSubstr("expected a text"));

@@ -280,7 +280,7 @@ class Drafts(LanguageModelTest):
         refused("--draft", self.path / "nothing", mentions=["nothing"])
         refused("--draft", "", mentions=["--draft"])
         refused("--draft", "layers:2", mentions=["draft layers is 2", "1 to 1"])
-        refused("--draft", "layers:", mentions=["whole number"])
+        refused("--draft", "layers:", mentions=["not an integer"])
         refused("--draft", "prompt", "--beam", 2, mentions=["beam"])
         refused("--draft", "prompt", "--draft-tokens", 0, mentions=["--draft-tokens"])
         refused("--draft", "prompt", "--draft-tokens", 33, mentions=["draft tokens is 33"])

@@ -243,7 +243,7 @@ class WrongRecipes(heed_cli.CliTest):
         self.refuse(self.recipe_with(heads=7), "heads 7 does not divide model 512")
 
     def test_a_value_of_the_wrong_type_names_key_type_and_line(self):
-        self.refuse(self.file("type.toml", "[model]\nmodel = \"wide\"\n"), "type.toml:2:", "model must be a whole number")
+        self.refuse(self.file("type.toml", "[model]\nmodel = \"wide\"\n"), "type.toml:2:", "model must be an integer")
 
     def test_an_unknown_choice_lists_the_known_ones(self):
         self.refuse(self.recipe_with(activation='"sigmoid"'), "sigmoid", "relu, gelu, gelu-tanh, silu")

@@ -92,7 +92,7 @@ class Program(heed_cli.CliTest):
     def test_the_next_option_is_not_taken_for_a_value(self):
         reference = self.file("r", "x\n")
         self.assert_refused("bleu", "--reference", reference, "--seed=", "--paired-bootstrap", reference, text="x\n",
-                            mentions=("--seed: '' is not a whole number",))
+                            mentions=("--seed: '' is not an integer",))
         self.assert_refused("bleu", "--reference", reference, "--seed", "--json", text="x\n",
                             mentions=("--seed: expected N, found the option '--json'",))
 
@@ -108,8 +108,8 @@ class Program(heed_cli.CliTest):
         self.assert_refused("bench", "train", "--shape", "tiny", "--steps", "", mentions=("--steps", "number"))
 
     def test_numbers_are_read_as_people_write_them(self):
-        for option, number, words in (("--steps", "010", "begins with a zero"), ("--steps", "0x10", "not a whole number"),
-                                      ("--steps", "9" * 20, "too large"), ("--steps", "1.5", "not a whole number")):
+        for option, number, words in (("--steps", "010", "begins with a zero"), ("--steps", "0x10", "not an integer"),
+                                      ("--steps", "9" * 20, "too large"), ("--steps", "1.5", "not an integer")):
             self.assert_refused("bench", "train", "--shape", "tiny", option, number, mentions=(option, number, words))
         self.assert_refused("bleu", "--reference", self.file("r", "x\n"), "--seed", "-1", text="x\n",
                             mentions=("--seed", "0 or more"))

@@ -437,10 +437,10 @@ class RefusedModels(ModelTest):
                   ("heads", 5), ("model", 0), ("inner", -4), ("model", 2 ** 63), ("heads", 2 ** 64 - 1)]
         for key, value in absurd + [("max_length", 0), ("target_vocabulary", 1 << 23)]:
             self.refused_model(self.edited(lambda c: c["model"].update({key: value})), self.path / "model")
-        for key, value, words in (("heads", "4", "whole number"), ("heads", 4.5, "whole number"),
+        for key, value, words in (("heads", "4", "an integer"), ("heads", 4.5, "an integer"),
                                   ("bias", 1, "true or false"), ("epsilon", "x", "a number"),
                                   ("activation", 3, "a text"), ("activation", "rellu", "'relu'"),
-                                  ("epsilon", -1.0, "epsilon"), ("heads", None, "whole number")):
+                                  ("epsilon", -1.0, "epsilon"), ("heads", None, "an integer")):
             self.refused_model(self.edited(lambda c: c["model"].update({key: value})), "config.json", key, words)
         self.refused_model(self.edited(lambda c: c["model"].update(inne=4)), "config.json", "'inne'", "'inner'")
         self.refused_model(self.edited(lambda c: c["model"].pop("heads")), "config.json", "model.heads", "missing")

@@ -235,14 +235,14 @@ TEST_F(ParseTest, MissingValuesAreRefused) {
 }
 
 TEST_F(ParseTest, NumbersAreReadAsPeopleWriteThem) {
-  refuse({"show", "--small="}, "--small: '' is not a whole number");
+  refuse({"show", "--small="}, "--small: '' is not an integer");
   refuse({"show", "--small", "010"}, "--small: '010' begins with a zero");
   refuse({"show", "--small", "-01"}, "--small: '-01' begins with a zero");
-  refuse({"show", "--small", "1.5"}, "--small: '1.5' is not a whole number");
-  refuse({"show", "--small", "+1"}, "--small: '+1' is not a whole number");
+  refuse({"show", "--small", "1.5"}, "--small: '1.5' is not an integer");
+  refuse({"show", "--small", "+1"}, "--small: '+1' is not an integer");
   refuse({"show", "--small", "2147483648"}, "--small: '2147483648' is too large");
   refuse({"show", "--large", "9223372036854775808"}, "is too large");
-  refuse({"show", "--seed", "-1"}, "--seed: '-1' is not a whole number of 0 or more");
+  refuse({"show", "--seed", "-1"}, "--seed: '-1' is not an integer of 0 or more");
   for (const char* text : {"", "x", "1x", "nan", "inf", "1e999x"}) {
     refuse({"show", "--share", text}, "is not a number");
   }

@@ -99,7 +99,7 @@ TEST(ModelConfig, AValueOfTheWrongTypeNamesItsKeyItsLineAndTheRightType) {
   const auto refuse = [](const std::string& line, const std::vector<std::string>& parts) {
     expect_error<ConfigError>([&] { read_model("[model]\n" + line + "\n", "r.toml"); }, parts);
   };
-  refuse("model = 8.5", {"r.toml:2: ", "model must be a whole number"});
+  refuse("model = 8.5", {"r.toml:2: ", "model must be an integer"});
   refuse("epsilon = \"small\"", {"r.toml:2: ", "epsilon must be a number"});
   refuse("activation = 3", {"r.toml:2: ", "activation must be a text"});
   refuse("gated = 1", {"r.toml:2: ", "gated must be true or false"});

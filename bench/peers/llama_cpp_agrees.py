@@ -57,7 +57,7 @@ class Pair:
         ids = "".join(" ".join(map(str, line)) + "\n" for line in lines)
         return self.run("tokenizer", "decode", "--model", self.model / "text.tokenizer", "--ids", text=ids)[:-1]
 
-    def surprises(self, text):
+    def surprisals(self, text):
         """Of each token of a text but those that nothing precedes, by heed in f32."""
         found = self.run("perplexity", "--model", self.model, "--precision", "f32", "--json", "--tokens", text=text)
         return [token["nats"] for token in json.loads(found)["each"]]
@@ -75,7 +75,7 @@ def compare_scores(pair, text):
     """The largest difference of a token's log-probability."""
     (tokens,) = llama_cpp.ask(pair.file, "tokens", [text])
     (scores,) = llama_cpp.ask(pair.file, "score", [pair.begin + tokens], cache="f32")
-    own = pair.surprises(text)
+    own = pair.surprisals(text)
     assert len(own) == len(scores), (len(own), len(scores))
     return max(abs(a + b) for a, b in zip(own, scores)), len(scores)
 
@@ -102,7 +102,7 @@ def parting_of(pair, tokens, written, own):
     before, step, ways = pair.text_of(tokens + ids[:agreed]), written[agreed], []
     for name in ("", "second_"):
         text = pair.text_of(tokens + ids[:agreed] + [step["token" if name == "" else "second"]])
-        ways.append((text[len(before):], step[name + "log_prob"], -pair.surprises(text)[-1]))
+        ways.append((text[len(before):], step[name + "log_prob"], -pair.surprisals(text)[-1]))
     return before, ways
 
 

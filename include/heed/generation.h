@@ -90,7 +90,7 @@ class GenerationListener {
 };
 
 // How well a model predicts a text.
-struct TokenSurprise {
+struct TokenSurprisal {
   std::string piece;  // as Tokenizer shows it
   double nats;        // -log p
 };
@@ -98,9 +98,9 @@ struct TokenSurprise {
 struct Perplexity {
   int64_t tokens = 0, bytes = 0;
   double nats_per_token = 0.0;
-  double bits_per_byte = 0.0;       // nats_per_token / ln 2 * tokens / bytes
-  double perplexity = 0.0;          // e^nats_per_token
-  std::vector<TokenSurprise> each;  // where asked for: one for each predicted token
+  double bits_per_byte = 0.0;        // nats_per_token / ln 2 * tokens / bytes
+  double perplexity = 0.0;           // e^nats_per_token
+  std::vector<TokenSurprisal> each;  // where asked for: one for each predicted token
 };
 
 }  // namespace heed

@@ -83,7 +83,7 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
   }
   const std::vector<int32_t> ids = ids_of(tokens);
   require<FormatError>(ids.size() >= 2, where, "{} token{}, of which nothing can be predicted", count, plural(count));
-  const std::vector<double> nats = surprises(state_->scheduler.inference(), state_->scheduler.lanes(), ids, windows);
+  const std::vector<double> nats = surprisals(state_->scheduler.inference(), state_->scheduler.lanes(), ids, windows);
   Perplexity result{.tokens = count, .bytes = static_cast<int64_t>(text.size()), .each = {}};
   double sum = 0.0;
   for (const double of_token : nats) {

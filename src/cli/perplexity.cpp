@@ -21,7 +21,7 @@ struct MeasureOptions {
 };
 
 void print_text(const Perplexity& found) {
-  for (const TokenSurprise& token : found.each) {
+  for (const TokenSurprisal& token : found.each) {
     put("{}\t{:.6f}\n", token.piece, token.nats);
   }
   put("{} token{}, {} byte{}\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", found.tokens,

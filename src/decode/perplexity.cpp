@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kWindowTokens = 4096;  // about so many in one pass
+constexpr int64_t kWindowTokens = 4096;  // about this many in one pass
 
 // Rows [begin, end) of the text as inputs, each of which predicts the next token; the losses of the first ones are
 // known already.
@@ -40,8 +40,8 @@ TokenBatch batch_of(std::span<const int32_t> tokens, std::span<const Window> win
 
 }  // namespace
 
-std::vector<double> surprises(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
-                              const Windows& rules) {
+std::vector<double> surprisals(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
+                               const Windows& rules) {
   ensure(tokens.size() >= 2 && rules.stride >= 1 && rules.stride <= rules.context, "perplexity",
          "{} tokens, context {}, stride {}", tokens.size(), rules.context, rules.stride);
   const std::vector<Window> windows = windows_of(static_cast<int64_t>(tokens.size()) - 1, rules);

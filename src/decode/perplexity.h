@@ -15,9 +15,9 @@ struct Windows {
   int64_t context, stride;
 };
 
-// -log p of tokens 1, 2, ... of the text, natural logarithm. Needs two tokens, and 1 <= stride <= context. `lanes` are of
-// the inference's backend.
-std::vector<double> surprises(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
-                              const Windows& windows);
+// -log p of tokens 1, 2, ... of the text, natural logarithm. Needs two tokens, and 1 <= stride <= context. `lanes` are
+// those of the inference's backend.
+std::vector<double> surprisals(const Inference& inference, Lanes& lanes, std::span<const int32_t> tokens,
+                               const Windows& windows);
 
 }  // namespace heed

@@ -156,7 +156,7 @@ class PairCalibration {
   }
 
   // -log p for each token of the first lines of `targets`, given those of `sources`.
-  double surprise(const std::vector<std::string>& sources, const std::vector<std::string>& targets) {
+  double surprisal(const std::vector<std::string>& sources, const std::vector<std::string>& targets) {
     const size_t judged = std::min<size_t>(sources.size(), kTokensJudged / 32);
     const auto name = [](size_t i) { return fmt::format("line {}", i + 1); };
     double sum = 0.0;
@@ -172,12 +172,12 @@ class PairCalibration {
 
   void require_sides() {
     if (!files_.target.empty()) {
-      require<FormatError>(surprise(lines_, target_lines_) <= surprise(target_lines_, lines_), files_.text,
+      require<FormatError>(surprisal(lines_, target_lines_) <= surprisal(target_lines_, lines_), files_.text,
                            "is the target's side: the model translates from {}, not to it", files_.target);
       return;
     }
     const double uniform = std::log(static_cast<double>(stored_.config().target_vocabulary));
-    require<FormatError>(surprise(lines_, lines_) >= 0.5 * uniform, files_.text,
+    require<FormatError>(surprisal(lines_, lines_) >= 0.5 * uniform, files_.text,
                          "reads like what the model writes, not like what it translates: calibrate on source "
                          "text, or give its translations with --calibration-target");
   }
@@ -214,7 +214,7 @@ CalibrationTokens windows_of_text(const std::string& path, const StoredModel& st
   const int64_t context = stored.config().max_length;
   const auto judged = std::span(ids).first(std::min<size_t>(ids.size(), kTokensJudged));
   double sum = 0.0;
-  for (const double nats : surprises({stored.model(), backend, DType::f32}, lanes, judged, {context, context})) {
+  for (const double nats : surprisals({stored.model(), backend, DType::f32}, lanes, judged, {context, context})) {
     sum += nats;
   }
   const double mean = sum / static_cast<double>(judged.size() - 1);

@@ -1,4 +1,4 @@
-// Passages of a text as a language model reads them: its surprise at each token, and its attention.
+// Passages of a text as a language model reads them: its surprisal at each token, and its attention.
 #pragma once
 
 #include <string>

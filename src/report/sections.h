@@ -13,7 +13,7 @@ const ValidationPoint* labeled_validation(const ReportContent& content);
 void write_curves(Html& page, const ReportContent& content);         // charts, and a table of validations
 void write_samples(Html& page, const ReportContent& content);        // translations with their attention
 void write_texts(Html& page, const ReportContent& content);          // a language model's samples at validations
-void write_passages(Html& page, const ReportContent& content);       // its surprise at each token, and its attention
+void write_passages(Html& page, const ReportContent& content);       // its surprisal at each token, and its attention
 void write_encoder_texts(Html& page, const ReportContent& content);  // texts that an encoder read, with its attention
 void write_heads(Html& page, const ReportContent& content);          // what each head attends to
 void write_architecture(Html& page, const ReportContent& content);   // a drawing of the model

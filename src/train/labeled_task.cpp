@@ -83,7 +83,7 @@ std::vector<std::string> several_labels(const std::string& text) {
 }
 
 // Of one row of scores: -log p of a label, and the label with the highest score.
-double surprise(std::span<const float> scores, int32_t label) {
+double surprisal(std::span<const float> scores, int32_t label) {
   const double most = static_cast<double>(*std::ranges::max_element(scores));
   double sum = 0.0;
   for (const float score : scores) {
@@ -378,7 +378,7 @@ Scores LabeledTask::compare_labels(const HeadScores& scores) const {
   for (size_t i = 0; i < scores.size(); ++i) {
     for (size_t k = 0; k < validation_[i].labels.size(); ++k, ++rows) {
       const auto row = std::span(scores[i]).subspan(k * labels_.size(), labels_.size());
-      sum += surprise(row, validation_[i].labels[k]);
+      sum += surprisal(row, validation_[i].labels[k]);
       matrix.add(validation_[i].labels[k], best_label(row));
     }
   }

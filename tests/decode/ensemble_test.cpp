@@ -239,9 +239,9 @@ TEST(Ensemble, PerplexityIsOfTheMeanTokenByToken) {
   }
   const Windows windows{.context = 16, .stride = 6};
   Lanes lanes(*first.backend);
-  const std::vector<double> a = surprises(first.scheduler->inference(), lanes, tokens, windows);
-  const std::vector<double> b = surprises({*second.model, *second.backend, DType::f32}, lanes, tokens, windows);
-  const std::vector<double> found = surprises(both, lanes, tokens, windows);
+  const std::vector<double> a = surprisals(first.scheduler->inference(), lanes, tokens, windows);
+  const std::vector<double> b = surprisals({*second.model, *second.backend, DType::f32}, lanes, tokens, windows);
+  const std::vector<double> found = surprisals(both, lanes, tokens, windows);
   ASSERT_EQ(found.size(), a.size());
   for (size_t i = 0; i < found.size(); ++i) {
     EXPECT_NEAR(-found[i], log_of_mean(-a[i], -b[i]), 1e-9);

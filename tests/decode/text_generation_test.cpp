@@ -289,7 +289,7 @@ TEST(PerplexityWindows, EachTokenIsPredictedOnceFromTheTokensBeforeIt) {
     tokens.push_back(5 + i * 7 % 20);
   }
   const auto of = [&](const std::vector<int32_t>& text, const Windows& windows) {
-    return surprises(m.scheduler->inference(), m.scheduler->lanes(), text, windows);
+    return surprisals(m.scheduler->inference(), m.scheduler->lanes(), text, windows);
   };
   const std::vector<double> found = of(tokens, {.context = 16, .stride = 6});
   ASSERT_EQ(found.size(), 99U);

@@ -14,16 +14,15 @@
 
 namespace heed {
 
-using TranslatorOptions = InferenceOptions;
-
 // A translation model from its directory. Safe to call from several threads at once, which share its weights. A line's
 // translation does not depend on the other lines, nor on the number of threads.
 class Translator {
  public:
   // Throws, naming the file, when the directory is incomplete or its parts do not belong together.
-  // `drafts` make greedy search faster; they change no translation. A shortlist, a file of heed/shortlist.h, leaves each
-  // line some of the vocabulary: its translations are found and scored among these tokens alone. Empty: among all.
-  explicit Translator(const std::string& directory, const TranslatorOptions& options = {},
+  // `drafts` make greedy search faster; they change no translation. `shortlist`, a file that learn_shortlist() wrote,
+  // restricts each line to some tokens of the vocabulary: translations are searched and scored among these alone.
+  // Empty: the whole vocabulary.
+  explicit Translator(const std::string& directory, const InferenceOptions& options = {},
                       const DraftOptions& drafts = {}, const std::string& shortlist = {});
   ~Translator();
   Translator(Translator&& other) noexcept;

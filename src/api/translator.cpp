@@ -13,7 +13,7 @@
 namespace heed {
 
 struct Translator::State {
-  State(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts,
+  State(const std::string& directory, const InferenceOptions& options, const DraftOptions& drafts,
         const std::string& shortlist_file)
       : storage(inference_type(options.precision)),
         cached(cache_type(options.cache, storage)),
@@ -39,7 +39,7 @@ struct Translator::State {
   std::optional<Shortlist> shortlist;
 };
 
-Translator::Translator(const std::string& directory, const TranslatorOptions& options, const DraftOptions& drafts,
+Translator::Translator(const std::string& directory, const InferenceOptions& options, const DraftOptions& drafts,
                        const std::string& shortlist)
     : state_(std::make_unique<State>(directory, options, drafts, shortlist)) {}
 Translator::~Translator() = default;

@@ -76,7 +76,7 @@ std::string in_columns(const TextLabels& found, const EncoderOptions& options) {
 }
 
 void classify(const EncoderOptions& options) {
-  const Encoder encoder(options.model.directory, options.model.translator);
+  const Encoder encoder(options.model.directory, options.model.inference);
   for_each_part(options.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
     const std::vector<TextLabels> all =
         options.pairs ? encoder.classify(pairs_of(lines, name), name) : encoder.classify(lines, name);
@@ -110,7 +110,7 @@ std::string tagged_line(const std::vector<std::string>& words, const std::vector
 }
 
 void tag(const EncoderOptions& options) {
-  const Encoder encoder(options.model.directory, options.model.translator);
+  const Encoder encoder(options.model.directory, options.model.inference);
   for_each_part(options.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
     std::vector<std::vector<std::string>> sentences;
     std::vector<size_t> numbers;  // of the lines that hold words
@@ -156,7 +156,7 @@ void embed(const EmbedOptions& options) {
   if (!options.npy.empty() && !options.similarity.empty()) {
     throw std::runtime_error("embed: --npy and --similarity: give one of them");
   }
-  const Encoder encoder(options.encoder.model.directory, options.encoder.model.translator);
+  const Encoder encoder(options.encoder.model.directory, options.encoder.model.inference);
   if (!options.similarity.empty()) {
     print_similarities(encoder, options);
     return;

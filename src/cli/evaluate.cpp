@@ -41,7 +41,7 @@ void print_text(const EvaluateOptions& options, const EvaluationReport& report) 
 }
 
 void run_evaluation(const EvaluateOptions& options) {
-  const Translator translator(options.model.directory, options.model.translator, {}, options.shortlist);
+  const Translator translator(options.model.directory, options.model.inference, {}, options.shortlist);
   const EvaluationReport report = evaluate(translator, options.evaluation);
   if (rank_of_job().is_first()) {
     options.json ? print_json(options, report) : print_text(options, report);

@@ -189,7 +189,7 @@ void generate(const GenerateOptions& options) {
   if (options.prompts.empty() && !rank_of_job().is_alone()) {
     throw std::runtime_error("generate: several ranks need --prompts FILE, whose lines they share out");
   }
-  const Generator generator(options.model.directory, options.model.translator, options.context, options.drafts);
+  const Generator generator(options.model.directory, options.model.inference, options.context, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   if (!rank_of_job().is_alone()) {

@@ -40,7 +40,7 @@ void print_json(const Perplexity& found) {
 }
 
 void measure(const MeasureOptions& options) {
-  const Generator generator(options.model.directory, options.model.translator, options.context);
+  const Generator generator(options.model.directory, options.model.inference, options.context);
   const Perplexity found = generator.perplexity(read_text("-"), options.perplexity, "stdin");
   options.json ? print_json(found) : print_text(found);
 }

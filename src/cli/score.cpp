@@ -23,7 +23,7 @@ struct ScoreOptions {
 
 // Reads the files completely before anything is written: they may turn out not to be parallel.
 void score_files(const ScoreOptions& options) {
-  const Translator translator(options.model.directory, options.model.translator);
+  const Translator translator(options.model.directory, options.model.inference);
   std::vector<std::string> sources, targets;
   for_each_pair(options.source, options.target, [&](const std::string& source, const std::string& target, int64_t) {
     sources.push_back(source);

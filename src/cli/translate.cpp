@@ -186,7 +186,7 @@ void translate(const TranslateOptions& options) {
     throw std::runtime_error("translate: several ranks need --input FILE: only one of them receives standard input");
   }
   Prefixes prefixes(options);
-  const Translator translator(options.model.directory, options.model.translator, options.drafts, options.shortlist);
+  const Translator translator(options.model.directory, options.model.inference, options.drafts, options.shortlist);
   // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
   Output output(options);

@@ -4,17 +4,17 @@ namespace heed::cli {
 
 std::vector<Option> model_options(ModelOptions& options) {
   return {required(option("--model DIR", options.directory, "the model directory")),
-          option("--precision NAME", options.translator.precision, kPrecisionNames, "f32, bf16 or auto"),
-          option("--threads N", options.translator.threads, "threads to use; 0: one per processor")};
+          option("--precision NAME", options.inference.precision, kPrecisionNames, "f32, bf16 or auto"),
+          option("--threads N", options.inference.threads, "threads to use; 0: one per processor")};
 }
 
 Option cache_option(ModelOptions& options) {
-  return option("--cache TYPE", options.translator.cache, kCacheTypeNames,
+  return option("--cache TYPE", options.inference.cache, kCacheTypeNames,
                 "key-value cache in bf16 or int8; auto: as --precision");
 }
 
 Option ensemble_option(ModelOptions& options) {
-  return option("--ensemble DIR", options.translator.ensemble,
+  return option("--ensemble DIR", options.inference.ensemble,
                 "another model with the same vocabulary: the probability of each token is the mean of all models'");
 }
 

@@ -6,13 +6,14 @@
 
 #include "command_line/command.h"
 #include "heed/context.h"
-#include "heed/translator.h"
+#include "heed/inference.h"
+#include "heed/translation.h"
 
 namespace heed::cli {
 
 struct ModelOptions {
   std::string directory;
-  TranslatorOptions translator;
+  InferenceOptions inference;
 };
 
 std::vector<Option> model_options(ModelOptions& options);

@@ -28,13 +28,12 @@ ShortlistResult learn_shortlist(const ShortlistOptions& options) {
   const ModelFolder folder{options.model};
   require_architecture(folder, Architecture::seq2seq);
   const Tokenizers tokenizers = load_tokenizers(folder, load_description(folder));
-  const Tokenizer& source = *tokenizers.front();
-  const Tokenizer& target = *tokenizers.back();
+  const TranslationTokenizers pair{*tokenizers.front(), *tokenizers.back()};
   require_other_file(options.output, {options.source, options.target});
   const Corpus corpus =
-      read_corpus({side_of_file(options.source, source), side_of_file(options.target, target)}, {}, pool);
+      read_corpus({side_of_file(options.source, pair.source), side_of_file(options.target, pair.target)}, {}, pool);
   const ShortlistTable table = learn_shortlist(corpus, {.best = options.best, .frequent = options.frequent}, pool);
-  save_shortlist(options.output, table, source, target);
+  save_shortlist(options.output, table, pair);
   ShortlistResult result{.text = corpus.report().text(), .pairs = std::ssize(table.targets)};
   for (size_t token = 0; token < table.ends.size(); ++token) {
     result.tokens += table.ends[token] > (token == 0 ? 0 : table.ends[token - 1]) ? 1 : 0;

@@ -21,21 +21,20 @@ struct Translator::State {
         models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage),
         draft(drafts, models, *backend, storage) {
     if (!shortlist_file.empty()) {
-      shortlist.emplace(load_shortlist(shortlist_file, source(), target()));
+      shortlist.emplace(load_shortlist(shortlist_file, tokenizers()));
     }
   }
 
-  TextTranslator text() { return {scheduler, source(), target(), &automata, shortlist ? &*shortlist : nullptr}; }
-  const Tokenizer& source() const { return models.first().source(); }
-  const Tokenizer& target() const { return models.first().target(); }
+  TextTranslator text() { return {scheduler, tokenizers(), &automata, shortlist ? &*shortlist : nullptr}; }
+  TranslationTokenizers tokenizers() const { return {models.first().source(), models.first().target()}; }
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
   WritingModels models;
   LoadedDraft draft;
   Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(),
-                      vocabulary_of_source(source(), target())};
-  AutomatonCache automata{target()};
+                      vocabulary_of_source(tokenizers())};
+  AutomatonCache automata{tokenizers().target};
   std::optional<Shortlist> shortlist;
 };
 
@@ -54,7 +53,7 @@ DraftReport Translator::drafts() const { return state_->draft.report(); }
 
 int64_t Translator::candidates(const std::string& line) const {
   const TextTranslator text = state_->text();
-  return text.shortlist == nullptr ? text.target.vocabulary_size()
+  return text.shortlist == nullptr ? text.tokenizers.target.vocabulary_size()
                                    : std::ssize(text.shortlist->candidates(source_tokens(text, line), {}));
 }
 

@@ -49,19 +49,19 @@ void require_tokenizer(const SafeTensors& file, const char* role, const Tokenize
 
 }  // namespace
 
-void save_shortlist(const std::filesystem::path& path, const ShortlistTable& table, const Tokenizer& source,
-                    const Tokenizer& target) {
+void save_shortlist(const std::filesystem::path& path, const ShortlistTable& table,
+                    const TranslationTokenizers& tokenizers) {
   const std::array tensors{source_of(kEnds, StoredType::i64, table.ends),
                            source_of(kFrequent, StoredType::i32, table.frequent),
                            source_of(kTargets, StoredType::i32, table.targets)};
   write_checked_safetensors(path, tensors,
                             {{"format", kShortlistFormat},
                              {"version", kShortlistVersion},
-                             {"source", checksum_of(source.serialize())},
-                             {"target", checksum_of(target.serialize())}});
+                             {"source", checksum_of(tokenizers.source.serialize())},
+                             {"target", checksum_of(tokenizers.target.serialize())}});
 }
 
-Shortlist load_shortlist(const std::filesystem::path& path, const Tokenizer& source, const Tokenizer& target) {
+Shortlist load_shortlist(const std::filesystem::path& path, const TranslationTokenizers& tokenizers) {
   const SafeTensors file(path);
   const std::string where = path.string();
   require<FormatError>(metadata_of(file, "format") == kShortlistFormat, where,
@@ -71,13 +71,12 @@ Shortlist load_shortlist(const std::filesystem::path& path, const Tokenizer& sou
                        kShortlistVersion);
   require<FormatError>(!metadata_of(file, "heed_checksum").empty(), where, "has no checksum");
   verify_checksum(file);
-  require_tokenizer(file, "source", source);
-  require_tokenizer(file, "target", target);
+  require_tokenizer(file, "source", tokenizers.source);
+  require_tokenizer(file, "target", tokenizers.target);
   return {{.frequent = values_of<int32_t>(file, kFrequent, StoredType::i32),
            .ends = values_of<int64_t>(file, kEnds, StoredType::i64),
            .targets = values_of<int32_t>(file, kTargets, StoredType::i32)},
-          source,
-          target,
+          tokenizers,
           where};
 }
 

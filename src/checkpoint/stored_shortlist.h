@@ -7,9 +7,9 @@
 
 namespace heed {
 
-void save_shortlist(const std::filesystem::path& path, const ShortlistTable& table, const Tokenizer& source,
-                    const Tokenizer& target);
-// FormatError, naming the file, where it is no shortlist, is damaged, or was learned with other tokenizers.
-Shortlist load_shortlist(const std::filesystem::path& path, const Tokenizer& source, const Tokenizer& target);
+void save_shortlist(const std::filesystem::path& path, const ShortlistTable& table,
+                    const TranslationTokenizers& tokenizers);
+// FormatError, naming the file, where it is not a shortlist, is damaged, or was learned with other tokenizers.
+Shortlist load_shortlist(const std::filesystem::path& path, const TranslationTokenizers& tokenizers);
 
 }  // namespace heed

@@ -89,11 +89,11 @@ std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator,
                        "{} prefixes for {} lines", options.prefixes.size(), lines.size());
   const int64_t model_length = translator.scheduler.inference().max_length();
   const int64_t limit = options.max_length > 0 ? std::min(options.max_length, model_length) : model_length;
-  std::vector<std::vector<int32_t>> first(lines.size(), {translator.target.special().bos.value});
+  std::vector<std::vector<int32_t>> first(lines.size(), {translator.tokenizers.target.special().bos.value});
   for (size_t i = 0; i < options.prefixes.size(); ++i) {
     const std::string where = "the prefix of " + name_line(name, i);
     require_text(options.prefixes[i], where);
-    const std::vector<int32_t> prefix = ids_of(translator.target.encode(options.prefixes[i]));
+    const std::vector<int32_t> prefix = ids_of(translator.tokenizers.target.encode(options.prefixes[i]));
     first[i].insert(first[i].end(), prefix.begin(), prefix.end());
     const auto with_end = static_cast<int64_t>(first[i].size());
     require<FormatError>(with_end <= limit, where, "{} tokens with the end, but a translation has at most {}", with_end,
@@ -133,7 +133,7 @@ void require_room(const ForcedPhrases& forced, std::span<const int32_t> prefix, 
 }
 
 SearchRules rules_of(const TextTranslator& translator, const WritingRules& writing = {}) {
-  const Tokenizer& target = translator.target;
+  const Tokenizer& target = translator.tokenizers.target;
   SearchRules rules{.bos = target.special().bos.value,
                     .tokens = {.eos = target.special().eos.value, .writing = writing}};
   for (const TokenId token : {target.special().pad, target.special().bos}) {
@@ -241,14 +241,15 @@ void align_lines(const TextTranslator& translator, const std::vector<std::vector
 // In the place of each unknown word, the source's word that it looks at most.
 void copy_unknown_words(const TextTranslator& translator, const SearchedLines& searched,
                         std::span<const std::string> lines, const SearchRules& rules, TranslatedLines& translated) {
-  const int32_t unknown = translator.target.special().unk.value;
+  const int32_t unknown = translator.tokenizers.target.special().unk.value;
   const auto is_unknown = [unknown](int32_t token) { return token == unknown; };
   const ModelTranslations with_unknown = translations_of(searched.sources, translated, [&](const TranslatedLine& line) {
     return std::ranges::any_of(line.ids, is_unknown);
   });
   const std::vector<std::vector<int64_t>> positions = aligned(translator, with_unknown, rules);
   for (size_t k = 0; k < positions.size(); ++k) {
-    const std::vector<std::string> words = words_of_tokens(translator.source, lines[with_unknown.numbers[k]]);
+    const std::vector<std::string> words =
+        words_of_tokens(translator.tokenizers.source, lines[with_unknown.numbers[k]]);
     std::vector<std::string> copied;
     for (size_t t = 0; t < positions[k].size(); ++t) {
       if (is_unknown(with_unknown.targets[k][t])) {
@@ -257,7 +258,7 @@ void copy_unknown_words(const TextTranslator& translator, const SearchedLines& s
       }
     }
     std::string& text = with_unknown.lines[k]->translation.text;
-    text = replace_unknown(translator.target, text, copied);
+    text = replace_unknown(translator.tokenizers.target, text, copied);
   }
 }
 
@@ -305,7 +306,7 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
     std::vector<TranslatedLine>& result = results[order[k]];
     result.clear();
     for (Hypothesis& hypothesis : searches[k].results()) {
-      result.push_back(line_of(translator.target, std::move(hypothesis), options.each));
+      result.push_back(line_of(translator.tokenizers.target, std::move(hypothesis), options.each));
     }
   }
 }
@@ -313,7 +314,7 @@ void search_lines(const TextTranslator& translator, const SearchedLines& lines, 
 }  // namespace
 
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line) {
-  return with_end(ids_of(translator.source.encode(line)), translator.source);
+  return with_end(ids_of(translator.tokenizers.source.encode(line)), translator.tokenizers.source);
 }
 
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
@@ -325,9 +326,9 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                        GroupSearch::width(options));
   SearchRules rules = rules_of(translator, options.rules);
   if (options.unknown == UnknownWords::avoid) {
-    rules.tokens.suppressed.push_back(translator.target.special().unk.value);
+    rules.tokens.suppressed.push_back(translator.tokenizers.target.special().unk.value);
   }
-  rules.forced = forced_phrases(translator.target, options);
+  rules.forced = forced_phrases(translator.tokenizers.target, options);
   const Room room{translator.scheduler.inference().max_length(), overlong};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
                          first_tokens(translator, lines, options, name)};
@@ -338,7 +339,8 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
   std::vector<std::vector<int32_t>>& sources = searched.sources;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!is_blank(lines[i])) {
-      sources[i] = with_end(tokens_of_line(translator.source, lines[i], room, name, i), translator.source);
+      sources[i] =
+          with_end(tokens_of_line(translator.tokenizers.source, lines[i], room, name, i), translator.tokenizers.source);
     }
   }
   std::vector<std::vector<TranslatedLine>> results(lines.size(), {empty_line()});
@@ -363,8 +365,9 @@ std::vector<PairScore> score_lines(const TextTranslator& translator, const LineP
   const Room room{translator.scheduler.inference().max_length(), overlong};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    inputs.push_back(with_end(tokens_of_line(translator.source, sources[i], room, name.source, i), translator.source));
-    outputs.push_back(tokens_of_line(translator.target, targets[i], room, name.target, i));
+    inputs.push_back(with_end(tokens_of_line(translator.tokenizers.source, sources[i], room, name.source, i),
+                              translator.tokenizers.source));
+    outputs.push_back(tokens_of_line(translator.tokenizers.target, targets[i], room, name.target, i));
   }
   std::vector<PairScore> scores(sources.size());
   const std::vector<std::vector<size_t>> batches = batches_by_length(inputs);

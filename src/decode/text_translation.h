@@ -9,22 +9,21 @@
 #include "decode/scheduler.h"
 #include "decode/translation.h"
 #include "text/shortlist.h"
-#include "text/tokenizer.h"
+#include "text/translation_tokenizers.h"
 
 namespace heed {
 
 // An encoder-decoder with its tokenizers. Any number of threads may use it at once.
 struct TextTranslator {
   Scheduler& scheduler;
-  const Tokenizer& source;
-  const Tokenizer& target;
+  TranslationTokenizers tokenizers;
   AutomatonCache* automata = nullptr;    // of the target, for all calls; none: each call makes its own
   const Shortlist* shortlist = nullptr;  // none: translations may have all tokens
 };
 
 // What drafts from the source's text need to know.
-inline SourceVocabulary vocabulary_of_source(const Tokenizer& source, const Tokenizer& target) {
-  return &source == &target ? SourceVocabulary::same : SourceVocabulary::other;
+inline SourceVocabulary vocabulary_of_source(const TranslationTokenizers& tokenizers) {
+  return tokenizers.are_shared() ? SourceVocabulary::same : SourceVocabulary::other;
 }
 
 // Line breaks written by the model are spaces in the text, so that a line stays one line.

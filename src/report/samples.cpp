@@ -19,12 +19,12 @@ void trace(const TextTranslator& translator, const std::vector<int32_t>& source_
            TranslatedSample& sample, HeadFiguresSum& heads) {
   const Inference& inference = translator.scheduler.inference();
   const Seq2Seq& model = inference.model.seq2seq();
-  std::vector<int32_t> fed{translator.target.special().bos.value}, produced = found;
+  std::vector<int32_t> fed{translator.tokenizers.target.special().bos.value}, produced = found;
   fed.insert(fed.end(), found.begin(), found.end());
-  produced.push_back(translator.target.special().eos.value);
-  sample.source_tokens = pieces_of(translator.source, source_ids);
-  sample.target_tokens = pieces_of(translator.target, produced);
-  sample.fed_tokens = pieces_of(translator.target, fed);
+  produced.push_back(translator.tokenizers.target.special().eos.value);
+  sample.source_tokens = pieces_of(translator.tokenizers.source, source_ids);
+  sample.target_tokens = pieces_of(translator.tokenizers.target, produced);
+  sample.fed_tokens = pieces_of(translator.tokenizers.target, fed);
 
   const SourceSequences source({source_ids});
   const TargetSequences target({fed});

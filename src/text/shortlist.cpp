@@ -28,8 +28,8 @@ std::vector<int32_t> indispensable(const Tokenizer& target) {
   return tokens;
 }
 
-// A set of tokens. A sentence's lists have a thousand tokens and more: to mark them takes a small part of the time that
-// sorting takes.
+// A set of tokens. A sentence's lists have a thousand tokens and more: marking them takes a small part of the time that
+// sorting them takes.
 class TokenMarks {
  public:
   explicit TokenMarks(int64_t vocabulary) : words_(static_cast<size_t>(vocabulary + 63) / 64, 0) {}
@@ -55,22 +55,22 @@ class TokenMarks {
 
 }  // namespace
 
-Shortlist::Shortlist(ShortlistTable table, const Tokenizer& source, const Tokenizer& target, std::string_view where)
+Shortlist::Shortlist(ShortlistTable table, const TranslationTokenizers& tokenizers, std::string_view where)
     : table_(std::move(table)),
-      always_(indispensable(target)),
-      target_vocabulary_(target.vocabulary_size()),
-      shared_(&source == &target) {
+      always_(indispensable(tokenizers.target)),
+      target_vocabulary_(tokenizers.target.vocabulary_size()),
+      shared_(tokenizers.are_shared()) {
   const auto require_tokens = [&](const std::vector<int32_t>& tokens) {
     for (const int32_t token : tokens) {
-      require<FormatError>(token >= 0 && token < target.vocabulary_size(), where,
-                           "holds token {}, but the target's tokenizer has {}", token, target.vocabulary_size());
+      require<FormatError>(token >= 0 && token < target_vocabulary_, where,
+                           "holds token {}, but the target's tokenizer has {}", token, target_vocabulary_);
     }
   };
   require_tokens(table_.frequent);
   require_tokens(table_.targets);
-  require<FormatError>(std::ssize(table_.ends) == source.vocabulary_size(), where,
+  require<FormatError>(std::ssize(table_.ends) == tokenizers.source.vocabulary_size(), where,
                        "has lists for {} tokens, but the source's tokenizer has {}", table_.ends.size(),
-                       source.vocabulary_size());
+                       tokenizers.source.vocabulary_size());
   int64_t before = 0;
   for (const int64_t end : table_.ends) {
     require<FormatError>(end >= before && end <= std::ssize(table_.targets), where,

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "text/tokenizer.h"
+#include "text/translation_tokenizers.h"
 
 namespace heed {
 
@@ -18,11 +18,11 @@ struct ShortlistTable {
 class Shortlist {
  public:
   // The table must be one of these tokenizers: FormatError, naming `where`, for a token that they do not have.
-  Shortlist(ShortlistTable table, const Tokenizer& source, const Tokenizer& target, std::string_view where);
+  Shortlist(ShortlistTable table, const TranslationTokenizers& tokenizers, std::string_view where);
 
   const ShortlistTable& table() const { return table_; }
-  // The likeliest targets of each source token, what every sentence may use, and these tokens; where source and target
-  // share a tokenizer, the source tokens too, which may be copied. Ascending, each once.
+  // The likeliest targets of each source token, the tokens that every sentence may use, and those in `also`; where
+  // source and target share a tokenizer, the source tokens too, which may be copied. Ascending, each once.
   std::vector<int32_t> candidates(std::span<const int32_t> source, std::span<const int32_t> also) const;
 
  private:

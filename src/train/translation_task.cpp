@@ -38,7 +38,8 @@ Tokenizers tokenizers_of(const TranslationRecipe& recipe, const TaskSetup& setup
 double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
   std::vector<std::string> sources, targets;
   for (size_t i = 0; i < text.source.size(); ++i) {
-    if (!translator.source.encode(text.source[i]).empty() && !translator.target.encode(text.target[i]).empty()) {
+    if (!translator.tokenizers.source.encode(text.source[i]).empty() &&
+        !translator.tokenizers.target.encode(text.target[i]).empty()) {
       sources.push_back(text.source[i]);
       targets.push_back(text.target[i]);
     }
@@ -140,7 +141,7 @@ void TranslationTask::store(PartsToStore& parts) const {
 // NaN, nothing is translated.
 Scores TranslationTask::validate(const Inference& inference) const {
   Scheduler scheduler(inference);
-  const TextTranslator translator{scheduler, *pair_.source, *pair_.target};
+  const TextTranslator translator{scheduler, {*pair_.source, *pair_.target}};
   Scores scores{.loss = loss_per_token(translator, validation_), .others = {}, .samples = {}};
   scores.value = -scores.loss;
   if (recipe_.validation.bleu && std::isfinite(scores.loss)) {

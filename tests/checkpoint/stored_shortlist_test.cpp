@@ -36,8 +36,8 @@ class StoredShortlist : public testing::Test {
     }
     return table;
   }
-  void save(const ShortlistTable& table) const { save_shortlist(path_, table, *source_, *target_); }
-  Shortlist load() const { return load_shortlist(path_, *source_, *target_); }
+  void save(const ShortlistTable& table) const { save_shortlist(path_, table, {*source_, *target_}); }
+  Shortlist load() const { return load_shortlist(path_, {*source_, *target_}); }
   // Without write_file's care, which takes long for a file of which every byte is changed.
   void put(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
   static std::string refusal(const auto& call) {
@@ -88,8 +88,8 @@ TEST_F(StoredShortlist, RefusesAFileOfWhichAnyByteWasChangedOrIsMissing) {
 TEST_F(StoredShortlist, RefusesOtherTokenizersByName) {
   save(table());
   const auto other = characters_of("abcdefgx");
-  EXPECT_THAT(refusal([&] { load_shortlist(path_, *other, *target_); }), HasSubstr("another source tokenizer"));
-  EXPECT_THAT(refusal([&] { load_shortlist(path_, *source_, *other); }), HasSubstr("another target tokenizer"));
+  EXPECT_THAT(refusal([&] { load_shortlist(path_, {*other, *target_}); }), HasSubstr("another source tokenizer"));
+  EXPECT_THAT(refusal([&] { load_shortlist(path_, {*source_, *other}); }), HasSubstr("another target tokenizer"));
 }
 
 // With right checksums.
@@ -126,7 +126,7 @@ TEST_F(StoredShortlist, RefusesTensorsOfOtherTypesAndShapes) {
     Metadata metadata = right.metadata();
     metadata.erase("heed_checksum");
     write_checked_safetensors(folder_ / "other", tensors, metadata);
-    return refusal([&] { load_shortlist(folder_ / "other", *source_, *target_); });
+    return refusal([&] { load_shortlist(folder_ / "other", {*source_, *target_}); });
   };
   EXPECT_THAT(refusal_of_targets(StoredType::i64, {4}), HasSubstr("targets I64[4], expected I32 in one row"));
   EXPECT_THAT(refusal_of_targets(StoredType::i32, {2, 4}), HasSubstr("expected I32 in one row"));

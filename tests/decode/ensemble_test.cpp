@@ -35,7 +35,7 @@ struct TranslatorPair {
     others = {&*second.model};
     inference.emplace(Inference{*first.model, *first.backend, storage, {}, others});
     scheduler.emplace(*inference, nullptr, SourceVocabulary::same);
-    translator.emplace(TextTranslator{*scheduler, *first.tokenizer, *first.tokenizer});
+    translator.emplace(TextTranslator{*scheduler, {*first.tokenizer, *first.tokenizer}});
   }
 
   std::vector<std::vector<TranslatedLine>> translate(const std::vector<std::string>& lines,
@@ -256,7 +256,7 @@ TEST(Ensemble, TakesWhatItsShortestModelTakes) {
     EXPECT_EQ(inference.max_length(), 9);
     EXPECT_EQ(make_stepper(inference)->max_length(), 9);
     Scheduler scheduler(inference);
-    const TextTranslator translator{scheduler, *first->tokenizer, *first->tokenizer};
+    const TextTranslator translator{scheduler, {*first->tokenizer, *first->tokenizer}};
     const std::vector<std::string> fits{"aaaaaaaa"}, too_long{"aaaaaaaaa"};
     EXPECT_EQ(translate_lines(translator, fits, {}, {}).size(), 1U);
     EXPECT_THROW(translate_lines(translator, too_long, {}, {}), FormatError);

@@ -42,7 +42,7 @@ struct RandomTranslator : RandomWeights {
 
   void draft_with(const Drafting* drafting) {
     scheduler.emplace(Inference{*model, *backend, type}, drafting, SourceVocabulary::same);
-    translator.emplace(TextTranslator{*scheduler, *tokenizer, *tokenizer});
+    translator.emplace(TextTranslator{*scheduler, {*tokenizer, *tokenizer}});
   }
 
   std::vector<std::vector<TranslatedLine>> translate(const std::vector<std::string>& lines,

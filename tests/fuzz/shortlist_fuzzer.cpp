@@ -34,7 +34,7 @@ ShortlistTable table_of(std::span<const uint8_t> bytes) {
 
 void use(const std::filesystem::path& path, const Tokenizer& tokenizer) {
   fuzz::allow_refusal([&] {
-    const Shortlist shortlist = load_shortlist(path, tokenizer, tokenizer);
+    const Shortlist shortlist = load_shortlist(path, {tokenizer, tokenizer});
     for (int32_t token = 0; token < tokenizer.vocabulary_size(); ++token) {
       for (const int32_t candidate : shortlist.candidates({&token, 1}, {})) {
         ensure(candidate >= 0 && candidate < tokenizer.vocabulary_size(), "fuzz", "candidate {}", candidate);
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   use(fuzz::MemoryFile(fuzz::text_of(bytes, size)).path(), *tokenizer);
   if (size >= 2) {
     const std::filesystem::path path = scratch.path() / "shortlist";
-    save_shortlist(path, table_of({bytes, size}), *tokenizer, *tokenizer);
+    save_shortlist(path, table_of({bytes, size}), {*tokenizer, *tokenizer});
     use(path, *tokenizer);
   }
   return 0;

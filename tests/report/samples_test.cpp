@@ -46,7 +46,7 @@ struct RandomTranslator : test::RandomWeights {
     bias(tokenizer->special().eos, -3.0F);  // ends late enough to have something to show
     scheduler.emplace(Inference{*model, *backend, DType::f32});
   }
-  TextTranslator translator() { return {*scheduler, *tokenizer, *tokenizer}; }
+  TextTranslator translator() { return {*scheduler, {*tokenizer, *tokenizer}}; }
 
   std::unique_ptr<Tokenizer> tokenizer;
   ModelConfig config;

@@ -30,7 +30,7 @@ TEST_F(TrainingWell, LearnsAndWritesAModel) {
   const auto backend = make_cpu_backend(1);
   const StoredModel stored({folder_ / "run"}, *backend, DType::f32);
   Scheduler scheduler({stored.model(), *backend, DType::f32});
-  const TextTranslator translator{scheduler, stored.source(), stored.target()};
+  const TextTranslator translator{scheduler, {stored.source(), stored.target()}};
   const std::vector<std::string> lines{reversed_sentences("test", 1).front().source, ""};
   const auto found = translate_lines(translator, lines, {}, [](size_t) { return "line"; });
   EXPECT_FALSE(found[0][0].translation.text.empty());

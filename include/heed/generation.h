@@ -32,7 +32,7 @@ struct SamplingOptions {
 };
 
 // What happens to a prompt of more tokens than the model takes: it is refused, or its first tokens are dropped.
-enum class LongPrompts : uint8_t { refuse, cut_left };
+enum class LongPrompts : uint8_t { refuse, truncate_left };
 
 struct GenerationOptions {
   SamplingOptions sampling;

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
-#include "decode/text_reading.h"
+#include "decode/encoder_texts.h"
 #include "heed/lines.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"

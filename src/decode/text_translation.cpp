@@ -35,7 +35,7 @@ std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::strin
   require_text(line, name_line(name, i));
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
   if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.max_length) {
-    require<FormatError>(room.overlong == Overlong::cut, name_line(name, i),
+    require<FormatError>(room.overlong == Overlong::truncate, name_line(name, i),
                          "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
                          room.max_length);
     ids.resize(static_cast<size_t>(room.max_length) - 1);

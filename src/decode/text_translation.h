@@ -8,6 +8,7 @@
 #include "decode/automaton_cache.h"
 #include "decode/scheduler.h"
 #include "decode/translation.h"
+#include "text/overlong.h"
 #include "text/shortlist.h"
 #include "text/translation_tokenizers.h"
 
@@ -35,11 +36,8 @@ struct TranslatedLine {
 // The source's tokens as the model reads them, its end included.
 std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string_view line);
 
-// What happens to a line that is too long for the model: it is refused, or its last tokens are dropped.
-enum class Overlong : uint8_t { refuse, cut };
-
-// Each line's translations, best first. An empty line (white space alone) gives one empty translation. FormatError for a
-// line that is not text, or is too long for the model. InterruptedError when the options' interruption came first.
+// Each line's translations, best first. An empty line (white space alone) gives one empty translation. FormatError for
+// a line that is not text or is too long for the model. InterruptedError when the options' interruption came first.
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "data/line_reader.h"
+#include "decode/encoder_texts.h"
 #include "decode/perplexity.h"
 #include "decode/text_generation.h"
-#include "decode/text_reading.h"
 #include "decode/text_translation.h"
 #include "decode/token_ids.h"
 #include "text/multiline.h"
@@ -120,7 +120,8 @@ class PairCalibration {
     }
     require_sides();
     const auto name = [](size_t i) { return fmt::format("line {}", i + 1); };
-    for (std::vector<TranslatedLine>& line : translate_lines(translator_, lines_, {.beam = 1}, name, Overlong::cut)) {
+    for (std::vector<TranslatedLine>& line :
+         translate_lines(translator_, lines_, {.beam = 1}, name, Overlong::truncate)) {
       targets_.push_back(std::move(line.front().ids));
     }
   }
@@ -163,7 +164,7 @@ class PairCalibration {
     int64_t tokens = 0;
     for (const PairScore& score :
          score_lines(translator_, {std::span(sources).first(judged), std::span(targets).first(judged)}, {name, name},
-                     Overlong::cut)) {
+                     Overlong::truncate)) {
       sum -= score.log_probability;
       tokens += score.tokens;
     }
@@ -235,7 +236,8 @@ CalibrationTokens lines_of_text(const std::string& path, const StoredModel& stor
   std::vector<std::vector<int32_t>> texts;
   for (const std::string& line : first_lines(path)) {
     if (!is_blank(line)) {
-      texts.push_back(encode_text_or_pair(stored.text(), {line}, stored.config().max_length, Overlong::cut, path).ids);
+      texts.push_back(
+          encode_text_or_pair(stored.text(), {line}, stored.config().max_length, Overlong::truncate, path).ids);
     }
   }
   require_known(texts, stored.text(), path);

@@ -1,6 +1,6 @@
 #include "report/encoder_texts.h"
 
-#include "decode/text_reading.h"
+#include "decode/encoder_texts.h"
 #include "report/tokens_and_maps.h"
 
 namespace heed {
@@ -18,7 +18,7 @@ EncoderTexts read_encoder_texts(const Inference& inference, const Tokenizer& tok
   HeadFiguresSum heads;
   size_t bytes = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const EncodedText encoded = encode_text_or_pair(tokenizer, {lines[i].source}, config.max_length, Overlong::cut,
+    const EncodedText encoded = encode_text_or_pair(tokenizer, {lines[i].source}, config.max_length, Overlong::truncate,
                                                     fmt::format("text {}", i + 1));
     const EncodedText* const one = &encoded;
     const Sequences sequence = sequences_of(std::span(&one, 1), config.token_types);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/stored_parts.h"
-#include "decode/text_reading.h"
+#include "decode/encoder_texts.h"
 #include "models/config.h"
 
 namespace heed {

@@ -70,7 +70,7 @@ void ClassifyRecipe::set_defaults(Recipe& recipe) const {
 std::vector<SettingTable> ClassifyRecipe::settings() {
   return {labeled_settings(data, {flag("pairs", data.columns, TextColumns::one, TextColumns::pair),
                                   choice<Overlong>("too_long", data.too_long,
-                                                   {{"truncate", Overlong::cut}, {"refuse", Overlong::refuse}})}),
+                                                   {{"truncate", Overlong::truncate}, {"refuse", Overlong::refuse}})}),
           text_tokenizer_settings(tokenizer)};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/labeled_text.h"
-#include "decode/text_translation.h"
+#include "text/overlong.h"
 #include "train/text_recipe.h"
 
 namespace heed {
@@ -11,7 +11,7 @@ struct LabeledDataRecipe {
   std::vector<std::string> train, validation;
   TextColumns columns = TextColumns::one;   // of classify
   WordFormat format = WordFormat::columns;  // of tag
-  Overlong too_long = Overlong::cut;        // of classify
+  Overlong too_long = Overlong::truncate;   // of classify
   int64_t batch_sequences = 32;
 };
 

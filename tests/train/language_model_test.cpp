@@ -317,7 +317,7 @@ TEST_F(LanguageModelTraining, SamplesAreTheTextsOfTheRecipesPromptsTemperatureAn
                        {.sampling = {.temperature = 0.5, .seed = 7},
                         .max_tokens = 12,
                         .stop = {},
-                        .long_prompts = LongPrompts::cut_left},
+                        .long_prompts = LongPrompts::truncate_left},
                        [](size_t) { return "prompt"; });
     for (int validation = 0; validation < 2; ++validation) {
       const std::vector<Sample> samples = task.validate({model, *backend, DType::f32}).samples;

@@ -1,4 +1,4 @@
-// Texts that an encoder reads: as tokens, in batches of similar lengths, and what its head or its rows say of each.
+// Texts for an encoder: as tokens, in batches of similar lengths; and what its head, or its rows, give for each.
 #pragma once
 
 #include <span>
@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "decode/lanes.h"
-#include "decode/text_translation.h"
 #include "models/any_model.h"
+#include "text/overlong.h"
 #include "text/tokenizer.h"
 
 namespace heed {
 
-// begin a end, or begin a separator b end, with types 0 up to the separator and 1 after it. begin is bos (or eos, where
-// there is none), end eos, the separator sep (or eos).
+// One text a is `begin a end`, two texts a and b are `begin a separator b end`, with types 0 up to the separator and 1
+// after it. begin is bos (or eos, where there is none), end is eos, separator is sep (or eos).
 struct EncodedText {
   std::vector<int32_t> ids, types;
   std::vector<int32_t> first_of_words;  // the row of each word's first token, where labels are of words
@@ -25,8 +25,8 @@ struct TextOrPair {
   const std::string* second = nullptr;
 };
 
-// FormatError, naming `where`, for text that is not UTF-8, or too long; when it is to be cut, the longer of two texts
-// loses its last tokens.
+// FormatError, naming `where`, for text that is not UTF-8, or is too long and not to be truncated: then the longer of
+// two texts loses its last tokens.
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
                                 Overlong overlong, const std::string& where);
 // FormatError also for an empty list of words.

@@ -1,4 +1,4 @@
-#include "decode/text_reading.h"
+#include "decode/encoder_texts.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kReadingTokens = 2048;  // about so many in one pass
+constexpr int64_t kReadingTokens = 2048;  // about this many in one pass
 
 struct ReadingMarks {
   int32_t begin, separator, end;
@@ -61,8 +61,8 @@ std::vector<float> floats_of(View row) {
   return values;
 }
 
-// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix, and rows_of(text) says how many of its
-// rows belong to each.
+// Reads all texts: make(pass, sequences, texts of the batch) gives a matrix, of whose rows rows_of(text) belong to each
+// text.
 template <class Make, class RowsOf>
 std::vector<std::vector<float>> read_all(const TextReader& reader, std::span<const EncodedText> texts, Make make,
                                          RowsOf rows_of) {
@@ -110,7 +110,7 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
   const auto most = static_cast<size_t>(max_length);
   require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
-  require<FormatError>(overlong == Overlong::cut || first.size() + second.size() + around <= most, where,
+  require<FormatError>(overlong == Overlong::truncate || first.size() + second.size() + around <= most, where,
                        "{} tokens with special tokens, but the model takes at most {}",
                        first.size() + second.size() + around, most);
   cut_to(most - around, first, second);

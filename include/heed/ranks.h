@@ -14,8 +14,8 @@ namespace heed {
 //
 // In a job of several ranks, all of them call this once, with the same `body`; what the functions of <heed/...> share
 // out among ranks, they share out within it. When one fails, all do: one message is printed, by one rank, the first
-// unless it does not answer; it begins with the number of the rank that failed where that is another one. Ranks that
-// do not come to their end are ended: then, the call does not return.
+// unless it does not answer; it begins with the number of the rank that failed where that is another one. If a rank
+// does not finish, all ranks are ended and the call does not return.
 //
 // MPI is loaded only where there are several ranks.
 int run_as_rank(const std::function<void()>& body, const std::function<void(const std::string& message)>& print);

@@ -18,7 +18,7 @@ struct JobSettings {
 
 // Runs `body`, and returns the status with which the process is to exit: 0, or 2 when an std::exception came out of it
 // or another rank has failed. Of all ranks' errors one is printed, by one rank: the first, unless it does not answer.
-// Does not return, but ends all ranks, where one of them does not come to its end.
+// If one of the ranks does not finish, all ranks are ended and the call does not return.
 //
 // A process alone loads no MPI.
 int run_job(const JobSettings& settings, const std::function<void()>& body);

@@ -50,7 +50,7 @@ class MpiTransport final : public Transport {
   void say_printed();
   // Whether another rank has said so within the time.
   bool wait_until_printed(double seconds);
-  // Says that this rank has come to its end. Whether all have; false when one fails.
+  // Says that this rank has finished. Whether all have; false when one fails.
   bool wait_until_all_ended();
   // The same after a failure, within `times.ending`.
   bool wait_until_all_ended_after_failure();

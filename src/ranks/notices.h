@@ -1,5 +1,5 @@
-// What ranks tell each other about the job itself, over MPI: that they are there, that one has failed, that this has
-// been printed, that they have come to their end.
+// What ranks tell each other about the job itself, over MPI: that they are alive, that one has failed, that this has
+// been printed, that they have finished.
 #pragma once
 
 #include <list>
@@ -36,7 +36,7 @@ class Notices {
   // The same, and tells all others.
   void announce(const RankFailure& failure);
   void say_printed();
-  // To be called again until it returns true: all have come to their end.
+  // To be called again until it returns true: all have finished.
   bool say_ended();
 
   const std::optional<RankFailure>& failure() const { return failure_; }

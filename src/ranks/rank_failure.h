@@ -20,7 +20,7 @@ struct RankTimes {
   double silence = 15.0;  // without a heartbeat, after which a rank has failed
   double busy = 5.0;      // after a failure, until a rank that computes on is ended
   double printing = 8.0;  // until another rank prints what the first should have printed
-  double ending = 3.0;    // after a failure, until ranks that do not come to their end are ended
+  double ending = 3.0;    // after a failure, until ranks that have not finished are ended
 };
 
 inline std::string message_of_rank(int rank, int count, std::string_view why) {

@@ -75,7 +75,8 @@ ProbedAttention probed_attention(std::string name, const Tensor& weights, const 
         double sum = 0.0;
         for (int64_t key = 0; key < keys.length(s); ++key, ++weight) {
           sum += static_cast<double>(*weight);
-          found.on_hidden_keys = seen.sees(query, key) ? found.on_hidden_keys : std::max(found.on_hidden_keys, static_cast<double>(*weight));
+          found.on_hidden_keys = seen.sees(query, key) ? found.on_hidden_keys
+                                                       : std::max(found.on_hidden_keys, static_cast<double>(*weight));
         }
         found.minimum_sum = std::min(found.minimum_sum, sum);
         found.maximum_sum = std::max(found.maximum_sum, sum);

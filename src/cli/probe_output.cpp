@@ -41,9 +41,9 @@ std::string parts_table(const Probe& probe) {
   std::string text = fmt::format("{:<{}} {:>12} {:>11} {:>10} {:>10} {:>10}\n", "what comes out of", width, "shape",
                                  "mean", "deviation", "minimum", "maximum");
   for (const ProbedPart& part : probe.parts) {
-    text +=
-        fmt::format("{:<{}} {:>12} {:>11.4g} {:>10.4g} {:>10.4g} {:>10.4g}\n", part.name, width,
-                    fmt::format("[{}, {}]", part.rows, part.columns), part.mean, part.deviation, part.minimum, part.maximum);
+    text += fmt::format("{:<{}} {:>12} {:>11.4g} {:>10.4g} {:>10.4g} {:>10.4g}\n", part.name, width,
+                        fmt::format("[{}, {}]", part.rows, part.columns), part.mean, part.deviation, part.minimum,
+                        part.maximum);
   }
   return text;
 }
@@ -56,8 +56,8 @@ std::string attention_table(const Probe& probe) {
   std::string text =
       fmt::format("\n{:<{}} {:>10} {:>10}   on hidden keys\n", "rows of attention", width, "min sum", "max sum");
   for (const ProbedAttention& layer : probe.attention) {
-    text += fmt::format("{:<{}} {:>10.6f} {:>10.6f}   {:.3g}\n", layer.name, width, layer.minimum_sum, layer.maximum_sum,
-                        layer.on_hidden_keys);
+    text += fmt::format("{:<{}} {:>10.6f} {:>10.6f}   {:.3g}\n", layer.name, width, layer.minimum_sum,
+                        layer.maximum_sum, layer.on_hidden_keys);
   }
   return text;
 }
@@ -136,12 +136,13 @@ std::string probe_in_json(const Probe& probe) {
   const std::string parts = list(probe.parts, [](const ProbedPart& part) {
     return fmt::format(
         "{{\"name\": {}, \"shape\": [{}, {}], \"mean\": {}, \"deviation\": {}, \"minimum\": {}, \"maximum\": {}}}",
-        json_string(part.name), part.rows, part.columns, number(part.mean), number(part.deviation), number(part.minimum),
-        number(part.maximum));
+        json_string(part.name), part.rows, part.columns, number(part.mean), number(part.deviation),
+        number(part.minimum), number(part.maximum));
   });
   const std::string attention = list(probe.attention, [](const ProbedAttention& layer) {
     return fmt::format("{{\"name\": {}, \"minimum_sum\": {}, \"maximum_sum\": {}, \"on_hidden_keys\": {}}}",
-                       json_string(layer.name), number(layer.minimum_sum), number(layer.maximum_sum), number(layer.on_hidden_keys));
+                       json_string(layer.name), number(layer.minimum_sum), number(layer.maximum_sum),
+                       number(layer.on_hidden_keys));
   });
   return fmt::format(
       "{{\"notes\": {}, \"sequences\": {}, \"tokens\": {}, \"seed\": {}, \"loss\": {}, \"uniform_guess\": {}, "

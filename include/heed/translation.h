@@ -30,8 +30,10 @@ inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
 struct TranslationOptions {
   int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
   double length_penalty = 1.0;
-  int64_t n_best = 1;      // translations of each line, best first; at most the beam
-  int64_t max_length = 0;  // tokens, the end included, within the model's own limit; 0: twice the source and 16 more
+  int64_t n_best = 1;  // translations of each line, best first; at most the beam
+  // Tokens, the end included, within the model's own limit. 0: 16 more than the largest of twice the source, the prefix
+  // with the forced texts, and the minimum length.
+  int64_t max_length = 0;
   Alignments alignments = Alignments::none;
   Interruption interruption;
   WritingRules rules = {};

@@ -38,16 +38,17 @@ std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum
 }
 
 std::vector<Option> search_options(TranslationOptions& options) {
-  return joined({{option("--beam N", options.beam, "beam width; 1 is greedy"),
-                  option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
-                  option("--max-length N", options.max_length,
-                         "tokens per translation at most, its end included; 0: twice the source and 16 more")},
-                 rule_options(options.rules, "--min-length"),
-                 {option("--coverage-penalty A", options.coverage_penalty,
-                         "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
-                  option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
-                  option("--unknown NAME", options.unknown, kUnknownWordsNames,
-                         "unknown words: keep, avoid, or copy the source word that they attend to most")}});
+  return joined(
+      {{option("--beam N", options.beam, "beam width; 1 is greedy"),
+        option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
+        option("--max-length N", options.max_length,
+               "tokens at most, the end included; 0: 16 more than twice the source or than what must be written")},
+       rule_options(options.rules, "--min-length"),
+       {option("--coverage-penalty A", options.coverage_penalty,
+               "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
+        option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
+        option("--unknown NAME", options.unknown, kUnknownWordsNames,
+               "unknown words: keep, avoid, or copy the source word that they attend to most")}});
 }
 
 }  // namespace heed::cli

@@ -29,4 +29,11 @@ void ensure(bool condition, std::string_view where, fmt::format_string<Args...> 
   require<InternalError, Args...>(condition, where, message, std::forward<Args>(args)...);
 }
 
+// Requires an option's value to be what its user was asked for: "search: beam is 0, expected 1 to 1024".
+template <class Value>
+void require_option(bool good, std::string_view where, std::string_view name, const Value& value,
+                    std::string_view expected) {
+  require<ConfigError>(good, where, "{} is {}, expected {}", name, value, expected);
+}
+
 }  // namespace heed

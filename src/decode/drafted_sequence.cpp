@@ -14,27 +14,27 @@ void DraftedSequence::begin_step() {
   if (stepper.length(sequence_) + unread <= stepper.max_length()) {
     return;
   }
-  // Not by rolling back: with local attention the beginning may be freed already.
+  // Rolling back would not do: with local attention the first tokens may be freed already.
   stepper.remove(sequence_);
   static const std::vector<std::vector<int32_t>> kNoSource(1);
   sequence_ = stepper.begin(kNoSource).front();
   read_ = tokens_.size() - static_cast<size_t>(std::max<int64_t>(1, stepper.max_length() / 2));
 }
 
-void DraftedSequence::wish(const Wish& wish, std::vector<DraftTask>& tasks) {
+void DraftedSequence::request_draft(const DraftRequest& request, std::vector<DraftTask>& tasks) {
   if (context_.speculation == nullptr || tokens_.size() - read_ != 1) {
     return;
   }
   const int64_t room = context_.stepper.max_length() - context_.stepper.length(sequence_) - 1;
   task_ = tasks.size();
   tasks.push_back({.text = text_,
-                   .source = wish.source,
+                   .source = request.source,
                    .tokens = tokens_,
-                   .counts = wish.counts,
-                   .sampler = wish.sampler,
-                   .draw = wish.draw,
-                   .most = std::min(room, wish.most),
-                   .walk = wish.walk});
+                   .counts = request.counts,
+                   .sampler = request.sampler,
+                   .draw = request.draw,
+                   .most = std::min(room, request.most),
+                   .walk = request.walk});
 }
 
 Fresh DraftedSequence::next_fresh(Wanted wanted) {

@@ -20,17 +20,18 @@ class DraftedSequence {
   // Before a step: a sequence that is as long as the model takes begins again with its last half, as if nothing came
   // before.
   void begin_step();
-  // Then a draft may be wanted, which there will be if the text has one token to read.
-  struct Wish {
+  // As the members of DraftTask.
+  struct DraftRequest {
     std::span<const int32_t> source;
     const TokenCounts& counts;
     const Sampler& sampler;
-    Draw draw;     // of the next token
-    int64_t most;  // tokens
+    Draw draw;
+    int64_t most;
     AutomatonWalk walk = {};
   };
-  void wish(const Wish& wish, std::vector<DraftTask>& tasks);
-  // What it reads, the draft included; without a draft, the rows that are wanted.
+  // Adds a task after begin_step(), unless the text has more than one token to read: then it gets no draft.
+  void request_draft(const DraftRequest& request, std::vector<DraftTask>& tasks);
+  // What it reads: its unread tokens, and its draft if there is one; then all rows are wanted, and otherwise `wanted`.
   Fresh next_fresh(Wanted wanted = Wanted::last);
 
   // After the step: the draft is no longer among the tokens.
@@ -38,9 +39,9 @@ class DraftedSequence {
   int64_t rows() const { return static_cast<int64_t>(draft().size()) + 1; }
   // Another one that has read the same.
   DraftedSequence fork() const;
-  // Chooses a token with choose(row), from the row after the last token before the draft, and as long as the draft said
-  // the same from those after it; add(row, token) says whether the text goes on. Returns how many tokens there were.
-  // When the text ends, the sequence leaves.
+  // Chooses tokens with choose(row): one from the row that follows the text, then, as long as the draft has the same
+  // tokens, from the rows that follow these. add(row, token) says whether the text goes on. Returns the number of
+  // tokens. When the text ends, the sequence leaves.
   template <class Choose, class Add>
   int64_t write(int64_t row, const Choose& choose, const Add& add);
 

@@ -39,13 +39,13 @@ void GenerationRequest::add_drafts(std::vector<DraftTask>& tasks) {
   for (Text& text : texts_) {
     text.sequence.begin_step();
     if (text.samples_to_fork == 0) {
-      text.sequence.wish({.source = {},
-                          .counts = text.counts,
-                          .sampler = task_.sampler,
-                          .draw = {text.key, static_cast<uint64_t>(text.written)},
-                          .most = std::numeric_limits<int64_t>::max(),
-                          .walk = text.walk},
-                         tasks);
+      text.sequence.request_draft({.source = {},
+                                   .counts = text.counts,
+                                   .sampler = task_.sampler,
+                                   .draw = {text.key, static_cast<uint64_t>(text.written)},
+                                   .most = std::numeric_limits<int64_t>::max(),
+                                   .walk = text.walk},
+                                  tasks);
     }
   }
 }

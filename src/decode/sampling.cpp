@@ -19,9 +19,9 @@ constexpr auto kBetter = [](const auto& a, const auto& b) {
 };
 
 // Token i arrives after -ln(1 - u) / weight, with a u in [0, 1) of its own, and the first one wins: with probability
-// weight / (sum of weights). Where two distributions are similar, the same draw gives the same token most of the time,
-// whatever the order of tokens, as one u for all tokens would not: of total variation d, with probability (1 - d) / (1 + d)
-// or more.
+// weight / (sum of weights). If two distributions are similar, the same draw mostly gives the same token: with
+// probability (1 - d) / (1 + d) or more at a total variation of d. One u for all tokens would not give this for every
+// order of tokens.
 int32_t race(std::span<const SamplingCandidate> candidates, RandomKey key) {
   double first = std::numeric_limits<double>::infinity();
   int32_t winner = -1;
@@ -48,16 +48,18 @@ void require_finite(double best_score) {
 }  // namespace
 
 void validate(const SamplingOptions& options) {
-  const auto check = [](bool good, std::string_view name, double value, std::string_view expected) {
-    require<ConfigError>(good && std::isfinite(value), "sampling", "{} is {}, expected {}", name, value, expected);
-  };
-  check(options.temperature >= 0.0, "temperature", options.temperature, "0 or more");
-  check(options.top_k >= 0, "top-k", static_cast<double>(options.top_k), "1 or more, or 0 for all tokens");
-  check(options.top_p > 0.0 && options.top_p <= 1.0, "top-p", options.top_p, "more than 0, at most 1");
-  check(options.min_p >= 0.0 && options.min_p <= 1.0, "min-p", options.min_p, "0 to 1");
-  check(options.repetition_penalty > 0.0, "repetition penalty", options.repetition_penalty, "more than 0");
-  check(true, "presence penalty", options.presence_penalty, "a number");
-  check(true, "frequency penalty", options.frequency_penalty, "a number");
+  constexpr std::string_view kWhere = "sampling";
+  require_option(std::isfinite(options.temperature) && options.temperature >= 0.0, kWhere, "temperature",
+                 options.temperature, "0 or more");
+  require_option(options.top_k >= 0, kWhere, "top-k", options.top_k, "1 or more, or 0 for all tokens");
+  require_option(options.top_p > 0.0 && options.top_p <= 1.0, kWhere, "top-p", options.top_p, "more than 0, at most 1");
+  require_option(options.min_p >= 0.0 && options.min_p <= 1.0, kWhere, "min-p", options.min_p, "0 to 1");
+  require_option(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0.0, kWhere,
+                 "repetition penalty", options.repetition_penalty, "more than 0");
+  require_option(std::isfinite(options.presence_penalty), kWhere, "presence penalty", options.presence_penalty,
+                 "a number");
+  require_option(std::isfinite(options.frequency_penalty), kWhere, "frequency penalty", options.frequency_penalty,
+                 "a number");
 }
 
 Sampler::Sampler(const SamplingOptions& options, TokenRules rules, int64_t max_length)

@@ -35,13 +35,13 @@ void SearchRequest::add_drafts(std::vector<DraftTask>& tasks) {
   }
   single_->begin_step();
   if (has_read_) {
-    single_->wish({.source = task_.source,
-                   .counts = no_counts_,
-                   .sampler = greedy_,
-                   .draw = {{}, written()},
-                   .most = search_.further_rows(),
-                   .walk = search_.walk()},
-                  tasks);
+    single_->request_draft({.source = task_.source,
+                            .counts = no_counts_,
+                            .sampler = greedy_,
+                            .draw = {{}, written()},
+                            .most = search_.further_rows(),
+                            .walk = search_.walk()},
+                           tasks);
   }
 }
 
@@ -122,40 +122,38 @@ void require_finished(const SearchRequest& search) {
 }
 
 void validate(const TranslationOptions& options) {
+  constexpr std::string_view kWhere = "search";
   const int64_t beam = options.beam;
-  require<ConfigError>(beam >= 1 && beam <= kMaxBeam, "search", "beam is {}, expected 1 to {}", beam, kMaxBeam);
-  require<ConfigError>(options.n_best >= 1 && options.n_best <= beam, "search",
-                       "n-best is {}, expected 1 to the beam of {}", options.n_best, beam);
-  require<ConfigError>(options.length_penalty >= 0.0 && options.length_penalty <= kMaxLengthPenalty, "search",
-                       "length penalty is {}, expected 0 to {}", options.length_penalty, kMaxLengthPenalty);
-  require<ConfigError>(options.max_length >= 0, "search",
-                       "max length is {}, expected at least 1, or 0 for twice the source and 16 more",
-                       options.max_length);
-  const auto check = [](bool good, std::string_view name, auto value, std::string_view expected) {
-    require<ConfigError>(good, "search", "{} is {}, expected {}", name, value, expected);
-  };
-  check(options.groups >= 1 && beam % options.groups == 0, "groups", options.groups,
-        fmt::format("a number that divides the beam of {}", beam));
-  check(options.diversity >= 0.0 && options.diversity <= kMaxPenalty, "diversity", options.diversity, "0 to 1000");
-  check(options.coverage_penalty >= 0.0 && options.coverage_penalty <= kMaxPenalty, "coverage penalty",
-        options.coverage_penalty, "0 to 1000");
-  require<ConfigError>(options.coverage_penalty == 0.0 || beam > 1, "search",
+  require_option(beam >= 1 && beam <= kMaxBeam, kWhere, "beam", beam, fmt::format("1 to {}", kMaxBeam));
+  require_option(options.n_best >= 1 && options.n_best <= beam, kWhere, "n-best", options.n_best,
+                 fmt::format("1 to the beam of {}", beam));
+  require_option(options.length_penalty >= 0.0 && options.length_penalty <= kMaxLengthPenalty, kWhere, "length penalty",
+                 options.length_penalty, fmt::format("0 to {}", kMaxLengthPenalty));
+  require_option(options.max_length >= 0, kWhere, "max length", options.max_length,
+                 "at least 1, or 0 for 16 more than twice the source or than what must be written");
+  require_option(options.groups >= 1 && beam % options.groups == 0, kWhere, "groups", options.groups,
+                 fmt::format("a number that divides the beam of {}", beam));
+  require_option(options.diversity >= 0.0 && options.diversity <= kMaxPenalty, kWhere, "diversity", options.diversity,
+                 fmt::format("0 to {}", kMaxPenalty));
+  require_option(options.coverage_penalty >= 0.0 && options.coverage_penalty <= kMaxPenalty, kWhere, "coverage penalty",
+                 options.coverage_penalty, fmt::format("0 to {}", kMaxPenalty));
+  require<ConfigError>(options.coverage_penalty == 0.0 || beam > 1, kWhere,
                        "a coverage penalty reorders hypotheses: it needs a beam above 1");
-  check(options.patience > 0.0 && options.patience <= kMaxPenalty, "patience", options.patience,
-        "more than 0, at most 1000");
+  require_option(options.patience > 0.0 && options.patience <= kMaxPenalty, kWhere, "patience", options.patience,
+                 fmt::format("more than 0, at most {}", kMaxPenalty));
   require<ConfigError>(
       static_cast<double>(options.n_best) <= static_cast<double>(beam) * options.patience || options.patience >= 1.0,
-      "search", "n-best is {}, but a beam of {} with a patience of {} finds fewer", options.n_best, beam,
+      kWhere, "n-best is {}, but a beam of {} with a patience of {} finds fewer", options.n_best, beam,
       options.patience);
-  check(options.alternatives >= 0 && options.alternatives <= kMaxBeam / beam, "alternatives", options.alternatives,
-        fmt::format("0 to {}: alternatives times the beam may be at most {}", kMaxBeam / beam, kMaxBeam));
+  require_option(options.alternatives >= 0 && options.alternatives <= kMaxBeam / beam, kWhere, "alternatives",
+                 options.alternatives,
+                 fmt::format("0 to {}: alternatives times the beam may be at most {}", kMaxBeam / beam, kMaxBeam));
   require<ConfigError>(
       options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),
-      "search", "alternatives cannot be combined with groups, n-best lists or a coverage penalty");
+      kWhere, "alternatives cannot be combined with groups, n-best lists or a coverage penalty");
   validate(options.rules);
-  require<ConfigError>(options.max_length == 0 || options.rules.min_length <= options.max_length, "search",
-                       "min length is {}, expected at most the max length of {}", options.rules.min_length,
-                       options.max_length);
+  require_option(options.max_length == 0 || options.rules.min_length <= options.max_length, kWhere, "min length",
+                 options.rules.min_length, fmt::format("at most the max length of {}", options.max_length));
 }
 
 }  // namespace heed

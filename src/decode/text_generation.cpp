@@ -18,6 +18,8 @@
 namespace heed {
 namespace {
 
+constexpr int64_t kMaxSamples = 1024;
+
 // What an empty prompt stands for when the model has no mark.
 TokenId beginning_of_stream(const Tokenizer& tokenizer) {
   return line_break_token(tokenizer).value_or(beginning_of_document(tokenizer));
@@ -44,7 +46,7 @@ std::vector<TokenId> tokens_of_prompt(const TextGenerator& generator, const std:
   return tokens;
 }
 
-// What never occurs in a text that the model was trained on.
+// The tokens that never occur in a text that the model was trained on.
 std::vector<int32_t> suppressed_tokens(const TextGenerator& generator) {
   const SpecialTokens& special = generator.tokenizer.special();
   const bool may_end = generator.documents != Documents::none;
@@ -83,7 +85,7 @@ std::vector<std::vector<int32_t>> ids_of_all(const Prompts& prompts) {
   return ids;
 }
 
-// The listener, if there is one, hears from one thread at a time.
+// Tells the listener, if there is one, from one thread at a time.
 class Announcer {
  public:
   explicit Announcer(GenerationListener* listener) : listener_(listener) {}
@@ -168,7 +170,7 @@ class PromptWriter final : public TextWriter {
   std::vector<Completion> completions() { return std::move(completions_); }
 
  private:
-  // The token ends the text and is not part of it.
+  // Whether the token leaves what the automaton allows: it ends the text and is not part of it.
   bool leaves(const Written& written) {
     if (automaton_ == nullptr) {
       return false;
@@ -197,7 +199,7 @@ class PromptWriter final : public TextWriter {
   std::vector<TextStream> streams_;  // of each sample
   std::vector<Completion> completions_;
   std::vector<bool> finished_;
-  const TokenAutomaton* automaton_ = nullptr;  // that texts end by leaving
+  const TokenAutomaton* automaton_ = nullptr;  // where texts end by leaving it
   std::vector<TokenAutomaton::State> states_;
 };
 
@@ -259,24 +261,26 @@ ForcedPhrases forced_phrases_of(const TextGenerator& generator, const Generation
   return forced;
 }
 
-// A text is cut off only when it contains all phrases: one token before the end of its room, at the latest.
+// A text must contain all phrases one token before it would be cut off.
 void require_room_for(const ForcedPhrases& forced, int64_t max_tokens, const std::string& where) {
   require<FormatError>(forced.empty() || forced.tokens() < max_tokens, where,
-                       "{} token{} of forced texts and an end, but a text behind it has at most {}", forced.tokens(),
-                       plural(forced.tokens()), max_tokens);
+                       "the forced texts take {} token{} and an end, but a text after this prompt has at most {}",
+                       forced.tokens(), plural(forced.tokens()), max_tokens);
 }
 
 void require_text_that_fits(const TokenAutomaton& automaton, std::span<const int32_t> prompt, int64_t max_tokens,
                             const std::string& where) {
   const TokenAutomaton::State start = automaton.start(prompt);
   require<ConfigError>(automaton.can_finish(start), where,
-                       "the model's tokenizer cannot write any text that is allowed behind it");
+                       "the model's tokenizer cannot write any text that is allowed after this prompt");
   require<ConfigError>(automaton.can_finish_in(start, max_tokens), where,
-                       "no text that is allowed behind it has at most {} token{}", max_tokens, plural(max_tokens));
+                       "every text that is allowed after this prompt has more than {} token{}", max_tokens,
+                       plural(max_tokens));
 }
 
-// The most tokens of a text. A sampled one may outgrow the model, a hypothesis of beam search may not.
-int64_t room_behind(const TextGenerator& generator, size_t prompt, const GenerationOptions& options) {
+// The most tokens of a text after the prompt. A sampled one may have more than the model takes, a hypothesis of beam
+// search may not.
+int64_t room_after(const TextGenerator& generator, size_t prompt, const GenerationOptions& options) {
   if (options.beam == 1) {
     return options.max_tokens;
   }
@@ -292,7 +296,7 @@ Results search_texts(const TextGenerator& generator, const Prompts& prompts, con
   std::deque<SearchRequest> searches;
   std::vector<Request*> requests;
   for (const std::vector<int32_t>& prompt : ids) {
-    const SearchTask task{{}, prompt, room_behind(generator, prompt.size(), options)};
+    const SearchTask task{{}, prompt, room_after(generator, prompt.size(), options)};
     requests.push_back(&searches.emplace_back(task, wanted, rules, greedy));
   }
   generator.scheduler.run(requests, options.interruption);
@@ -317,17 +321,18 @@ TokenId beginning_of_document(const Tokenizer& tokenizer) {
 
 void validate(const GenerationOptions& options) {
   validate(options.sampling);
-  const auto check = [](bool good, std::string_view name, int64_t value, std::string_view expected) {
-    require<ConfigError>(good, "generation", "{} is {}, expected {}", name, value, expected);
-  };
-  check(options.max_tokens >= 1, "max tokens", options.max_tokens, "at least 1");
+  constexpr std::string_view kWhere = "generation";
+  require_option(options.max_tokens >= 1, kWhere, "max tokens", options.max_tokens, "at least 1");
   validate(options.rules);
-  check(options.rules.min_length <= options.max_tokens, "min tokens", options.rules.min_length,
-        fmt::format("at most the max tokens of {}", options.max_tokens));
-  check(options.beam >= 1 && options.beam <= 1024, "beam", options.beam, "1 to 1024");
-  check(options.samples >= 1 && options.samples <= 1024, "n", options.samples, "1 to 1024");
+  require_option(options.rules.min_length <= options.max_tokens, kWhere, "min tokens", options.rules.min_length,
+                 fmt::format("at most the max tokens of {}", options.max_tokens));
+  require_option(options.beam >= 1 && options.beam <= kMaxBeam, kWhere, "beam", options.beam,
+                 fmt::format("1 to {}", kMaxBeam));
+  require_option(options.samples >= 1 && options.samples <= kMaxSamples, kWhere, "n", options.samples,
+                 fmt::format("1 to {}", kMaxSamples));
   if (options.beam > 1) {
-    check(options.samples <= options.beam, "n", options.samples, fmt::format("at most the beam of {}", options.beam));
+    require_option(options.samples <= options.beam, kWhere, "n", options.samples,
+                   fmt::format("at most the beam of {}", options.beam));
     const SamplingOptions& sampling = options.sampling;
     const SamplingOptions standard;
     const bool draws = sampling.seed != standard.seed || sampling.temperature != standard.temperature ||
@@ -335,8 +340,7 @@ void validate(const GenerationOptions& options) {
                        sampling.min_p != standard.min_p || sampling.repetition_penalty != standard.repetition_penalty ||
                        sampling.presence_penalty != standard.presence_penalty ||
                        sampling.frequency_penalty != standard.frequency_penalty;
-    require<ConfigError>(!draws, "generation",
-                         "beam search does not sample: leave out the beam, or the sampling options");
+    require<ConfigError>(!draws, kWhere, "beam search does not sample: leave out the beam, or the sampling options");
   }
 }
 
@@ -356,9 +360,9 @@ std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generat
     tokens.push_back(tokens_of_prompt(generator, prompts[i], options, where(i)));
     if (rules.automaton != nullptr) {
       require_text_that_fits(*rules.automaton, ids_of(tokens.back()),
-                             room_behind(generator, tokens.back().size(), options), where(i));
+                             room_after(generator, tokens.back().size(), options), where(i));
     }
-    require_room_for(forced, room_behind(generator, tokens.back().size(), options), where(i));
+    require_room_for(forced, room_after(generator, tokens.back().size(), options), where(i));
   }
   if (prompts.empty()) {
     return {};

@@ -349,7 +349,8 @@ TEST(Constraints, ThatNoTextCanMeetAreRefused) {
   options = {};
   options.regex = "m{20}";
   options.max_tokens = 19;
-  EXPECT_EQ(refusal_of({"a"}, options), "prompt:1: no text that is allowed behind it has at most 19 tokens");
+  EXPECT_EQ(refusal_of({"a"}, options),
+            "prompt:1: every text that is allowed after this prompt has more than 19 tokens");
   options.max_tokens = 20;
   EXPECT_EQ(refusal_of({"a"}, options), "none");
   options = {};

@@ -8,15 +8,15 @@ namespace {
 
 constexpr int64_t kProbes = 3, kProbeTokens = 2;
 constexpr size_t kPlainSteps = 4;           // before the first draft
-constexpr int64_t kStepsBetweenPlain = 32;  // the time of a step changes as texts grow
-constexpr double kShortestPause = 64.0, kLongestPause = 1024.0, kShare = 0.03;
+constexpr int64_t kStepsBetweenPlain = 32;  // then one without drafts: the time of a step changes as texts grow
+constexpr double kShortestPause = 64.0, kLongestPause = 1024.0, kPauseLossShare = 0.03;
 constexpr int64_t kUsualCatchUp = 8;    // tokens of a text
-constexpr double kWorthIt = 0.9;        // chance
-constexpr double kLeastRow = 0.1;       // of a text's share of a step, should times be too noisy to show more
+constexpr double kWorthIt = 0.9;        // a higher chance is always worth checking
+constexpr double kLeastRow = 0.1;       // of a text's share of a step, where times are too noisy to show more
 constexpr double kToleratedLoss = 2.0;  // steps
 constexpr int64_t kMostFailures = 5;
-constexpr double kTrial = 10.0;    // steps of the drafter: kProbes times kProbeTokens, and reading the end of a text
-constexpr double kPrudence = 2.0;  // times what reading costs
+constexpr double kTrialSteps = 10.0;  // steps of the drafter: kProbes times kProbeTokens, and reading the end of a text
+constexpr double kReadingSafetyFactor = 2.0;  // times what reading costs
 constexpr double kPriorTries = 4.0, kRememberedTries = 100.0;
 
 constexpr std::array kConfidences{0.2, 0.4, 0.6, 0.75, 0.87, 0.94, 0.975, 0.99, 0.997};
@@ -28,14 +28,14 @@ size_t class_of(double confidence) {
 }  // namespace
 
 DraftPace::DraftPace(int64_t tokens, double share) : fixed_(tokens) {
-  if (const double steps = kTrial * share; steps > kToleratedLoss) {
-    pause_ = static_cast<int64_t>(std::min((steps - kToleratedLoss) / kShare, kLongestPause));
+  if (const double steps = kTrialSteps * share; steps > kToleratedLoss) {
+    pause_ = static_cast<int64_t>(std::min((steps - kToleratedLoss) / kPauseLossShare, kLongestPause));
   }
 }
 
-bool DraftPace::affords(int64_t tokens) const {
+bool DraftPace::can_afford_reading(int64_t tokens) const {
   return fixed_ > 0 || tokens <= kCheapToRead ||
-         (read_.count() > 0 && kPrudence * read_.value() * static_cast<double>(tokens) <= brought_);
+         (read_.count() > 0 && kReadingSafetyFactor * read_.value() * static_cast<double>(tokens) <= saved_);
 }
 
 double DraftPace::row_seconds() const { return std::max(row_.value(), least_row_); }
@@ -74,10 +74,10 @@ bool DraftPace::worth_another(double chance) const {
   return !chooses() || pays(chance * right_of_model_.value(), seconds);
 }
 
-// A stretch in which all is right must not make the rest look worthless.
+// The limit counts where a stretch of right drafts raises the rate so much that no token would seem worth checking.
 bool DraftPace::pays(double chance, double seconds) const { return chance > std::min(kWorthIt, rate_ * seconds); }
 
-// Before anything is known, the confidence is believed.
+// Until tokens of this confidence were checked, it is the confidence itself.
 double DraftPace::chance(Guess guess, double confidence) const {
   const Record& record = records_[static_cast<size_t>(guess)];
   const size_t c = class_of(confidence);
@@ -113,7 +113,7 @@ void DraftPace::add(const DraftedStep& step) {
     draft = read_.value() * static_cast<double>(step.caught_up);
     const double spent = read_.value() * static_cast<double>(step.afforded);
     allowed_ += spent;
-    brought_ = std::max(0.0, brought_ - spent);
+    saved_ = std::max(0.0, saved_ - spent);
   } else if (step.drafter_steps > 0) {
     draft_.add(step.draft_seconds / static_cast<double>(step.drafter_steps));
     draft = draft_.value() * static_cast<double>(step.drafter_steps);
@@ -137,15 +137,15 @@ void DraftPace::add(const DraftedStep& step) {
 void DraftPace::judge(double loss, double plain) {
   probes_ = std::max<int64_t>(0, probes_ - 1);
   loss_ = std::max(0.0, loss_ + loss);
-  brought_ += std::max(0.0, -loss);
+  saved_ += std::max(0.0, -loss);
   if (fixed_ > 0 || loss_ <= kToleratedLoss * plain + allowed_) {
     return;
   }
-  failures_ = brought_ > loss_ ? 0 : std::min(failures_ + 1, kMostFailures);
+  failures_ = saved_ > loss_ ? 0 : std::min(failures_ + 1, kMostFailures);
   const double longer = std::exp2(static_cast<double>(std::max<int64_t>(0, failures_ - 1)));
-  pause_ = static_cast<int64_t>(std::clamp(longer * loss_ / (kShare * plain), kShortestPause, kLongestPause));
+  pause_ = static_cast<int64_t>(std::clamp(longer * loss_ / (kPauseLossShare * plain), kShortestPause, kLongestPause));
   probes_ = kProbes;
-  loss_ = allowed_ = brought_ = 0.0;
+  loss_ = allowed_ = saved_ = 0.0;
 }
 
 }  // namespace heed

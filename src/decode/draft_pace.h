@@ -18,43 +18,45 @@ struct DraftedStep {
   int64_t written = 0;                        // tokens
   int64_t drafted = 0, accepted = 0;          // tokens that were checked, and those of them that were right
   int64_t drafter_steps = 0;                  // one after the other
-  int64_t drafting = 0;                       // texts that the drafter read, and drafted tokens for
-  int64_t caught_up = 0;                      // tokens of theirs that it read before
-  int64_t afforded = 0;                       // of these, those that it asked for
+  int64_t drafting = 0;                       // texts that the drafter read and drafted tokens for
+  int64_t caught_up = 0;                      // tokens of theirs that it read before it drafted any
+  int64_t afforded = 0;                       // of these, those of texts with more than DraftPace::kCheapToRead
   double draft_seconds = 0.0, seconds = 0.0;  // of drafting, and of the model's step
 };
 
-// The time of a step is taken as
+// The time of a step is modelled as
 //   plain(texts) + drafter_steps * draft + drafted * row
-// whose parts are measured. Where `rate` tokens per second are being written, and a token, with all before it in its
-// draft, is right with chance c, checking it pays if c > rate * row, and drafting one more if c > rate * (row + draft).
-// When drafts have cost more than they brought by the time of two steps, and of catching up with the texts, there are
-// none until that is a small share of the time. What they have brought before may be spent on reading whole texts,
-// where the drafter has only read their ends.
+// whose parts are measured. Where `rate` tokens per second are being written and a token is right, together with all
+// tokens before it in its draft, with probability c, checking it pays if c > rate * row, and drafting one more if
+// c > rate * (row + draft). When drafts have cost more time than they saved, by two steps and the time spent on reading
+// whole texts, they pause until the loss is a small share of the time. The time that they saved since the last pause
+// may be spent on reading whole texts, where the drafter has only read their ends.
 class DraftPace {
  public:
-  // 0: as many tokens as pay; otherwise that many, always. `share` is about the time of a drafter's step over that of
+  // 0: as many tokens as pay; otherwise always this many. `share` is about the time of a drafter's step over that of
   // the model's: where a trial takes long, it waits until it is a small share of the time.
   explicit DraftPace(int64_t tokens, double share = 0.0);
 
-  // Before a step of so many texts: the most tokens to draft for each. 0: the step shows how long one without drafts
+  // Before a step of this many texts: the most tokens to draft for each. 0: the step shows how long one without drafts
   // takes, or drafts do not pay.
   int64_t next_most(int64_t texts);
 
-  // In such a step, of a token that is right, with all before it, with such a chance.
+  // In that step: whether it pays to check a token that is right, together with all tokens before it, with this
+  // probability.
   bool worth_checking(double chance) const { return !chooses() || pays(chance, row_seconds()); }
-  // ... whether one more is worth drafting.
+  // Whether it then pays to draft one more.
   bool worth_another(double chance) const;
 
-  // Whether it is being tried what drafts cost and bring: for one text, if they take time.
-  bool tries() const { return fixed_ == 0 && probes_ > 0; }
-  // Whether drafts have brought the time that it takes to read so many tokens.
-  static constexpr int64_t kCheapToRead = 48;
-  bool affords(int64_t tokens) const;
+  // Whether drafts are on trial, to learn what they cost and save; a drafter that takes time then drafts for one text
+  // only.
+  bool is_trial() const { return fixed_ == 0 && probes_ > 0; }
+  static constexpr int64_t kCheapToRead = 48;  // tokens
+  // Whether drafts have saved the time that reading this many tokens takes.
+  bool can_afford_reading(int64_t tokens) const;
 
-  // How often tokens of such a confidence, 0 to 1, were right.
+  // How often tokens of this confidence, 0 to 1, were right.
   double chance(Guess guess, double confidence) const;
-  // A token was checked, and all before it in its draft were right.
+  // For a token that was checked, when all before it in its draft were right.
   enum class Checked : uint8_t { right, wrong };
   void learn(Guess guess, double confidence, Checked checked);
   void add(const DraftedStep& step);
@@ -62,7 +64,7 @@ class DraftPace {
   const DraftReport& report() const { return report_; }
 
  private:
-  // A quotient of sums in which the latest count most.
+  // A quotient of two sums in which the latest terms count most.
   struct Quotient {
     double above = 0.0, below = 0.0;
 
@@ -99,7 +101,7 @@ class DraftPace {
   Quotient recent_rate_;  // tokens per second
   double rate_ = 0.0, least_row_ = 0.0;
   int64_t texts_ = 1;
-  // By confidence.
+  // How many tokens were right and how many were tried, by confidence.
   struct Record {
     std::array<double, kClasses> right{}, tried{};
   };
@@ -107,11 +109,11 @@ class DraftPace {
   Quotient right_of_model_;
   int64_t probes_ = 3;    // steps left in which few tokens are drafted whatever that costs, to learn what it costs
   int64_t pause_ = 0;     // steps left
-  int64_t failures_ = 0;  // stretches between pauses, the latest in a row, that brought less than they lost
+  int64_t failures_ = 0;  // in a row, the latest stretches between pauses in which drafts saved less than they lost
   int64_t since_plain_ = 0;
-  // Seconds since the last pause: lost, never below 0; spent on reading whole texts; brought and not spent.
-  double loss_ = 0.0, allowed_ = 0.0, brought_ = 0.0;
-  double typical_ = 0.0, typical_without_ = 0.0;  // seconds of all steps, as they usually take, and without drafts
+  // Seconds since the last pause: lost, never below 0; spent on reading whole texts; saved and not spent.
+  double loss_ = 0.0, allowed_ = 0.0, saved_ = 0.0;
+  double typical_ = 0.0, typical_without_ = 0.0;  // seconds of all steps by the formula above, with and without drafts
   DraftReport report_;
 };
 

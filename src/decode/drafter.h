@@ -47,32 +47,35 @@ class Drafter {
     int64_t steps = 0;      // one after the other
     int64_t texts = 0;      // that were read
     int64_t caught_up = 0;  // tokens of theirs that were read before anything was drafted
-    int64_t afforded = 0;   // of these, those of whole texts, which the pace found affordable
+    int64_t afforded = 0;   // of these, those of texts with more than DraftPace::kCheapToRead
   };
 
   // Adds to each task's draft, which is empty, as many tokens as the pace finds worth it.
   virtual Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) = 0;
-  // The text goes on no longer.
+  // The text has ended.
   virtual void forget(int64_t text) = 0;
 };
 
-// Looks up the last tokens of a text in what comes before them, its source included if it is in the same vocabulary,
-// and drafts what followed there. The longer the match, the more confident.
+// Whether a source is in the vocabulary of the texts that are written.
 enum class SourceVocabulary : uint8_t { same, other };
+
+// Looks up the last tokens of a text in what comes before them, the source included if it is in the same vocabulary,
+// and drafts what followed there. The longer the match, the more confident.
 std::unique_ptr<Drafter> make_prompt_drafter(SourceVocabulary source);
 
-// Takes the draft of the first for texts where it is nearly sure, and else that of the second.
+// Takes the draft of the first where that is nearly sure, and otherwise that of the second.
 std::unique_ptr<Drafter> make_combined_drafter(std::unique_ptr<Drafter> if_sure, std::unique_ptr<Drafter> otherwise);
 
-// Drafts with a model, or with its first `layers` layers, token by token for all texts together. It draws from the same
-// numbers and with the same samplers as the model whose texts it drafts.
 struct DraftModel {
   const AnyModel& model;
   DType storage;
-  int64_t layers = 0;  // 0: all
+  int64_t layers = 0;  // the first ones, which draft; 0: all
 };
-// About the time of a step of a model's first layers over that of all, by what they multiply.
-double share_of_step(const ModelConfig& config, int64_t layers);
+
+// Drafts with a model, token by token for all texts together: with the same random numbers and samplers as the model
+// whose texts it drafts.
 std::unique_ptr<Drafter> make_model_drafter(const DraftModel& model, Backend& backend);
+// An estimate, by the number of multiplications: the time of a step of a model's first layers over that of all of them.
+double share_of_step(const ModelConfig& config, int64_t layers);
 
 }  // namespace heed

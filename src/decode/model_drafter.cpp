@@ -8,9 +8,10 @@
 namespace heed {
 namespace {
 
-// The drafter does not read all that it has missed, of a prompt or in a pause, before its drafts have brought as much.
+// Of a prompt, or of what was written in a pause, the drafter reads only this many tokens until its drafts have saved
+// the time that reading all of them takes.
 constexpr int64_t kLittleContext = 32;
-// A smaller model is done before its work is shared out.
+// A smaller model takes less time than sharing its work out among threads.
 constexpr int64_t kSmallModel = 2'000'000;  // multiplications of a token, about
 
 int64_t multiplications(const ModelConfig& config, int64_t layers) {
@@ -71,8 +72,8 @@ class ModelDrafter final : public Drafter {
     std::optional<SequenceId> sequence;  // none where the draft's encoder does not take the source
     size_t first = 0;                    // which of the text's tokens the sequence begins with
     std::vector<int32_t> read;           // what the sequence has read
-    size_t agreed = 0;                   // tokens of it that are the text's for certain
-    bool is_cut = false;                 // it has only read the text's end, to save time
+    size_t agreed = 0;                   // how many of these are certainly the text's
+    bool is_cut = false;                 // it has read only the text's end, to save time
     std::vector<int32_t> unread;
   };
   // A text of which more tokens are being drafted.
@@ -87,7 +88,7 @@ class ModelDrafter final : public Drafter {
 
   // A trial drafts for one text.
   bool is_wanted(const DraftTask& task, const DraftPace& pace) const {
-    return task.most > 0 && (going_.empty() || !pace.tries());
+    return task.most > 0 && (going_.empty() || !pace.is_trial());
   }
 
   void begin_new_texts(std::span<const DraftTask> tasks, const DraftPace& pace) {
@@ -103,7 +104,7 @@ class ModelDrafter final : public Drafter {
         sources.emplace_back(task.source.begin(), task.source.end());
         begun.push_back(&found->second);
       }
-      if (pace.tries() && (begins || found->second.sequence)) {
+      if (pace.is_trial() && (begins || found->second.sequence)) {
         break;
       }
     }
@@ -113,8 +114,8 @@ class ModelDrafter final : public Drafter {
     }
   }
 
-  // Finds what the draft's model has not read of the text, and drops what it drafted and is not there. False when the
-  // model takes no more tokens.
+  // Finds what the draft's model has not read of the text, and drops drafted tokens that the text does not have. False
+  // when the model takes no more tokens.
   bool catch_up(const DraftTask& task, const DraftPace& pace, Work& work) {
     const auto begun = texts_.find(task.text);
     if (begun == texts_.end() || !begun->second.sequence) {
@@ -126,7 +127,7 @@ class ModelDrafter final : public Drafter {
     while (same < text.read.size() && same < own().size() && text.read[same] == own()[same]) {
       ++same;
     }
-    // The last token is read again, if need be, for what follows it.
+    // The last token is read again if it has been read already, for the probabilities after it.
     same = std::min(same, own().size() - 1);
     if (static_cast<int64_t>(own().size()) + task.most > stepper_->max_length()) {
       if (!task.source.empty() || 2 * task.most > stepper_->max_length()) {
@@ -134,11 +135,11 @@ class ModelDrafter final : public Drafter {
       }
       begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
       same = 0;
-    } else if (task.source.empty() && !pace.affords(std::ssize(own()) - static_cast<int64_t>(same))) {
+    } else if (task.source.empty() && !pace.can_afford_reading(std::ssize(own()) - static_cast<int64_t>(same))) {
       begin_later(task, text, kLittleContext);
       text.is_cut = true;
       same = 0;
-    } else if (text.is_cut && pace.affords(std::ssize(task.tokens))) {
+    } else if (text.is_cut && pace.can_afford_reading(std::ssize(task.tokens))) {
       begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
       same = 0;
     }
@@ -152,7 +153,7 @@ class ModelDrafter final : public Drafter {
     return true;
   }
 
-  // Reads the last tokens again, as if nothing came before.
+  // Begins again with the last tokens, as if nothing came before them.
   void begin_later(const DraftTask& task, Text& text, int64_t tokens) {
     const auto kept = std::min(task.tokens.size(), static_cast<size_t>(tokens));
     static const std::vector<std::vector<int32_t>> kNoSource(1);

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kShortestMatch = 3, kLongestMatch = 128;  // tokens
 constexpr int kCandidates = 16;                            // that are compared, the latest first
 
-// All tokens of a text so far, with the places of each sequence of kShortestMatch tokens.
+// All tokens of a text so far, with the positions of each sequence of kShortestMatch tokens.
 class Index {
  public:
   void add(int32_t token) {
@@ -23,22 +23,23 @@ class Index {
   }
   size_t size() const { return tokens_.size(); }
 
-  // The place behind the longest match of the end; of equals the latest.
+  // The position after the longest match of the text's end; the latest of several.
   struct Match {
     size_t next = 0, length = 0;
   };
   Match match() const {
     Match best;
-    int64_t place = tokens_.empty() ? -1 : previous_.back();
-    for (int tried = 0; place >= 0 && tried < kCandidates; ++tried, place = previous_[static_cast<size_t>(place)]) {
-      const size_t length = common_end(static_cast<size_t>(place) + 1);
+    int64_t position = tokens_.empty() ? -1 : previous_.back();
+    for (int tried = 0; position >= 0 && tried < kCandidates;
+         ++tried, position = previous_[static_cast<size_t>(position)]) {
+      const size_t length = common_end(static_cast<size_t>(position) + 1);
       if (length > best.length) {
-        best = {static_cast<size_t>(place) + 1, length};
+        best = {static_cast<size_t>(position) + 1, length};
       }
     }
     return best.length >= kShortestMatch ? best : Match{};
   }
-  int32_t operator[](size_t place) const { return tokens_[place]; }
+  int32_t operator[](size_t position) const { return tokens_[position]; }
 
  private:
   uint64_t key_of_end() const {
@@ -58,7 +59,7 @@ class Index {
   }
 
   std::vector<int32_t> tokens_;
-  std::vector<int64_t> previous_;  // the place before with the same last tokens; -1: none
+  std::vector<int64_t> previous_;  // the latest earlier position with the same last tokens; -1: none
   std::unordered_map<uint64_t, int64_t> latest_;
 };
 
@@ -150,8 +151,8 @@ class PromptDrafter final : public Drafter {
         return;
       }
       // Where the match ends at the text's end, the draft goes on with itself: the text repeats.
-      const size_t place = match.next + k;
-      draft.tokens.push_back(place < index.size() ? index[place] : draft.tokens[place - index.size()]);
+      const size_t position = match.next + k;
+      draft.tokens.push_back(position < index.size() ? index[position] : draft.tokens[position - index.size()]);
       draft.confidence.push_back(confidence);
     }
   }

@@ -1,9 +1,9 @@
-// Speculative decoding: drafts for the texts of a step, and what became of them. Search and sampling take the model's
-// token after each token of a draft as they would without one, as long as the draft has said the same:
-//   rows of the model     after the last token, after draft 0, after draft 1, ...
-//   draft i               is right if it is the token that is taken from row i; the row after it then counts too
-// For a token that is known before the draw this is the rejection rule: it stays with its probability p, and what is
-// taken in its place is drawn from the other tokens in proportion to theirs.
+// Speculative decoding: drafts for the texts of a step, and what became of them. Search and sampling choose a token
+// from each row of the model as they would without drafts, as long as the draft has the same tokens:
+//   row 0 follows the text's last token, row i + 1 follows draft token i
+//   draft token i is right if it is the token chosen from row i; then row i + 1 counts too
+// For a draft token that is known before the draw this is the rejection rule: the token stays with its probability p,
+// and otherwise its replacement is drawn from the other tokens in proportion to their probabilities.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace heed {
 
-// The reports of all lanes.
+// The sum of all workers' reports.
 class DraftLog {
  public:
   void add(const DraftReport& more);
@@ -39,11 +39,11 @@ class Speculation {
 
   int64_t new_text() { return texts_++; }
 
-  // A step of these texts, which each have one token to read, and of `others`, which have more. After it there is a
-  // draft for each task, of at most as many tokens as it wants, until the next step.
+  // Drafts for a step of these texts, which have one token each to read, and of `others`, which have more. Each task
+  // then has a draft of at most as many tokens as it wants, until the next step.
   void begin_step(std::span<DraftTask> tasks, int64_t others);
   std::span<const int32_t> draft(size_t task) const { return drafts_[task].tokens; }
-  // Of the draft of such a task, `right` tokens were right; `compared` is one more if the next one was wrong.
+  // Of a task's draft, `right` tokens were right; `compared` is one more if the next one was wrong.
   void checked(size_t task, int64_t right, int64_t compared);
   void end_step(int64_t written);
 
@@ -60,28 +60,28 @@ class Speculation {
   int64_t texts_ = 0;
   std::vector<Draft> drafts_;
   DraftedStep step_;
-  bool usual_ = false;  // a step whose time can be compared
+  bool usual_ = false;  // whether the step has no other texts, so that its time can be compared
   double began_ = 0.0;
 };
 
 // What drafts for a model, on any lane.
 struct Drafting {
   DraftOptions options;
-  const AnyModel* model = nullptr;  // that drafts, where one does
+  const AnyModel* model = nullptr;  // that drafts, where another model does
   DraftLog& log;
-  double share = 0.0;  // of a drafter's step in the time of the model's, about
+  double share = 0.0;  // about the time of a drafter's step over that of the model's
 };
 
 // Null without drafts. `target` is the model whose texts are drafted.
 std::unique_ptr<Speculation> make_speculation(const Drafting* drafting, const Inference& target,
                                               SourceVocabulary source);
 
-// Of a stepper of the target, whose drafts must be able to be rolled back.
+// For the target's stepper, which must be able to roll drafts back.
 inline StepperOptions stepper_options(const Drafting* drafting) {
   return {.roll_back = drafting == nullptr ? 0 : kMaxDraftTokens};
 }
 
-// ConfigError unless the options make sense for a model of so many layers in its decoder.
+// ConfigError unless the options make sense for a model with this many layers in its decoder.
 void validate(const DraftOptions& options, int64_t layers);
 
 }  // namespace heed

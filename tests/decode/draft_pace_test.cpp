@@ -15,7 +15,7 @@ struct Costs {
   double row, draft, read = 0.0;  // of a step without drafts; of each token that the drafter has missed, up to 32
 };
 
-// How much faster than without drafts a text of so many tokens is written, of which each is drafted rightly with such a
+// How much faster than without drafts a text of this many tokens is written, of which each is drafted rightly with this
 // probability, when it takes a drafter's step to draft a token.
 double simulated_gain(const Costs& costs, double right, int64_t tokens) {
   DraftPace pace(0);
@@ -112,9 +112,9 @@ TEST(DraftPace, ADrafterAsLargeAsTheModelIsNotTriedForAShortText) {
 
 TEST(DraftPace, WholeTextsAreReadOnceDraftsHaveSavedTheTime) {
   DraftPace pace(0);
-  EXPECT_TRUE(pace.affords(48));
-  EXPECT_FALSE(pace.affords(400));
-  EXPECT_TRUE(DraftPace(3).affords(400)) << "a given number is drafted whatever it costs";
+  EXPECT_TRUE(pace.can_afford_reading(48));
+  EXPECT_FALSE(pace.can_afford_reading(400));
+  EXPECT_TRUE(DraftPace(3).can_afford_reading(400)) << "a given number is drafted whatever it costs";
   const auto write = [&](int64_t caught_up, int64_t afforded) {
     pace.next_most(1);
     pace.add({.texts = 1,
@@ -133,13 +133,13 @@ TEST(DraftPace, WholeTextsAreReadOnceDraftsHaveSavedTheTime) {
     pace.add({.texts = 1, .written = 1, .seconds = 1.0});
   }
   write(32, 0);
-  EXPECT_FALSE(pace.affords(400)) << "they take twice what one draft brings";
+  EXPECT_FALSE(pace.can_afford_reading(400)) << "they take twice what one draft brings";
   for (int i = 0; i < 5; ++i) {
     write(1, 0);
   }
-  EXPECT_TRUE(pace.affords(400));
+  EXPECT_TRUE(pace.can_afford_reading(400));
   write(1900, 1900);
-  EXPECT_FALSE(pace.affords(400)) << "it is spent";
+  EXPECT_FALSE(pace.can_afford_reading(400)) << "it is spent";
   EXPECT_GT(pace.next_most(1), 0) << "which is no reason to stop";
 }
 

@@ -17,7 +17,7 @@ TEST(ModelDrafter, ATrialIsOfTheFirstTextThatTheModelReads) {
   while (pace.next_most(3) == 0) {
     pace.add({.texts = 3, .written = 3, .seconds = 1.0});
   }
-  ASSERT_TRUE(pace.tries());
+  ASSERT_TRUE(pace.is_trial());
   const std::vector<int32_t> too_long(41, 5), source{5, 6, 7}, tokens{2};
   const TokenCounts counts;
   const Sampler greedy({.temperature = 0.0}, {});

@@ -310,7 +310,7 @@ TEST_P(DraftsOfModels, AModelThatDraftsForItselfIsAlwaysRight) {
   model.generate({"a man"}, {.sampling = {.temperature = 0.7}, .max_tokens = 30});
   const DraftReport report = log.report();
   EXPECT_GT(report.accepted, 15);
-  EXPECT_GE(report.accepted, report.drafted - 3) << "all but those behind the end";
+  EXPECT_GE(report.accepted, report.drafted - 3) << "all but those after the end";
 }
 
 TEST_P(DraftsOfModels, ATranslationIsTheSameWithAnyDraft) {

@@ -21,7 +21,7 @@ std::shared_ptr<const TokenAutomaton> AutomatonCache::get(const WritingConstrain
                                                  .regex = std::string(constraints.regex),
                                                  .suppressed = {suppressed.begin(), suppressed.end()},
                                                  .end = end});
-  // Whoever wants the same waits; others do not.
+  // Only those who want the same automaton wait.
   const std::lock_guard building(entry->building);
   if (entry->automaton == nullptr) {
     try {

@@ -21,7 +21,7 @@ class AutomatonCache {
   AutomatonCache(const AutomatonCache&) = delete;
   AutomatonCache& operator=(const AutomatonCache&) = delete;
 
-  // As make_automaton: each is built once, as long as it is among the latest few.
+  // As make_automaton(). An automaton is built once, as long as it is among the latest few.
   std::shared_ptr<const TokenAutomaton> get(const WritingConstraints& constraints, std::span<const int32_t> suppressed,
                                             TextEnd end);
 
@@ -40,7 +40,7 @@ class AutomatonCache {
     std::mutex building;  // guards the automaton
     std::shared_ptr<const TokenAutomaton> automaton;
   };
-  // Which automata are built on; for a large vocabulary they take longer than most automata.
+  // What automata are built on; for a large vocabulary this takes longer than most automata.
   struct Tries {
     std::vector<int32_t> suppressed;
     std::shared_ptr<const TokenTries> tries;

@@ -10,7 +10,7 @@ bool contains(std::span<const int32_t> text, std::span<const int32_t> phrase) {
   return std::search(text.begin(), text.end(), phrase.begin(), phrase.end()) != text.end();
 }
 
-// Of a phrase that the text lacks: how long its longest beginning is that the text ends with.
+// The length of the longest prefix of the phrase, which the text lacks, that the text ends with.
 size_t begun(std::span<const int32_t> text, std::span<const int32_t> phrase) {
   for (size_t length = std::min(text.size(), phrase.size() - 1); length > 0; --length) {
     if (std::ranges::equal(text.last(length), phrase.first(length))) {

@@ -8,8 +8,8 @@
 
 namespace heed {
 
-// What the best of each bank is, in turns from the fullest bank on; first the ends of hypotheses that have all phrases,
-// as far as they are among the best of their bank.
+// First the ends of hypotheses that have all phrases, where these are among the best of their bank; then the banks take
+// turns, the fullest first: the best of each, the second best of each, and so on.
 std::vector<SentenceSearch::NextToken> SentenceSearch::by_turns(
     const std::vector<std::vector<NextToken>>& banks) const {
   std::vector<NextToken> chosen;
@@ -30,7 +30,7 @@ std::vector<SentenceSearch::NextToken> SentenceSearch::by_turns(
   return chosen;
 }
 
-// The best continuations of one hypothesis, and those by tokens of phrases, each into its bank.
+// Puts the best continuations of one hypothesis, and those that lead on in a phrase, into their banks.
 void SentenceSearch::offer_forced(const float* row, int64_t columns, int64_t hypothesis,
                                   std::vector<std::vector<NextToken>>& banks) {
   const ForcedPhrases& forced = rules_->forced;
@@ -39,10 +39,11 @@ void SentenceSearch::offer_forced(const float* row, int64_t columns, int64_t hyp
   std::vector<int32_t> leading;
   forced.next(partial.tokens, leading);
   for (const int32_t token : leading) {
-    const float of_token = row[row_tokens_.column(token)];
-    if (!forbidden_.contains(token) && !std::isnan(of_token) &&
+    const float log_probability = row[row_tokens_.column(token)];
+    if (!forbidden_.contains(token) && !std::isnan(log_probability) &&
         std::ranges::find(found, token, &NextToken::token) == found.end()) {
-      found.push_back({hypothesis, token, partial.log_probability + static_cast<double>(of_token), of_token});
+      found.push_back(
+          {hypothesis, token, partial.log_probability + static_cast<double>(log_probability), log_probability});
     }
   }
   std::vector<int32_t> text = partial.tokens;

@@ -18,12 +18,11 @@ struct TextEncoding {
   std::function<std::vector<TokenId>(const std::string& text)> encode;
 };
 
-// ConfigError for a text that has no tokens, or that the rules do not allow by itself; FormatError for one that is not
-// UTF-8.
+// ConfigError for a text that has no tokens, or that the rules forbid; FormatError for one that is not UTF-8.
 ForcedPhrases phrases_of_texts(std::span<const std::string> texts, const TextEncoding& encoding,
                                const WritingRules& rules);
 
-// ConfigError unless the beam has more hypotheses than the phrases have tokens, of which there are some.
+// ConfigError unless the beam is larger than the number of the phrases' tokens.
 void require_beam(const ForcedPhrases& forced, int64_t beam);
 
 }  // namespace heed

@@ -15,12 +15,12 @@ constexpr double kMaxLengthPenalty = 10.0;
 // Throws ConfigError, with a message that a user can act on.
 void validate(const TranslationOptions& options);
 
-// The hypotheses of a source or a prompt; see GroupSearch. Drafts, which serve a beam of 1 and need a stepper that
-// can roll back kMaxDraftTokens, change none of them.
+// The hypotheses of a source or a prompt; see GroupSearch. Drafts change none of them; they serve a beam of 1 and need
+// a stepper that can roll back kMaxDraftTokens.
 class SearchRequest final : public Request {
  public:
-  // What the task refers to, the options and the rules must outlive it. `greedy` draws for drafts; it must not draw what
-  // the rules suppress.
+  // What the task refers to, the options, the rules and `greedy` must outlive it. `greedy` draws the tokens of drafts;
+  // it must not draw what the rules suppress.
   SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
                 const Sampler& greedy);
 
@@ -36,12 +36,12 @@ class SearchRequest final : public Request {
   void interrupt(Interrupted why) override { interrupted_ = why; }
 
   Interrupted interrupted() const { return interrupted_; }
-  // Best first: at most n_best (with a coverage penalty all, since it may change their order), at least one, if it was
-  // not interrupted. To be called once.
+  // Best first: at most n_best, or with a coverage penalty, which may change their order, all; at least one unless it
+  // was interrupted. To be called once.
   std::vector<Hypothesis> results();
 
  private:
-  // Tokens of the only hypothesis.
+  // Tokens of the only hypothesis, its prefix included.
   uint64_t written() const {
     return single_->tokens().size() + static_cast<size_t>(task_.prefix) - task_.tokens.size();
   }
@@ -57,8 +57,8 @@ class SearchRequest final : public Request {
   Stepper* stepper_ = nullptr;
   Interrupted interrupted_ = Interrupted::no;
   bool has_read_ = false;                  // the first tokens
-  std::optional<DraftedSequence> single_;  // where there is never more than one
-  // Else the hypotheses' sequences, in the order of their ranks.
+  std::optional<DraftedSequence> single_;  // with a width of 1
+  // Otherwise the hypotheses' sequences, in the order of their ranks.
   std::vector<SequenceId> sequences_, going_on_;
   const TokenCounts no_counts_;
 };

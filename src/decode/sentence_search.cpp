@@ -47,10 +47,10 @@ class SentenceSearch::Best {
   std::vector<NextToken> list_;
 };
 
-void SentenceSearch::Partial::add(int32_t token, float of_token) {
+void SentenceSearch::Partial::add(int32_t token, float token_log_probability) {
   tokens.push_back(token);
-  token_log_probabilities.push_back(of_token);
-  log_probability += static_cast<double>(of_token);
+  token_log_probabilities.push_back(token_log_probability);
+  log_probability += static_cast<double>(token_log_probability);
 }
 
 SentenceSearch::SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task,
@@ -93,7 +93,7 @@ std::vector<int64_t> SentenceSearch::advance(const HostView<float>& log_probs, i
     const Partial& parent = active_[static_cast<size_t>(c.parent)];
     if (c.token != rules_->tokens.eos) {
       next.push_back(parent);
-      next.back().add(c.token, c.of_token);
+      next.back().add(c.token, c.token_log_probability);
       parents.push_back(c.parent);
     } else if (rank < beam) {
       end(parent, c);
@@ -124,7 +124,7 @@ std::vector<SentenceSearch> SentenceSearch::branches(const HostView<float>& log_
       branch.end(active_.front(), c);
       branch.active_.clear();
     } else {
-      branch.active_.front().add(c.token, c.of_token);
+      branch.active_.front().add(c.token, c.token_log_probability);
     }
   }
   return branches;
@@ -138,8 +138,8 @@ void SentenceSearch::require_any(bool any, const HostView<float>& log_probs, int
 
 void SentenceSearch::end(const Partial& parent, const NextToken& last) {
   Partial whole = parent;
-  whole.token_log_probabilities.push_back(last.of_token);
-  whole.log_probability += static_cast<double>(last.of_token);
+  whole.token_log_probabilities.push_back(last.token_log_probability);
+  whole.log_probability += static_cast<double>(last.token_log_probability);
   const double of_all = score(whole.log_probability, whole.tokens.size() + 1);
   ended_.push_back({std::move(whole.tokens), std::move(whole.token_log_probabilities), whole.log_probability, of_all});
 }
@@ -167,7 +167,7 @@ SentenceSearch::Best SentenceSearch::best_continuations(const HostView<float>& l
     }
     offer_row(log_probs.row(first_row + h), row_tokens_.columns(log_probs.columns), h, best);
   }
-  // Rules that leave no hypothesis a token give way.
+  // Rules that leave no hypothesis any token give way.
   for (int64_t h = 0; look_at_text && best.list().empty() && h < active(); ++h) {
     forbid(h);
     forbidden_.give_way();

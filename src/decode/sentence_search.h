@@ -1,4 +1,4 @@
-// The search from one start: its hypotheses, from step to step. It knows rows of log-probabilities, not models.
+// One search: its hypotheses, from step to step. It knows rows of log-probabilities, not models.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ struct SearchRules {
   AtMaxLength at_max_length = AtMaxLength::end;
   int32_t bos = 2;
   TokenRules tokens = {};
-  ForcedPhrases forced = {};  // a beam has more hypotheses than these have tokens
+  ForcedPhrases forced = {};  // the beam must be larger than the number of their tokens
 };
 
 struct SearchTask {
   std::span<const int32_t> source;  // that the model's encoder reads; empty without one
   std::span<const int32_t> tokens;  // that hypotheses continue, at least one
   int64_t max_length;               // of a hypothesis, its end included
-  // So many of the tokens, the last ones, belong to the hypotheses: their probabilities count.
+  // How many of the last tokens belong to the hypotheses, so that their probabilities count.
   int64_t prefix = 0;
-  // The only tokens that hypotheses may have, ascending: with the end, the prefix and the forced phrases. None: all may
-  // be there.
+  // The only tokens that hypotheses may have, ascending; the end, the prefix and the forced phrases must be among them.
+  // None: hypotheses may have all tokens.
   std::span<const int32_t> candidates = {};
 };
 
@@ -48,17 +48,17 @@ struct Hypothesis {
 // At each step the best 2 * beam continuations are considered: those among the first `beam` that end are finished, and
 // the best that do not end go on. The search is done when beam * patience hypotheses are finished.
 //
-// With forced phrases (dynamic beam allocation): each hypothesis is also continued by every token that leads on in a
-// phrase. Those that have met the same number of the phrases' tokens form a bank, and the banks take turns in choosing
-// the hypotheses that go on, the fullest first. A hypothesis ends only when it contains all phrases, and may not take so
-// long that they do not fit in any more.
+// With forced phrases (dynamic beam allocation), each hypothesis is also continued by every token that leads on in a
+// phrase. Continuations that have met the same number of the phrases' tokens form a bank, and the banks take turns in
+// choosing the hypotheses that go on, the one that has met the most first. A hypothesis ends only when it contains all
+// phrases, and one that has no room left for the missing ones is dropped.
 class SentenceSearch {
  public:
   // What the task refers to, the options and the rules must outlive it. `beam` takes the place of the options' own.
   SentenceSearch(const TranslationOptions& options, const SearchRules& rules, const SearchTask& task, int64_t beam);
 
   int64_t active() const { return static_cast<int64_t>(active_.size()); }  // 0: it is done
-  // Of the only hypothesis.
+  // The walk of the only hypothesis.
   const AutomatonWalk& walk() const { return active_.front().walk; }
   std::span<const int32_t> last_token(int64_t hypothesis) const {
     return std::span(active_[static_cast<size_t>(hypothesis)].tokens).last(1);
@@ -66,17 +66,18 @@ class SentenceSearch {
   // Rows that can be taken after the next one, at most.
   int64_t further_rows() const { return max_length_ - 1 - static_cast<int64_t>(active_.front().tokens.size()); }
 
-  // What it needs of the task's tokens.
+  // After which of the task's tokens it needs a row.
   Wanted wanted() const { return prefix_.empty() ? Wanted::last : Wanted::all; }
-  // Before the first advance(): the row of the token before the prefix is the first. Returns that of the last token.
+  // To be called before the first advance(). `first_row` is that of the token before the prefix; returns that of the
+  // last token.
   int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);
-  // Takes one row of log-probabilities for each active hypothesis. Returns the parents of the new active ones. Each time
-  // that a token is in `avoided`, a hypothesis with it ranks lower by the options' diversity. FormatError when the rows
-  // are NaN.
+  // Takes one row of log-probabilities for each active hypothesis. Returns the parents of the new active ones. For each
+  // time that a token is in `avoided`, the continuation by it ranks lower by the options' diversity. FormatError when
+  // the rows are NaN.
   std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row,
                                std::span<const int32_t> avoided = {});
-  // Before the first advance(), instead of it: as many searches, each with another one of the best next tokens, which may
-  // be the end.
+  // Instead of the first advance(): `count` searches or fewer, one from each of the best next tokens, which may be the
+  // end.
   std::vector<SentenceSearch> branches(const HostView<float>& log_probs, int64_t row, int64_t count);
 
   // In no order; at least one. To be called once.
@@ -89,13 +90,13 @@ class SentenceSearch {
     double log_probability = 0.0;
     AutomatonWalk walk = {};
 
-    void add(int32_t token, float log_probability);
+    void add(int32_t token, float token_log_probability);
   };
   struct NextToken {
     int64_t parent;  // which of the hypotheses
     int32_t token;
     double log_probability;  // of the whole hypothesis, less what the token costs
-    float of_token;
+    float token_log_probability;
   };
   class Best;
 

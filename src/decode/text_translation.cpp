@@ -55,7 +55,7 @@ std::string without_line_breaks(std::string text) {
   return text;
 }
 
-// Indices of the sources that are not empty.
+// The indices of the sources that are not empty.
 std::vector<size_t> longest_first(const std::vector<std::vector<int32_t>>& sources) {
   std::vector<size_t> order(sources.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -64,7 +64,7 @@ std::vector<size_t> longest_first(const std::vector<std::vector<int32_t>>& sourc
   return order;
 }
 
-// Of pairs that are scored together, by their sources.
+// Batches of pairs to be scored together, by the lengths of their sources.
 std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector<int32_t>>& sources) {
   std::vector<std::vector<size_t>> batches;
   int64_t tokens = 0;
@@ -82,7 +82,7 @@ std::vector<std::vector<size_t>> batches_by_length(const std::vector<std::vector
   return batches;
 }
 
-// What the model begins each line's translation with: bos and the prefix, if there are prefixes.
+// The tokens that each line's translation begins with: bos and the prefix, if there are prefixes.
 std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator, std::span<const std::string> lines,
                                                const TranslationOptions& options, const LineName& name) {
   require<ConfigError>(options.prefixes.empty() || options.prefixes.size() == lines.size(), "translation",
@@ -102,13 +102,13 @@ std::vector<std::vector<int32_t>> first_tokens(const TextTranslator& translator,
   return first;
 }
 
-// The beginnings of translations, bos and a prefix, must keep to the rules that translations have to keep.
+// Requires bos and the prefix of each translation to keep to the rules for translations.
 void require_allowed(const std::vector<std::vector<int32_t>>& first, const TokenRules& rules, const LineName& name) {
   for (size_t i = 0; rules.automaton != nullptr && i < first.size(); ++i) {
     const std::span<const int32_t> tokens = first[i];
-    const TokenAutomaton::State state = rules.automaton->behind_text(tokens.first(1), tokens.subspan(1));
+    const TokenAutomaton::State state = rules.automaton->after_text(tokens.first(1), tokens.subspan(1));
     require<ConfigError>(state != TokenAutomaton::kDead && rules.automaton->can_finish(state),
-                         "the prefix of " + name_line(name, i), "has a suppressed text in it");
+                         "the prefix of " + name_line(name, i), "contains a suppressed text");
   }
 }
 
@@ -168,7 +168,7 @@ struct SearchedLines {
   std::vector<std::vector<int32_t>> sources, first;
 };
 
-// Of each line that is not blank, where there is a shortlist.
+// The tokens that each line's translations may have, where there is a shortlist; none for a blank line.
 std::vector<std::vector<int32_t>> candidates_of(const TextTranslator& translator, const SearchedLines& lines,
                                                 const ForcedPhrases& forced) {
   std::vector<std::vector<int32_t>> candidates(lines.sources.size());
@@ -186,7 +186,7 @@ std::vector<std::vector<int32_t>> candidates_of(const TextTranslator& translator
 
 using TranslatedLines = std::vector<std::vector<TranslatedLine>>;
 
-// Those that went through the model: not of blank lines.
+// Translations that the model wrote, which it does not for blank lines.
 struct ModelTranslations {
   std::vector<std::vector<int32_t>> sources, targets;
   std::vector<TranslatedLine*> lines;
@@ -238,7 +238,7 @@ void align_lines(const TextTranslator& translator, const std::vector<std::vector
   }
 }
 
-// In the place of each unknown word, the source's word that it looks at most.
+// Replaces each unknown word by the source's word that it attends to most.
 void copy_unknown_words(const TextTranslator& translator, const SearchedLines& searched,
                         std::span<const std::string> lines, const SearchRules& rules, TranslatedLines& translated) {
   const int32_t unknown = translator.tokenizers.target.special().unk.value;
@@ -262,7 +262,7 @@ void copy_unknown_words(const TextTranslator& translator, const SearchedLines& s
   }
 }
 
-// Adds to the scores what source tokens that were passed over cost, and puts translations into their new order.
+// Adds the coverage penalty to the scores, and sorts the translations by them.
 void add_coverage(const TextTranslator& translator, const std::vector<std::vector<int32_t>>& sources,
                   const TranslationOptions& options, const SearchRules& rules, TranslatedLines& translated) {
   const ModelTranslations all = translations_of(sources, translated, [](const TranslatedLine&) { return true; });
@@ -279,7 +279,7 @@ void add_coverage(const TextTranslator& translator, const std::vector<std::vecto
   }
 }
 
-// Of the lines that are not blank.
+// Translates the lines that are not blank.
 void search_lines(const TextTranslator& translator, const SearchedLines& lines, const TranslationOptions& options,
                   const SearchRules& rules, const LineName& name, std::vector<std::vector<TranslatedLine>>& results) {
   const Sampler greedy({.temperature = 0.0}, rules.tokens);

@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMaxWork = 300'000'000;  // some seconds
+constexpr int64_t kMaxWork = 300'000'000;  // nodes of tries: some seconds
 
 void require_possible(int64_t work) {
   require<ConfigError>(work <= kMaxWork, "constraints", "too large for a vocabulary of this size: make them simpler");
@@ -32,11 +32,11 @@ TokenAutomaton::TokenAutomaton(ByteAutomaton bytes, std::shared_ptr<const TokenT
   end_ == TextEnd::none ? find_endless() : find_distances();
 }
 
-TokenAutomaton::State TokenAutomaton::behind(ByteAutomaton::State bytes, int32_t token) const {
+TokenAutomaton::State TokenAutomaton::state_after(ByteAutomaton::State bytes, int32_t token) const {
   return 2 * bytes + (tokens_->drops_first_space() && token == tokens_->line_break() ? 1 : 0);
 }
 
-// Calls visit(token, state behind it) for all that the bytes allow. Returns how many nodes it saw.
+// Calls visit(token, state after it) for all tokens that the bytes allow. Returns how many nodes it saw.
 template <class Visit>
 int64_t TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) const {
   using Child = std::pair<uint8_t, int32_t>;
@@ -47,7 +47,7 @@ int64_t TokenAutomaton::walk(const Trie& trie, State state, const Visit& visit) 
     const auto [node, bytes] = to_visit.back();
     to_visit.pop_back();
     for (const int32_t token : trie[static_cast<size_t>(node)].tokens) {
-      visit(token, behind(bytes, token));
+      visit(token, state_after(bytes, token));
     }
     const auto& children = trie[static_cast<size_t>(node)].children;
     for (const ByteAutomaton::Edge& edge : bytes_.edges(bytes)) {
@@ -86,11 +86,10 @@ TokenAutomaton::State TokenAutomaton::next(State state, int32_t token) const {
   for (size_t i = 0; i < text.size() && bytes != ByteAutomaton::kDead; ++i) {
     bytes = bytes_.next(bytes, static_cast<uint8_t>(text[i]));
   }
-  return bytes == ByteAutomaton::kDead ? kDead : behind(bytes, token);
+  return bytes == ByteAutomaton::kDead ? kDead : state_after(bytes, token);
 }
 
-TokenAutomaton::State TokenAutomaton::behind_text(std::span<const int32_t> prompt,
-                                                  std::span<const int32_t> text) const {
+TokenAutomaton::State TokenAutomaton::after_text(std::span<const int32_t> prompt, std::span<const int32_t> text) const {
   State state = start(prompt);
   for (const int32_t token : text) {
     state = next(state, token);
@@ -108,7 +107,7 @@ TokenAutomaton::Distances TokenAutomaton::accepting() const {
   return distances;
 }
 
-// From most states single characters complete a text, which shows without a look at all tokens.
+// Single characters complete a text from most states, and they are few: only the other states need all tokens.
 void TokenAutomaton::find_distances() {
   distances_ = accepting();
   for (const Trie* const trie : {&tokens_->characters(), &tokens_->all()}) {
@@ -116,7 +115,8 @@ void TokenAutomaton::find_distances() {
   }
 }
 
-// To the states from which tokens of the trie lead to those that have a distance. False where that takes too long.
+// Finds the distances of states from which tokens of the trie lead to those that have one. False where that takes too
+// long.
 bool TokenAutomaton::extend(Distances& distances, const Trie& trie) const {
   std::vector<std::vector<State>> sources(distances.size());
   int64_t work = 0;
@@ -155,7 +155,7 @@ bool TokenAutomaton::extend(Distances& distances, const Trie& trie) const {
   return true;
 }
 
-// With all tokens, found when the bounds do not suffice; null where that takes too long.
+// The exact distances, with all tokens, for where the bounds do not suffice; null where they take too long.
 const TokenAutomaton::Distances* TokenAutomaton::least_distances() const {
   std::call_once(least_once_, [this] {
     Distances least = accepting();
@@ -175,7 +175,7 @@ bool TokenAutomaton::can_finish_in(State state, int64_t tokens) const {
   return least == nullptr || (*least)[at] <= tokens;
 }
 
-// Where texts have no end, a state is live if texts can go on from it for ever.
+// For texts without an end: a state is of use if a text can go on from it for ever.
 void TokenAutomaton::find_endless() {
   for (State state = 0; state < static_cast<State>(distances_.size()); ++state) {
     distances_[static_cast<size_t>(state)] = is_used(state) ? 0 : kUnreachable;
@@ -198,7 +198,7 @@ void TokenAutomaton::find_endless() {
   }
 }
 
-// Those after which a text needs at most so many more.
+// The tokens after which a text needs at most this many more.
 TokenAutomaton::Allowed TokenAutomaton::find_allowed(State state, const Distances& distances, int64_t most_left) const {
   auto tokens = std::make_shared<TokenSet>(tokens_->vocabulary());
   Allowed found;
@@ -231,7 +231,7 @@ TokenAutomaton::Allowed TokenAutomaton::kept(State state) const {
 
 std::shared_ptr<const TokenSet> TokenAutomaton::allowed(State state) const { return kept(state).tokens; }
 
-// Bounds and least distances agree where the bounds suffice: what is allowed depends on the text alone.
+// Bounds and exact distances allow the same where the bounds suffice: what is allowed depends on the text alone.
 std::shared_ptr<const TokenSet> TokenAutomaton::allowed(State state, int64_t left) const {
   const Allowed all = kept(state);
   if (left <= 0 || all.most_left < left) {

@@ -1,5 +1,5 @@
-// What an automaton over bytes means for tokens: which of them may come next, so that the text can still be completed
-// with the tokens that there are.
+// What an automaton over bytes means for tokens: which of them may come next, so that tokens of the vocabulary can
+// still complete the text.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class TokenSet {
 };
 
 // How a text may end where the automaton accepts it: with the model's end; with any token that the automaton does not
-// allow there, which is not part of the text; or not at all.
+// allow there, and which is then not part of the text; or not at all.
 enum class TextEnd : uint8_t { eos, leaving, none };
 
 // Safe to use from several threads at once.
@@ -46,38 +46,38 @@ class TokenAutomaton {
   // Only tokens of the tries are written.
   TokenAutomaton(ByteAutomaton bytes, std::shared_ptr<const TokenTries> tokens, TextEnd end);
 
-  // Before the first token behind a prompt.
+  // After a prompt, before the first token of the text.
   State start(std::span<const int32_t> prompt) const;
   State next(State state, int32_t token) const;
-  // Behind the text that continues a prompt.
-  State behind_text(std::span<const int32_t> prompt, std::span<const int32_t> text) const;
+  // After the text that continues a prompt.
+  State after_text(std::span<const int32_t> prompt, std::span<const int32_t> text) const;
   bool accepts(State state) const { return bytes_.accepts(state / 2); }
   TextEnd end() const { return end_; }
   int64_t states() const { return static_cast<int64_t>(distances_.size()); }
   // Whether tokens can complete a text from here.
   bool can_finish(State state) const { return distances_[static_cast<size_t>(state)] != kUnreachable; }
-  // Whether so many tokens can. True where it would take too long to find out.
+  // Whether at most this many tokens can. True where it would take too long to find out.
   bool can_finish_in(State state, int64_t tokens) const;
-  // Those that may come next, eos among them where the text may end with it.
+  // The tokens that may come next, eos among them where the text may end with it.
   std::shared_ptr<const TokenSet> allowed(State state) const;
-  // Of these, the ones after which a text of at most `left` further tokens can still be complete; all of them where
+  // Of these, the ones with which a text of at most `left` further tokens can still become complete; all of them where
   // none can.
   std::shared_ptr<const TokenSet> allowed(State state, int64_t left) const;
 
  private:
   using Trie = TokenTries::Trie;
-  // Of each state, the fewest tokens that complete a text from there.
+  // For each state, the fewest tokens that complete a text from there.
   using Distances = std::vector<int32_t>;
   static constexpr int32_t kUnreachable = std::numeric_limits<int32_t>::max();
 
   struct Allowed {
     std::shared_ptr<const TokenSet> tokens;
-    int32_t most_left = 0;  // after the worst of them, by distances_
+    int32_t most_left = 0;  // tokens to complete the text, by distances_, after the worst of these
   };
 
   template <class Visit>
   int64_t walk(const Trie& trie, State state, const Visit& visit) const;
-  State behind(ByteAutomaton::State bytes, int32_t token) const;
+  State state_after(ByteAutomaton::State bytes, int32_t token) const;
   bool is_used(State state) const { return tokens_->drops_first_space() || state % 2 == 0; }
   Distances accepting() const;
   void find_distances();
@@ -87,16 +87,16 @@ class TokenAutomaton {
   Allowed find_allowed(State state, const Distances& distances, int64_t most_left) const;
   Allowed kept(State state) const;
 
-  // A state is that of the bytes, twice, and 1 more at the beginning of a line, where some tokenizers drop a space.
+  // A state is 2 * that of the bytes, plus 1 at the start of a line, where some tokenizers drop a space.
   ByteAutomaton bytes_;
   std::shared_ptr<const TokenTries> tokens_;
   TextEnd end_;
-  // With single characters alone from all states that these can complete a text from: bounds, which are found fast.
+  // Upper bounds, which are found fast: from states from which single characters complete a text, with these alone.
   Distances distances_;
   mutable std::once_flag least_once_;
   mutable Distances least_;
   mutable std::mutex mutex_;
-  // Of the states that were needed, as many as memory allows.
+  // For the states that were needed, as many as memory allows.
   mutable std::unordered_map<State, Allowed> allowed_;
 };
 

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// The tokens that followed the last n - 1 wherever these came before.
+// Forbids each token that followed the last n - 1 tokens where these occurred before.
 void forbid_repetition(std::span<const int32_t> tokens, size_t n, ForbiddenTokens& forbidden) {
   if (tokens.size() < n) {
     return;
@@ -32,7 +32,7 @@ void follow(const TokenAutomaton& automaton, std::span<const int32_t> prompt, st
   }
 }
 
-// Where a text may end by leaving the automaton, all tokens are allowed.
+// Forbids what the automaton does not allow. Where a text may end by leaving the automaton, all tokens are allowed.
 void keep_to(const TokenRules& rules, const RuledText& text, const AutomatonWalk& walk, ForbiddenTokens& forbidden) {
   const TokenAutomaton& automaton = *rules.automaton;
   if (walk.state == TokenAutomaton::kDead) {

@@ -1,5 +1,5 @@
-// Which tokens may come next in a text, whatever the model finds likely: for sampling and for search. The rules know the
-// text alone, so that nothing depends on drafts or on what is decoded beside it.
+// Which tokens may come next in a text, whatever the model finds likely: for sampling and for search. The rules know
+// only the text, so that nothing depends on drafts or on what is decoded beside it.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ class ForbiddenTokens {
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
   bool contains(int32_t token) const;
-  const TokenSet* allowed() const { return allowed_.get(); }  // null: all that are not among tokens()
+  const TokenSet* allowed() const { return allowed_.get(); }  // null: all but tokens()
 
-  // Where no token is left, those that were added one by one are allowed again. False when there are none.
+  // To be called where no token is left: those that were added one by one are allowed again. False when there are none.
   bool give_way();
 
  private:
@@ -42,7 +42,7 @@ class ForbiddenTokens {
   std::shared_ptr<const TokenSet> allowed_;
 };
 
-// How far a text has been followed through the rules' automaton: kept beside it, so that each token is followed once.
+// How far the rules' automaton has read a text: kept beside the text, so that each token is read once.
 struct AutomatonWalk {
   int64_t written = -1;  // of the tokens that the model wrote; -1: not begun
   TokenAutomaton::State state = TokenAutomaton::kDead;
@@ -64,7 +64,8 @@ struct TokenRules {
   // Whether what may come next depends on the text.
   bool look_at_text() const { return writing.min_length > 1 || writing.no_repeat_ngram > 0 || automaton != nullptr; }
 
-  // What must not come next. The walk is new, or was at a beginning of the same text, and goes on to its end.
+  // Finds the tokens that must not come next. The walk is new, or has read a prefix of this text; it goes on to the
+  // end.
   void forbid(const RuledText& text, AutomatonWalk& walk, ForbiddenTokens& forbidden) const;
 };
 

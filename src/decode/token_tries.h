@@ -14,15 +14,15 @@ namespace heed {
 
 class TokenTries {
  public:
-  // The beginnings of the tokens' bytes. The first node is the root.
+  // A node for each prefix of the tokens' bytes. The first one is the root.
   struct Node {
     std::vector<std::pair<uint8_t, int32_t>> children;  // by byte
     std::vector<int32_t> tokens;                        // that end here
   };
   using Trie = std::vector<Node>;
 
-  // Without the tokens in `suppressed` and the end. ConfigError for a tokenizer whose tokens have no bytes of
-  // their own.
+  // Leaves out the tokens in `suppressed` and the end. ConfigError for a tokenizer whose tokens have no bytes of their
+  // own.
   TokenTries(const Tokenizer& tokenizer, std::span<const int32_t> suppressed);
 
   const Trie& all() const { return all_; }

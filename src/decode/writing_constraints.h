@@ -18,7 +18,8 @@ struct WritingConstraints {
   bool any() const { return !suppress.empty() || !regex.empty() || !choices.empty(); }
 };
 
-// Of constraints, of which there are any. ConfigError where no text keeps them that the tokenizer can write.
+// The automaton of at least one constraint. ConfigError where the tokenizer can write no text that keeps to all of
+// them.
 std::shared_ptr<const TokenAutomaton> make_automaton(const WritingConstraints& constraints,
                                                      std::shared_ptr<const TokenTries> tokens, TextEnd end);
 

@@ -46,7 +46,7 @@ void add_edge(std::vector<ByteAutomaton::Edge>& edges, uint8_t first, uint8_t la
   }
 }
 
-// Aho and Corasick: each state is the longest beginning of a text that ends what was read.
+// Aho and Corasick: each state is the longest prefix of a text that is a suffix of what was read.
 class Forbidding {
  public:
   explicit Forbidding(std::span<const std::string> texts) : trie_(trie_of(texts)), next_(trie_.size()) {

@@ -1,4 +1,4 @@
-// Deterministic automata over bytes: which texts may be written, and how far a beginning of one is along.
+// Deterministic automata over bytes: which texts may be written, and what may follow a prefix of one.
 #pragma once
 
 #include <cstdint>

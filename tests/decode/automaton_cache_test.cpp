@@ -103,7 +103,7 @@ TEST(AutomatonWalk, ContinuesFromItsLastState) {
     rules.forbid({seen, written}, walk, going_on);
     rules.forbid({seen, written}, fresh, from_the_beginning);
     EXPECT_EQ(walk.written, written);
-    EXPECT_EQ(walk.state, rules.automaton->behind_text(seen.first(1), seen.subspan(1)));
+    EXPECT_EQ(walk.state, rules.automaton->after_text(seen.first(1), seen.subspan(1)));
     EXPECT_EQ(going_on.allowed(), from_the_beginning.allowed());
   }
   EXPECT_TRUE(rules.automaton->accepts(walk.state));

@@ -35,7 +35,7 @@ class Recorder final : public FakeStepper {
   std::vector<int64_t> lengths_;
 };
 
-// Ends each text after so many tokens.
+// Ends each text after this many tokens.
 class Text final : public TextWriter {
  public:
   explicit Text(size_t tokens) : tokens_(tokens) {}
@@ -53,7 +53,7 @@ class Text final : public TextWriter {
   Ids text_;
 };
 
-// The texts that continue the prompts, of so many tokens each.
+// The texts that continue the prompts, of this many tokens each.
 std::vector<Ids> texts_of(Stepper& stepper, const std::vector<Ids>& prompts, size_t tokens,
                           const SamplingOptions& options = {}) {
   const Sampler sampler(options, {});

@@ -21,7 +21,7 @@ constexpr int32_t kBos = 2, kEos = 3, kA = 4, kB = 5, kFar = 130;
 constexpr int64_t kManyTokens = 192;
 constexpr float kHardly = -20.0F;
 
-// Log-probabilities of the end and some tokens behind what was written; all else hardly comes.
+// Log-probabilities of the end and some tokens after what was written; all others are very unlikely.
 struct Answer {
   float end = kHardly, a = kHardly, b = kHardly, far = kHardly;
 };

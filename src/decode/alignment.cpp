@@ -10,9 +10,9 @@ namespace heed {
 namespace {
 
 constexpr size_t kBatchPairs = 32;        // bounds the attention maps
-constexpr double kLeastAttention = 1e-9;  // what is less counts as this much
+constexpr double kLeastAttention = 1e-9;  // less counts as this much
 
-// Of each target token's prediction, how much it looks at each source token.
+// How much the prediction of each target token attends to each source token.
 using Attended = std::vector<std::vector<double>>;
 
 // The weights of one query, averaged over heads, for the first `positions`.

@@ -9,7 +9,8 @@
 namespace heed {
 namespace {
 
-// Fewer would leave fewer rows that a hypothesis does not need, but products with few rows take longer for each.
+// In smaller groups a hypothesis is multiplied by fewer rows that it does not need, but products of few hypotheses take
+// longer for each.
 constexpr size_t kGroupSources = 64;
 
 }  // namespace

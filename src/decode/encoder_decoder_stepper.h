@@ -1,9 +1,9 @@
 // The stepper of an encoder-decoder. The keys and values of a source are computed once and shared by forks.
 //
-// Of sources with candidates, some that began together form a group. The rows of the output projection that one of them
-// needs are gathered once, when they begin, and go with the last of them. Each step multiplies the group's hypotheses
-// with the group's rows; each source then takes the columns of its own candidates, whose values and whose sum depend on
-// no other.
+// Sources with candidates that begin together form groups. The rows of the output projection that any of a group's
+// sources needs are gathered once, when they begin, and freed with the last of them. Each step multiplies the group's
+// hypotheses by the group's rows; each source then takes the columns of its own candidates, whose values and whose sum
+// do not depend on the other sources.
 #pragma once
 
 #include <memory>

@@ -23,8 +23,8 @@ class EnsembleStepper final : public Stepper {
   void roll_back(SequenceId sequence, int64_t length) override;
   void remove(SequenceId sequence) override;
   int64_t length(SequenceId sequence) const override;
-  // A row's logits are its log-probabilities plus the mean of what the members' logits are above theirs: then equal
-  // members have the logits of one of them.
+  // A row's logits are its log-probabilities plus the mean, over the members, of logit - log-probability, which is the
+  // same in all columns. So equal members have the logits of one of them.
   NextTokens next(std::span<const Fresh> fresh) override;
 
  private:
@@ -34,7 +34,7 @@ class EnsembleStepper final : public Stepper {
   const MemberIds& ids_of(SequenceId sequence) const;
   void take_back(std::span<const MemberIds> begun);
   std::vector<Fresh> fresh_of_member(std::span<const Fresh> fresh, size_t member) const;
-  // Of the members before `full`, which has no room for these tokens: they drop them again.
+  // When member `full` has no room for these tokens, the members before it drop them again.
   void undo(std::span<const Fresh> fresh, size_t full);
   NextTokens mean_of(std::span<const NextTokens> found);
   HostView<float> logits_of(std::span<const NextTokens> found, const HostView<float>& log_probs);

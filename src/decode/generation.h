@@ -13,14 +13,14 @@ class TextWriter {
  public:
   virtual ~TextWriter() = default;
 
-  // A token of a text, and its log-probability under the model's unmodified logits. Returns whether the text goes on.
-  enum class Verdict : uint8_t { go_on, ended };
   struct Written {
     int64_t sample;
     int32_t token;
-    double log_probability;
+    double log_probability;     // of the token, under the model's unmodified logits
     int64_t drafted, accepted;  // of the text's tokens so far: see DraftReport
   };
+  enum class Verdict : uint8_t { go_on, ended };
+  // Takes a token of a text, and says whether the text goes on.
   virtual Verdict take_token(const Written& written) = 0;
   // The texts that have not ended end here.
   virtual void interrupt(Interrupted why) = 0;
@@ -34,8 +34,8 @@ struct GenerationTask {
 };
 
 // Draws depend only on the seed, the prompt, the number of the sample and the token's position. When a text has as many
-// tokens as the model takes, it goes on from the last half of them. Drafts change none of this; the stepper must be able
-// to roll back kMaxDraftTokens.
+// tokens as the model takes, it goes on from the last half of them. Drafts change none of this; with them, the stepper
+// must be able to roll back kMaxDraftTokens.
 class GenerationRequest final : public Request {
  public:
   // What the task refers to and the writer must outlive it.

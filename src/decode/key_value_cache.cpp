@@ -257,7 +257,7 @@ void KeyValueCache::own_last_page(Sequence& sequence) {
   sequence.pages.back() = own;
 }
 
-// Of the tokens so far that are certain. So those of the extension that follows can be rolled back.
+// Sums only tokens that can no longer be rolled back, and none of the extension that follows.
 void KeyValueCache::sum_whole_chunks(std::span<const Extension> extensions) {
   listed_.clear();
   for (const Extension& extension : extensions) {
@@ -333,7 +333,7 @@ void KeyValueCache::release(int32_t page) {
 
 void KeyValueCache::grow() {
   const auto old_pages = static_cast<int64_t>(readers_.size());
-  // Pages that were never written take no memory yet, so that a large step costs less than copying after a small one.
+  // Large steps: a page that was never written takes no memory yet, and copying after each small step would cost more.
   int64_t pages = std::max(kFirstPages, 4 * old_pages);
   if (shape_.max_tokens > 0) {
     pages = std::min(pages, pages_for(shape_.max_tokens));

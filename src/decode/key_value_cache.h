@@ -20,10 +20,10 @@ struct CacheShape {
   int64_t window = 0;       // the latest tokens that any layer needs; 0: all tokens are cached
   int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
   int64_t roll_back = 0;    // tokens that roll_back() can always drop, also where pages are freed
-  // Layers of linear attention, and heads of keys: of their sums, see LinearStates. The budget does not count those: a
-  // sequence has no more of them however long it is.
+  // The layers of linear attention, which keep sums (see LinearStates). The budget does not count these: their size
+  // does not depend on a sequence's length.
   std::vector<int64_t> linear_layers = {};
-  int64_t heads = 1;  // which have scales of their own in int8, too
+  int64_t heads = 1;  // of keys: each has sums of its own, and in int8 scales of its own
   LinearFeature linear_feature = LinearFeature::elu;
 };
 
@@ -34,8 +34,8 @@ struct Extension {
 };
 
 // Forking and rolling back change page numbers and copy no keys: a page is copied only when a sequence is about to
-// write into one that another still reads. Pages that no future token needs are freed: with local attention those out of
-// sight, with linear attention those whose tokens are summed. Sums are shared and copied like pages.
+// write into one that another still reads. Pages that no future token needs are freed: with local attention those out
+// of sight, with linear attention those whose tokens are in the sums. Sums are shared and copied like pages.
 class KeyValueCache {
  public:
   static constexpr int64_t kPageTokens = 16;
@@ -48,8 +48,8 @@ class KeyValueCache {
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);
   void remove(SequenceId sequence);
-  // Drops the tokens from position `new_length` on. Where pages are freed, at most those of the last extension, or as
-  // many as CacheShape::roll_back says.
+  // Drops the tokens from position `new_length` on. Where pages are freed, these may be those of the last extension, or
+  // as many as CacheShape::roll_back says.
   void roll_back(SequenceId sequence, int64_t new_length);
 
   int64_t count() const { return static_cast<int64_t>(live_.size()); }
@@ -70,7 +70,7 @@ class KeyValueCache {
  private:
   struct Sequence {
     int64_t id = -1, length = 0;
-    int64_t first_page = 0;  // those before it were freed, and must not be read
+    int64_t first_page = 0;  // the pages before it were freed, and must not be read
     std::vector<int32_t> pages;
     int32_t state = -1;  // the row of its sums of linear attention; -1: none
     int64_t summed = 0;  // tokens in them: whole chunks

@@ -49,7 +49,7 @@ bool Lanes::run_whole(size_t tasks, const Body& body) {
   return true;
 }
 
-// Started late: a model that translates one line at a time needs no lanes.
+// Started when they are first needed: a model that translates one line at a time needs no lanes.
 void Lanes::start() {
   while (static_cast<int>(threads_.size()) < count()) {
     Backend& lane = *backends_.emplace_back(whole_.make_lane());

@@ -1,4 +1,4 @@
-// Workers that run a model for as long as it lives, and reuse their memory.
+// Threads that run a model's tasks as long as the model lives, each with its own memory, which it reuses.
 #pragma once
 
 #include <condition_variable>
@@ -13,13 +13,13 @@
 
 namespace heed {
 
-// As many lanes as the backend has threads: several small tasks at once, each on one thread, finish sooner than one
-// after the other with several threads within each op. Any number of threads may call at once.
+// As many lanes as the backend has threads: small tasks finish sooner side by side, each on one thread, than one after
+// the other with all threads within each op. Any number of threads may call at once.
 class Lanes {
  public:
   using Body = std::function<void(size_t task, Backend& backend)>;
 
-  // `whole` serves a call of a single task, with all its threads, unless another call has it.
+  // `whole` runs a call's only task, with all its threads, unless another call uses it.
   explicit Lanes(Backend& whole) : whole_(whole) {}
   ~Lanes();
   Lanes(const Lanes&) = delete;
@@ -29,8 +29,8 @@ class Lanes {
 
   // Calls body(task, backend) for each task. Returns when all are done; then throws what the first that failed threw.
   void run(size_t tasks, const Body& body);
-  // Calls body(task, backend) for each task with the backend of all threads, unless another call has it; returns whether
-  // it did.
+  // Calls body(task, backend) for each task with the backend of all threads. False, and nothing is called, while
+  // another call uses it.
   bool run_whole(size_t tasks, const Body& body);
 
  private:

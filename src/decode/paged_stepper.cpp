@@ -127,8 +127,8 @@ int64_t PagedStepper::run(std::span<const Part> parts) {
   return wanted;
 }
 
-// Each pass takes as many tokens as fit. If it splits a sequence of which only the last token is wanted, the first part
-// wants none.
+// Each pass takes as many tokens as fit. Of a sequence that is split over several passes and of which only the last row
+// is wanted, the parts before the last want none.
 NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
   extensions_.clear();
   int64_t wanted = 0;

@@ -6,7 +6,7 @@
 
 namespace heed {
 
-// Of the decoder. ConfigError when it has fewer.
+// How many of the decoder's layers run. ConfigError when it has fewer.
 int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options);
 
 class PagedStepper : public Stepper {
@@ -28,7 +28,7 @@ class PagedStepper : public Stepper {
   virtual Logits logits(const Hidden& hidden) = 0;
   // How many columns the rows of these sequences need if one of them has candidates; 0: none has.
   virtual int64_t columns_of_candidates(std::span<const Fresh> /*fresh*/) const { return 0; }
-  // Then, in place of logits: a row for each of `hidden`, which belongs to the sequence of the same index.
+  // Replaces logits() if one has: a row for each row of `hidden`, which belongs to the sequence of the same index.
   virtual void write_log_probs(const Hidden& hidden, std::span<const SequenceId> sequences, View log_probs);
 
   Backend& backend() { return pass_.backend(); }
@@ -37,8 +37,7 @@ class PagedStepper : public Stepper {
   KeyValueCache cache_;
 
  private:
-  // The tokens of a sequence in one pass. The caller needs the next-token distributions after the last `wanted` of
-  // them.
+  // The tokens of a sequence in one pass. The next-token distributions after the last `wanted` of them are needed.
   struct Part {
     SequenceId sequence;
     std::span<const int32_t> tokens;

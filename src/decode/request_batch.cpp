@@ -5,10 +5,8 @@
 namespace heed {
 namespace {
 
-// However much others read, a prompt goes on by so many tokens.
-constexpr int64_t kLeastPart = 64;
-// More than any step of a text that is being written.
-constexpr size_t kShort = kMaxDraftTokens + 1;
+constexpr int64_t kLeastPart = 64;              // tokens of prompts in each step, however much the others read
+constexpr size_t kShort = kMaxDraftTokens + 1;  // the most that a text reads in a step while it is being written
 
 }  // namespace
 
@@ -65,7 +63,7 @@ void RequestBatch::begin_drafts() {
   }
 }
 
-// First what is short, then parts of prompts, in the order in which they came.
+// First the requests that read little, then parts of prompts, in the order in which they came.
 void RequestBatch::list_fresh() {
   fresh_.clear();
   tokens_ = rows_ = 0;

@@ -8,11 +8,11 @@
 
 namespace heed {
 
-// Parts of prompts fill a step up to so many tokens: enough for products at full rate. A prompt that is longer is read
-// in several steps, so that the others need not wait for it.
+// Parts of prompts fill a step up to this many tokens: enough for products at full rate. A longer prompt is read in
+// several steps, so that the others need not wait for it.
 constexpr int64_t kStepTokens = 512;
 
-// What comes of a request does not depend, to the last bit, on the others nor on when it joined.
+// The result of a request depends neither on the others nor on when it joined, to the last bit.
 class RequestBatch {
  public:
   RequestBatch(Stepper& stepper, Speculation* speculation) : context_{stepper, speculation, memory_} {}
@@ -27,12 +27,12 @@ class RequestBatch {
   // The request leaves before it is done.
   void remove(Request& request);
 
-  // Requests that left in the last step: done, or with what they threw. What the stepper throws goes to the caller; the
-  // batch is of no use then.
   struct Ended {
     Request* request;
-    std::exception_ptr failure;
+    std::exception_ptr failure;  // what it threw; null: it is done
   };
+  // Returns the requests that left in this step. What the stepper throws goes to the caller; the batch cannot be used
+  // any more then.
   const std::vector<Ended>& step();
 
  private:

@@ -9,14 +9,14 @@
 
 namespace heed {
 
-// All of a vocabulary, or a sequence's candidates (see Candidates), which must outlive this.
+// A whole vocabulary, or a sequence's candidates (see Candidates), which must outlive this.
 class RowTokens {
  public:
   RowTokens() = default;
   explicit RowTokens(std::span<const int32_t> candidates) : candidates_(candidates) {}
 
   bool all() const { return candidates_.empty(); }
-  // Of a row in a table that is so wide.
+  // The columns of a row in a table of this width.
   int64_t columns(int64_t width) const { return all() ? width : std::ssize(candidates_); }
   int32_t token(int64_t column) const {
     return all() ? static_cast<int32_t>(column) : candidates_[static_cast<size_t>(column)];

@@ -42,7 +42,7 @@ struct SamplingCandidate {
   double weight;  // proportional to its probability
 };
 
-// What sampling needs for a moment: kept by whoever samples again and again, so that it is not allocated each time.
+// Memory that sample() works in: the caller keeps it, so that it is not allocated for each token.
 struct SamplingMemory {
   std::vector<SamplingCandidate> candidates;
   ForbiddenTokens forbidden;
@@ -51,7 +51,7 @@ struct SamplingMemory {
 // What rules look at.
 struct WrittenText {
   std::span<const int32_t> tokens = {};  // the prompt and what was written
-  AutomatonWalk* walk = nullptr;         // the text's own; none: the text is followed from its beginning
+  AutomatonWalk* walk = nullptr;         // the text's own; null: the automaton reads the text from its beginning
 };
 
 // May be used by several threads at once.
@@ -63,12 +63,12 @@ class Sampler {
   bool has_penalties() const { return has_penalties_; }
   bool looks_at_text() const { return rules_.look_at_text(); }
 
-  // Rules that do not look at the text need none. FormatError when no logit is a finite number.
+  // `text` may be missing unless looks_at_text(). FormatError when no logit is a finite number.
   int32_t sample(std::span<const float> logits, const TokenCounts& counts, const Draw& draw, SamplingMemory& memory,
                  const WrittenText& text = {}) const;
 
  private:
-  // Sorted, best first, once any have been left out.
+  // Sorted, best first, by each step that leaves some of them out.
   using Candidates = std::vector<SamplingCandidate>;
 
   int32_t best(std::span<const float> logits, SamplingMemory& memory) const;

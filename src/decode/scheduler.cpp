@@ -6,11 +6,9 @@
 namespace heed {
 namespace {
 
-// Of a worker at once.
-constexpr int64_t kMaxRequests = 64;
-constexpr int64_t kMaxSequences = 128;
-// Of sources that are read together.
-constexpr int64_t kMaxSourceTokens = 2048;
+constexpr int64_t kMaxRequests = 64;        // of a worker at once
+constexpr int64_t kMaxSequences = 128;      // of a worker at once
+constexpr int64_t kMaxSourceTokens = 2048;  // of sources that are read together
 
 Interrupted state_of(const Interruption& interruption) {
   if (interruption.stop.stop_requested()) {
@@ -43,13 +41,13 @@ class Scheduler::Worker {
   Worker(const Scheduler& scheduler, Backend& backend) : scheduler_(scheduler), backend_(backend) {}
 
   bool idle() const { return members_.empty(); }
-  // Once it is full, it takes no more until half of its places are free: a join costs a pass of the encoder, which few
-  // sources hardly fill.
+  // Once it is full, it takes no more until it is half empty: each join costs a pass of the encoder, which is fast only
+  // with many sources.
   bool takes_more() {
     is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences);
     return !is_full_;
   }
-  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it, and the limit.
+  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit.
   bool has_room(const Request& request, int64_t share) const {
     const auto more = static_cast<int64_t>(request.source().size());
     return requests() < kMaxRequests && sequences() < std::min(share, kMaxSequences) &&
@@ -60,7 +58,7 @@ class Scheduler::Worker {
     joining_tokens_ += static_cast<int64_t>(request.source().size());
     is_full_ = is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences;
   }
-  // Looks which members are to end in the next step: others of the same caller may have failed.
+  // Finds the members that are to end in the next step, also because others of the same caller have failed.
   void look_at_jobs() {
     for (Member& member : members_) {
       member.given_up = member.job->failure != nullptr;
@@ -171,7 +169,7 @@ class Scheduler::Worker {
     ended_.push_back({member.job, member.request, failure});
   }
 
-  // Nobody knows what the stepper is worth now.
+  // The stepper may be in any state now, so it is not used again.
   void fail(const std::exception_ptr& failure) {
     for (Member& member : members_) {
       if (member.state != State::ended) {
@@ -225,7 +223,7 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   }
 }
 
-// On the caller's thread with all others, if nothing else runs.
+// Runs the only request with all threads, if nothing else runs.
 bool Scheduler::run_alone(Job& job) {
   {
     const std::lock_guard lock(mutex_);
@@ -245,7 +243,7 @@ bool Scheduler::run_alone(Job& job) {
   });
 }
 
-// Started late: who writes one text at a time needs no workers.
+// Started when they are first needed: callers that write one text at a time need no workers.
 void Scheduler::start() {
   while (static_cast<int>(threads_.size()) < lanes_.count()) {
     Backend& backend = *backends_.emplace_back(inference_.backend.make_lane());
@@ -271,7 +269,7 @@ void Scheduler::work(Backend& backend) {
   }
 }
 
-// Callers in turn. Requests of a call that is to end are handed out at once, to be told so.
+// Takes requests from the callers in turn. Those of a call that is to end are all handed out at once, to be ended.
 void Scheduler::hand_out(Worker& worker) {
   const bool takes_more = worker.takes_more();
   const int64_t share = (sequences_ + lanes_.count() - 1) / lanes_.count();

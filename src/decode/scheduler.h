@@ -15,11 +15,11 @@
 namespace heed {
 
 // A model with the threads that run it. Any number of threads may use it at once. As many workers as the backend has
-// threads take requests, each with a stepper of its own: several small batches at once, each on one thread, finish
-// sooner than one with several threads within each op. A request that is alone has all threads.
+// threads take requests, each with a stepper of its own: small batches finish sooner side by side, each on one thread,
+// than one large batch with all threads within each op. A request that is alone has all threads.
 class Scheduler {
  public:
-  // What they refer to must outlive it. With `drafting`, texts are drafted.
+  // What the arguments refer to must outlive it. With `drafting`, texts are drafted.
   explicit Scheduler(const Inference& inference, const Drafting* drafting = nullptr,
                      SourceVocabulary source = SourceVocabulary::other)
       : inference_(inference), drafting_(drafting), source_(source), lanes_(inference.backend) {
@@ -33,9 +33,9 @@ class Scheduler {
   bool drafts() const { return drafting_ != nullptr; }
   Lanes& lanes() { return lanes_; }  // for what is not written token by token
 
-  // Returns when each request is done, has been interrupted, or was given up because another one threw; then throws what
-  // that one threw. Callers get workers in turn, whatever the number of their requests. Requests are best given in the
-  // order of their lengths, longest first.
+  // Returns when each request is done or has been interrupted. When one throws, the others of this call are given up,
+  // and what it threw is thrown. Callers get workers in turn, whatever the number of their requests. It is fastest to
+  // give the longest requests first.
   void run(std::span<Request* const> requests, const Interruption& interruption = {});
 
  private:

@@ -12,7 +12,7 @@ namespace heed {
 
 constexpr int64_t kScoreBlock = 64;
 
-// Of one block.
+// Whether a score of one block does.
 inline bool any_reaches(const float* scores, float threshold) {
   int any = 0;
   for (int64_t i = 0; i < kScoreBlock; ++i) {
@@ -21,8 +21,8 @@ inline bool any_reaches(const float* scores, float threshold) {
   return any != 0;
 }
 
-// The token with the highest score of those that may be taken, the first of them in a tie. -1 where none has a score above
-// minus infinity.
+// The token with the highest score of those that may be taken, the first of them in a tie. -1 where none has a score
+// above minus infinity.
 template <class MayTake>
 int32_t best_token(std::span<const float> scores, MayTake may_take) {
   const auto count = static_cast<int64_t>(scores.size());

@@ -1,4 +1,4 @@
-// What was written, token by token, with what the model thought of it.
+// The tokens that were written, with their log-probabilities.
 #pragma once
 
 #include <vector>

@@ -14,6 +14,7 @@ namespace heed {
 // vocabulary.
 enum class Wanted : uint8_t { none, last, all };
 
+// A sequence's new tokens.
 struct Fresh {
   SequenceId sequence;
   std::span<const int32_t> tokens;  // at least one
@@ -22,8 +23,8 @@ struct Fresh {
 
 // Next-token distributions: a row over the vocabulary for each wanted token, in order.
 //   log_probs = logits - log(sum of e^logits)
-// A row of a sequence with candidates is over these, in their order, and what follows them in it means nothing. Where one
-// of the sequences has candidates, there are no logits.
+// The row of a sequence with candidates is over these, in their order; columns after them mean nothing. Where one of
+// the sequences has candidates, there are no logits.
 struct NextTokens {
   HostView<float> logits, log_probs;
 };
@@ -37,7 +38,7 @@ struct Candidates {
 struct StepperOptions {
   int64_t max_tokens = 0;  // cached for all sequences, and as many for all sources; 0: as many as memory holds
   int64_t roll_back = 0;   // tokens that can always be rolled back, also where all layers are local or linear
-  int64_t layers = 0;      // only so many of the decoder's layers run, from the first, then its final norm; 0: all
+  int64_t layers = 0;      // only this many of the decoder's layers run, from the first, then its final norm; 0: all
 };
 
 // Sequences begin, fork, roll back and leave between steps. What comes next in a sequence does not depend on the other
@@ -55,12 +56,12 @@ class Stepper {
   // Begins an empty sequence for each source. An encoder-decoder reads the sources here, all in one batch; a model
   // without an encoder takes empty ones. BudgetError when there is no room for them; then none has begun.
   virtual std::vector<SequenceId> begin(std::span<const std::vector<int32_t>> sources) = 0;
-  // Of sequences that began just now, and of all that fork from them. It pays to give those together whose steps will be
-  // taken together. InternalError for a model that cannot; the default.
+  // Gives candidates to sequences that have just begun, and to all that will fork from them. It is fastest to name
+  // sequences in one call that will take their steps together. The default throws InternalError: the model cannot.
   virtual void restrict_to(std::span<const Candidates> candidates);
   virtual SequenceId fork(SequenceId sequence) = 0;
-  // Drops the tokens from position `length` on. Where all layers are local or linear, at most those of the last step, or
-  // as many as StepperOptions::roll_back says.
+  // Drops the tokens from position `length` on. Where all layers are local or linear, these may be those of the last
+  // step, or as many as StepperOptions::roll_back says.
   virtual void roll_back(SequenceId sequence, int64_t length) = 0;
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;

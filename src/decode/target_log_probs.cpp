@@ -24,7 +24,7 @@ std::vector<double> log_probs_of_model(const Inference& one, const Batch& batch)
   return log_probs;
 }
 
-// log((e^a + e^b + ...) / K) of the values that the models have at `row`.
+// log((e^a + e^b + ...) / K) of the K models' values at `row`.
 double log_of_mean(const std::vector<std::vector<double>>& of_models, size_t row) {
   double largest = of_models.front()[row], sum = 0.0;
   for (const std::vector<double>& of_model : of_models) {

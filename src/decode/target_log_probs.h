@@ -1,4 +1,4 @@
-// What a model, or an ensemble, makes of tokens that are known.
+// The log-probabilities that a model, or an ensemble, gives to known tokens.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,7 @@ constexpr size_t kPromptTokens = 8;                        // enough context to 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD: an incomplete character decodes to it
 
 // The length of the longest suffix of `text` that is a prefix of a stop text.
-size_t beginning_of_stop(std::string_view text, std::span<const std::string> stops) {
+size_t prefix_of_stop(std::string_view text, std::span<const std::string> stops) {
   size_t longest = 0;
   for (const std::string_view stop : stops) {
     for (size_t length = std::min(text.size(), stop.size() - 1); length > longest; --length) {
@@ -78,7 +78,7 @@ std::string TextStream::release(std::string text) {
     stopped_ = true;
     return text.substr(0, end);
   }
-  const size_t certain = text.size() - beginning_of_stop(text, stops_);
+  const size_t certain = text.size() - prefix_of_stop(text, stops_);
   pending_ = text.substr(certain);
   return text.substr(0, certain);
 }

@@ -11,13 +11,13 @@
 namespace heed {
 
 // Returns the text after a prompt piece by piece. It holds back what further tokens may still change: an incomplete
-// character, and the beginning of a possible stop text.
+// character, and what may be the first part of a stop text.
 class TextStream {
  public:
   // `stops`, none of them empty, must outlive it.
   TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::span<const std::string> stops);
 
-  // The text that is certain with this token.
+  // The text that has become certain with this token.
   std::string add(TokenId token);
   // A stop text has appeared: the text ended before it, and no more tokens should be added.
   bool stopped() const { return stopped_; }
@@ -33,7 +33,7 @@ class TextStream {
   // The next piece is found by decoding the tokens from first_ on; the text of those before known_ has been returned.
   std::vector<TokenId> tokens_;
   size_t first_ = 0, known_ = 0;
-  std::string pending_;  // decoded, but possibly the beginning of a stop text
+  std::string pending_;  // decoded, but perhaps the first part of a stop text
   bool stopped_ = false;
 };
 

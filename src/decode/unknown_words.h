@@ -9,7 +9,7 @@
 
 namespace heed {
 
-// For each token of a line, the word that it belongs to (for characters: the character). None where the tokenizer does
+// For each token of a line, the word that it belongs to (for characters: the character). Empty where the tokenizer does
 // not cut words one by one.
 std::vector<std::string> words_of_tokens(const Tokenizer& tokenizer, std::string_view line);
 

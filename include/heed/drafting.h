@@ -1,5 +1,5 @@
-// Speculative decoding: something cheap drafts the next tokens, and the model checks them all in one step. It changes no
-// text, only how long it takes to write.
+// Speculative decoding: something cheap drafts the next tokens, and the model checks them all in one step. This changes
+// how long a text takes to write, and never the text.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace heed {
 
-// What drafts: nothing; a smaller model of the same kind with the same tokenizer; the text itself, whose last tokens are
-// looked up in what comes before them; the model's own first layers.
+// What drafts: nothing; a smaller model of the same kind with the same tokenizer; the text itself, in which its last
+// tokens are looked up where they stood before; the model's own first layers.
 enum class Drafts : uint8_t { none, model, prompt, layers };
 
 constexpr int64_t kMaxDraftTokens = 32;
@@ -17,8 +17,8 @@ struct DraftOptions {
   Drafts by = Drafts::none;
   std::string model;   // by a model: its directory
   int64_t layers = 0;  // by the model's own layers: how many, fewer than it has
-  // Drafted at once. 0: as many as pay, by the share of them that was right and by the time that steps took; where
-  // drafts do not pay, there are none for a while.
+  // Drafted at once. 0: as many as pay, by the share of them that was right and the time that steps took; while drafts
+  // do not pay, there are none.
   int64_t tokens = 0;
 };
 
@@ -30,7 +30,7 @@ struct DraftReport {
   int64_t drafted = 0;           // tokens checked
   int64_t accepted = 0;          // of these, those that were right
   double seconds = 0.0;          // of the steps and the drafts
-  double seconds_without = 0.0;  // what the same tokens would have taken without drafts, as steps without any show
+  double seconds_without = 0.0;  // an estimate, from steps without drafts: what the tokens would have taken without any
 
   double acceptance() const {
     return drafted == 0 ? 0.0 : static_cast<double>(accepted) / static_cast<double>(drafted);

@@ -30,16 +30,16 @@ class Encoder {
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
 
-  // Of models trained by the task classify. Throws before anything is read when the model has no such head, or a text
+  // For models trained by the task classify. Throws before anything is read when the model has no such head, or a text
   // is not UTF-8 or too long.
   std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {}) const;
   std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {}) const;
 
-  // A label for each word, of models trained by the task tag. Throws for the same reasons.
+  // A label for each word, for models trained by the task tag. Throws for the same reasons.
   std::vector<std::vector<std::string>> tag(std::span<const std::vector<std::string>> sentences,
                                             const TextName& name = {}) const;
 
-  // Of any encoder: embedding_width() numbers for each text. Throws for the same reasons.
+  // For any encoder: embedding_width() numbers for each text. Throws for the same reasons.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
 

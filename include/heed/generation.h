@@ -15,11 +15,11 @@
 namespace heed {
 
 // How the next token is drawn from the model's logits z, which are not changed:
-//   1. of each token that the text has so far, prompt included:      z > 0 ? z / repetition_penalty : z * repetition_penalty
-//      of each that was written n > 0 times, prompt not included:    z - presence_penalty - n * frequency_penalty
+//   1. z > 0 ? z / repetition_penalty : z * repetition_penalty,   of each token that the text or its prompt has so far;
+//      z - presence_penalty - n * frequency_penalty,              of each that was written n > 0 times after the prompt
 //   2. the top_k largest are kept
 //   3. p = softmax(z / temperature) of what was kept
-//   4. the largest p are kept, as few as it takes for their sum to reach top_p; of these, those that are at least min_p
+//   4. the largest p are kept, as few as it takes for their sum to reach top_p; and of these, those of at least min_p
 //      times the largest
 //   5. a token is drawn in proportion to p
 struct SamplingOptions {
@@ -44,17 +44,17 @@ struct GenerationOptions {
   Interruption interruption;
   WritingRules rules = {};
   EachToken each = EachToken::left_out;  // whether completions have their tokens' log-probabilities
-  // A regular expression that texts match from beginning to end, and texts of which each is one; see docs/decoding.md.
-  // A model without ends goes on until it would leave what is allowed.
+  // A regular expression that each text matches from beginning to end, and texts of which each text is one; see
+  // docs/decoding.md. A model without an end token ends a text when it would write something that is not allowed.
   std::string regex = {};
   std::vector<std::string> choices = {};
   // With beam search, texts that every text contains: as the tokenizer cuts them, so that one may be a part of a longer
-  // word. The beam has more hypotheses than they have tokens.
+  // word. The beam must be larger than the number of their tokens.
   std::vector<std::string> force = {};
 };
 
-// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or the
-// caller stopped it.
+// Why a text ended: the model ended it, a stop text appeared, max_tokens was reached, the call's deadline passed, or
+// the caller stopped it.
 enum class FinishReason : uint8_t { end, stop, length, deadline, cancelled };
 
 inline constexpr std::array<NamedValue<FinishReason>, 5> kFinishReasonNames{{{"end", FinishReason::end},
@@ -74,8 +74,8 @@ struct Completion {
   std::vector<ScoredToken> each = {};  // where asked for: the tokens, under the model's unmodified logits
 };
 
-// Receives texts while they are generated: from one thread at a time, each text's pieces in order. That thread may write
-// other callers' texts too: return soon, and do not call the model.
+// Receives texts while they are generated: from one thread at a time, each text's pieces in order. That thread may be
+// writing other callers' texts too: return soon, and do not call the model.
 class GenerationListener {
  public:
   // Text number `sample` of prompt number `prompt`, both counted from 0.

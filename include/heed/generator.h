@@ -14,7 +14,7 @@
 namespace heed {
 
 struct PerplexityOptions {
-  int64_t context = 0;  // the most tokens that the model sees at once; 0: as many as it takes
+  int64_t context = 0;  // the most tokens that the model sees at once; 0: the most that it takes
   int64_t stride = 0;   // tokens by which the context moves on; 0: half the context, rounded up
   EachToken each = EachToken::left_out;
 };

@@ -11,7 +11,7 @@
 
 namespace heed {
 
-// What the keys and values of a text's tokens are kept in, for those that come after them. automatic: in the precision.
+// The type in which the keys and values of a text's tokens are cached. automatic: that of the precision.
 enum class CacheType : uint8_t { automatic, bf16, int8 };
 
 inline constexpr std::array<NamedValue<CacheType>, 3> kCacheTypeNames{
@@ -24,7 +24,7 @@ struct InferenceOptions {
   int threads = 0;                         // 0: one per processor
   CacheType cache = CacheType::automatic;  // of models that write
   // Of models that write: the directories of others with the same architecture and vocabulary. The probability of each
-  // next token is then the mean of what all models give it.
+  // next token is then the mean over all models.
   std::vector<std::string> ensemble = {};
 };
 

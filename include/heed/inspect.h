@@ -29,7 +29,7 @@ struct ModelSummary {
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
 };
 
-// Of a recipe or a model directory. `overrides` are "table.key=value" and replace what the recipe says; a model
+// Describes a recipe or a model directory. `overrides` are "table.key=value" and replace what the recipe says; a model
 // directory takes none. Where the recipe leaves a vocabulary's size to its tokenizer, the largest allowed size is
 // assumed; characters and words are counted in the recipe's text or, where the text is missing, left open. ConfigError
 // and FormatError say what is wrong.

@@ -33,11 +33,12 @@ struct LabelScore {
   double probability = 0.0;
 };
 
-// Of a text. One label: the likeliest. Several: those of a probability above 1/2. A number: no label.
 struct TextLabels {
+  // From a head for one label, the most likely one; for several labels, those with a probability above 1/2; for a
+  // number, none.
   std::vector<std::string> labels;
   std::vector<LabelScore> scores;  // of all labels, in the model's order
-  double number = 0.0;
+  double number = 0.0;             // from a head for a number
 };
 
 }  // namespace heed

@@ -13,9 +13,9 @@ namespace heed {
 void for_each_line(const std::string& path,
                    const std::function<void(const std::string& line, const std::string& where)>& use);
 
-// Calls make(line, where) for each line, on as many threads as asked for (0: one per processor), and then write() with
-// what it made, in the order of the lines and from this thread. An exception for a line, from reading it or from make,
-// is thrown here after everything before that line has been written.
+// Calls make(line, where) for each line, on this many threads (0: one per processor), and write() with what it made, in
+// the order of the lines and from the calling thread. An exception about a line, from reading it or from make(), is
+// thrown after everything before that line has been written.
 void transform_lines(const std::string& path, int threads,
                      const std::function<std::string(const std::string& line, const std::string& where)>& make,
                      const std::function<void(const std::string& made)>& write);
@@ -35,11 +35,11 @@ class ArrivingLines {
   ArrivingLines(const ArrivingLines&) = delete;
   ArrivingLines& operator=(const ArrivingLines&) = delete;
 
-  // Waits for one line, then takes those that follow at once, up to `max_lines` in all. None at the end. Throws as
-  // above.
+  // Waits for a line, and takes it with those that have arrived after it, up to `max_lines` in all. None at the end.
+  // Throws as above.
   std::vector<std::string> next(size_t max_lines);
 
-  // "stdin:12" for the line of that index among those taken last.
+  // A name such as "stdin:12" for a line, by its index among those that next() returned last.
   std::string name(size_t line) const;
 
  private:
@@ -47,8 +47,8 @@ class ArrivingLines {
   std::unique_ptr<State> state_;
 };
 
-// A text file that takes the path when it is complete, in commit(), and not before. ConfigError when the path is that of
-// one of the files that are read.
+// A text file that takes the path when it is complete, in commit(), and not before. ConfigError when the path is that
+// of one of the files that are read.
 class NewTextFile {
  public:
   NewTextFile(const std::string& path, const std::vector<std::string>& inputs);
@@ -64,7 +64,7 @@ class NewTextFile {
   std::unique_ptr<State> state_;
 };
 
-// All that a file holds, as it is.
+// The whole content of a file, unchanged.
 std::string read_text(const std::string& path);
 
 }  // namespace heed

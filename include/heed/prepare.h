@@ -22,7 +22,8 @@ struct PrepareResult {
   int rank = 0;  // which one of several this process is; the first has all of this
 };
 
-// The ranks of a job tokenize the text together, and the first writes. The folder is complete or does not exist. `heed::train` uses it where the recipe's data.prepared names it.
+// The ranks of a job tokenize the text together, and the first writes. The folder is complete or does not exist.
+// train() uses it where the recipe's data.prepared or TrainOptions::prepared names it.
 PrepareResult prepare(const PrepareOptions& options);
 
 }  // namespace heed

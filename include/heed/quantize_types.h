@@ -21,9 +21,9 @@ struct KeptWeights {
 // A page about what quantizing changed.
 struct QuantizationReport {
   std::string page;  // the file to write, HTML; empty: none
-  // On which the models are measured before and after, in f32. Of a translation model, sentences and their translations,
-  // for BLEU with greedy search; of others, a text: a language model's for perplexity, a classifier's with its labels (text,
-  // tab, label; or two texts and a label) and a tagger's (a word and its label a line) for accuracy.
+  // What the models are measured on before and after, in f32. For a translation model, `source` and its `reference`
+  // translations: BLEU with greedy search. For others, `text`: a language model's perplexity; the accuracy of a
+  // classifier (lines of text, tab, label; or of two texts and a label) or a tagger (lines of a word and its label).
   std::string source, reference, text;
   LetterCase letters = LetterCase::kept;  // of BLEU
 };
@@ -53,10 +53,10 @@ struct QuantizedMatrix {
   int64_t bytes = 0;
   double signal_to_noise = 0.0;   // of its values
   double largest_over_rms = 0.0;  // the largest magnitude over the root of the mean square
-  // Of products that a calibration text went through; the first of int8 and int4 alone.
+  // Measured with a calibration text; the first only for int8 and int4.
   std::optional<double> product_signal_to_noise, input_largest_over_rms;
-  // Of int8-static: how its inputs' range was chosen (least, percentile, squared error or entropy; empty: each input has
-  // its own).
+  // Of int8-static: how its inputs' range was chosen (least, percentile, squared error or entropy); empty where each
+  // input has a range of its own.
   std::string range;
   Smoothed smoothed = Smoothed::no;
   Compensated compensated = Compensated::no;  // of int4

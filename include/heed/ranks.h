@@ -28,13 +28,13 @@ struct RankOfJob {
 };
 RankOfJob rank_of_job();
 
-// All ranks of the job call this. Each takes chunk after chunk as it comes free, the first one too. A rank that falls
-// silent is lost: its chunk goes to another one, and the job ends without it; unless it is the first. Without other
-// ranks, this process does all.
+// All ranks of the job call this. Each takes another chunk whenever it is free, the first rank too. When a rank no
+// longer answers, its chunk goes to another one and the job ends without it, unless it is the first. Without other
+// ranks, this process does all the work.
 void share_work(const SharedWork& work);
 
-// Lines of a chunk: `alone` where there are no other ranks, which batches best, or else fewer, so that all ranks end at
-// about the same time.
+// How many lines a chunk has: `alone`, which batches best, where there are no other ranks; otherwise fewer, so that all
+// ranks end at about the same time.
 size_t lines_at_once(size_t alone);
 
 }  // namespace heed

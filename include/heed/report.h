@@ -11,7 +11,7 @@ struct ReportOptions {
   std::string directory;  // of the model
   std::string output;     // empty: report.html in the directory
   std::string source;     // sentences to translate, or text for a language model; empty: the recipe's validation text
-  int64_t samples = 6;    // at most so many sentences; 0: none
+  int64_t samples = 6;    // at most this many sentences; 0: none
   int64_t beam = 0;       // 0: as the recipe validates
   int threads = 0;        // 0: one per processor
 };

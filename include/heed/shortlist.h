@@ -1,5 +1,5 @@
-// Learning a vocabulary shortlist: which target tokens translations of a sentence may have, for translation that is faster
-// but not the same.
+// Learning a vocabulary shortlist: which target tokens the translations of a sentence may have. Translation is faster
+// with it, but not the same.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ShortlistResult {
   double seconds = 0.0;
 };
 
-// By IBM Model 1. The same text and tokenizers give the same file, on any number of threads.
+// Learns it by IBM Model 1. The same text and tokenizers give the same file, on any number of threads.
 ShortlistResult learn_shortlist(const ShortlistOptions& options);
 
 }  // namespace heed

@@ -70,7 +70,7 @@ struct TokenizerTraining {
   std::vector<std::string> user_symbols;  // one token each, wherever they stand in the text
   int64_t minimum_count = 0;              // of a word (0: 2), a character (0: 1) or a wordpiece's pair (0: 2)
   int64_t sample_lines = 5'000'000;       // for bpe and unigram, which hold them in memory: sampled evenly from more
-  double coverage = 0.0;                  // share of all characters that the vocabulary covers; 0: 0.9995, for char 1
+  double coverage = 0.0;                  // share of all characters that the vocabulary covers; 0: 0.9995 (char: 1)
 };
 
 // What happens to a text of too many tokens.

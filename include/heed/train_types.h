@@ -39,7 +39,7 @@ struct TrainStatus {
   double epoch = 0.0;
   double loss = 0.0;                     // label-smoothed, mean
   double negative_log_likelihood = 0.0;  // mean
-  double kl_divergence = 0.0;  // of the smoothed targets from the model: the loss minus what no model can avoid
+  double kl_divergence = 0.0;            // of the smoothed targets from the model: the loss minus their entropy
   double learning_rate = 0.0, gradient_norm = 0.0;
   double target_tokens_per_second = 0.0;
   double seconds = 0.0;           // of the run so far

@@ -19,7 +19,7 @@ namespace heed {
 enum class Alignments : uint8_t { none, pieces };
 
 // What becomes of a word that the model writes as unknown: it stays as the tokenizer shows it, is never written, or is
-// replaced by the source's word that it looks at most.
+// replaced by the source's word that it attends to most.
 enum class UnknownWords : uint8_t { keep, avoid, copy };
 
 inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
@@ -37,19 +37,20 @@ struct TranslationOptions {
   Alignments alignments = Alignments::none;
   Interruption interruption;
   WritingRules rules = {};
-  // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations and
-  // of their scores.
+  // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations
+  // and of their scores.
   std::vector<std::string> prefixes = {};
-  // Texts that every translation contains: as the target's tokenizer cuts them, so that one may be a part of a longer word.
-  // The beam has more hypotheses than they have tokens.
+  // Texts that every translation contains: as the target's tokenizer cuts them, so that one may be a part of a longer
+  // word. The beam must be larger than the number of their tokens.
   std::vector<std::string> force = {};
   EachToken each = EachToken::left_out;  // whether translations have their tokens' scores
   int64_t groups = 1;                    // that the beam is divided into, to find different translations
-  double diversity =
-      0.5;  // what a token costs a group for each hypothesis of the groups before that took it in this step
+  // What a token costs a group for each hypothesis of the groups before it that took the token in this step.
+  double diversity = 0.5;
   double coverage_penalty = 0.0;
-  double patience = 1.0;     // a search ends with beam * patience translations
-  int64_t alternatives = 0;  // so many next tokens behind the prefix, the likeliest, and the best translation with each
+  double patience = 1.0;  // a search ends with beam * patience translations
+  // The N most likely next tokens after the prefix, each with its best translation; 0: off.
+  int64_t alternatives = 0;
   UnknownWords unknown = UnknownWords::keep;
 };
 

@@ -33,7 +33,7 @@ class Translator {
   int64_t parameters() const;  // of all models of an ensemble
   int64_t max_length() const;  // of a line that the model, or each of an ensemble, takes, in tokens, its end included
   DraftReport drafts() const;  // of all lines that were translated so far
-  // The tokens that a line's translations may have: of all, or of the shortlist.
+  // How many tokens a line's translations may have: the vocabulary's, or those that the shortlist leaves the line.
   int64_t candidates(const std::string& line) const;
 
   // Each line's translations, best first: at least one. A line of white space alone becomes an empty one. Throws before
@@ -42,7 +42,7 @@ class Translator {
                                                   const TranslationOptions& options = {},
                                                   const LineName& name = {}) const;
 
-  // Among all tokens, also where there is a shortlist. Throws for the same reasons, on either side.
+  // Over the whole vocabulary, also where there is a shortlist. Throws for the same reasons, on either side.
   std::vector<PairScore> score(const LinePairs& pairs, const LinePairName& name = {}) const;
 
  private:
@@ -61,7 +61,7 @@ struct EvaluationReport {
   TranslationScores scores;
   double seconds = 0.0;       // of translating, after the model was loaded
   int64_t target_tokens = 0;  // written, ends included
-  double candidates = 0.0;    // tokens that a translation might have, on average: see Translator::candidates
+  double candidates = 0.0;    // the mean of Translator::candidates
   Precision precision = Precision::f32;
   int threads = 0;
 

@@ -108,7 +108,7 @@ class Prefixes {
     return {first, first + static_cast<int64_t>(lines)};
   }
 
-  // Refuses prefixes without lines.
+  // Refuses prefixes that have no line.
   void finish() const {
     if (next_ < of_lines_.size()) {
       throw std::runtime_error(fmt::format("{}: {} lines, but {} has {}", path_, of_lines_.size(), input_, next_));
@@ -121,7 +121,7 @@ class Prefixes {
   size_t next_ = 0;
 };
 
-// Lines with the number of the first, and as many prefixes or none.
+// Lines, the number of the first, and a prefix for each line or none at all.
 struct LineChunk {
   int64_t first = 0;
   std::vector<std::string> lines, prefixes;

@@ -62,7 +62,7 @@ class LongerContext(LanguageModelTest):
             model = self.made(positions)
             long = self.nats(model, "--max-length", 200)
             self.assertNotEqual(long, self.nats(model))
-            # What lies behind is the same, read at once or window by window.
+            # What comes after is the same, read at once or window by window.
             self.assertEqual(self.nats(model, "--max-length", 200, "--context", 64), self.nats(model))
             self.generate("--prompt", self.TEXT, "--max-length", 400, "--max-tokens", 5, model=model)
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kWindow = 1000;  // lines translated at a time: enough to batch them by length
 
-// Translates the lines, on all ranks; the first has the translations, and the time and the tokens of all.
+// Translates the lines on all ranks; the first one gets all translations, their time and their tokens.
 std::vector<std::string> translate_all(const Translator& translator, const std::vector<std::string>& sources,
                                        const EvaluationOptions& options, EvaluationReport& report) {
   const size_t window = lines_at_once(kWindow);

@@ -30,7 +30,7 @@ class Measured {
   std::vector<WeightPart> parts_;  // of a recipe's training
 };
 
-// The shape, with the vocabulary's name for the extents that differ in `larger`.
+// The shape, with the vocabulary's name in place of the extents that differ in `larger`.
 std::string named_shape(const Shape& shape, const Shape& larger, const std::string& vocabulary) {
   std::vector<std::string> extents;
   extents.reserve(static_cast<size_t>(shape.rank()));

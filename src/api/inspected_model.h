@@ -11,10 +11,10 @@
 namespace heed {
 
 struct InspectedModel {
-  ModelConfig config;             // a vocabulary's size is 0 if it depends on a text or a tokenizer that does not exist
-  std::vector<std::string> open;  // the recipe leaves these keys to its tokenizers
+  ModelConfig config;             // a vocabulary's size is 0 if it depends on a text or tokenizer that does not exist
+  std::vector<std::string> open;  // the keys that the recipe leaves to its tokenizers
   std::filesystem::path weights;  // of a model directory; empty for a recipe
-  std::optional<Recipe> recipe;   // none of a model directory
+  std::optional<Recipe> recipe;   // none for a model directory
 };
 
 // ConfigError for overrides of a model directory.

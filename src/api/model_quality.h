@@ -15,10 +15,10 @@ struct MeasuredQuality {
   double value = 0.0;
 };
 
-// ConfigError where the report names no page, one that is an input too or can't be written, or a text that this kind of
-// model is not measured on. `inputs` are read besides.
+// ConfigError where the report names no page, a page that cannot be written or is also read (`inputs` are the other
+// files that are), or a text that this kind of model is not measured on.
 void check_report(const QuantizationReport& report, const ModelConfig& model, const std::vector<std::string>& inputs);
-// In f32. Nothing where the report names no text.
+// Measures the model in f32. Nothing where the report names no text.
 std::optional<MeasuredQuality> measure_quality(const std::string& directory, const ModelConfig& model,
                                                const QuantizationReport& report, int threads);
 

@@ -12,7 +12,7 @@ namespace heed {
 
 // Whether the model reads labels or numbers from whole texts.
 bool is_labeled_text(const ModelConfig& config);
-// Scores of a prediction.
+// How many scores a prediction has.
 int64_t outputs_of(const ModelConfig& config);
 
 // The rows that a stack puts out.
@@ -31,8 +31,8 @@ class ProbeBatch {
   // The configuration must outlive the batch.
   ProbeBatch(const ModelConfig& config, const ProbeOptions& options);
 
-  // The next token of the vocabulary instead of the one at this position of the first sequence. Streams are "source"
-  // and "target" of an encoder-decoder, "text" of other models.
+  // Replaces the token at this position of the first sequence by the vocabulary's next one. Streams are "source" and
+  // "target" of an encoder-decoder, "text" of other models.
   void change(const std::string& stream, int64_t position);
 
   int64_t sequences() const { return static_cast<int64_t>(stream_.size()); }

@@ -25,7 +25,7 @@ class PartsObserver : public TapeObserver {
   template <class Kind>
   void see(const Kind& op);
   void add(const std::string& name, const Var& output);
-  // Of "decoder.layers.0.attention", if that path with any last part made this; `otherwise` if nothing known did.
+  // "decoder.layers.0.attention" if a part of that path made the output; `otherwise` if no known part did.
   std::string sublayer_of(const Var& output, const std::string& otherwise) const;
 
   std::vector<std::string> embeddings_;

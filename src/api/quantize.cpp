@@ -16,7 +16,7 @@ QuantizedWeights quantize(const QuantizeOptions& options) {
   const ModelConfig model = load_description(from).config;
   check_report(report, model, {options.calibration, options.calibration_target});
   require_no_model(to);
-  // Before anything is written, so that a text that cannot be measured on leaves no model behind.
+  // Before anything is written, so that a text that the model cannot be measured on leaves no model behind.
   const auto before = measure_quality(options.model, model, report, threads);
   QuantizedWeights result =
       quantize_directory(from, to,

@@ -1,4 +1,4 @@
-// Models that write one text together need the same vocabularies: token by token, as their tokenizers show them.
+// Models that write a text together need the same vocabularies, in which each token has the same piece.
 #pragma once
 
 #include "checkpoint/stored_model.h"
@@ -11,8 +11,8 @@ struct NamedModel {
   const ModelFolder& folder;
 };
 
-// FormatError unless the models, of one architecture, have the same vocabularies: "MODEL: cannot PURPOSE FIRST, which has
-// another vocabulary", such as "draft for".
+// FormatError unless the models, of one architecture, have the same vocabularies: "MODEL: cannot PURPOSE FIRST, which
+// has another vocabulary", where a purpose is such as "draft for".
 void require_same_vocabularies(const NamedModel& model, std::string_view purpose, const NamedModel& first);
 
 }  // namespace heed

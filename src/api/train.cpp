@@ -10,7 +10,8 @@
 namespace heed {
 namespace {
 
-// Of the ranks that don't report. They learn of the start, since they get the signals that the first rank gets.
+// The listener of ranks that do not report. It passes on the start, since all ranks get the signals that the first
+// gets.
 class QuietListener final : public TrainListener {
  public:
   explicit QuietListener(TrainListener& listener) : listener_(listener) {}

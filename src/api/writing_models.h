@@ -11,8 +11,9 @@ namespace heed {
 
 class WritingModels {
  public:
-  // FormatError for a folder with a model of another architecture and, naming both folders, for one of the ensemble with
-  // another vocabulary or other documents. A model that takes as many tokens as the context asks for stays as it is.
+  // FormatError for a folder with a model of another architecture and, naming both folders, for a member of the
+  // ensemble with another vocabulary or other documents. A model that takes as many tokens as the context asks for
+  // stays as it is.
   WritingModels(const ModelFolder& folder, Architecture architecture, const std::vector<std::string>& ensemble,
                 Backend& backend, DType storage, const ContextOptions& context = {});
 

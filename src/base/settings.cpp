@@ -14,7 +14,7 @@ namespace heed {
 namespace {
 
 constexpr std::string_view kDescription = "description";
-constexpr size_t kFew = 10;  // names that are listed at most when none is similar
+constexpr size_t kFew = 10;  // up to this many names are listed when none is similar
 
 template <class Value>
 Setting plain(std::string name, SettingType type, Value& value, std::function<std::string()> show) {

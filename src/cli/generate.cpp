@@ -132,7 +132,7 @@ std::vector<std::string> read_prompts(const GenerateOptions& options) {
   return prompts;
 }
 
-// All ranks know all prompts: a chunk is the number of its first prompt and that after its last.
+// All ranks know all prompts, so a chunk is only the number of its first prompt and the one after its last.
 void share_prompts(const Generator& generator, const GenerateOptions& options) {
   const std::vector<std::string> prompts = read_prompts(options);
   const GenerationOptions generation = generation_options(options);

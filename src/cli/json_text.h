@@ -6,7 +6,7 @@
 
 namespace heed::cli {
 
-// In quotation marks. Needs UTF-8.
+// The text in quotation marks, escaped. It must be UTF-8.
 std::string json_string(std::string_view text);
 
 }  // namespace heed::cli

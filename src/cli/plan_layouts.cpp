@@ -69,7 +69,7 @@ void print_table(const ModelPlan& plan, int64_t top) {
   }
 }
 
-// One line for each reason, as several layouts have it.
+// One line for each reason, which several layouts may share.
 void print_impossible(const RanksPlan& ranks) {
   std::vector<std::string> reasons;
   for (const ImpossibleLayout& one : ranks.impossible) {
@@ -180,7 +180,7 @@ std::vector<Option> ranks_options(RanksArguments& arguments) {
     };
   }
   return joined({{needing("RECIPE", option("--ranks N", arguments.ranks,
-                                           "plan training on so many processes: their possible layouts, best first")),
+                                           "plan training on N processes: their possible layouts, best first")),
                   needing("RECIPE", option("--layout LAYOUT", arguments.layout,
                                            "plan this layout of ranks alone, such as data=2,pipeline=2,tensor=1"))},
                  all});

@@ -9,19 +9,19 @@
 
 namespace heed::cli {
 
-// What a command line says of ranks.
+// The options of a command line that are about ranks.
 struct RanksArguments {
   std::optional<int64_t> ranks;
   std::optional<std::string> layout;
-  RanksOptions options;  // of the others
+  RanksOptions options;  // what the other options say
   int64_t top = 0;       // layouts that are listed; 0: all
-  std::string detail;    // the last option given that needs one of the first two
+  std::string detail;    // the last option given that needs --ranks or --layout
 };
 
 std::vector<Option> ranks_options(RanksArguments& arguments);
 
-// Adds them to the options of the plan, whose short run a given speed replaces. ConfigError and std::runtime_error for
-// options that make no sense together.
+// Adds the arguments to the options of the plan; a given speed replaces its short run. ConfigError and
+// std::runtime_error for options that make no sense together.
 void read_ranks(const RanksArguments& arguments, PlanOptions& plan);
 
 void print_ranks(const ModelPlan& plan, int64_t top);

@@ -61,9 +61,10 @@ void show_output(std::string_view text) {
 }
 
 void show_output_until(const std::atomic<bool>& stopping, std::string_view text) {
-  show_output("");  // what was printed before comes before
+  show_output("");  // flushes what was printed before
   while (!text.empty() && wait_for_output(stopping)) {
-    // So much a pipe that is ready takes at once: no write waits in which the signal could come too early.
+    // A pipe that is ready accepts this much at once, so no write blocks, and no signal can be missed just before one
+    // that would.
     const ssize_t written = write(STDOUT_FILENO, text.data(), std::min(text.size(), size_t{PIPE_BUF}));
     if (written < 0 && errno != EINTR) {
       note_failure_unless(false);

@@ -24,9 +24,9 @@ void flush_output();
 // display.
 void show_output(std::string_view text);
 
-// Like show_output(), but once `stopping` is set, what nobody reads is dropped. mpirun stops reading what its processes
-// print when it ends them, and a full terminal must not keep a run from saving. The signal that sets `stopping` has to
-// interrupt a write, so its handler is installed without SA_RESTART.
+// Like show_output(), but once `stopping` is set, text that nobody reads is dropped: mpirun stops reading what its
+// processes print when it ends them, and a full pipe must not keep a run from saving. The signal that sets `stopping`
+// has to interrupt a write, so its handler must be installed without SA_RESTART.
 void show_output_until(const std::atomic<bool>& stopping, std::string_view text);
 
 }  // namespace heed::cli

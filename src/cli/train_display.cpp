@@ -47,13 +47,13 @@ std::string progress_bar(const TrainStatus& s) {
                      duration(s.seconds * (1.0 - s.fraction) / s.fraction));
 }
 
-// "bits_per_byte" in words.
+// "bits per byte" for "bits_per_byte".
 std::string in_words(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
 }
 
-// How long ranks wait for others; one that waits much less than another makes it wait.
+// How long ranks waited for others. Where one waited much less than another, the other waited for it.
 std::string in_words(const std::vector<RankStatus>& ranks) {
   if (ranks.empty()) {
     return "";

@@ -22,7 +22,7 @@ Option ensemble_option(ModelOptions& options);
 Option shortlist_option(std::string& file);
 std::vector<Option> context_options(ContextOptions& options);
 std::vector<Option> search_options(TranslationOptions& options);
-// Of what is written; `minimum` is the name of the option for its length.
+// Rules for what is written; `minimum` is the name of the option for its least length.
 std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum);
 
 }  // namespace heed::cli

@@ -100,7 +100,7 @@ std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts);
 // Which jobs run a command: those of one process alone, or those of several ranks too.
 enum class Processes : uint8_t { one, several };
 
-// Has either `commands` or `run`.
+// Has either `commands` or `run`, not both.
 struct Command {
   std::string name;
   std::string summary;  // one line

@@ -83,8 +83,8 @@ class Trie {
 
   std::vector<uint32_t> units_;
   std::string_view pool_, where_;
-  std::vector<int8_t>
-      matches_;  // per unit: the maximum number of matches of a walk that starts there, or that it is unseen or open
+  // Per unit: the maximum number of matches of a walk that starts there, or kUnseen or kOpen.
+  std::vector<int8_t> matches_;
 };
 
 }  // namespace

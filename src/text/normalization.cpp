@@ -18,8 +18,8 @@ const icu::Normalizer2& instance(const icu::Normalizer2* (*get)(UErrorCode&)) {
   return *normalizer;
 }
 
-// ICU makes each when it is first asked for. The thread sanitizer does not see how ICU keeps other threads from an unfinished
-// one, but it knows how a static is initialized.
+// ICU makes each when it is first asked for. The thread sanitizer does not see how ICU keeps other threads from an
+// unfinished one, but it knows how a static is initialized.
 const icu::Normalizer2& normalizer_to(NormalForm form) {
   if (form == NormalForm::nfc) {
     static const icu::Normalizer2& nfc = instance(icu::Normalizer2::getNFCInstance);

@@ -27,7 +27,7 @@ class ProtobufReader {
   // Both must outlive the reader.
   ProtobufReader(std::string_view bytes, std::string_view where) : ProtobufReader(bytes, where, bytes.data()) {}
 
-  // A reader of one of the fields of bytes; offsets in errors count from the start of the outermost message.
+  // A reader of the message in a field of bytes; offsets in errors count from the start of the outermost message.
   ProtobufReader inside(std::string_view bytes) const { return {bytes, where_, origin_}; }
 
   // The next field, or nothing at the end. FormatError when the bytes are not a field.

@@ -1,5 +1,4 @@
-// Regular expressions: a tree becomes an automaton with many possible next states, which becomes one with a single next
-// state for each byte.
+// Regular expressions: the tree becomes a nondeterministic automaton, and that a deterministic one.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -91,7 +90,7 @@ class RegexPieces {
     return any_of(std::move(starts));
   }
 
-  // Into ranges whose code points have UTF-8 of one range for each byte.
+  // Splits a range into ranges of code points whose UTF-8 is one range for each byte.
   void split(char32_t first, char32_t last, int32_t after, std::vector<int32_t>& starts) {
     if (first > last) {
       return;
@@ -127,7 +126,7 @@ class RegexPieces {
   size_t parts_ = 0;  // of the expression, repeats counted
 };
 
-// Each state is the set of pieces that what was read can have led to.
+// The subset construction: each state is the set of pieces that what was read may have led to.
 class RegexStates {
  public:
   explicit RegexStates(std::vector<RegexPiece> pieces) : pieces_(std::move(pieces)), seen_(pieces_.size()) {}

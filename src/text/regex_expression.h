@@ -24,7 +24,7 @@ struct RegexExpression {
   static constexpr int64_t kAny = -1;  // no limit
 };
 
-// ConfigError, naming the character, for what is not a regular expression. docs/decoding.md says what is known.
+// ConfigError, naming the character, for what is not a regular expression. docs/decoding.md says what it may contain.
 RegexExpression parse_regex(std::string_view expression);
 
 }  // namespace heed

@@ -43,7 +43,7 @@ class Tokenizer {
   // A token in readable form, without white space or control characters: a space is U+2581, others are like <U+000A>.
   // ShapeError outside the vocabulary.
   std::string_view piece(TokenId token) const;
-  std::optional<TokenId> find(std::string_view piece) const;  // the first that looks like this
+  std::optional<TokenId> find(std::string_view piece) const;  // the first token with this piece
 
   // The tokens of the normalized text; neither bos nor eos is added. Special tokens never come out of text: "</s>" in
   // it is four characters. FormatError where the text is not UTF-8.
@@ -58,7 +58,7 @@ class Tokenizer {
   // Skips pad, bos, eos and sep. Always UTF-8: byte tokens that do not form a character become U+FFFD.
   std::string decode(std::span<const TokenId> tokens) const;
 
-  // What a token adds to a text, whatever stands beside it: empty for tokens that decode() skips, and none for kinds
+  // What a token adds to a text, whatever its neighbours are: empty for tokens that decode() skips, and none for kinds
   // that put white space between tokens (word, wordpiece).
   virtual std::optional<std::string> bytes_of(TokenId /*token*/) const { return std::nullopt; }
   // Whether decode() leaves out a space at the beginning of a text.

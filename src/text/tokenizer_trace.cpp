@@ -46,8 +46,8 @@ constexpr std::string_view kContinued = "##";
 
 bool continues(const std::string& piece) { return piece.size() > kContinued.size() && piece.starts_with(kContinued); }
 
-// A word is a piece and its continuations, or one unknown token. User symbols stand outside of words, and then words are
-// not known by their number.
+// A word is a piece and its continuations, or one unknown token. User symbols are outside of words; where there are
+// any, tokens cannot be matched to words by counting.
 void trace_wordpiece(const Tokenizer& tokenizer, const std::vector<int32_t>& ids, TokenizerTrace& trace) {
   const std::vector<std::string_view> words = split_words(trace.normalized);
   const std::vector<std::string> pieces = traced_pieces(tokenizer, ids);

@@ -117,7 +117,7 @@ void check_pieces(const Vocabulary& vocabulary, std::string_view where) {
 
 void check_symbols(const SpecialTexts& special, const std::vector<std::string>& user_symbols,
                    Normalization normalization) {
-  std::unordered_map<std::string, std::string> seen;  // by text: what it is the text of
+  std::unordered_map<std::string, std::string> seen;  // by text: the symbol that has it
   const auto check = [&](const std::string& text, const std::string& what) {
     require<ConfigError>(!text.empty(), what, "the text is empty");
     require<ConfigError>(!find_invalid_utf8(text), what, "the text is not UTF-8");

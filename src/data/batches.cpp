@@ -64,8 +64,8 @@ std::vector<BatchStream::Member> BatchStream::draw(int64_t epoch, int64_t index)
   const int64_t begin = pool_begin(index), end = pool_begin(index + 1);
   std::vector<Member> members;
   members.reserve(static_cast<size_t>(end - begin));
-  for (int64_t place = begin; place < end; ++place) {
-    const int64_t sentence = permuted(place);
+  for (int64_t position = begin; position < end; ++position) {
+    const int64_t sentence = permuted(position);
     members.push_back({sentence, lengths_(sentence)});
   }
   if (rules_.order == PoolOrder::shuffled) {

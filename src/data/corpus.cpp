@@ -53,7 +53,7 @@ class CorpusBuilder {
  private:
   CorpusReport& report() { return corpus_.report_; }
 
-  std::string place(size_t side, int64_t line) const {
+  std::string where(size_t side, int64_t line) const {
     return fmt::format("{}:{}", sides_[side].files[file_].string(), line);
   }
 
@@ -164,7 +164,7 @@ class CorpusBuilder {
   // A line is counted for the first reason that applies.
   void keep_or_drop(Row& row) {
     if (row.long_side) {
-      count(DropReason::over_long_line, place(*row.long_side, row.line));
+      count(DropReason::over_long_line, where(*row.long_side, row.line));
     } else if (all_sides_pass(row) && lengths_agree(row) && is_new(row)) {
       keep(row);
     }
@@ -175,7 +175,7 @@ class CorpusBuilder {
     for (const DropReason reason : {DropReason::empty, DropReason::too_short, DropReason::too_long}) {
       for (size_t side = 0; side < sides_.size(); ++side) {
         if (fails(row, side, reason)) {
-          count(reason, place(side, row.line));
+          count(reason, where(side, row.line));
           return false;
         }
       }
@@ -188,17 +188,17 @@ class CorpusBuilder {
     const CorpusSide& limits = sides_[side];
     if (reason == DropReason::empty) {
       const bool empty = length == 0 && limits.min_length > 0;
-      require<FormatError>(!empty || rules_.empty_line == Handling::skip, place(side, row.line), "the line is empty");
+      require<FormatError>(!empty || rules_.empty_line == Handling::skip, where(side, row.line), "the line is empty");
       return empty;
     }
     if (reason == DropReason::too_short) {
       const bool too_short = length < limits.min_length;
-      require<FormatError>(!too_short || rules_.too_short == Handling::skip, place(side, row.line),
+      require<FormatError>(!too_short || rules_.too_short == Handling::skip, where(side, row.line),
                            "{} token{}, expected at least {}", length, plural(length), limits.min_length);
       return too_short;
     }
     const bool too_long = length > limits.max_length && rules_.too_long != TooLong::truncate;
-    require<FormatError>(!too_long || rules_.too_long == TooLong::drop, place(side, row.line),
+    require<FormatError>(!too_long || rules_.too_long == TooLong::drop, where(side, row.line),
                          "{} token{}, expected at most {}", length, plural(length), limits.max_length);
     return too_long;
   }
@@ -208,7 +208,7 @@ class CorpusBuilder {
     const bool agree = rules_.max_ratio == 0.0 ||
                        static_cast<double>(longest->size()) <= rules_.max_ratio * static_cast<double>(shortest->size());
     if (!agree) {
-      count(DropReason::ratio, place(0, row.line));
+      count(DropReason::ratio, where(0, row.line));
     }
     return agree;
   }
@@ -224,7 +224,7 @@ class CorpusBuilder {
     }
     const bool added = seen_.insert(key.bits);
     if (!added) {
-      count(DropReason::duplicate, place(0, row.line));
+      count(DropReason::duplicate, where(0, row.line));
     }
     return added;
   }
@@ -265,11 +265,11 @@ LineOrigin Corpus::origin(int64_t sentence) const {
 
 std::string Corpus::where(int64_t sentence) const {
   const LineOrigin from = origin(sentence);
-  std::vector<std::string> places;
+  std::vector<std::string> lines;
   for (const auto& files : files_) {
-    places.push_back(fmt::format("{}:{}", files[static_cast<size_t>(from.file)].string(), from.line));
+    lines.push_back(fmt::format("{}:{}", files[static_cast<size_t>(from.file)].string(), from.line));
   }
-  return fmt::format("{}", fmt::join(places, " | "));
+  return fmt::format("{}", fmt::join(lines, " | "));
 }
 
 void Corpus::store(PartsToStore& parts) const {

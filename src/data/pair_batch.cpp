@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "data/origins.h"
 
 namespace heed {
 namespace {
-
-constexpr size_t kNamedOrigins = 3;
 
 void check(const Corpus& corpus, const SentenceMarks& special) {
   require(corpus.sides() == 2, "pairs", "a corpus of {} sides, expected 2", corpus.sides());
@@ -77,20 +76,11 @@ RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences,
 }
 
 std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences) {
-  std::vector<std::string> places;
-  for (const int64_t sentence : sentences.first(std::min(sentences.size(), kNamedOrigins))) {
-    places.push_back(corpus.where(sentence));
-  }
-  const size_t more = sentences.size() - places.size();
-  return fmt::format("{}{}", fmt::join(places, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+  return first_origins(sentences, [&](int64_t sentence) { return corpus.where(sentence); });
 }
 
 std::string list_origins(const Corpus& corpus, std::span<const int64_t> sentences) {
-  std::string list;
-  for (const int64_t sentence : sentences) {
-    list += corpus.where(sentence) + "\n";
-  }
-  return list;
+  return all_origins(sentences, [&](int64_t sentence) { return corpus.where(sentence); });
 }
 
 }  // namespace heed

@@ -3,14 +3,10 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "data/origins.h"
 #include "data/permutation.h"
 
 namespace heed {
-namespace {
-
-constexpr size_t kNamedRanges = 3;
-
-}  // namespace
 
 // Each document has one row less than it has tokens.
 int64_t TextRows::first_row(int64_t document) const { return corpus_.store().begin(document) - document; }
@@ -80,20 +76,11 @@ std::string TextRows::where(RowRange range) const {
 }
 
 std::string TextRows::describe(std::span<const RowRange> ranges) const {
-  std::vector<std::string> places;
-  for (const RowRange& range : ranges.first(std::min(ranges.size(), kNamedRanges))) {
-    places.push_back(where(range));
-  }
-  const size_t more = ranges.size() - places.size();
-  return fmt::format("{}{}", fmt::join(places, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+  return first_origins(ranges, [&](const RowRange& range) { return where(range); });
 }
 
 std::string TextRows::list(std::span<const RowRange> ranges) const {
-  std::string list;
-  for (const RowRange& range : ranges) {
-    list += where(range) + "\n";
-  }
-  return list;
+  return all_origins(ranges, [&](const RowRange& range) { return where(range); });
 }
 
 void TextBatchRules::validate() const {

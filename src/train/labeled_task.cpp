@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "data/even_parts.h"
+#include "data/origins.h"
 #include "eval/classification.h"
 
 namespace heed {
 namespace {
-
-constexpr size_t kNamedTexts = 3;
 
 // A batch whose rows, or whose texts, have one label each.
 class LabelShard final : public Shard {
@@ -301,20 +300,11 @@ Update LabeledTask::next_update(int64_t) {
 void LabeledTask::seek(const BatchPosition& position) { seek_batches(*batches_, position, "data.train"); }
 
 std::string LabeledTask::describe_origins(const Update& update) const {
-  std::vector<std::string> places;
-  for (const int64_t index : std::span(update.examples).first(std::min(update.examples.size(), kNamedTexts))) {
-    places.push_back(train_[static_cast<size_t>(index)].where);
-  }
-  const size_t more = update.examples.size() - places.size();
-  return fmt::format("{}{}", fmt::join(places, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+  return first_origins(std::span<const int64_t>(update.examples), [&](int64_t index) { return where(index); });
 }
 
 std::string LabeledTask::list_origins(const Update& update) const {
-  std::string list;
-  for (const int64_t index : update.examples) {
-    list += train_[static_cast<size_t>(index)].where + "\n";
-  }
-  return list;
+  return all_origins(std::span<const int64_t>(update.examples), [&](int64_t index) { return where(index); });
 }
 
 Scores LabeledTask::validate(const Inference& inference) const {

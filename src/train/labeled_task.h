@@ -53,6 +53,7 @@ class LabeledTask final : public Task {
   std::vector<Example> with_label_ids(std::vector<RawExample> raw, const std::string& known_from) const;
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
   std::vector<double> targets_of(const Example& example) const;
+  const std::string& where(int64_t index) const { return train_[static_cast<size_t>(index)].where; }
 
   Head head_;
   int64_t token_types_, max_length_, batches_per_update_, shards_per_batch_;

@@ -82,8 +82,8 @@ std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture
   const ModelConfig config = load_description(folder).config;
   std::vector<int64_t> sizes;
   for (const TokenizerRole& role : tokenizer_roles(architecture)) {
-    const size_t place = index_of_role(config.architecture, role.name, architecture);
-    sizes.push_back(config.*tokenizer_roles(config.architecture)[place].vocabulary);
+    const size_t index = index_of_role(config.architecture, role.name, architecture);
+    sizes.push_back(config.*tokenizer_roles(config.architecture)[index].vocabulary);
   }
   return sizes;
 }
@@ -99,10 +99,10 @@ StartingModel::StartingModel(const ModelFolder& folder)
 Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
   Tokenizers chosen;
   for (const TokenizerRole& role : tokenizer_roles(architecture)) {
-    const size_t place = index_of_role(description_.config.architecture, role.name, architecture);
-    chosen.push_back(tokenizers_[place]);
+    const size_t index = index_of_role(description_.config.architecture, role.name, architecture);
+    chosen.push_back(tokenizers_[index]);
     if (architecture == Architecture::seq2seq) {
-      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[place].name);
+      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[index].name);
     }
   }
   return chosen;

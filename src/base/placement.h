@@ -18,8 +18,7 @@ class Placement {
   bool is_stalled(size_t thread) const;
   // Moves the thread to the processor of the caller, which is about to wait for it.
   void move_here(size_t thread);
-  // After move_here(): keeps the thread off the caller's processor, which two of the pool's threads would share
-  // otherwise.
+  // After move_here(): keeps it off the caller's processor, which two of the pool's threads would share otherwise.
   void move_away(size_t thread);
   // The owner calls this now and then: once it runs on another processor itself, the threads may run anywhere again.
   void refresh();

@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/strong.h"
+#include "kernels/calls/linear_attention.h"
 #include "kernels/kernels.h"
 
 namespace heed {

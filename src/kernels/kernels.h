@@ -1,4 +1,9 @@
-// The backend interface: one virtual per fused op, forward and backward.
+// The backend interface: one virtual per fused op, forward and backward. The argument of each is a plain struct of its
+// operands; calls/ has these structs, with the formulas. Views borrow; an empty view is a missing operand. Shapes are
+// checked once, by the ops above; kernels trust them.
+//
+// Element types: `storage` (f32, bf16; f64 in the reference backend) for activations and matrices; weights' masters,
+// biases, norm gains, gradients of weights, statistics and losses in `master_type()` (f32; f64 in the reference).
 #pragma once
 
 #include <functional>
@@ -6,12 +11,61 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/calls.h"
+#include "kernels/calls/weight.h"
 #include "kernels/half_panels.h"
 #include "kernels/integer_panels.h"
 #include "tensor/arena.h"
 
 namespace heed {
+
+// calls/linear.h
+struct LinearForward;
+struct LinearInputGradient;
+struct LinearWeightGradient;
+// calls/activation.h
+struct ActivationBackward;
+struct GateForward;
+struct GateBackward;
+// calls/rows.h
+struct EmbeddingForward;
+struct EmbeddingBackward;
+struct SelectRows;
+struct SelectRowsBackward;
+struct PoolForward;
+struct PoolBackward;
+// calls/norm.h
+struct AddNormForward;
+struct AddNormBackward;
+// calls/elements.h
+struct SumParts;
+struct Rotation;
+struct Drop;
+struct SoftCap;
+struct SoftCapBackward;
+// calls/key_values.h
+struct KeyValueAppend;
+// calls/attention.h
+struct AttentionForward;
+struct AttentionBackward;
+struct SpreadBuckets;
+struct SpreadBucketsBackward;
+// calls/linear_attention.h
+struct LinearAttentionForward;
+struct LinearAttentionBackward;
+struct LinearAttentionFold;
+// calls/loss.h
+struct OutputLoss;
+struct CrossEntropy;
+struct SelectedLogSoftmax;
+struct AverageProbabilities;
+struct LogitSums;
+struct DividedLoss;
+struct LabelLoss;
+// calls/optimizer.h
+struct ElementRange;
+struct AdamSweep;
+struct MuonDirection;
+struct MuonStep;
 
 class Backend {
  public:

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/calls.h"
+#include "kernels/calls/linear_attention.h"
 
 namespace heed {
 

@@ -3,6 +3,13 @@
 #include <chrono>
 #include <initializer_list>
 
+#include "kernels/calls/attention.h"
+#include "kernels/calls/elements.h"
+#include "kernels/calls/linear.h"
+#include "kernels/calls/loss.h"
+#include "kernels/calls/norm.h"
+#include "kernels/calls/optimizer.h"
+#include "kernels/calls/rows.h"
 #include "kernels/linear_attention_cost.h"
 
 namespace heed {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/labels.h"
 #include "nn/embedding.h"
 #include "nn/head_pattern.h"
 #include "nn/layers.h"

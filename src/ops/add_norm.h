@@ -1,6 +1,7 @@
 // sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
 #pragma once
 
+#include "kernels/calls/norm.h"
 #include "ops/pass.h"
 #include "ops/weight.h"
 

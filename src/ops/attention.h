@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "kernels/calls/attention.h"
 #include "ops/pass.h"
 #include "ops/soft_cap.h"
 #include "ops/weight.h"

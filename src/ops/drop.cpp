@@ -2,6 +2,7 @@
 // Saves nothing: m is drawn again.
 #include "ops/drop.h"
 
+#include "kernels/calls/elements.h"
 #include "ops/tape.h"
 
 namespace heed {

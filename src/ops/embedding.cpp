@@ -7,6 +7,7 @@
 // Saves the indices.
 #include "ops/embedding.h"
 
+#include "kernels/calls/rows.h"
 #include "ops/tape.h"
 #include "ops/trainable.h"
 

@@ -1,6 +1,7 @@
 // y = dropout(act(x[:, :inner]) * x[:, inner:]).
 #pragma once
 
+#include "kernels/calls/activation.h"
 #include "ops/pass.h"
 
 namespace heed {

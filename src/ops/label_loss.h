@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "kernels/calls/loss.h"
 #include "ops/loss.h"
 
 namespace heed {

@@ -4,6 +4,7 @@
 // Saves x. For ReLU also y: y > 0 says that z was positive and not dropped. For the other activations also z.
 #include "ops/linear.h"
 
+#include "kernels/calls/linear.h"
 #include "ops/low_rank.h"
 #include "ops/tape.h"
 #include "ops/trainable.h"

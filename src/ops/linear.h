@@ -1,6 +1,7 @@
 // y = dropout(act(x W^T + b)).
 #pragma once
 
+#include "kernels/calls/activation.h"
 #include "ops/pass.h"
 #include "ops/weight.h"
 

@@ -2,6 +2,7 @@
 // keys, with phi(x) = elu(x) + 1 (Katharopoulos et al., 2020) or e^x. Its cost is linear in the sequence's length.
 #pragma once
 
+#include "kernels/calls/linear_attention.h"
 #include "ops/attention.h"
 
 namespace heed {

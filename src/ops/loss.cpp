@@ -14,6 +14,9 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/calls/elements.h"
+#include "kernels/calls/linear.h"
+#include "kernels/calls/rows.h"
 #include "ops/tape.h"
 
 namespace heed {

@@ -3,6 +3,8 @@
 // Saves x and u; x * m is computed again.
 #include "ops/low_rank.h"
 
+#include "kernels/calls/elements.h"
+#include "kernels/calls/linear.h"
 #include "ops/tape.h"
 #include "ops/trainable.h"
 

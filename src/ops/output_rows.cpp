@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "kernels/calls/linear.h"
+#include "kernels/calls/loss.h"
+#include "kernels/calls/rows.h"
+
 namespace heed {
 namespace {
 

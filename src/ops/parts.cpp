@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "kernels/calls/elements.h"
+#include "kernels/calls/linear.h"
 #include "ops/tape.h"
 #include "ops/trainable.h"
 #include "tensor/view_bytes.h"

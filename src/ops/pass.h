@@ -4,6 +4,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "kernels/dropout.h"
 #include "kernels/kernels.h"
 #include "ops/stage_ends.h"
 

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "kernels/calls/rows.h"
 #include "ops/tape.h"
 
 namespace heed {

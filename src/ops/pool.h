@@ -1,6 +1,7 @@
 // One row for each sequence.
 #pragma once
 
+#include "heed/labels.h"
 #include "ops/pass.h"
 #include "tensor/segments.h"
 

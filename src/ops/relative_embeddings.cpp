@@ -9,6 +9,7 @@
 // Again a product for each head: b is the matrix of a linear map of the mass. Saves the mass.
 #include "ops/relative_embeddings.h"
 
+#include "kernels/calls/linear.h"
 #include "ops/linear.h"
 #include "ops/tape.h"
 

@@ -5,6 +5,7 @@
 // Saves the positions.
 #include "ops/rotate.h"
 
+#include "kernels/calls/elements.h"
 #include "ops/tape.h"
 
 namespace heed {

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "kernels/rotary_scale.h"
 #include "ops/pass.h"
 
 namespace heed {

@@ -2,6 +2,7 @@
 // Saves the indices.
 #include "ops/select_rows.h"
 
+#include "kernels/calls/rows.h"
 #include "ops/tape.h"
 
 namespace heed {

@@ -2,6 +2,7 @@
 // Saves y.
 #include "ops/soft_cap.h"
 
+#include "kernels/calls/elements.h"
 #include "ops/tape.h"
 
 namespace heed {

@@ -1,6 +1,7 @@
 // What training stores for a weight: its master, its gradient, and how often the gradient was written.
 #pragma once
 
+#include "kernels/calls/write.h"
 #include "ops/weight.h"
 
 namespace heed {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "kernels/calls/write.h"
 #include "kernels/kernels.h"
 
 namespace heed {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/calls/linear.h"
+
 namespace heed {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/calls/optimizer.h"
 #include "nn/adapters.h"
 #include "nn/trainables.h"
 #include "optim/muon.h"

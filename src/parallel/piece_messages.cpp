@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/calls/elements.h"
+
 namespace heed {
 
 size_t open_pieces(int ranks) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/calls/linear.h"
+
 namespace heed {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/calls/linear.h"
+
 namespace heed {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "checkpoint/weights.h"
+#include "kernels/calls/linear.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/integer_panels.h"
 #include "test_folder.h"

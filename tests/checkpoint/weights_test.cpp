@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/calls/linear.h"
+#include "kernels/calls/rows.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/integer_rows.h"
 #include "tensor/half.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/backend_testing.h"
+#include "kernels/calls/attention.h"
 #include "kernels/op_cases.h"
 
 namespace heed::test {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/attention_case.h"
+#include "kernels/calls/linear_attention.h"
 
 namespace heed::test {
 

@@ -6,6 +6,11 @@
 #include <vector>
 
 #include "kernels/backend_testing.h"
+#include "kernels/calls/linear.h"
+#include "kernels/calls/loss.h"
+#include "kernels/calls/norm.h"
+#include "kernels/calls/optimizer.h"
+#include "kernels/calls/rows.h"
 
 namespace heed::test {
 

@@ -114,6 +114,11 @@ class CheckFloors(unittest.TestCase):
     def test_a_folder_outside_the_house(self):
         self.expect_breach("src/attic/a.h", "\n", "src/attic/a.h:1:", "not in src/CMakeLists.txt")
 
+    def test_headers_of_a_subfolder_are_their_folders(self):
+        status, output = self.run_on({"src/kernels/calls/a.h": '#include "tensor/shape.h"\n'})
+        self.assertEqual(status, 0, output)
+        self.expect_breach("src/kernels/calls/a.h", '#include "ops/linear.h"\n', "kernels/calls/a.h:1:", "goes up")
+
     def test_a_subfolder_that_no_target_builds(self):
         self.expect_breach("src/ops/more/a.cpp", "\n", "src/ops/more/a.cpp:1:", "not in src/CMakeLists.txt")
 

@@ -7,8 +7,8 @@
 #define HEED_KERNELS_CPU_ACTIVATION_INL_H_
 #endif
 
+#include "kernels/calls/activation.h"
 #include "kernels/cpu/simd-inl.h"
-#include "kernels/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {

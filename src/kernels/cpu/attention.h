@@ -7,8 +7,8 @@
 // query does not see must be finite.
 #pragma once
 
+#include "kernels/calls/attention.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

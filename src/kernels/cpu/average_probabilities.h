@@ -1,8 +1,8 @@
 // The mean of several models' next-token distributions.
 #pragma once
 
+#include "kernels/calls/loss.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,7 +1,7 @@
 // Learned scores of buckets of distances, spread over the distances. Tables of a few thousand elements at most.
 #pragma once
 
-#include "kernels/kernels.h"
+#include "kernels/calls/attention.h"
 
 namespace heed::cpu {
 

@@ -1,8 +1,8 @@
 // The loss over a vocabulary whose logits are divided among ranks.
 #pragma once
 
+#include "kernels/calls/loss.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

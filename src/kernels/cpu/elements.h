@@ -1,8 +1,8 @@
 // Element-wise helpers and reductions over flat memory.
 #pragma once
 
+#include "kernels/calls/optimizer.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,8 +1,8 @@
 // Rows of the embedding and position tables, and the scatter of their gradients.
 #pragma once
 
+#include "kernels/calls/rows.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,8 +1,8 @@
 // The gate of a gated feed-forward layer, and its gradient.
 #pragma once
 
+#include "kernels/calls/activation.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,7 +1,7 @@
 // Losses of labels that do not exclude each other, and of numbers.
 #pragma once
 
-#include "kernels/kernels.h"
+#include "kernels/calls/loss.h"
 
 namespace heed::cpu {
 

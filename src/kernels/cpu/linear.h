@@ -1,8 +1,8 @@
 // The linear layer: a product whose tiles get bias, activation and dropout while they are in cache; and its gradients.
 #pragma once
 
+#include "kernels/calls/linear.h"
 #include "kernels/cpu/packed_weight.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/calls/linear_attention.h"
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/attention_rows-inl.h"

@@ -9,8 +9,8 @@
 // equals the last row of a full causal pass. Values of keys that a query does not see must be finite.
 #pragma once
 
+#include "kernels/calls/linear_attention.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

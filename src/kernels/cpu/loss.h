@@ -1,8 +1,8 @@
 // Label-smoothed cross-entropy, of logits or fused with the output projection.
 #pragma once
 
+#include "kernels/calls/loss.h"
 #include "kernels/cpu/product.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,8 +1,8 @@
 // Residual add, dropout of the branch and normalization in one pass over memory; and the gradient.
 #pragma once
 
+#include "kernels/calls/norm.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

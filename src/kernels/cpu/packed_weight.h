@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/calls/weight.h"
 #include "kernels/cpu/product.h"
 #include "kernels/cpu/product_integers.h"
 #include "kernels/half_panels.h"
-#include "kernels/kernels.h"
 #include "tensor/arena.h"
 
 namespace heed::cpu {

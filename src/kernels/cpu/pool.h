@@ -1,8 +1,8 @@
 // One row for each sequence: the mean or the maximum of its rows, with its gradient.
 #pragma once
 
+#include "kernels/calls/rows.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

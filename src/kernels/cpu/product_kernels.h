@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/calls.h"
+#include "kernels/calls/write.h"
 #include "kernels/cpu/product.h"
 
 namespace heed::cpu {

@@ -1,8 +1,8 @@
 // Rotary positions on the CPU.
 #pragma once
 
+#include "kernels/calls/elements.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,8 +1,8 @@
 // Selecting rows of a matrix, and adding their gradients back to it.
 #pragma once
 
+#include "kernels/calls/rows.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,8 +1,8 @@
 // Element-wise work in place: dropout alone, and a soft cap with its gradient.
 #pragma once
 
+#include "kernels/calls/elements.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

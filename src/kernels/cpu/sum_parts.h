@@ -1,8 +1,8 @@
 // The sum of what several ranks computed.
 #pragma once
 
+#include "kernels/calls/elements.h"
 #include "kernels/cpu/context.h"
-#include "kernels/kernels.h"
 
 namespace heed::cpu {
 

@@ -1,7 +1,7 @@
 // The activations and their slopes.
 #pragma once
 
-#include "kernels/kernels.h"
+#include "kernels/calls/activation.h"
 
 namespace heed::reference {
 

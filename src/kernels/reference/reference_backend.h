@@ -4,6 +4,14 @@
 
 #include <memory>
 
+#include "kernels/calls/attention.h"
+#include "kernels/calls/elements.h"
+#include "kernels/calls/linear.h"
+#include "kernels/calls/linear_attention.h"
+#include "kernels/calls/loss.h"
+#include "kernels/calls/norm.h"
+#include "kernels/calls/optimizer.h"
+#include "kernels/calls/rows.h"
 #include "kernels/kernels.h"
 
 namespace heed {

@@ -5,7 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels/kernels.h"
+#include "kernels/calls/weight.h"
+#include "kernels/calls/write.h"
+#include "kernels/dropout.h"
+#include "kernels/half_panels.h"
+#include "kernels/integer_panels.h"
 
 namespace heed::reference {
 

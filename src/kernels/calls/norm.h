@@ -1,0 +1,43 @@
+// The calls of a residual sum and its norm.
+#pragma once
+
+#include "kernels/calls/write.h"
+#include "kernels/dropout.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+
+enum class NormKind : uint8_t { layer, rms };
+
+// sum = residual + dropout(branch); normed = norm(sum) * gain + bias.
+// The stored (rounded) sum is what is normalized, so that backward reads the same values.
+//   layer: (s - mean) / sqrt(variance + epsilon)    rms: s / sqrt(mean of squares + epsilon)
+// Without a branch, the sum is the residual itself and `sum` is empty; without `normed`, only the sum is computed.
+// `statistics` holds mean (0 for rms) and 1/deviation.
+// A norm without a branch may be one of groups: each of a row's equal groups of columns, such as its heads, is
+// normalized on its own, by the same gain and bias of a group's width; `statistics` has two columns for each group.
+struct AddNormForward {
+  NormKind kind = NormKind::layer;
+  int64_t groups = 1;
+  View residual, branch;
+  Dropout dropout;
+  View gain, bias;
+  double epsilon = 1e-5;
+  View sum, normed, statistics;
+};
+
+// d_residual = d_sum + norm'(d_normed), d_branch = d_residual * dropout. `sum` is what was normalized. Either upstream
+// gradient may be empty (zero). d_residual may be d_sum's memory. d_gain and d_bias are added to. For a sum
+// without a norm, d_normed, statistics, gain, d_gain and d_bias are empty.
+struct AddNormBackward {
+  NormKind kind = NormKind::layer;
+  int64_t groups = 1;
+  View sum, statistics, gain;
+  Dropout dropout;
+  View d_normed, d_sum;
+  View d_residual;
+  Write write_residual = Write::overwrite;
+  View d_branch, d_gain, d_bias;
+};
+
+}  // namespace heed

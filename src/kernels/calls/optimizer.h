@@ -1,0 +1,56 @@
+// The calls of optimizers.
+#pragma once
+
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+enum class WeightDecay : uint8_t { coupled, decoupled };  // added to the gradient (Adam), or to the step (AdamW)
+
+// Elements [first, first + count) of flat memory, and whether weight decay shrinks them.
+enum class Decays : uint8_t { no, yes };
+struct ElementRange {
+  int64_t first, count;
+  Decays decays = Decays::yes;
+};
+
+// One sweep over flat parameters: clip by the global norm, Adam with decay of either kind, update of the storage copy.
+//   g = gradient * min(1, max_norm / (norm + 1e-6))          coupled: g += decay * w
+//   m = b1 m + (1 - b1) g    v = b2 v + (1 - b2) g^2         decoupled: w -= rate * decay * w
+//   w -= rate * m / (1 - b1^n) / (sqrt(v / (1 - b2^n)) + epsilon)          n: updates applied, this one included
+// When the norm is not finite, nothing changes, and the update is not counted.
+struct AdamSweep {
+  View weights, gradients, first_moments, second_moments;  // master type [1, n]
+  View copy;                                               // bf16 [1, n], or empty
+  View squared_norm;                                       // f64 [1, 1]: of all gradients
+  View applied;                                            // f64 [1, 1]: updates so far; counts this one
+  std::span<const ElementRange> ranges;                    // the elements to update
+  double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double max_norm = 0.0;  // 0: no clipping
+  WeightDecay decay_kind = WeightDecay::decoupled;
+  double weight_decay = 0.0;
+};
+
+// The first part of Muon's update of one matrix: Nesterov momentum, scaled to norm 1 for the orthogonalization that
+// follows.
+//   g = gradient * min(1, max_norm / (norm + 1e-6))    m = momentum m + g    u = g + momentum m    direction = u / |u|
+// When the gradients' norm is not finite, m does not change, and the direction is zero. It is zero also when u is.
+struct MuonDirection {
+  View gradients, moments;  // master type [out, in]
+  View squared_norm;        // f64 [1, 1]: of all gradients
+  double momentum = 0.95, max_norm = 0.0;
+  View direction;  // storage or master type [out, in]
+};
+
+// The last part: w -= rate * (scale * direction + decay * w). When the norm is not finite, nothing changes.
+struct MuonStep {
+  View weights;       // master type [out, in]
+  View copy;          // bf16 [out, in], or empty
+  View direction;     // storage or master type [out, in]
+  View squared_norm;  // f64 [1, 1]
+  double learning_rate = 0.0, scale = 1.0, weight_decay = 0.0;
+};
+
+}  // namespace heed

@@ -86,7 +86,7 @@ ProbedAttention probed_attention(std::string name, const Tensor& weights, const 
   return found;
 }
 
-double norm_of(const View& values) {
+double norm_of(const ConstView& values) {
   const auto matrix = host<float>(values);
   double squares = 0.0;
   for (int64_t row = 0; row < matrix.rows; ++row) {

@@ -11,7 +11,7 @@ std::string path_above(const std::string& path) { return path.substr(0, std::min
 
 }  // namespace
 
-ProbedPart probed_part(std::string name, const View& values) {
+ProbedPart probed_part(std::string name, const ConstView& values) {
   const auto matrix = host<float>(values);
   ProbedPart part{.name = std::move(name), .rows = matrix.rows, .columns = matrix.columns};
   const auto count = static_cast<double>(std::max<int64_t>(1, values.elements()));

@@ -10,7 +10,7 @@
 
 namespace heed {
 
-ProbedPart probed_part(std::string name, const View& values);
+ProbedPart probed_part(std::string name, const ConstView& values);
 
 // Names each output by the weights that made it, or by the part whose output it was made from.
 class PartsObserver : public TapeObserver {

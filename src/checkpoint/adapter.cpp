@@ -131,7 +131,7 @@ void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType 
     std::vector<float> values = source.values(weight);
     const int64_t columns = weight.shape().columns();
     weight.hold(backend, {precision, precision}, [&](int64_t first, int64_t count) {
-      return View(values.data() + first * columns, DType::f32, count, columns, columns);
+      return ConstView(values.data() + first * columns, DType::f32, count, columns, columns);
     });
   }
 }

@@ -197,11 +197,11 @@ void StoredWeight::hold(Backend& backend, DType precision, Weight& weight) {
   switch (tensor_.type) {
     case StoredType::i8:
       weight.hold(backend, Int8Matrix{shape_, [this](int64_t first, int64_t count) { return int8_rows(first, count); },
-                                      View(scales_.data(), DType::f32, 1, rows, rows), input_scale_});
+                                      ConstView(scales_.data(), DType::f32, 1, rows, rows), input_scale_});
       break;
     case StoredType::u8:
       weight.hold(backend, Int4Matrix{shape_, [this](int64_t first, int64_t count) { return int4_rows(first, count); },
-                                      View(scales_.data(), DType::f32, rows, scales, scales)});
+                                      ConstView(scales_.data(), DType::f32, rows, scales, scales)});
       break;
     default: {
       const DType stored = tensor_.type == StoredType::bf16 ? DType::bf16 : precision;
@@ -219,19 +219,19 @@ std::span<const std::byte> StoredWeight::bytes_of_rows(int64_t first, int64_t co
   return tensor_.bytes.subspan(begin, static_cast<size_t>(count) * row_bytes);
 }
 
-View StoredWeight::floats(int64_t first, int64_t count) {
+ConstView StoredWeight::floats(int64_t first, int64_t count) {
   read_floats(file_, tensor_, bytes_of_rows(first, count), floats_);
   return {floats_.data(), DType::f32, count, shape_.columns(), shape_.columns()};
 }
 
-View StoredWeight::int8_rows(int64_t first, int64_t count) {
+ConstView StoredWeight::int8_rows(int64_t first, int64_t count) {
   const std::span<const std::byte> bytes = bytes_of_rows(first, count);
   require<FormatError>(std::memchr(bytes.data(), INT8_MIN, bytes.size()) == nullptr, file_.path().string(),
                        "'{}' holds -128, but its values are within +-127", tensor_.name);
-  return {const_cast<std::byte*>(bytes.data()), DType::i8, count, shape_.columns(), shape_.columns()};
+  return {bytes.data(), DType::i8, count, shape_.columns(), shape_.columns()};
 }
 
-View StoredWeight::int4_rows(int64_t first, int64_t count) {
+ConstView StoredWeight::int4_rows(int64_t first, int64_t count) {
   const std::span<const std::byte> bytes = bytes_of_rows(first, count);
   integers_.resize(2 * bytes.size());
   for (size_t i = 0; i < bytes.size(); ++i) {

@@ -42,9 +42,9 @@ class StoredWeight {
  private:
   void repeat_scales();
   std::span<const std::byte> bytes_of_rows(int64_t first, int64_t count);
-  View floats(int64_t first, int64_t count);
-  View int8_rows(int64_t first, int64_t count);
-  View int4_rows(int64_t first, int64_t count);
+  ConstView floats(int64_t first, int64_t count);
+  ConstView int8_rows(int64_t first, int64_t count);
+  ConstView int4_rows(int64_t first, int64_t count);
 
   const SafeTensors& file_;
   const StoredTensor& tensor_;

@@ -14,7 +14,7 @@
 namespace heed {
 namespace {
 
-std::span<const std::byte> bytes_of(const View& master) {
+std::span<const std::byte> bytes_of(const ConstView& master) {
   ensure(master.type() == DType::f32, "weights", "masters of {}, expected f32", master);
   const auto* const first = static_cast<const std::byte*>(host_address(master));
   return {first, static_cast<size_t>(master.rows() * master.columns() * size_of(master.type()))};

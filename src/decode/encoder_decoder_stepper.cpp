@@ -178,7 +178,7 @@ void EncoderDecoderStepper::write_over_all(const Hidden& hidden, std::span<const
   backend().log_softmax(over_all.var().value(), log_probs);
 }
 
-void EncoderDecoderStepper::write_over_candidates(const CandidateGroup& group, View hidden,
+void EncoderDecoderStepper::write_over_candidates(const CandidateGroup& group, ConstView hidden,
                                                   std::span<const SequenceId> sequences, View log_probs) {
   begins_.clear();
   ends_.clear();

@@ -42,7 +42,7 @@ class EncoderDecoderStepper final : public PagedStepper {
   void write_log_probs(const Hidden& hidden, std::span<const SequenceId> sequences, View log_probs) override;
   void gather(std::span<const Candidates> group);
   void write_over_all(const Hidden& hidden, std::span<const int32_t> rows, View log_probs);
-  void write_over_candidates(const CandidateGroup& group, View hidden, std::span<const SequenceId> sequences,
+  void write_over_candidates(const CandidateGroup& group, ConstView hidden, std::span<const SequenceId> sequences,
                              View log_probs);
   const Source& source_of(SequenceId sequence) const { return sources_[source_numbers_.at(sequence.value)]; }
 

@@ -51,7 +51,7 @@ std::vector<std::vector<size_t>> reading_batches(std::span<const EncodedText> te
   return batches;
 }
 
-std::vector<float> floats_of(View row) {
+std::vector<float> floats_of(ConstView row) {
   std::vector<float> values;
   for (int64_t r = 0; r < row.rows(); ++r) {
     for (int64_t c = 0; c < row.columns(); ++c) {

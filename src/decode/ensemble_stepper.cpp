@@ -144,7 +144,7 @@ NextTokens EnsembleStepper::mean_of(std::span<const NextTokens> found) {
   if (first.rows == 0) {
     return {};
   }
-  std::vector<View> log_probs;
+  std::vector<ConstView> log_probs;
   for (const NextTokens& of_member : found) {
     log_probs.push_back(view_of(of_member.log_probs));
   }

@@ -123,7 +123,7 @@ const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
     state_rows_.push_back(std::max(0, sequence->state));
     summed_.push_back(static_cast<int32_t>(sequence->summed));
   }
-  const PageTable table{View(table_.data(), DType::i32, rows, columns, columns), kPage};
+  const PageTable table{ConstView(table_.data(), DType::i32, rows, columns, columns), kPage};
   views_.clear();
   const int64_t value_width = shape_.value_width > 0 ? shape_.value_width : shape_.width;
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
@@ -144,7 +144,7 @@ LinearStates KeyValueCache::states_of(int64_t layer) const {
   }
   const auto count = static_cast<int64_t>(state_rows_.size());
   const auto indices = [count](const std::vector<int32_t>& values) {
-    return View(const_cast<int32_t*>(values.data()), DType::i32, 1, count, count);
+    return ConstView(values.data(), DType::i32, 1, count, count);
   };
   return {states_.view().column_range((found - shape_.linear_layers.begin()) * state_size_, state_size_),
           indices(state_rows_), indices(summed_)};

@@ -98,7 +98,7 @@ class Backend {
   // In elements of `types.weights`, whatever the source's type. Reads a few rows at a time: a matrix is never in memory
   // twice.
   virtual std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) = 0;
-  std::unique_ptr<PackedWeight> pack_matrix(View matrix) {
+  std::unique_ptr<PackedWeight> pack_matrix(ConstView matrix) {
     return pack({matrix.rows(), matrix.columns()}, {matrix.type(), matrix.type()},
                 [&](int64_t first, int64_t count) { return matrix.row_range(first, count); });
   }
@@ -116,10 +116,10 @@ class Backend {
                                                            std::span<const int32_t> rows) = 0;
 
   virtual void fill(View x, double value) = 0;
-  virtual void copy(View from, View to) = 0;  // converts between element types
-  virtual void add(View x, View into) = 0;    // into += x
+  virtual void copy(ConstView from, View to) = 0;  // converts between element types
+  virtual void add(ConstView x, View into) = 0;    // into += x
   virtual void scale(View x, double factor) = 0;
-  virtual void blend(View from, View into, double share) = 0;  // into += share * (from - into); master type
+  virtual void blend(ConstView from, View into, double share) = 0;  // into += share * (from - into); master type
   virtual void sum_parts(const SumParts& call) = 0;
 
   virtual void linear(const LinearForward& call) = 0;
@@ -159,13 +159,13 @@ class Backend {
   virtual void logit_sums(const LogitSums& call) = 0;
   virtual void divided_loss(const DividedLoss& call) = 0;
   virtual void label_loss(const LabelLoss& call) = 0;
-  virtual void log_softmax(View logits, View log_probs) = 0;  // storage or master type to master type
+  virtual void log_softmax(ConstView logits, View log_probs) = 0;  // storage or master type to master type
   virtual void selected_log_softmax(const SelectedLogSoftmax& call) = 0;
   virtual void average_probabilities(const AverageProbabilities& call) = 0;
 
   // Of each range of x [1, n]: the sum of its squares, whatever other ranges there are. norms: f64 [1, ranges].
-  virtual void squared_norms(View x, std::span<const ElementRange> ranges, View norms) = 0;
-  virtual void sum(View x, View total) = 0;  // f64 [1, n] from the first to the last; total: f64 [1, 1]
+  virtual void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) = 0;
+  virtual void sum(ConstView x, View total) = 0;  // f64 [1, n] from the first to the last; total: f64 [1, 1]
   virtual void adam(const AdamSweep& call) = 0;
   virtual void muon_direction(const MuonDirection& call) = 0;
   virtual void muon_step(const MuonStep& call) = 0;

@@ -15,9 +15,9 @@
 namespace heed {
 namespace {
 
-double bytes_of(std::initializer_list<View> views) {
+double bytes_of(std::initializer_list<ConstView> views) {
   double bytes = 0.0;
-  for (const View& view : views) {
+  for (const ConstView& view : views) {
     bytes += static_cast<double>(view.elements() * (view.empty() ? 0 : size_of(view.type())));
   }
   return bytes;
@@ -69,13 +69,13 @@ class ProfiledBackend final : public Backend {
   void fill(View x, double value) override {
     time("fill", 0.0, bytes_of({x}), [&] { inner_.fill(x, value); });
   }
-  void copy(View from, View to) override {
+  void copy(ConstView from, View to) override {
     time("copy", 0.0, bytes_of({from, to}), [&] { inner_.copy(from, to); });
   }
-  void add(View x, View into) override {
+  void add(ConstView x, View into) override {
     time("add", 0.0, bytes_of({x, into, into}), [&] { inner_.add(x, into); });
   }
-  void blend(View from, View into, double share) override {
+  void blend(ConstView from, View into, double share) override {
     time("blend", 0.0, bytes_of({from, into, into}), [&] { inner_.blend(from, into, share); });
   }
   void sum_parts(const SumParts& call) override {
@@ -216,7 +216,7 @@ class ProfiledBackend final : public Backend {
     time("label loss", 0.0, bytes_of({call.logits, call.d_logits}), [&] { inner_.label_loss(call); });
   }
 
-  void log_softmax(View logits, View log_probs) override {
+  void log_softmax(ConstView logits, View log_probs) override {
     time("log-softmax", 0.0, bytes_of({logits, log_probs}), [&] { inner_.log_softmax(logits, log_probs); });
   }
   void selected_log_softmax(const SelectedLogSoftmax& call) override {
@@ -228,10 +228,10 @@ class ProfiledBackend final : public Backend {
     time("average of probabilities", 0.0, bytes, [&] { inner_.average_probabilities(call); });
   }
 
-  void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
+  void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) override {
     time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.squared_norms(x, ranges, norms); });
   }
-  void sum(View x, View total) override {
+  void sum(ConstView x, View total) override {
     time("gradient norm", 0.0, bytes_of({x}), [&] { inner_.sum(x, total); });
   }
   void adam(const AdamSweep& call) override {
@@ -251,7 +251,7 @@ class ProfiledBackend final : public Backend {
 
  private:
   static double linear_flops(const LinearAttentionSettings& settings, const Segments& tokens,
-                             const KeyValueView& memory) {
+                             const ConstKeyValueView& memory) {
     double flops = 0.0;
     for (int64_t s = 0; s < tokens.count(); ++s) {
       flops +=

@@ -31,7 +31,7 @@ std::vector<bool> reached_positions(const std::vector<VisibilityByHead>& visibil
   return reached;
 }
 
-std::vector<int64_t> differing_rows(const View& before, const View& after) {
+std::vector<int64_t> differing_rows(const ConstView& before, const ConstView& after) {
   ensure(before.rows() == after.rows() && before.columns() == after.columns() && before.type() == after.type(), "reach",
          "{} and {} have no rows in common", before, after);
   const auto bytes = static_cast<size_t>(before.columns() * size_of(before.type()));

@@ -18,6 +18,6 @@ std::vector<bool> reached_positions(const std::vector<VisibilityByHead>& visibil
                                     const ChangedToken& changed);
 
 // The rows in which two matrices of one shape and type differ in at least one bit.
-std::vector<int64_t> differing_rows(const View& before, const View& after);
+std::vector<int64_t> differing_rows(const ConstView& before, const ConstView& after);
 
 }  // namespace heed

@@ -33,7 +33,7 @@ class Seq2Seq {
   Logits logits(Pass& pass, const Hidden& hidden) const;
   // Over some tokens alone.
   OutputRows output_rows(const Pass& pass, std::span<const int32_t> tokens) const { return {pass, output_, tokens}; }
-  Logits logits_of_tokens(Pass& pass, View hidden, const OutputRows& tokens) const {
+  Logits logits_of_tokens(Pass& pass, ConstView hidden, const OutputRows& tokens) const {
     return output_logits(pass, hidden, tokens, cap_);
   }
 

@@ -5,15 +5,14 @@
 namespace heed {
 namespace {
 
-// Views could be written to, though nothing writes to a matrix that is packed.
 RowSource rows_of(const IntegerMatrix& matrix) {
   return [&matrix, columns = matrix.shape.columns()](int64_t first, int64_t count) {
-    return View(const_cast<int8_t*>(matrix.values.data()) + first * columns, DType::i8, count, columns, columns);
+    return ConstView(matrix.values.data() + first * columns, DType::i8, count, columns, columns);
   };
 }
 
-View scales_of(const IntegerMatrix& matrix, int64_t rows, int64_t columns) {
-  return {const_cast<float*>(matrix.scales.data()), DType::f32, rows, columns, columns};
+ConstView scales_of(const IntegerMatrix& matrix, int64_t rows, int64_t columns) {
+  return {matrix.scales.data(), DType::f32, rows, columns, columns};
 }
 
 }  // namespace

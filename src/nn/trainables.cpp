@@ -71,7 +71,7 @@ void Trainables::keep(Backend& backend, size_t index) {
   weight.borrow(part(reads_master ? kept.master : kept.copy, index), &trainables_.back());
 }
 
-void Trainables::hold_base(Backend& backend, size_t index, View value) {
+void Trainables::hold_base(Backend& backend, size_t index, ConstView value) {
   Weight& weight = weights_.all()[index];
   ensure(parts_[index] == WeightPart::of_base, "trainables", "{} is not of the base", weight.name());
   Tensor& copy = kept_[index].copy;
@@ -195,7 +195,7 @@ void Trainables::initialize_base(Backend& backend, uint64_t seed) {
     values.resize(static_cast<size_t>(shape.elements()));
     weights_.initial_values(
         i, seed, [&](int64_t e, double value) { values[static_cast<size_t>(e)] = static_cast<float>(value); });
-    hold_base(backend, i, View(values.data(), DType::f32, shape.rows(), shape.columns(), shape.columns()));
+    hold_base(backend, i, ConstView(values.data(), DType::f32, shape.rows(), shape.columns(), shape.columns()));
   }
 }
 

@@ -46,7 +46,7 @@ class Trainables {
   // Draws each weight from its own stream of `seed`, whatever other weights the model has.
   void initialize(Backend& backend, uint64_t seed);
   // The value of a weight of the base, in any type. It has none before.
-  void hold_base(Backend& backend, size_t weight, View value);
+  void hold_base(Backend& backend, size_t weight, ConstView value);
   // For measuring with untrained weights: the same values for the base.
   void initialize_base(Backend& backend, uint64_t seed);
   // Copies the masters into the run's precision, after something other than the optimizer changed them.

@@ -79,7 +79,7 @@ void Weights::hold_initial(Backend& backend, DType precision, uint64_t seed, Mat
         const int64_t index = first * columns + static_cast<int64_t>(e);
         values[e] = static_cast<float>(initializations_[i].value(weight.shape(), stream, index));
       }
-      return View(values.data(), DType::f32, count, columns, columns);
+      return ConstView(values.data(), DType::f32, count, columns, columns);
     };
     if (form != MatrixForm::precision && weight.use() != WeightUse::vector) {
       hold_as_integers(backend, form, rows, weight);

@@ -46,10 +46,10 @@ void run(Pass& pass, AddNormOp op) {
   pass.backend().add_norm({
       .kind = weights.kind,
       .residual = op.residual.value(),
-      .branch = op.branch.empty() ? View() : op.branch.value(),
+      .branch = op.branch.empty() ? ConstView() : op.branch.value(),
       .dropout = op.dropout,
-      .gain = has_norm ? weights.gain->vector() : View(),
-      .bias = has_norm && weights.bias != nullptr ? weights.bias->vector() : View(),
+      .gain = has_norm ? weights.gain->vector() : ConstView(),
+      .bias = has_norm && weights.bias != nullptr ? weights.bias->vector() : ConstView(),
       .epsilon = weights.epsilon,
       .sum = op.branch.empty() ? View() : op.sum.value(),
       .normed = has_norm ? op.normed.value() : View(),
@@ -94,8 +94,8 @@ Var add(Pass& pass, const Var& residual, const Var& branch, const DropoutSite& d
 void AddNormOp::backward(Backend& backend) {
   // A norm alone reads its residual directly: other contributions to the residual's gradient are added there, not here.
   const bool alone = branch.empty();
-  const View d_sum = alone ? View() : sum.gradient();
-  const View d_normed = normed.empty() ? View() : normed.gradient();
+  const ConstView d_sum = alone ? ConstView() : sum.gradient();
+  const ConstView d_normed = normed.empty() ? ConstView() : normed.gradient();
   if (d_sum.empty() && d_normed.empty()) {
     return;
   }
@@ -111,7 +111,7 @@ void AddNormOp::backward(Backend& backend) {
       .kind = weights.kind,
       .sum = sum.value(),
       .statistics = statistics.view(),
-      .gain = has_norm ? weights.gain->vector() : View(),
+      .gain = has_norm ? weights.gain->vector() : ConstView(),
       .dropout = dropout,
       .d_normed = d_normed,
       .d_sum = d_sum,

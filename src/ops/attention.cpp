@@ -97,11 +97,12 @@ std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, cons
 }
 
 // The columns of one of `count` parts of the heads.
-View part_of(const View& all, size_t part, size_t count) {
+template <class AnyView>
+AnyView part_of(const AnyView& all, size_t part, size_t count) {
   const int64_t columns = all.columns() / static_cast<int64_t>(count);
   return all.empty() ? all : all.column_range(static_cast<int64_t>(part) * columns, columns);
 }
-KeyValueView part_of(KeyValueView memory, size_t part, size_t count) {
+ConstKeyValueView part_of(ConstKeyValueView memory, size_t part, size_t count) {
   memory.keys = part_of(memory.keys, part, count);
   memory.values = part_of(memory.values, part, count);
   memory.scales = {part_of(memory.scales.keys, part, count), part_of(memory.scales.values, part, count)};
@@ -127,7 +128,7 @@ void require_agrees(const AttentionMask& mask, const Visibility& visibility) {
   }
 }
 
-void require_fits(const Columns& queries, const Segments& segments, const KeyValueView& memory,
+void require_fits(const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
                   const AttentionSettings& settings) {
   const int64_t width = queries.count / settings.heads * settings.key_value_heads;
   require(memory.keys.columns() == width, "attention",
@@ -141,7 +142,7 @@ void require_fits(const Columns& queries, const Segments& segments, const KeyVal
           segments.count(), memory.segments->count());
   require(memory.paged() || memory.segments->rows() == memory.keys.rows(), "attention",
           "segments of {} rows for keys {}", memory.segments->rows(), memory.keys);
-  const KeyValueScales& scales = memory.scales;
+  const ConstKeyValueScales& scales = memory.scales;
   require((memory.keys.type() == DType::i8) != scales.keys.empty() && scales.keys.empty() == scales.values.empty() &&
               (scales.keys.empty() || scales.keys.columns() == settings.key_value_heads),
           "attention", "keys {} with scales {}", memory.keys, scales.keys);
@@ -184,7 +185,8 @@ struct Result {
 };
 
 // The sum of the weights of each query, head and distance, to be multiplied by the relative values.
-Tensor allocate_mass(Pass& pass, const AttentionSettings& settings, const Weight& values, const KeyValueView& memory) {
+Tensor allocate_mass(Pass& pass, const AttentionSettings& settings, const Weight& values,
+                     const ConstKeyValueView& memory) {
   const DistanceScores& scores = settings.by_distance;
   require(!scores.table.empty() && scores.of == TableOf::query, "attention",
           "relative values {} without scores by distance of each query", values.name());
@@ -195,7 +197,7 @@ Tensor allocate_mass(Pass& pass, const AttentionSettings& settings, const Weight
   return pass.allocate_master({scores.table.rows(), scores.table.columns()});
 }
 
-Result run(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+Result run(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
            const std::vector<AttentionSettings>& parts, const AttentionOptions& options) {
   Tensor* const weights = options.weights;
   const size_t count = parts.size();
@@ -215,7 +217,7 @@ Result run(Pass& pass, const Columns& queries, const Segments& segments, const K
     const Columns own{queries.var,
                       queries.first + static_cast<int64_t>(i) * queries.count / static_cast<int64_t>(count),
                       queries.count / static_cast<int64_t>(count)};
-    const KeyValueView own_memory = part_of(memory, i, count);
+    const ConstKeyValueView own_memory = part_of(memory, i, count);
     require_fits(own, segments, own_memory, parts[i]);
     if (weights != nullptr) {
       weights_of_parts[i] =
@@ -289,7 +291,7 @@ int64_t attention_weight_count(const Segments& queries, const Segments& keys, in
 
 Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions& options) {
   std::vector<AttentionSettings> parts = parts_of(pass, inputs.queries, options);
-  const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
+  const ConstKeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   Result result = run(pass, inputs.queries, *inputs.query_segments, memory, parts, options);
   result.output.want_gradient_only_if(inputs.queries.var.wants_gradient() || inputs.keys.var.wants_gradient() ||
                                       inputs.values.var.wants_gradient() || wants_gradient(options.relative) ||
@@ -311,7 +313,7 @@ void append_key_values(Pass& pass, const AttentionInputs& inputs, const KeyValue
   pass.backend().append_key_values({inputs.keys.value(), inputs.values.value(), inputs.key_segments, memory});
 }
 
-Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+Var attention(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
               const AttentionOptions& options) {
   ensure(!pass.recording(), "attention", "a cache has no gradient");
   return run(pass, queries, segments, memory, parts_of(pass, queries, options), options).output;
@@ -326,7 +328,7 @@ void AttentionOp::backward(Backend& backend) {
   const Tensor d_mass = relative_values == nullptr
                             ? Tensor()
                             : relative_values_backward(backend, *relative_values, mass.view(), output.gradient());
-  const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
+  const ConstKeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   const size_t count = parts.size();
   for (size_t i = 0; i < count; ++i) {
     backend.attention_backward({

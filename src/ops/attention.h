@@ -71,7 +71,7 @@ Var attention(Pass& pass, const AttentionInputs& inputs, const AttentionOptions&
 // Writes keys and values of new tokens into a cache, which has room for them; see KeyValueAppend. For inference.
 void append_key_values(Pass& pass, const AttentionInputs& inputs, const KeyValueView& memory);
 // Keys and values from a cache; for inference.
-Var attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+Var attention(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
               const AttentionOptions& options);
 
 struct AttentionOp {

@@ -77,7 +77,7 @@ Var embedding(Pass& pass, const Tokens& tokens, std::span<const int32_t> positio
 }
 
 void EmbeddingOp::backward(Backend& backend) {
-  const View d_y = y.gradient();
+  const ConstView d_y = y.gradient();
   if (d_y.empty()) {
     return;
   }

@@ -12,7 +12,7 @@ namespace heed {
 
 // Where a row's position vector comes from: nowhere, a fixed table, or a learned one.
 struct PositionTable {
-  View fixed;                       // master type [max_length, model]
+  ConstView fixed;                  // master type [max_length, model]
   const Weight* learned = nullptr;  // [max_length, model]
 
   bool empty() const { return fixed.empty() && learned == nullptr; }

@@ -20,7 +20,7 @@ Var gate(Pass& pass, const Var& x, Activation activation, const DropoutSite& dro
 }
 
 void GateOp::backward(Backend& backend) {
-  const View d_y = y.gradient();
+  const ConstView d_y = y.gradient();
   if (d_y.empty()) {
     return;
   }

@@ -27,7 +27,7 @@ Var head_norm(Pass& pass, const Columns& x, NormGroups groups, const NormWeights
       .groups = groups.count,
       .residual = x.value(),
       .gain = weights.gain->vector(),
-      .bias = weights.bias != nullptr ? weights.bias->vector() : View(),
+      .bias = weights.bias != nullptr ? weights.bias->vector() : ConstView(),
       .epsilon = weights.epsilon,
       .normed = op.normed.value(),
       .statistics = op.statistics.view(),

@@ -42,7 +42,7 @@ Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions&
   }
   const LowRank* const addition = weights.weight->low_rank();
   y.want_gradient_only_if(x.wants_gradient() || is_trained(weights) || addition != nullptr);
-  View bias = weights.bias == nullptr ? View() : weights.bias->vector();
+  ConstView bias = weights.bias == nullptr ? ConstView() : weights.bias->vector();
   Tensor added;
   if (addition != nullptr) {
     added = low_rank(pass, x, y, *addition, bias);
@@ -64,7 +64,7 @@ Var linear(Pass& pass, const Var& x, LinearWeights weights, const LinearOptions&
   return y;
 }
 
-void linear_weight_gradient(Backend& backend, LinearWeights weights, View d_y, View x, double scale) {
+void linear_weight_gradient(Backend& backend, LinearWeights weights, ConstView d_y, ConstView x, double scale) {
   if (!is_trained(weights)) {
     return;
   }

@@ -37,6 +37,6 @@ bool is_trained(const LinearWeights& weights);
 
 // Contributes scale * d_y^T x to the weight's gradient and the scaled column sums of d_y to the bias's,
 // as far as they are trained.
-void linear_weight_gradient(Backend& backend, LinearWeights weights, View d_y, View x, double scale = 1.0);
+void linear_weight_gradient(Backend& backend, LinearWeights weights, ConstView d_y, ConstView x, double scale = 1.0);
 
 }  // namespace heed

@@ -24,7 +24,7 @@ LinearAttentionSettings settings_of(const LinearAttentionOptions& options) {
   return {options.heads, options.key_value_heads, options.reach, options.feature};
 }
 
-void require_heads(const Columns& queries, const Segments& segments, const KeyValueView& memory,
+void require_heads(const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
                    const LinearAttentionOptions& options) {
   require(options.heads > 0 && queries.count % options.heads == 0, "linear attention", "{} heads do not divide {}",
           options.heads, queries.value());
@@ -48,7 +48,7 @@ void require_heads(const Columns& queries, const Segments& segments, const KeyVa
           "weights of keys that were summed");
 }
 
-LinearResult run_linear(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+LinearResult run_linear(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
                         const LinearAttentionOptions& options) {
   require_heads(queries, segments, memory, options);
   const int64_t columns = memory.values.columns() / options.key_value_heads * options.heads;
@@ -80,7 +80,7 @@ Var linear_attention(Pass& pass, const AttentionInputs& inputs, const LinearAtte
             "sequence {}: {} queries and {} keys, but it is self-attention alone", s, inputs.query_segments->length(s),
             inputs.key_segments->length(s));
   }
-  const KeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
+  const ConstKeyValueView memory{inputs.keys.value(), inputs.values.value(), inputs.key_segments, {}};
   LinearResult result = run_linear(pass, inputs.queries, *inputs.query_segments, memory, options);
   result.output.want_gradient_only_if(inputs.queries.var.wants_gradient() || inputs.keys.var.wants_gradient() ||
                                       inputs.values.var.wants_gradient());
@@ -90,7 +90,7 @@ Var linear_attention(Pass& pass, const AttentionInputs& inputs, const LinearAtte
   return result.output;
 }
 
-Var linear_attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+Var linear_attention(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
                      const LinearAttentionOptions& options) {
   ensure(!pass.recording(), "linear attention", "a cache has no gradient");
   return run_linear(pass, queries, segments, memory, options).output;

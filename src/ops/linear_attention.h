@@ -17,7 +17,7 @@ struct LinearAttentionOptions {
 // Queries, keys and values of the same tokens. The segments must outlive the tape.
 Var linear_attention(Pass& pass, const AttentionInputs& inputs, const LinearAttentionOptions& options);
 // Keys and values from a cache; for inference.
-Var linear_attention(Pass& pass, const Columns& queries, const Segments& segments, const KeyValueView& memory,
+Var linear_attention(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,
                      const LinearAttentionOptions& options);
 
 struct LinearAttentionOp {

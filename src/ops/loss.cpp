@@ -46,7 +46,7 @@ int64_t rows_multiplied_at_once(const WeightView& weight) {
 }
 
 // d_x = scale * d_z W. Over a large vocabulary, partial sums are in the master type.
-void input_gradient(const Pass& pass, View d_z, const WeightView& weight, View d_x) {
+void input_gradient(const Pass& pass, ConstView d_z, const WeightView& weight, View d_x) {
   Backend& backend = pass.backend();
   const double scale = pass.tape().loss_scale();
   const int64_t vocabulary = weight.matrix.rows();
@@ -69,7 +69,7 @@ void input_gradient(const Pass& pass, View d_z, const WeightView& weight, View d
 
 // The rows to be projected, their targets, and where to write their losses.
 struct LossRows {
-  View x;
+  ConstView x;
   bool wants_gradient;  // of x
   std::span<const int32_t> targets;
   View losses;
@@ -81,7 +81,7 @@ struct Projection {
 };
 
 // While recording: adds the gradients of the weights by a block of rows, and writes the rows' own where they want them.
-void add_gradients(const Pass& pass, const LinearWeights& output, View d_z, View x, View d_x) {
+void add_gradients(const Pass& pass, const LinearWeights& output, ConstView d_z, ConstView x, View d_x) {
   if (!pass.recording()) {
     return;
   }
@@ -108,12 +108,12 @@ Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& p
   }
   for (int64_t first = 0; first < count; first += block_rows) {
     const int64_t length = std::min(block_rows, count - first);
-    const View x = rows.x.row_range(first, length);
+    const ConstView x = rows.x.row_range(first, length);
     const View d_z = pass.recording() ? d_logits.view().row_range(0, length) : View();
     backend.output_loss({
         .x = x,
         .weight = output.weight->value(),
-        .bias = output.bias == nullptr ? View() : output.bias->vector(),
+        .bias = output.bias == nullptr ? ConstView() : output.bias->vector(),
         .targets = targets.view().column_range(first, length),
         .smoothing = static_cast<double>(projection.options.smoothing.value),
         .cap = projection.options.cap.value,
@@ -126,9 +126,9 @@ Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& p
 }
 
 // z = x W^T + b, perhaps capped, of the columns that this rank has.
-void own_logits(Backend& backend, View x, const Projection& projection, View logits) {
+void own_logits(Backend& backend, ConstView x, const Projection& projection, View logits) {
   const WeightView weight = projection.output.weight->value();
-  const View bias = projection.output.bias == nullptr ? View() : projection.output.bias->vector();
+  const ConstView bias = projection.output.bias == nullptr ? ConstView() : projection.output.bias->vector();
   const int64_t part = rows_multiplied_at_once(weight);
   for (int64_t first = 0; first < logits.columns(); first += part) {
     const int64_t count = std::min(part, logits.columns() - first);
@@ -163,13 +163,15 @@ Tensor project_divided(const Pass& pass, const LossRows& rows, const Projection&
   }
   for (int64_t first = 0; first < count; first += block_rows) {
     const int64_t length = std::min(block_rows, count - first);
-    const View x = rows.x.row_range(first, length), z = logits.view().row_range(0, length);
+    const ConstView x = rows.x.row_range(first, length);
+    const View z = logits.view().row_range(0, length);
     const View d_z = !pass.recording() ? View() : in_place ? z : d_logits.view().row_range(0, length);
-    const View own_targets = targets.view().column_range(first, length), own_sums = sums.view().row_range(0, length);
+    const ConstView own_targets = targets.view().column_range(first, length);
+    const View own_sums = sums.view().row_range(0, length);
     own_logits(backend, x, projection, z);
     backend.logit_sums({.logits = z, .targets = own_targets, .sums = own_sums});
     const std::vector<Tensor> all = divided.parts().gather(backend, own_sums);
-    std::vector<View> all_sums(all.size());
+    std::vector<ConstView> all_sums(all.size());
     std::ranges::transform(all, all_sums.begin(), &Tensor::view);
     backend.divided_loss({
         .logits = z,

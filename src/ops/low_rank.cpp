@@ -12,7 +12,7 @@ namespace heed {
 namespace {
 
 // x * m.
-View dropped_input(Backend& backend, const Var& x, const Dropout& dropout, Tensor& memory) {
+ConstView dropped_input(Backend& backend, const Var& x, const Dropout& dropout, Tensor& memory) {
   if (!dropout.active()) {
     return x.value();
   }
@@ -22,7 +22,7 @@ View dropped_input(Backend& backend, const Var& x, const Dropout& dropout, Tenso
   return memory.view();
 }
 
-void input_gradient(Backend& backend, LowRankOp& op, View d_u) {
+void input_gradient(Backend& backend, LowRankOp& op, ConstView d_u) {
   auto& [x, y, u, weights, dropout] = op;
   const Var::Slot slot = x.gradient_slot(backend);
   if (slot.write == Write::overwrite || !dropout.active()) {
@@ -42,13 +42,13 @@ void input_gradient(Backend& backend, LowRankOp& op, View d_u) {
 
 }  // namespace
 
-Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, View bias) {
+Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, ConstView bias) {
   require_fits(x, {weights.a, nullptr}, "low_rank");
   Backend& backend = pass.backend();
   LowRankOp op{x, y, Var(pass.allocate({x.rows(), weights.a->shape()[0]}), x.first_row()), &weights,
                pass.dropout(weights.dropout, x.first_row())};
   Tensor memory;
-  const View dropped = dropped_input(backend, x, op.dropout, memory);
+  const ConstView dropped = dropped_input(backend, x, op.dropout, memory);
   backend.linear(
       {.x = dropped, .weight = weights.a->value(), .bias = {}, .dropout = {}, .y = op.u.value(), .before = {}});
   backend.scale(op.u.value(), weights.scale);
@@ -62,7 +62,7 @@ Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, 
 }
 
 void LowRankOp::backward(Backend& backend) {
-  const View d_y = y.gradient();
+  const ConstView d_y = y.gradient();
   if (d_y.empty()) {
     return;
   }

@@ -15,7 +15,7 @@ struct LowRank {
 
 // scale B A dropout(x) + bias, in the master type: what the op that makes y adds to x W^T, a row to each row. To be called
 // before that op is recorded, so that its backward has turned y's gradient into that of the sum when this one runs.
-Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, View bias);
+Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, ConstView bias);
 
 struct LowRankOp {
   Var x, y, u;

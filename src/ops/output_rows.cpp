@@ -33,14 +33,14 @@ OutputRows::OutputRows(const Pass& pass, const LinearWeights& output, std::span<
   }
   weight_ = selected(pass, output.weight->value(), rows);
   if (output.bias != nullptr) {
-    const View bias = output.bias->vector();
+    const ConstView bias = output.bias->vector();
     bias_ = Tensor({static_cast<int64_t>(rows.size())}, bias.type());
     const Tensor indices = pass.indices(rows);
     pass.backend().select_rows({.x = bias.as_column(), .rows = indices.view(), .y = bias_.view().as_column()});
   }
 }
 
-Logits output_logits(Pass& pass, View x, const OutputRows& rows, SoftCapAt cap) {
+Logits output_logits(Pass& pass, ConstView x, const OutputRows& rows, SoftCapAt cap) {
   const Var z(pass.allocate_master({x.rows(), rows.count()}), 0);
   pass.backend().linear({.x = x, .weight = rows.weight(), .bias = rows.bias(), .y = z.value()});
   soft_cap(pass, z, cap);
@@ -48,7 +48,7 @@ Logits output_logits(Pass& pass, View x, const OutputRows& rows, SoftCapAt cap) 
 }
 
 void log_softmax(const Pass& pass, const Logits& logits, const CandidateRanges& candidates, View log_probs) {
-  const View z = logits.var().value();
+  const ConstView z = logits.var().value();
   const auto& [columns, begins, ends] = candidates;
   require(std::ssize(begins) == z.rows() && begins.size() == ends.size() && log_probs.rows() == z.rows(), "log_softmax",
           "{} and {} ends of candidates for {} and {}", begins.size(), ends.size(), z, log_probs);

@@ -17,8 +17,8 @@ class OutputRows {
   OutputRows(const Pass& pass, const LinearWeights& output, std::span<const int32_t> rows);
 
   int64_t count() const { return weight_->rows(); }
-  WeightView weight() const { return {View(), weight_.get()}; }
-  View bias() const { return bias_.empty() ? View() : bias_.view(); }
+  WeightView weight() const { return {ConstView(), weight_.get()}; }
+  ConstView bias() const { return bias_.empty() ? ConstView() : bias_.view(); }
 
  private:
   std::unique_ptr<PackedWeight> weight_;
@@ -27,11 +27,11 @@ class OutputRows {
 
 // Of rows of a stack's output: columns as the rows were chosen, in the master type. Each has the bits of the column that
 // output_logits gives for the whole projection.
-Logits output_logits(Pass& pass, View x, const OutputRows& rows, SoftCapAt cap = {});
+Logits output_logits(Pass& pass, ConstView x, const OutputRows& rows, SoftCapAt cap = {});
 
 // Where a row's candidates are among the columns of its logits.
 struct CandidateRanges {
-  View columns;                           // i32 [1, any]
+  ConstView columns;                      // i32 [1, any]
   std::span<const int32_t> begins, ends;  // of each row, in `columns`; none is empty
 };
 

@@ -21,7 +21,7 @@ constexpr int64_t kSmallSum = int64_t{64} << 10;
 
 }  // namespace
 
-std::vector<Tensor> Parts::gather(Backend& backend, View own) const {
+std::vector<Tensor> Parts::gather(Backend& backend, ConstView own) const {
   std::vector<Tensor> all;
   all.reserve(static_cast<size_t>(count()));
   std::vector<Transfer> transfers;
@@ -42,7 +42,7 @@ std::vector<Tensor> Parts::gather(Backend& backend, View own) const {
   return all;
 }
 
-void Parts::sum(Backend& backend, View x, View bias) const {
+void Parts::sum(Backend& backend, View x, ConstView bias) const {
   if (x.elements() == 0) {
     return;
   }
@@ -55,22 +55,22 @@ void Parts::sum(Backend& backend, View x, View bias) const {
 }
 
 // Each rank has all parts, and adds them up.
-void Parts::sum_whole(Backend& backend, View x, View bias) const {
+void Parts::sum_whole(Backend& backend, View x, ConstView bias) const {
   const std::vector<Tensor> all = gather(backend, x);
-  std::vector<View> views(all.size());
+  std::vector<ConstView> views(all.size());
   std::ranges::transform(all, views.begin(), &Tensor::view);
   backend.sum_parts({.parts = views, .bias = bias, .y = x});
 }
 
 // Each rank adds up some of the rows, and sends their sums to the others.
-void Parts::sum_by_rows(Backend& backend, View x, View bias) const {
+void Parts::sum_by_rows(Backend& backend, View x, ConstView bias) const {
   const PartRange own = share(x.rows());
   const auto rows_of = [&](int rank) {
     const PartRange rows = share_of(x.rows(), rank);
     return x.row_range(rows.first, rows.count);
   };
   std::vector<Tensor> received;
-  std::vector<View> views;
+  std::vector<ConstView> views;
   std::vector<Transfer> transfers;
   received.reserve(static_cast<size_t>(count()));
   views.reserve(static_cast<size_t>(count()));
@@ -81,7 +81,7 @@ void Parts::sum_by_rows(Backend& backend, View x, View bias) const {
     } else {
       received.emplace_back(Shape{own.count, x.columns()}, x.type(), backend.arena());
       views.push_back(received.back().view());
-      transfers.push_back(ranks_.receive(rank, Channel::partial, bytes_of(views.back())));
+      transfers.push_back(ranks_.receive(rank, Channel::partial, bytes_of(received.back().view())));
       transfers.push_back(ranks_.send(rank, Channel::partial, bytes_of(rows_of(rank))));
     }
   }
@@ -121,7 +121,7 @@ Var sum_of_parts(Pass& pass, const Var& x, const Weight* bias, const Parts& part
   if (bias != nullptr) {
     require(bias->shape().elements() == x.columns(), "sum of parts", "{} and a bias {}", x.value(), bias->shape());
   }
-  parts.sum(pass.backend(), x.value(), bias == nullptr ? View() : bias->vector());
+  parts.sum(pass.backend(), x.value(), bias == nullptr ? ConstView() : bias->vector());
   if (pass.recording() && bias != nullptr && bias->is_trained()) {
     Var y = x;
     y.want_gradient_only_if(true);
@@ -131,7 +131,7 @@ Var sum_of_parts(Pass& pass, const Var& x, const Weight* bias, const Parts& part
 }
 
 void SumOfPartsOp::backward(Backend& backend) const {
-  const View d_y = y.gradient();
+  const ConstView d_y = y.gradient();
   if (d_y.empty()) {
     return;
   }

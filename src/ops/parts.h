@@ -37,13 +37,13 @@ class Parts {
 
   // x = the sum of the x of all ranks (+ b), added in their order whatever their number, and rounded once: the same bits
   // on all of them. x is in one piece.
-  void sum(Backend& backend, View x, View bias = {}) const;
+  void sum(Backend& backend, View x, ConstView bias = {}) const;
   // What each rank has, in their order; all of one shape.
-  std::vector<Tensor> gather(Backend& backend, View own) const;
+  std::vector<Tensor> gather(Backend& backend, ConstView own) const;
 
  private:
-  void sum_whole(Backend& backend, View x, View bias) const;
-  void sum_by_rows(Backend& backend, View x, View bias) const;
+  void sum_whole(Backend& backend, View x, ConstView bias) const;
+  void sum_by_rows(Backend& backend, View x, ConstView bias) const;
 
   Ranks ranks_;
 };

@@ -36,7 +36,7 @@ Var pool(Pass& pass, const Var& x, const Segments& segments, Pooling kind) {
 }
 
 void PoolOp::backward(Backend& backend) {
-  const View d_y = y.gradient();
+  const ConstView d_y = y.gradient();
   if (d_y.empty()) {
     return;
   }

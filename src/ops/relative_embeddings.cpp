@@ -16,7 +16,8 @@
 namespace heed {
 namespace {
 
-View columns_of_head(const View& x, int64_t heads, int64_t head) {
+template <class AnyView>
+AnyView columns_of_head(const AnyView& x, int64_t heads, int64_t head) {
   return x.column_range(head * (x.columns() / heads), x.columns() / heads);
 }
 
@@ -43,7 +44,7 @@ void RelativeKeysOp::backward(Backend& backend) {
   if (scores.gradient().empty()) {
     return;
   }
-  const View q = queries.value();
+  const ConstView q = queries.value();
   View d_queries;
   if (queries.var.wants_gradient()) {
     const Var::Slot slot = queries.var.gradient_slot(backend);
@@ -84,11 +85,11 @@ Tensor add_relative_values(Pass& pass, const Tensor& mass, const Weight& embeddi
   return stored;
 }
 
-Tensor relative_values_backward(Backend& backend, const Weight& embeddings, View mass, View d_output) {
+Tensor relative_values_backward(Backend& backend, const Weight& embeddings, ConstView mass, ConstView d_output) {
   const int64_t heads = d_output.columns() / embeddings.shape()[0];
   Tensor d_mass({mass.rows(), mass.columns()}, backend.master_type(), backend.arena());
   for (int64_t head = 0; head < heads; ++head) {
-    const View d_own = columns_of_head(d_output, heads, head);
+    const ConstView d_own = columns_of_head(d_output, heads, head);
     backend.linear_input_gradient(
         {.d_y = d_own, .weight = embeddings.value(), .d_x = columns_of_head(d_mass.view(), heads, head)});
     linear_weight_gradient(backend, {&embeddings}, d_own, columns_of_head(mass, heads, head));

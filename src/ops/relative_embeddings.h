@@ -25,6 +25,6 @@ struct RelativeKeysOp {
 Tensor add_relative_values(Pass& pass, const Tensor& mass, const Weight& embeddings, View output);
 
 // Contributes to the embeddings' gradient. Returns that of the mass, in the master type.
-Tensor relative_values_backward(Backend& backend, const Weight& embeddings, View mass, View d_output);
+Tensor relative_values_backward(Backend& backend, const Weight& embeddings, ConstView mass, ConstView d_output);
 
 }  // namespace heed

@@ -24,7 +24,7 @@ Var select_rows(Pass& pass, const Var& x, std::span<const int32_t> rows) {
 }
 
 void SelectRowsOp::backward(Backend& backend) {
-  const View d_y = y.gradient();
+  const ConstView d_y = y.gradient();
   if (d_y.empty()) {
     return;
   }

@@ -23,7 +23,7 @@ Var spread_buckets(Pass& pass, const Weight& table, std::span<const int32_t> buc
 }
 
 void SpreadBucketsOp::backward(Backend& backend) const {
-  const View d_scores = scores.gradient();
+  const ConstView d_scores = scores.gradient();
   if (!d_scores.empty()) {
     backend.spread_buckets_backward({buckets.view(), d_scores, table->trainable().gradient_to_add_to(backend)});
   }

@@ -11,7 +11,7 @@ constexpr int64_t kElementsAtOnce = int64_t{1} << 20;
 
 }  // namespace
 
-View Weight::vector() const {
+ConstView Weight::vector() const {
   ensure(use_ == WeightUse::vector, "weight", "{} {} is not a vector", name_, shape_);
   return value_;
 }
@@ -23,7 +23,7 @@ Trainable& Weight::trainable() const {
 
 bool Weight::is_trained() const { return trainable_ != nullptr && !trainable_->is_frozen(); }
 
-void Weight::borrow(View value, Trainable* trainable) {
+void Weight::borrow(ConstView value, Trainable* trainable) {
   ensure(value.elements() == shape_.elements() || value.empty(), "weight", "{} {} is given {}", name_, shape_, value);
   value_ = value;
   trainable_ = trainable;
@@ -42,7 +42,7 @@ void Weight::hold(Backend& backend, ProductTypes types, const RowSource& rows) {
   const int64_t at_once = std::max<int64_t>(1, kElementsAtOnce / shape_.columns());
   for (int64_t first = 0; first < shape_.rows(); first += at_once) {
     const int64_t count = std::min(at_once, shape_.rows() - first);
-    backend.copy(rows(first, count), value_.row_range(first, count));
+    backend.copy(rows(first, count), own_.view().row_range(first, count));
   }
 }
 

@@ -31,7 +31,7 @@ class Weight {
 
   // Matrices in the run's precision, perhaps packed; vectors in the master type.
   WeightView value() const { return {value_, packed_.get()}; }
-  View vector() const;  // of a vector
+  ConstView vector() const;  // of a vector
 
   int64_t bytes() const { return packed_ != nullptr ? packed_->bytes() : own_.empty() ? 0 : own_.bytes(); }
 
@@ -45,7 +45,7 @@ class Weight {
   void add_low_rank(std::shared_ptr<const LowRank> low_rank) { low_rank_ = std::move(low_rank); }
 
   // The value belongs to the trainer. An empty view: there is no value.
-  void borrow(View value, Trainable* trainable);
+  void borrow(ConstView value, Trainable* trainable);
   // For inference: stores the values, which may have any type, in the one form that the use needs: packed in the weights'
   // type for a product, plain in the inputs' for a table; a product that is also a table looks up its rows in the packed
   // form.
@@ -64,7 +64,7 @@ class Weight {
   std::string name_;
   Shape shape_;
   WeightUse use_;
-  View value_;
+  ConstView value_;
   Tensor own_;
   std::unique_ptr<PackedWeight> packed_;
   Trainable* trainable_ = nullptr;

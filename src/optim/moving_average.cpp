@@ -39,7 +39,7 @@ void MovingAverage::discard_others() {
   set_aside_.discard(0, set_aside_.elements());
 }
 
-void MovingAverage::put(View weights) {
+void MovingAverage::put(ConstView weights) {
   backend_.copy(weights, trainables_.masters());
   trainables_.refresh(backend_);
 }

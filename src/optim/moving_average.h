@@ -44,7 +44,7 @@ class MovingAverage {
   };
 
  private:
-  void put(View weights);
+  void put(ConstView weights);
 
   Backend& backend_;
   Trainables& trainables_;

@@ -26,7 +26,7 @@ std::span<const Polynomial> polynomials(int64_t steps) {
 }
 
 // A = X X^T, or X^T X of a tall X. `sum` has its size, in the master type, where X is tall.
-void gram_matrix(Backend& backend, const View& x, const View& sum, const View& gram) {
+void gram_matrix(Backend& backend, const ConstView& x, const View& sum, const View& gram) {
   if (sum.empty()) {
     return backend.linear({.x = x, .weight = {x}, .bias = {}, .dropout = {}, .y = gram, .before = {}});
   }

@@ -151,7 +151,7 @@ bool GradientExchange::add_next() {
   const size_t piece = own_[added_];
   const WeightPiece& range = owners_.pieces()[piece];
   const View sum = trainables_.gradients().column_range(range.first, range.count);
-  std::vector<View> shards;
+  std::vector<ConstView> shards;
   for (int64_t shard = 0; shard < shards_; ++shard) {
     const Peer& peer = peers_[static_cast<size_t>(shard)];
     const bool is_mine = peer.rank == ranks_.rank();

@@ -40,7 +40,7 @@ class PieceMeans {
     const size_t slot = next_ % open_.size();
     const View sum = sum_.view().column_range(0, count);
     ranks_.wait_for_all(open_[slot]);
-    std::vector<View> parts;
+    std::vector<ConstView> parts;
     for (int rank = 0; rank < ranks_.count(); ++rank) {
       const std::span<std::byte> bytes = rank == ranks_.rank() ? differences : received(slot, rank, count);
       parts.push_back(format_.decode(bytes, count, scratch_.view().row_range(rank, 1)));

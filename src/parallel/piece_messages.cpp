@@ -12,7 +12,7 @@ size_t open_pieces(int ranks) {
   return static_cast<size_t>(std::clamp(kInAll / ranks, 1, kOfOne));
 }
 
-View PieceSums::widened(View part, View sum) {
+View PieceSums::widened(ConstView part, View sum) {
   if (wide_.empty()) {
     wide_ = Tensor({WeightPiece::kMaxElements}, sum.type());
   }
@@ -22,16 +22,16 @@ View PieceSums::widened(View part, View sum) {
 }
 
 // Parts in the sum's type are added in one pass over memory.
-void PieceSums::set(View sum, std::span<const View> parts) {
-  if (std::ranges::all_of(parts, [&](const View& part) { return part.type() == sum.type(); })) {
+void PieceSums::set(View sum, std::span<const ConstView> parts) {
+  if (std::ranges::all_of(parts, [&](const ConstView& part) { return part.type() == sum.type(); })) {
     return backend_.sum_parts({.parts = parts, .bias = {}, .y = sum});
   }
   backend_.copy(parts.front(), sum);
   add(sum, parts.subspan(1));
 }
 
-void PieceSums::add(View sum, std::span<const View> parts) {
-  for (const View& part : parts) {
+void PieceSums::add(View sum, std::span<const ConstView> parts) {
+  for (const ConstView& part : parts) {
     backend_.add(part.type() == sum.type() ? part : widened(part, sum), sum);
   }
 }

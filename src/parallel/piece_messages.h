@@ -20,12 +20,12 @@ class PieceSums {
   explicit PieceSums(Backend& backend) : backend_(backend) {}
 
   // sum = parts[0] + parts[1] + ..., in this order.
-  void set(View sum, std::span<const View> parts);
+  void set(View sum, std::span<const ConstView> parts);
   // sum = ((sum + parts[0]) + parts[1]) + ...
-  void add(View sum, std::span<const View> parts);
+  void add(View sum, std::span<const ConstView> parts);
 
  private:
-  View widened(View part, View sum);
+  View widened(ConstView part, View sum);
 
   Backend& backend_;
   Tensor wide_;  // of a part in another type than the sum's

@@ -55,7 +55,7 @@ class Pipeline::Run {
   Tensor room_for(const StagePort& port, int64_t shard) const;
   void receive_input(int from, const StagePort& port, int64_t shard);
   Transfer receive(int from, Channel channel, const View& into) const;
-  Transfer send(int to, Channel channel, const View& view) const;
+  Transfer send(int to, Channel channel, const ConstView& view) const;
   void send_back(int to, const StagePort& port, Flight& flight) const;
   void wait(std::vector<Transfer>& transfers) const;
   void forget_what_left();
@@ -271,7 +271,7 @@ Transfer Pipeline::Run::receive(int from, Channel channel, const View& into) con
   return own_.stages_.receive(from, channel, bytes_of(into));
 }
 
-Transfer Pipeline::Run::send(int to, Channel channel, const View& view) const {
+Transfer Pipeline::Run::send(int to, Channel channel, const ConstView& view) const {
   return own_.stages_.send(to, channel, bytes_of(view));
 }
 

@@ -77,7 +77,7 @@ void StageExchange::finish() {
   for (added_ = 0; added_ < own_.size();) {
     const auto [piece, gradient] = own_[added_];
     const WeightPiece& range = owners_.pieces()[piece];
-    std::vector<View> shards;
+    std::vector<ConstView> shards;
     for (size_t copy = 0; copy < senders_; ++copy) {
       Peer& peer = peers_[copy];
       if (copies_[copy] == ranks_.rank()) {

@@ -132,7 +132,7 @@ int64_t WireFormat::bytes(int64_t values) const {
   return blocks.count(values) * kScaleBytes + blocks.bytes(values);
 }
 
-void WireFormat::encode(Backend& backend, const View& values, std::span<std::byte> bytes) const {
+void WireFormat::encode(Backend& backend, const ConstView& values, std::span<std::byte> bytes) const {
   if (!is_integer(type_)) {
     return backend.copy(values, view_of(bytes, plain_type(), values.columns()));
   }

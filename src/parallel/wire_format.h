@@ -30,7 +30,7 @@ class WireFormat {
   // Whether values need no conversion.
   bool is_wide() const;
   int64_t bytes(int64_t values) const;
-  void encode(Backend& backend, const View& values, std::span<std::byte> bytes) const;
+  void encode(Backend& backend, const ConstView& values, std::span<std::byte> bytes) const;
   // `scratch` has room for the values in the wide type; the result is there, or where the bytes are.
   View decode(std::span<std::byte> bytes, int64_t values, const View& scratch) const;
 

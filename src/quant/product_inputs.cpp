@@ -20,8 +20,8 @@ ProductInputs::ProductInputs(int64_t columns, Squares squares)
   }
 }
 
-void ProductInputs::see(Backend& backend, const View& x) {
-  const HostView<float> rows = host<float>(x);
+void ProductInputs::see(Backend& backend, const ConstView& x) {
+  const HostView<const float> rows = host<float>(x);
   std::vector<float> others;
   others.reserve(static_cast<size_t>(x.elements()));
   for (int64_t r = 0; r < rows.rows; ++r, ++seen_) {

@@ -18,7 +18,7 @@ class ProductInputs {
  public:
   ProductInputs(int64_t columns, Squares squares);
 
-  void see(Backend& backend, const View& x);
+  void see(Backend& backend, const ConstView& x);
 
   // At most kSampledRows of every fourth row that was seen, evenly spaced.
   InputRows sample() const { return {sample_, columns_}; }

@@ -42,32 +42,32 @@ std::string Shape::text() const {
   return text + "]";
 }
 
-View View::column_range(int64_t first, int64_t count) const {
+ConstView ConstView::column_range(int64_t first, int64_t count) const {
   ensure(first >= 0 && count >= 0 && first + count <= columns_, "view", "columns {} to {} of {}", first, first + count,
          *this);
-  View part = *this;
+  ConstView part = *this;
   part.address_ += first * size_of(type_);
   part.columns_ = count;
   return part;
 }
 
-View View::row_range(int64_t first, int64_t count) const {
+ConstView ConstView::row_range(int64_t first, int64_t count) const {
   ensure(first >= 0 && count >= 0 && first + count <= rows_, "view", "rows {} to {} of {}", first, first + count,
          *this);
-  View part = *this;
+  ConstView part = *this;
   part.address_ += first * stride_ * size_of(type_);
   part.rows_ = count;
   return part;
 }
 
-View View::as_column() const {
+ConstView ConstView::as_column() const {
   ensure(rows_ == 1, "view", "{} has more than one row", *this);
   return {address_, type_, columns_, 1, 1, device_};
 }
 
-std::string View::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
+std::string ConstView::text() const { return fmt::format("{}[{}, {}]", name_of(type_), rows_, columns_); }
 
-void* host_address(const View& view) {
+const void* host_address(const ConstView& view) {
   ensure(view.device_ == Device::cpu, "view", "{} is not in host memory", view);
   return view.address_;
 }

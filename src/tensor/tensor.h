@@ -1,4 +1,4 @@
-// Shape, View (borrows) and Tensor (owns).
+// Shape, ConstView and View (borrow, to read and to write) and Tensor (owns).
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "base/errors.h"
 #include "tensor/arena.h"
@@ -40,13 +41,13 @@ class Shape {
 template <class T>
 struct HostView;
 
-// A matrix whose rows are `stride` elements apart, borrowed from whoever owns the memory. A vector is one row; an empty
-// view stands for a missing operand. The address is private: host() returns it, for host memory.
-class View {
+// A matrix whose rows are `stride` elements apart, borrowed from whoever owns the memory, to be read. A vector is one
+// row; an empty view stands for a missing operand. The address is private: host() returns it, for host memory.
+class ConstView {
  public:
-  View() = default;
-  View(void* address, DType type, int64_t rows, int64_t columns, int64_t stride, Device device = Device::cpu)
-      : address_(static_cast<std::byte*>(address)),
+  ConstView() = default;
+  ConstView(const void* address, DType type, int64_t rows, int64_t columns, int64_t stride, Device device = Device::cpu)
+      : address_(static_cast<const std::byte*>(address)),
         rows_(rows),
         columns_(columns),
         stride_(stride),
@@ -62,20 +63,35 @@ class View {
   bool contiguous() const { return stride_ == columns_ || rows_ <= 1; }
   int64_t elements() const { return rows_ * columns_; }
 
-  View column_range(int64_t first, int64_t count) const;
-  View row_range(int64_t first, int64_t count) const;
-  View as_column() const;    // of one row: its elements as rows of one
-  std::string text() const;  // "bf16[2048, 512]"
+  ConstView column_range(int64_t first, int64_t count) const;
+  ConstView row_range(int64_t first, int64_t count) const;
+  ConstView as_column() const;  // of one row: its elements as rows of one
+  std::string text() const;     // "bf16[2048, 512]"
 
  private:
   template <class T>
-  friend HostView<T> host(const View& view);
-  friend void* host_address(const View& view);
+  friend HostView<const T> host(const ConstView& view);
+  friend const void* host_address(const ConstView& view);
 
-  std::byte* address_ = nullptr;
+  const std::byte* address_ = nullptr;
   int64_t rows_ = 0, columns_ = 0, stride_ = 0;
   DType type_ = DType::f32;
   Device device_ = Device::cpu;
+};
+
+// The same of memory that may be written too, through a constant view as well: it is the view that is constant.
+class View : public ConstView {
+ public:
+  View() = default;
+  View(void* address, DType type, int64_t rows, int64_t columns, int64_t stride, Device device = Device::cpu)
+      : ConstView(address, type, rows, columns, stride, device) {}
+
+  View column_range(int64_t first, int64_t count) const { return View(ConstView::column_range(first, count)); }
+  View row_range(int64_t first, int64_t count) const { return View(ConstView::row_range(first, count)); }
+  View as_column() const { return View(ConstView::as_column()); }
+
+ private:
+  explicit View(const ConstView& part) : ConstView(part) {}  // a part of a view of this kind
 };
 
 template <class T>
@@ -85,6 +101,7 @@ struct HostView {
 
   T* row(int64_t r) const { return data + r * stride; }
   T& operator()(int64_t r, int64_t c) const { return data[r * stride + c]; }
+  operator HostView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, columns, stride}; }
 };
 
 }  // namespace heed
@@ -98,25 +115,35 @@ struct fmt::formatter<heed::Shape> : fmt::formatter<std::string> {
   }
 };
 template <>
-struct fmt::formatter<heed::View> : fmt::formatter<std::string> {
+struct fmt::formatter<heed::ConstView> : fmt::formatter<std::string> {
   template <class Context>
-  auto format(const heed::View& view, Context& context) const {
+  auto format(const heed::ConstView& view, Context& context) const {
     return fmt::formatter<std::string>::format(view.text(), context);
   }
 };
+template <>
+struct fmt::formatter<heed::View> : fmt::formatter<heed::ConstView> {};
 
 namespace heed {
 
 // The one way to the elements. Our own invariant: host memory, the right type.
 template <class T>
-HostView<T> host(const View& view) {
+HostView<const T> host(const ConstView& view) {
   ensure(view.device_ == Device::cpu && view.type_ == dtype_of<T>, "view", "{} read on the host as {}", view,
          name_of(dtype_of<T>));
-  return {reinterpret_cast<T*>(view.address_), view.rows_, view.columns_, view.stride_};
+  return {reinterpret_cast<const T*>(view.address_), view.rows_, view.columns_, view.stride_};
+}
+template <class T>
+HostView<T> host(const View& view) {
+  const HostView<const T> read = host<T>(static_cast<const ConstView&>(view));
+  return {const_cast<T*>(read.data), read.rows, read.columns, read.stride};
 }
 
 // Where the elements begin, for code that branches on the type itself.
-void* host_address(const View& view);
+const void* host_address(const ConstView& view);
+inline void* host_address(const View& view) {
+  return const_cast<void*>(host_address(static_cast<const ConstView&>(view)));
+}
 
 // Owns an arena block or memory of its own, shaped.
 class Tensor {

@@ -127,7 +127,7 @@ TEST_F(HeldWeights, HaveTheOneFormThatTheirUseNeeds) {
       ASSERT_NE(value.packed, nullptr);
       EXPECT_EQ(value.packed->bytes(), held_.find(name).shape().elements() * size_of(precision));
     }
-    const View table = held_.find("table").value().matrix;
+    const ConstView table = held_.find("table").value().matrix;
     ASSERT_EQ(table.type(), precision);
     const std::vector<float> expected = values("table");
     for (size_t i = 0; i < expected.size(); ++i) {
@@ -137,7 +137,7 @@ TEST_F(HeldWeights, HaveTheOneFormThatTheirUseNeeds) {
         ASSERT_EQ(host<bf16>(table).data[i].bits, bf16(expected[i]).bits);
       }
     }
-    const View vector = held_.find("vector").vector();
+    const ConstView vector = held_.find("vector").vector();
     EXPECT_EQ(std::vector<float>(host<float>(vector).data, host<float>(vector).data + 64), values("vector"));
     int64_t bytes = 0;
     for (const Weight& weight : held_.all()) {
@@ -153,7 +153,7 @@ TEST_F(HeldWeights, GiveTheSameBitsAsTrainedOnes) {
   Tensor x({3, 64}, DType::f32), held({3, 64}, DType::f32), trained({3, 64}, DType::f32);
   std::ranges::generate(std::span(x.data<float>(), 3 * 64), [n = 0.0F]() mutable { return std::sin(n += 1.0F); });
   std::array<int32_t, 3> ids{0, 63, 33};
-  const View tokens(ids.data(), DType::i32, 1, 3, 3);
+  const ConstView tokens(ids.data(), DType::i32, 1, 3, 3);
   const auto same = [&] { return std::memcmp(held.data<float>(), trained.data<float>(), 3 * 64 * sizeof(float)) == 0; };
   backend_->linear({.x = x.view(), .weight = held_.find("both").value(), .y = held.view()});
   backend_->linear({.x = x.view(), .weight = trained_.find("both").value(), .y = trained.view()});

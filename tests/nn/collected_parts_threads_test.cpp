@@ -22,7 +22,7 @@ void register_all(const Scope& scope) {
   const Norm shared(scope / "shared", {.width = 6}, Division::shared_by_heads());
 }
 
-std::vector<float> floats(const View& flat) {
+std::vector<float> floats(const ConstView& flat) {
   const HostView<float> view = host<float>(flat);
   return {view.data, view.data + view.columns};
 }

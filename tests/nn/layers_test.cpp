@@ -54,7 +54,7 @@ class Layers : public ::testing::Test {
   }
   Var sum(Pass& pass, const Var& a, const Var& b) { return add(pass, a, b, {}); }
 
-  static void expect_near(const View& found, const View& expected, double tolerance) {
+  static void expect_near(const ConstView& found, const ConstView& expected, double tolerance) {
     ASSERT_EQ(found.text(), expected.text());
     const std::vector<double> a = values_of(found), b = values_of(expected);
     for (size_t i = 0; i < a.size(); ++i) {

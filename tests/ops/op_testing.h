@@ -22,7 +22,7 @@ namespace heed::test {
 
 inline constexpr uint64_t kOpSeed = 20240607;
 
-inline double get(const View& view, int64_t row, int64_t column) { return reference::get(view, row, column); }
+inline double get(const ConstView& view, int64_t row, int64_t column) { return reference::get(view, row, column); }
 inline void set(const View& view, int64_t row, int64_t column, double value) {
   reference::set(view, row, column, value);
 }
@@ -42,7 +42,7 @@ inline Tensor random_tensor(Shape shape, uint64_t stream, double deviation = 1.0
   return tensor;
 }
 
-inline std::vector<double> values_of(const View& view) {
+inline std::vector<double> values_of(const ConstView& view) {
   std::vector<double> values;
   for (int64_t r = 0; r < view.rows(); ++r) {
     for (int64_t c = 0; c < view.columns(); ++c) {

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-double value_at(const View& view, int64_t row, int64_t column) {
+double value_at(const ConstView& view, int64_t row, int64_t column) {
   switch (view.type()) {
     case DType::f64:
       return host<double>(view)(row, column);
@@ -35,7 +35,7 @@ class Results {
   explicit Results(const std::string& folder)
       : json_path_(folder + "/results.json"), values_(folder + "/results.bin", std::ios::binary) {}
 
-  void add(const std::string& name, const View& view) {
+  void add(const std::string& name, const ConstView& view) {
     std::vector<double> values;
     for (int64_t r = 0; r < view.rows(); ++r) {
       for (int64_t c = 0; c < view.columns(); ++c) {

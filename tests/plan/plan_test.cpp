@@ -21,7 +21,7 @@ PlanOptions of_recipe(const std::string& name) {
   return {.recipe = (test::source_root() / "recipes" / name).string(), .run = PlanOptions::Run::none};
 }
 
-int64_t bytes_of(const View& view) { return view.elements() * (view.empty() ? 0 : size_of(view.type())); }
+int64_t bytes_of(const ConstView& view) { return view.elements() * (view.empty() ? 0 : size_of(view.type())); }
 
 TEST(Plan, EveryRecipeOfTheRepositoryHasExactlyTheParametersThatArePlanned) {
   for (const auto& entry : std::filesystem::directory_iterator(test::source_root() / "recipes")) {

@@ -13,22 +13,24 @@ enum class Activation : uint8_t { none, relu, gelu, gelu_tanh, silu };
 struct ActivationBackward {
   Activation activation;
   Dropout dropout;
-  View y, before, d_y, d_before;
+  ConstView y, before, d_y;
+  View d_before;
 };
 
 // y = dropout(act(x[:, :inner]) * x[:, inner:]).
 struct GateForward {
   Activation activation = Activation::silu;
-  View x;
+  ConstView x;
   Dropout dropout;
   View y;
 };
 
 struct GateBackward {
   Activation activation = Activation::silu;
-  View x;
+  ConstView x;
   Dropout dropout;
-  View d_y, d_x;
+  ConstView d_y;
+  View d_x;
 };
 
 }  // namespace heed

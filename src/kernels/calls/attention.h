@@ -13,7 +13,7 @@ namespace heed {
 // the query, in a table [query rows, heads * distances].
 enum class TableOf : uint8_t { head, query };
 struct DistanceScores {
-  View table;  // master type; empty: no such term
+  ConstView table;  // master type; empty: no such term
   TableOf of = TableOf::head;
   int64_t distances = 0, first = 0;  // first: the distance of column 0
   double factor = 1.0;
@@ -51,9 +51,9 @@ struct AttentionSettings {
 // dropout(P) over the keys at each clamped distance.
 struct AttentionForward {
   AttentionSettings settings;
-  View queries;
+  ConstView queries;
   const Segments* segments = nullptr;  // of the queries
-  KeyValueView memory;
+  ConstKeyValueView memory;
   View output, log_sum_exp, weights, mass;
 };
 
@@ -66,24 +66,25 @@ struct AttentionForward {
 // d_mass, which may be empty, `output` includes what was made of the mass, so that D has its part.
 struct AttentionBackward {
   AttentionSettings settings;
-  View queries;
+  ConstView queries;
   const Segments* segments = nullptr;
-  KeyValueView memory;
-  View output, log_sum_exp, d_output;
-  View d_mass;
+  ConstKeyValueView memory;
+  ConstView output, log_sum_exp, d_output;
+  ConstView d_mass;
   View d_queries, d_keys, d_values, d_by_distance;
 };
 
 // scores[h, d] = table[buckets[d], h]: a learned score of each bucket of distances, spread over the distances.
 struct SpreadBuckets {
-  View table;    // master type [buckets, heads]
-  View buckets;  // i32 [1, distances]
-  View scores;   // master type [heads, distances]
+  ConstView table;    // master type [buckets, heads]
+  ConstView buckets;  // i32 [1, distances]
+  View scores;        // master type [heads, distances]
 };
 
 // Adds d_scores[h, d] to d_table[buckets[d], h], in the order of d.
 struct SpreadBucketsBackward {
-  View buckets, d_scores, d_table;
+  ConstView buckets, d_scores;
+  View d_table;
 };
 
 }  // namespace heed

@@ -11,8 +11,8 @@ namespace heed {
 
 // y = parts[0] + parts[1] + ... + b, added in this order in the master type, and rounded once. y may be one of the parts.
 struct SumParts {
-  std::span<const View> parts;  // of y's shape and type
-  View bias;                    // [1, columns]
+  std::span<const ConstView> parts;  // of y's shape and type
+  ConstView bias;                    // [1, columns]
   View y;
 };
 
@@ -22,8 +22,8 @@ enum class Turn : uint8_t { forward, backward };
 // multiplies them by the magnitude; see RotaryPairs. Turn::backward is the transpose, which is the gradient and, at
 // magnitude 1, the inverse.
 struct Rotation {
-  View x;              // [rows, heads * head width]
-  View position_rows;  // i32 [1, rows]
+  View x;                   // [rows, heads * head width]
+  ConstView position_rows;  // i32 [1, rows]
   int64_t heads = 1, dims = 0;
   double base = 10000.0;
   Turn turn = Turn::forward;
@@ -46,7 +46,8 @@ struct SoftCap {
 
 // d_y *= 1 - (y / cap)^2, in place.
 struct SoftCapBackward {
-  View y, d_y;
+  ConstView y;
+  View d_y;
   double cap = 1.0;
 };
 

@@ -1,5 +1,8 @@
-// Keys and values in memory, end to end or in the pages of a cache, and the call that adds to a cache.
+// Keys and values in memory, end to end or in the pages of a cache, and the call that adds to a cache. What is written
+// to a cache has Memory = View, and converts to what reads it, Memory = ConstView.
 #pragma once
+
+#include <type_traits>
 
 #include "tensor/segments.h"
 #include "tensor/tensor.h"
@@ -9,15 +12,21 @@ namespace heed {
 // Where the rows of a paged cache are: token j of sequence s is row pages[s, j / page_tokens] * page_tokens +
 // j % page_tokens. Where no query sees any token of a page, the entry may name any page whose values are finite.
 struct PageTable {
-  View pages;  // i32 [sequences, max pages of a sequence]
+  ConstView pages;  // i32 [sequences, max pages of a sequence]
   int64_t page_tokens = 16;
 };
 
 // What linear attention knows of the tokens that came before those of a cache: for each key-value head, sums over the
 // first `tokens` of a sequence, whole chunks, whose keys and values need not be in the cache any more.
-struct LinearStates {
-  View sums;           // master type [slots, size()]; the order of a slot's elements is the backend's own
-  View slots, tokens;  // i32 [1, sequences]: a sequence's row of `sums`, and its summed tokens; 0: the row is not read
+template <class Memory>
+struct LinearStatesIn {
+  Memory sums;  // master type [slots, size()]; the order of a slot's elements is the backend's own
+  ConstView slots,
+      tokens;  // i32 [1, sequences]: a sequence's row of `sums`, read unless its summed tokens are 0; these
+
+  operator LinearStatesIn<ConstView>() const requires(!std::is_same_v<Memory, ConstView>) {
+    return {sums, slots, tokens};
+  }
 
   // Of a slot: the sums of phi(k) v^T and of phi(k), see LinearAttentionForward.
   static int64_t size(int64_t key_value_heads, int64_t key_width, int64_t value_width) {
@@ -26,20 +35,32 @@ struct LinearStates {
   // Requires host memory.
   int64_t tokens_of(int64_t sequence) const { return tokens.empty() ? 0 : host<int32_t>(tokens)(0, sequence); }
 };
+using LinearStates = LinearStatesIn<View>;
+using ConstLinearStates = LinearStatesIn<ConstView>;
 
-// Of keys and values in int8: a head's part of a row is its whole numbers times its scale.
-struct KeyValueScales {
-  View keys, values;  // f32 [rows, key-value heads]
+// Of keys and values in int8: a head's part of a row is its integers times its scale.
+template <class Memory>
+struct KeyValueScalesIn {
+  Memory keys, values;  // f32 [rows, key-value heads]
+
+  operator KeyValueScalesIn<ConstView>() const requires(!std::is_same_v<Memory, ConstView>) { return {keys, values}; }
 };
+using KeyValueScales = KeyValueScalesIn<View>;
+using ConstKeyValueScales = KeyValueScalesIn<ConstView>;
 
 // Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages. Their type is the storage
 // type; in a cache that attention reads it may also be bf16 where that is f32, or int8 with scales.
-struct KeyValueView {
-  View keys, values;  // [rows, key-value heads * head width], and of values' own width
+template <class Memory>
+struct KeyValuesIn {
+  Memory keys, values;  // [rows, key-value heads * head width], and of values' own width
   const Segments* segments = nullptr;
-  PageTable table;             // empty pages: end to end
-  LinearStates states = {};    // of linear attention; empty: no token was summed before
-  KeyValueScales scales = {};  // empty unless in int8
+  PageTable table;                       // empty pages: end to end
+  LinearStatesIn<Memory> states = {};    // of linear attention; empty: no token was summed before
+  KeyValueScalesIn<Memory> scales = {};  // empty unless in int8
+
+  operator KeyValuesIn<ConstView>() const requires(!std::is_same_v<Memory, ConstView>) {
+    return {keys, values, segments, table, states, scales};
+  }
 
   bool paged() const { return !table.pages.empty(); }
   // Requires host memory.
@@ -51,11 +72,13 @@ struct KeyValueView {
     return page * table.page_tokens + token % table.page_tokens;
   }
 };
+using KeyValueView = KeyValuesIn<View>;
+using ConstKeyValueView = KeyValuesIn<ConstView>;
 
 // Writes new rows into a cache, in its type: they become the last tokens of their sequences in `memory`. To int8, each
 // head's part is rounded by quantize_row().
 struct KeyValueAppend {
-  View keys, values;                   // [new rows, columns of the memory's], storage type
+  ConstView keys, values;              // [new rows, columns of the memory's], storage type
   const Segments* segments = nullptr;  // of the new rows
   KeyValueView memory;                 // its segments include the new rows
 };

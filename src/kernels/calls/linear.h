@@ -15,9 +15,9 @@ namespace heed {
 //   x W^T[r, c] = (sum over k of q[r, k] values[c, k]) s[r] scales[c], in int8
 //   x W^T[r, c] = (sum over g of (sum over k in g of q[r, k] values[c, k]) scales[c, g]) s[r], in int4
 struct LinearForward {
-  View x;
+  ConstView x;
   WeightView weight;
-  View bias;
+  ConstView bias;
   Activation activation = Activation::none;
   Dropout dropout;
   View y, before;
@@ -25,7 +25,7 @@ struct LinearForward {
 
 // d_x (+)= scale * d_y W.
 struct LinearInputGradient {
-  View d_y;
+  ConstView d_y;
   WeightView weight;
   View d_x;
   Write write = Write::overwrite;
@@ -34,7 +34,8 @@ struct LinearInputGradient {
 
 // d_weight (+)= scale * d_y^T x, d_bias (+)= scale * sum over rows of d_y.
 struct LinearWeightGradient {
-  View d_y, x, d_weight, d_bias;
+  ConstView d_y, x;
+  View d_weight, d_bias;
   Write write = Write::overwrite;
   double scale = 1.0;
 };

@@ -29,9 +29,9 @@ struct LinearAttentionSettings {
 // requested (not with states): (phi(q) . phi(k)) / divisor, master type, in the order of AttentionForward's.
 struct LinearAttentionForward {
   LinearAttentionSettings settings;
-  View queries;
+  ConstView queries;
   const Segments* segments = nullptr;  // of the queries
-  KeyValueView memory;
+  ConstKeyValueView memory;
   View output, divisors, weights;
 };
 
@@ -41,10 +41,10 @@ struct LinearAttentionForward {
 // Queries and keys are the same tokens, end to end (no pages, no states). All gradients are overwritten.
 struct LinearAttentionBackward {
   LinearAttentionSettings settings;
-  View queries;
+  ConstView queries;
   const Segments* segments = nullptr;
-  KeyValueView memory;
-  View output, divisors, d_output;
+  ConstKeyValueView memory;
+  ConstView output, divisors, d_output;
   View d_queries, d_keys, d_values;
 };
 

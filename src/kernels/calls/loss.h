@@ -14,10 +14,10 @@ namespace heed {
 // A negative target is ignored: loss 0, gradient 0. losses, master type [rows, 2]: the loss above, and lse(z) -
 // z[target].
 struct OutputLoss {
-  View x;
+  ConstView x;
   WeightView weight;
-  View bias;
-  View targets;  // i32 [1, rows]
+  ConstView bias;
+  ConstView targets;  // i32 [1, rows]
   double smoothing = 0.0, cap = 0.0;
   View losses;
   View d_logits;  // storage type [rows, vocabulary]; empty when no gradient is needed
@@ -25,7 +25,7 @@ struct OutputLoss {
 
 // The same loss, from logits that are computed already.
 struct CrossEntropy {
-  View logits, targets;
+  ConstView logits, targets;
   double smoothing = 0.0;
   View losses, d_logits;
 };
@@ -34,34 +34,34 @@ struct CrossEntropy {
 //   z[i] = logits[r, columns[begin + i]]    log_probs[r, i] = z[i] - log(sum over i of e^z[i])    begin + i < end
 // What follows in a row of log_probs is minus infinity. The result depends on the z of its row alone.
 struct SelectedLogSoftmax {
-  View logits;     // storage or master type
-  View columns;    // i32 [1, any]
-  View ranges;     // i32 [2, rows]: where the columns of each row begin and end; none is empty
-  View log_probs;  // master type [rows, as many as the longest range, or more]
+  ConstView logits;   // storage or master type
+  ConstView columns;  // i32 [1, any]
+  ConstView ranges;   // i32 [2, rows]: where the columns of each row begin and end; none is empty
+  View log_probs;     // master type [rows, as many as the longest range, or more]
 };
 
 // The mean of K models' distributions, from the log-probabilities of each:
 //   mean[r, c] = log((sum over k of e^log_probs[k][r, c]) / K)      minus infinity where all of them are
 // A NaN of any model is one of the mean.
 struct AverageProbabilities {
-  std::span<const View> log_probs;  // f32 or master type, all of one shape; at least one
-  View mean;                        // of their shape and type, in memory of its own
+  std::span<const ConstView> log_probs;  // f32 or master type, all of one shape; at least one
+  View mean;                             // of their shape and type, in memory of its own
 };
 
 // Of rows of logits z of which a rank has some columns, for the loss over all columns:
 //   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target], or 0 where the target is negative: not among these
 struct LogitSums {
-  View logits;   // master type [rows, columns]
-  View targets;  // i32 [1, rows]: of these columns
-  View sums;     // master type [rows, 4]
+  ConstView logits;   // master type [rows, columns]
+  ConstView targets;  // i32 [1, rows]: of these columns
+  View sums;          // master type [rows, 4]
 };
 
 // OutputLoss's losses and gradient from logits of which a rank has some columns (capped already, if there is a cap), and
 // the LogitSums of all ranks, which are combined in their order:
 //   lse(z) = m + log(sum over k of sum_k e^(max_k - m))    m = max over k of max_k
 struct DividedLoss {
-  View logits, targets;
-  std::span<const View> sums;
+  ConstView logits, targets;
+  std::span<const ConstView> sums;
   int64_t vocabulary = 0;  // columns of all ranks
   double smoothing = 0.0, cap = 0.0;
   View losses;
@@ -74,7 +74,8 @@ struct DividedLoss {
 enum class LabelLossKind : uint8_t { sigmoid, squared };
 struct LabelLoss {
   LabelLossKind kind = LabelLossKind::sigmoid;
-  View logits, targets, losses, d_logits;
+  ConstView logits, targets;
+  View losses, d_logits;
 };
 
 }  // namespace heed

@@ -19,9 +19,9 @@ enum class NormKind : uint8_t { layer, rms };
 struct AddNormForward {
   NormKind kind = NormKind::layer;
   int64_t groups = 1;
-  View residual, branch;
+  ConstView residual, branch;
   Dropout dropout;
-  View gain, bias;
+  ConstView gain, bias;
   double epsilon = 1e-5;
   View sum, normed, statistics;
 };
@@ -32,9 +32,9 @@ struct AddNormForward {
 struct AddNormBackward {
   NormKind kind = NormKind::layer;
   int64_t groups = 1;
-  View sum, statistics, gain;
+  ConstView sum, statistics, gain;
   Dropout dropout;
-  View d_normed, d_sum;
+  ConstView d_normed, d_sum;
   View d_residual;
   Write write_residual = Write::overwrite;
   View d_branch, d_gain, d_bias;

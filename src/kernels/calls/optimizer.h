@@ -22,11 +22,13 @@ struct ElementRange {
 //   w -= rate * m / (1 - b1^n) / (sqrt(v / (1 - b2^n)) + epsilon)          n: updates applied, this one included
 // When the norm is not finite, nothing changes, and the update is not counted.
 struct AdamSweep {
-  View weights, gradients, first_moments, second_moments;  // master type [1, n]
-  View copy;                                               // bf16 [1, n], or empty
-  View squared_norm;                                       // f64 [1, 1]: of all gradients
-  View applied;                                            // f64 [1, 1]: updates so far; counts this one
-  std::span<const ElementRange> ranges;                    // the elements to update
+  View weights;  // master type [1, n], as are the next three
+  ConstView gradients;
+  View first_moments, second_moments;
+  View copy;                             // bf16 [1, n], or empty
+  ConstView squared_norm;                // f64 [1, 1]: of all gradients
+  View applied;                          // f64 [1, 1]: updates so far; counts this one
+  std::span<const ElementRange> ranges;  // the elements to update
   double learning_rate = 0.0, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double max_norm = 0.0;  // 0: no clipping
   WeightDecay decay_kind = WeightDecay::decoupled;
@@ -38,18 +40,19 @@ struct AdamSweep {
 //   g = gradient * min(1, max_norm / (norm + 1e-6))    m = momentum m + g    u = g + momentum m    direction = u / |u|
 // When the gradients' norm is not finite, m does not change, and the direction is zero. It is zero also when u is.
 struct MuonDirection {
-  View gradients, moments;  // master type [out, in]
-  View squared_norm;        // f64 [1, 1]: of all gradients
+  ConstView gradients;     // master type [out, in]
+  View moments;            // the same
+  ConstView squared_norm;  // f64 [1, 1]: of all gradients
   double momentum = 0.95, max_norm = 0.0;
   View direction;  // storage or master type [out, in]
 };
 
 // The last part: w -= rate * (scale * direction + decay * w). When the norm is not finite, nothing changes.
 struct MuonStep {
-  View weights;       // master type [out, in]
-  View copy;          // bf16 [out, in], or empty
-  View direction;     // storage or master type [out, in]
-  View squared_norm;  // f64 [1, 1]
+  View weights;            // master type [out, in]
+  View copy;               // bf16 [out, in], or empty
+  ConstView direction;     // storage or master type [out, in]
+  ConstView squared_norm;  // f64 [1, 1]
   double learning_rate = 0.0, scale = 1.0, weight_decay = 0.0;
 };
 

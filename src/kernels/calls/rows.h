@@ -12,12 +12,12 @@ namespace heed {
 // y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]] + types[type_rows[r]]). A negative token's row is
 // in another part of the table: y[r] is zero.
 struct EmbeddingForward {
-  View tokens;       // i32 [1, rows]
+  ConstView tokens;  // i32 [1, rows]
   WeightView table;  // [vocabulary, model]
   double scale = 1.0;
-  View position_rows;    // i32 [1, rows]
-  WeightView positions;  // [max_length, model], in the storage or the master type
-  View type_rows;
+  ConstView position_rows;  // i32 [1, rows]
+  WeightView positions;     // [max_length, model], in the storage or the master type
+  ConstView type_rows;
   WeightView types;
   Dropout dropout;
   View y;
@@ -26,23 +26,25 @@ struct EmbeddingForward {
 // Adds scale * d_y to the rows of d_table, d_y to those of d_positions and d_types, in the order of the batch's rows.
 // A negative token adds nothing to d_table.
 struct EmbeddingBackward {
-  View tokens;
+  ConstView tokens;
   double scale = 1.0;
-  View position_rows, type_rows;
+  ConstView position_rows, type_rows;
   Dropout dropout;
-  View d_y, d_table, d_positions, d_types;
+  ConstView d_y;
+  View d_table, d_positions, d_types;
 };
 
 // y[r] = x[rows[r]]; a row may be selected several times, or not at all.
 struct SelectRows {
-  View x;
-  View rows;  // i32 [1, rows of y]
+  ConstView x;
+  ConstView rows;  // i32 [1, rows of y]
   View y;
 };
 
 // d_x[i] (+)= the sum of d_y[r] over all r with rows[r] = i, in the order of r; rows that were not selected get zeros.
 struct SelectRowsBackward {
-  View d_y, rows, d_x;
+  ConstView d_y, rows;
+  View d_x;
   Write write = Write::overwrite;
 };
 
@@ -51,7 +53,8 @@ struct SelectRowsBackward {
 struct PoolForward {
   const Segments* segments = nullptr;
   Pooling kind = Pooling::mean;
-  View x, y;
+  ConstView x;
+  View y;
   View chosen;  // of max: i32 [segments, columns]
 };
 
@@ -60,7 +63,8 @@ struct PoolForward {
 struct PoolBackward {
   const Segments* segments = nullptr;
   Pooling kind = Pooling::mean;
-  View chosen, d_y, d_x;
+  ConstView chosen, d_y;
+  View d_x;
   Write write = Write::overwrite;
 };
 

@@ -23,7 +23,7 @@ class PackedWeight {
 
 // [out, in], or a table's [vocabulary, model]. Where `packed` is set, forward reads it, and the matrix may be empty.
 struct WeightView {
-  View matrix;  // storage type
+  ConstView matrix;  // storage type
   const PackedWeight* packed = nullptr;
 
   bool empty() const { return packed == nullptr && matrix.empty(); }
@@ -38,13 +38,13 @@ struct ProductTypes {
 
 // Returns rows [first, first + count) of a matrix, which are requested in order. They stay valid until the next
 // request.
-using RowSource = std::function<View(int64_t first, int64_t count)>;
+using RowSource = std::function<ConstView(int64_t first, int64_t count)>;
 
 // A matrix of whole numbers within +-127 with a scale for each row: W[r, c] = scales[r] * values[r, c].
 struct Int8Matrix {
   Shape shape;
   RowSource values;          // i8
-  View scales;               // master type [1, rows]
+  ConstView scales;          // master type [1, rows]
   float input_scale = 0.0F;  // of all rows that it multiplies; 0: each has its own
 };
 
@@ -53,7 +53,7 @@ struct Int8Matrix {
 struct Int4Matrix {
   Shape shape;
   RowSource values;  // i8
-  View scales;       // master type [rows, groups], of values that bf16 represents
+  ConstView scales;  // master type [rows, groups], of values that bf16 represents
 };
 
 }  // namespace heed

@@ -75,8 +75,9 @@ struct Operands {
         d_values(host<T>(call.d_values)),
         log_sum_exp(host<float>(call.log_sum_exp)) {}
 
-  HostView<T> queries, keys, values, output, d_output, d_queries, d_keys, d_values;
-  HostView<float> log_sum_exp;
+  HostView<const T> queries, keys, values, output, d_output;
+  HostView<T> d_queries, d_keys, d_values;
+  HostView<const float> log_sum_exp;
 };
 
 template <class T>
@@ -133,7 +134,7 @@ class Backward {
 
   // Its own part of the table's gradient starts at zero.
   void begin_table(const Piece& piece) {
-    d_by_distance_ = DistanceTable(settings_, call_.d_by_distance, piece.sequence * settings_.heads);
+    d_by_distance_ = DistanceTable<float>(settings_, call_.d_by_distance, piece.sequence * settings_.heads);
     if (d_by_distance_.empty()) {
       return;
     }
@@ -153,11 +154,13 @@ class Backward {
   }
 
   // The chunk's rows of head h of its group, and some of the sequence's keys.
-  HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
+  template <class Element>
+  HeadRows<T, Element> rows_of(const HostView<Element>& matrix, int64_t h) const {
     const int64_t width = matrix.columns / settings_.heads;
     return {matrix, (first_head_ + h) * width, width, chunk_.queries(), chunk_.query_row(0), chunk_.stride()};
   }
-  HeadRows<T> keys_of(const HostView<T>& matrix, int64_t first_key, int64_t count) const {
+  template <class Element>
+  HeadRows<T, Element> keys_of(const HostView<Element>& matrix, int64_t first_key, int64_t count) const {
     const int64_t stride = settings_.visibility.stride, width = matrix.columns / settings_.key_value_heads;
     return {matrix, key_value_head_ * width, width, count, first_key_row_ + first_key * stride, stride};
   }
@@ -333,7 +336,7 @@ class Backward {
     }
   }
 
-  void write_rows(const float* panels, int64_t panel_rows, float factor, const HeadRows<T>& to) const {
+  void write_rows(const float* panels, int64_t panel_rows, float factor, const HeadRows<T, T>& to) const {
     unpack_rows(panels, panel_rows, to,
                 [scale = hn::Set(Floats(), factor)](int64_t, Vec sum) { return hn::Mul(sum, scale); });
   }
@@ -346,7 +349,8 @@ class Backward {
   int64_t max_queries_, max_rows_, max_keys_;
   Buffers buffers_;
   PieceRows& chunk_ = buffers_.chunk;
-  DistanceTable by_distance_, d_mass_, d_by_distance_;
+  DistanceTable<const float> by_distance_, d_mass_;
+  DistanceTable<float> d_by_distance_;
 
   Piece piece_{-1, 0, 0, 0, 0};
   bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero

@@ -19,10 +19,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
-// A table by distance, or the gradient of one.
+// A table by distance, of const float; or what is written like one, of float: its gradient, or the mass.
+template <class Float>
 struct DistanceTable {
   DistanceTable() = default;
-  DistanceTable(const AttentionSettings& settings, const View& view, int64_t first_row_of_heads = 0)
+  template <class AnyView>
+  DistanceTable(const AttentionSettings& settings, const AnyView& view, int64_t first_row_of_heads = 0)
       : of(settings.by_distance.of),
         columns(settings.by_distance.distances),
         first(settings.by_distance.first),
@@ -33,11 +35,11 @@ struct DistanceTable {
   }
 
   bool empty() const { return table.data == nullptr; }
-  float* row(int64_t query_row, int64_t head) const {
+  Float* row(int64_t query_row, int64_t head) const {
     return of == TableOf::head ? table.row(first_row + head) : table.row(query_row) + head * columns;
   }
 
-  HostView<float> table{};
+  HostView<Float> table{};
   TableOf of = TableOf::head;
   int64_t columns = 0, first = 0, first_row = 0;
 };
@@ -75,9 +77,9 @@ HWY_INLINE void add_clamped(Vec x, float* row, int64_t column, int64_t columns) 
 }
 
 // Calls body(r, row of the table, the column of the tile's first key) for each row of a tile.
-template <class Body>
+template <class Float, class Body>
 HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
-                               const DistanceTable& table, const Body& body) {
+                               const DistanceTable<Float>& table, const Body& body) {
   for (int64_t r = 0; r < tile.rows; ++r) {
     const int64_t row = tile.first_row + r, head = row / rows.queries(), query = row - head * rows.queries();
     body(r, table.row(rows.query_row(query), first_head + head),
@@ -87,8 +89,8 @@ HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int
 
 // Calls body(row of the table, i) for rows [first, first + count) of a share, each of which has its own.
 template <class Body>
-HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable& table, int64_t first,
-                             int64_t count, const Body& body) {
+HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table,
+                             int64_t first, int64_t count, const Body& body) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t head = (first + i) / rows.queries(), query = first + i - head * rows.queries();
     body(table.row(rows.query_row(query), first_head + head), i);
@@ -96,13 +98,13 @@ HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const Di
 }
 
 // Of all rows of a share.
-inline void clear_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable& table) {
+inline void clear_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table) {
   for_own_rows(rows, first_head, table, 0, rows.rows(),
                [&table](float* row, int64_t) { std::fill_n(row, table.columns, 0.0F); });
 }
 
 // Row first + i of a share is multiplied by factors[i].
-inline void scale_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable& table, int64_t first,
+inline void scale_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table, int64_t first,
                            int64_t count, const float* factors) {
   for_own_rows(rows, first_head, table, first, count, [&](float* row, int64_t i) {
     for (int64_t c = 0; c < table.columns; ++c) {
@@ -113,7 +115,7 @@ inline void scale_own_rows(const PieceRows& rows, int64_t first_head, const Dist
 
 // scores += factor * table, for the vectors that the rows need.
 inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
-                            const DistanceTable& table, float factor, float* scores) {
+                            const DistanceTable<const float>& table, float factor, float* scores) {
   const Vec factors = hn::Set(Floats(), factor);
   for_table_rows(tile, rows, first_head, table, [&](int64_t r, const float* from, int64_t column) HWY_ATTR {
     for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
@@ -124,8 +126,8 @@ inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_
 }
 
 // table += factor * scores, which are zeros for keys that are not seen: the gradient of a table, or the mass.
-inline void add_to_table(const ScoreTile& tile, const PieceRows& rows, int64_t first_head, const DistanceTable& table,
-                         float factor, const float* scores) {
+inline void add_to_table(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
+                         const DistanceTable<float>& table, float factor, const float* scores) {
   const Vec factors = hn::Set(Floats(), factor);
   for_table_rows(tile, rows, first_head, table, [&](int64_t r, float* to, int64_t column) HWY_ATTR {
     for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {

@@ -48,10 +48,11 @@ struct Operands {
     }
   }
 
-  HostView<T> queries;
-  HostView<Cached> keys, values;
+  HostView<const T> queries;
+  HostView<const Cached> keys, values;
   HostView<T> output;
-  HostView<float> log_sum_exp{}, weights{}, key_scales{}, value_scales{};
+  HostView<float> log_sum_exp{}, weights{};
+  HostView<const float> key_scales{}, value_scales{};
 };
 
 template <class T, class Cached>
@@ -167,10 +168,10 @@ class Forward {
   }
 
   // The piece's rows of head h of its group.
-  HeadRows<T> rows_of(const HostView<T>& matrix, int64_t h) const {
+  template <class Element>
+  HeadRows<T, Element> rows_of(const HostView<Element>& matrix, int64_t h) const {
     const int64_t width = matrix.columns / settings_.heads;
-    const HeadRows<T> rows(matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0),
-                           rows_.stride());
+    const HeadRows rows(matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0), rows_.stride());
     return kOneType ? rows : rows.in_natural_order();
   }
 
@@ -194,14 +195,14 @@ class Forward {
     }
   }
 
-  HeadRows<Cached> key_rows(const HostView<Cached>& matrix) const {
+  HeadRows<Cached> key_rows(const HostView<const Cached>& matrix) const {
     const int64_t width = matrix.columns / settings_.key_value_heads;
     const HeadRows<Cached> rows(matrix, key_value_head_ * width, width, block_keys_, buffers_.key_rows);
     return kOneType ? rows : rows.in_natural_order();
   }
 
   // Of the block's keys.
-  void list_scales(const HostView<float>& scales, float* list) const {
+  void list_scales(const HostView<const float>& scales, float* list) const {
     std::fill_n(list, kKeyBlock, 0.0F);
     for (int64_t j = 0; j < block_keys_; ++j) {
       list[j] = scales(buffers_.key_rows[j], key_value_head_);
@@ -434,7 +435,8 @@ class Forward {
   HeadState head_;  // the one whose rows are attended to
   RowPrefetch<Cached> prefetch_;
   PieceRows& rows_ = buffers_.piece;
-  DistanceTable by_distance_, mass_;
+  DistanceTable<const float> by_distance_;
+  DistanceTable<float> mass_;
 
   Piece piece_{-1, 0, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see

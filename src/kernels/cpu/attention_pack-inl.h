@@ -26,17 +26,17 @@ constexpr bool is_deinterleaved(int64_t width) {
 }
 
 // The columns [first_column, first_column + width) of some rows of a matrix: those that `numbers` lists, or those from
-// first_row on, `step` apart.
-template <class T>
+// first_row on, `step` apart. Where they are written, Element is T.
+template <class T, class Element = const T>
 struct HeadRows {
-  HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count, int64_t first_row,
-           int64_t step)
+  HeadRows(const HostView<Element>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
+           int64_t first_row, int64_t step)
       : data(matrix.row(first_row) + first_column),
         stride(matrix.stride * step),
         rows(row_count),
         width(head_width),
         deinterleaved(is_deinterleaved<T>(head_width)) {}
-  HeadRows(const HostView<T>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
+  HeadRows(const HostView<Element>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
            const int64_t* row_numbers)
       : data(matrix.data + first_column),
         stride(matrix.stride),
@@ -52,13 +52,16 @@ struct HeadRows {
     return other;
   }
 
-  T* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
+  Element* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
 
-  T* data;
+  Element* data;
   int64_t stride, rows, width;
   bool deinterleaved;
   const int64_t* numbers = nullptr;
 };
+template <class Element>
+HeadRows(const HostView<Element>&, int64_t, int64_t, int64_t, int64_t, int64_t)
+    -> HeadRows<std::remove_const_t<Element>, Element>;
 
 HWY_INLINE Vec even_part(WordVec pairs) { return hn::BitCast(Floats(), hn::ShiftLeft<16>(pairs)); }
 HWY_INLINE Vec odd_part(WordVec pairs) { return hn::BitCast(Floats(), hn::And(pairs, hn::Set(Words(), 0xffff0000U))); }
@@ -127,7 +130,7 @@ void pack_rows(const HeadRows<T>& from, int64_t panel_rows, float* panels) {
 
 // The reverse: row(r)[c] = change(r, panel[c / kPanel][r][c % kPanel]).
 template <class T, class Change>
-void unpack_rows(const float* panels, int64_t panel_rows, const HeadRows<T>& to, const Change& change) {
+void unpack_rows(const float* panels, int64_t panel_rows, const HeadRows<T, T>& to, const Change& change) {
   for (int64_t panel = 0; panel < panels_for(to.width); ++panel) {
     const float* in = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < to.rows; ++r, in += kPanel) {

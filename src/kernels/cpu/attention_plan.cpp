@@ -90,7 +90,7 @@ bool Shares::pool_begins_with(int64_t task) const {
   return task == ThreadPool::first_task(tasks(), worker, threads_);
 }
 
-void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows) {
+void list_rows(const ConstKeyValueView& memory, const TokenRange& tokens, int64_t* rows) {
   if (tokens.step > 1) {
     for (int64_t i = 0; i < tokens.count; ++i) {
       rows[i] = memory.row(tokens.sequence, tokens.first + i * tokens.step);

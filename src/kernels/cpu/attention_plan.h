@@ -21,7 +21,7 @@ constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::mi
 // Columns of a head of queries and keys, and of values.
 struct HeadWidths {
   // From matrices with rows of queries.
-  HeadWidths(const AttentionSettings& settings, const View& queries, const View& output)
+  HeadWidths(const AttentionSettings& settings, const ConstView& queries, const ConstView& output)
       : of_keys(queries.columns() / settings.heads), of_values(output.columns() / settings.heads) {}
 
   int64_t of_keys, of_values;
@@ -92,7 +92,7 @@ struct TokenRange {
   int64_t sequence, first, count, step = 1;
 };
 // The rows of the tokens' keys and values.
-void list_rows(const KeyValueView& memory, const TokenRange& tokens, int64_t* rows);
+void list_rows(const ConstKeyValueView& memory, const TokenRange& tokens, int64_t* rows);
 
 // Hands out parts of one block of memory. Without a block it only counts the bytes.
 class Carver {

@@ -168,8 +168,8 @@ class RowPrefetch {
   const AttentionForward& call_;
   const AttentionSettings& settings_;
   HeadWidths widths_;
-  HostView<Cached> keys_, values_;
-  HostView<float> key_scales_{}, value_scales_{};
+  HostView<const Cached> keys_, values_;
+  HostView<const float> key_scales_{}, value_scales_{};
   int64_t* row_list_;
   CacheLevel level_ = level_for_blocks();
 

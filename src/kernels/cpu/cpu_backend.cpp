@@ -69,10 +69,10 @@ class CpuBackend final : public Backend {
   }
 
   void fill(View x, double value) override { cpu::fill(context_, x, value); }
-  void copy(View from, View to) override { cpu::copy(context_, from, to); }
-  void add(View x, View into) override { cpu::add(context_, x, into); }
+  void copy(ConstView from, View to) override { cpu::copy(context_, from, to); }
+  void add(ConstView x, View into) override { cpu::add(context_, x, into); }
   void scale(View x, double factor) override { cpu::scale(context_, x, factor); }
-  void blend(View from, View into, double share) override { cpu::blend(context_, from, into, share); }
+  void blend(ConstView from, View into, double share) override { cpu::blend(context_, from, into, share); }
   void sum_parts(const SumParts& call) override { cpu::sum_parts(context_, call); }
 
   void linear(const LinearForward& call) override { cpu::linear(context_, products_, call); }
@@ -119,14 +119,14 @@ class CpuBackend final : public Backend {
   void logit_sums(const LogitSums& call) override { cpu::logit_sums(context_, call); }
   void divided_loss(const DividedLoss& call) override { cpu::divided_loss(context_, call); }
   void label_loss(const LabelLoss& call) override { cpu::label_loss(call); }
-  void log_softmax(View logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
+  void log_softmax(ConstView logits, View log_probs) override { cpu::log_softmax(context_, logits, log_probs); }
   void selected_log_softmax(const SelectedLogSoftmax& call) override { cpu::selected_log_softmax(context_, call); }
   void average_probabilities(const AverageProbabilities& call) override { cpu::average_probabilities(context_, call); }
 
-  void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override {
+  void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) override {
     cpu::squared_norms(context_, x, ranges, norms);
   }
-  void sum(View x, View total) override { cpu::sum(x, total); }
+  void sum(ConstView x, View total) override { cpu::sum(x, total); }
   void adam(const AdamSweep& call) override { cpu::adam(context_, call); }
   void muon_direction(const MuonDirection& call) override { cpu::muon_direction(context_, call); }
   void muon_step(const MuonStep& call) override { cpu::muon_step(context_, call); }

@@ -48,12 +48,12 @@ struct WholeRow {
 
 WholeRow whole_row(const DividedLoss& call, int64_t r) {
   WholeRow whole{.maximum = *host<float>(call.sums.front()).row(r)};
-  for (const View& part : call.sums) {
+  for (const ConstView& part : call.sums) {
     // Written so that NaN stays NaN.
     const float maximum = *host<float>(part).row(r);
     whole.maximum = maximum <= whole.maximum ? whole.maximum : maximum;
   }
-  for (const View& part : call.sums) {
+  for (const ConstView& part : call.sums) {
     const float* const sums = host<float>(part).row(r);
     whole.total += sums[1] * std::exp(sums[0] - whole.maximum);
     whole.sum += sums[2];

@@ -190,7 +190,7 @@ constexpr int64_t kPiece = 16 * 1024;  // elements per task of a flat sweep; als
 
 // Calls body(row, first column, count) over pieces of all rows.
 template <class Body>
-void each_piece(Context& context, const View& x, Body&& body) {
+void each_piece(Context& context, const ConstView& x, Body&& body) {
   const int64_t pieces = (x.columns() + kPiece - 1) / kPiece;
   const RowTasks tasks(x.rows() * pieces, std::min(kPiece, x.columns()), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
@@ -201,8 +201,8 @@ void each_piece(Context& context, const View& x, Body&& body) {
   });
 }
 
-template <class T>
-T* at(const View& x, int64_t row, int64_t column) {
+template <class T, class AnyView>
+auto* at(const AnyView& x, int64_t row, int64_t column) {
   return host<T>(x).row(row) + column;
 }
 
@@ -221,7 +221,7 @@ void fill(Context& context, const View& x, double value) {
   });
 }
 
-void copy(Context& context, const View& from, const View& to) {
+void copy(Context& context, const ConstView& from, const View& to) {
   ensure(from.rows() == to.rows() && from.columns() == to.columns(), "copy", "{} to {}", from, to);
   each_piece(context, from, [&](int64_t row, int64_t first, int64_t count) {
     if (from.type() == to.type()) {
@@ -237,7 +237,7 @@ void copy(Context& context, const View& from, const View& to) {
   });
 }
 
-void add(Context& context, const View& x, const View& into) {
+void add(Context& context, const ConstView& x, const View& into) {
   each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
     if (x.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_add_bf16)(at<bf16>(x, row, first), at<bf16>(into, row, first), count);
@@ -257,7 +257,7 @@ void scale(Context& context, const View& x, double factor) {
   });
 }
 
-void blend(Context& context, const View& from, const View& into, double share) {
+void blend(Context& context, const ConstView& from, const View& into, double share) {
   ensure(from.rows() == into.rows() && from.columns() == into.columns(), "blend", "{} into {}", from, into);
   each_piece(context, into, [&](int64_t row, int64_t first, int64_t count) {
     HWY_DYNAMIC_DISPATCH(run_blend)
@@ -265,7 +265,7 @@ void blend(Context& context, const View& from, const View& into, double share) {
   });
 }
 
-void squared_norms(Context& context, const View& x, std::span<const ElementRange> ranges, const View& norms) {
+void squared_norms(Context& context, const ConstView& x, std::span<const ElementRange> ranges, const View& norms) {
   const auto count = static_cast<int64_t>(ranges.size());
   const RowTasks tasks(count, x.columns() / std::max<int64_t>(1, count), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
@@ -281,7 +281,7 @@ void squared_norms(Context& context, const View& x, std::span<const ElementRange
   });
 }
 
-void sum(const View& x, const View& total) {
+void sum(const ConstView& x, const View& total) {
   const double* const values = host<double>(x).data;
   *host<double>(total).data = std::accumulate(values, values + x.columns(), 0.0);
 }
@@ -332,7 +332,8 @@ void adam(Context& context, const AdamSweep& call) {
 namespace {
 
 // Rows that are end to end, as a single row.
-View flattened(const View& x) {
+template <class AnyView>
+AnyView flattened(const AnyView& x) {
   ensure(x.contiguous(), "muon", "{} is not one piece", x);
   return {host_address(x), x.type(), 1, x.elements(), x.elements()};
 }
@@ -346,7 +347,8 @@ void muon_direction(Context& context, const MuonDirection& call) {
     return fill(context, direction, 0.0);
   }
   const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
-  const View gradients = flattened(call.gradients), moments = flattened(call.moments);
+  const ConstView gradients = flattened(call.gradients);
+  const View moments = flattened(call.moments);
   std::vector<double> sums(static_cast<size_t>((moments.columns() + kPiece - 1) / kPiece));
   const auto factor = static_cast<float>(call.momentum);
   each_piece(context, moments, [&](int64_t, int64_t first, int64_t count) {
@@ -374,7 +376,8 @@ void muon_step(Context& context, const MuonStep& call) {
   if (!std::isfinite(*host<double>(call.squared_norm).data)) {
     return;
   }
-  const View weights = flattened(call.weights), direction = flattened(call.direction);
+  const View weights = flattened(call.weights);
+  const ConstView direction = flattened(call.direction);
   const View copy = call.copy.empty() ? View() : flattened(call.copy);
   const auto kept = static_cast<float>(1.0 - call.learning_rate * call.weight_decay);
   const auto step = static_cast<float>(call.learning_rate * call.scale);

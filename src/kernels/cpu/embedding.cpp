@@ -95,7 +95,8 @@ HWY_EXPORT(run_scatter);
 
 namespace {
 
-void scatter(Context& context, const EmbeddingBackward& call, const View& keys, double factor, const View& gradient) {
+void scatter(Context& context, const EmbeddingBackward& call, const ConstView& keys, double factor,
+             const View& gradient) {
   const HostView<float> to = host<float>(gradient);
   const RowGroups groups(keys, to.rows);
   constexpr int64_t kKeysPerTask = 64;

@@ -84,7 +84,7 @@ Quantization quantization_of(const T* row, int64_t count, float input_scale) {
 
 // Calls write(row, number of values, 1 / scale) for row `row` of A; returns the scale.
 template <class Write>
-float quantize_row(const View& a, int64_t row, float input_scale, Write write) {
+float quantize_row(const ConstView& a, int64_t row, float input_scale, Write write) {
   const auto quantize = [&](const auto* values) {
     const Quantization q = quantization_of(values, a.columns(), input_scale);
     write(values, a.columns(), q.inverse);
@@ -94,15 +94,15 @@ float quantize_row(const View& a, int64_t row, float input_scale, Write write) {
 }
 
 // 128 too large, which makes them unsigned.
-float quantize_to_unsigned_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
+float quantize_to_unsigned_bytes(const ConstView& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale,
                       [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{-128}, to); });
 }
-float quantize_to_signed_bytes(const View& a, int64_t row, float input_scale, uint32_t* to) {
+float quantize_to_signed_bytes(const ConstView& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale,
                       [&](const auto* x, int64_t n, float inverse) { write_bytes(x, n, inverse, int8_t{0}, to); });
 }
-float quantize_to_bytes_and_sums(const View& a, int64_t row, float input_scale, uint32_t* to) {
+float quantize_to_bytes_and_sums(const ConstView& a, int64_t row, float input_scale, uint32_t* to) {
   return quantize_row(a, row, input_scale, [&](const auto* x, int64_t n, float inverse) {
     write_bytes(x, n, inverse, int8_t{0}, to);
     write_group_sums(x, n, inverse, to + n / 4);

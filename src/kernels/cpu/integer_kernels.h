@@ -27,7 +27,7 @@ struct IntegerPanel {
 struct IntegerKernels {
   int64_t (*row_words)(int64_t depth);  // of a quantized row
   // Row `row` of A to `to`, with this scale; 0: with its own. Returns the scale.
-  float (*quantize)(const View& a, int64_t row, float input_scale, uint32_t* to);
+  float (*quantize)(const ConstView& a, int64_t row, float input_scale, uint32_t* to);
   // tile[rows, panel columns] = the rows times one panel.
   void (*multiply)(int64_t rows, const IntegerRows& a, const IntegerPanel& panel, float* tile, int64_t stride);
 };

@@ -30,7 +30,7 @@ std::vector<RowPair> row_pairs(const KeyValueAppend& call) {
 template <class From, class To>
 class Conversion {
  public:
-  Conversion(const View& from, const View& to, const View& scales) : from_(host<From>(from)), to_(host<To>(to)) {
+  Conversion(const ConstView& from, const View& to, const View& scales) : from_(host<From>(from)), to_(host<To>(to)) {
     if constexpr (std::is_same_v<To, int8_t>) {
       scales_ = host<float>(scales);
     }
@@ -55,7 +55,7 @@ class Conversion {
   }
 
  private:
-  HostView<From> from_;
+  HostView<const From> from_;
   HostView<To> to_;
   HostView<float> scales_{};
 };
@@ -75,8 +75,12 @@ void convert(Context& context, const KeyValueAppend& call) {
   });
 }
 
+int64_t row_offset(const ConstView& matrix, int64_t row) { return row * matrix.stride() * size_of(matrix.type()); }
 std::byte* address_of(const View& matrix, int64_t row) {
-  return static_cast<std::byte*>(host_address(matrix)) + row * matrix.stride() * size_of(matrix.type());
+  return static_cast<std::byte*>(host_address(matrix)) + row_offset(matrix, row);
+}
+const std::byte* address_of(const ConstView& matrix, int64_t row) {
+  return static_cast<const std::byte*>(host_address(matrix)) + row_offset(matrix, row);
 }
 
 // On the calling thread, whose next op reads the rows at once.

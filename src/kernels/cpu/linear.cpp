@@ -114,7 +114,7 @@ void write_gradient(const GradientTarget& target, const Tile& tile) {
 constexpr int kTogether = 4;
 
 template <class T>
-HWY_INLINE void sum_together(const HostView<T>& x, int64_t column, float* sums) {
+HWY_INLINE void sum_together(const HostView<const T>& x, int64_t column, float* sums) {
   Vec sum[kTogether];
   for (Vec& s : sum) {
     s = hn::Zero(Floats());
@@ -131,7 +131,7 @@ HWY_INLINE void sum_together(const HostView<T>& x, int64_t column, float* sums) 
 }
 
 template <class T>
-HWY_INLINE void sum_vector(const HostView<T>& x, int64_t column, float* sums) {
+HWY_INLINE void sum_vector(const HostView<const T>& x, int64_t column, float* sums) {
   Vec sum = hn::Zero(Floats());
   for (int64_t r = 0; r < x.rows; ++r) {
     sum = hn::Add(sum, load_upto(x.row(r) + column, x.columns - column));
@@ -140,7 +140,7 @@ HWY_INLINE void sum_vector(const HostView<T>& x, int64_t column, float* sums) {
 }
 
 template <class T>
-void sum_columns(const HostView<T>& x, float* sums) {
+void sum_columns(const HostView<const T>& x, float* sums) {
   int64_t c = 0;
   for (; c + kTogether * lanes() <= x.columns; c += kTogether * lanes()) {
     sum_together(x, c, sums);
@@ -164,7 +164,7 @@ void run_write_gradient(const GradientTarget& target, const Tile& tile) {
 void run_activation_backward(const ActivationBackward& call, int64_t begin, int64_t end) {
   activation_backward_rows(call, begin, end);
 }
-void run_sum_columns(const View& x, float* sums) {
+void run_sum_columns(const ConstView& x, float* sums) {
   x.type() == DType::bf16 ? sum_columns(host<bf16>(x), sums) : sum_columns(host<float>(x), sums);
 }
 
@@ -198,7 +198,7 @@ void multiply_into(Context& context, const Operand& a, const Operand& b, Bf16Pro
 
 // The bias gradient is summed within parts of the rows and then over the parts, which depend only on the sizes.
 struct BiasParts {
-  View d_y;
+  ConstView d_y;
   float* sums;  // of each part, a row of as many columns
 };
 

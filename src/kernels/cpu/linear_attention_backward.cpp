@@ -67,12 +67,14 @@ class LinearBackward {
   int64_t last_chunk() const { return (length_ - 1) / kLinearChunk * kLinearChunk; }
 
   // The chunk's rows of head h of the group, or of the keys' and values' head.
-  HeadRows<T> query_rows(const View& matrix, int64_t width, const Chunk& chunk, int64_t h) const {
+  template <class AnyView>
+  auto query_rows(const AnyView& matrix, int64_t width, const Chunk& chunk, int64_t h) const {
     const int64_t head = share_.key_value_head * group_ + h;
-    return {host<T>(matrix), head * width, width, chunk.count, first_row_ + chunk.first, 1};
+    return HeadRows(host<T>(matrix), head * width, width, chunk.count, first_row_ + chunk.first, 1);
   }
-  HeadRows<T> key_rows(const View& matrix, int64_t width, const Chunk& chunk) const {
-    return {host<T>(matrix), share_.key_value_head * width, width, chunk.count, first_row_ + chunk.first, 1};
+  template <class AnyView>
+  auto key_rows(const AnyView& matrix, int64_t width, const Chunk& chunk) const {
+    return HeadRows(host<T>(matrix), share_.key_value_head * width, width, chunk.count, first_row_ + chunk.first, 1);
   }
 
   void run_causal() {
@@ -141,7 +143,7 @@ class LinearBackward {
   void pack_queries(const Chunk& chunk, int64_t h) {
     pack_features(query_rows(call_.queries, widths_.keys, chunk, h), call_.settings.feature, buffers_.queries);
     pack_rows(query_rows(call_.d_output, widths_.values, chunk, h), kLinearChunk, buffers_.g);
-    const HostView<float> divisors = host<float>(call_.divisors);
+    const HostView<const float> divisors = host<float>(call_.divisors);
     const HeadRows<T> output = query_rows(call_.output, widths_.values, chunk, h);
     for (int64_t r = 0; r < chunk.count; ++r) {
       const Vec inverse =
@@ -233,8 +235,8 @@ class LinearBackward {
   void turn_query_sums() {
     for (int64_t panel = 0; panel < widths_.key_panels; ++panel) {
       for (int64_t rows = 0; rows < widths_.extended_panels; ++rows) {
-        const HostView<float> from{state_panel(buffers_.query_sums, widths_.extended, panel) + rows * kBlockElements,
-                                   kPanel, kPanel, kPanel};
+        const HostView<const float> from{
+            state_panel(buffers_.query_sums, widths_.extended, panel) + rows * kBlockElements, kPanel, kPanel, kPanel};
         pack_columns(
             HeadRows<float>(from, 0, panel_columns(widths_.keys, panel), panel_columns(widths_.extended, rows), 0, 1),
             state_panel(buffers_.query_sums_turned, widths_.keys, rows) + panel * kBlockElements);

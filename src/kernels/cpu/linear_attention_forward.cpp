@@ -35,7 +35,7 @@ struct ForwardBuffers {
 template <class T>
 class KeySums {
  public:
-  KeySums(const KeyValueView& memory, LinearFeature feature, const LinearWidths& widths, ForwardBuffers& buffers)
+  KeySums(const ConstKeyValueView& memory, LinearFeature feature, const LinearWidths& widths, ForwardBuffers& buffers)
       : memory_(memory),
         feature_(feature),
         keys_(host<T>(memory.keys)),
@@ -47,12 +47,14 @@ class KeySums {
     share_ = share;
     start_ = Sums::Start::zero;
     if (memory_.states.tokens_of(share.sequence) > 0) {
-      each_part([](float* panel_row, float* part, int64_t count) { std::memcpy(panel_row, part, bytes(count)); });
+      each_part(own_part(memory_.states),
+                [](float* panel_row, const float* part, int64_t count) { std::memcpy(panel_row, part, bytes(count)); });
       start_ = Sums::Start::former;
     }
   }
-  void keep() {
-    each_part([](float* panel_row, float* part, int64_t count) { std::memcpy(part, panel_row, bytes(count)); });
+  void keep(const LinearStates& states) const {
+    each_part(own_part(states),
+              [](const float* panel_row, float* part, int64_t count) { std::memcpy(part, panel_row, bytes(count)); });
   }
 
   void pack(int64_t first, int64_t count) {
@@ -77,11 +79,13 @@ class KeySums {
   static size_t bytes(int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); }
 
   // A slot holds, for each key-value head, the rows of the state, end to end.
-  template <class Body>
-  void each_part(const Body& body) const {
-    const LinearStates& states = memory_.states;
-    float* at = host<float>(states.sums).row(host<int32_t>(states.slots)(0, share_.sequence)) +
-                share_.key_value_head * widths_.keys * widths_.extended;
+  template <class Memory>
+  auto* own_part(const LinearStatesIn<Memory>& states) const {
+    return host<float>(states.sums).row(host<int32_t>(states.slots)(0, share_.sequence)) +
+           share_.key_value_head * widths_.keys * widths_.extended;
+  }
+  template <class Float, class Body>
+  void each_part(Float* at, const Body& body) const {
     for (int64_t c = 0; c < widths_.keys; ++c) {
       for (int64_t panel = 0; panel < widths_.extended_panels; ++panel) {
         const int64_t count = panel_columns(widths_.extended, panel);
@@ -91,9 +95,9 @@ class KeySums {
     }
   }
 
-  const KeyValueView& memory_;
+  const ConstKeyValueView& memory_;
   LinearFeature feature_;
-  HostView<T> keys_, values_;
+  HostView<const T> keys_, values_;
   const LinearWidths& widths_;
   ForwardBuffers& to_;
   LinearShare share_{};
@@ -198,8 +202,8 @@ class LinearForward {
   void write_rows(const Queries& queries, int64_t h) {
     const float* const divisors = buffers_.output + widths_.values / kPanel * kBlockElements + widths_.values % kPanel;
     unpack_rows(buffers_.output, kLinearChunk,
-                HeadRows<T>(output_, (first_head_ + h) * widths_.values, widths_.values, queries.count,
-                            first_row_ + queries.first, 1),
+                HeadRows<T, T>(output_, (first_head_ + h) * widths_.values, widths_.values, queries.count,
+                               first_row_ + queries.first, 1),
                 [divisors](int64_t r, Vec x) { return hn::Div(x, hn::Set(Floats(), divisors[r * kPanel])); });
     for (int64_t r = 0; r < queries.count && !call_.divisors.empty(); ++r) {
       divisors_(first_row_ + queries.first + r, first_head_ + h) = divisors[r * kPanel];
@@ -246,7 +250,8 @@ class LinearForward {
   }
 
   const LinearAttentionForward& call_;
-  HostView<T> queries_, output_;
+  HostView<const T> queries_;
+  HostView<T> output_;
   HostView<float> divisors_;
   const LinearWidths& widths_;
   int64_t group_;
@@ -256,7 +261,7 @@ class LinearForward {
   int64_t first_head_ = 0, first_row_ = 0, query_count_ = 0, key_count_ = 0, summed_ = 0;
 };
 
-LinearWidths widths_of(const KeyValueView& memory, int64_t key_value_heads) {
+LinearWidths widths_of(const ConstKeyValueView& memory, int64_t key_value_heads) {
   return {memory.keys.columns() / key_value_heads, memory.values.columns() / key_value_heads};
 }
 
@@ -274,7 +279,8 @@ void forward(Context& context, const LinearAttentionForward& call) {
 
 template <class T>
 void fold(Context& context, const LinearAttentionFold& call) {
-  const LinearWidths widths = widths_of(call.memory, call.key_value_heads);
+  const ConstKeyValueView memory = call.memory;
+  const LinearWidths widths = widths_of(memory, call.key_value_heads);
   for_each_share(context, *call.memory.segments, call.key_value_heads, widths.keys * widths.extended,
                  [&](const LinearShare& share, int worker) {
                    const int64_t length = call.memory.segments->length(share.sequence);
@@ -283,13 +289,13 @@ void fold(Context& context, const LinearAttentionFold& call) {
                      return;
                    }
                    auto buffers = carve<ForwardBuffers>(context.scratch(worker), widths);
-                   KeySums<T> sums(call.memory, call.feature, widths, buffers);
+                   KeySums<T> sums(memory, call.feature, widths, buffers);
                    sums.begin(share);
                    for (; length - summed >= kLinearChunk; summed += kLinearChunk) {
                      sums.pack(summed, kLinearChunk);
                      sums.add();
                    }
-                   sums.keep();
+                   sums.keep(call.memory.states);
                  });
 }
 

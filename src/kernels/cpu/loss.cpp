@@ -226,7 +226,7 @@ void take_logits(const void* context, const Tile& tile) {
   HWY_DYNAMIC_DISPATCH(run_take_logits)(*static_cast<const LogitsBlock*>(context), tile);
 }
 
-void read_logits(const View& from, int64_t r, float* to) {
+void read_logits(const ConstView& from, int64_t r, float* to) {
   if (from.type() == DType::bf16) {
     HWY_DYNAMIC_DISPATCH(run_widen_logits)(host<bf16>(from).row(r), to, from.columns());
   } else {
@@ -234,7 +234,7 @@ void read_logits(const View& from, int64_t r, float* to) {
   }
 }
 
-void select_logits(const View& from, int64_t r, std::span<const int32_t> columns, float* to) {
+void select_logits(const ConstView& from, int64_t r, std::span<const int32_t> columns, float* to) {
   if (from.type() == DType::bf16) {
     const bf16* const logits = host<bf16>(from).row(r);
     std::ranges::transform(columns, to, [logits](int32_t column) { return static_cast<float>(logits[column]); });
@@ -336,7 +336,7 @@ void cross_entropy(Context& context, const CrossEntropy& call) {
   });
 }
 
-void log_softmax(Context& context, const View& logits, const View& log_probs) {
+void log_softmax(Context& context, const ConstView& logits, const View& log_probs) {
   const RowTasks tasks(logits.rows(), 4 * logits.columns(), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
     for (int64_t r = tasks.begin(task); r < tasks.end(task); ++r) {
@@ -352,7 +352,7 @@ void log_softmax(Context& context, const View& logits, const View& log_probs) {
 
 void selected_log_softmax(Context& context, const SelectedLogSoftmax& call) {
   const int32_t* const columns = host<int32_t>(call.columns).data;
-  const HostView<int32_t> ranges = host<int32_t>(call.ranges);
+  const HostView<const int32_t> ranges = host<int32_t>(call.ranges);
   const HostView<float> log_probs = host<float>(call.log_probs);
   const RowTasks tasks(log_probs.rows, 4 * log_probs.columns, context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {

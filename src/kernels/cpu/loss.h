@@ -8,7 +8,7 @@ namespace heed::cpu {
 
 void output_loss(Context& context, Bf16Products products, const OutputLoss& call);
 void cross_entropy(Context& context, const CrossEntropy& call);
-void log_softmax(Context& context, const View& logits, const View& log_probs);
+void log_softmax(Context& context, const ConstView& logits, const View& log_probs);
 void selected_log_softmax(Context& context, const SelectedLogSoftmax& call);
 
 }  // namespace heed::cpu

@@ -73,7 +73,7 @@ void each_panel(Context& context, const Shape& shape, const RowSource& rows, int
   const int64_t at_once = std::max<int64_t>(1, elements_at_once / shape.columns() / kPanelRows) * kPanelRows;
   for (int64_t first = 0; first < padded; first += at_once) {
     const int64_t count = std::clamp<int64_t>(shape.rows() - first, 0, at_once);
-    const HostView<int8_t> block = count == 0 ? HostView<int8_t>{} : host<int8_t>(rows(first, count));
+    const HostView<const int8_t> block = count == 0 ? HostView<const int8_t>{} : host<int8_t>(rows(first, count));
     context.pool.run(ceil_div(std::min(at_once, padded - first), kPanelRows), [&](int64_t panel, int) {
       const int64_t begin = std::min(count, panel * kPanelRows);
       write(
@@ -115,7 +115,7 @@ PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& s
   Tensor converted, widened;
   for (int64_t first = 0; first < shape.rows(); first += at_once) {
     const int64_t count = std::min(at_once, shape.rows() - first);
-    View block = rows(first, count);
+    ConstView block = rows(first, count);
     if (block.type() != types.weights) {
       if (converted.empty()) {
         converted = Tensor({at_once, depth}, types.weights, scratch);
@@ -256,7 +256,7 @@ PackedInt4::PackedInt4(Context& context, PanelMemory& memory, const Int4Matrix& 
   const int64_t groups = columns() / kInt4Group;
   ensure(columns() % kInt4Group == 0, "int4", "{} columns in groups of {}", columns(), kInt4Group);
   const auto own = std::make_shared<OwnInt4>(memory, matrix.shape);
-  const HostView<float> scales = host<float>(matrix.scales);
+  const HostView<const float> scales = host<float>(matrix.scales);
   each_panel(
       context, matrix.shape, matrix.values, kElementsAtOnce, [&](const HostView<const int8_t>& from, int64_t panel) {
         write_int4_panel(from, words_of(*own->words) + panel * int4_panel_words(columns()));

@@ -25,7 +25,7 @@ fastest_bf16_products();  // chosen by the processor's model: a timing would mak
 enum class Layout : uint8_t { plain, transposed };  // the operand is the matrix as it is stored, or its transpose
 
 struct Operand {
-  View matrix;
+  ConstView matrix;
   Layout layout = Layout::plain;
 
   int64_t rows() const { return layout == Layout::plain ? matrix.rows() : matrix.columns(); }

@@ -74,7 +74,7 @@ inline void store_pairs(__m512i even, __m512i odd, float* to) {
 
 }  // namespace
 
-void write_pair_strips_avx512bf16(const HostView<bf16>& from, const ColumnBlock& block, float* to) {
+void write_pair_strips_avx512bf16(const HostView<const bf16>& from, const ColumnBlock& block, float* to) {
   for (int64_t step = 0; step < block.steps; ++step) {
     const int64_t k = 2 * (block.first_step + step);
     const bool odd_exists = k + 1 < from.rows;
@@ -108,7 +108,7 @@ void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, 
 namespace heed::cpu {
 
 void multiply_pairs_avx512bf16(int64_t, int64_t, const LeftBlock&, const RightBlock&, float*, int64_t, Write) {}
-void write_pair_strips_avx512bf16(const HostView<bf16>&, const ColumnBlock&, float*) {}
+void write_pair_strips_avx512bf16(const HostView<const bf16>&, const ColumnBlock&, float*) {}
 
 }  // namespace heed::cpu
 

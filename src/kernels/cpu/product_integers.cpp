@@ -29,7 +29,8 @@ struct RowsMemory {
   static int64_t stride_of(const IntegerPanels& b) { return integer_kernels(b.bits).row_words(b.depth); }
 };
 
-IntegerRows quantize_rows(const IntegerPanels& b, const View& a, int64_t first, int64_t count, const RowsMemory& to) {
+IntegerRows quantize_rows(const IntegerPanels& b, const ConstView& a, int64_t first, int64_t count,
+                          const RowsMemory& to) {
   for (int64_t r = 0; r < count; ++r) {
     to.scales[r] = integer_kernels(b.bits).quantize(a, first + r, b.input_scale, to.words + r * to.stride);
   }
@@ -81,7 +82,7 @@ int64_t tile_columns(int64_t depth) {
 }
 
 // The workers quantize all rows before they multiply.
-IntegerRows quantize_all(Context& context, const View& a, const IntegerPanels& b) {
+IntegerRows quantize_all(Context& context, const ConstView& a, const IntegerPanels& b) {
   const RowsMemory memory =
       RowsMemory::at(context.shared_scratch.reserve<float>(RowsMemory::elements(b, a.rows())), b, a.rows());
   const RowTasks tasks(a.rows(), a.columns(), context.pool.threads());
@@ -93,7 +94,7 @@ IntegerRows quantize_all(Context& context, const View& a, const IntegerPanels& b
 }
 
 // Rows of A that were quantized for all tasks, or this task's own, quantized now.
-void multiply_task(Scratch& scratch, const View& a, const IntegerRows& shared, const IntegerPanels& b,
+void multiply_task(Scratch& scratch, const ConstView& a, const IntegerRows& shared, const IntegerPanels& b,
                    const Region& region, Sink sink) {
   const bool own = shared.words == nullptr;
   const int64_t own_elements = own ? RowsMemory::elements(b, region.rows) : 0;

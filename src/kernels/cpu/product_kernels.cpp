@@ -160,8 +160,8 @@ HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, f
 }
 
 // The columns as 4-byte elements; a step is one row of the matrix, or two.
-void write_strips_of(const View& matrix, Element element, const ColumnBlock& block, float* to) {
-  const auto write_rows = [&]<class T>(const HostView<T>& from) {
+void write_strips_of(const ConstView& matrix, Element element, const ColumnBlock& block, float* to) {
+  const auto write_rows = [&]<class T>(const HostView<const T>& from) {
     write_strips(block, from.columns, to, [&](int64_t k, int64_t column, int64_t count) HWY_ATTR {
       return along_row(from.row(k) + column, 0, count);
     });
@@ -215,14 +215,14 @@ HWY_INLINE void transpose_rows(int64_t columns, int64_t steps, int64_t width, fl
 void transpose_panel(const Operand& b, Element element, int64_t first_column, int64_t columns, int64_t first,
                      int64_t steps, float* to) {
   if (element == Element::pair) {
-    const HostView<bf16> from = host<bf16>(b.matrix);
+    const HostView<const bf16> from = host<bf16>(b.matrix);
     const int64_t depth = std::min(2 * steps, from.columns - 2 * first);
     transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
       return pairs_along_row(from.row(first_column + row) + 2 * first, 2 * step, depth - 2 * step);
     });
     return;
   }
-  const auto transpose = [&]<class T>(const HostView<T>& from) {
+  const auto transpose = [&]<class T>(const HostView<const T>& from) {
     transpose_rows(columns, steps, panel_width(), to, [&](int64_t row, int64_t step) {
       return along_row(from.row(first_column + row) + first, step, steps - step);
     });
@@ -246,7 +246,7 @@ void pack_panels(const Operand& b, Element element, const PanelBlock& block, flo
 }
 
 // A's rows as f32, with neighbouring steps next to each other.
-void widen_rows(const HostView<bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
+void widen_rows(const HostView<const bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
                 float* to) {
   for (int64_t r = 0; r < rows; ++r) {
     const bf16* const row = from.row(first_row + r) + first_step;
@@ -258,7 +258,7 @@ void widen_rows(const HostView<bf16>& from, int64_t first_row, int64_t rows, int
 }
 
 // A's rows as pairs, the last one padded with a zero when the depth is odd.
-void copy_pairs(const HostView<bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
+void copy_pairs(const HostView<const bf16>& from, int64_t first_row, int64_t rows, int64_t first_step, int64_t steps,
                 float* to) {
   const int64_t depth = std::min(2 * steps, from.columns - 2 * first_step);
   for (int64_t r = 0; r < rows; ++r) {
@@ -278,10 +278,10 @@ LeftBlock pack_left(const Operand& a, Element element, int64_t first_row, int64_
     return {scratch, 1, stride};
   }
   if (a.matrix.type() == DType::f32) {
-    const HostView<float> from = host<float>(a.matrix);
+    const HostView<const float> from = host<float>(a.matrix);
     return {from.row(first_row) + first_step, from.stride, 1};
   }
-  const HostView<bf16> from = host<bf16>(a.matrix);
+  const HostView<const bf16> from = host<bf16>(a.matrix);
   if (element != Element::pair) {
     widen_rows(from, first_row, rows, first_step, steps, scratch);
     return {scratch, steps, 1};

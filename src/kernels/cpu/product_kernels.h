@@ -75,6 +75,6 @@ const ProductKernels& product_kernels();  // of the best instruction set here
 void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
                                int64_t stride, Write write);
 // The strips of a block; one step holds the pairs that two rows form, column by column.
-void write_pair_strips_avx512bf16(const HostView<bf16>& from, const ColumnBlock& block, float* to);
+void write_pair_strips_avx512bf16(const HostView<const bf16>& from, const ColumnBlock& block, float* to);
 
 }  // namespace heed::cpu

@@ -5,8 +5,8 @@
 namespace heed::cpu {
 
 // A stable counting sort.
-RowGroups::RowGroups(const View& keys, int64_t groups) : begins_(static_cast<size_t>(groups) + 1, 0) {
-  const HostView<int32_t> key = host<int32_t>(keys);
+RowGroups::RowGroups(const ConstView& keys, int64_t groups) : begins_(static_cast<size_t>(groups) + 1, 0) {
+  const HostView<const int32_t> key = host<int32_t>(keys);
   for (int64_t r = 0; r < key.columns; ++r) {
     if (key.data[r] >= 0) {
       ++begins_[static_cast<size_t>(key.data[r]) + 1];

@@ -13,7 +13,7 @@ namespace heed::cpu {
 // the number of workers.
 class RowGroups {
  public:
-  RowGroups(const View& keys, int64_t groups);  // keys: i32 [1, rows], each below `groups`; negative: of no group
+  RowGroups(const ConstView& keys, int64_t groups);  // keys: i32 [1, rows], each below `groups`; negative: of no group
 
   std::span<const int64_t> of(int64_t group) const {
     const size_t begin = static_cast<size_t>(begins_[static_cast<size_t>(group)]);

@@ -16,7 +16,7 @@ namespace heed::cpu::HWY_NAMESPACE {
 namespace {
 
 template <class T>
-void sum_rows(const HostView<T>& d_y, std::span<const int64_t> rows, Write write, T* d_x) {
+void sum_rows(const HostView<const T>& d_y, std::span<const int64_t> rows, Write write, T* d_x) {
   each_vector(d_y.columns, [&](int64_t c, int64_t left) HWY_ATTR {
     Vec sum = write == Write::add ? load_upto(d_x + c, left) : hn::Zero(Floats());
     for (const int64_t r : rows) {

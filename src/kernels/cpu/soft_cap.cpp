@@ -70,7 +70,7 @@ namespace {
 
 // Calls body(first row, end row) over shares of all rows.
 template <class Body>
-void each_share(Context& context, const View& x, int64_t work_per_element, const Body& body) {
+void each_share(Context& context, const ConstView& x, int64_t work_per_element, const Body& body) {
   const RowTasks tasks(x.rows(), work_per_element * x.columns(), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) { body(tasks.begin(task), tasks.end(task)); });
 }

@@ -19,7 +19,7 @@ void sum_columns(const SumParts& call, int64_t r, int64_t first, int64_t count) 
   each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
     const int64_t c = first + i;
     Vec sum = load_upto(host<T>(call.parts.front()).row(r) + c, left);
-    for (const View& part : call.parts.subspan(1)) {
+    for (const ConstView& part : call.parts.subspan(1)) {
       sum = hn::Add(sum, load_upto(host<T>(part).row(r) + c, left));
     }
     store_upto(bias == nullptr ? sum : hn::Add(sum, load_upto(bias + c, left)), y + c, left);

@@ -9,7 +9,7 @@ namespace heed {
 
 using reference::Values;
 
-void ReferenceBackend::squared_norms(View x, std::span<const ElementRange> ranges, View norms) {
+void ReferenceBackend::squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) {
   const Values values(x);
   for (size_t i = 0; i < ranges.size(); ++i) {
     double sum = 0.0;
@@ -20,7 +20,7 @@ void ReferenceBackend::squared_norms(View x, std::span<const ElementRange> range
   }
 }
 
-void ReferenceBackend::sum(View x, View total) {
+void ReferenceBackend::sum(ConstView x, View total) {
   const Values values(x);
   double sum = 0.0;
   for (int64_t c = 0; c < values.columns(); ++c) {

@@ -18,7 +18,7 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 // One sequence's queries and keys for one head: their rows, and the columns that belong to the head.
 class Block {
  public:
-  Block(const AttentionSettings& settings, const Segments& segments, const KeyValueView& memory, int64_t sequence,
+  Block(const AttentionSettings& settings, const Segments& segments, const ConstKeyValueView& memory, int64_t sequence,
         int64_t head)
       : queries(segments.length(sequence)),
         keys(memory.segments->length(sequence)),
@@ -92,7 +92,7 @@ class Block {
  private:
   const AttentionSettings& settings_;
   const Segments& segments_;
-  const KeyValueView& memory_;
+  const ConstKeyValueView& memory_;
   int64_t sequence_, head_;
 };
 
@@ -159,7 +159,7 @@ void append_row(const Values& from, int64_t from_row, const View& to, int64_t to
 }
 
 // What the cache stands for.
-Values cached(const View& rows, const View& scales) {
+Values cached(const ConstView& rows, const ConstView& scales) {
   Values values(rows);
   for (int64_t r = 0; !scales.empty() && r < values.rows(); ++r) {
     for (int64_t c = 0; c < values.columns(); ++c) {

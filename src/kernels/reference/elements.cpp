@@ -16,9 +16,9 @@ void ReferenceBackend::fill(View x, double value) {
   }
 }
 
-void ReferenceBackend::copy(View from, View to) { reference::write(Values(from), to); }
+void ReferenceBackend::copy(ConstView from, View to) { reference::write(Values(from), to); }
 
-void ReferenceBackend::add(View x, View into) { reference::write(Values(x), into, Write::add); }
+void ReferenceBackend::add(ConstView x, View into) { reference::write(Values(x), into, Write::add); }
 
 void ReferenceBackend::scale(View x, double factor) {
   for (int64_t r = 0; r < x.rows(); ++r) {
@@ -28,7 +28,7 @@ void ReferenceBackend::scale(View x, double factor) {
   }
 }
 
-void ReferenceBackend::blend(View from, View into, double share) {
+void ReferenceBackend::blend(ConstView from, View into, double share) {
   const Values source(from);
   Values result(into);
   for (int64_t r = 0; r < result.rows(); ++r) {
@@ -42,7 +42,7 @@ void ReferenceBackend::blend(View from, View into, double share) {
 void ReferenceBackend::sum_parts(const SumParts& call) {
   const Values bias(call.bias);
   Values sum(call.y.rows(), call.y.columns());
-  for (const View& view : call.parts) {
+  for (const ConstView& view : call.parts) {
     const Values part(view);
     for (int64_t r = 0; r < sum.rows(); ++r) {
       for (int64_t c = 0; c < sum.columns(); ++c) {

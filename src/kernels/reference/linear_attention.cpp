@@ -25,7 +25,7 @@ double feature_slope(LinearFeature kind, double x) {
 
 // One sequence's queries and keys for one head. Value column `values` is the column of ones, which sums the divisor.
 struct LinearBlock {
-  LinearBlock(const LinearAttentionSettings& all, const Segments& query_segments, const KeyValueView& keys_values,
+  LinearBlock(const LinearAttentionSettings& all, const Segments& query_segments, const ConstKeyValueView& keys_values,
               int64_t of_sequence, int64_t of_head)
       : sequence(of_sequence),
         head(of_head),
@@ -64,11 +64,11 @@ struct LinearBlock {
   int64_t sequence, head, key_head, queries, keys, width, values;
   const LinearAttentionSettings& settings;
   const Segments& segments;
-  const KeyValueView& memory;
+  const ConstKeyValueView& memory;
 };
 
 template <class Body>
-void for_each_block(const LinearAttentionSettings& settings, const Segments& segments, const KeyValueView& memory,
+void for_each_block(const LinearAttentionSettings& settings, const Segments& segments, const ConstKeyValueView& memory,
                     const Body& body) {
   for (int64_t sequence = 0; sequence < segments.count(); ++sequence) {
     for (int64_t head = 0; head < settings.heads; ++head) {

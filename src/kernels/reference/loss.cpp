@@ -24,12 +24,12 @@ double log_sum_exp_of_row(const Values& z, int64_t r) {
   return largest + std::log(sum);
 }
 
-bool has_nan(std::span<const View> views, int64_t r, int64_t c) {
-  return std::ranges::any_of(views, [&](const View& view) { return std::isnan(reference::get(view, r, c)); });
+bool has_nan(std::span<const ConstView> views, int64_t r, int64_t c) {
+  return std::ranges::any_of(views, [&](const ConstView& view) { return std::isnan(reference::get(view, r, c)); });
 }
 
 // Writes the losses; returns d_z.
-Values smoothed_cross_entropy(const Values& z, const View& targets, double smoothing, const View& losses_view) {
+Values smoothed_cross_entropy(const Values& z, const ConstView& targets, double smoothing, const View& losses_view) {
   Values losses(z.rows(), 2), d_logits(z.rows(), z.columns());
   for (int64_t r = 0; r < z.rows(); ++r) {
     const int64_t target = host<int32_t>(targets)(0, r);
@@ -73,7 +73,7 @@ void ReferenceBackend::cross_entropy(const CrossEntropy& call) {
                    call.d_logits);
 }
 
-void ReferenceBackend::log_softmax(View logits, View log_probs) {
+void ReferenceBackend::log_softmax(ConstView logits, View log_probs) {
   Values z(logits);
   for (int64_t r = 0; r < z.rows(); ++r) {
     const double lse = log_sum_exp_of_row(z, r);
@@ -86,7 +86,7 @@ void ReferenceBackend::log_softmax(View logits, View log_probs) {
 
 void ReferenceBackend::selected_log_softmax(const SelectedLogSoftmax& call) {
   const Values logits(call.logits);
-  const HostView<int32_t> columns = host<int32_t>(call.columns), ranges = host<int32_t>(call.ranges);
+  const HostView<const int32_t> columns = host<int32_t>(call.columns), ranges = host<int32_t>(call.ranges);
   Values log_probs(call.log_probs.rows(), call.log_probs.columns());
   for (int64_t r = 0; r < log_probs.rows(); ++r) {
     const int64_t begin = ranges(0, r), count = ranges(1, r) - begin;
@@ -107,10 +107,10 @@ void ReferenceBackend::average_probabilities(const AverageProbabilities& call) {
   for (int64_t r = 0; r < call.mean.rows(); ++r) {
     for (int64_t c = 0; c < call.mean.columns(); ++c) {
       double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
-      for (const View& of_model : call.log_probs) {
+      for (const ConstView& of_model : call.log_probs) {
         largest = std::max(largest, reference::get(of_model, r, c));  // which passes over NaN
       }
-      for (const View& of_model : call.log_probs) {
+      for (const ConstView& of_model : call.log_probs) {
         sum += std::exp(reference::get(of_model, r, c) - largest);
       }
       const bool nothing = std::isinf(largest) && !has_nan(call.log_probs, r, c);

@@ -26,7 +26,7 @@ double mean_over(int64_t columns, F&& f) {
 template <class Body>
 void each_group(int64_t groups, const Body& body) {
   for (int64_t group = 0; group < groups; ++group) {
-    body([&](const View& all) {
+    body([&](const auto& all) {
       const int64_t width = all.columns() / groups;
       return all.empty() ? all : all.column_range(group * width, width);
     });

@@ -39,10 +39,10 @@ class ReferenceBackend final : public Backend {
   std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix, std::span<const int32_t> rows) override;
 
   void fill(View x, double value) override;
-  void copy(View from, View to) override;
-  void add(View x, View into) override;
+  void copy(ConstView from, View to) override;
+  void add(ConstView x, View into) override;
   void scale(View x, double factor) override;
-  void blend(View from, View into, double share) override;
+  void blend(ConstView from, View into, double share) override;
   void sum_parts(const SumParts& call) override;
 
   void linear(const LinearForward& call) override;
@@ -82,12 +82,12 @@ class ReferenceBackend final : public Backend {
   void logit_sums(const LogitSums& call) override;
   void divided_loss(const DividedLoss& call) override;
   void label_loss(const LabelLoss& call) override;
-  void log_softmax(View logits, View log_probs) override;
+  void log_softmax(ConstView logits, View log_probs) override;
   void selected_log_softmax(const SelectedLogSoftmax& call) override;
   void average_probabilities(const AverageProbabilities& call) override;
 
-  void squared_norms(View x, std::span<const ElementRange> ranges, View norms) override;
-  void sum(View x, View total) override;
+  void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) override;
+  void sum(ConstView x, View total) override;
   void adam(const AdamSweep& call) override;
   void muon_direction(const MuonDirection& call) override;
   void muon_step(const MuonStep& call) override;

@@ -8,7 +8,7 @@
 
 namespace heed::reference {
 
-double get(const View& view, int64_t row, int64_t column) {
+double get(const ConstView& view, int64_t row, int64_t column) {
   switch (view.type()) {
     case DType::f64:
       return host<double>(view)(row, column);
@@ -51,7 +51,7 @@ const PackedIntegers* integers_of(const WeightView& weight) {
   return dynamic_cast<const PackedIntegers*>(weight.packed);
 }
 
-View elements_of(const WeightView& weight) {
+ConstView elements_of(const WeightView& weight) {
   if (const PackedIntegers* const integers = integers_of(weight)) {
     return integers->values.view();
   }
@@ -63,7 +63,7 @@ View elements_of(const WeightView& weight) {
 Values::Values(int64_t rows, int64_t columns)
     : rows_(rows), columns_(columns), elements_(static_cast<size_t>(rows * columns), 0.0) {}
 
-Values::Values(const View& view) : Values(view.rows(), view.columns()) {
+Values::Values(const ConstView& view) : Values(view.rows(), view.columns()) {
   for (int64_t r = 0; r < rows_; ++r) {
     for (int64_t c = 0; c < columns_; ++c) {
       (*this)(r, c) = get(view, r, c);
@@ -177,7 +177,7 @@ PackedIntegers::PackedIntegers(const Int4Panels& from)
 //   s = max |x| / 127    q[k] = round(x[k] * (127 / max))
 //   s = input scale      q[k] = round(x[k] * (1 / s)), within +-127
 struct QuantizedRow {
-  QuantizedRow(const View& x, int64_t row, float input_scale) : scale(input_scale) {
+  QuantizedRow(const ConstView& x, int64_t row, float input_scale) : scale(input_scale) {
     float inverse = 1.0F / input_scale;
     if (input_scale <= 0.0F) {
       const float largest = largest_magnitude(x, row);
@@ -191,7 +191,7 @@ struct QuantizedRow {
     }
   }
 
-  static float largest_magnitude(const View& x, int64_t row) {
+  static float largest_magnitude(const ConstView& x, int64_t row) {
     float largest = 0.0F;
     for (int64_t k = 0; k < x.columns(); ++k) {
       largest = std::max(largest, std::abs(static_cast<float>(get(x, row, k))));
@@ -221,7 +221,7 @@ float product(const QuantizedRow& x, const PackedIntegers& weight, int64_t c) {
   return total * x.scale;
 }
 
-Values affine_of_integers(const View& x, const PackedIntegers& weight, const Values& bias) {
+Values affine_of_integers(const ConstView& x, const PackedIntegers& weight, const Values& bias) {
   Values y(x.rows(), weight.rows());
   for (int64_t r = 0; r < x.rows(); ++r) {
     const QuantizedRow row(x, r, weight.input_scale);
@@ -235,7 +235,7 @@ Values affine_of_integers(const View& x, const PackedIntegers& weight, const Val
   return y;
 }
 
-Values affine(const View& from, const WeightView& view, const Values& bias) {
+Values affine(const ConstView& from, const WeightView& view, const Values& bias) {
   if (const PackedIntegers* const integers = integers_of(view)) {
     return affine_of_integers(from, *integers, bias);
   }

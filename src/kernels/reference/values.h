@@ -14,7 +14,7 @@
 namespace heed::reference {
 
 // The only code that looks at element types.
-double get(const View& view, int64_t row, int64_t column);
+double get(const ConstView& view, int64_t row, int64_t column);
 void set(const View& view, int64_t row, int64_t column, double value);
 
 struct PackedMatrix final : PackedWeight {
@@ -43,8 +43,8 @@ struct PackedIntegers final : PackedWeight {
 
 class Values {
  public:
-  Values(int64_t rows, int64_t columns);  // zeros
-  explicit Values(const View& view);      // from an empty view: no rows, no columns
+  Values(int64_t rows, int64_t columns);   // zeros
+  explicit Values(const ConstView& view);  // from an empty view: no rows, no columns
   explicit Values(const WeightView& weight);
 
   bool empty() const { return elements_.empty(); }
@@ -62,7 +62,7 @@ class Values {
 void write(const Values& values, const View& view, Write how = Write::overwrite);
 
 // x W^T + b; `bias` may be empty. Where W is in int8, the rows of x are quantized first.
-Values affine(const View& x, const WeightView& weight, const Values& bias);
+Values affine(const ConstView& x, const WeightView& weight, const Values& bias);
 
 // values[r, c] *= the dropout factor of (r, c).
 void drop(Values& values, const Dropout& dropout);

@@ -10,7 +10,7 @@ class CpuAverageProbabilities : public CpuTest {
  protected:
   static Guarded average(Backend& backend, const std::vector<Guarded>& models, DType master) {
     std::vector<Guarded> of_models;
-    std::vector<View> views;
+    std::vector<ConstView> views;
     for (const Guarded& model : models) {
       views.push_back(of_models.emplace_back(converted(model, master)).view());
     }

@@ -15,7 +15,7 @@ class CpuParts : public CpuTest {
                              const std::vector<int64_t>& firsts, double cap) {
     Result result{Guarded(types.master, logits.rows(), 2), {}, {}};
     std::vector<Guarded> parts, own_targets;
-    std::vector<View> sums;
+    std::vector<ConstView> sums;
     for (size_t k = 0; k < firsts.size(); ++k) {
       const int64_t end = k + 1 < firsts.size() ? firsts[k + 1] : logits.columns();
       const Guarded part(types.master, logits.rows(), end - firsts[k]);
@@ -53,7 +53,7 @@ TEST_P(CpuParts, SumsMatchTheOracle) {
   for (const int64_t columns : kColumns) {
     const std::vector<Guarded> parts{random(storage(), 13, columns, 1), random(storage(), 13, columns, 2),
                                      random(storage(), 13, columns, 3)};
-    const std::vector<View> views{parts[0].view(), parts[1].view(), parts[2].view()};
+    const std::vector<ConstView> views{parts[0].view(), parts[1].view(), parts[2].view()};
     for (const Guarded& bias : {Guarded(), random(DType::f32, 1, columns, 4)}) {
       const Guarded y(storage(), 13, columns), expected(DType::f64, 13, columns);
       cpu().sum_parts({views, bias.view(), y.view()});
@@ -127,7 +127,7 @@ TEST_P(CpuParts, TheGradientMayOverwriteTheLogits) {
   const Guarded sums(DType::f32, 4, 4), losses(DType::f32, 4, 2), apart(DType::f32, 4, 33);
   cpu().logit_sums({logits.view(), targets.view(), sums.view()});
   DividedLoss call{.logits = logits.view(), .targets = targets.view(), .vocabulary = 33, .smoothing = 0.1};
-  const std::vector<View> all{sums.view()};
+  const std::vector<ConstView> all{sums.view()};
   call.sums = all;
   call.losses = losses.view();
   call.d_logits = apart.view();

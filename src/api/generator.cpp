@@ -1,4 +1,5 @@
 #include "heed/generator.h"
+#include "base/rounding.h"
 
 #include <cmath>
 #include <numbers>
@@ -23,7 +24,7 @@ Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
   require<ConfigError>(context >= 1, "perplexity", "the context is {}, expected at least 1", context);
   require<ConfigError>(context <= max_length, "perplexity", "the context is {}, but the model takes at most {} tokens",
                        context, max_length);
-  const int64_t stride = options.stride == 0 ? (context + 1) / 2 : options.stride;
+  const int64_t stride = options.stride == 0 ? ceil_div(context, 2) : options.stride;
   require<ConfigError>(stride >= 1 && stride <= context, "perplexity",
                        "the stride is {}, expected 1 to the context of {}", stride, context);
   return {context, stride};

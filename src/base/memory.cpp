@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/rounding.h"
+
 namespace heed {
 namespace {
 
@@ -58,7 +60,7 @@ int64_t resident_bytes(const void* address, int64_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const uintptr_t first = reinterpret_cast<uintptr_t>(address) / page * page;
   const uintptr_t size = reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(bytes) - first;
-  std::vector<unsigned char> pages((size + page - 1) / page);
+  std::vector<unsigned char> pages(ceil_div(size, page));
   if (pages.empty() || mincore(reinterpret_cast<void*>(first), size, pages.data()) != 0) {
     return bytes;
   }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/memory.h"
+#include "base/rounding.h"
 #include "base/threads.h"
 #include "bench/bench.h"
 #include "bench/random_model.h"
@@ -88,7 +89,7 @@ class DecodeBench {
 
   double seconds_of_all(int64_t beam) {
     const double begin = seconds_now();
-    lanes_.run((all_.sources.size() + kBatch - 1) / kBatch,
+    lanes_.run(ceil_div(all_.sources.size(), kBatch),
                [&](size_t b, Backend& lane) { translate(model_.on(lane), batch(b), beam); });
     return seconds_now() - begin;
   }

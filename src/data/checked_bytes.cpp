@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -20,9 +21,7 @@ std::span<const std::byte> block_of(std::span<const std::byte> bytes, size_t blo
   return bytes.subspan(begin, std::min(CheckedBytes::kBlock, bytes.size() - begin));
 }
 
-size_t blocks_of(std::span<const std::byte> bytes) {
-  return (bytes.size() + CheckedBytes::kBlock - 1) / CheckedBytes::kBlock;
-}
+size_t blocks_of(std::span<const std::byte> bytes) { return ceil_div(bytes.size(), CheckedBytes::kBlock); }
 
 }  // namespace
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -156,7 +157,7 @@ class LexicalModel {
   size_t empty_word() const { return rows_.size() - 1; }
 
   void sum_over_sources() {
-    const int64_t tasks = (source_.size() + kSentencesAtOnce - 1) / kSentencesAtOnce;
+    const int64_t tasks = ceil_div(source_.size(), kSentencesAtOnce);
     pool_.run(tasks, [&](int64_t task, int) {
       std::vector<int32_t> sources, targets;
       const int64_t end = std::min(source_.size(), (task + 1) * kSentencesAtOnce);

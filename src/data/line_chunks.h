@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rounding.h"
 #include "base/threads.h"
 #include "ranks/ranks.h"
 #include "text/vocabulary.h"
@@ -23,7 +24,7 @@ constexpr size_t kChunkBytes = 8 << 20;
 template <class Line, class Use>
 void for_each_of_chunk(ThreadPool& pool, std::span<Line> chunk, Use&& use) {
   constexpr size_t kTaskLines = 64;
-  const size_t tasks = (chunk.size() + kTaskLines - 1) / kTaskLines;
+  const size_t tasks = ceil_div(chunk.size(), kTaskLines);
   pool.run(static_cast<int64_t>(tasks), [&](int64_t task, int) {
     const size_t begin = static_cast<size_t>(task) * kTaskLines;
     for (size_t i = begin; i < std::min(chunk.size(), begin + kTaskLines); ++i) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 
@@ -12,7 +13,7 @@ Permutation::Permutation(RandomKey key, int64_t size) : size_(static_cast<uint64
   while (rows_ * rows_ < size_) {
     ++rows_;
   }
-  columns_ = (size_ + rows_ - 1) / rows_;
+  columns_ = ceil_div(size_, rows_);
   for (size_t round = 0; round < kRounds; ++round) {
     keys_[round] = key.derive(round).bits;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/rounding.h"
+
 namespace heed {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr int64_t kPage = KeyValueCache::kPageTokens;
 constexpr int64_t kFirstPages = 64, kFirstStates = 4;
 constexpr int64_t kAllAtOnce = int64_t{1} << 40;
 
-int64_t pages_for(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
+int64_t pages_for(int64_t tokens) { return ceil_div(tokens, kPage); }
 
 }  // namespace
 

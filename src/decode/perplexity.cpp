@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "decode/target_log_probs.h"
 
 namespace heed {
@@ -47,7 +48,7 @@ std::vector<double> surprisals(const Inference& inference, Lanes& lanes, std::sp
   const std::vector<Window> windows = windows_of(static_cast<int64_t>(tokens.size()) - 1, rules);
   const auto at_once = static_cast<size_t>(std::max<int64_t>(1, kWindowTokens / rules.context));
   std::vector<double> nats(tokens.size() - 1);
-  lanes.run((windows.size() + at_once - 1) / at_once, [&](size_t task, Backend& backend) {
+  lanes.run(ceil_div(windows.size(), at_once), [&](size_t task, Backend& backend) {
     const size_t first = task * at_once;
     const auto part = std::span(windows).subspan(first, std::min(at_once, windows.size() - first));
     const TokenBatch batch = batch_of(tokens, part);

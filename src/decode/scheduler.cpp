@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/rounding.h"
+
 namespace heed {
 namespace {
 
@@ -272,7 +274,7 @@ void Scheduler::work(Backend& backend) {
 // Takes requests from the callers in turn. Those of a call that is to end are all handed out at once, to be ended.
 void Scheduler::hand_out(Worker& worker) {
   const bool takes_more = worker.takes_more();
-  const int64_t share = (sequences_ + lanes_.count() - 1) / lanes_.count();
+  const int64_t share = ceil_div(sequences_, lanes_.count());
   const auto ends = [](const Job& job) { return job.failure || state_of(job.interruption) != Interrupted::no; };
   for (Job* job : jobs_) {
     while (ends(*job) && job->next < job->requests.size()) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/rounding.h"
 #include "decode/token_tries.h"
 #include "text/byte_automaton.h"
 
@@ -18,7 +19,7 @@ namespace heed {
 // One bit for each token of a vocabulary.
 class TokenSet {
  public:
-  explicit TokenSet(int64_t vocabulary) : words_((static_cast<size_t>(vocabulary) + 63) / 64) {}
+  explicit TokenSet(int64_t vocabulary) : words_(ceil_div(static_cast<size_t>(vocabulary), 64)) {}
   void add(int32_t token) {
     words_[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
   }

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/files.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -15,7 +16,7 @@ constexpr int64_t kAlignment = 32;  // of each tensor's values, where metadata s
 
 enum class ValueType : uint32_t { u32 = 4, i32 = 5, f32 = 6, boolean = 7, string = 8, array = 9 };
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t aligned(int64_t bytes) { return round_up(bytes, kAlignment); }
 
 uint32_t number_of(GgufType type) {
   switch (type) {

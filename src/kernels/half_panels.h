@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/rounding.h"
 #include "tensor/half.h"
 #include "tensor/tensor.h"
 
@@ -17,8 +18,8 @@ enum class HalfType : uint8_t { bf16, f16 };
 
 constexpr int64_t kHalfPanelRows = 32;
 
-constexpr int64_t half_panels_of(int64_t rows) { return (rows + kHalfPanelRows - 1) / kHalfPanelRows; }
-constexpr int64_t steps_of_halves(int64_t columns) { return (columns + 1) / 2; }
+constexpr int64_t half_panels_of(int64_t rows) { return ceil_div(rows, kHalfPanelRows); }
+constexpr int64_t steps_of_halves(int64_t columns) { return ceil_div(columns, 2); }
 constexpr int64_t half_panel_words(int64_t columns) { return steps_of_halves(columns) * kHalfPanelRows; }
 
 inline float from_bits(HalfType type, uint16_t bits) {

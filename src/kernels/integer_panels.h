@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/rounding.h"
 #include "kernels/integer_rows.h"
 #include "tensor/tensor.h"
 
@@ -22,11 +23,11 @@ constexpr int64_t kPanelRows = 16;
 constexpr int64_t kPanelPadding = 32;    // rows are padded to a multiple of it
 constexpr int64_t kPanelAlignment = 64;  // of the values in memory, in bytes
 
-constexpr int64_t padded_rows(int64_t rows) { return (rows + kPanelPadding - 1) / kPanelPadding * kPanelPadding; }
+constexpr int64_t padded_rows(int64_t rows) { return round_up(rows, kPanelPadding); }
 constexpr int64_t panels_of(int64_t rows) { return padded_rows(rows) / kPanelRows; }
 
 // Along a row: words of four values of 8 bits, or of eight of 4 bits.
-constexpr int64_t steps_of_int8(int64_t columns) { return (columns + 3) / 4; }
+constexpr int64_t steps_of_int8(int64_t columns) { return ceil_div(columns, 4); }
 constexpr int64_t steps_of_int4(int64_t columns) { return columns / 8; }
 
 constexpr int64_t int8_panel_words(int64_t columns) { return steps_of_int8(columns) * kPanelRows; }

@@ -1,6 +1,7 @@
 #include "kernels/visibility.h"
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 
@@ -9,7 +10,7 @@ AttentionMask::AttentionMask(const Segments& queries, const Segments& keys) {
           keys.count());
   int64_t words = 0;
   for (int64_t s = 0; s < queries.count(); ++s) {
-    const int64_t words_per_row = (keys.length(s) + 63) / 64;
+    const int64_t words_per_row = ceil_div(keys.length(s), 64);
     blocks_.push_back({words, words_per_row, queries.length(s), keys.length(s)});
     words += words_per_row * queries.length(s);
   }

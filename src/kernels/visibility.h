@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/rounding.h"
 #include "tensor/segments.h"
 
 namespace heed {
@@ -32,7 +33,7 @@ struct Visibility {
 
   // Tokens see only those whose positions have the same residue modulo the stride: each such class is a sequence of
   // its own, in which neighbours are a stride apart, and in which this pattern holds.
-  Visibility within_class() const { return {reach, (window + stride - 1) / stride, 1}; }
+  Visibility within_class() const { return {reach, ceil_div(window, stride), 1}; }
 
   // The smallest range of keys, out of [0, keys), that contains all that the queries at positions [first, last] see
   // with a stride of 1: kernels skip all others. Empty when begin >= end.

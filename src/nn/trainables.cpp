@@ -4,12 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/rounding.h"
+
 namespace heed {
 namespace {
 
 constexpr int64_t kAlignment = 32;  // elements: weights begin on a cache line in either type
 
-int64_t padded(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t padded(int64_t elements) { return round_up(elements, kAlignment); }
 
 }  // namespace
 

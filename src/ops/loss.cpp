@@ -14,6 +14,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/rounding.h"
 #include "kernels/calls/elements.h"
 #include "kernels/calls/linear.h"
 #include "kernels/calls/rows.h"
@@ -262,8 +263,8 @@ double TokenLosses::total_divergence() const {
 
 int64_t rows_of_loss_block(const LogitsShape& logits, DType storage) {
   const int64_t max_rows = std::max(kMinBlockRows, kBlockBytes / (logits.vocabulary * size_of(storage)));
-  const int64_t blocks = std::max<int64_t>(1, (logits.rows + max_rows - 1) / max_rows);
-  return (logits.rows + blocks - 1) / blocks;
+  const int64_t blocks = std::max<int64_t>(1, ceil_div(logits.rows, max_rows));
+  return ceil_div(logits.rows, blocks);
 }
 
 TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,

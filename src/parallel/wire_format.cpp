@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -16,8 +17,8 @@ struct Blocks {
   int64_t length = 0, bits = 0;
   float largest = 0.0F;
 
-  int64_t count(int64_t values) const { return (values + length - 1) / length; }
-  int64_t bytes(int64_t values) const { return (values * bits + 7) / 8; }
+  int64_t count(int64_t values) const { return ceil_div(values, length); }
+  int64_t bytes(int64_t values) const { return ceil_div(values * bits, 8); }
 };
 constexpr Blocks kInt8{256, 8, 127.0F}, kInt4{64, 4, 7.0F};
 constexpr int64_t kLongest = kInt8.length;

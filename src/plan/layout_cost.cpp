@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -31,7 +32,7 @@ double real(int64_t count) { return static_cast<double>(count); }
 bool is_local(const Layout& layout, const PlanUpdate& update) { return layout.data > 1 && update.local_updates > 1; }
 
 // For each data rank its part of what is divided; the largest part.
-int64_t divided(int64_t bytes, int64_t ranks) { return (bytes + ranks - 1) / ranks; }
+int64_t divided(int64_t bytes, int64_t ranks) { return ceil_div(bytes, ranks); }
 
 double tensor_seconds(const PlanStage& stage, const Layout& layout, const PlanLink& link) {
   return layout.tensor == 1 ? 0.0
@@ -107,9 +108,7 @@ double sent_by(const Layout& layout, const PlanUpdate& update, const PlanStage& 
 
 }  // namespace
 
-int64_t rounds_of(const Layout& layout, const PlanUpdate& update) {
-  return (update.shards + layout.data - 1) / layout.data;
-}
+int64_t rounds_of(const Layout& layout, const PlanUpdate& update) { return ceil_div(update.shards, layout.data); }
 
 LayoutCost cost_of(const Layout& layout, const PlanUpdate& update, std::span<const PlanStage> stages,
                    const PlanLink& link) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 #include "models/stages.h"
 #include "plan/model_cost.h"
 
@@ -14,7 +15,7 @@ bool has_decoder(const ModelConfig& config) { return config.architecture != Arch
 int64_t encoder_layers(const ModelConfig& config) { return has_encoder(config) ? config.encoder_layers : 0; }
 int64_t decoder_layers(const ModelConfig& config) { return has_decoder(config) ? config.decoder_layers : 0; }
 
-int64_t part_of(int64_t whole, int64_t parts) { return (whole + parts - 1) / parts; }
+int64_t part_of(int64_t whole, int64_t parts) { return ceil_div(whole, parts); }
 
 // The stage's position and its layers.
 struct StageLayers {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/rounding.h"
 #include "kernels/linear_attention_cost.h"
 #include "models/stacks.h"
 #include "ops/loss.h"
@@ -19,7 +20,7 @@ constexpr int64_t kAlignment = 64;  // of an arena's blocks
 constexpr DType kMaster = DType::f32;
 
 int64_t block_bytes(int64_t elements, DType type) {
-  return std::max(kAlignment, (elements * size_of(type) + kAlignment - 1) / kAlignment * kAlignment);
+  return std::max(kAlignment, round_up(elements * size_of(type), kAlignment));
 }
 
 // A matrix of activations.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rounding.h"
 #include "heed/precision.h"
 #include "plan/layouts.h"
 
@@ -68,7 +69,7 @@ struct ModelPlan {
   int64_t shards() const { return batches * shards_per_batch; }     // of an update
   // The largest shard of a batch.
   PlanBatch shard() const {
-    return {(batch.sequences + shards_per_batch - 1) / shards_per_batch, batch.source_length, batch.target_length};
+    return {ceil_div(batch.sequences, shards_per_batch), batch.source_length, batch.target_length};
   }
   int64_t update_tokens() const { return batches * batch.tokens(); }
   double update_flops() const { return static_cast<double>(batches) * training_flops + optimizer_flops; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rounding.h"
 #include "data/line_reader.h"
 #include "decode/encoder_texts.h"
 #include "decode/perplexity.h"
@@ -44,7 +45,7 @@ int64_t tokens_in(const std::vector<std::vector<int32_t>>& texts) {
 
 // Which of them to take: evenly spaced, at most about kTokens in all.
 std::vector<size_t> evenly_spaced(const std::vector<std::vector<int32_t>>& texts) {
-  const auto step = static_cast<size_t>((tokens_in(texts) + kTokens - 1) / kTokens);
+  const auto step = static_cast<size_t>(ceil_div(tokens_in(texts), kTokens));
   std::vector<size_t> chosen;
   for (size_t i = 0; i < texts.size(); i += std::max<size_t>(1, step)) {
     chosen.push_back(i);

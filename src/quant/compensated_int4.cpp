@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/rounding.h"
 #include "kernels/integer_rows.h"
 
 namespace heed {
@@ -139,7 +140,7 @@ IntegerMatrix to_compensated_int4(ThreadPool& pool, std::span<const float> value
   IntegerMatrix whole{shape, std::vector<int8_t>(values.size()), {}};
   whole.scales.resize(values.size() / static_cast<size_t>(group));
   const Feedback feedback(squares);
-  pool.run((shape.rows() + kLanes - 1) / kLanes,
+  pool.run(ceil_div(shape.rows(), kLanes),
            [&](int64_t task, int) { RowsRounding(feedback, values, whole).round(task * kLanes); });
   return whole;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 
@@ -24,7 +25,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<int64_t>
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kHeadBytes = (SharedSection::kLanes * sizeof(SharedLaneHead) + kPage - 1) / kPage * kPage;
+constexpr size_t kHeadBytes = round_up(SharedSection::kLanes * sizeof(SharedLaneHead), kPage);
 
 }  // namespace
 

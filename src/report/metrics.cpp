@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/excerpt.h"
 #include "base/json_depth.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -211,7 +212,7 @@ std::vector<TrainPoint> thinned(const std::vector<TrainPoint>& points, size_t ma
   }
   constexpr std::array kAveraged{&TrainPoint::loss, &TrainPoint::nll, &TrainPoint::kl, &TrainPoint::gradient_norm,
                                  &TrainPoint::target_tokens_per_second};
-  const size_t group = (points.size() + max_points - 1) / max_points;
+  const size_t group = ceil_div(points.size(), max_points);
   std::vector<TrainPoint> means;
   for (size_t first = 0; first < points.size(); first += group) {
     const size_t count = std::min(group, points.size() - first);

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/rounding.h"
 #include "report/page.h"
 
 namespace heed {
@@ -120,7 +121,7 @@ std::string report_data(const ReportContent& content) {
 std::string to_base64(std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
+  text.reserve(ceil_div(bytes.size(), 3) * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
     uint32_t group = 0;
     for (size_t k = 0; k < 3; ++k) {

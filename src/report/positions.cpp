@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/rounding.h"
 #include "checkpoint/safetensors.h"
 
 namespace heed {
@@ -18,7 +19,7 @@ using Value = std::function<double(int64_t position, int64_t column)>;
 // Sine and cosine of one frequency are neighbours, so columns are chosen in pairs.
 std::vector<int64_t> chosen_columns(int64_t width) {
   std::vector<int64_t> columns;
-  const int64_t pairs = (width + 1) / 2;
+  const int64_t pairs = ceil_div(width, 2);
   const int64_t shown = std::min(pairs, kMaxColumns / 2);
   for (int64_t k = 0; k < shown; ++k) {
     const int64_t first = k * pairs / shown * 2;

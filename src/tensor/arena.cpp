@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kMaxReserved = int64_t{1} << 40;  // addresses cost nothing until they are touched
 constexpr int64_t kMinReserved = int64_t{1} << 30;
-
-int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 

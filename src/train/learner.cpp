@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/rounding.h"
 #include "nn/adapters.h"
 #include "parallel/rank_checks.h"
 #include "train/state_memory.h"
@@ -201,7 +202,7 @@ Learner::ShardLosses Learner::differentiate_here(const Update& update, const Sha
 Learner::ShardLosses Learner::differentiate_in_rounds(const Update& update, const ShardPass& pass) {
   const Ranks& copies = ranks_.copies();
   const auto count = static_cast<size_t>(copies.count()), own = static_cast<size_t>(copies.rank());
-  const size_t shards = update.shards.size(), rounds = (shards + count - 1) / count;
+  const size_t shards = update.shards.size(), rounds = ceil_div(shards, count);
   exchange_->begin_update();
   ShardLosses found(rounds);
   for (size_t round = 0; round < rounds; ++round) {
@@ -225,7 +226,7 @@ Learner::ShardLosses Learner::differentiate_in_rounds(const Update& update, cons
 // This copy's shards, one in each round. The last stage has the losses.
 Learner::ShardLosses Learner::differentiate_in_stages(const Update& update, const ShardPass& pass) {
   const auto copies = static_cast<size_t>(ranks_.copies().count()), own = static_cast<size_t>(ranks_.copies().rank());
-  const size_t rounds = (update.shards.size() + copies - 1) / copies;
+  const size_t rounds = ceil_div(update.shards.size(), copies);
   std::vector<const Shard*> shards(rounds);
   for (size_t i = own; i < update.shards.size(); i += copies) {
     shards[i / copies] = update.shards[i].get();

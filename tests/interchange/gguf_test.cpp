@@ -1,4 +1,5 @@
 #include "interchange/gguf.h"
+#include "base/rounding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,7 +123,7 @@ TEST_F(GgufFile, EveryByteIsWhereTheFormatPutsIt) {
   expected += "\1"s + zeros + "x" + "\0"s + zeros;                     // "x", ""
   const std::string info = "\1"s + zeros + "t" + "\2\0\0\0\3"s + zeros + "\1" + zeros + "\0\0\0\0"s;  // columns first
   expected += info + "\0"s + zeros + info + "\x20"s + zeros;
-  expected.resize((expected.size() + 31) / 32 * 32);
+  expected.resize(round_up(expected.size(), 32));
   const std::string values = "\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40"s + std::string(20, '\0');
   expected += values + values;
   EXPECT_EQ(read_file(path_), expected);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/rounding.h"
 #include "kernels/backend_testing.h"
 #include "kernels/calls/attention.h"
 #include "kernels/op_cases.h"
@@ -215,11 +216,11 @@ struct ShuffledPages {
   ShuffledPages(const Segments& segments, int64_t tokens_of_page) : page_tokens(tokens_of_page) {
     int64_t pages = 0;
     for (int64_t s = 0; s < segments.count(); ++s) {
-      pages += (segments.length(s) + page_tokens - 1) / page_tokens;
+      pages += ceil_div(segments.length(s), page_tokens);
     }
     // 7 steps at a time around a circle whose length is no multiple of 7.
     const int64_t held = (pages + 3) % 7 == 0 ? pages + 4 : pages + 3;
-    numbers = Guarded(DType::i32, segments.count(), (segments.max_length() + page_tokens - 1) / page_tokens);
+    numbers = Guarded(DType::i32, segments.count(), ceil_div(segments.max_length(), page_tokens));
     int64_t next = 0;
     for (int64_t s = 0; s < segments.count(); ++s) {
       for (int64_t page = 0; page * page_tokens < segments.length(s); ++page) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rounding.h"
 #include "kernels/kernels.h"
 #include "kernels/reference/values.h"
 
@@ -32,7 +33,7 @@ class Guarded {
     constexpr int64_t kGuard = 64;
     const int64_t stride = columns + layout.padding;
     bytes_ = (2 * kGuard + layout.offset + rows * stride) * size_of(type);
-    bytes_ = (bytes_ + 63) / 64 * 64;
+    bytes_ = round_up(bytes_, 64);
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes_))), std::free);
     std::memset(memory_.get(), 0xff, static_cast<size_t>(bytes_));
     view_ = View(memory_.get() + (kGuard + layout.offset) * size_of(type), type, rows, columns, stride);

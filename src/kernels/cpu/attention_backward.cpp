@@ -6,6 +6,7 @@
 // A share is all work of one key-value head of a sequence: it adds up the query heads that read it, in order.
 #include <optional>
 
+#include "base/rounding.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_plan.h"
 
@@ -32,7 +33,7 @@ struct Buffers {
       : chunk(from, max_queries, heads) {
     const int64_t max_rows = max_queries * heads;
     const int64_t panels = panels_for(widths.of_keys), value_panels = panels_for(widths.of_values);
-    const int64_t padded = (max_rows + kLanes - 1) / kLanes * kLanes;
+    const int64_t padded = round_up(max_rows, kLanes);
     random = from.take<RowRandom>(max_rows);
     queries = from.take<float>(panels * max_rows * kPanel);
     d_output = from.take<float>(value_panels * max_rows * kPanel);
@@ -129,7 +130,7 @@ class Backward {
 
   static int64_t max_keys_of_class(const AttentionBackward& call) {
     const int64_t stride = call.settings.visibility.stride;
-    return (call.memory.segments->max_length() + stride - 1) / stride;
+    return ceil_div(call.memory.segments->max_length(), stride);
   }
 
   // Its own part of the table's gradient starts at zero.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/rounding.h"
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/attention_tile-inl.h"
@@ -90,7 +91,7 @@ constexpr int64_t kKeysOfStep = 8;  // in weigh_few()
 // The calls of meanwhile() to weigh a block of `keys` values, if the width is a whole number of strips.
 inline int64_t weigh_steps(int64_t rows, int64_t keys, int64_t width) {
   const int64_t strip = strip_vectors(rows) * kLanes;
-  return (keys + kKeysOfStep - 1) / kKeysOfStep * std::max<int64_t>(1, width / strip);
+  return ceil_div(keys, kKeysOfStep) * std::max<int64_t>(1, width / strip);
 }
 
 // kVectors vectors, from panel column `column` on, of to[r] = start + sum over keys of p[r][j] * v(j).

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/rounding.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_plan.h"
 
@@ -92,7 +93,7 @@ class Forward {
     piece_ = piece;
     rows_.list(settings_, *call_.segments, *call_.memory.segments, piece);
     first_block_ = rows_.seen().begin / kKeyBlock;
-    end_block_ = (rows_.seen().end + kKeyBlock - 1) / kKeyBlock;
+    end_block_ = ceil_div(rows_.seen().end, kKeyBlock);
     one_block_ = end_block_ == first_block_ + 1;
     few_rows_ = rows_.rows() <= kFewRows;
     listed_key_ = -1;
@@ -155,9 +156,9 @@ class Forward {
       pack_rows(rows_of(operands_.queries, h), head_.max_rows, head_.queries + h * rows_.queries() * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
     }
-    std::fill_n(head_.maxima, (rows_.rows() + kLanes - 1) / kLanes * kLanes, kLowest);
+    std::fill_n(head_.maxima, round_up(rows_.rows(), kLanes), kLowest);
     if (!one_block_) {
-      std::fill_n(head_.sums, (rows_.rows() + kLanes - 1) / kLanes * kLanes * kLanes, 0.0F);
+      std::fill_n(head_.sums, round_up(rows_.rows(), kLanes) * kLanes, 0.0F);
       for (int64_t panel = 0; panel < value_panels_; ++panel) {
         std::fill_n(head_.output + panel * head_.max_rows * kPanel, rows_.rows() * kPanel, 0.0F);
       }

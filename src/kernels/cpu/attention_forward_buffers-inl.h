@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/rounding.h"
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/attention_share-inl.h"
 #include "kernels/cpu/simd-inl.h"
@@ -20,7 +21,7 @@ namespace heed::cpu::HWY_NAMESPACE {
 // What one key-value head's rows keep from block to block.
 struct HeadState {
   HeadState(Carver& from, int64_t rows, HeadWidths widths) : max_rows(rows) {
-    const int64_t padded = (rows + kLanes - 1) / kLanes * kLanes;
+    const int64_t padded = round_up(rows, kLanes);
     random = from.take<RowRandom>(rows);
     queries = from.take<float>(panels_for(widths.of_keys) * rows * kPanel);
     output = from.take<float>(panels_for(widths.of_values) * rows * kPanel);
@@ -45,7 +46,7 @@ struct ForwardBuffers {
     HeadState(counter, kFewRows, widths);
     few_bytes = counter.bytes();
     few = from.take<std::byte>(settings.key_value_heads * few_bytes);
-    const int64_t padded = (many.max_rows + kLanes - 1) / kLanes * kLanes;
+    const int64_t padded = round_up(many.max_rows, kLanes);
     key_rows = from.take<int64_t>(kKeyBlock);
     next_key_rows = from.take<int64_t>(kKeyBlock);
     keys = from.take<float>(panels_for(widths.of_keys) * kPanel * kKeyBlock);

@@ -3,6 +3,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/rounding.h"
+
 namespace heed::cpu {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr int64_t kSmallestTaskWork = int64_t{1} << 18;
 constexpr int64_t kQueriesPerPackedKey = 8;
 
 int64_t pieces_of(int64_t queries, int64_t max_queries) {
-  return max_queries == 0 ? 1 : (queries + max_queries - 1) / max_queries;
+  return max_queries == 0 ? 1 : ceil_div(queries, max_queries);
 }
 
 enum class Classes : uint8_t { with_queries, all };
@@ -80,7 +82,7 @@ int64_t Shares::shares_of_task(int64_t work, bool few_rows) const {
   int64_t shares = std::max({int64_t{1}, kSmallestTaskWork / work, std::min(kTaskWork / work, for_balance)});
   if (few_rows) {
     const bool whole = pieces % threads_ == 0 || pieces >= 4 * threads_;
-    shares = std::max(shares, whole ? key_value_heads_ : (key_value_heads_ + 2 * threads_ - 1) / (2 * threads_));
+    shares = std::max(shares, whole ? key_value_heads_ : ceil_div(key_value_heads_, 2 * threads_));
   }
   return shares > key_value_heads_ ? shares - shares % key_value_heads_ : shares;  // whole pieces, which one core reads
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/rounding.h"
 #include "kernels/calls/attention.h"
 #include "kernels/cpu/context.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kKeyBlock = 64;  // keys per block, from key 0 on: one bit of 
 constexpr int64_t kRowGroup = 64;  // rows that are multiplied with a block of keys at a time
 constexpr int64_t kFewRows = 4;    // up to so many, as in decoding, reading keys and values takes most of the time
 
-constexpr int64_t panels_for(int64_t columns) { return (columns + kPanel - 1) / kPanel; }
+constexpr int64_t panels_for(int64_t columns) { return ceil_div(columns, kPanel); }
 constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
 
 // Columns of a head of queries and keys, and of values.
@@ -55,7 +56,7 @@ class Shares {
   Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
          int64_t head_width, int64_t max_queries);
 
-  int64_t tasks() const { return (count_ + per_task_ - 1) / per_task_; }
+  int64_t tasks() const { return ceil_div(count_, per_task_); }
 
   // Calls body(share, surroundings) for each share of a task. Sequences come in order, so that a worker has about the
   // same rows here as in other ops. Within a sequence the last piece comes first: under a causal mask it is the
@@ -102,7 +103,7 @@ class Carver {
   template <class T>
   T* take(int64_t count) {
     T* const taken = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
-    bytes_ += (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+    bytes_ += round_up(count * static_cast<int64_t>(sizeof(T)), 64);
     return taken;
   }
   int64_t bytes() const { return bytes_; }
@@ -177,7 +178,7 @@ class PieceRows {
   const Visibility::Range& seen() const { return seen_; }  // by any row
 
  private:
-  static int64_t groups_for(int64_t rows) { return (rows + kRowGroup - 1) / kRowGroup; }
+  static int64_t groups_for(int64_t rows) { return ceil_div(rows, kRowGroup); }
   void sum_up();
 
   Query* queries_;

@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/rounding.h"
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/prefetch_level.h"
 #include "kernels/cpu/simd-inl.h"
@@ -32,7 +33,7 @@ HWY_INLINE void prefetch_lines(const std::byte* from, int64_t count, CacheLevel 
 // Cache lines of `values` values, the first of which begins one.
 template <class T>
 constexpr int64_t cache_lines_of(int64_t values) {
-  return (values * static_cast<int64_t>(sizeof(T)) + kCacheLine - 1) / kCacheLine;
+  return ceil_div(values * static_cast<int64_t>(sizeof(T)), kCacheLine);
 }
 
 // Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two: read
@@ -77,7 +78,7 @@ class RowPrefetch {
     const bool is_last = (block + 1) * kKeyBlock >= own_.end;
     take(is_last ? first_block_of(next_piece_) : block_of(own_, block + 1));
     const int64_t lines = rows_ * (lines_of_keys_ + lines_of_values_);
-    lines_of_step_ = (lines + steps - 1) / steps;
+    lines_of_step_ = ceil_div(lines, steps);
   }
 
   HWY_INLINE void step() { prefetch(lines_of_step_); }

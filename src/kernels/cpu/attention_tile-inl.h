@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "base/rounding.h"
 #include "kernels/cpu/attention_plan.h"
 #include "kernels/cpu/simd-inl.h"
 
@@ -154,7 +155,7 @@ HWY_INLINE const float* panel_at(const float* panel, int64_t row, int64_t vector
 }
 
 // Vectors that hold `columns` columns.
-HWY_INLINE int64_t vectors_for(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
+HWY_INLINE int64_t vectors_for(int64_t columns) { return ceil_div(columns, kLanes); }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/errors.h"
+#include "base/rounding.h"
 
 namespace heed::cpu {
 namespace {
@@ -16,7 +17,7 @@ void Scratch::Free::operator()(std::byte* address) const { std::free(address); }
 
 std::byte* Scratch::reserve_bytes(int64_t bytes) {
   if (bytes > bytes_) {
-    const int64_t rounded = (bytes + 4095) / 4096 * 4096;
+    const int64_t rounded = round_up(bytes, 4096);
     memory_.reset();
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(4096, static_cast<size_t>(rounded))));
     require<IoError>(memory_ != nullptr, "memory", "the system refused {} bytes of scratch", rounded);
@@ -26,7 +27,7 @@ std::byte* Scratch::reserve_bytes(int64_t bytes) {
 }
 
 RowTasks::RowTasks(int64_t row_count, int64_t work_per_row, int threads) : rows(row_count) {
-  const int64_t for_balance = (rows + kTasksPerThread * threads - 1) / (kTasksPerThread * threads);
+  const int64_t for_balance = ceil_div(rows, kTasksPerThread * threads);
   const int64_t for_length = kSmallestTask / std::max<int64_t>(1, work_per_row) + 1;
   rows_per_task = std::max<int64_t>({1, for_balance, for_length});
 }

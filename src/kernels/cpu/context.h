@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/rounding.h"
 #include "base/threads.h"
 
 namespace heed::cpu {
@@ -47,7 +48,7 @@ struct Context {
 struct RowTasks {
   RowTasks(int64_t rows, int64_t work_per_row, int threads);
 
-  int64_t count() const { return (rows + rows_per_task - 1) / rows_per_task; }
+  int64_t count() const { return ceil_div(rows, rows_per_task); }
   int64_t begin(int64_t task) const { return task * rows_per_task; }
   int64_t end(int64_t task) const { return std::min(rows, begin(task) + rows_per_task); }
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/rounding.h"
+
 #ifndef HEED_KERNELS_CPU_ELEMENTS_ONCE
 #define HEED_KERNELS_CPU_ELEMENTS_ONCE
 namespace heed::cpu {
@@ -191,7 +193,7 @@ constexpr int64_t kPiece = 16 * 1024;  // elements per task of a flat sweep; als
 // Calls body(row, first column, count) over pieces of all rows.
 template <class Body>
 void each_piece(Context& context, const ConstView& x, Body&& body) {
-  const int64_t pieces = (x.columns() + kPiece - 1) / kPiece;
+  const int64_t pieces = ceil_div(x.columns(), kPiece);
   const RowTasks tasks(x.rows() * pieces, std::min(kPiece, x.columns()), context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {
     for (int64_t piece = tasks.begin(task); piece < tasks.end(task); ++piece) {
@@ -349,7 +351,7 @@ void muon_direction(Context& context, const MuonDirection& call) {
   const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
   const ConstView gradients = flattened(call.gradients);
   const View moments = flattened(call.moments);
-  std::vector<double> sums(static_cast<size_t>((moments.columns() + kPiece - 1) / kPiece));
+  std::vector<double> sums(static_cast<size_t>(ceil_div(moments.columns(), kPiece)));
   const auto factor = static_cast<float>(call.momentum);
   each_piece(context, moments, [&](int64_t, int64_t first, int64_t count) {
     sums[static_cast<size_t>(first / kPiece)] = HWY_DYNAMIC_DISPATCH(run_momentum)(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "kernels/cpu/packed_weight.h"
 #include "kernels/cpu/row_groups.h"
 
@@ -100,7 +101,7 @@ void scatter(Context& context, const EmbeddingBackward& call, const ConstView& k
   const HostView<float> to = host<float>(gradient);
   const RowGroups groups(keys, to.rows);
   constexpr int64_t kKeysPerTask = 64;
-  context.pool.run((to.rows + kKeysPerTask - 1) / kKeysPerTask, [&](int64_t task, int) {
+  context.pool.run(ceil_div(to.rows, kKeysPerTask), [&](int64_t task, int) {
     const int64_t end = std::min(to.rows, (task + 1) * kKeysPerTask);
     for (int64_t key = task * kKeysPerTask; key < end; ++key) {
       for (const int64_t r : groups.of(key)) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "base/rounding.h"
 #include "kernels/cpu/linear.h"
 
 #ifndef HEED_KERNELS_CPU_LOSS_ONCE
@@ -281,7 +282,7 @@ void project_by_columns(Context& context, Bf16Products products, const OutputLos
 void output_loss_by_columns(Context& context, Bf16Products products, const OutputLoss& call) {
   const int64_t rows = call.x.rows(), vocabulary = call.weight.matrix.rows();
   const bool in_place = call.d_logits.type() == DType::f32 && !call.d_logits.empty();
-  const int64_t stride = in_place ? call.d_logits.stride() : (vocabulary + 15) / 16 * 16;
+  const int64_t stride = in_place ? call.d_logits.stride() : round_up(vocabulary, 16);
   const LogitsBlock all{
       call.bias.empty() ? nullptr : host<float>(call.bias).data,
       in_place ? host<float>(call.d_logits).data : context.logits_scratch.reserve<float>(rows * stride), stride, 0};
@@ -303,10 +304,10 @@ void output_loss(Context& context, Bf16Products products, const OutputLoss& call
   }
   const int64_t rows = call.x.rows();
   const int64_t vocabulary = call.weight.rows();
-  const int64_t stride = (vocabulary + 15) / 16 * 16;
+  const int64_t stride = round_up(vocabulary, 16);
   const AnyPanels weight = panels_of_weight(context, call.weight, products);
   const int64_t block_rows = std::min(kBlockRows, std::max<int64_t>(1, rows / (4 * context.pool.threads())));
-  const int64_t blocks = (rows + block_rows - 1) / block_rows;
+  const int64_t blocks = ceil_div(rows, block_rows);
   float* const all_logits = context.logits_scratch.reserve<float>(context.pool.threads() * block_rows * stride);
   context.pool.run(blocks, [&](int64_t block, int worker) {
     const int64_t first = block * block_rows;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rounding.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm.cpp"
 #include <hwy/foreach_target.h>
@@ -177,7 +179,7 @@ namespace {
 // fixed, so the sum does not depend on the threads.
 constexpr int64_t kBlockRows = 32;
 
-int64_t whole_vectors(int64_t columns) { return (columns + 15) / 16 * 16; }
+int64_t whole_vectors(int64_t columns) { return round_up(columns, 16); }
 
 }  // namespace
 
@@ -193,7 +195,7 @@ void add_norm_backward(Context& context, const AddNormBackward& call) {
   const int64_t rows = call.d_residual.rows();
   const int64_t columns = call.d_residual.columns() / call.groups;
   const int64_t width = whole_vectors(columns);
-  const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
+  const int64_t blocks = ceil_div(rows, kBlockRows);
   float* const sums = context.shared_scratch.reserve<float>(2 * blocks * width);
   context.pool.run(blocks, [&](int64_t block, int) {
     float* const d_gain = sums + 2 * block * width;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/rounding.h"
 #include "kernels/cpu/elements.h"
 #include "kernels/cpu/integer_kernels.h"
 #include "kernels/cpu/panel_rows.h"
@@ -35,7 +36,7 @@ Element element_of(const HalfPanels& panels, DType inputs, Bf16Products products
 void halve_panels(Context& context, const Panels& from, float* to) {
   const ProductKernels& kernels = product_kernels();
   const int64_t words = from.depth * kernels.panel_columns;
-  context.pool.run((from.columns + kernels.panel_columns - 1) / kernels.panel_columns, [&](int64_t panel, int) {
+  context.pool.run(ceil_div(from.columns, kernels.panel_columns), [&](int64_t panel, int) {
     kernels.halve(from.data + panel * words, from.depth, to + panel * words / 2);
   });
 }

@@ -8,6 +8,7 @@
 #endif
 
 #include "base/errors.h"
+#include "base/rounding.h"
 #include "kernels/cpu/instruction_sets.h"
 #include "kernels/cpu/pair_kernels.h"
 #include "kernels/cpu/product_kernels.h"
@@ -32,7 +33,7 @@ Element element_of(const Operand& b, Bf16Products products) {
   return products == Bf16Products::pairs && b.matrix.type() == DType::bf16 ? Element::pair : Element::single;
 }
 
-int64_t steps_of(int64_t depth, Element element) { return element == Element::pair ? (depth + 1) / 2 : depth; }
+int64_t steps_of(int64_t depth, Element element) { return element == Element::pair ? ceil_div(depth, 2) : depth; }
 
 // The words that so many steps take in a panel.
 int64_t words_of_steps(int64_t steps, Element element) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/rounding.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/product_kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -146,7 +148,7 @@ HWY_INLINE Vec pairs_along_row(const bf16* row, int64_t k, int64_t count) {
 // A row of the matrix is read once from end to end, whatever the strips: rows may be a page apart.
 template <class Read>
 HWY_INLINE void write_strips(const ColumnBlock& block, int64_t matrix_columns, float* to, Read read) {
-  const int64_t strips = (block.columns + block.strip - 1) / block.strip;
+  const int64_t strips = ceil_div(block.columns, block.strip);
   for (int64_t step = 0; step < block.steps; ++step) {
     for (int64_t s = 0; s < strips; ++s) {
       float* const out = to + s * block.distance + step * block.stride;
@@ -273,7 +275,7 @@ void copy_pairs(const HostView<const bf16>& from, int64_t first_row, int64_t row
 LeftBlock pack_left(const Operand& a, Element element, int64_t first_row, int64_t rows, int64_t first_step,
                     int64_t steps, float* scratch) {
   if (a.layout == Layout::transposed) {
-    const int64_t stride = left_stride(rows), strip = (rows + panel_width() - 1) / panel_width() * panel_width();
+    const int64_t stride = left_stride(rows), strip = round_up(rows, panel_width());
     write_strips_of(a.matrix, element, {first_step, steps, first_row, rows, strip, stride, 0}, scratch);
     return {scratch, 1, stride};
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/rounding.h"
 #include "kernels/calls/write.h"
 #include "kernels/cpu/product.h"
 
@@ -44,7 +45,7 @@ struct ColumnBlock {
 
 // The stride between steps of a transposed A that was packed into scratch: an odd number of cache lines, so that a
 // tile's steps do not all fall into a few sets of the cache.
-constexpr int64_t left_stride(int64_t rows) { return (rows + 31) / 32 * 32 + 16; }
+constexpr int64_t left_stride(int64_t rows) { return round_up(rows, 32) + 16; }
 
 // Values of k per pass. A tile's rows stay in the first-level cache while panels of this depth stream past. A
 // transposed A is read one cache line per step, and a tile of few rows uses less than half of it: blocks are shorter

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/sum_parts.cpp"
 #include <hwy/foreach_target.h>
@@ -44,7 +46,7 @@ HWY_EXPORT(run_sum_parts);
 // A long row, such as a piece of the weights, is shared out among threads too.
 void sum_parts(Context& context, const SumParts& call) {
   constexpr int64_t kColumns = 8192;
-  const int64_t columns = call.y.columns(), ranges = (columns + kColumns - 1) / kColumns;
+  const int64_t columns = call.y.columns(), ranges = ceil_div(columns, kColumns);
   const int64_t work = static_cast<int64_t>(call.parts.size()) * std::min(kColumns, columns);
   const RowTasks tasks(call.y.rows() * ranges, work, context.pool.threads());
   context.pool.run(tasks.count(), [&](int64_t task, int) {

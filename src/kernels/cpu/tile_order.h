@@ -3,10 +3,9 @@
 
 #include <cstdint>
 
-namespace heed::cpu {
+#include "base/rounding.h"
 
-constexpr int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-constexpr int64_t ceil_div(int64_t n, int64_t unit) { return (n + unit - 1) / unit; }
+namespace heed::cpu {
 
 // The columns of one part, at least and at most.
 constexpr int64_t kSmallestTileColumns = 64;

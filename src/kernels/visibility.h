@@ -62,11 +62,15 @@ struct Visibility {
 // stride is 1. Query i of the class is the sequence's query first_query + i * stride, and its position among the keys
 // of the class is first_position + i; key j is the sequence's key residue + j * stride.
 struct ResidueClass {
-  ResidueClass(int64_t all_queries, int64_t all_keys, int64_t stride_of, int64_t residue_of)
-      : stride(stride_of), residue(residue_of), keys(elements_from(residue_of, all_keys)) {
-    const int64_t offset = all_keys - all_queries;  // the first query's position
+  // The sequence has this many queries and keys.
+  struct Of {
+    int64_t queries, keys, stride, residue;
+  };
+  explicit ResidueClass(const Of& all)
+      : stride(all.stride), residue(all.residue), keys(elements_from(all.residue, all.keys)) {
+    const int64_t offset = all.keys - all.queries;  // the first query's position
     first_query = ((residue - offset) % stride + stride) % stride;
-    queries = elements_from(first_query, all_queries);
+    queries = elements_from(first_query, all.queries);
     first_position = (offset + first_query - residue) / stride;
   }
 

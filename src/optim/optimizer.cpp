@@ -47,20 +47,20 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
   own_norms_ = Tensor({static_cast<int64_t>(own_pieces_.size())}, DType::f64);
 }
 
-PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank,
+PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
                               const PieceOwners::Holders& holders) {
   std::vector<bool> together;
   for (const Weight& weight : trainables.weights().all()) {
     together.push_back(config.kind == OptimizerKind::muon && is_hidden_matrix(weight));
   }
-  return {trainables, together, ranks, rank, holders};
+  return {trainables, together, own, holders};
 }
 
 bool Optimizer::is_of_muon(const Weight& weight) const {
   return config_.kind == OptimizerKind::muon && is_hidden_matrix(weight);
 }
 
-// Padding behind a matrix of Muon's is not updated; behind others it is, with zeros.
+// Padding after a matrix of Muon's is not updated; after others it is, with zeros.
 void Optimizer::split_weights() {
   const Weights& weights = trainables_.weights();
   for (size_t i = 0; i < owners_.pieces().size(); ++i) {

@@ -12,7 +12,8 @@
 
 namespace heed {
 
-// Muon updates the matrices of hidden layers (is_hidden_matrix); AdamW updates embeddings, the output projection and vectors.
+// Muon updates the matrices of hidden layers (is_hidden_matrix); AdamW updates embeddings, the output projection and
+// vectors.
 enum class OptimizerKind : uint8_t { adam, adamw, muon };
 
 // What weight decay shrinks: matrices, embeddings among them, but no gains and biases; or all weights.
@@ -47,7 +48,7 @@ class Optimizer {
   // Updates what this rank owns.
   Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners);
   // As an optimizer of this kind needs them: Muon takes whole matrices.
-  static PieceOwners divide(const Trainables& trainables, const OptimizerConfig& config, int ranks, int rank,
+  static PieceOwners divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
                             const PieceOwners::Holders& holders = {});
 
   // Measures the gradients that this rank owns; the others' norms come from them.

@@ -7,10 +7,10 @@ namespace heed {
 
 PieceOwners::PieceOwners(const Trainables& trainables) : pieces_(trainables.pieces()), owners_(pieces_.size()) {}
 
-PieceOwners::PieceOwners(const Trainables& trainables, const std::vector<bool>& together, int ranks, int rank,
+PieceOwners::PieceOwners(const Trainables& trainables, const std::vector<bool>& together, RankOf own,
                          const Holders& holders)
-    : pieces_(trainables.pieces()), owners_(pieces_.size()), rank_(rank), owns_all_(ranks == 1) {
-  std::vector<int64_t> owned(static_cast<size_t>(ranks));
+    : pieces_(trainables.pieces()), owners_(pieces_.size()), rank_(own.rank), owns_all_(own.count == 1) {
+  std::vector<int64_t> owned(static_cast<size_t>(own.count));
   std::vector<int> all(owned.size());
   std::iota(all.begin(), all.end(), 0);
   for (size_t i = 0; i < pieces_.size(); ++i) {

@@ -8,6 +8,11 @@
 
 namespace heed {
 
+// One of the ranks that divide the weights.
+struct RankOf {
+  int rank, count;
+};
+
 // Each piece has one owner, who has its master and its optimizer's state. What ranks own together is everything, and
 // about equal; it depends on the weights' sizes and the number of ranks alone.
 class PieceOwners {
@@ -18,8 +23,7 @@ class PieceOwners {
   using Holders = std::vector<std::vector<int>>;
   // Pieces go one by one to the rank that has least so far, of those that hold the weight. `together` has one value for
   // each weight: whether all its pieces have one owner; none: no.
-  PieceOwners(const Trainables& trainables, const std::vector<bool>& together, int ranks, int rank,
-              const Holders& holders = {});
+  PieceOwners(const Trainables& trainables, const std::vector<bool>& together, RankOf own, const Holders& holders = {});
 
   std::span<const WeightPiece> pieces() const { return pieces_; }
   int owner(size_t piece) const { return owners_[piece]; }

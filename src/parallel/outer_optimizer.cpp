@@ -120,7 +120,7 @@ void OuterOptimizer::step(const Ranks& ranks) {
 
 // Computes pieces while others travel.
 void OuterOptimizer::step_together(const Ranks& ranks) {
-  const PieceOwners owners(trainables_, {}, ranks.count(), ranks.rank());
+  const PieceOwners owners(trainables_, {}, {.rank = ranks.rank(), .count = ranks.count()});
   PieceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
   std::vector<Transfer> sent;
   for (size_t i = 0; i < pieces_.size(); ++i) {

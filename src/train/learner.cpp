@@ -103,7 +103,8 @@ PieceOwners Learner::divide_pieces() const {
   for (const Weight& weight : weights_.all()) {
     holders.push_back(ranks_.holders_of_stage(model_.plan().stage_of(weight.name())));
   }
-  return Optimizer::divide(*trainables_, recipe_.optimizer, ranks_.holders().count(), ranks_.holders().rank(), holders);
+  const Ranks& all = ranks_.holders();
+  return Optimizer::divide(*trainables_, recipe_.optimizer, {.rank = all.rank(), .count = all.count()}, holders);
 }
 
 void Learner::begin() {

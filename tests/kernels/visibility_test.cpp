@@ -40,7 +40,7 @@ TEST(Visibility, CountAndResidueClassesAgreeWithSees) {
         for (const auto& [queries, keys] : {std::pair<int64_t, int64_t>(12, 12), {3, 12}, {12, 3}, {0, 4}, {4, 0}}) {
           int64_t queries_found = 0, keys_found = 0;
           for (int64_t residue = 0; residue < stride; ++residue) {
-            const ResidueClass tokens(queries, keys, stride, residue);
+            const ResidueClass tokens({.queries = queries, .keys = keys, .stride = stride, .residue = residue});
             queries_found += tokens.queries;
             keys_found += tokens.keys;
             for (int64_t i = 0; i < tokens.queries; ++i) {

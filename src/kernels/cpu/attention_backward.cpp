@@ -1,5 +1,5 @@
-// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k, capped, or with the term by distance), and D = rowsum(d_output *
-// output), block by block:
+// With p = 2^(s - log2(e) log_sum_exp), s = log2(e) (scale q.k, capped, or with the term by distance), and D =
+// rowsum(d_output * output), block by block:
 //   d_v += dropout(p)^T d_o    d_p = dropout(d_o V^T + d_mass[clamped distance])    d_s = p (d_p - D)
 //   with a cap: d_s *= 1 - (s / cap)^2
 //   d_q += scale d_s K         d_k += scale d_s^T Q         d_table[clamped distance] += factor d_s
@@ -219,7 +219,7 @@ class Backward {
         for (int64_t panel = 0; panel < panels_for(output.width); ++panel) {
           const float* const d_output = buffers_.d_output + (panel * max_rows_ + h * chunk_.queries() + i) * kPanel;
           read_row(output.row(i) + panel * kPanel, panel_columns(output.width, panel),
-                   is_deinterleaved<T>(output.width),
+                   order_of_columns<T>(output.width),
                    [&](int64_t c, Vec o) { sum = hn::MulAdd(o, load(d_output + c), sum); });
         }
         store(sum, sums);

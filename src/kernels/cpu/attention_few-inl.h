@@ -54,15 +54,16 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
 }
 
 // The calls of meanwhile() for a block of `keys` keys, if the width is a whole number of vectors.
-inline int64_t score_steps(int64_t keys, int64_t width, bool deinterleaved) {
-  return vectors_for(keys) * std::max<int64_t>(1, width / (deinterleaved ? 2 * kLanes : kLanes));
+inline int64_t score_steps(int64_t keys, int64_t width, ColumnOrder order) {
+  const int64_t columns = order == ColumnOrder::deinterleaved ? 2 * kLanes : kLanes;
+  return vectors_for(keys) * std::max<int64_t>(1, width / columns);
 }
 
 // The next kVectors vectors of a row's panel columns; `columns` columns remain.
 template <int kVectors, class T>
-HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] bool deinterleaved, Vec* x) {
+HWY_INLINE void read_vectors(const T* from, int64_t columns, [[maybe_unused]] ColumnOrder order, Vec* x) {
   if constexpr (std::is_same_v<T, bf16> && kVectors >= 2) {
-    if (deinterleaved) {
+    if (order == ColumnOrder::deinterleaved) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; v += 2) {
         const WordVec pairs = load_pairs(from + v * kLanes);
@@ -99,7 +100,7 @@ template <int kRows, int kVectors, class T, class Meanwhile>
 HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to,
                               const Meanwhile& meanwhile) {
   const Floats d;
-  const bool deinterleaved = values.deinterleaved;
+  const ColumnOrder order = values.order;
   Vec sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -114,7 +115,7 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
     meanwhile();
     for (const int64_t end = std::min(keys.end, j + kKeysOfStep); j < end; ++j) {
       Vec x[kVectors];
-      read_vectors<kVectors>(values.row(j) + column, values.width - column, deinterleaved, x);
+      read_vectors<kVectors>(values.row(j) + column, values.width - column, order, x);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const Vec factor = hn::Set(d, p[r * kKeyBlock + j]);

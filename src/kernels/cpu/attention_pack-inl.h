@@ -18,11 +18,14 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 
 // bf16 is widened and rounded two vectors at a time, without moving a lane: even columns go into one vector, odd ones
-// into the next. Such panels hold every 2 * kLanes columns of a head in that order. All panels of a call do, so that
-// sums over columns pair the right ones. Other widths and types, and calls of several types, keep the natural order.
+// into the next. Deinterleaved panels hold every 2 * kLanes columns of a head in that order. All panels of a call do,
+// so that sums over columns pair the right ones. Other widths and types, and calls of several types, keep the natural
+// order.
+enum class ColumnOrder : bool { natural, deinterleaved };
+
 template <class T>
-constexpr bool is_deinterleaved(int64_t width) {
-  return std::is_same_v<T, bf16> && width % (2 * kLanes) == 0;
+constexpr ColumnOrder order_of_columns(int64_t width) {
+  return std::is_same_v<T, bf16> && width % (2 * kLanes) == 0 ? ColumnOrder::deinterleaved : ColumnOrder::natural;
 }
 
 // The columns [first_column, first_column + width) of some rows of a matrix: those that `numbers` lists, or those from
@@ -35,20 +38,20 @@ struct HeadRows {
         stride(matrix.stride * step),
         rows(row_count),
         width(head_width),
-        deinterleaved(is_deinterleaved<T>(head_width)) {}
+        order(order_of_columns<T>(head_width)) {}
   HeadRows(const HostView<Element>& matrix, int64_t first_column, int64_t head_width, int64_t row_count,
            const int64_t* row_numbers)
       : data(matrix.data + first_column),
         stride(matrix.stride),
         rows(row_count),
         width(head_width),
-        deinterleaved(is_deinterleaved<T>(head_width)),
+        order(order_of_columns<T>(head_width)),
         numbers(row_numbers) {}
 
   // In panels with rows of another type.
   HeadRows in_natural_order() const {
     HeadRows other = *this;
-    other.deinterleaved = false;
+    other.order = ColumnOrder::natural;
     return other;
   }
 
@@ -56,7 +59,7 @@ struct HeadRows {
 
   Element* data;
   int64_t stride, rows, width;
-  bool deinterleaved;
+  ColumnOrder order;
   const int64_t* numbers = nullptr;
 };
 template <class Element>
@@ -79,9 +82,9 @@ HWY_INLINE void store_pairs(Vec even, Vec odd, bf16* to) {
 
 // Calls put(c, vector) for the panel columns [c, c + kLanes) of a row of `columns` columns; zeros after the last.
 template <class T, class Put>
-HWY_INLINE void read_row(const T* row, int64_t columns, bool deinterleaved, const Put& put) {
+HWY_INLINE void read_row(const T* row, int64_t columns, ColumnOrder order, const Put& put) {
   if constexpr (std::is_same_v<T, bf16>) {
-    if (deinterleaved) {
+    if (order == ColumnOrder::deinterleaved) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
         const auto pairs = load_pairs(row + c);
         put(c, even_part(pairs));
@@ -97,9 +100,9 @@ HWY_INLINE void read_row(const T* row, int64_t columns, bool deinterleaved, cons
 
 // The reverse: get(c) gives the panel columns [c, c + kLanes).
 template <class T, class Get>
-HWY_INLINE void write_row(T* row, int64_t columns, bool deinterleaved, const Get& get) {
+HWY_INLINE void write_row(T* row, int64_t columns, ColumnOrder order, const Get& get) {
   if constexpr (std::is_same_v<T, bf16>) {
-    if (deinterleaved) {
+    if (order == ColumnOrder::deinterleaved) {
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
         store_pairs(get(c), get(c + kLanes), row + c);
       }
@@ -118,7 +121,7 @@ void pack_rows(const HeadRows<T>& from, int64_t panel_rows, float* panels, const
   for (int64_t panel = 0; panel < panels_for(from.width); ++panel) {
     float* out = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < from.rows; ++r, out += kPanel) {
-      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), from.deinterleaved,
+      read_row(from.row(r) + panel * kPanel, panel_columns(from.width, panel), from.order,
                [&](int64_t c, Vec x) { hn::Store(change(x), Floats(), out + c); });
     }
   }
@@ -134,7 +137,7 @@ void unpack_rows(const float* panels, int64_t panel_rows, const HeadRows<T, T>& 
   for (int64_t panel = 0; panel < panels_for(to.width); ++panel) {
     const float* in = panels + panel * panel_rows * kPanel;
     for (int64_t r = 0; r < to.rows; ++r, in += kPanel) {
-      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), to.deinterleaved,
+      write_row(to.row(r) + panel * kPanel, panel_columns(to.width, panel), to.order,
                 [&](int64_t c) { return change(r, hn::Load(Floats(), in + c)); });
     }
   }

@@ -72,15 +72,15 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
   pieces_ = pieces;
   count_ = count * key_value_heads_;
   per_task_ = shares_of_task(std::max<int64_t>(1, 2 * head_width * products / std::max<int64_t>(1, count)),
-                             max_queries > 0 && max_queries * group <= kFewRows);
+                             max_queries > 0 && max_queries * group <= kFewRows ? RowCount::few : RowCount::many);
 }
 
-// `work`: of one key-value head of a piece. Several tasks per thread, unless there is hardly anything to do. Of few rows
-// the heads stay together where that leaves enough tasks, since whole rows of keys and values are read fastest.
-int64_t Shares::shares_of_task(int64_t work, bool few_rows) const {
+// `work`: of one key-value head of a piece. Several tasks per thread, unless there is hardly anything to do. Of few
+// rows the heads stay together where that leaves enough tasks, since whole rows of keys and values are read fastest.
+int64_t Shares::shares_of_task(int64_t work, RowCount rows) const {
   const int64_t for_balance = count_ / (4 * threads_), pieces = count_ / key_value_heads_;
   int64_t shares = std::max({int64_t{1}, kSmallestTaskWork / work, std::min(kTaskWork / work, for_balance)});
-  if (few_rows) {
+  if (rows == RowCount::few) {
     const bool whole = pieces % threads_ == 0 || pieces >= 4 * threads_;
     shares = std::max(shares, whole ? key_value_heads_ : ceil_div(key_value_heads_, 2 * threads_));
   }

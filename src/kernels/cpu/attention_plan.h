@@ -14,7 +14,7 @@ namespace heed::cpu {
 constexpr int64_t kPanel = 64;     // columns of a panel
 constexpr int64_t kKeyBlock = 64;  // keys per block, from key 0 on: one bit of a word each
 constexpr int64_t kRowGroup = 64;  // rows that are multiplied with a block of keys at a time
-constexpr int64_t kFewRows = 4;    // up to so many, as in decoding, reading keys and values takes most of the time
+constexpr int64_t kFewRows = 4;    // up to this many, as in decoding, reading keys and values takes most of the time
 
 constexpr int64_t panels_for(int64_t columns) { return ceil_div(columns, kPanel); }
 constexpr int64_t panel_columns(int64_t columns, int64_t panel) { return std::min(kPanel, columns - panel * kPanel); }
@@ -74,7 +74,8 @@ class Shares {
   }
 
  private:
-  int64_t shares_of_task(int64_t work, bool few_rows) const;
+  enum class RowCount : uint8_t { few, many };  // of a share: at most kFewRows, or more
+  int64_t shares_of_task(int64_t work, RowCount rows) const;
   // Whether it is the first of some worker's own share of the tasks.
   bool pool_begins_with(int64_t task) const;
 
@@ -85,7 +86,10 @@ class Shares {
 // The queries and keys of a class.
 inline ResidueClass class_of(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
                              int64_t sequence, int64_t residue) {
-  return {queries.length(sequence), keys.length(sequence), settings.visibility.stride, residue};
+  return ResidueClass({.queries = queries.length(sequence),
+                       .keys = keys.length(sequence),
+                       .stride = settings.visibility.stride,
+                       .residue = residue});
 }
 
 // Some tokens of a sequence, `step` apart.

@@ -71,14 +71,14 @@ struct RowBlock {
 
   const T* const* rows;
   int64_t width;
-  bool deinterleaved;
+  ColumnOrder order;
 };
 
 // At most kKeyBlock rows, to be read several times. Up to a whole vector of rows the last one is repeated.
 template <class T>
 class RowAddresses {
  public:
-  explicit RowAddresses(const HeadRows<T>& rows) : width_(rows.width), deinterleaved_(rows.deinterleaved) {
+  explicit RowAddresses(const HeadRows<T>& rows) : width_(rows.width), order_(rows.order) {
     for (int64_t r = 0; r < rows.rows; ++r) {
       at_[r] = rows.row(r);
     }
@@ -87,12 +87,12 @@ class RowAddresses {
     }
   }
 
-  HWY_INLINE RowBlock<T> block(int64_t first) const { return {at_ + first, width_, deinterleaved_}; }
+  HWY_INLINE RowBlock<T> block(int64_t first) const { return {at_ + first, width_, order_}; }
 
  private:
   const T* at_[kKeyBlock];
   int64_t width_;
-  bool deinterleaved_;
+  ColumnOrder order_;
 };
 
 // Calls visit(c, i, vector) for the panel columns c + i, i < 2 * kLanes, of a deinterleaved block: a pair of bf16 moves
@@ -134,7 +134,7 @@ HWY_INLINE void visit_lanes(const RowBlock<T>& rows, int64_t c, const Visit& vis
 template <class T, class Visit>
 HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
   if constexpr (std::is_same_v<T, bf16>) {
-    if (rows.deinterleaved) {
+    if (rows.order == ColumnOrder::deinterleaved) {
       visit_deinterleaved(rows, c, visit);
       return 2 * kLanes;
     }

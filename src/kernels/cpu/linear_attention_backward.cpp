@@ -1,7 +1,7 @@
-// With G = [g | h] of linear_attention's gradients, row by row, and chunk by chunk, forward for the queries and backward
-// for the keys:
+// With G = [g | h] of linear_attention's gradients, row by row, and chunk by chunk, forward for the queries and
+// backward for the keys:
 //   d_phi(Q) = tril(G [V | 1]^T) phi(K) + G T        T = sums of [v | 1] phi(k)^T over the chunks before
-//   d_phi(K) = tril(G [V | 1]^T)^T phi(Q) + [V | 1] U    U = sums of [g | h] phi(q)^T over the chunks behind
+//   d_phi(K) = tril(G [V | 1]^T)^T phi(Q) + [V | 1] U    U = sums of [g | h] phi(q)^T over the chunks after
 //   d_V = tril(phi(Q) phi(K)^T)^T G + phi(K) U^T
 // Where all see all, T and U are sums over all chunks, and there are no triangles.
 #include "kernels/cpu/attention_plan.h"
@@ -152,13 +152,13 @@ class LinearBackward {
       for (int64_t panel = 0; panel < panels_for(widths_.values); ++panel) {
         float* const g = buffers_.g + panel * kBlockElements + r * kPanel;
         read_row(output.row(r) + panel * kPanel, panel_columns(widths_.values, panel),
-                 is_deinterleaved<T>(widths_.values), [&](int64_t c, Vec o) {
+                 order_of_columns<T>(widths_.values), [&](int64_t c, Vec o) {
                    const Vec scaled = hn::Mul(load(g + c), inverse);
                    store(scaled, g + c);
                    sum = hn::MulAdd(scaled, o, sum);
                  });
       }
-      put_behind(buffers_.g, r, widths_.values, -hn::GetLane(hn::SumOfLanes(Floats(), sum)));
+      put_after(buffers_.g, r, widths_.values, -hn::GetLane(hn::SumOfLanes(Floats(), sum)));
     }
   }
 
@@ -215,7 +215,8 @@ class LinearBackward {
     for (int64_t panel = 0; panel < widths_.key_panels; ++panel) {
       multiply_all(widths_.extended, panel_columns(widths_.keys, panel), LeftRows{buffers_.value_columns},
                    buffers_.keys + panel * kBlockElements, chunk.count,
-                   Sums{state_panel(buffers_.key_sums, widths_.extended, panel), start_of(has_key_sums_)});
+                   Sums{state_panel(buffers_.key_sums, widths_.extended, panel),
+                        has_key_sums_ ? Sums::Start::former : Sums::Start::zero});
     }
     has_key_sums_ = true;
   }
@@ -225,12 +226,12 @@ class LinearBackward {
       for (int64_t rows = 0; rows < widths_.extended_panels; ++rows) {
         multiply_all(panel_columns(widths_.extended, rows), panel_columns(widths_.keys, panel),
                      LeftColumns{buffers_.g + rows * kBlockElements}, buffers_.queries + panel * kBlockElements,
-                     chunk.count, Sums{sums + rows * kBlockElements, start_of(has_query_sums_)});
+                     chunk.count,
+                     Sums{sums + rows * kBlockElements, has_query_sums_ ? Sums::Start::former : Sums::Start::zero});
       }
     }
     has_query_sums_ = true;
   }
-  static Sums::Start start_of(bool has_former) { return has_former ? Sums::Start::former : Sums::Start::zero; }
 
   void turn_query_sums() {
     for (int64_t panel = 0; panel < widths_.key_panels; ++panel) {

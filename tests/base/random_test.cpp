@@ -11,7 +11,7 @@ namespace heed {
 namespace {
 
 // The values come from random_golden.py. They can't change without changing every training run.
-TEST(Random, GoldenValues) {
+TEST(Random, HasTheGoldenValues) {
   // The first two outputs of splitmix64 from seed 0, as published.
   EXPECT_EQ(mix_bits(0x9e3779b97f4a7c15ULL), 0xe220a8397b1dcdafULL);
   EXPECT_EQ(mix_bits(2 * 0x9e3779b97f4a7c15ULL), 0x6e789e6aa1b965f4ULL);

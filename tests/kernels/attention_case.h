@@ -218,7 +218,7 @@ struct ShuffledPages {
     for (int64_t s = 0; s < segments.count(); ++s) {
       pages += ceil_div(segments.length(s), page_tokens);
     }
-    // 7 steps at a time around a circle whose length is no multiple of 7.
+    // 7 steps at a time around a circle whose length is not a multiple of 7.
     const int64_t held = (pages + 3) % 7 == 0 ? pages + 4 : pages + 3;
     numbers = Guarded(DType::i32, segments.count(), ceil_div(segments.max_length(), page_tokens));
     int64_t next = 0;

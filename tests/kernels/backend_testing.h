@@ -91,7 +91,7 @@ class Guarded {
 struct Types {
   DType storage, master;
 };
-inline constexpr Types kOracleTypes{DType::f64, DType::f64};
+inline constexpr Types kReferenceTypes{DType::f64, DType::f64};
 
 // Standard normal draws, scaled.
 inline Guarded random(DType type, int64_t rows, int64_t columns, uint64_t seed, double scale = 1.0,

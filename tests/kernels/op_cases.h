@@ -1,5 +1,5 @@
 // One case per op family: its operands, and what to call. The same case runs on any backend, with results of any type:
-// on the oracle in double, on a fast backend in its own types.
+// on the reference in double, on a fast backend in its own types.
 #pragma once
 
 #include <cmath>

@@ -148,7 +148,7 @@ TEST_F(Muon, UpdatesEachOfTheStackedMatricesSeparately) {
   }
 }
 
-// The masters after three updates, on so many threads.
+// The masters after three updates, on this many threads.
 std::vector<double> updated(int threads) {
   const auto backend = make_cpu_backend(threads);
   Weights weights;

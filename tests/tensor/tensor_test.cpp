@@ -126,7 +126,7 @@ TEST(Tensor, OfAnArenaReturnsItsBlock) {
   EXPECT_EQ(arena.bytes_in_use(), 0);
 }
 
-TEST(DType, SizesAndNames) {
+TEST(DType, HasASizeAndAName) {
   EXPECT_EQ(size_of(DType::f64), 8);
   EXPECT_EQ(size_of(DType::f32), 4);
   EXPECT_EQ(size_of(DType::bf16), 2);

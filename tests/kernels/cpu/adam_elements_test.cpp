@@ -11,9 +11,9 @@ namespace {
 class CpuAdam : public CpuTest {
  protected:
   void expect_same(const AdamCase& settings, Tolerance tolerance = kF32) {
-    const AdamCase actual = settings.cloned(types()), expected = settings.cloned(kOracleTypes);
+    const AdamCase actual = settings.cloned(types()), expected = settings.cloned(kReferenceTypes);
     actual.step(cpu());
-    expected.step(oracle());
+    expected.step(reference());
     EXPECT_TRUE(close(actual.weights, expected.weights, tolerance));
     EXPECT_TRUE(close(actual.first_moments, expected.first_moments, tolerance));
     EXPECT_TRUE(close(actual.second_moments, expected.second_moments, tolerance));
@@ -26,7 +26,7 @@ class CpuAdam : public CpuTest {
   }
 };
 
-TEST_P(CpuAdam, MatchesTheOracle) {
+TEST_P(CpuAdam, MatchesTheReference) {
   for (const int64_t n : kColumns) {
     for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
       for (const double max_norm : {0.0, 0.5, 100.0}) {
@@ -44,7 +44,7 @@ TEST_P(CpuAdam, MatchesTheOracle) {
   expect_same(large);
 }
 
-TEST_P(CpuAdam, TheUsualDecayOfTheSecondMoment) {
+TEST_P(CpuAdam, MatchesTheReferenceWithTheUsualDecayOfTheSecondMoment) {
   // 0.999 in f32 is off by 1.3e-8, which is 1.3e-5 of 1 - 0.999.
   AdamCase c = AdamCase::make(types(), 257);
   c.settings.beta2 = 0.999;
@@ -54,7 +54,7 @@ TEST_P(CpuAdam, TheUsualDecayOfTheSecondMoment) {
   }
 }
 
-TEST_P(CpuAdam, FirstStepFromZeroAndWithoutACopy) {
+TEST_P(CpuAdam, MatchesTheReferenceFromZeroMomentsAndWithoutACopy) {
   AdamCase c = AdamCase::make(types(), 257);
   c.applied.set(0, 0, 0);
   cpu().fill(c.first_moments.view(), 0.0);
@@ -81,14 +81,14 @@ TEST_P(CpuAdam, ANormThatIsNotFiniteChangesNothing) {
   }
 }
 
-TEST_P(CpuAdam, SquaredNormsOfRanges) {
+TEST_P(CpuAdam, SquaredNormsOfRangesMatchTheReference) {
   for (const int64_t n : {1, 15, 16, 17, 257, 100003}) {
     SCOPED_TRACE(n);
     const Guarded x = random(DType::f32, 1, n, 49, 3.0);
     const std::vector<ElementRange> ranges{{0, n}, {n / 2, n - n / 2}, {n - 1, 1}};
     const Guarded actual(DType::f64, 1, 3), expected(DType::f64, 1, 3);
     cpu().squared_norms(x.view(), ranges, actual.view());
-    oracle().squared_norms(x.view(), ranges, expected.view());
+    reference().squared_norms(x.view(), ranges, expected.view());
     EXPECT_TRUE(close(actual, expected, {1e-6, 0.0}));
     const Guarded alone(DType::f64, 1, 1);
     cpu().squared_norms(x.view(), std::span(ranges).subspan(1, 1), alone.view());
@@ -109,7 +109,7 @@ TEST_P(CpuAdam, SquaredNormsOfRanges) {
 TEST_P(CpuAdam, SumsInOrder) {
   const Guarded x = random(DType::f64, 1, 1001, 49, 1e8), actual(DType::f64, 1, 1), expected(DType::f64, 1, 1);
   cpu().sum(x.view(), actual.view());
-  oracle().sum(x.view(), expected.view());
+  reference().sum(x.view(), expected.view());
   EXPECT_TRUE(same_bits(actual, expected));
 }
 
@@ -117,9 +117,9 @@ TEST_P(CpuAdam, OnlyTheGivenRangesAreSwept) {
   AdamCase c = AdamCase::make(types(), 257);
   const std::vector<ElementRange> ranges{{3, 20}, {40, 1}, {100, 157}};
   c.settings.ranges = ranges;
-  const AdamCase actual = c.cloned(types()), expected = c.cloned(kOracleTypes);
+  const AdamCase actual = c.cloned(types()), expected = c.cloned(kReferenceTypes);
   actual.step(cpu());
-  expected.step(oracle());
+  expected.step(reference());
   EXPECT_TRUE(close(actual.weights, expected.weights, kF32));
   EXPECT_TRUE(close(actual.first_moments, expected.first_moments, kF32));
   EXPECT_EQ(actual.weights.get(0, 30), c.weights.get(0, 30));
@@ -149,15 +149,15 @@ HEED_ON_EVERY_INSTRUCTION_SET(CpuAdam);
 
 class CpuMuon : public CpuTest {};
 
-TEST_P(CpuMuon, MatchesTheOracle) {
+TEST_P(CpuMuon, MatchesTheReference) {
   for (const auto& [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 5}, {17, 33}, {130, 257}}) {
     for (const double max_norm : {0.0, 0.5}) {
       SCOPED_TRACE(fmt::format("{} x {}, max norm {}", rows, columns, max_norm));
       MuonCase c = MuonCase::make(types(), rows, columns);
       c.max_norm = max_norm;
-      const MuonCase actual = c.cloned(types()), expected = c.cloned(kOracleTypes);
+      const MuonCase actual = c.cloned(types()), expected = c.cloned(kReferenceTypes);
       actual.run(cpu());
-      expected.run(oracle());
+      expected.run(reference());
       EXPECT_TRUE(close(actual.moments, expected.moments, kF32));
       EXPECT_TRUE(close(actual.direction, expected.direction, stored()));
       EXPECT_TRUE(close(actual.weights, expected.weights, stored()));
@@ -238,7 +238,7 @@ TEST_P(CpuElements, AddAddsInPlace) {
     const Guarded x = random(storage(), 5, columns, 62), start = random(storage(), 5, columns, 63, 1.0, {0, 2});
     const Guarded actual = clone(start), expected = converted(start, DType::f64);
     cpu().add(x.view(), actual.view());
-    oracle().add(x.view(), expected.view());
+    reference().add(x.view(), expected.view());
     EXPECT_TRUE(close(actual, expected, stored()));
   }
 }
@@ -249,7 +249,7 @@ TEST_P(CpuElements, ScaleScalesInPlace) {
     const Guarded start = random(storage(), 5, columns, 66);
     const Guarded actual = clone(start), expected = converted(start, DType::f64);
     cpu().scale(actual.view(), -0.3);
-    oracle().scale(expected.view(), -0.3);
+    reference().scale(expected.view(), -0.3);
     EXPECT_TRUE(close(actual, expected, stored()));
   }
 }
@@ -260,7 +260,7 @@ TEST_P(CpuElements, BlendMovesTowardsTheOther) {
     const Guarded from = random(types().master, 1, columns, 67), start = random(types().master, 1, columns, 68);
     const Guarded actual = clone(start), expected = converted(start, DType::f64);
     cpu().blend(from.view(), actual.view(), 0.25);
-    oracle().blend(from.view(), expected.view(), 0.25);
+    reference().blend(from.view(), expected.view(), 0.25);
     EXPECT_TRUE(close(actual, expected, kF32));
     EXPECT_NEAR(actual.get(0, 0), 0.75 * start.get(0, 0) + 0.25 * from.get(0, 0), 1e-6);
   }

@@ -132,7 +132,7 @@ TEST_P(CpuAttentionBits, CachedDecodingWithAStrideIsTheFullPass) {
   }
 }
 
-TEST_P(CpuAttentionBits, CachedDecodingWithSomeKeysInTheCache) {
+TEST_P(CpuAttentionBits, CachedDecodingWithSomeKeysInTheCacheIsTheFullPass) {
   // The queries are the last 30 of 75 positions.
   const AttentionCase c = causal({.queries = {30}, .keys = {75}, .head_width = 33});
   expect_chunks(c, 1);
@@ -178,7 +178,7 @@ TEST_P(CpuAttentionBits, FreshKeysAndValuesAreAppended) {
   const std::vector<int64_t> fresh{5, 1, 40, 0, 3};
   for (const int64_t page_tokens : {0, 1, 4, 16}) {
     const AppendCase c{whole, Segments(fresh), page_tokens};
-    EXPECT_TRUE(same_bits(c.run(cpu()), c.run(oracle()))) << page_tokens;
+    EXPECT_TRUE(same_bits(c.run(cpu()), c.run(reference()))) << page_tokens;
   }
 }
 

@@ -18,15 +18,15 @@ class CpuAttentionCache : public CpuTest {
     for (const DType type : cache_types()) {
       SCOPED_TRACE(name_of(type));
       const AttentionCase cached = c.cached_in(cpu(), type);
-      const auto actual = cached.forward(cpu(), types()), expected = cached.forward(oracle(), kOracleTypes);
+      const auto actual = cached.forward(cpu(), types()), expected = cached.forward(reference(), kReferenceTypes);
       EXPECT_TRUE(close(actual.output, expected.output, rounding));
       EXPECT_TRUE(close(actual.log_sum_exp, expected.log_sum_exp, kF32));
-      EXPECT_TRUE(close(cached.weights(cpu(), types()), cached.weights(oracle(), kOracleTypes), rounding));
+      EXPECT_TRUE(close(cached.weights(cpu(), types()), cached.weights(reference(), kReferenceTypes), rounding));
     }
   }
 };
 
-TEST_P(CpuAttentionCache, MatchesTheOracle) {
+TEST_P(CpuAttentionCache, MatchesTheReference) {
   for (const int64_t width : {1, 8, 17, 32, 64, 80}) {
     SCOPED_TRACE(width);
     expect_same(causal({.queries = {19, 3, 130}, .keys = {19, 3, 130}, .head_width = width}));
@@ -60,7 +60,7 @@ double relative_error(const Guarded& found, const Guarded& exact) {
 
 TEST_P(CpuAttentionCache, IsCloseToWhatWasNotRounded) {
   const AttentionCase c = causal({.queries = {70, 1}, .keys = {70, 130}, .head_width = 64});
-  const Guarded exact = c.forward(oracle(), kOracleTypes).output;
+  const Guarded exact = c.forward(reference(), kReferenceTypes).output;
   for (const DType type : cache_types()) {
     const Guarded found = c.cached_in(cpu(), type).forward(cpu(), types()).output;
     EXPECT_LT(relative_error(found, exact), type == DType::bf16 ? 0.005 : 0.015) << name_of(type);
@@ -70,7 +70,7 @@ TEST_P(CpuAttentionCache, IsCloseToWhatWasNotRounded) {
 TEST_P(CpuAttentionCache, RowsAreRoundedAsTheReferenceDoes) {
   const AttentionCase c = make_case({.queries = {40, 3}, .keys = {40, 3}, .heads = 6, .key_value_heads = 3});
   for (const DType type : cache_types()) {
-    const AttentionCase actual = c.cached_in(cpu(), type), expected = c.cached_in(oracle(), type);
+    const AttentionCase actual = c.cached_in(cpu(), type), expected = c.cached_in(reference(), type);
     EXPECT_TRUE(same_bits(actual.keys, expected.keys));
     EXPECT_TRUE(same_bits(actual.values, expected.values));
     EXPECT_TRUE(type != DType::i8 || same_bits(actual.key_scales, expected.key_scales));

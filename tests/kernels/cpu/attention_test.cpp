@@ -15,7 +15,7 @@ class CpuAttention : public CpuTest {
  protected:
   void expect_same(const AttentionCase& c) {
     const bool f32 = storage() == DType::f32;
-    const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+    const auto actual = c.forward(cpu(), types()), expected = c.forward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.output, expected.output, f32 ? kF32 : kBf16Forward));
     EXPECT_TRUE(close(actual.log_sum_exp, expected.log_sum_exp, kF32));
     if (!actual.mass.empty()) {
@@ -23,7 +23,7 @@ class CpuAttention : public CpuTest {
       EXPECT_TRUE(actual.mass.untouched());
     }
     const Tolerance backward = f32 ? kF32Backward : kBf16Backward;
-    const auto d = c.backward(cpu(), actual, types()), expected_d = c.backward(oracle(), actual, kOracleTypes);
+    const auto d = c.backward(cpu(), actual, types()), expected_d = c.backward(reference(), actual, kReferenceTypes);
     EXPECT_TRUE(close(d.d_queries, expected_d.d_queries, backward));
     EXPECT_TRUE(close(d.d_keys, expected_d.d_keys, backward));
     EXPECT_TRUE(close(d.d_values, expected_d.d_values, backward));
@@ -39,7 +39,7 @@ class CpuAttention : public CpuTest {
 const AttentionShape kRagged{.queries = {5, 1, 17, 40}, .keys = {5, 1, 17, 40}, .head_width = 16};
 const AttentionShape kRaggedCross{.queries = {5, 1, 17, 40}, .keys = {9, 3, 33, 12}, .head_width = 16};
 
-TEST_P(CpuAttention, MatchesTheOracleForAnyLength) {
+TEST_P(CpuAttention, MatchesTheReferenceForAnyLength) {
   for (const int64_t length : kColumns) {
     SCOPED_TRACE(length);
     expect_same(make_case({.queries = {length}, .keys = {length}}));
@@ -52,7 +52,7 @@ TEST_P(CpuAttention, MatchesTheOracleForAnyLength) {
   }
 }
 
-TEST_P(CpuAttention, MatchesTheOracleForAnyHeadWidth) {
+TEST_P(CpuAttention, MatchesTheReferenceForAnyHeadWidth) {
   for (const int64_t width : {1, 2, 8, 15, 16, 17, 31, 33, 64, 65, 80, 128, 256}) {
     SCOPED_TRACE(width);
     expect_same(causal({.queries = {19, 3}, .keys = {19, 3}, .head_width = width}));
@@ -60,7 +60,7 @@ TEST_P(CpuAttention, MatchesTheOracleForAnyHeadWidth) {
   }
 }
 
-TEST_P(CpuAttention, ValuesOfAnotherWidthMatchTheOracle) {
+TEST_P(CpuAttention, ValuesOfAnotherWidthMatchTheReference) {
   for (const auto& [width, value_width] :
        std::vector<std::pair<int64_t, int64_t>>{{16, 8}, {16, 64}, {17, 32}, {64, 33}, {32, 160}, {160, 32}}) {
     SCOPED_TRACE(fmt::format("{} columns of keys, {} of values", width, value_width));
@@ -77,7 +77,7 @@ TEST_P(CpuAttention, ValuesOfAnotherWidthMatchTheOracle) {
   }
 }
 
-TEST_P(CpuAttention, CappedScoresMatchTheOracle) {
+TEST_P(CpuAttention, CappedScoresMatchTheReference) {
   for (const double cap : {0.5, 3.0, 50.0}) {
     SCOPED_TRACE(cap);
     AttentionCase c = causal({.queries = {19, 3, 150}, .keys = {19, 3, 150}});
@@ -90,11 +90,11 @@ TEST_P(CpuAttention, CappedScoresMatchTheOracle) {
     few.settings.score_cap = cap;
     expect_same(few);
     const Tolerance rounding = storage() == DType::f32 ? kF32 : kBf16Forward;
-    EXPECT_TRUE(close(few.weights(cpu(), types()), few.weights(oracle(), kOracleTypes), rounding));
+    EXPECT_TRUE(close(few.weights(cpu(), types()), few.weights(reference(), kReferenceTypes), rounding));
   }
 }
 
-TEST_P(CpuAttention, LongSequences) {
+TEST_P(CpuAttention, LongSequencesMatchTheReference) {
   expect_same(causal({.queries = {530}, .keys = {530}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {9}, .keys = {1030}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
   expect_same(make_case({.queries = {1030}, .keys = {9}, .heads = 1, .key_value_heads = 1, .head_width = 32}));
@@ -136,7 +136,7 @@ TEST_P(CpuAttention, TermsByDistanceMatchTheReference) {
       const AttentionMask mask = random_mask(dropped.query_segments, dropped.key_segments);
       dropped.settings.mask = &mask;
       expect_same(dropped);
-      EXPECT_TRUE(close(dropped.weights(cpu(), types()), dropped.weights(oracle(), kOracleTypes), kF32));
+      EXPECT_TRUE(close(dropped.weights(cpu(), types()), dropped.weights(reference(), kReferenceTypes), kF32));
     }
   }
 }
@@ -155,19 +155,19 @@ TEST_P(CpuAttention, BucketsAreSpreadOverDistances) {
     backend.spread_buckets_backward({buckets.view(), d_scores.view(), found.second.view()});
     return found;
   };
-  const auto found = run(cpu()), expected = run(oracle());
+  const auto found = run(cpu()), expected = run(reference());
   EXPECT_TRUE(same_bits(found.first, expected.first));
   EXPECT_TRUE(close(found.second, expected.second, kF32));
 }
 
-TEST_P(CpuAttention, GroupedHeads) {
+TEST_P(CpuAttention, GroupedHeadsMatchTheReference) {
   for (const int64_t key_value_heads : {1, 2, 3, 6}) {
     SCOPED_TRACE(key_value_heads);
     expect_same(causal({.queries = {19, 4}, .keys = {19, 4}, .heads = 6, .key_value_heads = key_value_heads}));
   }
 }
 
-TEST_P(CpuAttention, Windows) {
+TEST_P(CpuAttention, WindowsMatchTheReference) {
   for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
     for (const int64_t window : {1, 2, 7, 16, 33, 100}) {
       SCOPED_TRACE(fmt::format("reach {}, window {}", static_cast<int>(reach), window));
@@ -191,7 +191,7 @@ TEST_P(CpuAttention, StridesMatchTheReference) {
   }
 }
 
-TEST_P(CpuAttention, StridesWithGroupedHeadsDropoutMasksAndWeights) {
+TEST_P(CpuAttention, StridesWithGroupedHeadsDropoutMasksAndWeightsMatchTheReference) {
   AttentionCase c = make_case({.queries = {170, 5, 3}, .keys = {170, 5, 90}, .heads = 4, .key_value_heads = 2});
   c.settings.visibility = Visibility::strided(Visibility::Reach::causal, 3);
   c.settings.dropout = dropout_of(0.25F);
@@ -199,10 +199,10 @@ TEST_P(CpuAttention, StridesWithGroupedHeadsDropoutMasksAndWeights) {
   const AttentionMask mask = random_mask(c.query_segments, c.key_segments, 0.4);
   c.settings.mask = &mask;
   expect_same(c);
-  EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(oracle(), kOracleTypes), kF32));
+  EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(reference(), kReferenceTypes), kF32));
 }
 
-TEST_P(CpuAttention, Dropout) {
+TEST_P(CpuAttention, DropoutMatchesTheReference) {
   for (const AttentionShape& shape : {kRagged, kRaggedCross}) {
     AttentionCase c = make_case(shape);
     c.settings.dropout = dropout_of(0.25F);
@@ -244,7 +244,7 @@ TEST_P(CpuAttention, DropsExactlyTheValuesThatTheCounterSelects) {
   }
 }
 
-TEST_P(CpuAttention, MasksAndRowsThatSeeNothing) {
+TEST_P(CpuAttention, MasksMatchTheReferenceAndRowsThatSeeNothingAreZero) {
   for (const double density : {0.5, 0.02, 0.0}) {
     for (const Visibility& visibility : {Visibility::full(), Visibility::causal()}) {
       SCOPED_TRACE(density);
@@ -273,7 +273,7 @@ TEST_P(CpuAttention, WithMoreQueriesThanKeysTheFirstQueriesSeeNothing) {
   }
 }
 
-TEST_P(CpuAttention, EmptySequences) {
+TEST_P(CpuAttention, EmptySequencesMatchTheReference) {
   expect_same(make_case({.queries = {3, 0, 4, 0}, .keys = {5, 2, 0, 0}}));
   expect_same(causal({.queries = {3, 0, 4}, .keys = {3, 0, 4}}));
 }
@@ -281,16 +281,16 @@ TEST_P(CpuAttention, EmptySequences) {
 TEST_P(CpuAttention, LargeScoresStayFinite) {
   AttentionCase c = causal(kRagged);
   c.settings.scale = 40.0;
-  const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+  const auto actual = c.forward(cpu(), types()), expected = c.forward(reference(), kReferenceTypes);
   EXPECT_TRUE(close(actual.output, expected.output, storage() == DType::f32 ? Tolerance{1e-3, 1e-3} : kBf16Forward));
 }
 
-TEST_P(CpuAttention, WeightsOnRequest) {
+TEST_P(CpuAttention, RequestedWeightsMatchTheReference) {
   AttentionCase c = causal(kRaggedCross);
   c.settings.dropout = dropout_of(0.25F);  // the weights are those before it
   const AttentionMask mask = random_mask(c.query_segments, c.key_segments);
   c.settings.mask = &mask;
-  EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(oracle(), kOracleTypes), kF32));
+  EXPECT_TRUE(close(c.weights(cpu(), types()), c.weights(reference(), kReferenceTypes), kF32));
 }
 
 TEST_P(CpuAttention, AWindowEqualsTheMaskOfTheSamePattern) {

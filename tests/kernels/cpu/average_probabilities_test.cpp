@@ -21,7 +21,7 @@ class CpuAverageProbabilities : public CpuTest {
   }
 };
 
-TEST_P(CpuAverageProbabilities, MatchesTheOracle) {
+TEST_P(CpuAverageProbabilities, MatchesTheReference) {
   for (const int64_t columns : kColumns) {
     for (const size_t count : {1, 2, 5}) {
       SCOPED_TRACE(fmt::format("{} columns, {} models", columns, count));
@@ -29,12 +29,12 @@ TEST_P(CpuAverageProbabilities, MatchesTheOracle) {
       for (size_t k = 0; k < count; ++k) {
         models.push_back(random(DType::f32, 7, columns, 30 + k, 5.0, {static_cast<int64_t>(k), 3}));
       }
-      EXPECT_TRUE(close(average(cpu(), models, DType::f32), average(oracle(), models, DType::f64), kF32));
+      EXPECT_TRUE(close(average(cpu(), models, DType::f32), average(reference(), models, DType::f64), kF32));
     }
   }
 }
 
-TEST_P(CpuAverageProbabilities, KnownValuesAndTokensThatAModelExcludes) {
+TEST_P(CpuAverageProbabilities, HasKnownValuesAndAllowsTokensThatAModelExcludes) {
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   const std::vector<std::vector<double>> one_row{{std::log(0.5), -90.0, kNever, kNever, -1000.0},
                                                  {std::log(0.25), -90.0, std::log(0.5), kNever, -2000.0}};
@@ -46,7 +46,7 @@ TEST_P(CpuAverageProbabilities, KnownValuesAndTokensThatAModelExcludes) {
       model.set(0, static_cast<int64_t>(c), values[c]);
     }
   }
-  const Guarded found = average(cpu(), models, DType::f32), exact = average(oracle(), models, DType::f64);
+  const Guarded found = average(cpu(), models, DType::f32), exact = average(reference(), models, DType::f64);
   for (int64_t c = 0; c < found.columns(); ++c) {
     const double wanted = expected[static_cast<size_t>(c)];
     if (std::isinf(wanted)) {
@@ -67,7 +67,7 @@ TEST_P(CpuAverageProbabilities, ANaNOfAnyModelIsOneOfTheMean) {
     }
     models[of_model].set(1, 5, std::nan(""));
     models[of_model].set(1, 19, std::nan(""));
-    for (const Guarded& found : {average(cpu(), models, DType::f32), average(oracle(), models, DType::f64)}) {
+    for (const Guarded& found : {average(cpu(), models, DType::f32), average(reference(), models, DType::f64)}) {
       for (int64_t c = 0; c < 20; ++c) {
         EXPECT_FALSE(std::isnan(found.get(0, c)));
         EXPECT_EQ(std::isnan(found.get(1, c)), c == 5 || c == 19) << "column " << c << ", model " << of_model;

@@ -26,7 +26,7 @@ class ThreadsCpu : public CpuTest {
   }
 };
 
-TEST_P(ThreadsCpu, Linear) {
+TEST_P(ThreadsCpu, LinearHasTheSameBitsOnAnyNumberOfThreads) {
   for (const auto& [rows, in, out] : std::vector<std::tuple<int64_t, int64_t, int64_t>>{
            {300, 257, 130}, {1, 600, 1000}, {1100, 40, 70}, {64, 1100, 513}}) {
     SCOPED_TRACE(fmt::format("{} rows, {} to {}", rows, in, out));
@@ -44,7 +44,7 @@ TEST_P(ThreadsCpu, Linear) {
   }
 }
 
-TEST_P(ThreadsCpu, Embedding) {
+TEST_P(ThreadsCpu, EmbeddingHasTheSameBitsOnAnyNumberOfThreads) {
   EmbeddingCase c = EmbeddingCase::make(types(), 900, 30, 257);
   c.dropout = dropout_of(0.25F);
   expect_same_bits([&](Backend& backend) -> std::vector<Guarded> {
@@ -53,7 +53,7 @@ TEST_P(ThreadsCpu, Embedding) {
   });
 }
 
-TEST_P(ThreadsCpu, AddNorm) {
+TEST_P(ThreadsCpu, AddNormHasTheSameBitsOnAnyNumberOfThreads) {
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
     AddNormCase c = AddNormCase::make(types(), kind, 700, 257);
     c.dropout = dropout_of(0.25F);
@@ -65,7 +65,7 @@ TEST_P(ThreadsCpu, AddNorm) {
   }
 }
 
-TEST_P(ThreadsCpu, Gate) {
+TEST_P(ThreadsCpu, GateHasTheSameBitsOnAnyNumberOfThreads) {
   GateCase c = GateCase::make(types(), Activation::silu, 500, 257);
   c.dropout = dropout_of(0.25F);
   expect_same_bits([&](Backend& backend) -> std::vector<Guarded> {
@@ -73,7 +73,7 @@ TEST_P(ThreadsCpu, Gate) {
   });
 }
 
-TEST_P(ThreadsCpu, Rotation) {
+TEST_P(ThreadsCpu, RotationHasTheSameBitsOnAnyNumberOfThreads) {
   const Guarded x = random(storage(), 700, 128, 41), positions = random_integers(700, 1000, 42);
   expect_same_bits([&](Backend& backend) -> std::vector<Guarded> {
     const Guarded y = clone(x);
@@ -82,7 +82,7 @@ TEST_P(ThreadsCpu, Rotation) {
   });
 }
 
-TEST_P(ThreadsCpu, Attention) {
+TEST_P(ThreadsCpu, AttentionHasTheSameBitsOnAnyNumberOfThreads) {
   const AttentionShape ragged{.queries = {5, 300, 1, 17, 64, 65}, .keys = {5, 300, 1, 17, 64, 65}};
   AttentionCase dropped = AttentionCase::causal(
       types(), {.queries = ragged.queries, .keys = ragged.keys, .heads = 4, .key_value_heads = 2});
@@ -98,7 +98,7 @@ TEST_P(ThreadsCpu, Attention) {
   }
 }
 
-TEST_P(ThreadsCpu, Loss) {
+TEST_P(ThreadsCpu, LossHasTheSameBitsOnAnyNumberOfThreads) {
   for (const int64_t rows : {1, 13, 300}) {
     SCOPED_TRACE(rows);
     const LossCase c = LossCase::make(types(), rows, 65, 1500);
@@ -111,7 +111,7 @@ TEST_P(ThreadsCpu, Loss) {
   }
 }
 
-TEST_P(ThreadsCpu, AdamAndElements) {
+TEST_P(ThreadsCpu, AdamAndElementsHaveTheSameBitsOnAnyNumberOfThreads) {
   const AdamCase c = AdamCase::make(types(), 200003);
   const Guarded x = random(storage(), 300, 257, 64), start = random(storage(), 300, 257, 65);
   expect_same_bits([&](Backend& backend) -> std::vector<Guarded> {

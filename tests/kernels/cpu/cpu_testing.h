@@ -57,11 +57,11 @@ class CpuTest : public ::testing::TestWithParam<Setting> {
   Types types() const { return {storage(), DType::f32}; }
   Tolerance stored() const { return tolerance_of(storage()); }
   Backend& cpu() { return *backend_; }
-  Backend& oracle() { return oracle_; }
+  Backend& reference() { return reference_; }
 
  private:
   std::unique_ptr<Backend> backend_;
-  ReferenceBackend oracle_;
+  ReferenceBackend reference_;
 };
 
 // Every instruction set of this machine that kernels are compiled for, best first.

@@ -6,8 +6,8 @@ namespace {
 class CpuEmbedding : public CpuTest {
  protected:
   void expect_same(const EmbeddingCase& c) {
-    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(oracle(), kOracleTypes), stored()));
-    const auto actual = c.backward(cpu(), types()), expected = c.backward(oracle(), kOracleTypes);
+    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(reference(), kReferenceTypes), stored()));
+    const auto actual = c.backward(cpu(), types()), expected = c.backward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.d_table, expected.d_table, kF32));
     if (!c.positions.empty()) {
       EXPECT_TRUE(close(actual.d_positions, expected.d_positions, kF32));
@@ -18,7 +18,7 @@ class CpuEmbedding : public CpuTest {
   }
 };
 
-TEST_P(CpuEmbedding, MatchesTheOracle) {
+TEST_P(CpuEmbedding, MatchesTheReference) {
   for (const int64_t columns : kColumns) {
     for (const float p : {0.0F, 0.25F}) {
       SCOPED_TRACE(fmt::format("{} columns, dropout {}", columns, p));
@@ -33,14 +33,14 @@ TEST_P(CpuEmbedding, MatchesTheOracle) {
   }
 }
 
-TEST_P(CpuEmbedding, WithoutPositions) {
+TEST_P(CpuEmbedding, MatchesTheReferenceWithoutPositions) {
   EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, 33);
   c.positions = {};
   c.position_rows = {};
   expect_same(c);
 }
 
-TEST_P(CpuEmbedding, WithoutTokenTypes) {
+TEST_P(CpuEmbedding, MatchesTheReferenceWithoutTokenTypes) {
   EmbeddingCase c = EmbeddingCase::make(types(), 13, 6, 33);
   c.token_types = {};
   c.type_rows = {};
@@ -73,7 +73,7 @@ TEST_P(CpuEmbedding, ReadsTablesInTheStorageType) {
     c.table = converted(c.table, storage());
     c.positions = converted(c.positions, storage());
     c.token_types = converted(c.token_types, storage());
-    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(oracle(), kOracleTypes), stored())) << columns;
+    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(reference(), kReferenceTypes), stored())) << columns;
   }
 }
 

@@ -6,12 +6,12 @@ namespace {
 class CpuGate : public CpuTest {
  protected:
   void expect_same(const GateCase& c) {
-    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(oracle(), kOracleTypes), stored()));
-    EXPECT_TRUE(close(c.backward(cpu(), types()), c.backward(oracle(), kOracleTypes), stored()));
+    EXPECT_TRUE(close(c.forward(cpu(), types()), c.forward(reference(), kReferenceTypes), stored()));
+    EXPECT_TRUE(close(c.backward(cpu(), types()), c.backward(reference(), kReferenceTypes), stored()));
   }
 };
 
-TEST_P(CpuGate, MatchesTheOracle) {
+TEST_P(CpuGate, MatchesTheReference) {
   for (const Activation activation : kActivations) {
     for (const float p : {0.0F, 0.25F}) {
       SCOPED_TRACE(fmt::format("activation {}, dropout {}", static_cast<int>(activation), p));
@@ -75,7 +75,7 @@ HEED_ON_EVERY_INSTRUCTION_SET(CpuDropout);
 
 class CpuSoftCap : public CpuTest {};
 
-TEST_P(CpuSoftCap, MatchesTheOracle) {
+TEST_P(CpuSoftCap, MatchesTheReference) {
   for (const int64_t columns : kColumns) {
     for (const double cap : {0.5, 30.0}) {
       SCOPED_TRACE(fmt::format("{} columns, cap {}", columns, cap));
@@ -86,10 +86,10 @@ TEST_P(CpuSoftCap, MatchesTheOracle) {
         return y;
       };
       const Guarded y = run(cpu(), storage());
-      EXPECT_TRUE(close(y, run(oracle(), DType::f64), stored()));
+      EXPECT_TRUE(close(y, run(reference(), DType::f64), stored()));
       const Guarded d_x = clone(d_y), expected = converted(d_y, DType::f64);
       cpu().soft_cap_backward({y.view(), d_x.view(), cap});
-      oracle().soft_cap_backward({y.view(), expected.view(), cap});
+      reference().soft_cap_backward({y.view(), expected.view(), cap});
       EXPECT_TRUE(close(d_x, expected, stored()));
     }
   }
@@ -124,32 +124,32 @@ struct RotationCase {
 
 class CpuRotation : public CpuTest {};
 
-TEST_P(CpuRotation, MatchesTheOracle) {
+TEST_P(CpuRotation, MatchesTheReference) {
   for (const auto& [head_width, dims] : std::vector<std::pair<int64_t, int64_t>>{
            {2, 2}, {8, 8}, {15, 6}, {16, 16}, {33, 32}, {64, 34}, {64, 64}, {66, 66}, {128, 128}}) {
     for (const Turn turn : {Turn::forward, Turn::backward}) {
       SCOPED_TRACE(fmt::format("{} of {}, turn {}", dims, head_width, static_cast<int>(turn)));
       const RotationCase c{random(storage(), 11, 3 * head_width, 41), random_integers(11, 100, 42), 3, dims, turn};
-      EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
+      EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(reference(), DType::f64), stored()));
     }
   }
 }
 
 // One after the other, of the same width: none may get another's cosines.
-TEST_P(CpuRotation, EachScalingMatchesTheOracle) {
+TEST_P(CpuRotation, EachScalingMatchesTheReference) {
   for (const auto& [name, scaling] : kRotaryScalingNames) {
     for (const double factor : {2.0, 8.0}) {
       SCOPED_TRACE(name);
       const RotationCase c{random(storage(), 11, 160, 41), random_integers(11, 900, 42), 2, 64, Turn::backward,
                            {scaling, factor, 256.0}};
-      EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
+      EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(reference(), DType::f64), stored()));
     }
   }
 }
 
-TEST_P(CpuRotation, LargePositions) {
+TEST_P(CpuRotation, LargePositionsMatchTheReference) {
   const RotationCase c{random(storage(), 11, 128, 43), random_integers(11, 100000, 44), 2, 64};
-  EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(oracle(), DType::f64), stored()));
+  EXPECT_TRUE(close(c.run(cpu(), storage()), c.run(reference(), DType::f64), stored()));
 }
 
 TEST_P(CpuRotation, ARowIsTheSameBitsAloneAndAmongOthers) {

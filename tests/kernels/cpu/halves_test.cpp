@@ -27,7 +27,7 @@ class CpuHalves : public CpuTest {
                        to + first / kHalfPanelRows * words);
     }
     adopted_ = cpu().adopt(HalfPanels{{out, in}, type, to, nullptr}, storage());
-    by_oracle_ = oracle().adopt(HalfPanels{{out, in}, type, to, nullptr}, storage());
+    by_reference_ = reference().adopt(HalfPanels{{out, in}, type, to, nullptr}, storage());
     const DType weights = type == HalfType::f16 ? DType::f32 : DType::bf16;
     packed_ = cpu().pack({out, in}, {.weights = weights, .inputs = storage()},
                          [this](int64_t row, int64_t count) { return values_.view().row_range(row, count); });
@@ -45,15 +45,15 @@ class CpuHalves : public CpuTest {
           const Guarded y_of_panels = c.forward(cpu(), types()).y;
           EXPECT_TRUE(same_bits(y, y_of_panels)) << count << " rows, " << in << " to " << out;
           EXPECT_TRUE(y_of_panels.untouched());
-          c.packed = by_oracle_.get();
-          EXPECT_TRUE(close(y_of_panels, c.forward(oracle(), kOracleTypes).y, stored()));
+          c.packed = by_reference_.get();
+          EXPECT_TRUE(close(y_of_panels, c.forward(reference(), kReferenceTypes).y, stored()));
         }
       }
     }
   }
 
   Guarded values_;
-  std::unique_ptr<PackedWeight> adopted_, by_oracle_, packed_;
+  std::unique_ptr<PackedWeight> adopted_, by_reference_, packed_;
   Arena arena_;
   Tensor panels_;
 };

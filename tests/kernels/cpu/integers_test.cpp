@@ -1,4 +1,4 @@
-// Weights of whole numbers: their sums have one answer, so results are compared bit by bit with the oracle's.
+// Weights of integers: their sums have one answer, so results are compared bit by bit with the reference's.
 #include <cmath>
 
 #include "kernels/cpu/cpu_testing.h"
@@ -10,7 +10,7 @@ namespace {
 // What holds for any number of bits.
 class CpuIntegers : public CpuTest {
  protected:
-  // Makes a weight, packed by the CPU's backend and by the oracle.
+  // Makes a weight, packed by the CPU's backend and by the reference.
   virtual void make(int64_t out, int64_t in) = 0;
 
   // Whole numbers over all of a range that begins with `least`.
@@ -28,7 +28,7 @@ class CpuIntegers : public CpuTest {
   template <class Matrix>
   void pack(const Matrix& matrix) {
     packed_ = cpu().pack(matrix);
-    expected_ = oracle().pack(matrix);
+    expected_ = reference().pack(matrix);
   }
   LinearCase linear_case(int64_t count) {
     LinearCase c = LinearCase::make(types(), count, values_.columns(), values_.rows());
@@ -37,7 +37,7 @@ class CpuIntegers : public CpuTest {
     return c;
   }
 
-  void expect_the_bits_of_the_oracle(const std::vector<int64_t>& outputs, const std::vector<int64_t>& inputs) {
+  void expect_the_bits_of_the_reference(const std::vector<int64_t>& outputs, const std::vector<int64_t>& inputs) {
     for (const int64_t out : outputs) {
       for (const int64_t in : inputs) {
         make(out, in);
@@ -45,7 +45,7 @@ class CpuIntegers : public CpuTest {
           LinearCase c = linear_case(count);
           const Guarded y = c.forward(cpu(), types()).y;
           c.packed = expected_.get();
-          EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << count << " rows, " << in << " to " << out;
+          EXPECT_TRUE(same_bits(y, c.forward(reference(), types()).y)) << count << " rows, " << in << " to " << out;
           EXPECT_TRUE(y.untouched());
         }
       }
@@ -66,21 +66,21 @@ class CpuIntegers : public CpuTest {
     c.packed = packed_.get();
     const Guarded y = c.forward(cpu(), types());
     c.packed = expected_.get();
-    EXPECT_TRUE(close(y, c.forward(oracle(), kOracleTypes), stored()));
+    EXPECT_TRUE(close(y, c.forward(reference(), kReferenceTypes), stored()));
   }
 
   // The matrix in panels of its own, `bytes` long with their scales, used where they are.
   template <class Panels>
   void expect_adopted_panels_to_give_the_same_bits(const Panels& panels, int64_t bytes) {
-    const auto adopted = cpu().adopt(panels), by_oracle = oracle().adopt(panels);
+    const auto adopted = cpu().adopt(panels), by_reference = reference().adopt(panels);
     EXPECT_EQ(adopted->bytes(), bytes);
     for (const int64_t count : {1, 2, 7, 40}) {
       LinearCase c = linear_case(count);
       const Guarded y = c.forward(cpu(), types()).y;
       c.packed = adopted.get();
       EXPECT_TRUE(same_bits(y, c.forward(cpu(), types()).y)) << count;
-      c.packed = by_oracle.get();
-      EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << count;
+      c.packed = by_reference.get();
+      EXPECT_TRUE(same_bits(y, c.forward(reference(), types()).y)) << count;
     }
     EmbeddingCase c = EmbeddingCase::make(types(), 100, values_.rows(), values_.columns());
     c.packed = packed_.get();
@@ -150,11 +150,11 @@ class CpuInt4 : public CpuIntegers {
 };
 
 // Outputs around the widths of panels.
-TEST_P(CpuInt8, AProductHasTheBitsOfTheOracle) {
-  expect_the_bits_of_the_oracle({1, 15, 16, 17, 32, 33, 100, 300}, {1, 3, 4, 5, 31, 64, 67, 520});
+TEST_P(CpuInt8, AProductHasTheBitsOfTheReference) {
+  expect_the_bits_of_the_reference({1, 15, 16, 17, 32, 33, 100, 300}, {1, 3, 4, 5, 31, 64, 67, 520});
 }
-TEST_P(CpuInt8Static, AProductHasTheBitsOfTheOracle) {
-  expect_the_bits_of_the_oracle({1, 17, 33, 300}, {1, 3, 5, 31, 67, 520});
+TEST_P(CpuInt8Static, AProductHasTheBitsOfTheReference) {
+  expect_the_bits_of_the_reference({1, 17, 33, 300}, {1, 3, 5, 31, 67, 520});
 }
 TEST_P(CpuInt8Static, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
   expect_the_same_bits_in_any_batch_and_on_any_threads();
@@ -169,7 +169,7 @@ TEST_P(CpuInt8, TheLargestProductsKeepAllTheirBits) {
     }
     const Guarded y = c.forward(cpu(), types()).y;
     c.packed = expected_.get();
-    EXPECT_TRUE(same_bits(y, c.forward(oracle(), types()).y)) << "weights of " << weight;
+    EXPECT_TRUE(same_bits(y, c.forward(reference(), types()).y)) << "weights of " << weight;
   }
 }
 TEST_P(CpuInt8Static, InputsBeyondTheRangeAreCutOff) {
@@ -184,8 +184,8 @@ TEST_P(CpuInt8Static, InputsBeyondTheRangeAreCutOff) {
     EXPECT_EQ(y.get(0, column), y.get(1, column));
   }
 }
-TEST_P(CpuInt4, AProductHasTheBitsOfTheOracle) {
-  expect_the_bits_of_the_oracle({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288});
+TEST_P(CpuInt4, AProductHasTheBitsOfTheReference) {
+  expect_the_bits_of_the_reference({1, 8, 15, 16, 17, 32, 33, 100}, {32, 64, 96, 288});
 }
 
 TEST_P(CpuInt8, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) { expect_the_same_bits_in_any_batch_and_on_any_threads(); }
@@ -208,13 +208,13 @@ TEST_P(CpuInt8, ARowOfZerosGivesTheBias) {
   }
 }
 
-TEST_P(CpuInt8, TheOutputLossIsTheOracles) {
+TEST_P(CpuInt8, TheOutputLossIsThatOfTheReference) {
   make(600, 96);
   LossCase c = LossCase::make(types(), 60, 96, 600);
   c.packed = packed_.get();
   const auto losses = c.forward(cpu(), types()).losses;
   c.packed = expected_.get();
-  EXPECT_TRUE(close(losses, c.forward(oracle(), {storage(), DType::f32}).losses, tolerance_of(DType::f32)));
+  EXPECT_TRUE(close(losses, c.forward(reference(), {storage(), DType::f32}).losses, tolerance_of(DType::f32)));
 }
 
 TEST_P(CpuInt8, AdoptedPanelsGiveTheSameBits) {

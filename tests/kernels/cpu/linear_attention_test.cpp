@@ -14,11 +14,11 @@ class CpuLinearAttention : public CpuTest {
 
   void expect_same(const LinearAttentionCase& c) {
     const bool f32 = storage() == DType::f32;
-    const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+    const auto actual = c.forward(cpu(), types()), expected = c.forward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.output, expected.output, f32 ? kLinearF32 : kLinearBf16));
     EXPECT_TRUE(close(actual.divisors, expected.divisors, kLinearF32));
     const Tolerance backward = f32 ? kLinearF32Backward : kLinearBf16;
-    const auto d = c.backward(cpu(), actual, types()), expected_d = c.backward(oracle(), actual, kOracleTypes);
+    const auto d = c.backward(cpu(), actual, types()), expected_d = c.backward(reference(), actual, kReferenceTypes);
     EXPECT_TRUE(close(d.d_queries, expected_d.d_queries, backward));
     EXPECT_TRUE(close(d.d_keys, expected_d.d_keys, backward));
     EXPECT_TRUE(close(d.d_values, expected_d.d_values, backward));
@@ -142,7 +142,7 @@ TEST_P(CpuLinearAttention, WeightsMatchTheReferenceAndSumToOne) {
     const LinearAttentionCase c =
         make_case({.lengths = {70, 5, 0, 130}, .heads = 4, .key_value_heads = 2, .reach = reach});
     const Guarded weights = c.weights(cpu(), types());
-    EXPECT_TRUE(close(weights, c.weights(oracle(), kOracleTypes), kLinearF32));
+    EXPECT_TRUE(close(weights, c.weights(reference(), kReferenceTypes), kLinearF32));
     double sum = 0.0;
     for (int64_t j = 0; j < 70; ++j) {
       sum += weights.get(0, 3 * 70 + j);  // of query 3
@@ -168,7 +168,7 @@ TEST_P(CpuLinearAttention, AnyNumberOfThreadsGivesTheSameBits) {
   EXPECT_TRUE(same_bits(c.backward(*one, a, types()).d_keys, c.backward(*three, b, types()).d_keys));
 }
 
-// Cached steps of any size: states of whole chunks, and the tokens behind them.
+// Cached steps of any size: states of whole chunks, and the tokens after them.
 TEST_P(CpuLinearAttention, CachedDecodingIsTheFullPass) {
   for (const int64_t width : {16, 17, 64}) {
     const LinearAttentionCase c =
@@ -213,7 +213,7 @@ TEST_P(CpuLinearAttention, StatesOfSeveralSequencesMatchTheReference) {
   states.tokens.set(0, 2, 0.0);  // its only chunk is the query's own: from the cache
   const LinearStates summed = cached.states;
   cached.states = {};
-  const Guarded expected = cached.forward(oracle(), kOracleTypes).output;
+  const Guarded expected = cached.forward(reference(), kReferenceTypes).output;
   cached.states = summed;
   EXPECT_TRUE(
       close(cached.forward(cpu(), types()).output, expected, storage() == DType::f32 ? kLinearF32 : kLinearBf16));

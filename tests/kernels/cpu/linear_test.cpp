@@ -7,21 +7,21 @@ class CpuLinear : public CpuTest {
  protected:
   void expect_forward(const LinearCase& c) {
     const auto actual = c.forward(cpu(), types());
-    const auto expected = c.forward(oracle(), kOracleTypes);
+    const auto expected = c.forward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.y, expected.y, stored()));
     EXPECT_TRUE(close(actual.before, expected.before, stored()));
   }
   void expect_gradients(const LinearCase& c, double scale = 1.0) {
-    EXPECT_TRUE(close(c.d_x(cpu(), types(), scale), c.d_x(oracle(), kOracleTypes, scale), stored()));
+    EXPECT_TRUE(close(c.d_x(cpu(), types(), scale), c.d_x(reference(), kReferenceTypes, scale), stored()));
     const auto actual = c.d_weight(cpu(), types(), scale);
-    const auto expected = c.d_weight(oracle(), kOracleTypes, scale);
+    const auto expected = c.d_weight(reference(), kReferenceTypes, scale);
     EXPECT_TRUE(close(actual.d_weight, expected.d_weight, kF32));
     EXPECT_TRUE(close(actual.d_bias, expected.d_bias, kF32));
   }
   LinearCase make_case(int64_t rows, int64_t in, int64_t out) { return LinearCase::make(types(), rows, in, out); }
 };
 
-TEST_P(CpuLinear, MatchesTheOracleForAnyRows) {
+TEST_P(CpuLinear, MatchesTheReferenceForAnyRows) {
   for (const int64_t rows : kRows) {
     SCOPED_TRACE(rows);
     expect_forward(make_case(rows, 33, 17));
@@ -29,7 +29,7 @@ TEST_P(CpuLinear, MatchesTheOracleForAnyRows) {
   }
 }
 
-TEST_P(CpuLinear, MatchesTheOracleForAnyColumns) {
+TEST_P(CpuLinear, MatchesTheReferenceForAnyColumns) {
   for (const int64_t columns : kColumns) {
     SCOPED_TRACE(columns);
     expect_forward(make_case(3, columns, 19));
@@ -39,7 +39,7 @@ TEST_P(CpuLinear, MatchesTheOracleForAnyColumns) {
   }
 }
 
-TEST_P(CpuLinear, MatchesTheOracleForAnyDepth) {
+TEST_P(CpuLinear, MatchesTheReferenceForAnyDepth) {
   for (const int64_t depth : kDepths) {
     SCOPED_TRACE(depth);
     expect_forward(make_case(7, depth, 33));
@@ -48,12 +48,12 @@ TEST_P(CpuLinear, MatchesTheOracleForAnyDepth) {
   }
 }
 
-TEST_P(CpuLinear, MatchesTheOracleWithManyTiles) {
+TEST_P(CpuLinear, MatchesTheReferenceWithManyTiles) {
   expect_forward(make_case(300, 600, 530));
   expect_gradients(make_case(300, 130, 530), 0.5);
 }
 
-TEST_P(CpuLinear, EveryActivationAndDropout) {
+TEST_P(CpuLinear, EveryActivationWithDropoutMatchesTheReference) {
   for (const Activation activation : kActivations) {
     for (const float p : {0.0F, 0.25F}) {
       SCOPED_TRACE(fmt::format("activation {}, dropout {}", static_cast<int>(activation), p));
@@ -62,12 +62,12 @@ TEST_P(CpuLinear, EveryActivationAndDropout) {
       c.dropout = dropout_of(p);
       expect_forward(c);
       const auto saved = c.forward(cpu(), types());
-      EXPECT_TRUE(close(c.d_before(cpu(), saved, types()), c.d_before(oracle(), saved, kOracleTypes), stored()));
+      EXPECT_TRUE(close(c.d_before(cpu(), saved, types()), c.d_before(reference(), saved, kReferenceTypes), stored()));
     }
   }
 }
 
-TEST_P(CpuLinear, ActivationsOfExtremeValues) {
+TEST_P(CpuLinear, ActivationsOfExtremeValuesMatchTheReference) {
   const double extremes[] = {0.0, 1e-30, -1e-30, 5.5, -5.5, 11.0, -11.0, 90.0, -90.0, 1e4, -1e4, 1e9, -1e9};
   for (const Activation activation : kActivations) {
     SCOPED_TRACE(static_cast<int>(activation));
@@ -78,8 +78,8 @@ TEST_P(CpuLinear, ActivationsOfExtremeValues) {
       c.bias.set(0, i, extremes[i]);
     }
     const auto saved = c.forward(cpu(), types());
-    const auto expected = c.forward(oracle(), kOracleTypes);
-    const Guarded d = c.d_before(cpu(), saved, types()), expected_d = c.d_before(oracle(), saved, kOracleTypes);
+    const auto expected = c.forward(reference(), kReferenceTypes);
+    const Guarded d = c.d_before(cpu(), saved, types()), expected_d = c.d_before(reference(), saved, kReferenceTypes);
     const double relative = storage() == DType::bf16 ? 0x1.1p-8 : 1e-5;
     for (int64_t i = 0; i < std::ssize(extremes); ++i) {
       SCOPED_TRACE(extremes[i]);
@@ -123,7 +123,7 @@ TEST_P(CpuLinear, GradientsAddToFormerContents) {
     };
     for (const LinearCase& c : {make_case(6, 20, depth), make_case(depth, 20, 7)}) {
       const auto [x, weight, bias] = run(cpu(), c, types());
-      const auto [expected_x, expected_weight, expected_bias] = run(oracle(), c, kOracleTypes);
+      const auto [expected_x, expected_weight, expected_bias] = run(reference(), c, kReferenceTypes);
       EXPECT_TRUE(close(x, expected_x, stored()));
       EXPECT_TRUE(close(weight, expected_weight, kF32));
       EXPECT_TRUE(close(bias, expected_bias, kF32));
@@ -131,7 +131,7 @@ TEST_P(CpuLinear, GradientsAddToFormerContents) {
   }
 }
 
-TEST_P(CpuLinear, ActivationBackwardInPlace) {
+TEST_P(CpuLinear, ActivationBackwardMayBeInPlace) {
   for (const Activation activation : kActivations) {
     LinearCase c = make_case(6, 20, 37);
     c.activation = activation;

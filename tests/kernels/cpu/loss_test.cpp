@@ -6,22 +6,22 @@ namespace {
 class CpuLoss : public CpuTest {
  protected:
   void expect_same(const LossCase& c) {
-    const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+    const auto actual = c.forward(cpu(), types()), expected = c.forward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.losses, expected.losses, kF32));
     EXPECT_TRUE(close(actual.d_logits, expected.d_logits, stored()));
   }
   void expect_same_of_logits(const LossCase& c) {
-    const auto actual = c.of_logits(cpu(), types()), expected = c.of_logits(oracle(), kOracleTypes);
+    const auto actual = c.of_logits(cpu(), types()), expected = c.of_logits(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.losses, expected.losses, kF32));
     EXPECT_TRUE(close(actual.d_logits, expected.d_logits, stored()));
-    EXPECT_TRUE(close(c.log_probs(cpu(), types()), c.log_probs(oracle(), kOracleTypes), kF32));
+    EXPECT_TRUE(close(c.log_probs(cpu(), types()), c.log_probs(reference(), kReferenceTypes), kF32));
   }
   LossCase make_case(int64_t rows, int64_t in, int64_t vocabulary) {
     return LossCase::make(types(), rows, in, vocabulary);
   }
 };
 
-TEST_P(CpuLoss, MatchesTheOracle) {
+TEST_P(CpuLoss, MatchesTheReference) {
   for (const int64_t vocabulary : {2, 15, 16, 17, 31, 32, 33, 64, 65, 100, 257, 1000, 2051}) {
     SCOPED_TRACE(vocabulary);
     expect_same(make_case(6, 33, vocabulary));
@@ -39,7 +39,7 @@ TEST_P(CpuLoss, MatchesTheOracle) {
   }
 }
 
-TEST_P(CpuLoss, EveryOption) {
+TEST_P(CpuLoss, MatchesTheReferenceWithEveryOption) {
   for (const double smoothing : {0.0, 0.1, 1.0}) {
     LossCase c = make_case(9, 33, 300);
     c.smoothing = smoothing;
@@ -53,7 +53,7 @@ TEST_P(CpuLoss, EveryOption) {
   EXPECT_EQ(ignored.forward(cpu(), types()).losses.get(4, 0), 0.0);
 }
 
-TEST_P(CpuLoss, OfCappedLogitsMatchesTheOracle) {
+TEST_P(CpuLoss, OfCappedLogitsMatchesTheReference) {
   for (const double cap : {0.5, 3.0, 50.0}) {
     for (const int64_t vocabulary : {2, 17, 300, 1000}) {
       SCOPED_TRACE(fmt::format("cap {}, vocabulary {}", cap, vocabulary));

@@ -7,21 +7,21 @@ class CpuAddNorm : public CpuTest {
  protected:
   void expect_forward(const AddNormCase& c) {
     const auto actual = c.forward(cpu(), types());
-    EXPECT_TRUE(close(actual.sum, c.forward(oracle(), kOracleTypes).sum, stored()));
+    EXPECT_TRUE(close(actual.sum, c.forward(reference(), kReferenceTypes).sum, stored()));
     // What is normalized is the sum as it was rounded.
     AddNormCase rounded = c;
     if (!c.branch.empty()) {
       rounded.residual = actual.sum;
       rounded.branch = {};
     }
-    const auto expected = rounded.forward(oracle(), kOracleTypes);
+    const auto expected = rounded.forward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.normed, expected.normed, stored()));
     EXPECT_TRUE(close(actual.statistics, expected.statistics, kF32));
   }
   void expect_backward(const AddNormCase& c, Write write = Write::overwrite) {
     const auto saved = c.forward(cpu(), types());
     const auto actual = c.backward(cpu(), saved, types(), write);
-    const auto expected = c.backward(oracle(), saved, kOracleTypes, write);
+    const auto expected = c.backward(reference(), saved, kReferenceTypes, write);
     EXPECT_TRUE(close(actual.d_residual, expected.d_residual, stored()));
     EXPECT_TRUE(close(actual.d_branch, expected.d_branch, stored()));
     EXPECT_TRUE(close(actual.d_gain, expected.d_gain, kF32));
@@ -29,7 +29,7 @@ class CpuAddNorm : public CpuTest {
   }
 };
 
-TEST_P(CpuAddNorm, MatchesTheOracleForAnySize) {
+TEST_P(CpuAddNorm, MatchesTheReferenceForAnySize) {
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
     for (const int64_t columns : kColumns) {
       SCOPED_TRACE(fmt::format("kind {}, {} columns", static_cast<int>(kind), columns));
@@ -46,7 +46,7 @@ TEST_P(CpuAddNorm, MatchesTheOracleForAnySize) {
   }
 }
 
-TEST_P(CpuAddNorm, EveryOption) {
+TEST_P(CpuAddNorm, MatchesTheReferenceWithEveryOption) {
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
     for (const Write write : {Write::overwrite, Write::add}) {
       for (const int option : {0, 1, 2, 3, 4}) {
@@ -118,7 +118,7 @@ TEST_P(CpuAddNorm, ALargeMeanCostsNoPrecision) {
     }
   }
   c.branch = {};
-  const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+  const auto actual = c.forward(cpu(), types()), expected = c.forward(reference(), kReferenceTypes);
   // The mean itself can be off by a few of f32's last places there, which are 5e-4 of a deviation.
   EXPECT_TRUE(close(actual.normed, expected.normed, {1e-2, 1e-2}));
 }

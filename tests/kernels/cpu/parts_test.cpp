@@ -49,7 +49,7 @@ class CpuParts : public CpuTest {
   }
 };
 
-TEST_P(CpuParts, SumsMatchTheOracle) {
+TEST_P(CpuParts, SumsMatchTheReference) {
   for (const int64_t columns : kColumns) {
     const std::vector<Guarded> parts{random(storage(), 13, columns, 1), random(storage(), 13, columns, 2),
                                      random(storage(), 13, columns, 3)};
@@ -57,7 +57,7 @@ TEST_P(CpuParts, SumsMatchTheOracle) {
     for (const Guarded& bias : {Guarded(), random(DType::f32, 1, columns, 4)}) {
       const Guarded y(storage(), 13, columns), expected(DType::f64, 13, columns);
       cpu().sum_parts({views, bias.view(), y.view()});
-      oracle().sum_parts({views, bias.view(), expected.view()});
+      reference().sum_parts({views, bias.view(), expected.view()});
       EXPECT_TRUE(close(y, expected, stored()));
       const Guarded in_place = clone(parts[1]);
       cpu().sum_parts({std::vector{views[0], in_place.view(), views[2]}, bias.view(), in_place.view()});
@@ -82,7 +82,7 @@ TEST_P(CpuParts, AreAddedInTheirOrder) {
   EXPECT_TRUE(same_bits(y, all(1.0)));
 }
 
-TEST_P(CpuParts, TheLossOverADividedVocabularyMatchesTheOracle) {
+TEST_P(CpuParts, TheLossOverADividedVocabularyMatchesTheReference) {
   for (const int64_t vocabulary : {3, 17, 64, 301, 2051}) {
     for (const double cap : {0.0, 3.0}) {
       SCOPED_TRACE(fmt::format("{} tokens, cap {}", vocabulary, cap));
@@ -90,7 +90,7 @@ TEST_P(CpuParts, TheLossOverADividedVocabularyMatchesTheOracle) {
       const std::vector<int64_t> targets{0, 1, vocabulary / 2, vocabulary / 3, vocabulary - 1, vocabulary - 2, 2};
       const std::vector<int64_t> firsts{0, vocabulary / 3, 1 + vocabulary / 2};
       const Result actual = divided_loss(cpu(), types(), logits, targets, firsts, cap);
-      const Result expected = divided_loss(oracle(), kOracleTypes, logits, targets, firsts, cap);
+      const Result expected = divided_loss(reference(), kReferenceTypes, logits, targets, firsts, cap);
       EXPECT_TRUE(close(actual.losses, expected.losses, kF32));
       for (size_t k = 0; k < firsts.size(); ++k) {
         EXPECT_TRUE(close(actual.sums[k], expected.sums[k], kF32));
@@ -100,7 +100,7 @@ TEST_P(CpuParts, TheLossOverADividedVocabularyMatchesTheOracle) {
   }
 }
 
-// The oracle's too: it is written from other formulas than its loss over a whole vocabulary.
+// The reference's too: it is written from other formulas than its loss over a whole vocabulary.
 TEST_P(CpuParts, TheLossOverADividedVocabularyIsThatOfTheWhole) {
   const Guarded logits = random(DType::f32, 5, 100, 6, 3.0);
   const std::vector<int64_t> targets{3, 99, 50, 49, 0};
@@ -111,13 +111,13 @@ TEST_P(CpuParts, TheLossOverADividedVocabularyIsThatOfTheWhole) {
   const LossCase::Result whole = whole_of(cpu(), types());
   const Result divided = divided_loss(cpu(), types(), logits, targets, {0, 50}, 0.0);
   EXPECT_TRUE(close(divided.losses, whole.losses, kF32));
-  const LossCase::Result oracle_whole = whole_of(oracle(), kOracleTypes);
-  const Result oracle_divided = divided_loss(oracle(), kOracleTypes, logits, targets, {0, 50}, 0.0);
-  EXPECT_TRUE(close(oracle_divided.losses, oracle_whole.losses, {1e-12, 1e-12}));
+  const LossCase::Result reference_whole = whole_of(reference(), kReferenceTypes);
+  const Result reference_divided = divided_loss(reference(), kReferenceTypes, logits, targets, {0, 50}, 0.0);
+  EXPECT_TRUE(close(reference_divided.losses, reference_whole.losses, {1e-12, 1e-12}));
   for (int64_t r = 0; r < 5; ++r) {
     for (int64_t c = 0; c < 100; ++c) {
-      const Guarded& part = oracle_divided.d_logits[c < 50 ? 0 : 1];
-      EXPECT_NEAR(part.get(r, c % 50), oracle_whole.d_logits.get(r, c), 1e-12);
+      const Guarded& part = reference_divided.d_logits[c < 50 ? 0 : 1];
+      EXPECT_NEAR(part.get(r, c % 50), reference_whole.d_logits.get(r, c), 1e-12);
     }
   }
 }
@@ -143,12 +143,12 @@ TEST_P(CpuParts, ATokenOfAnotherPartHasZerosAndNoGradient) {
   const Guarded whole = c.forward(cpu(), types());
   c.tokens.set(0, 4, -1.0);
   const Guarded part = c.forward(cpu(), types());
-  EXPECT_TRUE(close(part, c.forward(oracle(), kOracleTypes), stored()));
+  EXPECT_TRUE(close(part, c.forward(reference(), kReferenceTypes), stored()));
   for (int64_t column = 0; column < 33; ++column) {
     EXPECT_EQ(part.get(4, column), 0.0);
   }
   EXPECT_TRUE(same_bits(part.rows(5, 8), whole.rows(5, 8)));
-  const EmbeddingCase::Result d = c.backward(cpu(), types()), expected = c.backward(oracle(), kOracleTypes);
+  const EmbeddingCase::Result d = c.backward(cpu(), types()), expected = c.backward(reference(), kReferenceTypes);
   EXPECT_TRUE(close(d.d_table, expected.d_table, kF32));
   EXPECT_TRUE(close(d.d_positions, expected.d_positions, kF32));
   EXPECT_TRUE(close(d.d_types, expected.d_types, kF32));
@@ -166,15 +166,15 @@ TEST_P(CpuParts, DropoutOfLaterColumnsIsThatOfTheWhole) {
   Dropout dropout = dropout_of(0.4F);
   cpu().drop({whole.view(), dropout});
   dropout.first_column = 32;
-  const Guarded by_oracle = clone(part);
+  const Guarded by_reference = clone(part);
   cpu().drop({part.view(), dropout});
-  oracle().drop({by_oracle.view(), dropout});
+  reference().drop({by_reference.view(), dropout});
   for (int64_t r = 0; r < 9; ++r) {
     for (int64_t c = 0; c < 48; ++c) {
       EXPECT_EQ(part.get(r, c), whole.get(r, 32 + c));
     }
   }
-  EXPECT_TRUE(close(by_oracle, part, stored()));
+  EXPECT_TRUE(close(by_reference, part, stored()));
 }
 
 HEED_ON_EVERY_INSTRUCTION_SET(CpuParts);

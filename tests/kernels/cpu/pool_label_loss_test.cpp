@@ -6,18 +6,18 @@ namespace {
 class CpuPool : public CpuTest {
  protected:
   void expect_same(const PoolCase& c) {
-    const auto actual = c.forward(cpu(), types()), expected = c.forward(oracle(), kOracleTypes);
+    const auto actual = c.forward(cpu(), types()), expected = c.forward(reference(), kReferenceTypes);
     EXPECT_TRUE(close(actual.y, expected.y, stored()));
     if (c.kind == Pooling::max) {
       EXPECT_TRUE(same_bits(actual.chosen, expected.chosen));
     }
     for (const Write write : {Write::overwrite, Write::add}) {
-      EXPECT_TRUE(close(c.backward(cpu(), types(), write), c.backward(oracle(), kOracleTypes, write), stored()));
+      EXPECT_TRUE(close(c.backward(cpu(), types(), write), c.backward(reference(), kReferenceTypes, write), stored()));
     }
   }
 };
 
-TEST_P(CpuPool, MatchesTheOracle) {
+TEST_P(CpuPool, MatchesTheReference) {
   for (const Pooling kind : {Pooling::mean, Pooling::max}) {
     for (const int64_t columns : kColumns) {
       SCOPED_TRACE(fmt::format("{} columns", columns));
@@ -40,11 +40,11 @@ HEED_ON_EVERY_INSTRUCTION_SET(CpuPool);
 
 class CpuLabelLoss : public CpuTest {};
 
-TEST_P(CpuLabelLoss, MatchesTheOracle) {
+TEST_P(CpuLabelLoss, MatchesTheReference) {
   for (const LabelLossKind kind : {LabelLossKind::sigmoid, LabelLossKind::squared}) {
     for (const int64_t columns : kColumns) {
       const LabelLossCase c = LabelLossCase::make(types(), kind, 7, columns);
-      const auto actual = c.run(cpu(), types()), expected = c.run(oracle(), kOracleTypes);
+      const auto actual = c.run(cpu(), types()), expected = c.run(reference(), kReferenceTypes);
       EXPECT_TRUE(close(actual.losses, expected.losses, kF32)) << columns;
       EXPECT_TRUE(close(actual.d_logits, expected.d_logits, stored())) << columns;
     }

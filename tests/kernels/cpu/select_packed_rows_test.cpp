@@ -48,9 +48,9 @@ class CpuSelectedRows : public CpuTest {
       }
     }
   }
-  void expect_columns_of_the_whole(const PackedWeight& by_cpu, const PackedWeight& by_oracle) {
+  void expect_columns_of_the_whole(const PackedWeight& by_cpu, const PackedWeight& by_reference) {
     expect_columns_of_the_whole(cpu(), by_cpu, types());
-    expect_columns_of_the_whole(oracle(), by_oracle, kOracleTypes);
+    expect_columns_of_the_whole(reference(), by_reference, kReferenceTypes);
     // Another lane's rows of the same matrix.
     const std::unique_ptr<Backend> lane = cpu().make_lane();
     expect_columns_of_the_whole(*lane, by_cpu, types());
@@ -83,7 +83,7 @@ TEST_P(CpuSelectedRows, OfFloatsGiveTheColumnsOfTheWholeProduct) {
         continue;
       }
       expect_columns_of_the_whole(*cpu().pack({70, in}, product, rows_of(matrix)),
-                                  *oracle().pack({70, in}, product, rows_of(matrix)));
+                                  *reference().pack({70, in}, product, rows_of(matrix)));
     }
   }
 }
@@ -107,12 +107,12 @@ TEST_P(CpuSelectedRows, OfPanelsOfHalvesGiveTheColumnsOfTheWholeProduct) {
                          to + first / kHalfPanelRows * half_panel_words(in));
       }
       const HalfPanels halves{{70, in}, type, to, nullptr};
-      expect_columns_of_the_whole(*cpu().adopt(halves, storage()), *oracle().adopt(halves, storage()));
+      expect_columns_of_the_whole(*cpu().adopt(halves, storage()), *reference().adopt(halves, storage()));
     }
   }
 }
 
-TEST_P(CpuSelectedRows, OfWholeNumbersGiveTheColumnsOfTheWholeProduct) {
+TEST_P(CpuSelectedRows, OfIntegersGiveTheColumnsOfTheWholeProduct) {
   for (const int64_t in : {int64_t{64}, int64_t{96}, 4 * kInt4Group}) {
     const Guarded scales = random(DType::f32, 1, 70, 5), group_scales(DType::f32, 70, in / kInt4Group, kTight);
     const Guarded bytes(DType::i8, 70, in, kTight), nibbles(DType::i8, 70, in, kTight);
@@ -127,11 +127,11 @@ TEST_P(CpuSelectedRows, OfWholeNumbersGiveTheColumnsOfTheWholeProduct) {
     }
     for (const float input_scale : {0.0F, 2.0F / 127.0F}) {
       const Int8Matrix matrix{{70, in}, rows_of(bytes), scales.view(), input_scale};
-      expect_columns_of_the_whole(*cpu().pack(matrix), *oracle().pack(matrix));
+      expect_columns_of_the_whole(*cpu().pack(matrix), *reference().pack(matrix));
       expect_sums_of_the_whole(*cpu().pack(matrix));
     }
     const Int4Matrix matrix{{70, in}, rows_of(nibbles), group_scales.view()};
-    expect_columns_of_the_whole(*cpu().pack(matrix), *oracle().pack(matrix));
+    expect_columns_of_the_whole(*cpu().pack(matrix), *reference().pack(matrix));
   }
 }
 
@@ -161,7 +161,7 @@ TEST_P(CpuSelectedRows, LogSoftmaxIsOverARowsOwnColumnsAlone) {
       EXPECT_TRUE(result.untouched());
       return result;
     };
-    const Guarded found = log_probs(cpu(), DType::f32), expected = log_probs(oracle(), DType::f64);
+    const Guarded found = log_probs(cpu(), DType::f32), expected = log_probs(reference(), DType::f64);
     for (int64_t r = 0; r < 9; ++r) {
       for (int64_t i = 0; i < kMost; ++i) {
         if (i < 1 + 11 * r) {

@@ -6,14 +6,14 @@ namespace {
 class CpuSelectRows : public CpuTest {
  protected:
   void expect_same(const SelectRowsCase& c) {
-    EXPECT_TRUE(same_bits(c.forward(cpu(), types()), c.forward(oracle(), types())));
+    EXPECT_TRUE(same_bits(c.forward(cpu(), types()), c.forward(reference(), types())));
     for (const Write write : {Write::overwrite, Write::add}) {
-      EXPECT_TRUE(close(c.backward(cpu(), types(), write), c.backward(oracle(), kOracleTypes, write), stored()));
+      EXPECT_TRUE(close(c.backward(cpu(), types(), write), c.backward(reference(), kReferenceTypes, write), stored()));
     }
   }
 };
 
-TEST_P(CpuSelectRows, MatchesTheOracle) {
+TEST_P(CpuSelectRows, MatchesTheReference) {
   for (const int64_t columns : kColumns) {
     SCOPED_TRACE(columns);
     expect_same(SelectRowsCase::make(types(), 13, columns));
@@ -28,7 +28,7 @@ TEST_P(CpuSelectRows, RepeatedRowsAreRoundedOnce) {
   SelectRowsCase c = SelectRowsCase::make(types(), 100, 17);
   c.rows = integers(std::vector<int64_t>(100, 2));
   const Guarded d_x = c.backward(cpu(), types());
-  EXPECT_TRUE(close(d_x, c.backward(oracle(), kOracleTypes), stored()));
+  EXPECT_TRUE(close(d_x, c.backward(reference(), kReferenceTypes), stored()));
   EXPECT_EQ(d_x.get(1, 0), 0.0);
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 void expect_gradients(const AttentionCase& c) {
   ReferenceBackend backend;
-  const auto objective = [&] { return dot(c.forward(backend, kOracleTypes).output, c.d_output); };
-  const auto d = c.backward(backend, c.forward(backend, kOracleTypes), kOracleTypes);
+  const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes).output, c.d_output); };
+  const auto d = c.backward(backend, c.forward(backend, kReferenceTypes), kReferenceTypes);
   EXPECT_TRUE(is_gradient(d.d_queries, c.queries, objective));
   EXPECT_TRUE(is_gradient(d.d_keys, c.keys, objective));
   EXPECT_TRUE(is_gradient(d.d_values, c.values, objective));
@@ -19,13 +19,15 @@ void expect_gradients(const AttentionCase& c) {
 const AttentionShape kCross{.queries = {3, 1, 2}, .keys = {4, 2, 5}, .head_width = 3};
 const AttentionShape kSelf{.queries = {4, 1, 5}, .keys = {4, 1, 5}, .head_width = 3};
 
-TEST(ReferenceAttention, FullBackwardIsTheGradient) { expect_gradients(AttentionCase::make(kOracleTypes, kCross)); }
+TEST(ReferenceAttention, FullBackwardIsTheGradient) { expect_gradients(AttentionCase::make(kReferenceTypes, kCross)); }
 
-TEST(ReferenceAttention, CausalBackwardIsTheGradient) { expect_gradients(AttentionCase::causal(kOracleTypes, kSelf)); }
+TEST(ReferenceAttention, CausalBackwardIsTheGradient) {
+  expect_gradients(AttentionCase::causal(kReferenceTypes, kSelf));
+}
 
 TEST(ReferenceAttention, WindowedBackwardIsTheGradient) {
   for (const auto reach : {Visibility::Reach::full, Visibility::Reach::causal}) {
-    AttentionCase c = AttentionCase::make(kOracleTypes, kSelf);
+    AttentionCase c = AttentionCase::make(kReferenceTypes, kSelf);
     c.settings.visibility = Visibility::local(reach, 2);
     expect_gradients(c);
   }
@@ -33,18 +35,18 @@ TEST(ReferenceAttention, WindowedBackwardIsTheGradient) {
 
 TEST(ReferenceAttention, BackwardOfValuesOfAnotherWidthIsTheGradient) {
   for (const int64_t value_width : {1, 2, 5}) {
-    expect_gradients(AttentionCase::make(kOracleTypes, {.queries = {3, 2},
-                                                        .keys = {4, 5},
-                                                        .heads = 4,
-                                                        .key_value_heads = 2,
-                                                        .head_width = 3,
-                                                        .value_width = value_width}));
+    expect_gradients(AttentionCase::make(kReferenceTypes, {.queries = {3, 2},
+                                                           .keys = {4, 5},
+                                                           .heads = 4,
+                                                           .key_value_heads = 2,
+                                                           .head_width = 3,
+                                                           .value_width = value_width}));
   }
 }
 
 TEST(ReferenceAttention, BackwardOfCappedScoresIsTheGradient) {
   for (const float p : {0.0F, 0.3F}) {
-    AttentionCase c = AttentionCase::causal(kOracleTypes, kSelf);
+    AttentionCase c = AttentionCase::causal(kReferenceTypes, kSelf);
     c.settings.score_cap = 0.7;
     c.settings.dropout = dropout_of(p);
     expect_gradients(c);
@@ -55,13 +57,13 @@ TEST(ReferenceAttention, BackwardOfCappedScoresIsTheGradient) {
 TEST(ReferenceAttention, ACapBoundsTheScores) {
   ReferenceBackend backend;
   AttentionCase c = AttentionCase::make(
-      kOracleTypes, {.queries = {1}, .keys = {2}, .heads = 1, .key_value_heads = 1, .head_width = 1});
+      kReferenceTypes, {.queries = {1}, .keys = {2}, .heads = 1, .key_value_heads = 1, .head_width = 1});
   c.queries.set(0, 0, 100.0);
   c.keys.set(0, 0, 100.0);
   c.keys.set(1, 0, 0.5);
   c.settings.score_cap = 2.0;
   const double other = std::exp(2.0 * std::tanh(50.0 / 2.0));
-  EXPECT_NEAR(c.weights(backend, kOracleTypes).get(0, 0), std::exp(2.0) / (std::exp(2.0) + other), 1e-12);
+  EXPECT_NEAR(c.weights(backend, kReferenceTypes).get(0, 0), std::exp(2.0) / (std::exp(2.0) + other), 1e-12);
 }
 
 // Of a table of heads, each sequence has rows of its own.
@@ -83,12 +85,13 @@ TEST(ReferenceAttention, BackwardByDistanceIsTheGradient) {
   ReferenceBackend backend;
   for (const TableOf of : {TableOf::head, TableOf::query}) {
     for (const bool causal : {false, true}) {
-      AttentionCase c = AttentionCase::make(kOracleTypes, kSelf).by_distance(kOracleTypes, of, -2, causal ? 3 : 5);
+      AttentionCase c =
+          AttentionCase::make(kReferenceTypes, kSelf).by_distance(kReferenceTypes, of, -2, causal ? 3 : 5);
       c.settings.visibility = causal ? Visibility::causal() : Visibility::full();
       c.settings.dropout = dropout_of(0.3F);
       expect_gradients(c);
-      const auto objective = [&] { return dot(c.forward(backend, kOracleTypes).output, c.d_output); };
-      const Guarded found = c.backward(backend, c.forward(backend, kOracleTypes), kOracleTypes).d_by_distance;
+      const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes).output, c.d_output); };
+      const Guarded found = c.backward(backend, c.forward(backend, kReferenceTypes), kReferenceTypes).d_by_distance;
       EXPECT_TRUE(
           is_gradient(of == TableOf::head ? summed_over_sequences(found, 2) : found, c.distance_scores, objective));
     }
@@ -97,10 +100,11 @@ TEST(ReferenceAttention, BackwardByDistanceIsTheGradient) {
 
 TEST(ReferenceAttention, ATermByDistanceIsAddedToTheScores) {
   ReferenceBackend backend;
-  AttentionCase c = AttentionCase::make(kOracleTypes, {.queries = {2}, .keys = {4}, .heads = 1, .key_value_heads = 1});
+  AttentionCase c =
+      AttentionCase::make(kReferenceTypes, {.queries = {2}, .keys = {4}, .heads = 1, .key_value_heads = 1});
   backend.fill(c.queries.view(), 0.0);
-  c = c.by_distance(kOracleTypes, TableOf::head, -2, 4);
-  const Guarded weights = c.weights(backend, kOracleTypes);
+  c = c.by_distance(kReferenceTypes, TableOf::head, -2, 4);
+  const Guarded weights = c.weights(backend, kReferenceTypes);
   // Query 0 is at position 2: its distances are -2 to 1; those of query 1 are -3, which counts as -2, to 0.
   const std::vector<std::vector<int64_t>> columns{{0, 1, 2, 3}, {0, 0, 1, 2}};
   for (size_t query = 0; query < 2; ++query) {
@@ -133,13 +137,13 @@ TEST(ReferenceBuckets, BackwardIsTheGradient) {
 
 TEST(ReferenceAttention, GroupedHeadsBackwardIsTheGradient) {
   expect_gradients(AttentionCase::causal(
-      kOracleTypes, {.queries = {3, 4}, .keys = {3, 4}, .heads = 4, .key_value_heads = 2, .head_width = 2}));
+      kReferenceTypes, {.queries = {3, 4}, .keys = {3, 4}, .heads = 4, .key_value_heads = 2, .head_width = 2}));
 }
 
 TEST(ReferenceAttention, GroupedHeadsShareInOrder) {
   ReferenceBackend backend;
   const AttentionCase c = AttentionCase::causal(
-      kOracleTypes, {.queries = {3, 4}, .keys = {3, 4}, .heads = 6, .key_value_heads = 2, .head_width = 2});
+      kReferenceTypes, {.queries = {3, 4}, .keys = {3, 4}, .heads = 6, .key_value_heads = 2, .head_width = 2});
   // The same with each key-value head written out three times.
   AttentionCase apart = c;
   apart.settings.key_value_heads = 6;
@@ -151,23 +155,23 @@ TEST(ReferenceAttention, GroupedHeadsShareInOrder) {
       apart.values.set(r, column, c.values.get(r, column / 6 * 2 + column % 2));
     }
   }
-  EXPECT_TRUE(same_bits(apart.forward(backend, kOracleTypes).output, c.forward(backend, kOracleTypes).output));
+  EXPECT_TRUE(same_bits(apart.forward(backend, kReferenceTypes).output, c.forward(backend, kReferenceTypes).output));
 }
 
 TEST(ReferenceAttention, DropoutBackwardIsTheGradient) {
-  AttentionCase c = AttentionCase::causal(kOracleTypes, kSelf);
+  AttentionCase c = AttentionCase::causal(kReferenceTypes, kSelf);
   c.settings.dropout = dropout_of(0.4F);
   expect_gradients(c);
 }
 
 TEST(ReferenceAttention, MaskedBackwardIsTheGradientAndARowThatSeesNothingIsZero) {
   ReferenceBackend backend;
-  AttentionCase c = AttentionCase::make(kOracleTypes, kSelf);
+  AttentionCase c = AttentionCase::make(kReferenceTypes, kSelf);
   const AttentionMask mask = random_mask(c.query_segments, c.key_segments);
   c.settings.mask = &mask;
   expect_gradients(c);
-  const auto result = c.forward(backend, kOracleTypes);
-  const auto d = c.backward(backend, result, kOracleTypes);
+  const auto result = c.forward(backend, kReferenceTypes);
+  const auto d = c.backward(backend, result, kReferenceTypes);
   for (int64_t column = 0; column < c.queries.columns(); ++column) {
     EXPECT_EQ(result.output.get(1, column), 0.0);
     EXPECT_EQ(d.d_queries.get(1, column), 0.0);
@@ -178,10 +182,10 @@ TEST(ReferenceAttention, MaskedBackwardIsTheGradientAndARowThatSeesNothingIsZero
 TEST(ReferenceAttention, WeightsAreProbabilitiesOverWhatIsVisible) {
   ReferenceBackend backend;
   AttentionCase c =
-      AttentionCase::causal(kOracleTypes, {.queries = {2}, .keys = {3}, .heads = 1, .key_value_heads = 1});
+      AttentionCase::causal(kReferenceTypes, {.queries = {2}, .keys = {3}, .heads = 1, .key_value_heads = 1});
   c.settings.dropout = dropout_of(0.5F);  // the weights are those before it
-  const Guarded weights = c.weights(backend, kOracleTypes);
-  const auto result = c.forward(backend, kOracleTypes);
+  const Guarded weights = c.weights(backend, kReferenceTypes);
+  const auto result = c.forward(backend, kReferenceTypes);
   ASSERT_EQ(weights.columns(), 6);
   for (int64_t query = 0; query < 2; ++query) {
     double sum = 0.0;
@@ -203,11 +207,11 @@ TEST(ReferenceAttention, DropoutDrawsByQueryRowAndHead) {
   // With keys that are all alike and values of one, an output is the share of its keys that were kept, scaled.
   ReferenceBackend backend;
   const AttentionShape shape{.queries = {2, 3}, .keys = {6, 7}, .heads = 2, .key_value_heads = 1, .head_width = 1};
-  AttentionCase c = AttentionCase::make(kOracleTypes, shape);
+  AttentionCase c = AttentionCase::make(kReferenceTypes, shape);
   backend.fill(c.keys.view(), 0.0);
   backend.fill(c.values.view(), 1.0);
   c.settings.dropout = dropout_of(0.5F, 40);
-  const auto result = c.forward(backend, kOracleTypes);
+  const auto result = c.forward(backend, kReferenceTypes);
   for (int64_t s = 0; s < 2; ++s) {
     for (int64_t row = c.query_segments.begin(s); row < c.query_segments.end(s); ++row) {
       for (int64_t head = 0; head < 2; ++head) {
@@ -224,19 +228,20 @@ TEST(ReferenceAttention, DropoutDrawsByQueryRowAndHead) {
 
 TEST(ReferenceAttention, PagesGiveTheSameAsContiguousRows) {
   ReferenceBackend backend;
-  const AttentionCase c = AttentionCase::make(kOracleTypes, kCross);
+  const AttentionCase c = AttentionCase::make(kReferenceTypes, kCross);
   const PagedMemory paged(c, 2);
   AttentionCase scattered = c;
   scattered.keys = paged.keys;
   scattered.values = paged.values;
   scattered.table = paged.pages.table();
-  EXPECT_TRUE(same_bits(scattered.forward(backend, kOracleTypes).output, c.forward(backend, kOracleTypes).output));
+  EXPECT_TRUE(
+      same_bits(scattered.forward(backend, kReferenceTypes).output, c.forward(backend, kReferenceTypes).output));
 }
 
 TEST(ReferenceAttention, AppendedRowsAreTheLastOfTheirSequence) {
   ReferenceBackend backend;
   const AttentionCase whole =
-      AttentionCase::make(kOracleTypes, {.queries = {3, 0, 2}, .keys = {7, 4, 2}, .head_width = 2});
+      AttentionCase::make(kReferenceTypes, {.queries = {3, 0, 2}, .keys = {7, 4, 2}, .head_width = 2});
   const std::vector<int64_t> fresh{3, 0, 2};
   const AppendCase c{whole, Segments(fresh), 2};
   const Guarded cache = c.run(backend);

@@ -9,10 +9,10 @@ TEST(ReferenceEmbedding, BackwardAddsTheGradient) {
   ReferenceBackend backend;
   for (const float p : {0.0F, 0.3F}) {
     // 12 rows of 5 tokens: some occur more than once, so that their gradients meet.
-    EmbeddingCase c = EmbeddingCase::make(kOracleTypes, 12, 5, 4);
+    EmbeddingCase c = EmbeddingCase::make(kReferenceTypes, 12, 5, 4);
     c.dropout = dropout_of(p);
-    const auto objective = [&] { return dot(c.forward(backend, kOracleTypes), c.d_y); };
-    const auto d = c.backward(backend, kOracleTypes);
+    const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes), c.d_y); };
+    const auto d = c.backward(backend, kReferenceTypes);
     EXPECT_TRUE(is_gradient(d.d_table, c.table, objective, c.table));
     EXPECT_TRUE(is_gradient(d.d_positions, c.positions, objective, c.positions));
   }
@@ -20,31 +20,31 @@ TEST(ReferenceEmbedding, BackwardAddsTheGradient) {
 
 TEST(ReferenceEmbedding, PositionsAndTypesMayBeAbsent) {
   ReferenceBackend backend;
-  EmbeddingCase c = EmbeddingCase::make(kOracleTypes, 6, 5, 4);
+  EmbeddingCase c = EmbeddingCase::make(kReferenceTypes, 6, 5, 4);
   c.positions = {};
   c.position_rows = {};
   c.token_types = {};
   c.type_rows = {};
-  const Guarded y = c.forward(backend, kOracleTypes);
+  const Guarded y = c.forward(backend, kReferenceTypes);
   for (int64_t r = 0; r < 6; ++r) {
     EXPECT_EQ(y.get(r, 3), c.scale * c.table.get(static_cast<int64_t>(c.tokens.get(0, r)), 3));
   }
-  const auto objective = [&] { return dot(c.forward(backend, kOracleTypes), c.d_y); };
-  EXPECT_TRUE(is_gradient(c.backward(backend, kOracleTypes).d_table, c.table, objective, c.table));
+  const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes), c.d_y); };
+  EXPECT_TRUE(is_gradient(c.backward(backend, kReferenceTypes).d_table, c.table, objective, c.table));
 }
 
 TEST(ReferenceSelectRows, BackwardIsTheGradient) {
   ReferenceBackend backend;
   const SelectRowsCase c{
       .x = random(DType::f64, 4, 3, 30), .rows = integers({3, 0, 3, 2, 3}), .d_y = random(DType::f64, 5, 3, 32)};
-  const auto objective = [&] { return dot(c.forward(backend, kOracleTypes), c.d_y); };
-  EXPECT_TRUE(is_gradient(c.backward(backend, kOracleTypes), c.x, objective));
-  EXPECT_TRUE(is_gradient(c.backward(backend, kOracleTypes, Write::add), c.x, objective, clone(c.x)));
+  const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes), c.d_y); };
+  EXPECT_TRUE(is_gradient(c.backward(backend, kReferenceTypes), c.x, objective));
+  EXPECT_TRUE(is_gradient(c.backward(backend, kReferenceTypes, Write::add), c.x, objective, clone(c.x)));
 }
 
 // The objective of add_norm under both upstream gradients, either of which may be absent.
 double objective_of(const AddNormCase& c, Backend& backend) {
-  const auto result = c.forward(backend, kOracleTypes);
+  const auto result = c.forward(backend, kReferenceTypes);
   const Guarded& sum = c.branch.empty() ? c.residual : result.sum;
   return (c.d_normed.empty() ? 0.0 : dot(result.normed, c.d_normed)) + (c.d_sum.empty() ? 0.0 : dot(sum, c.d_sum));
 }
@@ -57,13 +57,13 @@ TEST(ReferenceAddNorm, BackwardIsTheGradientForEveryOption) {
         for (const Write write : {Write::overwrite, Write::add}) {
           SCOPED_TRACE(fmt::format("kind {}, branch {}, dropout {}, write {}", static_cast<int>(kind), with_branch, p,
                                    static_cast<int>(write)));
-          AddNormCase c = AddNormCase::make(kOracleTypes, kind, 4, 6);
+          AddNormCase c = AddNormCase::make(kReferenceTypes, kind, 4, 6);
           c.dropout = with_branch ? dropout_of(p) : Dropout::none();
           if (!with_branch) {
             c.branch = {};
           }
           const auto objective = [&] { return objective_of(c, backend); };
-          const auto d = c.backward(backend, c.forward(backend, kOracleTypes), kOracleTypes, write);
+          const auto d = c.backward(backend, c.forward(backend, kReferenceTypes), kReferenceTypes, write);
           const Guarded before = write == Write::add ? clone(c.residual) : Guarded();
           EXPECT_TRUE(is_gradient(d.d_residual, c.residual, objective, before));
           if (with_branch) {
@@ -82,10 +82,10 @@ TEST(ReferenceAddNorm, BackwardIsTheGradientForEveryOption) {
 TEST(ReferenceAddNorm, BackwardIsTheGradientOfEachGroup) {
   ReferenceBackend backend;
   for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
-    const AddNormCase c = AddNormCase::of_groups(kOracleTypes, kind, 4, 3, 5);
+    const AddNormCase c = AddNormCase::of_groups(kReferenceTypes, kind, 4, 3, 5);
     const auto objective = [&] { return objective_of(c, backend); };
-    const auto saved = c.forward(backend, kOracleTypes);
-    const auto d = c.backward(backend, saved, kOracleTypes);
+    const auto saved = c.forward(backend, kReferenceTypes);
+    const auto d = c.backward(backend, saved, kReferenceTypes);
     EXPECT_TRUE(is_gradient(d.d_residual, c.residual, objective));
     EXPECT_TRUE(is_gradient(d.d_gain, c.gain, objective, clone(c.gain)));
     if (kind == NormKind::layer) {
@@ -106,10 +106,10 @@ TEST(ReferenceAddNorm, BackwardIsTheGradientOfEachGroup) {
 TEST(ReferenceAddNorm, EitherUpstreamGradientMayBeAbsent) {
   ReferenceBackend backend;
   for (const bool normed : {true, false}) {
-    AddNormCase c = AddNormCase::make(kOracleTypes, NormKind::layer, 3, 5);
+    AddNormCase c = AddNormCase::make(kReferenceTypes, NormKind::layer, 3, 5);
     (normed ? c.d_sum : c.d_normed) = {};
     const auto objective = [&] { return objective_of(c, backend); };
-    const auto d = c.backward(backend, c.forward(backend, kOracleTypes), kOracleTypes);
+    const auto d = c.backward(backend, c.forward(backend, kReferenceTypes), kReferenceTypes);
     EXPECT_TRUE(is_gradient(d.d_residual, c.residual, objective));
     EXPECT_TRUE(is_gradient(d.d_branch, c.branch, objective));
   }
@@ -117,9 +117,9 @@ TEST(ReferenceAddNorm, EitherUpstreamGradientMayBeAbsent) {
 
 TEST(ReferenceAddNorm, ResidualGradientMayOverwriteTheSums) {
   ReferenceBackend backend;
-  const AddNormCase c = AddNormCase::make(kOracleTypes, NormKind::layer, 3, 5);
-  const auto saved = c.forward(backend, kOracleTypes);
-  const auto expected = c.backward(backend, saved, kOracleTypes);
+  const AddNormCase c = AddNormCase::make(kReferenceTypes, NormKind::layer, 3, 5);
+  const auto saved = c.forward(backend, kReferenceTypes);
+  const auto expected = c.backward(backend, saved, kReferenceTypes);
   const Guarded shared = clone(c.d_sum);
   const Guarded d_branch(DType::f64, 3, 5);
   backend.add_norm_backward({.kind = c.kind,
@@ -136,7 +136,7 @@ TEST(ReferenceAddNorm, ResidualGradientMayOverwriteTheSums) {
 
 TEST(ReferenceAddNorm, StatisticsAreMeanAndInverseDeviation) {
   ReferenceBackend backend;
-  AddNormCase c = AddNormCase::make(kOracleTypes, NormKind::layer, 1, 4);
+  AddNormCase c = AddNormCase::make(kReferenceTypes, NormKind::layer, 1, 4);
   c.branch = {};
   c.epsilon = 0.0;
   for (int64_t i = 0; i < 4; ++i) {
@@ -144,13 +144,13 @@ TEST(ReferenceAddNorm, StatisticsAreMeanAndInverseDeviation) {
     c.gain.set(0, i, 2.0);
     c.bias.set(0, i, 0.5);
   }
-  const auto layer = c.forward(backend, kOracleTypes);
+  const auto layer = c.forward(backend, kReferenceTypes);
   EXPECT_EQ(layer.statistics.get(0, 0), 3.0);
   EXPECT_EQ(layer.statistics.get(0, 1), 0.5);
   EXPECT_EQ(layer.normed.get(0, 0), -1.5);
   EXPECT_EQ(layer.normed.get(0, 3), 2.5);
   c.kind = NormKind::rms;
-  const auto rms = c.forward(backend, kOracleTypes);
+  const auto rms = c.forward(backend, kReferenceTypes);
   EXPECT_EQ(rms.statistics.get(0, 0), 0.0);
   EXPECT_DOUBLE_EQ(rms.statistics.get(0, 1), 1.0 / std::sqrt(13.0));
 }

@@ -13,13 +13,13 @@ TEST(ReferenceLinear, BackwardIsTheGradientForEveryActivation) {
   for (const Activation activation : kActivations) {
     for (const float p : {0.0F, 0.3F}) {
       SCOPED_TRACE(fmt::format("activation {}, dropout {}", static_cast<int>(activation), p));
-      LinearCase c = LinearCase::make(kOracleTypes, 4, 5, 6);
+      LinearCase c = LinearCase::make(kReferenceTypes, 4, 5, 6);
       c.activation = activation;
       c.dropout = dropout_of(p);
-      const auto objective = [&] { return dot(c.forward(backend, kOracleTypes).y, c.d_y); };
-      const Guarded d_before = c.d_before(backend, c.forward(backend, kOracleTypes), kOracleTypes);
-      EXPECT_TRUE(is_gradient(c.d_x(backend, kOracleTypes, 1.0, d_before), c.x, objective));
-      const auto d = c.d_weight(backend, kOracleTypes, 1.0, d_before);
+      const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes).y, c.d_y); };
+      const Guarded d_before = c.d_before(backend, c.forward(backend, kReferenceTypes), kReferenceTypes);
+      EXPECT_TRUE(is_gradient(c.d_x(backend, kReferenceTypes, 1.0, d_before), c.x, objective));
+      const auto d = c.d_weight(backend, kReferenceTypes, 1.0, d_before);
       EXPECT_TRUE(is_gradient(d.d_weight, c.weight, objective));
       EXPECT_TRUE(is_gradient(d.d_bias, c.bias, objective));
     }
@@ -28,9 +28,9 @@ TEST(ReferenceLinear, BackwardIsTheGradientForEveryActivation) {
 
 TEST(ReferenceLinear, GradientsScaleAndAdd) {
   ReferenceBackend backend;
-  const LinearCase c = LinearCase::make(kOracleTypes, 3, 4, 5);
-  const Guarded plain = c.d_x(backend, kOracleTypes);
-  const auto plain_weight = c.d_weight(backend, kOracleTypes);
+  const LinearCase c = LinearCase::make(kReferenceTypes, 3, 4, 5);
+  const Guarded plain = c.d_x(backend, kReferenceTypes);
+  const auto plain_weight = c.d_weight(backend, kReferenceTypes);
   const Guarded start_x = random(DType::f64, 3, 4, 90), start_weight = random(DType::f64, 5, 4, 91);
   const Guarded start_bias = random(DType::f64, 1, 5, 92);
   const Guarded d_x = clone(start_x), d_weight = clone(start_weight), d_bias = clone(start_bias);
@@ -51,10 +51,10 @@ TEST(ReferenceLinear, GradientsScaleAndAdd) {
 
 TEST(ReferenceLinear, DropoutIsTheCountersFactor) {
   ReferenceBackend backend;
-  LinearCase c = LinearCase::make(kOracleTypes, 6, 3, 8);
-  const auto plain = c.forward(backend, kOracleTypes);
+  LinearCase c = LinearCase::make(kReferenceTypes, 6, 3, 8);
+  const auto plain = c.forward(backend, kReferenceTypes);
   c.dropout = dropout_of(0.4F, 100);
-  const auto dropped = c.forward(backend, kOracleTypes);
+  const auto dropped = c.forward(backend, kReferenceTypes);
   int64_t zeros = 0;
   for (int64_t r = 0; r < 6; ++r) {
     for (uint32_t column = 0; column < 8; ++column) {
@@ -67,12 +67,12 @@ TEST(ReferenceLinear, DropoutIsTheCountersFactor) {
   EXPECT_LT(zeros, 48);
 }
 
-TEST(ReferenceLinear, InPlaceActivationBackward) {
+TEST(ReferenceLinear, ActivationBackwardMayBeInPlace) {
   ReferenceBackend backend;
-  LinearCase c = LinearCase::make(kOracleTypes, 4, 5, 6);
+  LinearCase c = LinearCase::make(kReferenceTypes, 4, 5, 6);
   c.activation = Activation::gelu;
-  const auto saved = c.forward(backend, kOracleTypes);
-  const Guarded expected = c.d_before(backend, saved, kOracleTypes);
+  const auto saved = c.forward(backend, kReferenceTypes);
+  const Guarded expected = c.d_before(backend, saved, kReferenceTypes);
   const Guarded d = clone(c.d_y);
   backend.activation_backward({.activation = c.activation,
                                .dropout = c.dropout,
@@ -88,15 +88,15 @@ TEST(ReferenceGate, BackwardIsTheGradientForEveryActivation) {
   for (const Activation activation : kActivations) {
     for (const float p : {0.0F, 0.3F}) {
       SCOPED_TRACE(fmt::format("activation {}, dropout {}", static_cast<int>(activation), p));
-      GateCase c = GateCase::make(kOracleTypes, activation, 4, 5);
+      GateCase c = GateCase::make(kReferenceTypes, activation, 4, 5);
       c.dropout = dropout_of(p);
-      const auto objective = [&] { return dot(c.forward(backend, kOracleTypes), c.d_y); };
-      EXPECT_TRUE(is_gradient(c.backward(backend, kOracleTypes), c.x, objective));
+      const auto objective = [&] { return dot(c.forward(backend, kReferenceTypes), c.d_y); };
+      EXPECT_TRUE(is_gradient(c.backward(backend, kReferenceTypes), c.x, objective));
     }
   }
 }
 
-TEST(ReferenceActivation, KnownValues) {
+TEST(ReferenceActivation, HasKnownValues) {
   // x Phi(x) with Phi(1) = 0.8413447460685429; the others follow from their formulas by hand.
   ReferenceBackend backend;
   const std::pair<Activation, double> at_one[] = {{Activation::none, 1.0},
@@ -105,13 +105,13 @@ TEST(ReferenceActivation, KnownValues) {
                                                   {Activation::gelu_tanh, 0.8411919906082768},
                                                   {Activation::silu, 0.7310585786300049}};
   for (const auto& [activation, expected] : at_one) {
-    LinearCase c = LinearCase::make(kOracleTypes, 1, 1, 1);
+    LinearCase c = LinearCase::make(kReferenceTypes, 1, 1, 1);
     c.activation = activation;
     c.x.set(0, 0, 2.0);
     c.weight.set(0, 0, 0.25);
     c.bias.set(0, 0, 0.5);
-    EXPECT_NEAR(c.forward(backend, kOracleTypes).y.get(0, 0), expected, 1e-15);
-    EXPECT_EQ(c.forward(backend, kOracleTypes).before.get(0, 0), 1.0);
+    EXPECT_NEAR(c.forward(backend, kReferenceTypes).y.get(0, 0), expected, 1e-15);
+    EXPECT_EQ(c.forward(backend, kReferenceTypes).before.get(0, 0), 1.0);
   }
 }
 

@@ -18,33 +18,33 @@ double total_loss(const Guarded& losses) {
 TEST(ReferenceLoss, LogitGradientIsTheGradient) {
   ReferenceBackend backend;
   for (const double smoothing : {0.0, 0.1}) {
-    LossCase c = LossCase::make(kOracleTypes, 5, 6, 9);
+    LossCase c = LossCase::make(kReferenceTypes, 5, 6, 9);
     c.smoothing = smoothing;
     LossCase of_logits = c;
     of_logits.x = random(DType::f64, 5, 9, 60);
-    const auto objective = [&] { return total_loss(of_logits.of_logits(backend, kOracleTypes).losses); };
-    EXPECT_TRUE(is_gradient(of_logits.of_logits(backend, kOracleTypes).d_logits, of_logits.x, objective));
+    const auto objective = [&] { return total_loss(of_logits.of_logits(backend, kReferenceTypes).losses); };
+    EXPECT_TRUE(is_gradient(of_logits.of_logits(backend, kReferenceTypes).d_logits, of_logits.x, objective));
     // The bias's gradient is the sum of the logits' over rows.
-    const auto projected = c.forward(backend, kOracleTypes);
+    const auto projected = c.forward(backend, kReferenceTypes);
     const Guarded ones(DType::f64, 5, 1), d_weight(DType::f64, 9, 1), d_bias(DType::f64, 1, 9);
     backend.fill(ones.view(), 1.0);
     backend.linear_weight_gradient(
         {.d_y = projected.d_logits.view(), .x = ones.view(), .d_weight = d_weight.view(), .d_bias = d_bias.view()});
-    const auto projected_objective = [&] { return total_loss(c.forward(backend, kOracleTypes).losses); };
+    const auto projected_objective = [&] { return total_loss(c.forward(backend, kReferenceTypes).losses); };
     EXPECT_TRUE(is_gradient(d_bias, c.bias, projected_objective));
   }
 }
 
 TEST(ReferenceLoss, GradientThroughACapIsTheGradient) {
   ReferenceBackend backend;
-  LossCase c = LossCase::make(kOracleTypes, 5, 6, 9);
+  LossCase c = LossCase::make(kReferenceTypes, 5, 6, 9);
   c.cap = 1.5;
-  const auto projected = c.forward(backend, kOracleTypes);
+  const auto projected = c.forward(backend, kReferenceTypes);
   const Guarded ones(DType::f64, 5, 1), d_weight(DType::f64, 9, 1), d_bias(DType::f64, 1, 9);
   backend.fill(ones.view(), 1.0);
   backend.linear_weight_gradient(
       {.d_y = projected.d_logits.view(), .x = ones.view(), .d_weight = d_weight.view(), .d_bias = d_bias.view()});
-  EXPECT_TRUE(is_gradient(d_bias, c.bias, [&] { return total_loss(c.forward(backend, kOracleTypes).losses); }));
+  EXPECT_TRUE(is_gradient(d_bias, c.bias, [&] { return total_loss(c.forward(backend, kReferenceTypes).losses); }));
   // Capped logits, each below 1.5, can't tell one token of nine from the others by more than this.
   EXPECT_LT(projected.losses.get(0, 1), std::log(1.0 + 8.0 * std::exp(3.0)));
 }
@@ -63,14 +63,14 @@ TEST(ReferenceSoftCap, IsTheHyperbolicTangentWithItsGradient) {
   EXPECT_TRUE(is_gradient(d_x, x, [&] { return dot(capped(), d_y); }));
 }
 
-TEST(ReferenceLoss, KnownValuesAndIgnoredTargets) {
+TEST(ReferenceLoss, HasKnownValuesAndIgnoresNegativeTargets) {
   ReferenceBackend backend;
   LossCase c{.x = Guarded(DType::f64, 2, 4), .targets = integers({2, -1}), .smoothing = 0.2};
   for (int64_t column = 0; column < 4; ++column) {
     c.x.set(0, column, column == 2 ? std::log(5.0) : 0.0);
     c.x.set(1, column, std::numeric_limits<double>::quiet_NaN());  // what is ignored isn't even looked at
   }
-  const auto result = c.of_logits(backend, kOracleTypes);
+  const auto result = c.of_logits(backend, kReferenceTypes);
   // p = (1, 1, 5, 1) / 8, q = (0.05, 0.05, 0.85, 0.05)
   EXPECT_NEAR(result.losses.get(0, 0), std::log(8.0) - 0.85 * std::log(5.0), 1e-15);
   EXPECT_NEAR(result.losses.get(0, 1), std::log(8.0) - std::log(5.0), 1e-15);
@@ -86,8 +86,8 @@ TEST(ReferenceLoss, KnownValuesAndIgnoredTargets) {
 TEST(ReferenceLoss, LogProbabilitiesAreTheLogitsMinusTheirLogSumExp) {
   ReferenceBackend backend;
   const LossCase c{.x = random(DType::f64, 3, 7, 61, 300.0), .targets = integers({4, 0, 6}), .smoothing = 0.0};
-  const Guarded log_probs = c.log_probs(backend, kOracleTypes);
-  const auto losses = c.of_logits(backend, kOracleTypes).losses;
+  const Guarded log_probs = c.log_probs(backend, kReferenceTypes);
+  const auto losses = c.of_logits(backend, kReferenceTypes).losses;
   for (int64_t r = 0; r < 3; ++r) {
     double sum = 0.0;
     for (int64_t column = 0; column < 7; ++column) {
@@ -98,10 +98,10 @@ TEST(ReferenceLoss, LogProbabilitiesAreTheLogitsMinusTheirLogSumExp) {
   }
 }
 
-TEST(ReferenceAdam, OneStepByHand) {
+TEST(ReferenceAdam, OneStepIsAsComputedByHand) {
   // From zero moments, m / (1 - b1) = g and sqrt(v / (1 - b2)) = |g|: the first step is the rate, against g's sign.
   ReferenceBackend backend;
-  AdamCase c = AdamCase::make(kOracleTypes, 3);
+  AdamCase c = AdamCase::make(kReferenceTypes, 3);
   c.applied.set(0, 0, 0);
   c.settings.learning_rate = 0.1;
   c.settings.epsilon = 0.0;
@@ -119,10 +119,10 @@ TEST(ReferenceAdam, OneStepByHand) {
   EXPECT_EQ(c.copy.get(0, 1), static_cast<double>(static_cast<float>(bf16(2.1F))));
 }
 
-TEST(ReferenceAdam, TwoStepsOfTheFormula) {
+TEST(ReferenceAdam, TwoStepsFollowTheFormula) {
   ReferenceBackend backend;
   for (const WeightDecay kind : {WeightDecay::coupled, WeightDecay::decoupled}) {
-    AdamCase c = AdamCase::make(kOracleTypes, 1);
+    AdamCase c = AdamCase::make(kReferenceTypes, 1);
     c.settings.decay_kind = kind;
     c.settings.weight_decay = 0.05;
     c.settings.max_norm = 1.5;  // against a norm of 3
@@ -146,9 +146,9 @@ TEST(ReferenceAdam, TwoStepsOfTheFormula) {
 TEST(ReferenceAdam, ANormThatIsNotFiniteChangesNothing) {
   ReferenceBackend backend;
   for (const double norm : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-    const AdamCase c = AdamCase::make(kOracleTypes, 4);
+    const AdamCase c = AdamCase::make(kReferenceTypes, 4);
     c.squared_norm.set(0, 0, norm);
-    const AdamCase before = c.cloned(kOracleTypes);
+    const AdamCase before = c.cloned(kReferenceTypes);
     c.step(backend);
     EXPECT_TRUE(same_bits(c.weights, before.weights));
     EXPECT_TRUE(same_bits(c.first_moments, before.first_moments));
@@ -158,7 +158,7 @@ TEST(ReferenceAdam, ANormThatIsNotFiniteChangesNothing) {
   }
 }
 
-TEST(ReferenceElements, FillCopyAddAndNorm) {
+TEST(ReferenceElements, FillCopyAddAndNormAreExact) {
   ReferenceBackend backend;
   const Guarded x = random(DType::f32, 3, 5, 70), y(DType::bf16, 3, 5), z(DType::f64, 3, 5);
   backend.copy(x.view(), y.view());

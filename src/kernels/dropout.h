@@ -17,7 +17,8 @@ struct Dropout {
   RandomKey key;
   uint64_t first_row = 0;
   uint32_t threshold = 0;  // 0: nothing is dropped, nothing is drawn
-  // Where the columns are some of those that a whole model has here: the number of the first. A multiple of kColumnStep.
+  // Where the columns are some of those that a whole model has here: the number of the first. A multiple of
+  // kColumnStep.
   uint32_t first_column = 0;
 
   static constexpr int64_t kColumnStep = 16;  // the columns of the longest vector

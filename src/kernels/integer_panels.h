@@ -1,4 +1,4 @@
-// Matrices of whole numbers as products read them, in memory and in files: one form for the kernels of every
+// Matrices of integers as products read them, in memory and in files: one form for the kernels of every
 // instruction set, so that a file can be used where it is mapped.
 //
 // W is taken in panels of 16 rows. Rows are padded to a multiple of 32: some kernels read two panels together.
@@ -73,7 +73,7 @@ struct Int4Panels {
   }
 };
 
-// Writes all of a panel of up to 16 rows of whole numbers, and the sums of these rows.
+// Writes all of a panel of up to 16 rows of integers, and the sums of these rows.
 void write_int8_panel(const HostView<const int8_t>& rows, uint32_t* panel, int32_t* sums);
 // The same of 4 bits, without sums.
 void write_int4_panel(const HostView<const int8_t>& rows, uint32_t* panel);

@@ -1,4 +1,4 @@
-// Rows of a matrix as whole numbers with scales.
+// Rows of a matrix as integers with scales.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@ namespace heed {
 // Rows of which no value is larger become zeros: 127 over it would overflow.
 constexpr float kLeastMagnitude = 1e-36F;
 
-// values = round(row / scale) with the returned scale, max |row| / 127; ties go to even. A row of zeros has the scale 0.
+// values = round(row / scale) with the returned scale, max |row| / 127; ties go to even. A row of zeros has the scale
+// 0.
 float quantize_row(std::span<const float> row, std::span<int8_t> values);
 
 constexpr int64_t kInt4Group = 32;       // values that share a scale

@@ -110,8 +110,8 @@ class Backend {
   virtual std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) = 0;
 
-  // These rows of a packed matrix, in this order, packed as it is: in products they give the bits that they give in those
-  // of the whole matrix, which another lane may have packed.
+  // These rows of a packed matrix, in this order, packed as it is: in products they give the bits that they give in
+  // those of the whole matrix, which another lane may have packed.
   virtual std::unique_ptr<PackedWeight> select_packed_rows(const PackedWeight& matrix,
                                                            std::span<const int32_t> rows) = 0;
 

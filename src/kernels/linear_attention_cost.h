@@ -15,10 +15,10 @@ inline double linear_attention_flops(Visibility::Reach reach, int64_t tokens, in
   if (reach == Visibility::Reach::full) {
     return 4.0 * n * k * v;
   }
-  const int64_t behind_first = std::max<int64_t>(0, tokens - kLinearChunk);
+  const int64_t after_first_chunk = std::max<int64_t>(0, tokens - kLinearChunk);
   const int64_t chunks = tokens / kLinearChunk, rest = tokens % kLinearChunk;
   const int64_t pairs = chunks * (kLinearChunk * (kLinearChunk + 1) / 2) + rest * (rest + 1) / 2;
-  return 4.0 * static_cast<double>(behind_first) * k * v + 2.0 * static_cast<double>(pairs) * (k + v);
+  return 4.0 * static_cast<double>(after_first_chunk) * k * v + 2.0 * static_cast<double>(pairs) * (k + v);
 }
 
 }  // namespace heed

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// The pair that turns so many times in the trained length, as a fraction.
+// The pair that turns this many times in the trained length, as a fraction.
 double pair_that_turns(double times, const RotaryPairs& pairs) {
   return static_cast<double>(pairs.dims) * std::log(pairs.scale.trained_length / (times * 2.0 * std::numbers::pi)) /
          (2.0 * std::log(pairs.base));

@@ -19,8 +19,8 @@ std::string_view in_words(Architecture architecture);
 
 class AnyModel {
  public:
-  // Registers the parameters, also those of other stages: which of them are held here is for who stores them to say, by
-  // the plan. The configuration must be valid. ConfigError when the ranks can't share the model.
+  // Registers the parameters of all stages; which of them are held here is decided, by the plan, where they are stored.
+  // The configuration must be valid. ConfigError when the ranks can't share the model.
   AnyModel(const Scope& scope, const ModelConfig& config, Stage stage = {});
 
   const ModelConfig& config() const { return config_; }

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// Larger values are surely mistakes.
+// Larger values are mistakes.
 constexpr int64_t kLargest = int64_t{1} << 24;  // any one extent
 constexpr int64_t kDeepest = 1024;              // layers of a stack
 constexpr int64_t kMaxDistance = 1 << 16;       // that a relative bias tells apart

@@ -1,4 +1,4 @@
-// A model whose layers are divided into stages, each of which runs in another place: who runs and holds what.
+// A model whose layers are divided into stages, each run by ranks of its own: who runs and holds what.
 #pragma once
 
 #include <string_view>
@@ -24,7 +24,7 @@ struct StageRanges {
   bool operator==(const StageRanges&) const = default;
 };
 
-// A Var that crosses from one stage to the next; whose rows it has.
+// A Var that crosses from one stage to the next, and whether its rows are those of the source or of the target.
 struct StagePort {
   enum class Rows : uint8_t { source, target };
 
@@ -34,8 +34,8 @@ struct StagePort {
   bool operator==(const StagePort&) const = default;
 };
 
-// Embedded tokens that one stage looks up for another: a table that is the output projection too is where that is, in
-// the last stage, and the rows travel.
+// Embedded tokens that one stage, the home of the table, looks up for another, the reader. So it is where the table is
+// also the output projection, which the last stage has.
 struct EmbeddingRoute {
   StagePort port;
   int home = 0, reader = 0;
@@ -59,7 +59,7 @@ class StagePlan {
   const StageRanges& layers_of(int stage) const { return layers_[static_cast<size_t>(stage)]; }
   // What a stage has from the one before it, in the order in which it is sent. The same goes back as gradients.
   std::vector<StagePort> inputs_of(int stage) const;
-  // Those whose home is not their reader.
+  // Of the tables whose home is not their reader.
   const std::vector<EmbeddingRoute>& routes() const { return routes_; }
 
   // Who holds a weight, by its name: where it is read. A norm that the layer before it computes is with that layer.

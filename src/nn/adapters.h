@@ -26,8 +26,8 @@ struct AdapterConfig {
 // nor the output projection or a head, whose rows are tokens or labels.
 bool is_hidden_matrix(const Weight& weight);
 
-// Registers the adapters of a complete model, as "layer.adapter_a" and "layer.adapter_b" for "layer.weight", and returns
-// the names of the matrices that got one. ConfigError for a pattern that matches none.
+// Registers the adapters of a complete model, as "layer.adapter_a" and "layer.adapter_b" for "layer.weight", and
+// returns the names of the matrices that got one. ConfigError for a pattern that matches none.
 std::vector<std::string> add_adapters(Weights& weights, const AdapterConfig& config);
 
 struct AdapterNames {

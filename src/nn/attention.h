@@ -92,8 +92,8 @@ struct CachedMemory {
   const Segments* queries = nullptr;
 };
 
-// Queries, keys and values from the same rows, through one projection [q | k | v]. Of a model in parts each rank has some
-// of the heads.
+// Queries, keys and values from the same rows, through one projection [q | k | v]. Of a model in parts each rank has
+// some of the heads.
 class SelfAttention {
  public:
   SelfAttention(const Scope& scope, const AttentionShape& shape);
@@ -114,8 +114,8 @@ class SelfAttention {
   Linear output_;
 };
 
-// Queries from the decoder, keys and values [k | v] from the encoder's memory. Of a model in parts each rank has some of
-// the heads, and `memory` comes from to_parts.
+// Queries from the decoder, keys and values [k | v] from the encoder's memory. Of a model in parts each rank has some
+// of the heads, and `memory` comes from to_parts.
 class CrossAttention {
  public:
   CrossAttention(const Scope& scope, const AttentionShape& shape);

@@ -8,8 +8,8 @@
 
 namespace heed {
 
-// "full", "local:128", "strided:16" or, for a layer as a whole, "linear". Whether a query also sees what comes after it is the stack's business: a
-// decoder's does not.
+// "full", "local:128", "strided:16" or, for a layer as a whole, "linear". Whether a query also sees what comes after it
+// is the stack's business: a decoder's does not.
 struct HeadPattern {
   enum class Kind : uint8_t { full, local, strided, linear };
 

@@ -13,10 +13,8 @@ namespace heed {
 enum class FinalNorm : uint8_t { none, present };
 // parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
 enum class Branches : uint8_t { sequential, parallel };
-enum class Keep : uint8_t {
-  activations,
-  layer_inputs
-};  // layer_inputs: what is between them is recomputed in backward
+// layer_inputs: what is between them is recomputed in backward.
+enum class Keep : uint8_t { activations, layer_inputs };
 
 // What a layer's self-attention computes, and what its heads see.
 struct LayerAttention {
@@ -55,13 +53,14 @@ struct StackCall {
   SelfMask self_mask;
   CrossMask cross_mask;
   AttentionMaps* maps = nullptr;
-  // Of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others are left
-  // out: the final norm follows the last layer that has a cache.
+  // Of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others are
+  // left out: the final norm follows the last layer that has a cache.
   const std::vector<KeyValueView>* caches = nullptr;
 };
 
 // The caches of a decoder that decodes in steps, one view per layer: of the target's tokens, including those of this
-// call, and of the memory's sequences. With fewer than there are layers, the others are left out. `queries` says how many rows of queries read each of those sequences.
+// call, and of the memory's sequences. With fewer than there are layers, the others are left out. `queries` says how
+// many rows of queries read each of those sequences.
 struct DecoderCaches {
   const std::vector<KeyValueView>& target;
   const std::vector<KeyValueView>& memory;
@@ -121,7 +120,7 @@ class Layers {
   const Layer& operator[](size_t i) const { return layers_[i]; }
 
   Stream enter(Pass& pass, const Var& embedded) const;
-  // The norm of layer i's input, or behind the last of `layers` the final one; null where there is none.
+  // The norm of layer i's input, or after the last of `layers` the final one; null if none.
   const Norm* norm_before(size_t i, size_t layers) const {
     return i < layers ? layers_[i].input_norm() : fused_final_norm();
   }
@@ -143,8 +142,8 @@ class SelfAttentionStack {
   SelfAttentionStack(const Scope& scope, const StackShape& shape);
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& sequences, const StackCall& call = {}) const;
 
-  // The same in parts, for a stack that is divided: what lies before the first layer, some layers, and what lies behind
-  // the last.
+  // The same in parts, for a stack that is divided: what comes before the first layer, some layers, and what comes
+  // after the last.
   size_t size() const;
   Stream enter(Pass& pass, const Var& embedded) const;
   Stream run(Pass& pass, Stream stream, LayerRange layers, const Sequences& sequences,

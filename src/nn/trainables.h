@@ -16,8 +16,8 @@ enum class WeightPart : uint8_t {
   of_base,  // keeps its value, which is that of another model's file: has no master, only the run's precision
 };
 
-// A part of a trained weight, at most kMaxElements long: what ranks own, exchange and measure. `first` is its position in
-// the flat buffers.
+// A part of a trained weight, at most kMaxElements long: what ranks own, exchange and measure. `first` is its position
+// in the flat buffers.
 struct WeightPiece {
   static constexpr int64_t kMaxElements = 128 * 1024;
 
@@ -59,8 +59,8 @@ class Trainables {
   void begin_shard(Backend& backend);
   void finish_update(Backend& backend);
 
-  // Where shards are exchanged between ranks, each is written to memory of its own, and whoever exchanges them adds what
-  // a rank owns of the sum to gradients().
+  // Where shards are exchanged between ranks, each is written to memory of its own, and whoever exchanges them adds
+  // what a rank owns of the sum to gradients().
   void begin_exchanged_shard();
   View exchanged_shard() const { return of_shard_.view(); }
   void finish_exchanged_shard(Backend& backend);  // zeros where nothing contributed; sums over other ranks' heads
@@ -81,7 +81,7 @@ class Trainables {
   Trainable& find(std::string_view name) { return weights_.find(name).trainable(); }
   const Trainable& find(std::string_view name) const { return weights_.find(name).trainable(); }
 
-  // Of a trained weight's first element in the flat buffers, and of what follows it.
+  // Where a trained weight begins and ends in the flat buffers, in elements.
   int64_t offset(size_t weight) const { return offsets_[weight]; }
   int64_t end(size_t weight) const;
   // All of them, in their order in the flat buffers. They depend on each weight's size alone.
@@ -95,7 +95,7 @@ class Trainables {
   void discard_master(const WeightPiece& piece);
   // Gives the gradients' memory back until the next update.
   void discard_gradients();
-  // While the masters of all weights are here: lets layers read those too that are not held, and ends it.
+  // While the masters of all weights are here: lets layers read those that are not held, too, and ends that.
   void lend_others(Backend& backend);
   void take_others_back();
 

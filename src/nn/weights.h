@@ -28,10 +28,10 @@ struct Initialization {
   // Uniform within +-sqrt(6 / (in + out)).
   static Initialization xavier_uniform(int64_t parts = 1) { return {Kind::xavier_uniform, 0.0, parts}; }
 
-  // Uniform within +-1 / sqrt(inputs): of a linear layer's matrix, and of its bias, which is not told its inputs.
+  // Uniform within +-1 / sqrt(inputs): of a linear layer's matrix and bias; a bias has to be told the inputs.
   static Initialization inputs_uniform(int64_t count = 0) { return {Kind::inputs_uniform, 0.0, 1, count}; }
 
-  // What the bias of a matrix that begins like this begins with.
+  // How the bias of a matrix that is initialized like this is initialized.
   Initialization of_bias(int64_t count) const { return kind == Kind::inputs_uniform ? inputs_uniform(count) : zeros(); }
 
   // Element `index` of a weight of this shape, drawn from the weight's own stream.
@@ -62,7 +62,7 @@ struct MatrixInitialization {
   }
 };
 
-// How matrices are held for inference: in the run's precision, or as whole numbers with scales.
+// How matrices are held for inference: in the run's precision, or as integers with scales.
 enum class MatrixForm : uint8_t { precision, int8, int4 };
 
 // Owns the weights. Their values come from a Trainables, or for inference from a file.
@@ -74,8 +74,8 @@ class Weights {
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
-  // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight". The shape is
-  // that of the whole; the weight has that of this rank's part.
+  // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight". The shape
+  // is that of the whole; the weight has that of this rank's part.
   const Weight& add(std::string name, Shape shape, WeightUse use, Initialization initialization,
                     const Division& division = {});
   // No weight can be added any more: memory has been allocated for them.

@@ -37,8 +37,8 @@ DistanceScores by_distance(const AttentionOptions& options, int64_t query_rows) 
   return {relative.table.value(), relative.of, distances, relative.first, relative.factor};
 }
 
-// The patterns of visibility that the call's heads have: `count` neighbours of the whole's, of `heads` heads each in the
-// whole, of which the call's begin at `first_head` of the first pattern.
+// The patterns of visibility that the call's heads have: `count` neighbours of the whole's, of `heads` heads each in
+// the whole, of which the call's begin at `first_head` of the first pattern.
 struct OwnPatterns {
   int64_t first = 0, count = 1, heads = 0, first_head = 0;
 };

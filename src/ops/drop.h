@@ -1,4 +1,4 @@
-// Dropout alone, in place. Most ops have their own; this is for what no op with dropout puts out.
+// Dropout alone, in place. Most ops have their own; this is for the outputs of those that have none.
 #pragma once
 
 #include "ops/pass.h"

@@ -5,11 +5,11 @@
 
 namespace heed {
 
-// Each of `groups` equal groups of x's columns (heads, or all columns as one group) is normalized on its own. The gain
-// and the bias have a group's width. The result has x's columns alone.
 struct NormGroups {
   int64_t count = 1;
 };
+// Each of `groups` equal groups of x's columns (heads, or all columns as one group) is normalized on its own. The gain
+// and the bias have a group's width. The result has x's columns alone.
 Var head_norm(Pass& pass, const Columns& x, NormGroups groups, const NormWeights& weights);
 
 struct HeadNormOp {

@@ -14,7 +14,7 @@ struct LabelTargets {
   int64_t labels = 1;  // of a row
 };
 
-// A row's loss is the sum over its labels. Gradients are those of the tape's scale times the sum of all rows.
+// A row's loss is the sum over its labels. Gradients are those of the sum of all rows, times the tape's scale.
 TokenLosses label_loss(Pass& pass, const Logits& logits, const LabelTargets& targets, LabelLossKind kind);
 
 struct LabelLossOp {

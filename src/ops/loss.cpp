@@ -6,8 +6,8 @@
 // output_loss computes all of it in forward, a block of rows at a time, while the block's p - q is in memory, and saves
 // only d_x: neither the logits of all rows nor their gradients ever exist. cross_entropy, whose logits exist already,
 // saves p - q.
-// Where ranks divide the vocabulary, each has some columns of z, and d_x = the sum over the ranks of d_z W. Of a block of
-// rows they exchange the maximum, the sum of e^(z - maximum), the sum of z and z[target], four numbers for each row.
+// Where ranks divide the vocabulary, each has some columns of z, and d_x = the sum over the ranks of d_z W. Of a block
+// of rows they exchange the maximum, the sum of e^(z - maximum), the sum of z and z[target], four numbers for each row.
 #include "ops/loss.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ struct Projection {
   LossOptions options;
 };
 
-// While recording: adds the gradients of the weights by a block of rows, and writes the rows' own where they want them.
+// While recording: adds the gradients of the weights by a block of rows, and writes that of the rows if they want one.
 void add_gradients(const Pass& pass, const LinearWeights& output, ConstView d_z, ConstView x, View d_x) {
   if (!pass.recording()) {
     return;
@@ -92,8 +92,8 @@ void add_gradients(const Pass& pass, const LinearWeights& output, ConstView d_z,
   }
 }
 
-// Computes the losses of all rows. While recording, also the gradients of the tape's scale * their sum: adds those of
-// the weights, block by block, and returns x's.
+// Computes the losses of all rows. While recording, also the gradients of their sum, times the tape's scale: adds those
+// of the weights, block by block, and returns that of x.
 Tensor project_whole(const Pass& pass, const LossRows& rows, const Projection& projection) {
   const LinearWeights& output = projection.output;
   Backend& backend = pass.backend();

@@ -41,21 +41,21 @@ class TokenLosses {
 // Entropy of the smoothed target over a vocabulary, in nats.
 double smoothed_target_entropy(int64_t vocabulary, Smoothing smoothing);
 
-// How many rows of the [tokens, vocabulary] logits are in memory at a time while recording. Depends only on the sizes.
 struct LogitsShape {
   int64_t rows, vocabulary;
 };
+// How many rows of the [tokens, vocabulary] logits are in memory at a time while recording. Depends only on the sizes.
 int64_t rows_of_loss_block(const LogitsShape& logits, DType storage);
 
-// z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
-// are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are
-// skipped. With a cap, the loss is that of cap * tanh(z / cap). Where ranks divide the vocabulary, `output` is this
-// rank's rows, and all ranks get the losses over the whole and the whole gradient of x.
 struct LossOptions {
   Smoothing smoothing{0.0F};
   SoftCapAt cap = {};
   DividedVocabulary divided = {};
 };
+// z = x W^T + b, a block of rows at a time. While recording, gradients are computed here already: those of the weights
+// are added at once, times the tape's loss scale, and x's is saved for Tape::backward. Rows whose target is ignored are
+// skipped. With a cap, the loss is that of cap * tanh(z / cap). Where ranks divide the vocabulary, `output` is this
+// rank's rows, and all ranks get the losses over the whole and the whole gradient of x.
 TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
                         const LossOptions& options);
 inline TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output, const Targets& targets,
@@ -64,8 +64,8 @@ inline TokenLosses output_loss(Pass& pass, const Hidden& x, LinearWeights output
 }
 TokenLosses cross_entropy(Pass& pass, const Logits& logits, const Targets& targets, Smoothing smoothing);
 
-// z = x W^T + b, or with a cap, cap * tanh(z / cap). When nothing is recorded it stays in the master type: rounding logits around 10 to bf16 would change
-// log-probabilities by about 0.02.
+// z = x W^T + b, or with a cap, cap * tanh(z / cap). When nothing is recorded it stays in the master type: rounding
+// logits around 10 to bf16 would change log-probabilities by about 0.02.
 Logits output_logits(Pass& pass, const Hidden& x, LinearWeights output, SoftCapAt cap = {});
 
 // log p, for decoding; has no gradient.

@@ -13,8 +13,8 @@ struct LowRank {
   DropoutSite dropout;  // of x
 };
 
-// scale B A dropout(x) + bias, in the master type: what the op that makes y adds to x W^T, a row to each row. To be called
-// before that op is recorded, so that its backward has turned y's gradient into that of the sum when this one runs.
+// scale B A dropout(x) + bias, in the master type, a row for each row of x. The op that makes y adds it to x W^T. Call
+// this before that op is recorded: backward then runs that op's first, which turns y's gradient into that of the sum.
 Tensor low_rank(Pass& pass, const Var& x, const Var& y, const LowRank& weights, ConstView bias);
 
 struct LowRankOp {

@@ -35,8 +35,8 @@ class Parts {
     return {first, whole * (index + 1) / count() - first};
   }
 
-  // x = the sum of the x of all ranks (+ b), added in their order whatever their number, and rounded once: the same bits
-  // on all of them. x is in one piece.
+  // x = the sum of the x of all ranks (+ b), added in their order whatever their number, and rounded once: the same
+  // bits on all of them. x is in one piece.
   void sum(Backend& backend, View x, ConstView bias = {}) const;
   // What each rank has, in their order; all of one shape.
   std::vector<Tensor> gather(Backend& backend, ConstView own) const;

@@ -13,7 +13,7 @@ namespace heed {
 class Tape;
 
 // Where dropout happens: a site in the model, named by its path, and the probability that a value is dropped there.
-// Where the columns are some of those that a whole model has there, the draws are numbered as in the whole.
+// Where a rank has some of the columns, the draws are numbered as in the whole model.
 struct DropoutSite {
   RandomKey path;
   Probability probability{0.0F};
@@ -37,7 +37,7 @@ class Pass {
   Tensor allocate_master(Shape shape) const { return allocate(shape, backend_->master_type()); }
   Tensor indices(std::span<const int32_t> values) const;
 
-  // Of a model that is divided into stages: what comes into this one, and where it puts what goes out. Null: the pass
+  // Of a model that is divided into stages: what comes into this stage, and where to put what leaves it. Null: the pass
   // goes through a whole model.
   void set_ends(StageEnds& ends) { ends_ = &ends; }
   StageEnds* ends() const { return ends_; }

@@ -1,4 +1,4 @@
-// What crosses the ends of a stage in one pass, when the layers of a model are divided among several places.
+// What crosses the ends of a stage in one pass, when the layers of a model are divided among several ranks.
 #pragma once
 
 #include <array>

@@ -40,7 +40,7 @@ class Trainable {
     gradient_ = gradient;
     writes_ = 0;
   }
-  // Goes on with a gradient that is in this memory, to which so many contributions were written.
+  // Goes on with a gradient that is in this memory, to which this many contributions were written.
   void continue_gradient(View gradient, int64_t writes) {
     gradient_ = gradient;
     writes_ = writes;

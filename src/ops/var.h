@@ -26,7 +26,7 @@ class Var {
   DType type() const { return node_->value->type(); }
   uint64_t first_row() const { return node_->first_row; }  // index of row 0 in the whole batch
 
-  // Whether anything that is trained lies before it: otherwise ops need not compute its gradient. True until an op that
+  // Whether it depends on anything that is trained: otherwise ops need not compute its gradient. True until the op that
   // made it says otherwise.
   bool wants_gradient() const { return node_->wanted; }
   void want_gradient_only_if(bool wanted) { node_->wanted = wanted; }

@@ -46,14 +46,14 @@ class Weight {
 
   // The value belongs to the trainer. An empty view: there is no value.
   void borrow(ConstView value, Trainable* trainable);
-  // For inference: stores the values, which may have any type, in the one form that the use needs: packed in the weights'
-  // type for a product, plain in the inputs' for a table; a product that is also a table looks up its rows in the packed
-  // form.
+  // For inference: stores the values, which may have any type, in the one form that the use needs: packed, in the
+  // weights' type, for a product; plain, in the inputs' type, for a table. Where a product's weight is also a table,
+  // rows are looked up in the packed form.
   void hold(Backend& backend, ProductTypes types, const RowSource& rows);
   // The same for a matrix of quantized values, which are always packed.
   void hold(Backend& backend, const Int8Matrix& matrix);
   void hold(Backend& backend, const Int4Matrix& matrix);
-  // One in panels already, which stays where it is.
+  // A matrix that is in panels already stays where it is.
   void hold(Backend& backend, const Int8Panels& panels);
   void hold(Backend& backend, const Int4Panels& panels);
   void hold(Backend& backend, const HalfPanels& panels, DType inputs);

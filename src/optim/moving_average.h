@@ -14,7 +14,8 @@ struct UpdateSpan {
 
 // After update n, with w its weights:
 //   average = d average + (1 - d) w    d = min(decay, (1 + n) / (10 + n))
-// Young averages decay faster, so that they do not retain the initialization. Each rank has that of its own pieces.
+// The average decays faster at first, so that it does not retain the initialization. Each rank has that of its own
+// pieces.
 class MovingAverage {
  public:
   // What it refers to must outlive it.

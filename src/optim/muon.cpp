@@ -1,7 +1,7 @@
 // Five steps have the same coefficients, which are chosen for speed: singular values from 0.002 on end between 0.68 and
 // 1.21, one of 0.001 at 0.47. Of three steps, each is the polynomial with the smallest largest error on the range in
-// which the one before leaves the singular values, for values from 0.01 on: they end within 0.27 of 1. Smaller ones grow
-// 78 times. So three steps neglect small singular values and take three fifths of the time.
+// which the one before leaves the singular values, for values from 0.01 on: they end within 0.27 of 1. Smaller ones
+// grow 78 times. So three steps neglect small singular values and take three fifths of the time.
 #include "optim/muon.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace heed {
 // vectors.
 enum class OptimizerKind : uint8_t { adam, adamw, muon };
 
-// What weight decay shrinks: matrices, embeddings among them, but no gains and biases; or all weights.
+// What weight decay shrinks: matrices, embeddings among them, but not gains and biases; or all weights.
 enum class DecayedWeights : uint8_t { matrices, all };
 
 struct OptimizerConfig {

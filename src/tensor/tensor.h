@@ -79,7 +79,7 @@ class ConstView {
   Device device_ = Device::cpu;
 };
 
-// The same of memory that may be written too, through a constant view as well: it is the view that is constant.
+// The same, of memory that may also be written: through a constant View too, since const makes only the view constant.
 class View : public ConstView {
  public:
   View() = default;

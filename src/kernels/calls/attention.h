@@ -28,11 +28,11 @@ struct AttentionSettings {
   // Above 0: cap * tanh(scale * Q K^T / cap) takes the place of scale * Q K^T. Not with a term by distance.
   double score_cap = 0.0;
   DistanceScores by_distance;
-  // Draws from RowRandom(key, (first_row + query row) * drawn_heads() + first_drawn_head + head), where the query row is
-  // counted in the matrix of queries; the column is the key's position in its sequence, divided by the stride.
+  // Draws from RowRandom(key, (first_row + query row) * drawn_heads() + first_drawn_head + head), where the query row
+  // is counted in the matrix of queries; the column is the key's position in its sequence, divided by the stride.
   Dropout dropout;
-  // Where the heads are some of those that a whole model has here: how many those are (0: these are all), and the number
-  // of the first of these.
+  // Where the heads are some of those that a whole model has here: how many those are (0: these are all), and the
+  // number of the first of these.
   int64_t heads_of_whole = 0, first_drawn_head = 0;
 
   uint64_t drawn_heads() const { return static_cast<uint64_t>(heads_of_whole > 0 ? heads_of_whole : heads); }
@@ -44,11 +44,11 @@ struct AttentionSettings {
 };
 
 // For each sequence and head: P = softmax(S over the visible keys), S = scale * Q K^T, perhaps capped, or plus the term
-// by distance; output = dropout(P) V, as wide as V's heads, which may differ from K's. A query that sees nothing gives zeros. No [queries, keys] matrix is stored.
-// Backward rebuilds P from log_sum_exp (master type [rows, heads]; -infinity where nothing is seen). `weights`, when
-// requested: P before dropout, master type, one row: for each sequence, for each head, [queries, keys], end to end.
-// `mass`, when requested, which needs a table by distance of queries, has that table's shape and type: the sum of
-// dropout(P) over the keys at each clamped distance.
+// by distance; output = dropout(P) V, as wide as V's heads, which may differ from K's. A query that sees nothing gives
+// zeros. No [queries, keys] matrix is stored. Backward rebuilds P from log_sum_exp (master type [rows, heads];
+// -infinity where nothing is seen). `weights`, when requested: P before dropout, master type, one row: for each
+// sequence, for each head, [queries, keys], end to end. `mass`, when requested, which needs a table by distance of
+// queries, has that table's shape and type: the sum of dropout(P) over the keys at each clamped distance.
 struct AttentionForward {
   AttentionSettings settings;
   ConstView queries;
@@ -58,12 +58,14 @@ struct AttentionForward {
 };
 
 // With D = rowsum(d_output * output):
-//   d_values = dropout(P)^T d_output   d_P = dropout(d_output V^T + d_mass at the pair's distance)   d_S = P * (d_P - D)
-//   d_queries = scale * d_S K          d_keys = scale * d_S^T Q       with a cap: d_S (1 - (S / cap)^2) for d_S here
+//   d_values = dropout(P)^T d_output
+//   d_P = dropout(d_output V^T + d_mass at the pair's distance)
+//   d_S = P * (d_P - D), and with a cap, that times 1 - (S / cap)^2
+//   d_queries = scale * d_S K    d_keys = scale * d_S^T Q
 //   d_by_distance[row, d] = factor * the sum of d_S over the pairs of the row whose clamped distance is d
 // Keys and values are stored end to end here (no pages). All gradients are overwritten. d_by_distance, master type, may
 // be empty; where all queries share a table, it is [sequences * heads, distances]: each sequence's own sums. With
-// d_mass, which may be empty, `output` includes what was made of the mass, so that D has its part.
+// d_mass, which may be empty, `output` includes the relative values that were added by the mass, so that D counts them.
 struct AttentionBackward {
   AttentionSettings settings;
   ConstView queries;

@@ -9,7 +9,8 @@
 
 namespace heed {
 
-// y = parts[0] + parts[1] + ... + b, added in this order in the master type, and rounded once. y may be one of the parts.
+// y = parts[0] + parts[1] + ... + b, added in this order in the master type, and rounded once. y may be one of the
+// parts.
 struct SumParts {
   std::span<const ConstView> parts;  // of y's shape and type
   ConstView bias;                    // [1, columns]

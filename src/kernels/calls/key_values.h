@@ -1,5 +1,5 @@
-// Keys and values in memory, end to end or in the pages of a cache, and the call that adds to a cache. What is written
-// to a cache has Memory = View, and converts to what reads it, Memory = ConstView.
+// Keys and values in memory, end to end or in the pages of a cache, and the call that adds to a cache. Memory is
+// View where they are written, and ConstView where they are only read; the former converts to the latter.
 #pragma once
 
 #include <type_traits>
@@ -20,9 +20,9 @@ struct PageTable {
 // first `tokens` of a sequence, whole chunks, whose keys and values need not be in the cache any more.
 template <class Memory>
 struct LinearStatesIn {
-  Memory sums;  // master type [slots, size()]; the order of a slot's elements is the backend's own
-  ConstView slots,
-      tokens;  // i32 [1, sequences]: a sequence's row of `sums`, read unless its summed tokens are 0; these
+  Memory sums;       // master type [slots, size()]; the order of a slot's elements is the backend's own
+  ConstView slots;   // i32 [1, sequences]: a sequence's row of `sums`, which is not read while no token is summed
+  ConstView tokens;  // i32 [1, sequences]: a sequence's summed tokens
 
   operator LinearStatesIn<ConstView>() const requires(!std::is_same_v<Memory, ConstView>) {
     return {sums, slots, tokens};
@@ -48,8 +48,8 @@ struct KeyValueScalesIn {
 using KeyValueScales = KeyValueScalesIn<View>;
 using ConstKeyValueScales = KeyValueScalesIn<ConstView>;
 
-// Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages. Their type is the storage
-// type; in a cache that attention reads it may also be bf16 where that is f32, or int8 with scales.
+// Keys and values of each sequence: rows of two matrices, end to end, or scattered over pages. Their type is the
+// storage type; in a cache that attention reads it may also be bf16 where that is f32, or int8 with scales.
 template <class Memory>
 struct KeyValuesIn {
   Memory keys, values;  // [rows, key-value heads * head width], and of values' own width

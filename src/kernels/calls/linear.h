@@ -8,7 +8,7 @@
 namespace heed {
 
 // y = dropout(act(x W^T + b)), in the storage or the master type; b has one row, or one for each of x. `before` saves
-// x W^T + b for backward where the activation needs it. A weight of whole numbers multiplies rows that are quantized
+// x W^T + b for backward where the activation needs it. A weight of integers multiplies rows that are quantized
 // first:
 //   s[r] = max |x[r, :]| / 127    q[r, k] = round(x[r, k] * (127 / max |x[r, :]|))
 // or, where it has an input scale, s[r] = input_scale    q[r, k] = round(min(127, max(-127, x[r, k] * (1 / s[r]))))

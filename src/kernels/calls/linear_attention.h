@@ -9,9 +9,9 @@ namespace heed {
 // Linear attention sums the tokens of a sequence in chunks that begin at multiples of this, whatever the batch.
 constexpr int64_t kLinearChunk = 64;
 
-// phi of linear attention, element by element: elu(x) + 1, which is x + 1 above zero and e^x below, or e^x. The first is at
-// least kLeastElu, where it would round to nothing, so that the divisor is above zero for every input; the second limits
-// its exponent on both sides, so that sums of products stay finite too.
+// phi of linear attention, element by element: elu(x) + 1, which is x + 1 above zero and e^x below, or e^x. The first
+// is at least kLeastElu, where it would round to nothing, so that the divisor is above zero for every input; the second
+// limits its exponent on both sides, so that sums of products stay finite too.
 enum class LinearFeature : uint8_t { elu, exp };
 constexpr double kLeastElu = 0x1p-24;  // below x = -16.6; half of f32's rounding step at 1
 constexpr double kMostExponent = 16.0;

@@ -49,15 +49,16 @@ struct AverageProbabilities {
 };
 
 // Of rows of logits z of which a rank has some columns, for the loss over all columns:
-//   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target], or 0 where the target is negative: not among these
+//   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target]
+// z[target] counts as 0 where the target is negative, which means that it is not among these columns.
 struct LogitSums {
   ConstView logits;   // master type [rows, columns]
   ConstView targets;  // i32 [1, rows]: of these columns
   View sums;          // master type [rows, 4]
 };
 
-// OutputLoss's losses and gradient from logits of which a rank has some columns (capped already, if there is a cap), and
-// the LogitSums of all ranks, which are combined in their order:
+// OutputLoss's losses and gradient from logits of which a rank has some columns (capped already, if there is a cap),
+// and the LogitSums of all ranks, which are combined in their order:
 //   lse(z) = m + log(sum over k of sum_k e^(max_k - m))    m = max over k of max_k
 struct DividedLoss {
   ConstView logits, targets;

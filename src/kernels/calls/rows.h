@@ -9,8 +9,8 @@
 
 namespace heed {
 
-// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]] + types[type_rows[r]]). A negative token's row is
-// in another part of the table: y[r] is zero.
+// y[r] = dropout(scale * table[tokens[r]] + positions[position_rows[r]] + types[type_rows[r]]). A negative token's row
+// is in another part of the table: y[r] is zero.
 struct EmbeddingForward {
   ConstView tokens;  // i32 [1, rows]
   WeightView table;  // [vocabulary, model]

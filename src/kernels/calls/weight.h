@@ -40,7 +40,7 @@ struct ProductTypes {
 // request.
 using RowSource = std::function<ConstView(int64_t first, int64_t count)>;
 
-// A matrix of whole numbers within +-127 with a scale for each row: W[r, c] = scales[r] * values[r, c].
+// A matrix of integers within +-127 with a scale for each row: W[r, c] = scales[r] * values[r, c].
 struct Int8Matrix {
   Shape shape;
   RowSource values;          // i8
@@ -48,7 +48,7 @@ struct Int8Matrix {
   float input_scale = 0.0F;  // of all rows that it multiplies; 0: each has its own
 };
 
-// A matrix of whole numbers from -8 to 7 with a scale for each group of kInt4Group neighbouring columns of a row:
+// A matrix of integers from -8 to 7 with a scale for each group of kInt4Group neighbouring columns of a row:
 // W[r, c] = scales[r, c / kInt4Group] * values[r, c].
 struct Int4Matrix {
   Shape shape;

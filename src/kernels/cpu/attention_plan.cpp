@@ -21,7 +21,7 @@ int64_t pieces_of(int64_t queries, int64_t max_queries) {
 enum class Classes : uint8_t { with_queries, all };
 
 // Calls body(class) for the classes of a sequence: those with queries, or all with queries or keys. A few queries are
-// of as many classes, however many there are.
+// in at most as many classes as there are queries.
 template <class Body>
 void for_each_class(const AttentionSettings& settings, const Segments& queries, const Segments& keys, int64_t sequence,
                     Classes which, const Body& body) {

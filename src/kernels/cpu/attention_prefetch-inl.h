@@ -36,10 +36,10 @@ constexpr int64_t cache_lines_of(int64_t values) {
   return ceil_div(values * static_cast<int64_t>(sizeof(T)), kCacheLine);
 }
 
-// Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two: read
-// head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched, those
-// of all the share's heads; while the last one is, those of the next piece's first. A few lines at a time: more than the
-// processor has miss buffers for would hold up its own loads.
+// Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two:
+// read head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched,
+// those of all the share's heads; while the last one is, those of the next piece's first. A few lines at a time: more
+// than the processor has miss buffers for would hold up its own loads.
 template <class Cached>
 class RowPrefetch {
  public:

@@ -60,7 +60,8 @@ void write_bytes(const T* row, int64_t count, float inverse, int8_t flip, uint32
   });
 }
 
-// After a row's words: -8 times the sum of each group's values, which takes back that weights of 4 bits are 8 too large.
+// After a row's words: -8 times the sum of each group's values, which takes back that weights of 4 bits are 8 too
+// large.
 template <class T>
 void write_group_sums(const T* row, int64_t count, float inverse, uint32_t* to) {
   std::fill_n(to, count / kInt4Group, 0U);
@@ -132,8 +133,8 @@ HWY_INLINE IntVec add_pairs(ShortVec a, ShortVec b, IntVec sum) {
 #endif
 }
 
-// In each 16-bit lane the sum of two products of bytes, those of `a` unsigned and those of `b` signed; small enough for 16
-// bits.
+// In each 16-bit lane the sum of two products of bytes, those of `a` unsigned and those of `b` signed; small enough for
+// 16 bits.
 HWY_INLINE ShortVec pairs_of_bytes(WordVec a, WordVec b) {
 #if HWY_TARGET == HWY_AVX3
   return ShortVec{_mm512_maddubs_epi16(a.raw, b.raw)};

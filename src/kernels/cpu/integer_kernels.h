@@ -36,8 +36,8 @@ const IntegerKernels& integer_kernels(IntegerBits bits);  // the fastest here; a
 
 constexpr int64_t kInt4GroupWords = kInt4Group / 8;  // of a column
 
-// Of a panel, each a cache line: while one is multiplied, the one so much later is fetched. What the processor fetches
-// by itself comes too late, and stops at the end of a page of 4 KiB, such as those of a mapped file.
+// Of a panel, each a cache line: while one is multiplied, the one this much later is fetched. What the processor
+// fetches by itself comes too late, and stops at the end of a page of 4 KiB, such as those of a mapped file.
 constexpr int64_t kStepsAhead = 64;
 
 // With the instruction for sums of four products: AVX-512's for two panels, AVX-VNNI's for one. With

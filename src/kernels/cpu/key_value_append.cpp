@@ -10,7 +10,7 @@
 namespace heed::cpu {
 namespace {
 
-// Of a new row, and of its place in the cache.
+// Numbers of rows: of a new one, and of the one in the cache that it becomes.
 using RowPair = std::pair<int64_t, int64_t>;
 
 std::vector<RowPair> row_pairs(const KeyValueAppend& call) {

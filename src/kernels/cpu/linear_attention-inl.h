@@ -40,7 +40,8 @@ HWY_INLINE Vec feature_of(LinearFeature kind, Vec x) {
   return hn::Add(hn::Max(least, exp2_of(hn::Mul(hn::Min(zero, x), hn::Set(d, kLog2E)))), hn::Max(zero, x));
 }
 
-// phi'(x) from phi(x): 0 at the least and the most. Else of elu 1 above 1 and phi itself below, of exp phi.
+// phi'(x) from phi(x). It is 0 at the least and the largest feature; elsewhere phi for exp, and for elu 1 above 1 and
+// phi below.
 HWY_INLINE Vec slope_of(LinearFeature kind, Vec feature) {
   const Floats d;
   if (kind == LinearFeature::exp) {
@@ -52,7 +53,7 @@ HWY_INLINE Vec slope_of(LinearFeature kind, Vec feature) {
                             hn::Min(hn::Set(d, 1.0F), feature));
 }
 
-// The widths of a head's keys, and of its values with the column of ones behind them.
+// The widths of a head's keys, and of its values with the column of ones after them.
 struct LinearWidths {
   LinearWidths(int64_t key_width, int64_t value_width)
       : keys(key_width),
@@ -89,8 +90,8 @@ void pack_feature_columns(const HeadRows<T>& from, LinearFeature kind, float* co
   }
 }
 
-// Puts `value` into the column behind the first `width` of a row of panels, and zeros behind it.
-HWY_INLINE void put_behind(float* panels, int64_t row, int64_t width, float value) {
+// Puts `value` into the column after the first `width` of a row of panels, and zeros after it.
+HWY_INLINE void put_after(float* panels, int64_t row, int64_t width, float value) {
   float* const at = panels + width / kPanel * kBlockElements + row * kPanel + width % kPanel;
   if (width % kLanes == 0) {
     store(hn::Zero(Floats()), at);
@@ -103,7 +104,7 @@ template <class T>
 void pack_values(const HeadRows<T>& from, float* panels) {
   pack_rows(from, kLinearChunk, panels);
   for (int64_t r = 0; r < from.rows; ++r) {
-    put_behind(panels, r, from.width, 1.0F);
+    put_after(panels, r, from.width, 1.0F);
   }
 }
 
@@ -129,7 +130,7 @@ HWY_INLINE void multiply_wide(int64_t rows, int64_t width, const float* x, const
 }
 
 // Scores of a chunk's rows against its keys: x y for keys up to the one at the row's own position, which is
-// `first + row`, and zeros behind it.
+// `first + row`, and zeros after it.
 HWY_INLINE void multiply_causal(int64_t rows, int64_t first, int64_t width, const float* x, const float* y, float* to) {
   constexpr int64_t kRows = 16;
   for (int64_t row = 0; row < rows; row += kRows) {

@@ -1,5 +1,5 @@
-// Linear attention on the CPU, in chunks of kLinearChunk tokens. With [V | 1] the values and a column of ones, and S the
-// sums of phi(k) [v | 1]^T over all chunks before, the rows of a chunk are
+// Linear attention on the CPU, in chunks of kLinearChunk tokens. With [V | 1] the values and a column of ones, and S
+// the sums of phi(k) [v | 1]^T over all chunks before, the rows of a chunk are
 //   [numerators | divisors] = phi(Q) S + tril(phi(Q) phi(K)^T) [V | 1]
 // so a sequence costs as much for each token whatever its length, and neither a [queries, keys] matrix nor sums of each
 // token are stored.

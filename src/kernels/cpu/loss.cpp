@@ -56,8 +56,8 @@ void write_gradient(const LossRow& row, const float* exponentials, float total) 
   d_logits[row.target] = static_cast<T>(target - (1.0F - row.smoothing));
 }
 
-// The same, times the cap's slope, from capped logits of which `maximum` is the largest and whose exponentials sum up to
-// `total`.
+// The same, times the cap's slope, from capped logits of which `maximum` is the largest and whose exponentials sum up
+// to `total`.
 template <class T>
 void write_capped_gradient(const LossRow& row, const float* logits, float maximum, float total) {
   const Floats d;

@@ -63,7 +63,7 @@ class PackedPanels final : public CpuWeight {
   Panels panels_;
 };
 
-// A matrix of whole numbers, packed here or by others before.
+// A matrix of integers, packed here or by others before.
 class PackedInt8 final : public CpuWeight {
  public:
   PackedInt8(Context& context, PanelMemory& memory, const Int8Matrix& matrix);

@@ -1,5 +1,5 @@
-// Products with panels of pairs where the processor does not multiply pairs, or where they are f16: widened to f32. Of the
-// pair of columns k and k + 1 one half after the other, so that the sums have the order of f32.
+// Products with panels of pairs where the processor does not multiply pairs, or where they are f16: widened to f32. Of
+// the pair of columns k and k + 1 one half after the other, so that the sums have the order of f32.
 #include "kernels/cpu/pair_kernels.h"
 
 #include <algorithm>

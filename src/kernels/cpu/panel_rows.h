@@ -12,17 +12,17 @@ namespace heed::cpu {
 
 constexpr int64_t kMaxPanelRows = 64;
 
-// Panels of `width` rows, each [steps][width] words. Row r of a panel has the words at `place(r)` of each step.
+// Panels of `width` rows, each [steps][width] words. Row r of a panel has the words at `word_of_row(r)` of each step.
 template <class Word>
 struct PanelLayout {
   int64_t width, steps;
-  int64_t (*place)(int64_t row, int64_t width) = [](int64_t row, int64_t) { return row; };
+  int64_t (*word_of_row)(int64_t row, int64_t width) = [](int64_t row, int64_t) { return row; };
 
   int64_t words() const { return width * steps; }
 };
 
-// Writes `panels` whole panels with these rows of `from`, and zeros after the last one. Step by step, so that a panel is
-// written from end to end and those that it comes from are read so.
+// Writes `panels` whole panels with these rows of `from`, and zeros after the last one. Step by step, so that a panel
+// is written from its first word to its last, and those that its rows come from are read in the same order.
 template <class Word>
 void select_panel_rows(Context& context, const PanelLayout<Word>& layout, const Word* from,
                        std::span<const int32_t> rows, int64_t panels, Word* to) {
@@ -30,11 +30,11 @@ void select_panel_rows(Context& context, const PanelLayout<Word>& layout, const 
   context.pool.run(panels, [&](int64_t panel, int) {
     const int64_t first = std::min(all, panel * width), count = std::min(width, all - first);
     std::array<const Word*, kMaxPanelRows> sources;
-    std::array<int64_t, kMaxPanelRows> places;
+    std::array<int64_t, kMaxPanelRows> words_of_rows;
     for (int64_t r = 0; r < count; ++r) {
       const int64_t row = rows[static_cast<size_t>(first + r)];
-      sources[static_cast<size_t>(r)] = from + row / width * layout.words() + layout.place(row % width, width);
-      places[static_cast<size_t>(r)] = layout.place(r, width);
+      sources[static_cast<size_t>(r)] = from + row / width * layout.words() + layout.word_of_row(row % width, width);
+      words_of_rows[static_cast<size_t>(r)] = layout.word_of_row(r, width);
     }
     Word* const into = to + panel * layout.words();
     if (count < width) {
@@ -42,7 +42,7 @@ void select_panel_rows(Context& context, const PanelLayout<Word>& layout, const 
     }
     for (int64_t step = 0; step < layout.words(); step += width) {
       for (size_t r = 0; r < static_cast<size_t>(count); ++r) {
-        into[step + places[r]] = sources[r][step];
+        into[step + words_of_rows[r]] = sources[r][step];
       }
     }
   });

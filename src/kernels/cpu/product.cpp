@@ -35,7 +35,7 @@ Element element_of(const Operand& b, Bf16Products products) {
 
 int64_t steps_of(int64_t depth, Element element) { return element == Element::pair ? ceil_div(depth, 2) : depth; }
 
-// The words that so many steps take in a panel.
+// The words that this many steps take in a panel.
 int64_t words_of_steps(int64_t steps, Element element) {
   const int64_t width = columns_of_panel(element);
   switch (element) {

@@ -44,9 +44,9 @@ constexpr bool is_widened_pair(Element element) {
   return element == Element::bf16_pair || element == Element::f16_pair;
 }
 
-// B rearranged: panels of columns_of_panel(element) columns, each [words of the depth][columns], the last one padded with
-// zeros. With Element::half, a word holds the elements of columns c and c + half of the panel's; pairs have the form of
-// kernels/half_panels.h.
+// B rearranged: panels of columns_of_panel(element) columns, each [words of the depth][columns], the last one padded
+// with zeros. With Element::half, a word holds the elements of columns c and c + half of the panel's; pairs have the
+// form of kernels/half_panels.h.
 struct Panels {
   const float* data = nullptr;
   int64_t depth = 0, columns = 0;

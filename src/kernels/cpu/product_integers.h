@@ -6,8 +6,8 @@
 //   8 bits: C[r, c] = (sum over k of q[r, k] w[k, c]) s[r] t[c]
 //   4 bits: C[r, c] = (sum over groups g of (sum over k in g of q[r, k] w[k, c]) t[g, c]) s[r]
 //
-// Sums of integers have no order, and those of groups one that the depth alone decides. So a row's result is the same in
-// any batch, and on any processor.
+// Sums of integers have no order, and those of groups one that the depth alone decides. So a row's result is the same
+// in any batch, and on any processor.
 #pragma once
 
 #include <cstdint>

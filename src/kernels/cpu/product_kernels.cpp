@@ -55,7 +55,8 @@ void tile_product(int64_t steps, const LeftBlock& a, const float* HWY_RESTRICT p
   const float* left[3] = {a.data, a.data + 4 * a.row_stride, a.data + 8 * a.row_stride};
   const int64_t row_words = element == Element::half ? n : 2 * n;
   for (int64_t step = 0; step < steps; ++step) {
-    // A whole tile of f32 reads panels that were packed into the cache, fewer rows and halves those of a model in memory.
+    // A whole tile of f32 reads panels that were packed into the cache, fewer rows and halves those of a model in
+    // memory.
     constexpr bool kFromCache = Rows == kRows && element == Element::single;
     if constexpr (kFromCache) {
       hwy::Prefetch(panel + 8 * row_words);

@@ -22,8 +22,8 @@ struct RightBlock {
   int64_t panels, distance;
 };
 
-// While a word of a panel in memory is multiplied, the one so much later is fetched: what the processor fetches by itself
-// comes too late.
+// While a word of a panel in memory is multiplied, the one this many words later is fetched: what the processor fetches
+// by itself comes too late.
 constexpr int64_t kWordsAhead = 1024;
 
 // tile[rows, columns of the panels] = or += A block x panels, over `steps` steps.
@@ -70,9 +70,8 @@ struct ProductKernels {
 
 const ProductKernels& product_kernels();  // of the best instruction set here
 
-// What Highway cannot express; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32. vdpbf16ps on 12
-// rows x
-// 2 vectors of 16 columns:
+// What Highway cannot express; only where has_bf16_pairs(), with tile_rows 12 and panel_columns 32: vdpbf16ps on 12
+// rows x 2 vectors of 16 columns.
 void multiply_pairs_avx512bf16(int64_t rows, int64_t steps, const LeftBlock& a, const RightBlock& b, float* tile,
                                int64_t stride, Write write);
 // The strips of a block; one step holds the pairs that two rows form, column by column.

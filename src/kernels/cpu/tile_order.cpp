@@ -11,7 +11,7 @@ constexpr int64_t kTileRows = 144;
 constexpr int64_t kSmallestTileRows = 24;
 constexpr int64_t kFewestTasksPerThread = 5;
 
-// Rows are few where B has at least so many times as many columns.
+// Rows are few where B has at least this many times as many columns.
 constexpr int64_t kColumnsToFewRows = 8;
 
 struct Range {

@@ -1,5 +1,6 @@
 // Label-smoothed cross-entropy of logits, and of an output projection.
-//   z = x W^T + b, or cap * tanh of that / cap    q = (1 - s) onehot(target) + s / V    loss = lse(z) - q.z    d_logits = softmax(z) - q
+//   z = x W^T + b, or cap * tanh of that / cap    q = (1 - s) onehot(target) + s / V
+//   loss = lse(z) - q.z    d_logits = softmax(z) - q
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -46,7 +46,7 @@ void set(const View& view, int64_t row, int64_t column, double value) {
 
 namespace {
 
-// Null of a weight that does not hold whole numbers.
+// Null of a weight that does not hold integers.
 const PackedIntegers* integers_of(const WeightView& weight) {
   return dynamic_cast<const PackedIntegers*>(weight.packed);
 }
@@ -173,7 +173,7 @@ PackedIntegers::PackedIntegers(const Int4Panels& from)
   }
 }
 
-// A row's whole numbers and their scale, in float, as the kernels compute them: all of them round alike.
+// A row's integers and their scale, in float, as the kernels compute them: all of them round alike.
 //   s = max |x| / 127    q[k] = round(x[k] * (127 / max))
 //   s = input scale      q[k] = round(x[k] * (1 / s)), within +-127
 struct QuantizedRow {

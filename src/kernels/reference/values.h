@@ -26,7 +26,7 @@ struct PackedMatrix final : PackedWeight {
   Tensor matrix;
 };
 
-// Whole numbers, with a scale for each group of a row: in int8 the row is one group.
+// Integers, with a scale for each group of a row: in int8 the row is one group.
 struct PackedIntegers final : PackedWeight {
   explicit PackedIntegers(const Int8Matrix& from);
   explicit PackedIntegers(const Int4Matrix& from);

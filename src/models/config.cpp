@@ -44,12 +44,15 @@ void check_probability(std::string_view name, Probability p) {
 // Half of a direction's buckets hold one distance each, and the furthest of those must be below the maximum.
 void check_buckets(const ModelConfig& config) {
   const bool both_ways = config.architecture != Architecture::causal_lm;
-  const int64_t least = both_ways ? 4 : 2, exact = config.relative_buckets / least;
+  const int64_t least = both_ways ? 4 : 2, most = least * (kMaxDistance - 1), exact = config.relative_buckets / least;
   if (config.positions == Positions::relative_bias) {
-    check(config.relative_buckets >= least && config.relative_buckets % least == 0,
-          "relative_buckets is {}, expected a multiple of {}{}", config.relative_buckets, least,
-          both_ways ? ", for the keys before and after" : "");
-    check_extent("relative_max_distance", config.relative_max_distance, exact + 1, kMaxDistance);
+    check(config.relative_buckets >= least && config.relative_buckets <= most && config.relative_buckets % least == 0,
+          "relative_buckets is {}, expected a multiple of {}{}, at most {}", config.relative_buckets, least,
+          both_ways ? ", for the keys before and after" : "", most);
+    check(
+        config.relative_max_distance > exact && config.relative_max_distance <= kMaxDistance,
+        "relative_max_distance is {}, expected {} to {}, since half of the {} relative_buckets hold one distance each",
+        config.relative_max_distance, exact + 1, kMaxDistance, config.relative_buckets);
   }
 }
 

@@ -130,6 +130,8 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.refused('model.attention=["linear+full"]', mentions=["'linear+full'", "all heads of a layer"])
         self.refused('model.attention=["local:4+strided:4"]', "model.positions=alibi", mentions=["alibi"])
         self.refused("model.logit_cap=-1", mentions=["logit_cap is -1"])
+        self.refused("model.positions=relative-bias", "model.relative_buckets=200000",
+                     mentions=["relative_buckets is 200000", "at most 131070"])
 
     def test_it_refuses_keys_of_another_task(self):
         self.refused("data.train_source=x", mentions=["train_source"])

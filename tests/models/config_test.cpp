@@ -53,7 +53,14 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
                  {"relative_buckets is 30", "multiple of 4"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_max_distance = 8; },
-                 {"relative_max_distance is 8", "expected 9"});
+                 {"relative_max_distance is 8", "expected 9", "half of the 32 relative_buckets"});
+  expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 262144; },
+                 {"relative_buckets is 262144", "multiple of 4", "at most 262140"});
+  expect_invalid(
+      [](auto& c) {
+        c.architecture = Architecture::causal_lm, c.positions = Positions::relative_bias, c.relative_buckets = 200000;
+      },
+      {"relative_buckets is 200000", "multiple of 2, at most 131070"});
   expect_invalid([](auto& c) { c.tying = Tying::all; }, {"one vocabulary", "source has 11", "target 13"});
   expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.tying = Tying::all; }, {"seq2seq"});
 }

@@ -57,17 +57,14 @@ void check_buckets(const ModelConfig& config) {
 }
 
 void check_attention(const ModelConfig& config) {
-  const int64_t layers = std::max(config.encoder_layers, config.decoder_layers);
-  const auto count = static_cast<int64_t>(config.attention.size());
-  check(count >= 1, "attention has no pattern, expected at least one: [\"full\"]");
-  check(count <= layers, "attention has {} patterns for {} layers", count, layers);
+  check(!config.attention.empty(), "attention has no pattern, expected at least one: [\"full\"]");
   const bool plain = config.attention == std::vector<LayerPattern>{{{}}};
   check(config.window == 0 || plain, "both window and attention are set: write \"local:{}\" in attention instead",
         config.window);
   const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
                               config.has_relative_keys();
   const bool relative = adds_to_scores || config.positions == Positions::rotary;
-  for (const LayerPattern& pattern : config.attention) {
+  for (const LayerPattern& pattern : config.patterns_in_use()) {
     const auto parts = static_cast<int64_t>(pattern.size());
     check(!relative || !is_linear(pattern),
           "attention \"linear\" sums over keys before it meets a query, so that positions can't depend on both: use "
@@ -89,11 +86,6 @@ void check_attention(const ModelConfig& config) {
   }
 }
 
-void check_linear_feature(const ModelConfig& config) {
-  check(config.linear_feature == LinearFeature::elu || std::ranges::any_of(config.attention, is_linear),
-        "linear_feature is for attention \"linear\", which no layer has");
-}
-
 void check_rotary(const ModelConfig& config) {
   check(std::isfinite(config.rotary_base) && config.rotary_base > 0.0, "rotary_base is {}, expected above 0",
         config.rotary_base);
@@ -103,8 +95,6 @@ void check_rotary(const ModelConfig& config) {
   check_extent("rotary_width", config.rotary_width, 0);
   const bool scaled = config.rotary_scaling != RotaryScaling::none;
   if (config.positions != Positions::rotary) {
-    check(config.rotary_width == 0 && !scaled, "{} is for rotary positions",
-          scaled ? "rotary_scaling" : "rotary_width");
     return;
   }
   check(scaled || config.rotary_factor == 1.0, "rotary_factor is {}, but rotary_scaling is \"none\"",
@@ -121,6 +111,17 @@ void check_rotary(const ModelConfig& config) {
 
 std::vector<LayerPattern> ModelConfig::layer_patterns() const {
   return window == 0 ? attention : std::vector<LayerPattern>{{{HeadPattern::Kind::local, window}}};
+}
+
+int64_t ModelConfig::layers_of_deepest_stack() const {
+  return std::max(architecture == Architecture::causal_lm ? 0 : encoder_layers,
+                  architecture == Architecture::encoder ? 0 : decoder_layers);
+}
+
+std::vector<LayerPattern> ModelConfig::patterns_in_use() const {
+  std::vector<LayerPattern> patterns = layer_patterns();
+  patterns.resize(std::min(patterns.size(), static_cast<size_t>(std::max<int64_t>(0, layers_of_deepest_stack()))));
+  return patterns;
 }
 
 // Linear attention reads those of a chunk that is not summed yet.
@@ -189,7 +190,7 @@ std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t p
            config.inner / parts % Dropout::kColumnStep == 0,
        fmt::format("leaves each rank {} inner columns, but inner_dropout needs a multiple of {}", config.inner / parts,
                    Dropout::kColumnStep));
-  for (const LayerPattern& pattern : config.attention) {
+  for (const LayerPattern& pattern : config.patterns_in_use()) {
     const auto patterns = static_cast<int64_t>(pattern.size());
     must(patterns % parts == 0 || parts % patterns == 0,
          fmt::format("does not divide attention \"{}\" of {} patterns", text_of(pattern), patterns));
@@ -252,7 +253,6 @@ void ModelConfig::validate() const {
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
   check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
   check_attention(*this);
-  check_linear_feature(*this);
   check_rotary(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);

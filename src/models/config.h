@@ -77,6 +77,10 @@ struct ModelConfig {
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
   // Of the layers of a stack, repeated.
   std::vector<LayerPattern> layer_patterns() const;
+  // Those among them that some layer has.
+  std::vector<LayerPattern> patterns_in_use() const;
+  // Of the stacks that the architecture has.
+  int64_t layers_of_deepest_stack() const;
   // How many of the latest tokens' keys and values decoding needs, at most; 0: those of all tokens.
   int64_t cached_window() const;
   std::vector<int64_t> linear_layers_of_decoder() const;
@@ -103,6 +107,10 @@ struct ModelConfig {
     return part == PartBias::as_model ? bias : part == PartBias::all ? Bias::present : Bias::none;
   }
 };
+
+// ConfigError for a setting with another value than its default that nothing in this model reads. For recipes of new
+// runs: what older versions wrote may have such values.
+void refuse_settings_without_effect(const ModelConfig& config);
 
 // Why the matrices of the model can't be divided into `parts` parts; none if they can.
 std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t parts);

@@ -68,7 +68,7 @@ void require_same_text(const Ranks& ranks, const Recipe& recipe, const PreparedS
 }  // namespace
 
 std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int threads, const Ranks& ranks) {
-  recipe.validate();
+  recipe.validate_for_new_run();
   require<ConfigError>(recipe.prepared.empty(), "data.prepared", "names a corpus that is prepared already: {}",
                        recipe.prepared);
   const fs::path folder = without_separator(output);

@@ -125,17 +125,23 @@ void name_labels(ModelConfig& model) {
   }
 }
 
+// Runs the check, whose errors begin with `name`.
+template <class Check>
+void check_as(std::string_view name, Check check_model) {
+  try {
+    check_model();
+  } catch (const ConfigError& error) {
+    fail<ConfigError>(name, "{}", error.what());
+  }
+}
+
 // Checks the model before its vocabulary sizes are known: assumes any, equal ones where they must be.
 void check_model(ModelConfig model) {
   check_at_least("model.source_vocabulary", model.source_vocabulary, 0);
   check_at_least("model.target_vocabulary", model.target_vocabulary, 0);
   model.source_vocabulary = model.target_vocabulary = 1;
   name_labels(model);
-  try {
-    model.validate();
-  } catch (const ConfigError& error) {
-    fail<ConfigError>("recipe", "{}", error.what());
-  }
+  check_as("recipe", [&] { model.validate(); });
 }
 
 // The task of a recipe.
@@ -211,6 +217,11 @@ void Recipe::validate() const {
   schedule.validate();
   check_run(*this);
   check_validation(*this);
+}
+
+void Recipe::validate_for_new_run() const {
+  validate();
+  check_as("recipe", [this] { refuse_settings_without_effect(model); });
 }
 
 void validate_update(const TrainingRecipe& training) {
@@ -308,11 +319,10 @@ ModelConfig sized_model(const Recipe& recipe, std::string_view name) {
     }
   }
   name_labels(model);
-  try {
+  check_as(name, [&] {
     model.validate();
-  } catch (const ConfigError& error) {
-    fail<ConfigError>(name, "{}", error.what());
-  }
+    refuse_settings_without_effect(model);
+  });
   return model;
 }
 

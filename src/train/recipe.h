@@ -123,6 +123,8 @@ struct Recipe {
   // Throws ConfigError, with a message that a user can act on. Does not check vocabulary sizes, which the tokenizers
   // decide.
   void validate() const;
+  // Also for settings without effect, which the recipe of an older run may have.
+  void validate_for_new_run() const;
 };
 
 // ConfigError unless an update has batches, and shards that divide each of them.

@@ -21,7 +21,7 @@ Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& fold
       listener_(listener),
       checkpoints_(folder.checkpoints()),
       ranks_(recipe_, ranks) {
-  recipe_.validate();
+  start == TrainStart::resume ? recipe_.validate() : recipe_.validate_for_new_run();
   ranks_.require_possible(recipe_);
   if (start == TrainStart::resume) {
     resume();

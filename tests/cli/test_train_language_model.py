@@ -130,8 +130,20 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.refused('model.attention=["linear+full"]', mentions=["'linear+full'", "all heads of a layer"])
         self.refused('model.attention=["local:4+strided:4"]', "model.positions=alibi", mentions=["alibi"])
         self.refused("model.logit_cap=-1", mentions=["logit_cap is -1"])
+        self.refused('model.attention=["full","full","full"]', "model.decoder_layers=2",
+                     mentions=["attention has 3 patterns for 2 layers"])
         self.refused("model.positions=relative-bias", "model.relative_buckets=200000",
                      mentions=["relative_buckets is 200000", "at most 131070"])
+
+    def test_it_refuses_settings_without_effect(self):
+        for change, of in {"rotary_factor=2": "positions", "rotary_base=500": "positions", "labels=a,b": "head",
+                           "relative_max_distance=64": "positions", "pooling=mean": "head",
+                           "linear_feature=exp": "attention"}.items():
+            with self.subTest(change):
+                key = change.split("=")[0]
+                self.refused("model.positions=learned", f"model.{change}",
+                             mentions=[f"model: {key} = ", f"has no effect: it is for {of}"])
+        self.refused("model.norm=rms", "model.norm_bias=all", mentions=['norm_bias = "all" has no effect: it is for norm'])
 
     def test_it_refuses_keys_of_another_task(self):
         self.refused("data.train_source=x", mentions=["train_source"])

@@ -28,8 +28,6 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.heads = 4, c.key_value_heads = 3; }, {"key_value_heads 3 does not divide heads 4"});
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.head_width = 3; }, {"rotary", "3 columns"});
   expect_invalid([](auto& c) { c.model = 9, c.heads = 3; }, {"sinusoidal", "model is 9"});
-  expect_invalid([](auto& c) { c.rotary_width = 2; }, {"rotary_width is for rotary positions"});
-  expect_invalid([](auto& c) { c.rotary_scaling = RotaryScaling::ntk; }, {"rotary_scaling is for rotary positions"});
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_width = 6; },
                  {"rotary_width is 6", "head has 4 columns"});
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_width = 3; }, {"rotary_width has 3 columns"});
@@ -47,8 +45,6 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid(
       [](auto& c) { c.positions = Positions::relative_keys_values, c.attention = {{{HeadPattern::Kind::linear}}}; },
       {"attention \"linear\"", "positions can't depend on both"});
-  expect_invalid([](auto& c) { c.linear_feature = LinearFeature::exp; },
-                 {"linear_feature is for attention \"linear\", which no layer has"});
   expect_invalid([](auto& c) { c.relative_clip = 0; }, {"relative_clip is 0", "expected 1"});
   expect_invalid([](auto& c) { c.positions = Positions::relative_bias, c.relative_buckets = 30; },
                  {"relative_buckets is 30", "multiple of 4"});
@@ -141,7 +137,6 @@ TEST(ModelConfig, RefusesWhatIsNotAPatternOfAttention) {
 TEST(ModelConfig, RefusesPatternsThatDoNotFitTheModel) {
   const HeadPattern local{HeadPattern::Kind::local, 4}, strided{HeadPattern::Kind::strided, 16};
   expect_invalid([](auto& c) { c.attention.clear(); }, {"attention has no pattern"});
-  expect_invalid([&](auto& c) { c.attention = {{local}, {local}, {{}}}; }, {"3 patterns for 2 layers"});
   expect_invalid([&](auto& c) { c.window = 4, c.attention = {{local}}; }, {"both window and attention", "local:4"});
   expect_invalid(
       [&](auto& c) {
@@ -177,6 +172,81 @@ TEST(ModelConfig, RefusesPatternsThatDoNotFitTheModel) {
         {"\"linear\" sums over keys before it meets a query", "\"learned\""});
   }
   expect_invalid([&](auto& c) { c.attention = {{strided}}; }, {"\"strided:16\" sees no other token", "max_length"});
+}
+
+TEST(ModelConfig, PatternsThatNoLayerHasAreNotChecked) {
+  const LayerPattern full{HeadPattern{}}, linear{HeadPattern{HeadPattern::Kind::linear}};
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.encoder_layers = 6;
+  config.attention = {full, full, full, linear};
+  config.attention_cap = 5.0;
+  EXPECT_EQ(config.patterns_in_use(), std::vector<LayerPattern>({full, full}));
+  EXPECT_NO_THROW(config.validate());
+  config.decoder_layers = 4;
+  expect_error<ConfigError>([&] { config.validate(); }, {"attention_cap limits scores"});
+}
+
+void expect_without_effect(Architecture architecture, const std::function<void(ModelConfig&)>& set,
+                           const std::vector<std::string>& parts) {
+  ModelConfig config = small_config(architecture);
+  (architecture == Architecture::causal_lm ? config.encoder_layers : config.decoder_layers) = 6;
+  config.encoder_layers = architecture == Architecture::seq2seq ? 2 : config.encoder_layers;
+  EXPECT_NO_THROW(refuse_settings_without_effect(config));
+  set(config);
+  EXPECT_NO_THROW(config.validate()) << "models that older versions wrote stay readable";
+  expect_error<ConfigError>([&] { refuse_settings_without_effect(config); }, parts);
+}
+
+TEST(ModelConfig, MorePatternsThanLayersOfTheArchitectureAreRefusedInRecipes) {
+  const LayerPattern full{HeadPattern{}};
+  for (const Architecture architecture : {Architecture::causal_lm, Architecture::encoder}) {
+    expect_without_effect(architecture,
+                          [&](auto& c) {
+                            c.attention = {full, full, full};
+                          },
+                          {"model: attention has 3 patterns for 2 layers"});
+  }
+}
+
+TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
+  const auto lm = Architecture::causal_lm, encoder = Architecture::encoder;
+  const std::string rotary = " has no effect: it is for positions \"rotary\"";
+  expect_without_effect(lm, [](auto& c) { c.rotary_base = 500.0; }, {"model: rotary_base = 500.0" + rotary});
+  expect_without_effect(lm, [](auto& c) { c.rotary_width = 2; }, {"rotary_width = 2" + rotary});
+  expect_without_effect(lm, [](auto& c) { c.rotary_scaling = RotaryScaling::ntk; },
+                        {"rotary_scaling = \"ntk\"" + rotary});
+  expect_without_effect(lm, [](auto& c) { c.rotary_factor = 2.0; }, {"rotary_factor = 2.0" + rotary});
+  expect_without_effect(lm, [](auto& c) { c.rotary_trained_length = 8; },
+                        {"rotary_trained_length = 8 has no effect: it is for rotary_scaling \"yarn\""});
+  expect_without_effect(lm, [](auto& c) { c.relative_buckets = 16; },
+                        {"relative_buckets = 16 has no effect: it is for positions \"relative-bias\""});
+  expect_without_effect(lm, [](auto& c) { c.relative_max_distance = 64; },
+                        {"relative_max_distance = 64 has no effect"});
+  expect_without_effect(lm, [](auto& c) { c.relative_clip = 8; },
+                        {"relative_clip = 8 has no effect", "\"relative-keys-values\""});
+  expect_without_effect(lm, [](auto& c) { c.linear_feature = LinearFeature::exp; },
+                        {"linear_feature = \"exp\" has no effect: it is for attention \"linear\""});
+  expect_without_effect(lm, [](auto& c) { c.norm = NormKind::rms, c.norm_bias = PartBias::all; },
+                        {"norm_bias = \"all\" has no effect: it is for norm \"layer\""});
+  expect_without_effect(lm, [](auto& c) { c.init_deviation = 0.06; },
+                        {"init_deviation = 0.06 has no effect: it is for init \"normal\""});
+  for (const Architecture architecture : {lm, encoder}) {
+    expect_without_effect(architecture, [](auto& c) { c.pooling = Pooling::mean; },
+                          {"pooling = \"mean\" has no effect: it is for head \"label\", \"labels\" and \"number\""});
+    expect_without_effect(architecture,
+                          [](auto& c) {
+                            c.labels = {"a", "b"};
+                          },
+                          {"labels = [\"a\", \"b\"] has no effect: it is for head \"label\""});
+  }
+  expect_without_effect(encoder,
+                        [](auto& c) {
+                          c.head = Head::number, c.labels = {"a", "b"};
+                        },
+                        {"labels = [\"a\", \"b\"] has no effect"});
+  expect_without_effect(encoder,
+                        [](auto& c) { c.head = Head::token_labels, c.labels = {"a"}, c.pooling = Pooling::max; },
+                        {"pooling = \"max\" has no effect"});
 }
 
 TEST(ModelConfig, InvalidTomlNamesTheLine) {

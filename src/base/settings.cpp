@@ -49,6 +49,34 @@ std::string with_point(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
+template <class Value>
+std::string one_or_list(const std::vector<Value>& items) {
+  return items.size() == 1 ? fmt::format("{}", items.front()) : fmt::format("[{}]", fmt::join(items, ", "));
+}
+
+// The node's value or its items' values, if all of them have this type.
+template <class Value>
+std::optional<SettingValue> values_of(const toml::node& node, bool (toml::node::*has_type)() const noexcept) {
+  std::vector<Value> values;
+  const auto add = [&](const toml::node& one) {
+    const bool fits = (one.*has_type)();
+    if (fits) {
+      values.push_back(*one.value<Value>());
+    }
+    return fits;
+  };
+  const toml::array* const array = node.as_array();
+  const bool fits = array == nullptr ? add(node) : std::all_of(array->begin(), array->end(), add);
+  return fits ? std::optional<SettingValue>(std::move(values)) : std::nullopt;
+}
+
+bool is_finite(const SettingValue& value) {
+  const double* const number = std::get_if<double>(&value);
+  const auto* const numbers = std::get_if<std::vector<double>>(&value);
+  return (number == nullptr || std::isfinite(*number)) &&
+         (numbers == nullptr || std::ranges::all_of(*numbers, [](double one) { return std::isfinite(one); }));
+}
+
 // The node's value, if it has that type.
 std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
   switch (type) {
@@ -60,6 +88,10 @@ std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
       return node.is_boolean() ? std::optional<SettingValue>(*node.value<bool>()) : std::nullopt;
     case SettingType::text:
       return node.is_string() ? std::optional<SettingValue>(*node.value<std::string>()) : std::nullopt;
+    case SettingType::integers:
+      return values_of<int64_t>(node, &toml::node::is_integer);
+    case SettingType::numbers:
+      return values_of<double>(node, &toml::node::is_number);
     case SettingType::list:
       break;
   }
@@ -84,8 +116,8 @@ void set_value(const Setting& setting, const toml::node& node, const std::string
   const std::optional<SettingValue> value = value_of(node, setting.type);
   require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, in_words(setting.type));
   const double* const number = std::get_if<double>(&*value);
-  require<ConfigError>(number == nullptr || std::isfinite(*number), where, "{} is {}, expected a finite number",
-                       setting.name, number == nullptr ? 0.0 : *number);
+  require<ConfigError>(is_finite(*value), where, "{} is {}, expected a finite number", setting.name,
+                       number == nullptr ? "not finite in one layer" : fmt::format("{}", *number));
   setting.set(where, *value);
 }
 
@@ -182,19 +214,23 @@ std::optional<toml::table> parse_value(const std::string& text) {
 
 // Whether TOML refuses the text only because its number is too large.
 bool is_out_of_range(SettingType type, const std::string& text) {
-  if (type == SettingType::integer) {
+  if (type == SettingType::integer || type == SettingType::integers) {
     const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
     return text.size() > sign && text.find_first_not_of("0123456789", sign) == std::string::npos && text[sign] != '0';
   }
   char* end = nullptr;
-  return type == SettingType::number && std::isinf(std::strtod(text.c_str(), &end)) && *end == '\0' &&
-         text.find_first_of("0123456789") != std::string::npos;
+  return (type == SettingType::number || type == SettingType::numbers) && std::isinf(std::strtod(text.c_str(), &end)) &&
+         *end == '\0' && text.find_first_of("0123456789") != std::string::npos;
 }
 
-// The value as TOML or, when that does not have the right type, as plain text.
+// The value as TOML or, when that does not have the right type, as plain text. A list of numbers needs no brackets.
 void set_from_text(const Setting& setting, const std::string& text, const std::string& where) {
   const bool may_be_plain = setting.type == SettingType::text || setting.type == SettingType::list;
-  const std::optional<toml::table> table = parse_value(text);
+  const bool may_be_several = setting.type == SettingType::integers || setting.type == SettingType::numbers;
+  std::optional<toml::table> table = parse_value(text);
+  if (!table && may_be_several) {
+    table = parse_value(fmt::format("[{}]", text));
+  }
   if (table && (!may_be_plain || value_of(*table->get("value"), setting.type))) {
     return set_value(setting, *table->get("value"), where);
   }
@@ -213,8 +249,13 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
 }  // namespace
 
 std::string_view in_words(SettingType type) {
-  constexpr std::array<std::string_view, 5> kWords{"an integer", "a number", "true or false", "a text",
-                                                   "a list of texts"};
+  constexpr std::array<std::string_view, 7> kWords{"an integer",
+                                                   "a number",
+                                                   "true or false",
+                                                   "a text",
+                                                   "a list of texts",
+                                                   "an integer or a list of integers",
+                                                   "a number or a list of numbers"};
   return kWords[static_cast<size_t>(type)];
 }
 
@@ -242,6 +283,13 @@ Setting setting(std::string name, std::string& value) {
 }
 Setting setting(std::string name, std::vector<std::string>& value) {
   return plain(std::move(name), SettingType::list, value, [&value] { return in_quotes(value); });
+}
+
+std::string as_toml(const std::vector<int64_t>& values) { return one_or_list(values); }
+std::string as_toml(const std::vector<double>& values) {
+  std::vector<std::string> items;
+  std::ranges::transform(values, std::back_inserter(items), with_point);
+  return one_or_list(items);
 }
 
 std::vector<std::string> read_settings(std::string_view text, std::string_view file,

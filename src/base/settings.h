@@ -15,8 +15,10 @@
 
 namespace heed {
 
-using SettingValue = std::variant<int64_t, double, bool, std::string, std::vector<std::string>>;
-enum class SettingType : uint8_t { integer, number, flag, text, list };  // list: of texts
+using SettingValue = std::variant<int64_t, double, bool, std::string, std::vector<std::string>, std::vector<int64_t>,
+                                  std::vector<double>>;
+// list: of texts; integers and numbers: one or a list of several.
+enum class SettingType : uint8_t { integer, number, flag, text, list, integers, numbers };
 // For messages: what a value must be.
 std::string_view in_words(SettingType type);
 
@@ -43,6 +45,10 @@ Setting setting(std::string name, double& value);
 Setting setting(std::string name, bool& value);
 Setting setting(std::string name, std::string& value);
 Setting setting(std::string name, std::vector<std::string>& value);
+
+// One value as itself, several as a list.
+std::string as_toml(const std::vector<int64_t>& values);
+std::string as_toml(const std::vector<double>& values);
 
 template <class Value>
 using ValueNames = std::vector<std::pair<std::string_view, Value>>;

@@ -49,11 +49,17 @@ json to_marked_json(const SettingTable& table) {
 
 SettingValue value_of(const json& value, const Setting& setting, const std::string& where) {
   const auto is_text = [](const json& item) { return item.is_string(); };
+  const auto is_integer = [](const json& item) { return item.is_number_integer(); };
+  const auto is_number = [](const json& item) { return item.is_number(); };
+  // One value, or a list of several.
+  const json several = value.is_array() ? value : json::array({value});
   const bool fits = (setting.type == SettingType::integer && value.is_number_integer()) ||
                     (setting.type == SettingType::number && value.is_number()) ||
                     (setting.type == SettingType::flag && value.is_boolean()) ||
                     (setting.type == SettingType::text && value.is_string()) ||
-                    (setting.type == SettingType::list && value.is_array() && std::ranges::all_of(value, is_text));
+                    (setting.type == SettingType::list && value.is_array() && std::ranges::all_of(value, is_text)) ||
+                    (setting.type == SettingType::integers && std::ranges::all_of(several, is_integer)) ||
+                    (setting.type == SettingType::numbers && std::ranges::all_of(several, is_number));
   require<FormatError>(fits, where, "model.{} is {}, expected {}", setting.name, shown(value.dump()),
                        in_words(setting.type));
   switch (setting.type) {
@@ -65,6 +71,10 @@ SettingValue value_of(const json& value, const Setting& setting, const std::stri
       return value.get<bool>();
     case SettingType::text:
       return value.get<std::string>();
+    case SettingType::integers:
+      return several.get<std::vector<int64_t>>();
+    case SettingType::numbers:
+      return several.get<std::vector<double>>();
     case SettingType::list:
       break;
   }

@@ -84,6 +84,42 @@ TEST(Settings, AreOverridden) {
   EXPECT_THAT(sample.files, ElementsAre());
 }
 
+struct Several {
+  std::vector<int64_t> counts{1};
+  std::vector<double> rates{0.5};
+
+  std::array<SettingTable, 1> tables() {
+    const auto set = [](auto& values) {
+      return [&values](const std::string&, const SettingValue& found) {
+        values = std::get<std::decay_t<decltype(values)>>(found);
+      };
+    };
+    return {{{"sample",
+              {{"counts", SettingType::integers, set(counts), [this] { return as_toml(counts); }, "", ""},
+               {"rates", SettingType::numbers, set(rates), [this] { return as_toml(rates); }, "", ""}}}}};
+  }
+};
+
+TEST(Settings, OneNumberOrAListOfThem) {
+  Several several;
+  const auto tables = several.tables();
+  EXPECT_EQ(show_settings(tables), "[sample]\ncounts = 1\nrates = 0.5\n");
+  read_settings("[sample]\ncounts = [3, 4]\nrates = [1, 2.5]\n", "r.toml", tables);
+  EXPECT_THAT(several.counts, ElementsAre(3, 4));
+  EXPECT_THAT(several.rates, ElementsAre(1.0, 2.5));
+  EXPECT_EQ(show_settings(tables), "[sample]\ncounts = [3, 4]\nrates = [1.0, 2.5]\n");
+  override_setting("sample.counts=7", tables);
+  override_setting("sample.rates=1e4,0", tables);
+  EXPECT_THAT(several.counts, ElementsAre(7));
+  EXPECT_THAT(several.rates, ElementsAre(1e4, 0.0));
+  override_setting("sample.counts=[8,9]", tables);
+  EXPECT_THAT(several.counts, ElementsAre(8, 9));
+  EXPECT_THAT(message_of([&] { override_setting("sample.counts=8,x", tables); }),
+              HasSubstr("counts is '8,x', but must be a whole number or a list of whole numbers"));
+  EXPECT_THAT(message_of([&] { read_settings("[sample]\nrates = [1, nan]\n", "r", tables); }),
+              HasSubstr("expected a finite number"));
+}
+
 TEST(Settings, ErrorsNameTheLineAndTheValidValues) {
   Sample sample;
   const auto read = [&](std::string_view text) {

@@ -16,8 +16,10 @@ constexpr std::array<std::string_view, 30> kOtherNames{
 std::vector<std::string> candidates_for(const Setting& setting) {
   switch (setting.type) {
     case SettingType::integer:
+    case SettingType::integers:
       return {fmt::format("{}", std::stoll(setting.show()) + 1)};
     case SettingType::number:
+    case SettingType::numbers:
       return {fmt::format("{}", 0.5 * std::stod(setting.show()) + 0.125)};
     case SettingType::flag:
       return {setting.show() == "true" ? "false" : "true"};

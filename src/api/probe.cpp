@@ -97,9 +97,7 @@ double norm_of(const ConstView& values) {
   return std::sqrt(squares);
 }
 
-Visibility::Reach reach_of(const std::string& stack) {
-  return stack == "encoder" ? Visibility::Reach::full : Visibility::Reach::causal;
-}
+Stack stack_named(const std::string& stack) { return stack == "encoder" ? Stack::encoder : Stack::decoder; }
 
 // Refuses weights that this machine cannot hold, with their gradients, before memory is allocated for them.
 Weights& fitting(Weights& weights, const std::string& path) {
@@ -212,10 +210,10 @@ class Probing {
 
   void add_maps(const std::string& stack, std::string_view sublayer, const std::vector<Tensor>& maps,
                 const StackOutput& output) {
-    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, reach_of(stack));
+    const std::vector<VisibilityByHead> visibility = visibility_of_layers(config_, stack_named(stack));
     for (size_t layer = 0; layer < maps.size(); ++layer) {
       add_map(fmt::format("{}.layers.{}.{}", stack, layer, sublayer), maps[layer], *output.segments, *output.segments,
-              visibility[layer % visibility.size()]);
+              visibility[layer]);
     }
   }
 
@@ -248,7 +246,7 @@ class Probing {
     if (config_.architecture == Architecture::seq2seq && encoder != (stream == "source")) {
       return std::vector<bool>(static_cast<size_t>(length), !encoder);
     }
-    return reached_positions(visibility_of_layers(config_, reach_of(output.stack)),
+    return reached_positions(visibility_of_layers(config_, stack_named(output.stack)),
                              encoder ? config_.encoder_layers : config_.decoder_layers, {length, position});
   }
 

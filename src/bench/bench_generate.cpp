@@ -77,7 +77,7 @@ std::string describe_setup(const GenerateShape& shape) {
   const ModelConfig& c = shape.config;
   return fmt::format(
       "{}: decoder-only, model {}, inner {}, heads {}, layers {}, vocabulary {}, context {}, {}", shape.name, c.model,
-      c.inner, c.heads, c.decoder_layers, c.target_vocabulary, c.max_length,
+      in_words(c.inner), c.heads, c.decoder_layers, c.target_vocabulary, c.max_length,
       c.gating == Gating::gated ? "rotary positions, SwiGLU, RMSNorm, untied" : "learned positions, GELU, tied");
 }
 
@@ -199,7 +199,7 @@ StreamsBench measure_streams(const RandomModel& model, Backend& backend, const s
   const int64_t scales = type == DType::i8 ? 2 * size_of(DType::f32) : 0;
   const int64_t of_head = (config.width_of_head() + config.width_of_values()) * size_of(type) + scales;
   const int64_t cached =
-      config.decoder_layers * config.heads_of_keys() * of_head * (group.length() - options.tokens / 2) * streams;
+      config.decoder_layers * config.heads_of_keys(0) * of_head * (group.length() - options.tokens / 2) * streams;
   StreamsBench bench{.streams = streams, .step_seconds = median(seconds)};
   bench.tokens_per_second = static_cast<double>(streams) / bench.step_seconds;
   bench.bytes_per_second = static_cast<double>(report.weight_bytes + cached) / bench.step_seconds;

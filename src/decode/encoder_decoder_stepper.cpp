@@ -18,12 +18,7 @@ constexpr size_t kGroupSources = 64;
 EncoderDecoderStepper::EncoderDecoderStepper(const Inference& inference, const StepperOptions& options)
     : PagedStepper(inference, options),
       model_(inference.model.seq2seq()),
-      memory_(inference.backend, inference.cache_type(),
-              {.layers = layers_that_run(config_, options),
-               .width = config_.heads_of_keys() * config_.width_of_head(),
-               .value_width = config_.heads_of_keys() * config_.width_of_values(),
-               .max_tokens = options.max_tokens,
-               .heads = config_.heads_of_keys()}) {}
+      memory_(inference.backend, inference.cache_type(), cache_shape(config_, options)) {}
 
 std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector<int32_t>> sources) {
   if (sources.empty()) {

@@ -127,10 +127,9 @@ const std::vector<KeyValueView>& KeyValueCache::list_views(int64_t withheld) {
   }
   const PageTable table{ConstView(table_.data(), DType::i32, rows, columns, columns), kPage};
   views_.clear();
-  const int64_t value_width = shape_.value_width > 0 ? shape_.value_width : shape_.width;
   for (int64_t layer = 0; layer < shape_.layers; ++layer) {
-    views_.push_back({.keys = blocks_from(rows_, 2 * layer).column_range(0, shape_.width),
-                      .values = blocks_from(rows_, 2 * layer + 1).column_range(0, value_width),
+    views_.push_back({.keys = blocks_from(rows_, 2 * layer).column_range(0, shape_.width_of(layer)),
+                      .values = blocks_from(rows_, 2 * layer + 1).column_range(0, shape_.value_width_of(layer)),
                       .segments = &segments_,
                       .table = table,
                       .states = states_of(layer),
@@ -145,16 +144,21 @@ LinearStates KeyValueCache::states_of(int64_t layer) const {
     return {};
   }
   const auto count = static_cast<int64_t>(state_rows_.size());
+  const int64_t heads = shape_.heads_of(layer), size = state_size_ / shape_.heads * heads;
   const auto indices = [count](const std::vector<int32_t>& values) {
     return ConstView(values.data(), DType::i32, 1, count, count);
   };
-  return {states_.view().column_range((found - shape_.linear_layers.begin()) * state_size_, state_size_),
-          indices(state_rows_), indices(summed_)};
+  return {states_.view().column_range((found - shape_.linear_layers.begin()) * state_size_, size), indices(state_rows_),
+          indices(summed_)};
 }
 
 KeyValueScales KeyValueCache::scales_of(int64_t layer) const {
-  return scales_.empty() ? KeyValueScales{}
-                         : KeyValueScales{blocks_from(scales_, 2 * layer), blocks_from(scales_, 2 * layer + 1)};
+  if (scales_.empty()) {
+    return {};
+  }
+  const int64_t heads = shape_.heads_of(layer);
+  return {blocks_from(scales_, 2 * layer).column_range(0, heads),
+          blocks_from(scales_, 2 * layer + 1).column_range(0, heads)};
 }
 
 // The rows from a block on, to the end.
@@ -274,7 +278,7 @@ void KeyValueCache::sum_whole_chunks(std::span<const Extension> extensions) {
   }
   const std::vector<KeyValueView>& views = list_views(shape_.roll_back);
   for (const int64_t layer : shape_.linear_layers) {
-    backend_.fold_linear_attention({shape_.heads, shape_.linear_feature, views[static_cast<size_t>(layer)]});
+    backend_.fold_linear_attention({shape_.heads_of(layer), shape_.linear_feature, views[static_cast<size_t>(layer)]});
   }
   for (const Extension& extension : extensions) {
     Sequence& sequence = find(extension.sequence);

@@ -26,6 +26,17 @@ struct CacheShape {
   std::vector<int64_t> linear_layers = {};
   int64_t heads = 1;  // of keys: each has sums of its own, and in int8 scales of its own
   LinearFeature linear_feature = LinearFeature::elu;
+  // Heads of keys of each layer where layers differ: `width`, `value_width` and `heads` are then those of the widest,
+  // and other layers use the first columns of as much room.
+  std::vector<int64_t> heads_of_layers = {};
+
+  int64_t heads_of(int64_t layer) const {
+    return heads_of_layers.empty() ? heads : heads_of_layers[static_cast<size_t>(layer)];
+  }
+  int64_t width_of(int64_t layer) const { return width / heads * heads_of(layer); }
+  int64_t value_width_of(int64_t layer) const {
+    return (value_width > 0 ? value_width : width) / heads * heads_of(layer);
+  }
 };
 
 // How a sequence grows.
@@ -114,7 +125,7 @@ class KeyValueCache {
   std::vector<int32_t> free_;
   // Of linear attention: a row for each state, in which the sums of all linear layers follow each other.
   Tensor states_;
-  int64_t state_size_;  // of one layer
+  int64_t state_size_;  // of the widest layer
   std::vector<int32_t> state_readers_, free_states_;
   std::vector<Sequence> slots_;
   std::vector<size_t> free_slots_;

@@ -15,7 +15,11 @@ constexpr int64_t kLittleContext = 32;
 constexpr int64_t kSmallModel = 2'000'000;  // multiplications of a token, about
 
 int64_t multiplications(const ModelConfig& config, int64_t layers) {
-  return layers * config.model * (4 * config.model + 2 * config.inner) + config.model * config.target_vocabulary;
+  int64_t widths = 0;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    widths += 4 * config.model + 2 * config.inner.of(layer);
+  }
+  return config.model * (widths + config.target_vocabulary);
 }
 
 class ModelDrafter final : public Drafter {

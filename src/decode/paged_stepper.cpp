@@ -31,7 +31,29 @@ std::vector<int64_t> linear_layers_that_run(const ModelConfig& config, const Ste
   return layers;
 }
 
+CacheShape target_cache_shape(const ModelConfig& config, const StepperOptions& options) {
+  CacheShape shape = cache_shape(config, options);
+  shape.window = config.cached_window();
+  shape.roll_back = options.roll_back;
+  shape.linear_layers = linear_layers_that_run(config, options);
+  shape.linear_feature = config.linear_feature;
+  return shape;
+}
+
 }  // namespace
+
+CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options) {
+  const int64_t layers = layers_that_run(config, options), heads = config.most_heads_of_keys(layers);
+  CacheShape shape{.layers = layers,
+                   .width = heads * config.width_of_head(),
+                   .value_width = heads * config.width_of_values(),
+                   .max_tokens = options.max_tokens,
+                   .heads = heads};
+  for (int64_t layer = 0; !config.key_value_heads.is_uniform() && layer < layers; ++layer) {
+    shape.heads_of_layers.push_back(config.heads_of_keys(layer));
+  }
+  return shape;
+}
 
 int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options) {
   const int64_t layers = options.layers == 0 ? config.decoder_layers : options.layers;
@@ -43,16 +65,7 @@ int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options
 PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& options)
     : config_(inference.model.config()),
       pass_(Pass::infer(inference.backend, inference.storage)),
-      cache_(inference.backend, inference.cache_type(),
-             {.layers = layers_that_run(config_, options),
-              .width = config_.heads_of_keys() * config_.width_of_head(),
-              .value_width = config_.heads_of_keys() * config_.width_of_values(),
-              .window = config_.cached_window(),
-              .max_tokens = options.max_tokens,
-              .roll_back = options.roll_back,
-              .linear_layers = linear_layers_that_run(config_, options),
-              .heads = config_.heads_of_keys(),
-              .linear_feature = config_.linear_feature}) {
+      cache_(inference.backend, inference.cache_type(), target_cache_shape(config_, options)) {
   require_cache_type(inference);
 }
 

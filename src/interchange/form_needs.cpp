@@ -22,14 +22,18 @@ std::string setting_of(const ModelConfig& config, std::string_view key) {
 }  // namespace
 
 std::vector<FormNeed> needs_of_all_forms(const ModelConfig& c) {
+  constexpr std::string_view kOneValue = "one value for all layers";
   return {
+      {"inner", c.inner.is_uniform(), kOneValue},
+      {"key_value_heads", c.key_value_heads.is_uniform(), kOneValue},
+      {"rotary_base", c.positions != Positions::rotary || c.rotary_base.is_uniform(), kOneValue},
       {"norm_placement", c.placement == NormPlacement::pre, R"("pre")"},
       {"final_norm", c.final_norm == FinalNorm::present, "true"},
       {"embedding_norm", c.embedding_norm == EmbeddingNorm::none, "false"},
       {"qk_norm", c.head_norm == HeadNorm::none, R"("none")"},
       {"branches", c.branches == Branches::sequential, R"("sequential")"},
       {"window", c.window == 0, "0"},
-      {"attention", std::ranges::all_of(c.attention, sees_everything), R"(["full"])"},
+      {"attention", std::ranges::all_of(c.patterns_in_use(), sees_everything), R"(["full"])"},
       {"value_width", c.width_of_values() == c.width_of_head(), "0"},
       {"output_bias", c.output_bias == Bias::none, "false"},
       {"logit_cap", c.logit_cap == 0.0, "0"},

@@ -12,7 +12,7 @@ std::vector<FormNeed> gpt2_needs(const ModelConfig& c) {
       {"positions", c.positions == Positions::learned, R"("learned")"},
       {"activation", c.activation == Activation::gelu_tanh, R"("gelu-tanh")"},
       {"gated", c.gating == Gating::plain, "false"},
-      {"key_value_heads", c.heads_of_keys() == c.heads, "0"},
+      {"key_value_heads", c.keys_in_words() == fmt::format("{}", c.heads), "0"},
       {"head_width", c.width_of_head() * c.heads == c.model, "0"},
       {"attention_bias", c.bias_of_attention_inputs() == Bias::present && c.bias_of_attention_output() == Bias::present,
        R"("all")"},
@@ -45,7 +45,7 @@ std::vector<GgufEntry> gpt2_entries(const ModelConfig& config) {
   return {{"gpt2.context_length", count(config.max_length)},
           {"gpt2.embedding_length", count(config.model)},
           {"gpt2.block_count", count(config.decoder_layers)},
-          {"gpt2.feed_forward_length", count(config.inner)},
+          {"gpt2.feed_forward_length", count(config.inner.of(0))},
           {"gpt2.attention.head_count", count(config.heads)},
           {"gpt2.attention.layer_norm_epsilon", static_cast<float>(config.epsilon)}};
 }

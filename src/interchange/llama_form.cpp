@@ -31,13 +31,14 @@ std::vector<FormNeed> llama_needs(const ModelConfig& c) {
 double rotary_base_of(const ModelConfig& config) {
   const auto width = static_cast<double>(config.width_of_head());
   return config.rotary_scaling == RotaryScaling::ntk && width > 2.0
-             ? config.rotary_base * std::pow(config.rotary_factor, width / (width - 2.0))
-             : config.rotary_base;
+             ? config.rotary_base.of(0) * std::pow(config.rotary_factor, width / (width - 2.0))
+             : config.rotary_base.of(0);
 }
 
 void add_layer(ExportedWeights& weights, const ModelConfig& config, int64_t layer) {
   const std::string to = fmt::format("blk.{}.", layer), from = fmt::format("decoder.layers.{}.", layer);
-  const int64_t queries = config.heads * config.width_of_head(), keys = config.heads_of_keys() * config.width_of_head();
+  const int64_t queries = config.heads * config.width_of_head(),
+                keys = config.heads_of_keys(0) * config.width_of_head();
   const std::string projection = from + "attention.projection.weight", inner = from + "feed_forward.inner.weight";
   weights.add_plain(to + "attn_norm.weight", from + "attention.norm.gain");
   weights.add_rotated(to + "attn_q.weight", projection, {0, queries});
@@ -45,8 +46,8 @@ void add_layer(ExportedWeights& weights, const ModelConfig& config, int64_t laye
   weights.add_matrix(to + "attn_v.weight", projection, {queries + keys, keys});
   weights.add_matrix(to + "attn_output.weight", from + "attention.output.weight");
   weights.add_plain(to + "ffn_norm.weight", from + "feed_forward.norm.gain");
-  weights.add_matrix(to + "ffn_gate.weight", inner, {0, config.inner});
-  weights.add_matrix(to + "ffn_up.weight", inner, {config.inner, config.inner});
+  weights.add_matrix(to + "ffn_gate.weight", inner, {0, config.inner.of(0)});
+  weights.add_matrix(to + "ffn_up.weight", inner, {config.inner.of(0), config.inner.of(0)});
   weights.add_matrix(to + "ffn_down.weight", from + "feed_forward.output.weight");
 }
 
@@ -64,9 +65,9 @@ std::vector<GgufEntry> llama_entries(const ModelConfig& config) {
       {"llama.context_length", count(config.max_length)},
       {"llama.embedding_length", count(config.model)},
       {"llama.block_count", count(config.decoder_layers)},
-      {"llama.feed_forward_length", count(config.inner)},
+      {"llama.feed_forward_length", count(config.inner.of(0))},
       {"llama.attention.head_count", count(config.heads)},
-      {"llama.attention.head_count_kv", count(config.heads_of_keys())},
+      {"llama.attention.head_count_kv", count(config.heads_of_keys(0))},
       {"llama.attention.key_length", width},
       {"llama.attention.value_length", width},
       {"llama.attention.layer_norm_rms_epsilon", static_cast<float>(config.epsilon)},

@@ -4,7 +4,6 @@ namespace heed {
 
 CausalLM::CausalLM(const Scope& scope, const ModelConfig& config, const StageRanges& layers)
     : TokenModel(scope, config, config.target_vocabulary, scope / "decoder",
-                 stack_shape(scope / "decoder", config, config.decoder_layers, Visibility::Reach::causal),
-                 layers.decoder) {}
+                 stack_shape(scope / "decoder", config, Stack::decoder), layers.decoder) {}
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/plural.h"
 #include "models/config_keys.h"
 
 namespace heed {
@@ -28,13 +29,17 @@ void check_extent(std::string_view name, int64_t value, int64_t least, int64_t m
 double estimated_elements(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double model = number(config.model);
-  const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
-                           (number(config.heads) + number(config.heads_of_keys()));
-  const double feed_forward = model * number(config.inner) * (config.gating == Gating::gated ? 3.0 : 2.0);
   const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
                                  (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length)));
-  return number(config.encoder_layers) * (attention + feed_forward) +
-         number(config.decoder_layers) * (2.0 * attention + feed_forward) + tables;
+  double layers = 0.0;
+  for (int64_t i = 0; i < std::max(config.encoder_layers, config.decoder_layers); ++i) {
+    const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
+                             (number(config.heads) + number(config.heads_of_keys(i)));
+    const double feed_forward = model * number(config.inner.of(i)) * (config.gating == Gating::gated ? 3.0 : 2.0);
+    layers += i < config.encoder_layers ? attention + feed_forward : 0.0;
+    layers += i < config.decoder_layers ? 2.0 * attention + feed_forward : 0.0;
+  }
+  return layers + tables;
 }
 
 void check_probability(std::string_view name, Probability p) {
@@ -56,39 +61,77 @@ void check_buckets(const ModelConfig& config) {
   }
 }
 
-void check_attention(const ModelConfig& config) {
-  check(!config.attention.empty(), "attention has no pattern, expected at least one: [\"full\"]");
-  const bool plain = config.attention == std::vector<LayerPattern>{{{}}};
-  check(config.window == 0 || plain, "both window and attention are set: write \"local:{}\" in attention instead",
-        config.window);
+void check_pattern(const ModelConfig& config, const LayerPattern& pattern, int64_t layer) {
   const bool adds_to_scores = config.positions == Positions::alibi || config.positions == Positions::relative_bias ||
                               config.has_relative_keys();
-  const bool relative = adds_to_scores || config.positions == Positions::rotary;
-  for (const LayerPattern& pattern : config.patterns_in_use()) {
-    const auto parts = static_cast<int64_t>(pattern.size());
-    check(!relative || !is_linear(pattern),
-          "attention \"linear\" sums over keys before it meets a query, so that positions can't depend on both: use "
-          "positions \"none\", \"sinusoidal\" or \"learned\"");
-    check(config.attention_cap == 0.0 || !is_linear(pattern),
-          "attention_cap limits scores, but attention \"linear\" has none: leave it at 0");
-    check(config.heads_of_keys() % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}",
-          text_of(pattern), parts, config.heads_of_keys(),
-          config.heads_of_keys() == config.heads ? "" : " of keys and values");
-    check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
-          "positions \"alibi\", \"relative-bias\", \"relative-keys\" and \"relative-keys-values\" need one pattern for "
-          "all heads of a layer, full or local, but attention has \"{}\"",
-          text_of(pattern));
-    for (const HeadPattern& part : pattern) {
-      check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
-            "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
-            text_of(LayerPattern{part}), config.max_length);
+  const bool rotates = config.rotary(layer).dims > 0;
+  const int64_t parts = std::ssize(pattern), keys = config.heads_of_keys(layer);
+  check((!adds_to_scores && !rotates) || !is_linear(pattern),
+        "attention \"linear\" sums over keys before it meets a query, so that positions can't depend on both: use "
+        "positions \"none\", \"sinusoidal\" or \"learned\"{}",
+        rotates ? ", or rotary_base 0 in that layer" : "");
+  check(config.attention_cap == 0.0 || !is_linear(pattern),
+        "attention_cap limits scores, but attention \"linear\" has none: leave it at 0");
+  check(keys % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}", text_of(pattern), parts,
+        keys, keys == config.heads ? "" : " of keys and values");
+  check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
+        "positions \"alibi\", \"relative-bias\", \"relative-keys\" and \"relative-keys-values\" need one pattern for "
+        "all heads of a layer, full or local, but attention has \"{}\"",
+        text_of(pattern));
+  for (const HeadPattern& part : pattern) {
+    check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
+          "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
+          text_of(LayerPattern{part}), config.max_length);
+  }
+}
+
+void check_attention(const ModelConfig& config) {
+  check(!config.attention.empty(), "attention has no pattern, expected at least one: [\"full\"]");
+  const bool one_list = config.encoder_attention.empty() && config.decoder_attention.empty();
+  check(one_list || config.architecture == Architecture::seq2seq,
+        "encoder_attention and decoder_attention are for architecture \"seq2seq\": write attention instead");
+  const bool plain = one_list && config.attention == std::vector<LayerPattern>{{{}}};
+  check(config.window == 0 || plain, "both window and {} are set: write \"local:{}\" in {} instead",
+        one_list ? "attention" : "patterns of one stack", config.window, one_list ? "attention" : "these");
+  for (const Stack stack : {Stack::encoder, Stack::decoder}) {
+    for (int64_t layer = 0; layer < config.layers_of(stack); ++layer) {
+      check_pattern(config, config.pattern_of(stack, layer), layer);
     }
   }
 }
 
+template <class Value>
+void check_count(std::string_view name, const PerLayer<Value>& setting, int64_t layers) {
+  check(std::ssize(setting.values()) <= std::max<int64_t>(1, layers), "{} has {} values for {} layer{}", name,
+        setting.values().size(), layers, plural(layers));
+}
+
+void check_layers(const ModelConfig& config) {
+  const int64_t layers = config.layers_of_deepest_stack();
+  check_count("inner", config.inner, layers);
+  check_count("key_value_heads", config.key_value_heads, layers);
+  check_count("rotary_base", config.rotary_base, layers);
+  for (const int64_t inner : config.inner.values()) {
+    check_extent("inner", inner, 1);
+  }
+  for (const int64_t heads : config.key_value_heads.values()) {
+    check_extent("key_value_heads", heads, 0);
+    check(heads == 0 || config.heads % heads == 0, "key_value_heads {} does not divide heads {}", heads, config.heads);
+  }
+}
+
 void check_rotary(const ModelConfig& config) {
-  check(std::isfinite(config.rotary_base) && config.rotary_base > 0.0, "rotary_base is {}, expected above 0",
-        config.rotary_base);
+  const std::vector<double>& bases = config.rotary_base.values();
+  for (const double base : bases) {
+    const bool is_none = base == 0.0 && bases.size() > 1;  // a layer without positions among others
+    check(std::isfinite(base) && (base > 0.0 || is_none), "rotary_base is {}, expected above 0{}", base,
+          bases.size() > 1 ? ", or 0 for a layer without positions" : "");
+    check(
+        config.positions != Positions::rotary || config.rotary_scaling != RotaryScaling::yarn || base > 1.0 || is_none,
+        "rotary_base is {}, expected above 1 for rotary_scaling = \"yarn\"", base);
+  }
+  check(std::ranges::any_of(bases, [](double base) { return base > 0.0; }),
+        "rotary_base is 0 in all layers: write positions = \"none\"");
   check(std::isfinite(config.rotary_factor) && config.rotary_factor >= 1.0, "rotary_factor is {}, expected at least 1",
         config.rotary_factor);
   check_extent("rotary_trained_length", config.rotary_trained_length, 0);
@@ -101,34 +144,53 @@ void check_rotary(const ModelConfig& config) {
         config.rotary_factor);
   check(config.rotary_width <= config.width_of_head(), "rotary_width is {}, but a head has {} columns",
         config.rotary_width, config.width_of_head());
-  check(config.rotary().dims % 2 == 0, "rotary positions rotate pairs of columns, but {} has {} columns",
-        config.rotary_width > 0 ? "rotary_width" : "a head", config.rotary().dims);
-  check(config.rotary_scaling != RotaryScaling::yarn || config.rotary_base > 1.0,
-        "rotary_base is {}, expected above 1 for rotary_scaling = \"yarn\"", config.rotary_base);
+  const int64_t columns = config.rotary_width > 0 ? config.rotary_width : config.width_of_head();
+  check(columns % 2 == 0, "rotary positions rotate pairs of columns, but {} has {} columns",
+        config.rotary_width > 0 ? "rotary_width" : "a head", columns);
 }
 
 }  // namespace
 
-std::vector<LayerPattern> ModelConfig::layer_patterns() const {
-  return window == 0 ? attention : std::vector<LayerPattern>{{{HeadPattern::Kind::local, window}}};
+std::vector<LayerPattern> ModelConfig::patterns_of(Stack stack) const {
+  if (window > 0) {
+    return {{{HeadPattern::Kind::local, window}}};
+  }
+  const std::vector<LayerPattern>& own = stack == Stack::encoder ? encoder_attention : decoder_attention;
+  return own.empty() ? attention : own;
 }
 
-int64_t ModelConfig::layers_of_deepest_stack() const {
-  return std::max(architecture == Architecture::causal_lm ? 0 : encoder_layers,
-                  architecture == Architecture::encoder ? 0 : decoder_layers);
+LayerPattern ModelConfig::pattern_of(Stack stack, int64_t layer) const {
+  const std::vector<LayerPattern> patterns = patterns_of(stack);
+  return patterns[static_cast<size_t>(layer) % patterns.size()];
 }
 
 std::vector<LayerPattern> ModelConfig::patterns_in_use() const {
-  std::vector<LayerPattern> patterns = layer_patterns();
-  patterns.resize(std::min(patterns.size(), static_cast<size_t>(std::max<int64_t>(0, layers_of_deepest_stack()))));
+  std::vector<LayerPattern> patterns;
+  for (const Stack stack : {Stack::encoder, Stack::decoder}) {
+    for (int64_t layer = 0; layer < layers_of(stack); ++layer) {
+      patterns.push_back(pattern_of(stack, layer));
+    }
+  }
   return patterns;
+}
+
+std::string ModelConfig::keys_in_words() const {
+  return in_words(key_value_heads.with_each([this](int64_t own) { return own > 0 ? own : heads; }));
+}
+
+int64_t ModelConfig::most_heads_of_keys(int64_t layers) const {
+  int64_t most = 0;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    most = std::max(most, heads_of_keys(layer));
+  }
+  return most;
 }
 
 // Linear attention reads those of a chunk that is not summed yet.
 int64_t ModelConfig::cached_window() const {
   int64_t most = 0;
-  for (const LayerPattern& layer : layer_patterns()) {
-    for (const HeadPattern& part : layer) {
+  for (int64_t layer = 0; layer < layers_of(Stack::decoder); ++layer) {
+    for (const HeadPattern& part : pattern_of(Stack::decoder, layer)) {
       if (part.kind == HeadPattern::Kind::full || part.kind == HeadPattern::Kind::strided) {
         return 0;
       }
@@ -139,10 +201,9 @@ int64_t ModelConfig::cached_window() const {
 }
 
 std::vector<int64_t> ModelConfig::linear_layers_of_decoder() const {
-  const std::vector<LayerPattern> patterns = layer_patterns();
   std::vector<int64_t> layers;
-  for (int64_t layer = 0; layer < decoder_layers; ++layer) {
-    if (is_linear(patterns[static_cast<size_t>(layer) % patterns.size()])) {
+  for (int64_t layer = 0; layer < layers_of(Stack::decoder); ++layer) {
+    if (is_linear(pattern_of(Stack::decoder, layer))) {
       layers.push_back(layer);
     }
   }
@@ -160,36 +221,39 @@ Bias ModelConfig::bias_of_attention_output() const {
   return attention_bias == AttentionBias::all ? Bias::present : Bias::none;
 }
 
-Rotary ModelConfig::rotary() const {
-  if (positions != Positions::rotary) {
+Rotary ModelConfig::rotary(int64_t layer) const {
+  if (positions != Positions::rotary || rotary_base.of(layer) == 0.0) {
     return {};
   }
   const double trained = rotary_trained_length > 0 ? static_cast<double>(rotary_trained_length)
                                                    : static_cast<double>(max_length) / rotary_factor;
   const bool is_yarn = rotary_scaling == RotaryScaling::yarn;
   return {rotary_width > 0 ? rotary_width : width_of_head(),
-          rotary_base,
+          rotary_base.of(layer),
           {rotary_scaling, rotary_factor, is_yarn ? trained : 0.0}};
 }
 
 std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t parts) {
   std::vector<std::string> found;
-  const auto must = [&](bool condition, std::string obstacle) {
-    if (!condition) {
-      found.push_back(fmt::format("tensor {} {}", parts, obstacle));
+  const auto must = [&](bool condition, const std::string& obstacle) {
+    std::string whole = fmt::format("tensor {} {}", parts, obstacle);
+    if (!condition && std::ranges::count(found, whole) == 0) {  // once, however many layers have it
+      found.push_back(std::move(whole));
     }
   };
   if (parts == 1) {
     return found;
   }
   must(config.heads % parts == 0, fmt::format("does not divide {} heads", config.heads));
-  must(config.heads_of_keys() == config.heads || config.heads_of_keys() % parts == 0,
-       fmt::format("does not divide {} heads of keys", config.heads_of_keys()));
-  must(config.inner % parts == 0, fmt::format("does not divide {} inner columns", config.inner));
-  must(config.inner % parts != 0 || config.inner_dropout.value == 0.0F ||
-           config.inner / parts % Dropout::kColumnStep == 0,
-       fmt::format("leaves each rank {} inner columns, but inner_dropout needs a multiple of {}", config.inner / parts,
-                   Dropout::kColumnStep));
+  for (const int64_t keys : config.key_value_heads.values()) {
+    must(keys == 0 || keys == config.heads || keys % parts == 0, fmt::format("does not divide {} heads of keys", keys));
+  }
+  for (const int64_t inner : config.inner.values()) {
+    must(inner % parts == 0, fmt::format("does not divide {} inner columns", inner));
+    must(inner % parts != 0 || config.inner_dropout.value == 0.0F || inner / parts % Dropout::kColumnStep == 0,
+         fmt::format("leaves each rank {} inner columns, but inner_dropout needs a multiple of {}", inner / parts,
+                     Dropout::kColumnStep));
+  }
   for (const LayerPattern& pattern : config.patterns_in_use()) {
     const auto patterns = static_cast<int64_t>(pattern.size());
     must(patterns % parts == 0 || parts % patterns == 0,
@@ -241,9 +305,7 @@ ModelConfig with_context(const ModelConfig& config, const ContextOptions& option
 
 void ModelConfig::validate() const {
   check_extent("model", model, 1);
-  check_extent("inner", inner, 1);
   check_extent("heads", heads, 1);
-  check_extent("key_value_heads", key_value_heads, 0);
   check_extent("head_width", head_width, 0);
   check_extent("value_width", value_width, 0);
   check_extent("encoder_layers", encoder_layers, 0, kDeepest);
@@ -251,9 +313,9 @@ void ModelConfig::validate() const {
   check_extent("max_length", max_length, 1);
   check_extent("window", window, 0);
   check(head_width > 0 || model % heads == 0, "heads {} does not divide model {}", heads, model);
-  check(heads % heads_of_keys() == 0, "key_value_heads {} does not divide heads {}", key_value_heads, heads);
-  check_attention(*this);
+  check_layers(*this);
   check_rotary(*this);
+  check_attention(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);
   check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",

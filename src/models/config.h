@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "heed/labels.h"
+#include "models/per_layer.h"
 #include "nn/embedding.h"
 #include "nn/head_pattern.h"
 #include "nn/layers.h"
@@ -12,6 +13,7 @@
 namespace heed {
 
 enum class Architecture : uint8_t { seq2seq, causal_lm, encoder };
+enum class Stack : uint8_t { encoder, decoder };
 enum class Tying : uint8_t { none, output, all };  // output: with the target embedding; all: source embedding too
 enum class EmbeddingScale : uint8_t { none, sqrt_model };
 enum class EmbeddingNorm : uint8_t { none, present };
@@ -26,10 +28,12 @@ enum class InitScheme : uint8_t { xavier, xavier_all, normal, pytorch };
 
 struct ModelConfig {
   Architecture architecture = Architecture::seq2seq;
-  int64_t model = 512, inner = 2048, heads = 8;
-  int64_t key_value_heads = 0;  // 0: as many as heads
-  int64_t head_width = 0;       // 0: model / heads
-  int64_t value_width = 0;      // of a head's values; 0: as head_width
+  int64_t model = 512;
+  PerLayer<int64_t> inner = 2048;
+  int64_t heads = 8;
+  PerLayer<int64_t> key_value_heads = 0;  // 0: as many as heads
+  int64_t head_width = 0;                 // 0: model / heads
+  int64_t value_width = 0;                // of a head's values; 0: as head_width
   int64_t encoder_layers = 6, decoder_layers = 6;
   int64_t source_vocabulary = 0, target_vocabulary = 0;  // an encoder has only a source, a causal-lm only a target
   int64_t max_length = 1024;                             // of a sequence that the model takes
@@ -37,8 +41,8 @@ struct ModelConfig {
   Activation activation = Activation::relu;
   Gating gating = Gating::plain;
   Positions positions = Positions::sinusoidal;
-  double rotary_base = 10000.0;
-  int64_t rotary_width = 0;  // columns of each head that are turned; 0: all
+  PerLayer<double> rotary_base = 10000.0;  // 0: a layer without positions
+  int64_t rotary_width = 0;                // columns of each head that are turned; 0: all
   RotaryScaling rotary_scaling = RotaryScaling::none;
   double rotary_factor = 1.0;                                  // of the scaling
   int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
@@ -46,7 +50,8 @@ struct ModelConfig {
   int64_t relative_clip = 16;                                  // of relative keys and values
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
   std::vector<LayerPattern> attention{{{}}};                   // of self-attention, one pattern per layer, repeated
-  LinearFeature linear_feature = LinearFeature::elu;           // of "linear" layers
+  std::vector<LayerPattern> encoder_attention, decoder_attention;  // of one stack alone; empty: as `attention` says
+  LinearFeature linear_feature = LinearFeature::elu;               // of "linear" layers
 
   NormKind norm = NormKind::layer;
   NormPlacement placement = NormPlacement::pre;
@@ -75,16 +80,28 @@ struct ModelConfig {
 
   int64_t width_of_values() const { return value_width > 0 ? value_width : width_of_head(); }
   int64_t width_of_head() const { return head_width > 0 ? head_width : model / heads; }
-  // Of the layers of a stack, repeated.
-  std::vector<LayerPattern> layer_patterns() const;
-  // Those among them that some layer has.
+  bool has(Stack stack) const {
+    return architecture == Architecture::seq2seq ||
+           (architecture == Architecture::encoder) == (stack == Stack::encoder);
+  }
+  // 0 if the architecture doesn't have the stack.
+  int64_t layers_of(Stack stack) const {
+    return !has(stack) ? 0 : stack == Stack::encoder ? encoder_layers : decoder_layers;
+  }
+  int64_t layers_of_deepest_stack() const { return std::max(layers_of(Stack::encoder), layers_of(Stack::decoder)); }
+  std::vector<LayerPattern> patterns_of(Stack stack) const;  // as a recipe would give them, repeated over the layers
+  LayerPattern pattern_of(Stack stack, int64_t layer) const;
+  // Of all layers of the architecture's stacks.
   std::vector<LayerPattern> patterns_in_use() const;
-  // Of the stacks that the architecture has.
-  int64_t layers_of_deepest_stack() const;
   // How many of the latest tokens' keys and values decoding needs, at most; 0: those of all tokens.
   int64_t cached_window() const;
   std::vector<int64_t> linear_layers_of_decoder() const;
-  int64_t heads_of_keys() const { return key_value_heads > 0 ? key_value_heads : heads; }
+  int64_t heads_of_keys(int64_t layer) const {
+    const int64_t own = key_value_heads.of(layer);
+    return own > 0 ? own : heads;
+  }
+  int64_t most_heads_of_keys(int64_t layers) const;  // of the first layers of a stack
+  std::string keys_in_words() const;                 // the heads of keys, for people
 
   // Scores that an encoder gives to a token or a text.
   int64_t encoder_outputs() const {
@@ -97,7 +114,7 @@ struct ModelConfig {
   bool has_relative_keys() const {
     return positions == Positions::relative_keys || positions == Positions::relative_keys_values;
   }
-  Rotary rotary() const;  // its dims are 0 for other positions
+  Rotary rotary(int64_t layer) const;  // its dims are 0 in a layer without rotary positions
 
   // Throws ConfigError, with a message that a user can act on: "heads 7 does not divide model 512".
   void validate() const;

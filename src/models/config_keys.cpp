@@ -24,6 +24,17 @@ Setting patterns(std::string name, std::vector<LayerPattern>& value) {
   return {std::move(name), SettingType::list, set, show};
 }
 
+template <class Value>
+Setting per_layer(std::string name, PerLayer<Value>& value) {
+  const auto set = [&value, name](const std::string& where, const SettingValue& found) {
+    const auto& values = std::get<std::vector<Value>>(found);
+    require<ConfigError>(!values.empty(), where, "{} is an empty list, expected a value for each layer", name);
+    value = PerLayer<Value>(values);
+  };
+  const SettingType type = std::is_same_v<Value, double> ? SettingType::numbers : SettingType::integers;
+  return {std::move(name), type, set, [&value] { return as_toml(value.values()); }};
+}
+
 }  // namespace
 
 SettingTable model_settings(ModelConfig& c) {
@@ -43,9 +54,9 @@ SettingTable model_settings(ModelConfig& c) {
                                     {"causal-lm", Architecture::causal_lm},
                                     {"encoder", Architecture::encoder}}),
               setting("model", c.model),
-              setting("inner", c.inner),
+              per_layer("inner", c.inner),
               setting("heads", c.heads),
-              setting("key_value_heads", c.key_value_heads),
+              per_layer("key_value_heads", c.key_value_heads),
               setting("head_width", c.head_width),
               added("0", setting("value_width", c.value_width)),
               setting("encoder_layers", c.encoder_layers),
@@ -68,7 +79,7 @@ SettingTable model_settings(ModelConfig& c) {
                                  {"relative-bias", Positions::relative_bias},
                                  {"relative-keys", Positions::relative_keys},
                                  {"relative-keys-values", Positions::relative_keys_values}}),
-              setting("rotary_base", c.rotary_base),
+              per_layer("rotary_base", c.rotary_base),
               added("0", setting("rotary_width", c.rotary_width)),
               added("\"none\"", choice("rotary_scaling", c.rotary_scaling, kRotaryScalingNames)),
               added("1.0", setting("rotary_factor", c.rotary_factor)),
@@ -78,6 +89,8 @@ SettingTable model_settings(ModelConfig& c) {
               added("16", setting("relative_clip", c.relative_clip)),
               setting("window", c.window),
               added("[\"full\"]", patterns("attention", c.attention)),
+              added("[]", patterns("encoder_attention", c.encoder_attention)),
+              added("[]", patterns("decoder_attention", c.decoder_attention)),
               added("\"elu\"", choice<LinearFeature>("linear_feature", c.linear_feature,
                                                      {{"elu", LinearFeature::elu}, {"exp", LinearFeature::exp}})),
               choice<NormKind>("norm", c.norm, {{"layer", NormKind::layer}, {"rms", NormKind::rms}}),

@@ -6,8 +6,7 @@ namespace heed {
 
 EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config, const StageRanges& layers)
     : TokenModel(scope, config, config.source_vocabulary, scope / "encoder",
-                 stack_shape(scope / "encoder", config, config.encoder_layers, Visibility::Reach::full),
-                 layers.encoder),
+                 stack_shape(scope / "encoder", config, Stack::encoder), layers.encoder),
       head_(config.head),
       pooling_(config.pooling) {}
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/plural.h"
 #include "models/config.h"
 #include "models/config_keys.h"
 
@@ -18,6 +19,8 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
   const bool of_text = c.head == Head::one_label || c.head == Head::several_labels || c.head == Head::number;
   const bool of_labels = c.head != Head::tokens && c.head != Head::number;
   return {
+      {"attention", c.encoder_attention.empty() || c.decoder_attention.empty(),
+       "stacks without encoder_attention or decoder_attention"},
       {"rotary_base", rotary, kRotary},
       {"rotary_width", rotary, kRotary},
       {"rotary_scaling", rotary, kRotary},
@@ -34,12 +37,28 @@ std::vector<SettingUse> uses(const ModelConfig& c) {
   };
 }
 
+struct PatternList {
+  std::string_view key;
+  size_t count;
+  int64_t layers;  // that follow it, of the deeper stack
+};
+
+std::vector<PatternList> lists_of_patterns(const ModelConfig& c) {
+  const int64_t encoder = c.layers_of(Stack::encoder), decoder = c.layers_of(Stack::decoder);
+  const int64_t sharing =
+      std::max(c.encoder_attention.empty() ? encoder : 0, c.decoder_attention.empty() ? decoder : 0);
+  return {{"attention", c.attention.size(), sharing == 0 ? std::ssize(c.attention) : sharing},
+          {"encoder_attention", c.encoder_attention.size(), encoder},
+          {"decoder_attention", c.decoder_attention.size(), decoder}};
+}
+
 }  // namespace
 
 void refuse_settings_without_effect(const ModelConfig& config) {
-  const auto layers = config.layers_of_deepest_stack();
-  require<ConfigError>(static_cast<int64_t>(config.attention.size()) <= layers, "model",
-                       "attention has {} patterns for {} layers", config.attention.size(), layers);
+  for (const auto& [key, count, layers] : lists_of_patterns(config)) {
+    require<ConfigError>(static_cast<int64_t>(count) <= layers, "model", "{} has {} patterns for {} layer{}", key,
+                         count, layers, plural(layers));
+  }
   ModelConfig copy = config, defaults;
   const SettingTable own = model_settings(copy), plain = model_settings(defaults);
   for (const SettingUse& use : uses(config)) {

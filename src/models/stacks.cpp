@@ -52,30 +52,36 @@ NormShape norm_shape(const ModelConfig& config) {
 
 }  // namespace
 
-std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Visibility::Reach reach) {
+std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Stack stack) {
   std::vector<VisibilityByHead> layers;
-  for (const LayerPattern& pattern : config.layer_patterns()) {
-    layers.push_back(visibility_of(pattern, reach));
+  for (int64_t layer = 0; layer < config.layers_of(stack); ++layer) {
+    layers.push_back(visibility_of(config.pattern_of(stack, layer), reach_of(stack)));
   }
   return layers;
 }
 
-std::vector<LayerAttention> attention_of_layers(const ModelConfig& config, Visibility::Reach reach) {
-  std::vector<LayerAttention> layers;
-  for (const LayerPattern& pattern : config.layer_patterns()) {
-    layers.push_back(
-        {is_linear(pattern) ? AttentionKernel::linear : AttentionKernel::softmax, visibility_of(pattern, reach)});
+std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack) {
+  std::vector<LayerOptions> layers;
+  for (int64_t layer = 0; layer < config.layers_of(stack); ++layer) {
+    const LayerPattern pattern = config.pattern_of(stack, layer);
+    layers.push_back({.kernel = is_linear(pattern) ? AttentionKernel::linear : AttentionKernel::softmax,
+                      .visibility = visibility_of(pattern, reach_of(stack)),
+                      .rotary = config.rotary(layer),
+                      .key_value_heads = config.heads_of_keys(layer),
+                      .inner = config.inner.of(layer)});
   }
   return layers;
 }
 
-StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach) {
+// What layers may differ in, `of_layers` says.
+StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stack) {
+  const int64_t layers = config.layers_of(stack);
   const MatrixInitialization initialization = matrix_initialization(config, layers);
   return {
       .layers = layers,
       .attention = {.model = config.model,
                     .heads = config.heads,
-                    .key_value_heads = config.heads_of_keys(),
+                    .key_value_heads = config.heads,
                     .head_width = config.width_of_head(),
                     .value_width = config.width_of_values(),
                     .bias = config.bias_of_attention_inputs(),
@@ -83,22 +89,21 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t la
                     .linear_feature = config.linear_feature,
                     .head_norm = config.head_norm,
                     .norm = norm_shape(config),
-                    .rotary = config.rotary(),
-                    .relative = relative_positions(scope, config, reach),
+                    .relative = relative_positions(scope, config, reach_of(stack)),
                     .relative_clip = config.has_relative_keys() ? config.relative_clip : 0,
                     .relative_values = config.positions == Positions::relative_keys_values ? RelativeValues::present
                                                                                            : RelativeValues::none,
                     .score_cap = {config.attention_cap},
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
-      .self_attention = attention_of_layers(config, reach),
       .feed_forward = {.model = config.model,
-                       .inner = config.inner,
+                       .inner = config.inner.of(0),
                        .activation = config.activation,
                        .gating = config.gating,
                        .bias = config.bias_of_feed_forward(),
                        .dropout = config.inner_dropout,
                        .initialization = initialization},
+      .of_layers = options_of_layers(config, stack),
       .residual = {.norm = norm_shape(config), .placement = config.placement, .dropout = config.branch_dropout},
       .branches = config.branches,
       .final_norm = config.final_norm,

@@ -5,12 +5,15 @@
 
 namespace heed {
 
-// What self-attention sees, layer by layer, repeated.
-std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Visibility::Reach reach);
-// Self-attention's kernels and what they see, layer by layer, repeated.
-std::vector<LayerAttention> attention_of_layers(const ModelConfig& config, Visibility::Reach reach);
+// An encoder's tokens see what comes after them, a decoder's do not.
+inline Visibility::Reach reach_of(Stack stack) {
+  return stack == Stack::encoder ? Visibility::Reach::full : Visibility::Reach::causal;
+}
+// What self-attention sees, layer by layer.
+std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Stack stack);
+std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack);
 // What the layers share is registered in the stack's scope.
-StackShape stack_shape(const Scope& scope, const ModelConfig& config, int64_t layers, Visibility::Reach reach);
+StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stack);
 
 // `shared` is a table to use instead of an own one.
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,

@@ -15,16 +15,17 @@ constexpr std::string_view kEncoder = "encoder.", kDecoder = "decoder.", kLayers
 // Products per token: elements of the matrices that each layer multiplies.
 std::vector<double> work_of_layers(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
-  const double attention = number(config.model) * (number(config.width_of_head()) + number(config.width_of_values())) *
-                           (number(config.heads) + number(config.heads_of_keys()));
-  const double inner = number(config.model) * number(config.inner) * (config.gating == Gating::gated ? 3.0 : 2.0);
-  const bool both = config.architecture == Architecture::seq2seq;
+  const double head_widths = number(config.width_of_head()) + number(config.width_of_values());
   std::vector<double> work;
-  if (config.architecture != Architecture::causal_lm) {
-    work.resize(static_cast<size_t>(config.encoder_layers), attention + inner);
-  }
-  if (config.architecture != Architecture::encoder) {
-    work.resize(work.size() + static_cast<size_t>(config.decoder_layers), (both ? 2.0 : 1.0) * attention + inner);
+  for (const Stack stack : {Stack::encoder, Stack::decoder}) {
+    const bool crosses = stack == Stack::decoder && config.has(Stack::encoder);
+    for (int64_t layer = 0; layer < config.layers_of(stack); ++layer) {
+      const double attention =
+          number(config.model) * head_widths * (number(config.heads) + number(config.heads_of_keys(layer)));
+      const double inner =
+          number(config.model) * number(config.inner.of(layer)) * (config.gating == Gating::gated ? 3.0 : 2.0);
+      work.push_back((crosses ? 2.0 : 1.0) * attention + inner);
+    }
   }
   const int64_t outputs =
       config.architecture == Architecture::encoder ? config.encoder_outputs() : config.target_vocabulary;

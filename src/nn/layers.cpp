@@ -17,10 +17,13 @@ AttentionShape without_positions(AttentionShape shape) {
 
 // The shape of one layer.
 StackShape shape_of_layer(StackShape shape, int64_t layer) {
-  if (!shape.self_attention.empty()) {
-    const LayerAttention& own = shape.self_attention[static_cast<size_t>(layer) % shape.self_attention.size()];
+  if (!shape.of_layers.empty()) {
+    const LayerOptions& own = shape.of_layers[static_cast<size_t>(layer)];
     shape.attention.kernel = own.kernel;
     shape.attention.visibility = own.visibility;
+    shape.attention.rotary = own.rotary;
+    shape.attention.key_value_heads = own.key_value_heads;
+    shape.feed_forward.inner = own.inner;
   }
   return shape;
 }

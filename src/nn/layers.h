@@ -16,18 +16,20 @@ enum class Branches : uint8_t { sequential, parallel };
 // layer_inputs: what is between them is recomputed in backward.
 enum class Keep : uint8_t { activations, layer_inputs };
 
-// What a layer's self-attention computes, and what its heads see.
-struct LayerAttention {
-  AttentionKernel kernel = AttentionKernel::softmax;
+// In what layers of one stack may differ.
+struct LayerOptions {
+  AttentionKernel kernel = AttentionKernel::softmax;  // of self-attention, as the next two
   VisibilityByHead visibility;
+  Rotary rotary;
+  int64_t key_value_heads;  // of cross-attention too
+  int64_t inner;
 };
 
 struct StackShape {
   int64_t layers;
   AttentionShape attention;
-  // Of self-attention, layer by layer, repeated; empty: those of `attention` in all layers.
-  std::vector<LayerAttention> self_attention;
   FeedForwardShape feed_forward;
+  std::vector<LayerOptions> of_layers;  // layer by layer; empty: all are as `attention` and `feed_forward` say
   Residual::Options residual;
   Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;

@@ -22,6 +22,7 @@ struct StageLayers {
   bool is_first = false, is_last = false;
   int64_t encoder = 0, decoder = 0;
   bool begins_decoder = false;
+  StageRanges ranges;
 };
 
 StageLayers layers_of_stage(const StagePlan& plan, const ModelConfig& config, int64_t stage) {
@@ -30,19 +31,18 @@ StageLayers layers_of_stage(const StagePlan& plan, const ModelConfig& config, in
           .is_last = stage + 1 == plan.count(),
           .encoder = static_cast<int64_t>(ranges.encoder.end - ranges.encoder.first),
           .decoder = static_cast<int64_t>(ranges.decoder.end - ranges.decoder.first),
-          .begins_decoder = has_decoder(config) && !ranges.decoder.empty() && ranges.decoder.first == 0};
+          .begins_decoder = has_decoder(config) && !ranges.decoder.empty() && ranges.decoder.first == 0,
+          .ranges = ranges};
 }
 
-// The model that one rank of a stage runs: the stage's layers, and its part of the heads, inner columns and vocabulary.
+// The model that one rank of a stage runs: its part of the heads, inner columns and vocabulary.
 ModelConfig config_of_stage(const Layout& layout, const ModelConfig& config, const StageLayers& layers) {
   ModelConfig part = config;
   part.head_width = config.width_of_head();
   part.value_width = config.width_of_values();
-  part.key_value_heads = config.heads_of_keys() / layout.tensor;
+  part.key_value_heads = config.key_value_heads.with_each([&](int64_t keys) { return keys / layout.tensor; });
   part.heads = config.heads / layout.tensor;
-  part.inner = config.inner / layout.tensor;
-  part.encoder_layers = layers.encoder;
-  part.decoder_layers = layers.decoder;
+  part.inner = config.inner.with_each([&](int64_t inner) { return inner / layout.tensor; });
   // Without the output the loss costs next to nothing.
   part.source_vocabulary = layers.is_last ? part_of(config.source_vocabulary, layout.tensor) : 1;
   part.target_vocabulary = layers.is_last ? part_of(config.target_vocabulary, layout.tensor) : 1;
@@ -168,7 +168,7 @@ std::vector<StageCost> stages_of(const Layout& layout, const ModelConfig& config
   stages.reserve(static_cast<size_t>(layout.pipeline));
   for (int64_t i = 0; i < layout.pipeline; ++i) {
     const StageLayers layers = layers_of_stage(plan, config, i);
-    const ModelCost cost = cost_of(config_of_stage(layout, config, layers), shard, storage);
+    const ModelCost cost = cost_of(config_of_stage(layout, config, layers), layers.ranges, shard, storage);
     const StageTables tables = tables_of_stage(layout, config, layers);
     const int64_t output = parameters_of(cost, "output");
     const int64_t of_layers = cost.parameters - parameters_of(cost, "embeddings") - output;

@@ -61,17 +61,18 @@ class Tracer {
     }
   }
 
-  void seq2seq(const PlanBatch& batch) {
+  void seq2seq(const StageRanges& layers, const PlanBatch& batch) {
     const Rows source{batch.sequences, batch.source_length}, target{batch.sequences, batch.target_length};
-    const Value memory = encoder(embedding(source, config_.source_vocabulary, Table::own), source,
-                                 config_.encoder_layers, Visibility::Reach::full);
+    const Value memory =
+        encoder(embedding(source, config_.source_vocabulary, Table::own), source, layers.encoder, Stack::encoder);
     const Table table = config_.tying == Tying::all ? Table::shared : Table::own;
-    const Value decoded = decoder(embedding(target, config_.target_vocabulary, table), target, memory, source);
+    const Value decoded =
+        decoder(embedding(target, config_.target_vocabulary, table), target, layers.decoder, memory, source);
     output_loss(decoded, config_.target_vocabulary);
   }
 
-  void token_model(const Rows& rows, int64_t vocabulary, int64_t layers, Visibility::Reach reach) {
-    const Value hidden = encoder(embedding(rows, vocabulary, Table::own), rows, layers, reach);
+  void token_model(const Rows& rows, int64_t vocabulary, LayerRange layers, Stack stack) {
+    const Value hidden = encoder(embedding(rows, vocabulary, Table::own), rows, layers, stack);
     part(Part::embeddings).parameters += config_.token_types * config_.model;
     output_loss(hidden, config_.head == Head::tokens ? vocabulary : config_.encoder_outputs());
   }
@@ -155,7 +156,7 @@ class Tracer {
     return normed;
   }
 
-  void attention(const std::vector<Value>& inputs, const Value& output, const Rows& rows, const LayerAttention& layer) {
+  void attention(const std::vector<Value>& inputs, const Value& output, const Rows& rows, const LayerOptions& layer) {
     if (layer.kernel == AttentionKernel::softmax) {
       return attention(inputs, output, rows, rows, layer.visibility);
     }
@@ -170,19 +171,15 @@ class Tracer {
     record(std::move(indices), {output.index}, block_bytes(rows.count() * config_.heads, kMaster));  // divisors
   }
 
-  static const LayerAttention& of_layer(const std::vector<LayerAttention>& layers, int64_t layer) {
-    return layers[static_cast<size_t>(layer) % layers.size()];
-  }
-
-  Value self_attention(const Value& x, const Rows& rows, const LayerAttention& layer) {
-    const Value projected =
-        linear(Part::attention, x, query_width() + key_width() + value_width(), config_.bias_of_attention_inputs());
-    if (config_.positions == Positions::rotary) {
+  Value self_attention(const Value& x, const Rows& rows, const LayerOptions& layer) {
+    const Value projected = linear(Part::attention, x, query_width() + key_width(layer) + value_width(layer),
+                                   config_.bias_of_attention_inputs());
+    if (layer.rotary.dims > 0) {
       record({}, {}, 2 * block_bytes(rows.count(), DType::i32));  // in place; the positions, for queries and for keys
     }
     std::vector<Value> inputs{projected};
     if (config_.head_norm != HeadNorm::none) {
-      inputs = {head_norm(projected, config_.heads), head_norm(projected, config_.heads_of_keys()), projected};
+      inputs = {head_norm(projected, config_.heads), head_norm(projected, layer.key_value_heads), projected};
     }
     int64_t distances = 0;
     if (config_.positions == Positions::relative_bias) {
@@ -233,10 +230,11 @@ class Tracer {
     op.backward_transient_bytes += block_bytes(mass, kMaster);
   }
 
-  Value cross_attention(const Value& x, const Rows& rows, const Value& projected, const Rows& source) {
+  Value cross_attention(const Value& x, const Rows& rows, const Value& projected, const Rows& source,
+                        const LayerOptions& layer) {
     std::vector<Value> inputs{projected};
     if (config_.head_norm != HeadNorm::none) {
-      inputs.push_back(head_norm(projected, config_.heads_of_keys()));
+      inputs.push_back(head_norm(projected, layer.key_value_heads));
     }
     const Value queries = linear(Part::attention, x, query_width(), config_.bias_of_attention_inputs());
     inputs.push_back(config_.head_norm == HeadNorm::none ? queries : head_norm(queries, config_.heads));
@@ -245,14 +243,14 @@ class Tracer {
     return linear(Part::attention, mixed, config_.model, config_.bias_of_attention_output());
   }
 
-  Value feed_forward(const Value& x) {
+  Value feed_forward(const Value& x, int64_t inner) {
     const Bias bias = config_.bias_of_feed_forward();
     if (config_.gating == Gating::plain) {
-      return linear(Part::feed_forward, linear(Part::feed_forward, x, config_.inner, bias, config_.activation),
-                    config_.model, bias);
+      return linear(Part::feed_forward, linear(Part::feed_forward, x, inner, bias, config_.activation), config_.model,
+                    bias);
     }
-    const Value both = linear(Part::feed_forward, x, 2 * config_.inner, bias);
-    const Value gated = make(x.rows, config_.inner);
+    const Value both = linear(Part::feed_forward, x, 2 * inner, bias);
+    const Value gated = make(x.rows, inner);
     record({both.index}, {gated.index});
     return linear(Part::feed_forward, gated, config_.model, bias);
   }
@@ -326,40 +324,49 @@ class Tracer {
     return out;
   }
 
-  Value encoder(const Value& embedded, const Rows& rows, int64_t layers, Visibility::Reach reach) {
-    const std::vector<LayerAttention> attention = attention_of_layers(config_, reach);
+  Value encoder(const Value& embedded, const Rows& rows, LayerRange layers, Stack stack) {
+    const std::vector<LayerOptions> options = options_of_layers(config_, stack);
     count_relative_bias();
-    const bool parallel = config_.branches == Branches::parallel;
-    count_norms(parallel ? layers : 2 * layers);
+    count_norms((config_.branches == Branches::parallel ? 1 : 2) * count_of(layers));
     TracedStream stream = enter(embedded);
-    for (int64_t i = 0; i < layers; ++i) {
-      const After after = i + 1 < layers ? after_sublayer() : after_last();
-      stream = run_layer(stream, std::nullopt, [&](TracedStream s) {
-        const Value normed = s.normed;
-        s = join(s, self_attention(normed, rows, of_layer(attention, i)), parallel ? After::nothing : after_sublayer());
-        return join(s, feed_forward(parallel ? normed : s.normed), after);
+    for (size_t i = layers.first; i < layers.end; ++i) {
+      const After after = i + 1 < layers.end ? after_sublayer() : after_last();
+      stream = run_layer(stream, std::nullopt,
+                         [&](const TracedStream& s) { return self_attention_layer(s, rows, options[i], after); });
+    }
+    return leave(stream);
+  }
+
+  TracedStream self_attention_layer(TracedStream s, const Rows& rows, const LayerOptions& layer, After after) {
+    if (config_.branches == Branches::sequential) {
+      s = join(s, self_attention(s.normed, rows, layer), after_sublayer());
+      return join(s, feed_forward(s.normed, layer.inner), after);
+    }
+    const Value read = s.normed;
+    s = join(s, self_attention(s.normed, rows, layer), After::nothing);
+    return join(s, feed_forward(read, layer.inner), after);
+  }
+
+  Value decoder(const Value& embedded, const Rows& rows, LayerRange layers, const Value& memory, const Rows& source) {
+    const std::vector<LayerOptions> options = options_of_layers(config_, Stack::decoder);
+    count_relative_bias();
+    count_norms(3 * count_of(layers));
+    TracedStream stream = enter(embedded);
+    for (size_t i = layers.first; i < layers.end; ++i) {
+      const After after = i + 1 < layers.end ? after_sublayer() : after_last();
+      stream = run_layer(stream, memory, [&](TracedStream s) {
+        const LayerOptions& layer = options[i];
+        const Value projected =
+            linear(Part::attention, memory, key_width(layer) + value_width(layer), config_.bias_of_attention_inputs());
+        s = join(s, self_attention(s.normed, rows, layer), after_sublayer());
+        s = join(s, cross_attention(s.normed, rows, projected, source, layer), after_sublayer());
+        return join(s, feed_forward(s.normed, layer.inner), after);
       });
     }
     return leave(stream);
   }
 
-  Value decoder(const Value& embedded, const Rows& rows, const Value& memory, const Rows& source) {
-    const std::vector<LayerAttention> attention = attention_of_layers(config_, Visibility::Reach::causal);
-    count_relative_bias();
-    count_norms(3 * config_.decoder_layers);
-    TracedStream stream = enter(embedded);
-    for (int64_t i = 0; i < config_.decoder_layers; ++i) {
-      const After after = i + 1 < config_.decoder_layers ? after_sublayer() : after_last();
-      stream = run_layer(stream, memory, [&](TracedStream s) {
-        const Value projected =
-            linear(Part::attention, memory, key_width() + value_width(), config_.bias_of_attention_inputs());
-        s = join(s, self_attention(s.normed, rows, of_layer(attention, i)), after_sublayer());
-        s = join(s, cross_attention(s.normed, rows, projected, source), after_sublayer());
-        return join(s, feed_forward(s.normed), after);
-      });
-    }
-    return leave(stream);
-  }
+  static int64_t count_of(LayerRange layers) { return static_cast<int64_t>(layers.end - layers.first); }
 
   // One table for all layers of a stack.
   void count_relative_bias() {
@@ -393,8 +400,8 @@ class Tracer {
   }
 
   int64_t query_width() const { return config_.heads * config_.width_of_head(); }
-  int64_t key_width() const { return config_.heads_of_keys() * config_.width_of_head(); }
-  int64_t value_width() const { return config_.heads_of_keys() * config_.width_of_values(); }
+  int64_t key_width(const LayerOptions& layer) const { return layer.key_value_heads * config_.width_of_head(); }
+  int64_t value_width(const LayerOptions& layer) const { return layer.key_value_heads * config_.width_of_values(); }
   int64_t mixed_width() const { return config_.heads * config_.width_of_values(); }  // values, of all heads of queries
 
   const ModelConfig& config_;
@@ -409,32 +416,39 @@ class Tracer {
 }  // namespace
 
 ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType storage) {
+  const auto all = [&](Stack stack) { return LayerRange{0, static_cast<size_t>(config.layers_of(stack))}; };
+  return cost_of(config, {all(Stack::encoder), all(Stack::decoder)}, batch, storage);
+}
+
+ModelCost cost_of(const ModelConfig& config, const StageRanges& layers, const PlanBatch& batch, DType storage) {
   Tracer tracer(config, storage);
   switch (config.architecture) {
     case Architecture::seq2seq:
-      tracer.seq2seq(batch);
+      tracer.seq2seq(layers, batch);
       break;
     case Architecture::causal_lm:
-      tracer.token_model({batch.sequences, batch.target_length}, config.target_vocabulary, config.decoder_layers,
-                         Visibility::Reach::causal);
+      tracer.token_model({batch.sequences, batch.target_length}, config.target_vocabulary, layers.decoder,
+                         Stack::decoder);
       break;
     case Architecture::encoder:
-      tracer.token_model({batch.sequences, batch.source_length}, config.source_vocabulary, config.encoder_layers,
-                         Visibility::Reach::full);
+      tracer.token_model({batch.sequences, batch.source_length}, config.source_vocabulary, layers.encoder,
+                         Stack::encoder);
       break;
   }
   return tracer.cost();
 }
 
+// The layers' blocks in a page are as wide as the widest of them.
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage) {
   const int64_t widest = std::max(config.width_of_head(), config.width_of_values());
-  return 2 * config.decoder_layers * config.heads_of_keys() * widest * size_of(storage);
+  return 2 * config.decoder_layers * config.most_heads_of_keys(config.decoder_layers) * widest * size_of(storage);
 }
 
 int64_t full_cache_bytes(const ModelConfig& config, DType storage) {
   const int64_t window = config.cached_window();
   const int64_t tokens = window == 0 ? config.max_length : std::min(config.max_length, window);
-  const int64_t sums = LinearStates::size(config.heads_of_keys(), config.width_of_head(), config.width_of_values());
+  const int64_t sums = LinearStates::size(config.most_heads_of_keys(config.decoder_layers), config.width_of_head(),
+                                          config.width_of_values());
   return cache_bytes_per_token(config, storage) * tokens +
          static_cast<int64_t>(config.linear_layers_of_decoder().size()) * sums * size_of(kMaster);
 }

@@ -1,7 +1,7 @@
 // The cost of a model, by arithmetic alone: parameters, floating-point operations, memory. Nothing is allocated.
 #pragma once
 
-#include "models/config.h"
+#include "models/stages.h"
 #include "plan/plan.h"
 #include "tensor/dtype.h"
 
@@ -18,6 +18,8 @@ struct ModelCost {
 
 // `config` must be valid. `storage` is the type of activations; sums over rows are f32.
 ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType storage);
+// Of these layers alone, with embeddings and output.
+ModelCost cost_of(const ModelConfig& config, const StageRanges& layers, const PlanBatch& batch, DType storage);
 
 // The keys and values that decoding caches per token, over all layers.
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage);

@@ -47,11 +47,12 @@ std::string describe_model(const ModelConfig& config) {
     return encodes && decodes && encoder != decoder ? fmt::format("{} and {}", encoder, decoder)
                                                     : fmt::format("{}", encodes ? encoder : decoder);
   };
+  const std::string keys = config.keys_in_words(), whole = fmt::format("{}", config.heads);
   return fmt::format("{}: layers {}, model {}, inner {}{}, heads {}{}, vocabulary {}", in_words(config.architecture),
                      encodes && decodes ? fmt::format("{} + {}", config.encoder_layers, config.decoder_layers)
                                         : sizes(config.encoder_layers, config.decoder_layers),
-                     config.model, config.inner, config.gating == Gating::gated ? " gated" : "", config.heads,
-                     config.heads_of_keys() == config.heads ? "" : fmt::format(" ({} of keys)", config.heads_of_keys()),
+                     config.model, in_words(config.inner), config.gating == Gating::gated ? " gated" : "", config.heads,
+                     keys == whole ? "" : fmt::format(" ({} of keys)", keys),
                      sizes(config.source_vocabulary, config.target_vocabulary));
 }
 

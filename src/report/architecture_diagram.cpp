@@ -54,11 +54,15 @@ struct DiagramBox {
   std::string title, detail;
   int64_t parameters = 0;  // of all layers
   int64_t layers = 1;
+  enum class Layers : uint8_t { alike, different } widths = Layers::alike;
 };
 
 std::string parameters_in_words(const DiagramBox& box) {
   if (box.parameters == 0) {
     return "no parameters";
+  }
+  if (box.widths == DiagramBox::Layers::different) {
+    return fmt::format("{} parameters in {} layers", grouped(box.parameters), box.layers);
   }
   const std::string each = grouped(box.parameters / box.layers);
   return box.layers == 1 ? each + " parameters" : fmt::format("{} &#215; {} parameters", box.layers, each);
@@ -208,19 +212,23 @@ class Diagram {
                    .detail = "",
                    .parameters = counts_.of_layers(stack, part + ".") - norms,
                    .layers = layers};
+    const bool alike = part == "feed_forward" ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform();
+    box.widths = alike ? DiagramBox::Layers::alike : DiagramBox::Layers::different;
     if (part == "feed_forward") {
       const bool gated = config_.gating == Gating::gated;
-      box.detail = fmt::format("{0} &#8594; {1}{2} &#8594; {0}, {3}{4}", config_.model, gated ? "2 &#183; " : "",
-                               config_.inner, setting_in_words(config_, "activation"), gated ? ", gated" : "");
+      box.detail =
+          fmt::format("{0} &#8594; {1}{2} &#8594; {0}, {3}{4}", config_.model, gated ? "2 &#183; " : "",
+                      in_words(config_.inner), setting_in_words(config_, "activation"), gated ? ", gated" : "");
       return box;
     }
     box.title = part == "cross_attention" ? "Cross-attention"
                 : stack == "decoder"      ? "Causal self-attention"
                                           : "Self-attention";
-    box.detail = fmt::format(
-        "{} heads of {}{}{}", config_.heads, config_.width_of_head(),
-        config_.heads_of_keys() == config_.heads ? "" : fmt::format(", {} of keys and values", config_.heads_of_keys()),
-        part == "cross_attention" ? "" : patterns());
+    const std::string keys = config_.keys_in_words();
+    box.detail =
+        fmt::format("{} heads of {}{}{}", config_.heads, config_.width_of_head(),
+                    keys == fmt::format("{}", config_.heads) ? "" : fmt::format(", {} of keys and values", keys),
+                    part == "cross_attention" ? "" : patterns(stack));
     box.detail += scoring();
     return box;
   }
@@ -241,9 +249,10 @@ class Diagram {
   }
 
   // ", local:128 / full" of layers that take turns.
-  std::string patterns() const {
+  std::string patterns(const std::string& name) const {
+    const Stack stack = name == "encoder" ? Stack::encoder : Stack::decoder;
     std::vector<std::string> texts;
-    for (const LayerPattern& pattern : config_.layer_patterns()) {
+    for (const LayerPattern& pattern : config_.patterns_of(stack)) {
       texts.push_back(escape_html(text_of(pattern)));
     }
     const bool plain = std::ranges::all_of(texts, [](const std::string& one) { return one == "full"; });

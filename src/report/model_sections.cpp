@@ -37,10 +37,12 @@ void write_positions(Html& page, const ReportContent& content) {
         "next",
         content.model.model);
   } else if (table.kind == "rotary") {
+    const int64_t layer = first_rotary_layer(content.model);
+    const Rotary shown = content.model.rotary(layer);
     about = fmt::format(
         "Rotary: the cosine of the angle by which pair c of each head's columns is turned, p &middot; "
-        "{:g}<sup>&minus;2c / {}</sup>",
-        content.model.rotary_base, content.model.rotary().dims);
+        "{:g}<sup>&minus;2c / {}</sup>{}",
+        shown.base, shown.dims, content.model.rotary_base.is_uniform() ? "" : fmt::format(", in layer {}", layer));
   }
   page.add(
       "<p class=\"about\">{}. The first {} positions, {} columns.</p>\n<div class=\"positions needs-script\"></div>\n"

@@ -59,7 +59,7 @@ PositionMap sinusoidal(const ModelConfig& config) {
 }
 
 PositionMap rotary(const ModelConfig& config) {
-  const Rotary turned = config.rotary();
+  const Rotary turned = config.rotary(first_rotary_layer(config));
   const RotaryPairs all{turned.dims, turned.base, turned.scale};
   std::vector<int64_t> pairs;
   for (int64_t c = 0; c < std::min(turned.dims / 2, kMaxColumns); ++c) {
@@ -91,6 +91,11 @@ std::optional<PositionMap> learned(const std::filesystem::path& weights) {
 }
 
 }  // namespace
+
+int64_t first_rotary_layer(const ModelConfig& config) {
+  const std::vector<double>& bases = config.rotary_base.values();
+  return std::ranges::find_if(bases, [](double base) { return base > 0.0; }) - bases.begin();
+}
 
 std::optional<PositionMap> position_map(const ModelConfig& config, const std::filesystem::path& weights) {
   switch (config.positions) {

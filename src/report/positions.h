@@ -21,6 +21,8 @@ struct PositionMap {
 
 // The first positions, in some of the columns: evenly spread, two neighbours at a time. Learned positions are read from
 // `weights`. nullopt for a model without positions, or when the weights are missing.
+// The first layer that turns queries and keys, of a model with rotary positions: the one that is shown.
+int64_t first_rotary_layer(const ModelConfig& config);
 std::optional<PositionMap> position_map(const ModelConfig& config, const std::filesystem::path& weights);
 
 }  // namespace heed

@@ -93,8 +93,15 @@ TEST_F(ModelDirectory, EveryKindOfValueIsRestored) {
   config.bias = Bias::none;
   config.tying = Tying::output;
   config.inner_dropout = Probability(0.25F);
+  config.inner = {12, 8};
+  config.rotary_base = {1e4, 0.0};
+  config.encoder_attention = {{HeadPattern{HeadPattern::Kind::local, 4}}};
   save_description(folder_, config_, tokenizers_);
   EXPECT_EQ(describe(load_description(folder_).config), describe(config));
+  EXPECT_THAT(refusal_after([](json& root) {
+                root["model"]["inner"] = json::array({12, "8"});
+              }),
+              HasSubstr("model.inner is [12,\"8\"], expected a whole number or a list of whole numbers"));
 }
 
 TEST_F(ModelDirectory, OfALanguageModelNamesItsKindOfDocuments) {

@@ -138,7 +138,8 @@ class Probe(heed_cli.CliTest):
                      'positions = "relative-keys"', 'positions = "relative-keys-values"', 'norm_placement = "post"', 'gated = true',
                      'qk_norm = "head"\nembedding_norm = true', 'qk_norm = "all"\nvalue_width = 6',
                      'logit_cap = 3.0\nattention_cap = 2.0', 'init = "pytorch"',
-                     'attention = ["local:3+strided:2", "full"]', 'attention = ["linear"]\nlinear_feature = "exp"', 'recompute_layers = true'):
+                     'attention = ["local:3+strided:2", "full"]',
+                     'key_value_heads = [1, 4]\npositions = "rotary"\nrotary_base = [1e4, 0]', 'attention = ["linear"]\nlinear_feature = "exp"', 'recompute_layers = true'):
             for architecture in ("seq2seq", "causal-lm", "encoder"):
                 with self.subTest(more=more, architecture=architecture):
                     self.probe(self.recipe(architecture, more))

@@ -135,6 +135,12 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.refused("model.positions=relative-bias", "model.relative_buckets=200000",
                      mentions=["relative_buckets is 200000", "at most 131070"])
 
+    def test_it_refuses_lists_that_do_not_fit_the_layers(self):
+        self.refused("model.decoder_layers=2", "model.inner=32,16,8", mentions=["inner has 3 values for 2 layers"])
+        self.refused("model.inner=32,a", mentions=["inner is '32,a', but must be a whole number or a list"])
+        self.refused("model.positions=rotary", "model.rotary_base=0,0", mentions=["rotary_base is 0 in all layers"])
+        self.refused("model.decoder_attention=local:4", mentions=['for architecture "seq2seq": write attention'])
+
     def test_it_refuses_settings_without_effect(self):
         for change, of in {"rotary_factor=2": "positions", "rotary_base=500": "positions", "labels=a,b": "head",
                            "relative_max_distance=64": "positions", "pooling=mean": "head",

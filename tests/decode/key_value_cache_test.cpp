@@ -50,6 +50,21 @@ class Cache : public testing::Test {
   KeyValueCache cache_;
 };
 
+TEST(CacheOfLayersThatDiffer, EachLayerHasItsOwnWidthAndScales) {
+  const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  KeyValueCache cache(*backend, DType::i8,
+                      {.layers = 2, .width = 8, .value_width = 12, .heads = 4, .heads_of_layers = {1, 4}});
+  const SequenceId sequence = cache.add();
+  const Extension one{sequence, 1};
+  const std::vector<KeyValueView>& views = cache.extend({&one, 1});
+  EXPECT_EQ(views[0].keys.columns(), 2);
+  EXPECT_EQ(views[0].values.columns(), 3);
+  EXPECT_EQ(views[0].scales.keys.columns(), 1);
+  EXPECT_EQ(views[1].keys.columns(), 8);
+  EXPECT_EQ(views[1].values.columns(), 12);
+  EXPECT_EQ(views[1].scales.values.columns(), 4);
+}
+
 TEST_F(Cache, ForksSharePagesUntilOneWrites) {
   const SequenceId a = cache_.add();
   append(a, 1);

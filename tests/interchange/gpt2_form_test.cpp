@@ -58,6 +58,7 @@ TEST(Gpt2Form, EveryOtherSettingIsRefusedByName) {
   refused([](ModelConfig& c) { c.activation = Activation::gelu; }, R"(activation = "gelu")");
   refused([](ModelConfig& c) { c.gating = Gating::gated; }, "gated = true");
   refused([](ModelConfig& c) { c.key_value_heads = 2; }, "key_value_heads = 2");
+  refused([](ModelConfig& c) { c.inner = {16, 8}; }, "inner = [16, 8]");
   refused([](ModelConfig& c) { c.head_width = 16; }, "head_width = 16");
   refused([](ModelConfig& c) { c.attention_bias = AttentionBias::inputs; }, R"(attention_bias = "inputs")");
   refused([](ModelConfig& c) { c.feed_forward_bias = PartBias::none; }, R"(feed_forward_bias = "none")");

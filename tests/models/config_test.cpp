@@ -118,7 +118,98 @@ TEST(ModelConfig, PatternsOfAttentionAreReadAndDescribed) {
   EXPECT_THAT(describe(c), ::testing::HasSubstr("attention = [\"local:4\", \"local:4+strided:2\"]\n"));
   ModelConfig window = small_config(Architecture::causal_lm);
   window.window = 3;
-  EXPECT_EQ(window.layer_patterns(), std::vector<LayerPattern>({{{HeadPattern::Kind::local, 3}}}));
+  EXPECT_EQ(window.pattern_of(Stack::decoder, 1), LayerPattern({{HeadPattern::Kind::local, 3}}));
+}
+
+TEST(ModelConfig, LayersMayDiffer) {
+  const ModelConfig c = read_model(
+      "[model]\narchitecture = \"causal-lm\"\ninner = [1024, 2048]\nkey_value_heads = [1, 0, 2]\n"
+      "rotary_base = [1e4, 0, 1e6]\n",
+      "r.toml");
+  EXPECT_EQ(c.inner.of(0), 1024);
+  EXPECT_EQ(c.inner.of(3), 2048) << "a list repeats";
+  EXPECT_EQ(c.heads_of_keys(0), 1);
+  EXPECT_EQ(c.heads_of_keys(1), 8) << "0: as many as heads";
+  EXPECT_EQ(c.most_heads_of_keys(1), 1);
+  EXPECT_EQ(c.most_heads_of_keys(6), 8);
+  EXPECT_THAT(describe(c), ::testing::HasSubstr("inner = [1024, 2048]\nheads = 8\nkey_value_heads = [1, 0, 2]\n"));
+  EXPECT_THAT(describe(c), ::testing::HasSubstr("rotary_base = [10000.0, 0.0, 1000000.0]\n"));
+  ModelConfig rotary = c;
+  rotary.positions = Positions::rotary;
+  EXPECT_EQ(rotary.rotary(0).dims, 64);
+  EXPECT_EQ(rotary.rotary(1).dims, 0) << "a layer without positions";
+  EXPECT_EQ(rotary.rotary(5).base, 1e6);
+  EXPECT_EQ(read_model("[model]\ninner = [7]\n", "r").inner, PerLayer<int64_t>(7));
+  EXPECT_THAT(describe(read_model("[model]\ninner = 7\n", "r")), ::testing::HasSubstr("\ninner = 7\n"));
+  EXPECT_EQ(in_words(c.inner), "1024 / 2048");
+  EXPECT_EQ(c.keys_in_words(), "1 / 8 / 2");
+  EXPECT_EQ(in_words(PerLayer<int64_t>{3, 9, 2, 3}), "2 to 9");
+}
+
+TEST(ModelConfig, RefusesListsThatDoNotFitTheLayers) {
+  const auto refuse = [](const std::string& line, const std::vector<std::string>& parts) {
+    expect_error<ConfigError>([&] { read_model("[model]\n" + line + "\n", "r.toml"); }, parts);
+  };
+  refuse("inner = []", {"r.toml:2: ", "inner is an empty list"});
+  refuse("inner = [64, 0.5]", {"r.toml:2: ", "inner must be a whole number or a list of whole numbers"});
+  refuse("rotary_base = [1e4, \"none\"]", {"r.toml:2: ", "rotary_base must be a number or a list of numbers"});
+  refuse("rotary_base = [1e4, inf]", {"r.toml:2: ", "rotary_base", "expected a finite number"});
+  expect_invalid([](auto& c) { c.inner = {12, 0}; }, {"inner is 0, expected 1"});
+  expect_invalid([](auto& c) { c.inner = {12, 8, 4}; }, {"inner has 3 values for 2 layers"});
+  expect_invalid(
+      [](auto& c) {
+        c.heads = 4, c.key_value_heads = {2, 3};
+      },
+      {"key_value_heads 3 does not divide heads 4"});
+  expect_invalid([](auto& c) { c.key_value_heads = {2, -1}; }, {"key_value_heads is -1"});
+  expect_invalid([](auto& c) { c.rotary_base = {0.0, 0.0}; }, {"rotary_base is 0 in all layers", "\"none\""});
+  expect_invalid([](auto& c) { c.rotary_base = 0.0; }, {"rotary_base is 0, expected above 0"});
+  expect_invalid(
+      [](auto& c) {
+        c.rotary_base = {1e4, -1.0};
+      },
+      {"rotary_base is -1", "0 for a layer without positions"});
+  expect_invalid(
+      [](auto& c) {
+        c.heads = 4, c.key_value_heads = {4, 1};
+        c.attention = {{{}, {HeadPattern::Kind::local, 4}}};
+      },
+      {"has 2 parts, which do not divide 1 heads of keys and values"});
+}
+
+// A layer of linear attention between rotary ones has no positions.
+TEST(ModelConfig, LinearLayersGoWithRotaryOnesIfTheyHaveNoPositions) {
+  const LayerPattern full{HeadPattern{}}, linear{HeadPattern{HeadPattern::Kind::linear}};
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.positions = Positions::rotary;
+  config.attention = {full, linear};
+  expect_error<ConfigError>([&] { config.validate(); }, {"attention \"linear\"", "rotary_base 0 in that layer"});
+  config.rotary_base = {1e4, 0.0};
+  EXPECT_NO_THROW(config.validate());
+}
+
+TEST(ModelConfig, StacksMayHavePatternsOfTheirOwn) {
+  const HeadPattern local{HeadPattern::Kind::local, 4};
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.encoder_attention = {{local}};
+  EXPECT_NO_THROW(config.validate());
+  EXPECT_NO_THROW(refuse_settings_without_effect(config));
+  EXPECT_EQ(config.pattern_of(Stack::encoder, 1), LayerPattern{local});
+  EXPECT_EQ(config.pattern_of(Stack::decoder, 1), LayerPattern{HeadPattern{}});
+  EXPECT_EQ(config.cached_window(), 0);
+  std::swap(config.encoder_attention, config.decoder_attention);
+  EXPECT_EQ(config.cached_window(), 4);
+  EXPECT_THAT(describe(config), ::testing::HasSubstr("encoder_attention = []\ndecoder_attention = [\"local:4\"]\n"));
+  config.attention = {{local}, {local}};
+  EXPECT_NO_THROW(refuse_settings_without_effect(config));
+  config.encoder_attention = {{local}, {local}, {local}};
+  expect_error<ConfigError>([&] { refuse_settings_without_effect(config); },
+                            {"encoder_attention has 3 patterns for 2 layers"});
+  config.encoder_attention = {{local}};
+  expect_error<ConfigError>([&] { refuse_settings_without_effect(config); }, {"attention = ", "has no effect"});
+  expect_invalid([&](auto& c) { c.window = 4, c.encoder_attention = {{local}}; }, {"both window and patterns"});
+  expect_invalid([&](auto& c) { c.architecture = Architecture::causal_lm, c.decoder_attention = {{local}}; },
+                 {"encoder_attention and decoder_attention are for architecture \"seq2seq\"", "write attention"});
 }
 
 TEST(ModelConfig, RefusesWhatIsNotAPatternOfAttention) {
@@ -278,7 +369,7 @@ TEST(ModelConfig, RefusesALongerContextForLearnedPositions) {
 }
 
 TEST(ModelConfig, AWholeNumberIsAcceptedForANumber) {
-  EXPECT_EQ(read_model("[model]\nrotary_base = 500000\n", "r").rotary_base, 500000.0);
+  EXPECT_EQ(read_model("[model]\nrotary_base = 500000\n", "r").rotary_base.of(0), 500000.0);
 }
 
 TEST(ModelConfig, IsDescribedAsARecipeForTheSameModel) {

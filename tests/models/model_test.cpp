@@ -82,6 +82,14 @@ std::vector<NamedConfig> variants() {
   branch.placement = NormPlacement::branch;
   branch.bias = Bias::none;
   branch.norm_bias = PartBias::all;
+  ModelConfig layers_differ = llama_like();
+  layers_differ.key_value_heads = {1, 4};
+  layers_differ.inner = {12, 6};
+  layers_differ.rotary_base = {50.0, 0.0};
+  ModelConfig stacks_differ = with_positions(Architecture::seq2seq, Positions::rotary);
+  stacks_differ.encoder_attention = std::vector<LayerPattern>{{local}};
+  stacks_differ.key_value_heads = {2, 1};
+  stacks_differ.inner = {6, 12};
   ModelConfig grouped_keys = with_positions(Architecture::causal_lm, Positions::relative_keys);
   grouped_keys.key_value_heads = 1;
   ModelConfig recomputed_values = with_positions(Architecture::causal_lm, Positions::relative_keys_values);
@@ -115,6 +123,8 @@ std::vector<NamedConfig> variants() {
           {"CausalLMHeadNormsAndCap", gemma},
           {"Seq2SeqEmbeddingNormHeadNormsAndCap", capped},
           {"EncoderOnlyEmbeddingAndHeadNorms", bert},
+          {"CausalLMLayersDiffer", layers_differ},
+          {"Seq2SeqStacksAndLayersDiffer", stacks_differ},
           {"EncoderOnlyBranchNorms", branch}};
 }
 

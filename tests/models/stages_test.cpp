@@ -37,6 +37,15 @@ TEST(Stages, TheOutputProjectionIsWorkToo) {
   EXPECT_EQ(StagePlan(config, 2).layers_of(1), (StageRanges{{0, 0}, {5, 6}}));
 }
 
+TEST(Stages, WiderLayersAreMoreWork) {
+  ModelConfig config = staged_pairs();
+  config.architecture = Architecture::causal_lm;
+  config.target_vocabulary = 8;
+  EXPECT_EQ(StagePlan(config, 2).layers_of(0), (StageRanges{{0, 0}, {0, 3}}));
+  config.inner = {8192, 8192, 2048, 2048, 2048, 2048};  // 9 units each, then 3
+  EXPECT_EQ(StagePlan(config, 2).layers_of(0), (StageRanges{{0, 0}, {0, 2}}));
+}
+
 TEST(Stages, MoreThanThereAreLayersAreRefused) {
   try {
     StagePlan(small_config(Architecture::causal_lm), 3);

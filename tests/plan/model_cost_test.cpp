@@ -73,6 +73,22 @@ std::vector<Case> cases() {
            c.branches = Branches::parallel;
          }
        }},
+      {"layers that differ",
+       [](ModelConfig& c) {
+         c.inner = {80, 40};
+         c.key_value_heads = {1, 4};
+         c.positions = Positions::rotary;
+         c.rotary_base = {0.0, 1e4};
+         c.head_norm = HeadNorm::all_heads;
+       }},
+      {"stacks that differ",
+       [](ModelConfig& c) {
+         const LayerPattern local{{HeadPattern::Kind::local, 4}}, strided{{HeadPattern::Kind::strided, 3}};
+         if (c.architecture == Architecture::seq2seq) {
+           c.encoder_attention = {local};
+           c.decoder_attention = {strided, local};
+         }
+       }},
       {"embedding norms", [](ModelConfig& c) { c.embedding_norm = EmbeddingNorm::present; }},
       {"norms of heads",
        [](ModelConfig& c) {

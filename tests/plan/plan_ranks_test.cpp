@@ -126,6 +126,28 @@ TEST(Stages, LayersAndTheirOperationsAreSharedOut) {
   EXPECT_LT(stages[1].kept_activations, stages[1].peak_activations);
 }
 
+TEST(Stages, LayersThatDifferAreCountedWhereTheyAre) {
+  ModelConfig config = twelve_layers();
+  config.final_norm = FinalNorm::none;
+  config.inner = {384, 384, 384, 384, 192, 192, 192, 192, 96, 96, 96, 96};
+  config.key_value_heads = {8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4, 4};
+  const LayerPattern local{{HeadPattern::Kind::local, 4}};
+  config.attention = {{HeadPattern{}}, {HeadPattern{}}, local};
+  const ModelCost whole = cost_of(config, kText, DType::bf16);
+  for (const PlanLayout layout : {PlanLayout{.pipeline = 5}, PlanLayout{.pipeline = 3}}) {
+    int64_t parameters = 0;
+    double forward = 0.0;
+    for (const StageCost& stage : stages_of(layout, config, kText, DType::bf16)) {
+      parameters += stage.parameters;
+      forward += stage.forward_flops;
+    }
+    EXPECT_EQ(parameters, whole.parameters);
+    EXPECT_DOUBLE_EQ(forward, whole.forward_flops);
+  }
+  config.inner = {96, 50};
+  EXPECT_THAT(obstacles({.tensor = 4}, config, 4), ElementsAre("tensor 4 does not divide 50 inner columns"));
+}
+
 TEST(Stages, BackwardEndsWithTheEncodersTable) {
   ModelConfig config = twelve_layers();
   config.architecture = Architecture::seq2seq;

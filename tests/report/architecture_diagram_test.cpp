@@ -94,6 +94,19 @@ TEST(ArchitectureDiagram, ShowsWhereTheNormsAre) {
   EXPECT_EQ(times(architecture_diagram(config), "Layer norm"), 1U);
 }
 
+TEST(ArchitectureDiagram, ShowsInWhatLayersDiffer) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.inner = {12, 6};
+  config.key_value_heads = {2, 1};
+  config.encoder_attention = {{{HeadPattern::Kind::local, 4}}};
+  const std::string svg = architecture_diagram(config);
+  EXPECT_THAT(svg, HasSubstr("8 &#8594; 12 / 6 &#8594; 8, relu"));
+  EXPECT_THAT(svg, HasSubstr("2 heads of 4, 2 / 1 of keys and values, local:4<"));
+  EXPECT_THAT(svg, HasSubstr("2 heads of 4, 2 / 1 of keys and values<"));
+  EXPECT_THAT(svg, HasSubstr("parameters in 2 layers"));
+  EXPECT_EQ(parameters_drawn(svg), parameters_of(config));
+}
+
 TEST(ArchitectureDiagram, DrawsALineBetweenTiedTables) {
   ModelConfig config = small_config(Architecture::seq2seq);
   config.target_vocabulary = config.source_vocabulary;

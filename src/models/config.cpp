@@ -340,9 +340,9 @@ void ModelConfig::validate() const {
         "head and token_types are for architecture \"encoder\"");
   check(head == Head::tokens || tying == Tying::none, "tie = \"output\" needs head = \"tokens\"");
   check(branches == Branches::sequential || placement == NormPlacement::pre,
-        "branches = \"parallel\" needs norm_placement = \"pre\": both branches read one norm");
+        "parallel branches need norm_placement = \"pre\": they read norms of the layer's input");
   check(branches == Branches::sequential || architecture != Architecture::seq2seq,
-        "branches = \"parallel\" is for models without cross-attention");
+        "parallel branches are for models without cross-attention");
   check_probability("embedding_dropout", embedding_dropout);
   check_probability("attention_dropout", attention_dropout);
   check_probability("inner_dropout", inner_dropout);

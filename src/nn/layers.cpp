@@ -82,11 +82,16 @@ SelfAttentionLayer::SelfAttentionLayer(const Scope& scope, const StackShape& sha
 
 Stream SelfAttentionLayer::operator()(Pass& pass, Stream stream, const Sequences& sequences,
                                       const SelfAttentionCall& self, const Norm* next) const {
-  const Var normed = stream.normed;
-  stream = around_attention_(pass, stream.residual, attention_(pass, normed, sequences, self),
-                             around_feed_forward_.input_norm());
-  const Var& read = branches_ == Branches::parallel ? normed : stream.normed;
-  return around_feed_forward_(pass, stream.residual, feed_forward_(pass, read), next);
+  if (branches_ == Branches::sequential) {
+    stream = around_attention_(pass, stream.residual, attention_(pass, stream.normed, sequences, self),
+                               around_feed_forward_.input_norm());
+    return around_feed_forward_(pass, stream.residual, feed_forward_(pass, stream.normed), next);
+  }
+  const Norm* const own_norm = around_feed_forward_.input_norm();
+  const Var read = own_norm == nullptr ? stream.normed : (*own_norm)(pass, stream.residual);
+  const Var attended =
+      around_attention_(pass, stream.residual, attention_(pass, stream.normed, sequences, self), nullptr).residual;
+  return around_feed_forward_(pass, attended, feed_forward_(pass, read), next);
 }
 
 DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape)

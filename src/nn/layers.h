@@ -12,7 +12,8 @@ namespace heed {
 
 enum class FinalNorm : uint8_t { none, present };
 // parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
-enum class Branches : uint8_t { sequential, parallel };
+// parallel_own_norms: each reads a norm of its own, x + attention(norm1(x)) + feed_forward(norm2(x)).
+enum class Branches : uint8_t { sequential, parallel, parallel_own_norms };
 // layer_inputs: what is between them is recomputed in backward.
 enum class Keep : uint8_t { activations, layer_inputs };
 

@@ -342,7 +342,7 @@ class Tracer {
       s = join(s, self_attention(s.normed, rows, layer), after_sublayer());
       return join(s, feed_forward(s.normed, layer.inner), after);
     }
-    const Value read = s.normed;
+    const Value read = config_.branches == Branches::parallel_own_norms ? norm(s.residual) : s.normed;
     s = join(s, self_attention(s.normed, rows, layer), After::nothing);
     return join(s, feed_forward(read, layer.inner), after);
   }

@@ -10,7 +10,8 @@ namespace heed {
 namespace {
 
 // In units of the drawing. It grows upwards from 0, so heights become negative coordinates.
-constexpr double kWidth = 290, kBox = 58, kLine = 26, kGap = 16, kPlus = 9, kAround = 34, kBetween = 120;
+constexpr double kWidth = 290, kBox = 58, kLine = 26, kGap = 16, kHalf = (kWidth - 8) / 2, kPlus = 9, kAround = 34,
+                 kBetween = 120;
 
 std::string setting_in_words(const ModelConfig& config, std::string_view key) {
   ModelConfig copy = config;
@@ -82,17 +83,23 @@ class DiagramColumn {
   double box(const DiagramBox& one) { return box(one, left_, kWidth, Grow::yes); }
   // Two boxes that read the same.
   void side_by_side(const DiagramBox& first, const DiagramBox& second) {
-    constexpr double kHalf = (kWidth - 8) / 2;
     box(first, left_, kHalf, Grow::no);
     box(second, left_ + kWidth - kHalf, kHalf, Grow::yes);
   }
   // A box of one line.
   void line(const DiagramBox& one, std::string_view kind) {
     arrow();
-    out_.add("<g class=\"{}\" data-parameters=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
-             kind, one.parameters, left_, -height_ - kLine, kWidth, kLine);
-    text(middle(), height_ + kLine / 2 - 4, fmt::format("{}, {}", one.title, parameters_in_words(one)), "small");
-    out_.add("</g>\n");
+    line_at(left_, kWidth, one, fmt::format("{}, {}", one.title, parameters_in_words(one)), kind);
+    height_ += kLine;
+  }
+  // The norms of two boxes that follow side by side.
+  void norms_side_by_side(const DiagramBox& first, const DiagramBox& second) {
+    arrow();
+    const auto words = [](const DiagramBox& one) {
+      return fmt::format("{}, {} &#215; {}", one.title, one.layers, grouped(one.parameters / one.layers));
+    };
+    line_at(left_, kHalf, first, words(first), "norm");
+    line_at(left_ + kWidth - kHalf, kHalf, second, words(second), "norm");
     height_ += kLine;
   }
   // Where the residual stream and a branch that left it at `from` are added.
@@ -121,6 +128,12 @@ class DiagramColumn {
  private:
   enum class Grow : uint8_t { no, yes };
 
+  void line_at(double left, double width, const DiagramBox& one, std::string_view words, std::string_view kind) {
+    out_.add("<g class=\"{}\" data-parameters=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
+             kind, one.parameters, left, -height_ - kLine, width, kLine);
+    text(left + width / 2, height_ + kLine / 2 - 4, words, "small");
+    out_.add("</g>\n");
+  }
   double box(const DiagramBox& one, double left, double width, Grow grow) {
     const double before = height_;
     arrow();
@@ -279,7 +292,17 @@ class Diagram {
 
   void parallel_layer(DiagramColumn& column, const std::string& stack, int64_t layers) {
     const double from = column.height();
-    norm(column, stack, "attention.norm", layers);
+    if (config_.branches == Branches::parallel_own_norms) {
+      const auto norm_of = [&](const std::string& part) {
+        return DiagramBox{.title = norm_name(),
+                          .detail = "",
+                          .parameters = counts_.of_layers(stack, part + ".norm."),
+                          .layers = layers};
+      };
+      column.norms_side_by_side(norm_of("attention"), norm_of("feed_forward"));
+    } else {
+      norm(column, stack, "attention.norm", layers);
+    }
     column.side_by_side(box_of(stack, "attention", layers), box_of(stack, "feed_forward", layers));
     column.plus(from);
   }
@@ -302,7 +325,7 @@ class Diagram {
 
   void layer(DiagramColumn& column, const std::string& name, int64_t layers) {
     const bool crosses = config_.architecture == Architecture::seq2seq && name == "decoder";
-    if (config_.branches == Branches::parallel) {
+    if (config_.branches != Branches::sequential) {
       parallel_layer(column, name, layers);
       return;
     }

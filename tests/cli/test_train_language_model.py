@@ -140,6 +140,8 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.refused("model.inner=32,a", mentions=["inner is '32,a', but must be a whole number or a list"])
         self.refused("model.positions=rotary", "model.rotary_base=0,0", mentions=["rotary_base is 0 in all layers"])
         self.refused("model.decoder_attention=local:4", mentions=['for architecture "seq2seq": write attention'])
+        self.refused("model.branches=parallel-own-norms", "model.norm_placement=post",
+                     mentions=['parallel branches need norm_placement = "pre"'])
 
     def test_it_refuses_settings_without_effect(self):
         for change, of in {"rotary_factor=2": "positions", "rotary_base=500": "positions", "labels=a,b": "head",

@@ -197,6 +197,34 @@ TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
   }
 }
 
+TEST_P(StepperOfALanguageModel, LayersThatDifferGiveTheBitsOfAFullPass) {
+  ModelConfig config = small_language_model();
+  config.decoder_layers = 3;
+  config.key_value_heads = {1, 4, 2};
+  config.inner = {48, 16};
+  config.rotary_base = {1e4, 0.0, 1e6};
+  config.value_width = 12;
+  const Ids tokens = random_tokens(330, 6);
+  for (const auto branches : {Branches::sequential, Branches::parallel_own_norms}) {
+    config.branches = branches;
+    const RandomLanguageModel m(GetParam(), config);
+    EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 300), full_logits(m, tokens));
+    ModelConfig first = config;
+    first.decoder_layers = 2;
+    first.key_value_heads = {1, 4};
+    first.rotary_base = {1e4, 0.0};
+    const RandomLanguageModel shallow(GetParam(), first);
+    const auto stepper = make_stepper(*m.inference, {.layers = 2});
+    EXPECT_EQ(next(*stepper, begin(*stepper), tokens), full_logits(shallow, tokens)) << "a draft by the first layers";
+  }
+  // The sums of linear layers differ in size, too.
+  config.attention = {LayerPattern{HeadPattern{HeadPattern::Kind::linear}}};
+  config.positions = Positions::none;
+  config.rotary_base = 1e4;
+  const RandomLanguageModel m(GetParam(), config);
+  EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 190), full_logits(m, tokens));
+}
+
 const LayerPattern kFullLayer{HeadPattern{}}, kLinearLayer{HeadPattern{HeadPattern::Kind::linear}},
     kLocalLayer{HeadPattern{HeadPattern::Kind::local, 40}};
 const std::vector<LayerPattern> kLinear{kLinearLayer};

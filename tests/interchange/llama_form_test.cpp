@@ -76,6 +76,7 @@ TEST(LlamaForm, EveryOtherSettingIsRefusedByName) {
   refused([](ModelConfig& c) { c.inner = {16, 8}; }, "inner = [16, 8]");
   refused([](ModelConfig& c) { c.key_value_heads = {1, 2}; }, "key_value_heads = [1, 2]");
   refused([](ModelConfig& c) { c.rotary_base = {1e4, 0.0}; }, "rotary_base = [10000.0, 0.0]");
+  refused([](ModelConfig& c) { c.branches = Branches::parallel_own_norms; }, R"(branches = "parallel-own-norms")");
   refused([](ModelConfig& c) { c.value_width = 4; }, "value_width = 4");
   refused([](ModelConfig& c) { c.activation = Activation::gelu; }, R"(activation = "gelu")");
   refused([](ModelConfig& c) { c.gating = Gating::plain; }, "gated = false");

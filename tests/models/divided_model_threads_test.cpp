@@ -164,6 +164,11 @@ TEST(DividedModel, GradientsAreThoseOfTheWholeModelInModernLanguageModels) {
   config.branches = Branches::parallel;
   config.keep = Keep::layer_inputs;
   expect_same_as_whole(config, 3);
+  config.branches = Branches::parallel_own_norms;
+  config.key_value_heads = {3, 6};
+  config.inner = {96, 48};
+  config.rotary_base = {1e4, 0.0};
+  expect_same_as_whole(config, 3);
 }
 
 TEST(DividedModel, GradientsAreThoseOfTheWholeModelInPostNormWithRecomputation) {
@@ -226,6 +231,12 @@ TEST(DividedModel, RefusesWhatRanksCantShare) {
   refused(config, 2, "tensor 2 leaves each rank 18 inner columns, but inner_dropout needs a multiple of 16");
   config.inner_dropout = Probability(0.0F);
   EXPECT_NO_THROW(require_divisible(config, 2));
+  config.inner = {36, 33};
+  refused(config, 2, "tensor 2 does not divide 33 inner columns");
+  config.inner = 36;
+  config.key_value_heads = {6, 3};
+  refused(config, 2, "tensor 2 does not divide 3 heads of keys");
+  config.key_value_heads = 2;
   config.head_norm = HeadNorm::all_heads;
   refused(config, 2, "tensor 2 does not go with qk_norm = \"all\"");
   config = divisible(Architecture::causal_lm);

@@ -82,7 +82,9 @@ std::vector<NamedConfig> variants() {
   branch.placement = NormPlacement::branch;
   branch.bias = Bias::none;
   branch.norm_bias = PartBias::all;
-  ModelConfig layers_differ = llama_like();
+  ModelConfig own_norms = llama_like(), neox = encoder, layers_differ = llama_like();
+  own_norms.branches = neox.branches = Branches::parallel_own_norms;
+  own_norms.keep = Keep::layer_inputs;
   layers_differ.key_value_heads = {1, 4};
   layers_differ.inner = {12, 6};
   layers_differ.rotary_base = {50.0, 0.0};
@@ -123,6 +125,8 @@ std::vector<NamedConfig> variants() {
           {"CausalLMHeadNormsAndCap", gemma},
           {"Seq2SeqEmbeddingNormHeadNormsAndCap", capped},
           {"EncoderOnlyEmbeddingAndHeadNorms", bert},
+          {"CausalLMParallelWithOwnNormsRecomputed", own_norms},
+          {"EncoderOnlyParallelWithOwnNorms", neox},
           {"CausalLMLayersDiffer", layers_differ},
           {"Seq2SeqStacksAndLayersDiffer", stacks_differ},
           {"EncoderOnlyBranchNorms", branch}};

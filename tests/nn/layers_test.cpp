@@ -145,6 +145,24 @@ TEST_F(Layers, ParallelBranchesFollowTheirEquation) {
   expect_near(stack(pass, embedded, sequences_).var().value(), norm(pass, x, norm_of("p.norm")).value(), 1e-12);
 }
 
+// x = x + attention(norm1(x)) + feed_forward(norm2(x)).
+TEST_F(Layers, ParallelBranchesWithOwnNormsFollowTheirEquation) {
+  StackShape shape = small_stack(2);
+  shape.branches = Branches::parallel_own_norms;
+  const SelfAttentionStack stack(Scope(weights_) / "p", shape);
+  start();
+  Pass pass = infer();
+  const Var embedded = random_rows(5, 1);
+  Var x = embedded;
+  for (const std::string layer : {"p.layers.0.", "p.layers.1."}) {
+    const Var attended = self_attention(pass, layer + "attention", norm(pass, x, norm_of(layer + "attention.norm")),
+                                        sequences_.segments(), Visibility::full());
+    const Var fed = feed_forward(pass, layer + "feed_forward", norm(pass, x, norm_of(layer + "feed_forward.norm")));
+    x = sum(pass, sum(pass, x, attended), fed);
+  }
+  expect_near(stack(pass, embedded, sequences_).var().value(), norm(pass, x, norm_of("p.norm")).value(), 1e-12);
+}
+
 TEST_F(Layers, FinalNormsArePresentOrAbsentInEachPlacement) {
   for (const NormPlacement placement :
        {NormPlacement::pre, NormPlacement::post, NormPlacement::sandwich, NormPlacement::branch}) {

@@ -73,6 +73,19 @@ std::vector<Case> cases() {
            c.branches = Branches::parallel;
          }
        }},
+      {"parallel with own norms",
+       [](ModelConfig& c) {
+         if (c.architecture != Architecture::seq2seq) {
+           c.branches = Branches::parallel_own_norms;
+         }
+       }},
+      {"parallel with own norms, recomputed",
+       [](ModelConfig& c) {
+         if (c.architecture != Architecture::seq2seq) {
+           c.branches = Branches::parallel_own_norms;
+           c.keep = Keep::layer_inputs;
+         }
+       }},
       {"layers that differ",
        [](ModelConfig& c) {
          c.inner = {80, 40};

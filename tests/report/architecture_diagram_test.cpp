@@ -92,6 +92,11 @@ TEST(ArchitectureDiagram, ShowsWhereTheNormsAre) {
   config.placement = NormPlacement::pre;
   config.branches = Branches::parallel;
   EXPECT_EQ(times(architecture_diagram(config), "Layer norm"), 1U);
+  config.branches = Branches::parallel_own_norms;
+  const std::string own = architecture_diagram(config);
+  EXPECT_EQ(times(own, "Layer norm"), 2U);
+  EXPECT_TRUE(in_this_order(own, "Layer norm", "Causal self-attention"));
+  EXPECT_EQ(parameters_drawn(own), parameters_of(config));
 }
 
 TEST(ArchitectureDiagram, ShowsInWhatLayersDiffer) {

@@ -104,11 +104,11 @@ struct Sums {
 Sums sums_of_stage(const ModelConfig& config, const PlanBatch& shard, const StageLayers& layers) {
   const int64_t source = shard.sequences * shard.source_length, target = shard.sequences * shard.target_length;
   const bool cross = config.architecture == Architecture::seq2seq;
-  const int64_t sums_of_layer = config.branches == Branches::parallel ? 1 : 2;
+  constexpr int64_t kBranches = 2;                                  // sequential or parallel, each is summed by itself
   const int64_t passes = config.keep == Keep::activations ? 2 : 3;  // forward and backward, and forward again
   Sums sums;
-  sums.add(layers.encoder * sums_of_layer * passes, source);
-  sums.add(layers.decoder * (sums_of_layer + (cross ? 1 : 0)) * passes, target);
+  sums.add(layers.encoder * kBranches * passes, source);
+  sums.add(layers.decoder * (kBranches + (cross ? 1 : 0)) * passes, target);
   sums.add(cross && layers.decoder > 0 ? 1 : 0, source);  // the memory's gradient, of all layers at once
   if (has_encoder(config) && layers.is_first) {
     sums.add(1, source);  // rows of a divided table

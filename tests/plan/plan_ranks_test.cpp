@@ -197,8 +197,13 @@ TEST(Stages, DividedMatricesHoldAndComputeTheirPart) {
   EXPECT_EQ(half.tensor_sums, 12 * 4 + 2);
   EXPECT_EQ(half.tensor_bytes, (12 * 4 + 2) * 3.0 * 32 * 96 * 2);
   EXPECT_LT(half.peak_activations, whole.peak_activations);
-  config.keep = Keep::layer_inputs;
-  EXPECT_EQ(stages_of({.tensor = 2}, config, kText, DType::bf16).front().tensor_sums, 12 * 6 + 2);
+  for (const Branches branches : {Branches::sequential, Branches::parallel, Branches::parallel_own_norms}) {
+    config.branches = branches;
+    config.keep = Keep::activations;
+    EXPECT_EQ(stages_of({.tensor = 2}, config, kText, DType::bf16).front().tensor_sums, 12 * 4 + 2);
+    config.keep = Keep::layer_inputs;
+    EXPECT_EQ(stages_of({.tensor = 2}, config, kText, DType::bf16).front().tensor_sums, 12 * 6 + 2);
+  }
 }
 
 TEST(PlanRanks, OneRankIsThePlanOfOneProcess) {

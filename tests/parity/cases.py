@@ -19,6 +19,8 @@ SEQ2SEQ_GELU = {**SEQ2SEQ_PRE, "activation": "gelu"}
 SEQ2SEQ_TIED = {**SEQ2SEQ_POST, "source_vocabulary": 53, "tie": "all", "final_norm": True, "output_bias": False,
                 "activation": "gelu", "positions": "learned", "embedding_scale": "none"}
 SEQ2SEQ_CAPPED = {**SEQ2SEQ_GELU, "embedding_norm": True, "logit_cap": 1.5}
+SEQ2SEQ_LOCAL_ENCODER = {**SEQ2SEQ_GELU, "encoder_attention": ["local:3"], "decoder_attention": ["full"]}
+SEQ2SEQ_LOCAL_DECODER = {**SEQ2SEQ_GELU, "encoder_attention": ["full"], "decoder_attention": ["local:2"]}
 # Sizes that are not multiples of a vector and go beyond one block of a product's inner dimension.
 SEQ2SEQ_WIDE = {**SEQ2SEQ_PRE, "model": 96, "inner": 1100, "target_vocabulary": 1201, "encoder_layers": 1,
                 "decoder_layers": 1}
@@ -39,6 +41,7 @@ GPT_KEYS_VALUES = {**GPT_KEYS, "positions": "relative-keys-values"}
 GPT_LINEAR = {**GPT_LONG, "attention": ["linear"]}
 GPT_EXP = {**GPT_LINEAR, "linear_feature": "exp"}
 GPT_LINEAR_AND_LOCAL = {**GPT_LONG, "attention": ["linear", "local:20"], "positions": "none"}
+GPT_OWN_NORMS = {**GPT, "branches": "parallel-own-norms", "inner": [192, 96]}
 LLAMA = {
     **DROPOUT_FREE,
     "architecture": "causal-lm", "model": 64, "inner": 172, "heads": 4, "key_value_heads": 2, "head_width": 24,
@@ -53,6 +56,9 @@ LLAMA_LONG = {**LLAMA, "model": 96, "inner": 1100, "heads": 6, "key_value_heads"
 QWEN = {**LLAMA, "qk_norm": "head"}
 OLMO = {**LLAMA, "qk_norm": "all"}
 GEMMA = {**LLAMA, "logit_cap": 1.5, "attention_cap": 1.0}
+PYTHIA = {**LLAMA, "branches": "parallel-own-norms", "rotary_width": 6}
+LAYERS_DIFFER = {**LLAMA, "decoder_layers": 3, "inner": [172, 100], "key_value_heads": [1, 4, 2],
+                 "rotary_base": [10000.0, 0.0, 1000000.0], "attention": ["local:4", "full", "local:4"]}
 WIDE_VALUES = {**LLAMA, "value_width": 40}
 ENCODER = {
     **DROPOUT_FREE,

@@ -22,6 +22,13 @@ def soft_capped(x, cap):
     return cap * torch.tanh(x / cap) if cap else x
 
 
+def of_layer(config, layer):
+    """The configuration with this layer's own values of the settings that may be lists."""
+    own = {key: value[layer % len(value)] for key, value in config.items()
+           if key in ("inner", "key_value_heads", "rotary_base") and isinstance(value, list)}
+    return {**config, **own}
+
+
 class Oracle(nn.Module):
     """`pieces` lists for each of heed's parameters the tensors, or (tensor, first row, end row), stacked in it."""
 
@@ -191,10 +198,23 @@ class Seq2Seq(Oracle):
     def forward(self, batch):
         source_padding, target_padding = ~batch.source.real(), ~batch.target.real()
         width = batch.target.width
+        if "encoder_attention" in self.config:
+            return self.with_patterns(batch, source_padding)
         later = torch.ones(width, width, dtype=torch.bool).triu(1)
         memory = self.encoder(self.embed(self.source, batch.source.tokens), src_key_padding_mask=source_padding)
         x = self.decoder(self.embed(self.target, batch.target.tokens), memory, tgt_mask=later,
                          tgt_key_padding_mask=target_padding, memory_key_padding_mask=source_padding)
+        return self.scores(x)
+
+
+    def with_patterns(self, batch, source_padding):
+        """One pattern for all layers of each stack, as masks of what each query does not see."""
+        c = self.config
+        source = visible(batch.source, c["encoder_attention"][0], c["heads"], both_ways=True)
+        target = visible(batch.target, c["decoder_attention"][0], c["heads"])
+        memory = self.encoder(self.embed(self.source, batch.source.tokens), mask=~source.flatten(0, 1))
+        x = self.decoder(self.embed(self.target, batch.target.tokens), memory, tgt_mask=~target.flatten(0, 1),
+                         memory_key_padding_mask=source_padding)
         return self.scores(x)
 
 
@@ -234,32 +254,32 @@ class Encoder(Oracle):
         return self.scores(self.encoder(x, mask=mask))
 
 
-def sees_back(pattern, back):
-    """Which keys `back` tokens before a query it sees; none after it."""
+def sees_back(pattern, back, both_ways=False):
+    """Which keys `back` tokens before a query it sees; those after it in an encoder alone."""
     kind, _, size = pattern.partition(":")
-    sees = back >= 0
+    sees = (back >= 0) | both_ways
     if kind == "local":
-        sees = sees & (back < int(size))
+        sees = sees & (back.abs() < int(size))
     if kind == "strided":
         sees = sees & (back % int(size) == 0)
     return sees
 
 
-def visible(batch, pattern, heads):
+def visible(rows, pattern, heads, both_ways=False):
     """[batch, head, query, key]: real keys that the pattern shows, in equal parts of the heads. A row of padding sees
     itself, so that it holds no NaN that would reach the gradients as 0 * NaN."""
-    place = torch.arange(batch.target.width)
+    place = torch.arange(rows.width)
     back = place[:, None] - place[None, :]
-    parts = [sees_back(part, back) for part in pattern.split("+")]
+    parts = [sees_back(part, back, both_ways) for part in pattern.split("+")]
     sees = torch.stack(parts).repeat_interleave(heads // len(parts), dim=0)
-    return (sees[None] & batch.target.real()[:, None, None, :]) | (back == 0)
+    return (sees[None] & rows.real()[:, None, None, :]) | (back == 0)
 
 
 def visible_in_layers(batch, config):
     """Of each layer, over and over; None where attention is linear."""
     patterns = config.get("attention", [f"local:{config['window']}" if config.get("window") else "full"])
     patterns = [patterns[layer % len(patterns)] for layer in range(config["decoder_layers"])]
-    return [None if pattern == "linear" else visible(batch, pattern, config["heads"]) for pattern in patterns]
+    return [None if pattern == "linear" else visible(batch.target, pattern, config["heads"]) for pattern in patterns]
 
 
 def distances(width):
@@ -331,7 +351,7 @@ class GptLayer(nn.Module):
     def __init__(self, config, norm):
         super().__init__()
         model, inner = config["model"], config["inner"]
-        self.heads = config["heads"]
+        self.heads, self.branches = config["heads"], config.get("branches")
         self.activation = {"gelu": functional.gelu,
                            "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh")}[config["activation"]]
         self.features = FEATURES[config.get("linear_feature", "elu")]
@@ -354,8 +374,10 @@ class GptLayer(nn.Module):
         else:
             mixed = (attend_linearly(self.features(query), self.features(key), value) if sees is None else
                      attend(query, key, value, sees, bias))
-        x = x + self.joined(join_heads(mixed))
-        return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
+        attended = x + self.joined(join_heads(mixed))
+        # GPT-NeoX and Pythia: both branches read the layer's input, each through a norm of its own.
+        read = x if self.branches == "parallel-own-norms" else attended
+        return attended + self.linear2(self.activation(self.linear1(self.norm2(read))))
 
 
 class Gpt(Oracle):
@@ -364,7 +386,8 @@ class Gpt(Oracle):
     def __init__(self, config):
         super().__init__(config)
         self.embedding = self.make_embedding("embedding", config["target_vocabulary"])
-        self.layers = nn.ModuleList(GptLayer(config, self.layer_norm) for _ in range(config["decoder_layers"]))
+        self.layers = nn.ModuleList(GptLayer(of_layer(config, i), self.layer_norm)
+                                    for i in range(config["decoder_layers"]))
         self.norm = self.layer_norm()
         for i, layer in enumerate(self.layers):
             name = f"decoder.layers.{i}"
@@ -417,7 +440,9 @@ def rotary_frequencies(width, base, c):
 
 
 def rotate(x, base, config={}):
-    """Turns columns (c, c + r/2) of [batch, heads, time, d], r of them turned, by time * base^(-2c/r)."""
+    """Where `base` is not 0, turns columns (c, c + r/2) of [batch, heads, time, d], r of them turned, by time * base^(-2c/r)."""
+    if base == 0.0:
+        return x
     time, width = x.shape[-2], config.get("rotary_width", 0) or x.shape[-1]
     x, rest = x[..., :width], x[..., width:]
     frequencies, magnitude = rotary_frequencies(width, base, config)
@@ -463,9 +488,9 @@ class LlamaLayer(nn.Module):
         return self.joined(join_heads(attend(query, key, value, sees, **({"cap": cap} if cap else {}))))
 
     def forward(self, x, sees):
-        x = x + self.attention(self.norm1(x), sees)
-        y = self.norm2(x)
-        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+        attended = x + self.attention(self.norm1(x), sees)
+        y = self.norm2(x if self.config.get("branches") == "parallel-own-norms" else attended)
+        return attended + self.down(functional.silu(self.gate(y)) * self.up(y))
 
 
 class Llama(Oracle):
@@ -474,7 +499,7 @@ class Llama(Oracle):
     def __init__(self, config):
         super().__init__(config)
         self.embedding = self.make_embedding("embedding", config["target_vocabulary"])
-        self.layers = nn.ModuleList(LlamaLayer(config) for _ in range(config["decoder_layers"]))
+        self.layers = nn.ModuleList(LlamaLayer(of_layer(config, i)) for i in range(config["decoder_layers"]))
         self.norm = RmsNorm(config["model"], config["epsilon"])
         for i, layer in enumerate(self.layers):
             name = f"decoder.layers.{i}"

@@ -16,6 +16,7 @@ finish(cases.all_agree({
     "GPT, relative bias": (cases.GPT_BIAS, cases.BF16_DECODER),
     "GPT, relative keys": (cases.GPT_KEYS, cases.BF16_DECODER),
     "GPT, relative keys and values": (cases.GPT_KEYS_VALUES, cases.BF16_DECODER),
+    "GPT, parallel branches with norms of their own, widths by layer": (cases.GPT_OWN_NORMS, cases.BF16_DECODER),
     "llama": (cases.LLAMA, cases.BF16_DECODER),
     "llama, a part of the head turned, linear scaling": (cases.LLAMA_PARTIAL, cases.BF16_DECODER),
     "llama, NTK-aware scaling": (cases.LLAMA_NTK, cases.BF16_DECODER),
@@ -23,6 +24,8 @@ finish(cases.all_agree({
     "llama, norms of each head of queries and keys": (cases.QWEN, cases.BF16_DECODER),
     "llama, norms of all heads together": (cases.OLMO, cases.BF16_DECODER),
     "llama, capped scores and logits": (cases.GEMMA, cases.BF16_DECODER),
+    "llama, parallel branches with norms of their own": (cases.PYTHIA, cases.BF16_DECODER),
+    "llama, layers that differ": (cases.LAYERS_DIFFER, cases.BF16_DECODER),
     "llama, values wider than keys": (cases.WIDE_VALUES, cases.BF16_DECODER),
     "llama, wide and long, one key-value head": (cases.LLAMA_LONG, cases.BF16_DECODER),
 }))

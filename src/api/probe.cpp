@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "checkpoint/adapter.h"
+#include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
 #include "heed/inspect.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -145,10 +146,12 @@ class Probing {
   void load_weights() {
     const ModelFolder folder{options_.path};
     if (!holds_adapter(folder)) {
+      require_weights_of(SafeTensors(inspected_.weights), folder, inspected_.config);
       load_masters(inspected_.weights, *backend_, trainables_);
       return;
     }
-    const AdaptedWeights adapted(folder);
+    const AdaptedWeights adapted(folder, inspected_.config);
+    adapted.require_complete(weights_);
     for (const Weight& weight : weights_.all()) {
       std::ranges::copy(adapted.values(weight), static_cast<float*>(host_address(weight.trainable().master())));
     }

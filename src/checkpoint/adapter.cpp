@@ -1,11 +1,14 @@
 #include "checkpoint/adapter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/excerpt.h"
 #include "base/files.h"
 #include "base/json_depth.h"
+#include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
 #include "models/any_model.h"
 
@@ -60,6 +63,8 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
   try {
     description.base = root.at("base").get<std::string>();
     description.checksum = root.at("base_checksum").get<std::string>();
+    require<FormatError>(root.at("rank").is_number_integer(), where, "\"rank\" is {}, expected a whole number",
+                         shown(root.at("rank").dump()));
     description.rank = root.at("rank").get<int64_t>();
     description.alpha = root.at("alpha").get<double>();
     description.matrices = root.at("matrices").get<std::vector<std::string>>();
@@ -68,6 +73,11 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
     fail<FormatError>(where, "something is missing or has the wrong type");
   }
   require<FormatError>(description.rank >= 1, where, "\"rank\" is {}, expected at least 1", description.rank);
+  require<FormatError>(std::isfinite(description.alpha) && description.alpha > 0.0, where,
+                       "\"alpha\" is {}, expected above 0", description.alpha);
+  require<FormatError>(!description.matrices.empty(), where, "\"matrices\" names no matrix");
+  require<FormatError>(!std::filesystem::exists(folder.weights()), folder.path.string(),
+                       "holds both an adapter (adapter.json) and a plain model (model.safetensors): remove one of them");
   return description;
 }
 
@@ -94,12 +104,47 @@ SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& descr
   return file;
 }
 
-AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const std::filesystem::path& file,
-                               const std::filesystem::path& base)
-    : description_(load_adapter(folder)),
-      adapter_(file.empty() ? folder.adapter_weights() : file),
-      base_(open_base(folder, description_, base)) {
+AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& config, const AdapterSources& sources)
+    : where_(folder.adapter()),
+      description_(load_adapter(folder)),
+      adapter_(sources.file.empty() ? folder.adapter_weights() : sources.file),
+      base_(open_base(folder, description_, sources.base)) {
+  require_mark(adapter_, folder, config);
+  require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_.tensors()), adapter_.path(), config);
   verify_checksum(adapter_);
+}
+
+bool AdaptedWeights::is_whole(const std::string& name) const { return std::ranges::count(description_.whole, name) > 0; }
+
+bool AdaptedWeights::has_adapter(const std::string& name) const {
+  return std::ranges::count(description_.matrices, name) > 0;
+}
+
+void AdaptedWeights::require_complete(const Weights& weights) const {
+  const auto require_names = [&](std::string_view key, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const auto weight = std::ranges::find(weights.all(), name, &Weight::name);
+      require<FormatError>(weight != weights.all().end(), where_.string(),
+                           "\"{}\" names '{}', which is not a weight of the model", key, shown(name));
+      require<FormatError>(key != "matrices" || is_hidden_matrix(*weight), where_.string(),
+                           "\"matrices\" names '{}', which is not a matrix of a hidden layer", name);
+      require<FormatError>(std::ranges::count(names, name) == 1, where_.string(), "\"{}\" names '{}' twice", key, name);
+    }
+  };
+  require_names("matrices", description_.matrices);
+  require_names("whole", description_.whole);
+  std::set<std::string> needed(description_.whole.begin(), description_.whole.end());
+  for (const std::string& name : description_.matrices) {
+    const AdapterNames names = adapter_names(name);
+    needed.insert({names.a, names.b});
+  }
+  for (const std::string& name : needed) {
+    adapter_.at(name);
+  }
+  for (const StoredTensor& tensor : adapter_.tensors()) {
+    require<FormatError>(needed.contains(tensor.name), adapter_.path().string(),
+                         "{} belongs to no weight that adapter.json names", tensor.text());
+  }
 }
 
 std::vector<float> AdaptedWeights::read(const SafeTensors& file, const std::string& name,
@@ -112,12 +157,8 @@ std::vector<float> AdaptedWeights::read(const SafeTensors& file, const std::stri
 
 std::vector<float> AdaptedWeights::values(const Weight& weight) const {
   const std::vector<int64_t> shape = stored_shape(weight.shape());
-  if (std::ranges::count(description_.whole, weight.name()) > 0) {
-    return read(adapter_, weight.name(), shape);
-  }
-  std::vector<float> values = read(base_, weight.name(), shape);
-  if (std::ranges::count(description_.matrices, weight.name()) > 0) {
-    require<FormatError>(shape.size() == 2, adapter_.path().string(), "{} is not a matrix", weight.name());
+  std::vector<float> values = read(is_whole(weight.name()) ? adapter_ : base_, weight.name(), shape);
+  if (has_adapter(weight.name())) {
     const AdapterNames names = adapter_names(weight.name());
     add_product(read(adapter_, names.b, {shape[0], description_.rank}),
                 read(adapter_, names.a, {description_.rank, shape[1]}), description_.rank,
@@ -127,6 +168,7 @@ std::vector<float> AdaptedWeights::values(const Weight& weight) const {
 }
 
 void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType precision, Weights& weights) {
+  source.require_complete(weights);
   for (Weight& weight : weights.all()) {
     std::vector<float> values = source.values(weight);
     const int64_t columns = weight.shape().columns();
@@ -141,9 +183,10 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   require_no_model(to);
   const ModelDescription description = load_description(adapter);
   const Tokenizers tokenizers = load_tokenizers(adapter, description);
-  const AdaptedWeights source(adapter, {}, base);
+  const AdaptedWeights source(adapter, description.config, {.file = {}, .base = base});
   Weights weights;
   const AnyModel model(Scope(weights), description.config);
+  source.require_complete(weights);
   std::vector<TensorSource> tensors;
   for (const Weight& weight : weights.all()) {
     tensors.push_back({weight.name(), StoredType::f32, stored_shape(weight.shape()), [&](const ByteSink& sink) {

@@ -23,6 +23,7 @@ struct AdapterDescription {
 
 bool holds_adapter(const ModelFolder& folder);
 void save_adapter(const ModelFolder& folder, const AdapterDescription& description);
+// FormatError for what no run writes: no matrices, a rank or alpha that is not above 0, a plain model beside the adapter.
 AdapterDescription load_adapter(const ModelFolder& folder);
 
 // The base as it should be. FormatError when the weights have no checksum.
@@ -33,25 +34,35 @@ std::string checksum_of_weights(const SafeTensors& file);
 SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
                       const std::filesystem::path& base = {});
 
+// Where an adapter's weights are; empty: in its folder, and in the base that it records.
+struct AdapterSources {
+  std::filesystem::path file;
+  std::filesystem::path base;
+};
+
 // An adapter and its base, as the weights of one model.
 class AdaptedWeights {
  public:
-  // `file` holds the adapter's weights: the folder's own if it is empty. `base`: another directory than the one
-  // recorded.
-  explicit AdaptedWeights(const ModelFolder& folder, const std::filesystem::path& file = {},
-                          const std::filesystem::path& base = {});
+  // FormatError when the configuration is not the one that the adapter was trained with.
+  AdaptedWeights(const ModelFolder& folder, const ModelConfig& config, const AdapterSources& sources = {});
 
+  // FormatError unless the adapter is one of a model with these weights: it names no others, and its file has what it
+  // names and nothing else.
+  void require_complete(const Weights& weights) const;
   // W + scale B A, computed in f32. FormatError when the files do not have it in the weight's shape.
   std::vector<float> values(const Weight& weight) const;
 
  private:
+  bool is_whole(const std::string& name) const;
+  bool has_adapter(const std::string& name) const;
   std::vector<float> read(const SafeTensors& file, const std::string& name, const std::vector<int64_t>& shape) const;
 
+  std::filesystem::path where_;
   AdapterDescription description_;
   SafeTensors adapter_, base_;
 };
 
-// For inference; see load_weights().
+// For inference; see load_weights() and require_complete().
 void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType precision, Weights& weights);
 
 // Writes a model directory without an adapter: weights, description and tokenizers.

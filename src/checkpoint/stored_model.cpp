@@ -8,27 +8,8 @@
 namespace heed {
 namespace {
 
-// Weights with the same shapes may belong to another model, for example with other heads.
-void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
-  for (const auto& [key, expected] : mark_of(config)) {
-    const auto found = weights.metadata().find(key);
-    require<FormatError>(found == weights.metadata().end() || found->second == expected, folder.config().string(),
-                         "its model is not the one whose weights {} holds: put the right one back",
-                         weights.path().string());
-  }
-}
-
-// A layer has more tensors than this. A configuration with more layers than the file can hold is refused before
-// anything is allocated for it.
+// A layer has more tensors than this.
 constexpr int64_t kMinTensorsPerLayer = 4;
-
-void require_enough_tensors(const SafeTensors& weights, const ModelConfig& config) {
-  const auto tensors = static_cast<int64_t>(weights.tensors().size());
-  const int64_t layers = (config.architecture == Architecture::causal_lm ? 0 : config.encoder_layers) +
-                         (config.architecture == Architecture::encoder ? 0 : config.decoder_layers);
-  require<FormatError>(tensors >= kMinTensorsPerLayer * layers, weights.path().string(),
-                       "{} tensors, but the model of {} layers has more: they do not belong together", tensors, layers);
-}
 
 std::string_view commands_for(Architecture architecture) {
   switch (architecture) {
@@ -44,8 +25,24 @@ std::string_view commands_for(Architecture architecture) {
 
 }  // namespace
 
+void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
+  for (const auto& [key, expected] : mark_of(config)) {
+    const auto found = weights.metadata().find(key);
+    require<FormatError>(found == weights.metadata().end() || found->second == expected, folder.config().string(),
+                         "its model is not the one whose weights {} holds: put the right one back",
+                         weights.path().string());
+  }
+}
+
+void require_enough_tensors(int64_t tensors, const std::filesystem::path& path, const ModelConfig& config) {
+  const int64_t layers = (config.architecture == Architecture::causal_lm ? 0 : config.encoder_layers) +
+                         (config.architecture == Architecture::encoder ? 0 : config.decoder_layers);
+  require<FormatError>(tensors >= kMinTensorsPerLayer * layers, path.string(),
+                       "{} tensors, but the model of {} layers has more: they do not belong together", tensors, layers);
+}
+
 void require_weights_of(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config) {
-  require_enough_tensors(weights, config);
+  require_enough_tensors(std::ssize(weights.tensors()), weights.path(), config);
   require_mark(weights, folder, config);
 }
 
@@ -56,8 +53,9 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
   if (holds_adapter(folder)) {
+    const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});
     model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));
-    load_adapted_weights(AdaptedWeights(folder, weights), backend, storage, weights_);
+    load_adapted_weights(adapted, backend, storage, weights_);
     return;
   }
   const std::filesystem::path file = weights.empty() ? folder.weights() : weights;

@@ -8,6 +8,11 @@
 
 namespace heed {
 
+// FormatError when the file says that it belongs to another configuration: one that gives weights the same shapes may
+// have other heads.
+void require_mark(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config);
+// FormatError for a configuration with more layers than so many tensors can hold, before anything is allocated for it.
+void require_enough_tensors(int64_t tensors, const std::filesystem::path& path, const ModelConfig& config);
 // FormatError unless the file can hold the weights of this configuration, and none of another one with the same shapes.
 void require_weights_of(const SafeTensors& weights, const ModelFolder& folder, const ModelConfig& config);
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "checkpoint/adapter.h"
+#include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
 #include "models/config_keys.h"
 
@@ -93,6 +94,7 @@ StartingModel::StartingModel(const ModelFolder& folder)
       description_(load_description(folder)),
       tokenizers_(load_tokenizers(folder, description_)),
       file_(weights_of(folder)) {
+  require_weights_of(file_, folder_, description_.config);
   verify_checksum(file_);
 }
 

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
@@ -8,6 +10,7 @@
 namespace heed::test {
 namespace {
 
+using nlohmann::json;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -50,6 +53,23 @@ class Adapting : public TrainingTest {
     const Tokenizers tokenizers = load_tokenizers(folder, load_description(folder));
     TranslationTask validating(recipe, {.tokenizers = &tokenizers});
     return validating.validate({model.model(), *backend, DType::f32}).loss;
+  }
+  // The message when adapter.json has another value for a key.
+  std::string error_with(const std::string& key, const json& value) {
+    const std::filesystem::path path = folder_ / "adapter" / "adapter.json";
+    const std::string before = read_file(path);
+    json edited = json::parse(before);
+    edited[key] = value;
+    write_file(path, edited.dump());
+    const std::string error = error_of([&] { loss_of("adapter"); });
+    write_file(path, before);
+    return error;
+  }
+  void edit_heads(const std::string& run) {
+    const std::filesystem::path path = folder_ / run / "config.json";
+    json edited = json::parse(read_file(path));
+    edited["model"]["heads"] = 4;
+    write_file(path, edited.dump());
   }
   void merge(const std::string& adapter, const std::string& base, const std::string& to) {
     merge_adapter({folder_ / adapter}, base.empty() ? std::filesystem::path() : folder_ / base, {folder_ / to});
@@ -143,6 +163,51 @@ TEST_F(Adapting, WhatTheBaseLacksIsTrainedAsAWholeAndSavedWithTheAdapter) {
   EXPECT_THAT(description.matrices, Contains("encoder.layers.1.attention.projection.weight"));
   merge("adapter", "base", "merged");
   EXPECT_DOUBLE_EQ(loss_of("merged"), loss_of("adapter"));
+}
+
+TEST_F(Adapting, AMatrixThatTheBaseLacksKeepsWhatItsAdapterAdds) {
+  Recipe recipe = adapting();
+  recipe.model.encoder_layers = 2;
+  recipe.training.precision = Precision::f32;
+  recipe.checkpoints.final_weights = FinalWeights::last;
+  train(recipe, "adapter");
+  EXPECT_NEAR(loss_of("adapter"), listening_.validations.back().scores.loss, 1e-4);
+}
+
+TEST_F(Adapting, RefusesADescriptionThatWouldGiveOtherWeights) {
+  train(adapting(), "adapter");
+  EXPECT_THAT(error_with("matrices", json::array()), HasSubstr("adapter.json: \"matrices\" names no matrix"));
+  EXPECT_THAT(error_with("alpha", -300), HasSubstr("adapter.json: \"alpha\" is -300, expected above 0"));
+  EXPECT_THAT(error_with("alpha", 0), HasSubstr("adapter.json: \"alpha\" is 0, expected above 0"));
+  EXPECT_THAT(error_with("rank", 4.7), HasSubstr("adapter.json: \"rank\" is 4.7, expected a whole number"));
+  EXPECT_THAT(error_with("rank", 3), HasSubstr("but the model has ["));
+  json matrices = load_adapter({folder_ / "adapter"}).matrices;
+  const std::string last = matrices.back();
+  matrices.back() = "encoder.layers.7.attention.output.weight";
+  EXPECT_THAT(error_with("matrices", matrices),
+              HasSubstr("adapter.json: \"matrices\" names 'encoder.layers.7.attention.output.weight', which is not a "
+                        "weight of the model"));
+  matrices.back() = "source.tokens";
+  EXPECT_THAT(error_with("matrices", matrices), HasSubstr("names 'source.tokens', which is not a matrix of a hidden"));
+  matrices.back() = matrices.front();
+  EXPECT_THAT(error_with("matrices", matrices), HasSubstr("twice"));
+  matrices.erase(matrices.size() - 1);
+  EXPECT_THAT(error_with("matrices", matrices),
+              testing::AllOf(HasSubstr("adapter.safetensors: " + adapter_names(last).a),
+                             HasSubstr("belongs to no weight that adapter.json names")));
+  EXPECT_THAT(error_with("whole", {"nothing"}), HasSubstr("\"whole\" names 'nothing', which is not a weight of the"));
+  EXPECT_THAT(error_with("whole", {"output.bias"}), HasSubstr("adapter.safetensors: "));
+  std::filesystem::copy(folder_ / "base" / "model.safetensors", folder_ / "adapter" / "model.safetensors");
+  EXPECT_THAT(error_of([&] { loss_of("adapter"); }), HasSubstr("adapter: holds both an adapter (adapter.json) and a "
+                                                               "plain model (model.safetensors): remove one of them"));
+}
+
+TEST_F(Adapting, RefusesAnotherConfigurationThanTheAdaptersOwn) {
+  train(adapting(), "adapter");
+  edit_heads("adapter");
+  EXPECT_THAT(error_of([&] { loss_of("adapter"); }), HasSubstr("config.json: its model is not the one whose weights"));
+  EXPECT_THAT(error_of([&] { merge("adapter", "", "merged"); }), HasSubstr("config.json: its model is not the one"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "merged"));
 }
 
 TEST_F(Adapting, RefusesAnotherBaseAndBadSettings) {

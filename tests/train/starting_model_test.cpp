@@ -161,13 +161,20 @@ TEST_F(Starting, AResumedRunDoesNotNeedTheOtherModelAnyMore) {
   EXPECT_EQ(from_event("stopped"), from_event("unbroken"));
 }
 
-TEST_F(Starting, RefusesADirectoryWithNothingThatFits) {
+TEST_F(Starting, RefusesADirectoryWithNothingThatFitsAndAnEditedConfiguration) {
   Recipe recipe = still();
   recipe.model.model = 16;
   recipe.model.inner = 32;
   recipe.model.output_bias = Bias::none;
   EXPECT_THAT(error_of(recipe), HasSubstr("first: none of its weights fits the new model (training.from); "
                                           "source.tokens: "));
+  recipe = still();
+  write_file(folder_ / "first" / "config.json", [&] {
+    json edited = json::parse(read_file(folder_ / "first" / "config.json"));
+    edited["model"]["heads"] = 4;
+    return edited.dump();
+  }());
+  EXPECT_THAT(error_of(recipe), HasSubstr("config.json: its model is not the one whose weights "));
   recipe.training.from = file("nowhere");
   EXPECT_THAT(error_of(recipe), HasSubstr("nowhere: there is no such model directory"));
 }

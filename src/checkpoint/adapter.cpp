@@ -76,8 +76,9 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
   require<FormatError>(std::isfinite(description.alpha) && description.alpha > 0.0, where,
                        "\"alpha\" is {}, expected above 0", description.alpha);
   require<FormatError>(!description.matrices.empty(), where, "\"matrices\" names no matrix");
-  require<FormatError>(!std::filesystem::exists(folder.weights()), folder.path.string(),
-                       "holds both an adapter (adapter.json) and a plain model (model.safetensors): remove one of them");
+  require<FormatError>(
+      !std::filesystem::exists(folder.weights()), folder.path.string(),
+      "holds both an adapter (adapter.json) and a plain model (model.safetensors): remove one of them");
   return description;
 }
 
@@ -91,7 +92,9 @@ std::string checksum_of_weights(const SafeTensors& file) {
 
 SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
                       const std::filesystem::path& base) {
-  const ModelFolder recorded{base.empty() ? (folder.path / description.base).lexically_normal() : base};
+  // The path from one folder to the other is one without links: "link/.." would not be the folder that holds the link.
+  const ModelFolder recorded{
+      base.empty() ? (std::filesystem::weakly_canonical(folder.path) / description.base).lexically_normal() : base};
   require<IoError>(std::filesystem::exists(recorded.weights()), folder.path.string(),
                    "is an adapter, and its base is not in {}: put it there, or run heed merge with --model DIR",
                    recorded.path.string());
@@ -114,7 +117,9 @@ AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& con
   verify_checksum(adapter_);
 }
 
-bool AdaptedWeights::is_whole(const std::string& name) const { return std::ranges::count(description_.whole, name) > 0; }
+bool AdaptedWeights::is_whole(const std::string& name) const {
+  return std::ranges::count(description_.whole, name) > 0;
+}
 
 bool AdaptedWeights::has_adapter(const std::string& name) const {
   return std::ranges::count(description_.matrices, name) > 0;

@@ -11,7 +11,7 @@ namespace heed {
 
 // The content of adapter.json.
 struct AdapterDescription {
-  std::filesystem::path base;  // the model's directory, as seen from the adapter's
+  std::filesystem::path base;  // the model's directory, as seen from the adapter's, with all links resolved
   std::string checksum;        // of the base's weights
   int64_t rank = 0;
   double alpha = 0.0;

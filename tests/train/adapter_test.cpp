@@ -210,6 +210,23 @@ TEST_F(Adapting, RefusesAnotherConfigurationThanTheAdaptersOwn) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "merged"));
 }
 
+TEST_F(Adapting, FindsItsBaseThroughLinks) {
+  namespace fs = std::filesystem;
+  fs::create_directories(folder_ / "disk" / "deep" / "er");
+  fs::create_directory_symlink(folder_ / "disk" / "deep" / "er", folder_ / "runs");
+  train(adapting(), "runs/adapter");
+  const double loss = loss_of("runs/adapter");
+  EXPECT_DOUBLE_EQ(loss_of("disk/deep/er/adapter"), loss);
+  fs::create_directory_symlink(folder_ / "disk" / "deep" / "er" / "adapter", folder_ / "linked");
+  EXPECT_DOUBLE_EQ(loss_of("linked"), loss);
+  EXPECT_EQ(load_adapter({folder_ / "linked"}).base, "../../../../base");
+  fs::create_directory_symlink(folder_ / "base", folder_ / "disk" / "newest");
+  Recipe recipe = adapting();
+  recipe.training.from = file("disk/newest");
+  train(recipe, "second");
+  EXPECT_DOUBLE_EQ(loss_of("second"), loss);
+}
+
 TEST_F(Adapting, RefusesAnotherBaseAndBadSettings) {
   train(adapting(), "adapter");
   Recipe other = small_recipe();

@@ -54,6 +54,9 @@ std::optional<TokenId> special_counterpart(const SpecialTokens& own, const Speci
   return std::nullopt;
 }
 
+// The rows of a head are labels.
+bool is_head(std::string_view weight) { return weight == "head.weight" || weight == "head.bias"; }
+
 // A row of a vector is one element.
 int64_t row_size(const Shape& shape) { return shape.elements() / shape[0]; }
 
@@ -128,9 +131,29 @@ std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Toke
   return rows;
 }
 
-// Where the rows of a weight come from, when they are tokens of two vocabularies that differ.
+// For each row of a head its label's row in this model, or kNoRow; empty where the labels are the same. The head of a
+// number has one row, and no label.
+std::vector<int32_t> StartingModel::rows_for_labels(const std::vector<std::string>& labels, int64_t count) const {
+  const std::vector<std::string>& there = description_.config.labels;
+  if (labels == there) {
+    return {};
+  }
+  std::vector<int32_t> rows(static_cast<size_t>(count), kNoRow);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto it = std::ranges::find(there, labels[i]);
+    rows[i] = it == there.end() ? kNoRow : static_cast<int32_t>(it - there.begin());
+  }
+  return rows;
+}
+
+// Where the rows of a weight come from, when they are tokens of two vocabularies or labels of two heads that differ.
 std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
                                             const Tokenizers& tokenizers) const {
+  if (is_head(weight.name())) {
+    const bool same_width =
+        !stored.shape.empty() && stored.elements() / stored.shape.front() == row_size(weight.shape());
+    return same_width ? rows_for_labels(config.labels, weight.shape()[0]) : std::vector<int32_t>();
+  }
   const std::string_view name = role_of_rows(weight.name(), config.architecture);
   const TokenizerRole* const role = role_named(name, config.architecture);
   const TokenizerRole* const other = role_named(name, description_.config.architecture);
@@ -161,7 +184,8 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
     if (known > 0) {
       taken.by_text.push_back({weight.name(), known, std::move(rows)});
     } else if (!rows.empty()) {
-      taken.fresh.push_back({weight.name(), "the vocabularies have no token in common"});
+      taken.fresh.push_back({weight.name(), is_head(weight.name()) ? "the heads have no label in common"
+                                                                   : "the vocabularies have no token in common"});
     } else if (stored->shape == stored_shape(weight.shape())) {
       taken.whole.push_back(weight.name());
     } else {
@@ -218,7 +242,7 @@ std::string TakenWeights::text() const {
       rows += part.rows;
       of += static_cast<int64_t>(part.from.size());
     }
-    line += fmt::format(", {} of them by their tokens' text ({} of {} rows)", by_text.size(), rows, of);
+    line += fmt::format(", {} of them by the text of their tokens or labels ({} of {} rows)", by_text.size(), rows, of);
   }
   line += fmt::format("; {} start from random values, {} of the other model's are unused (metrics.jsonl lists them)",
                       fresh.size(), unused.size());

@@ -33,7 +33,7 @@ struct TakenWeights {
 
   std::string directory;
   std::vector<std::string> whole;    // as they are
-  std::vector<Part> by_text;         // the rows of tokens that both vocabularies have; the others begin fresh
+  std::vector<Part> by_text;         // the rows of tokens or labels that both models have; the others begin fresh
   std::vector<Reason> fresh;         // not taken at all
   std::vector<std::string> unused;   // the other model's, which this one lacks
   std::vector<Difference> settings;  // of the two models, without the sizes of their vocabularies
@@ -49,9 +49,9 @@ class StartingModel {
   // encoder-decoder when they lack bos or eos.
   Tokenizers tokenizers_for(Architecture architecture) const;
 
-  // The weights that fit a model: those that have the same name and shape in both. Where the vocabularies differ, a
-  // weight with a row for each token is taken row by row: each token gets the row of the token that is written alike.
-  // ConfigError when nothing fits.
+  // The weights that fit a model: those that have the same name and shape in both. A weight with a row for each token or
+  // label is taken row by row where these differ: a row goes to the token or label with the same text. ConfigError when
+  // nothing fits.
   TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
   // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
   void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
@@ -62,6 +62,7 @@ class StartingModel {
   static constexpr int32_t kNoRow = -1;
   // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
   std::vector<int32_t> rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const;
+  std::vector<int32_t> rows_for_labels(const std::vector<std::string>& labels, int64_t count) const;
   std::vector<int32_t> rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
                                const Tokenizers& tokenizers) const;
 

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "checkpoint/adapter.h"
+#include "train/labeled_recipe.h"
 #include "train/language_model_recipe.h"
 #include "train/training_testing.h"
 
@@ -31,6 +33,28 @@ class Starting : public TrainingTest {
     recipe.validation.every = 1;
     recipe.schedule = {.kind = ScheduleKind::constant, .peak = 1e-30, .warmup = 0};
     recipe.optimizer.weight_decay = 0.0;
+    return recipe;
+  }
+  // Of words, with the labels in this order.
+  Recipe classifying(const std::vector<std::string>& labels) const {
+    std::string lines;
+    for (size_t i = 0; i < 24; ++i) {
+      lines += fmt::format("ab cd ef\t{}\n", labels[i % labels.size()]);
+    }
+    write_file(folder_ / "labeled", lines);
+    Recipe recipe = default_recipe(task_named("classify"));
+    recipe.model.model = 32;
+    recipe.model.inner = 64;
+    recipe.model.heads = 2;
+    recipe.model.encoder_layers = 1;
+    recipe.model.max_length = 16;
+    recipe.model.labels = labels;
+    auto& own = recipe.of<ClassifyRecipe>();
+    own.data.train = own.data.validation = {file("labeled")};
+    own.tokenizer.learned.kind = TokenizerKind::word;
+    own.tokenizer.learned.vocabulary = 0;
+    recipe.training.updates = 4;
+    recipe.validation.every = 4;
     return recipe;
   }
   std::vector<float> values(const std::string& run, std::string_view weight) const {
@@ -144,6 +168,41 @@ TEST_F(Starting, ALanguageModelTakesTheDecodersWeightsAndTheTargetsTokenizer) {
   EXPECT_EQ(values("second", "decoder.layers.0.feed_forward.inner.weight"),
             values("first", "decoder.layers.0.feed_forward.inner.weight"));
   EXPECT_EQ(load_tokenizer(folder_ / "second" / "text.tokenizer")->serialize(), tokenizer("first")->serialize());
+}
+
+TEST_F(Starting, RowsOfAHeadFollowTheTextOfTheirLabels) {
+  train(classifying({"en", "de", "fr"}), "labels");
+  Recipe recipe = classifying({"de", "nl", "en"});
+  const Recipe unmoved = still();
+  recipe.training.from = file("labels");
+  recipe.schedule = unmoved.schedule;
+  recipe.optimizer.weight_decay = 0.0;
+  train(recipe, "others");
+  const auto before = values("labels", "head.weight"), after = values("others", "head.weight");
+  const auto row = [](const std::vector<float>& head, size_t i) {
+    return std::vector<float>(head.begin() + static_cast<int64_t>(i) * 32,
+                              head.begin() + static_cast<int64_t>(i + 1) * 32);
+  };
+  EXPECT_EQ(row(after, 0), row(before, 1));
+  EXPECT_EQ(row(after, 2), row(before, 0));
+  EXPECT_NE(row(after, 1), row(before, 1));
+  EXPECT_NE(row(after, 1), row(before, 2));
+  EXPECT_EQ(values("others", "head.bias")[0], values("labels", "head.bias")[1]);
+  const json event = from_event("others");
+  EXPECT_EQ(event.at("by_text").front(), json::parse(R"({"name": "head.weight", "rows": 2, "of": 3})"));
+  EXPECT_THAT(listening_.messages,
+              Contains(HasSubstr("2 of them by the text of their tokens or labels (4 of 6 rows)")));
+
+  recipe = classifying({"de", "en"});
+  recipe.training.from = file("labels");
+  recipe.adapter.rank = 2;
+  train(recipe, "adapter");
+  EXPECT_THAT(load_adapter({folder_ / "adapter"}).whole, testing::ElementsAre("head.weight", "head.bias"));
+  recipe = classifying({"it", "nl", "es"});
+  recipe.training.from = file("labels");
+  train(recipe, "strangers");
+  EXPECT_EQ(from_event("strangers").at("fresh").front(),
+            json::parse(R"({"name": "head.weight", "why": "the heads have no label in common"})"));
 }
 
 TEST_F(Starting, AResumedRunDoesNotNeedTheOtherModelAnyMore) {

@@ -4,7 +4,7 @@ namespace heed {
 
 std::vector<WeightPart> planned_parts(const Recipe& recipe, Weights& weights) {
   const bool adapts = recipe.adapter.rank > 0;
-  recipe.adapter.validate();
+  validate_adapter(recipe);
   if (adapts) {
     add_adapters(weights, recipe.adapter);
   }

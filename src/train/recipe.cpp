@@ -210,9 +210,7 @@ void Recipe::validate() const {
         kind.name, in_words(kind.architecture), in_words(model.architecture));
   check_model(model);
   task->validate(*this);
-  adapter.validate();
-  check(adapter.rank == 0 || !training.from.empty(),
-        "adapter.rank is {}, but there is no model to adapt: set training.from", adapter.rank);
+  validate_adapter(*this);
   optimizer.validate();
   schedule.validate();
   check_run(*this);
@@ -222,6 +220,16 @@ void Recipe::validate() const {
 void Recipe::validate_for_new_run() const {
   validate();
   check_as("recipe", [this] { refuse_settings_without_effect(model); });
+}
+
+void validate_adapter(const Recipe& recipe) {
+  recipe.adapter.validate();
+  check(recipe.adapter.rank == 0 || !recipe.training.from.empty(),
+        "adapter.rank is {}, but there is no model to adapt: set training.from", recipe.adapter.rank);
+  check(recipe.adapter.rank == 0 || recipe.optimizer.kind != OptimizerKind::muon,
+        "optimizer.kind is \"muon\", which makes the step of a whole matrix orthogonal, but an adapter trains the "
+        "factors B and A of a step of rank {}: set \"adamw\" or \"adam\"",
+        recipe.adapter.rank);
 }
 
 void validate_update(const TrainingRecipe& training) {

@@ -127,6 +127,9 @@ struct Recipe {
   void validate_for_new_run() const;
 };
 
+// ConfigError for an adapter without a model, or with an optimizer that does not fit it.
+void validate_adapter(const Recipe& recipe);
+
 // ConfigError unless an update has batches, and shards that divide each of them.
 void validate_update(const TrainingRecipe& training);
 

@@ -253,6 +253,9 @@ TEST_F(Adapting, RefusesAnotherBaseAndBadSettings) {
   recipe.training.from = "";
   EXPECT_THAT(train_error(recipe), HasSubstr("there is no model to adapt: set training.from"));
   recipe = adapting();
+  recipe.optimizer.kind = OptimizerKind::muon;
+  EXPECT_THAT(train_error(recipe), HasSubstr("optimizer.kind is \"muon\", which makes the step of a whole matrix"));
+  recipe = adapting();
   recipe.training.from = file("adapter");
   EXPECT_THAT(train_error(recipe), HasSubstr("holds an adapter, and training.from needs a whole model"));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -40,13 +42,21 @@ void add_product(const std::vector<float>& b, const std::vector<float>& a, int64
 
 }  // namespace
 
+const std::string& name_there(const std::vector<RenamedWeight>& renamed, const std::string& name) {
+  const auto found = std::ranges::find(renamed, name, &RenamedWeight::name);
+  return found == renamed.end() ? name : found->there;
+}
+
 bool holds_adapter(const ModelFolder& folder) { return std::filesystem::exists(folder.adapter()); }
 
 void save_adapter(const ModelFolder& folder, const AdapterDescription& description) {
-  const json root{{"format", kAdapterFormat},          {"version", kAdapterVersion},
-                  {"base", description.base.string()}, {"base_checksum", description.checksum},
-                  {"rank", description.rank},          {"alpha", description.alpha},
-                  {"matrices", description.matrices},  {"whole", description.whole}};
+  json root{{"format", kAdapterFormat},          {"version", kAdapterVersion},
+            {"base", description.base.string()}, {"base_checksum", description.checksum},
+            {"rank", description.rank},          {"alpha", description.alpha},
+            {"matrices", description.matrices},  {"whole", description.whole}};
+  for (const RenamedWeight& one : description.renamed) {
+    root["renamed"][one.name] = one.there;
+  }
   write_file(folder.adapter(), root.dump(2) + "\n");
 }
 
@@ -69,6 +79,9 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
     description.alpha = root.at("alpha").get<double>();
     description.matrices = root.at("matrices").get<std::vector<std::string>>();
     description.whole = root.at("whole").get<std::vector<std::string>>();
+    for (const auto& [name, there] : root.value("renamed", json::object()).get<std::map<std::string, std::string>>()) {
+      description.renamed.push_back({name, there});
+    }
   } catch (const json::exception&) {
     fail<FormatError>(where, "something is missing or has the wrong type");
   }
@@ -138,6 +151,9 @@ void AdaptedWeights::require_complete(const Weights& weights) const {
   };
   require_names("matrices", description_.matrices);
   require_names("whole", description_.whole);
+  std::vector<std::string> renamed;
+  std::ranges::transform(description_.renamed, std::back_inserter(renamed), &RenamedWeight::name);
+  require_names("renamed", renamed);
   std::set<std::string> needed(description_.whole.begin(), description_.whole.end());
   for (const std::string& name : description_.matrices) {
     const AdapterNames names = adapter_names(name);
@@ -162,7 +178,9 @@ std::vector<float> AdaptedWeights::read(const SafeTensors& file, const std::stri
 
 std::vector<float> AdaptedWeights::values(const Weight& weight) const {
   const std::vector<int64_t> shape = stored_shape(weight.shape());
-  std::vector<float> values = read(is_whole(weight.name()) ? adapter_ : base_, weight.name(), shape);
+  std::vector<float> values = is_whole(weight.name())
+                                  ? read(adapter_, weight.name(), shape)
+                                  : read(base_, name_there(description_.renamed, weight.name()), shape);
   if (has_adapter(weight.name())) {
     const AdapterNames names = adapter_names(weight.name());
     add_product(read(adapter_, names.b, {shape[0], description_.rank}),

@@ -9,14 +9,22 @@
 
 namespace heed {
 
+// A weight that another model has under another name.
+struct RenamedWeight {
+  std::string name, there;
+};
+// What the other model calls a weight.
+const std::string& name_there(const std::vector<RenamedWeight>& renamed, const std::string& name);
+
 // The content of adapter.json.
 struct AdapterDescription {
   std::filesystem::path base;  // the model's directory, as seen from the adapter's, with all links resolved
   std::string checksum;        // of the base's weights
   int64_t rank = 0;
   double alpha = 0.0;
-  std::vector<std::string> matrices;  // that have an adapter
-  std::vector<std::string> whole;     // weights that were trained as a whole: their values are not the base's
+  std::vector<std::string> matrices;   // that have an adapter
+  std::vector<std::string> whole;      // weights that were trained as a whole: their values are not the base's
+  std::vector<RenamedWeight> renamed;  // that the base has under another name
 
   double scale() const { return alpha / static_cast<double>(rank); }
 };

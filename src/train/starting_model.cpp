@@ -1,6 +1,7 @@
 #include "train/starting_model.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -38,6 +39,51 @@ std::string_view role_of_rows(std::string_view weight, Architecture architecture
   return weight == "embedding.tokens" ? "text" : "";
 }
 
+// What a weight of the new model means in another one that has none of its name: the beginnings of both names, and when
+// that holds. The first that the other model has is taken.
+struct Counterpart {
+  std::string_view here, there;
+  bool (*holds)(const ModelConfig& here, const ModelConfig& there);
+};
+
+bool always(const ModelConfig&, const ModelConfig&) { return true; }
+bool to_encoder(const ModelConfig& here, const ModelConfig&) { return here.architecture == Architecture::encoder; }
+bool to_decoder(const ModelConfig& here, const ModelConfig&) { return here.architecture == Architecture::causal_lm; }
+bool from_encoder(const ModelConfig&, const ModelConfig& there) { return there.architecture == Architecture::encoder; }
+bool from_decoder(const ModelConfig&, const ModelConfig& there) {
+  return there.architecture == Architecture::causal_lm;
+}
+bool from_one_table(const ModelConfig&, const ModelConfig& there) { return there.tying == Tying::all; }
+bool from_tied_output(const ModelConfig&, const ModelConfig& there) {
+  return there.tying != Tying::none && there.head == Head::tokens;
+}
+
+constexpr std::array kCounterparts{
+    Counterpart{"embedding.", "source.", to_encoder},
+    Counterpart{"embedding.", "target.", to_decoder},
+    Counterpart{"embedding.tokens", "source.tokens", from_one_table},
+    Counterpart{"source.", "embedding.", from_encoder},
+    Counterpart{"target.", "embedding.", from_decoder},
+    Counterpart{"source.tokens", "embedding.tokens", always},
+    Counterpart{"target.tokens", "source.tokens", from_one_table},
+    Counterpart{"target.tokens", "embedding.tokens", always},
+    Counterpart{"output.weight", "target.tokens", from_tied_output},
+    Counterpart{"output.weight", "source.tokens", from_one_table},
+    Counterpart{"output.weight", "embedding.tokens", from_tied_output},
+};
+
+// Whether models of this architecture have a setting.
+bool has_setting(Architecture architecture, std::string_view name) {
+  if (name == "encoder_layers") {
+    return architecture != Architecture::causal_lm;
+  }
+  if (name == "decoder_layers") {
+    return architecture != Architecture::encoder;
+  }
+  const bool of_encoder = name == "head" || name == "labels" || name == "pooling" || name == "token_types";
+  return architecture == Architecture::encoder || !of_encoder;
+}
+
 const TokenizerRole* role_named(std::string_view name, Architecture architecture) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(architecture);
   const auto it = std::ranges::find(roles, name, &TokenizerRole::name);
@@ -65,7 +111,8 @@ std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, Mode
   std::vector<TakenWeights::Difference> found;
   for (size_t i = 0; i < left.settings.size(); ++i) {
     const Setting &a = left.settings[i], &b = right.settings[i];
-    if (a.show() != b.show() && !a.name.ends_with("_vocabulary")) {
+    const bool of_both = has_setting(there.architecture, a.name) && has_setting(here.architecture, a.name);
+    if (of_both && a.show() != b.show() && !a.name.ends_with("_vocabulary")) {
       found.push_back({"model." + a.name, a.show(), b.show()});
     }
   }
@@ -155,49 +202,70 @@ std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const StoredTe
     return same_width ? rows_for_labels(config.labels, weight.shape()[0]) : std::vector<int32_t>();
   }
   const std::string_view name = role_of_rows(weight.name(), config.architecture);
+  const std::string_view name_there = role_of_rows(stored.name, description_.config.architecture);
   const TokenizerRole* const role = role_named(name, config.architecture);
-  const TokenizerRole* const other = role_named(name, description_.config.architecture);
+  const TokenizerRole* const other = role_named(name_there, description_.config.architecture);
   const bool are_tokens = role != nullptr && other != nullptr && !stored.shape.empty() &&
                           weight.shape()[0] == config.*role->vocabulary &&
                           stored.shape.front() == description_.config.*other->vocabulary &&
                           stored.elements() / stored.shape.front() == row_size(weight.shape());
+  if (are_tokens && tokenizers.empty()) {
+    return std::vector<int32_t>(static_cast<size_t>(weight.shape()[0]), kNoRow);
+  }
   return are_tokens ? rows_for(*tokenizers[index_of_role(config.architecture, name, config.architecture)],
-                               *tokenizers_[index_of_role(description_.config.architecture, name,
+                               *tokenizers_[index_of_role(description_.config.architecture, name_there,
                                                           description_.config.architecture)])
                     : std::vector<int32_t>();
+}
+
+// The weight of the same name, or else the one that means the same; null: none.
+const StoredTensor* StartingModel::counterpart(const std::string& name, const ModelConfig& config) const {
+  const StoredTensor* found = file_.find(name);
+  for (const Counterpart& one : kCounterparts) {
+    if (found == nullptr && name.starts_with(one.here) && one.holds(config, description_.config)) {
+      found = file_.find(fmt::format("{}{}", one.there, name.substr(one.here.size())));
+    }
+  }
+  return found;
 }
 
 TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& config,
                                   const Tokenizers& tokenizers) const {
   TakenWeights taken{.directory = folder_.path.string(), .settings = differing_settings(description_.config, config)};
   for (const Weight& weight : weights.all()) {
-    const StoredTensor* const stored = file_.find(weight.name());
     if (is_adapter(weight)) {
       continue;
     }
+    const StoredTensor* const stored = counterpart(weight.name(), config);
     if (stored == nullptr) {
       taken.fresh.push_back({weight.name(), "the other model has no such weight"});
       continue;
     }
     std::vector<int32_t> rows = rows_of(weight, *stored, config, tokenizers);
+    const bool fits = !rows.empty() || stored->shape == stored_shape(weight.shape());
     const auto known = static_cast<int64_t>(rows.size()) - std::ranges::count(rows, kNoRow);
     if (known > 0) {
       taken.by_text.push_back({weight.name(), known, std::move(rows)});
     } else if (!rows.empty()) {
       taken.fresh.push_back({weight.name(), is_head(weight.name()) ? "the heads have no label in common"
+                                            : tokenizers.empty()   ? "the new vocabulary is not known yet"
                                                                    : "the vocabularies have no token in common"});
-    } else if (stored->shape == stored_shape(weight.shape())) {
+    } else if (fits) {
       taken.whole.push_back(weight.name());
     } else {
       taken.fresh.push_back({weight.name(), fmt::format("{} there, F32{} here", stored->text(), weight.shape())});
     }
+    if (stored->name != weight.name() && (known > 0 || (rows.empty() && fits))) {
+      taken.renamed.push_back({weight.name(), stored->name});
+    }
   }
   for (const StoredTensor& tensor : file_.tensors()) {
-    if (std::ranges::find(weights.all(), tensor.name, &Weight::name) == weights.all().end()) {
+    if (std::ranges::find(weights.all(), tensor.name, &Weight::name) == weights.all().end() &&
+        std::ranges::find(taken.renamed, tensor.name, &RenamedWeight::there) == taken.renamed.end()) {
       taken.unused.push_back(tensor.name);
     }
   }
-  if (taken.whole.empty() && taken.by_text.empty()) {
+  if (taken.whole.empty() && taken.by_text.empty() && !tokenizers.empty()) {
     const TakenWeights::Reason& first = taken.fresh.front();
     fail<ConfigError>(folder_.path.string(), "none of its weights fits the new model (training.from); {}: {}",
                       first.name, first.why);
@@ -212,7 +280,7 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
     if (std::ranges::count(taken.whole, weight.name()) == 0 && part == taken.by_text.end()) {
       continue;
     }
-    std::vector<float> values = read_weight(file_, file_.at(weight.name()));
+    std::vector<float> values = read_weight(file_, file_.at(name_there(taken.renamed, weight.name())));
     const int64_t width = row_size(weight.shape());
     if (!weight.has_trainable()) {
       const int64_t columns = weight.shape().columns();
@@ -233,7 +301,7 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
   trainables.refresh(backend);
 }
 
-std::string TakenWeights::text() const {
+std::string TakenWeights::text(std::string_view listed_in) const {
   const size_t all = whole.size() + by_text.size() + fresh.size();
   std::string line = fmt::format("{} of {} weights taken from {}", whole.size() + by_text.size(), all, directory);
   if (!by_text.empty()) {
@@ -244,8 +312,14 @@ std::string TakenWeights::text() const {
     }
     line += fmt::format(", {} of them by the text of their tokens or labels ({} of {} rows)", by_text.size(), rows, of);
   }
-  line += fmt::format("; {} start from random values, {} of the other model's are unused (metrics.jsonl lists them)",
-                      fresh.size(), unused.size());
+  std::vector<std::string> names;
+  for (const RenamedWeight& one : renamed) {
+    names.push_back(fmt::format("{} from {}", one.name, one.there));
+  }
+  line +=
+      names.empty() ? "" : fmt::format(", {} of them under another name ({})", names.size(), fmt::join(names, ", "));
+  line += fmt::format("; {} start from random values, {} of the other model's are unused", fresh.size(), unused.size());
+  line += listed_in.empty() ? "" : fmt::format(" ({} lists them)", listed_in);
   std::vector<std::string> differences;
   for (const Difference& d : settings) {
     differences.push_back(fmt::format("{} was {}, is {}", d.key, d.there, d.here));
@@ -254,9 +328,12 @@ std::string TakenWeights::text() const {
 }
 
 std::string to_json(const TakenWeights& taken) {
-  json by_text = json::array(), fresh = json::array(), settings = json::array();
+  json by_text = json::array(), renamed = json::array(), fresh = json::array(), settings = json::array();
   for (const TakenWeights::Part& part : taken.by_text) {
     by_text.push_back({{"name", part.name}, {"rows", part.rows}, {"of", part.from.size()}});
+  }
+  for (const RenamedWeight& one : taken.renamed) {
+    renamed.push_back({{"name", one.name}, {"there", one.there}});
   }
   for (const TakenWeights::Reason& reason : taken.fresh) {
     fresh.push_back({{"name", reason.name}, {"why", reason.why}});
@@ -268,6 +345,7 @@ std::string to_json(const TakenWeights& taken) {
                {"directory", taken.directory},
                {"whole", taken.whole},
                {"by_text", by_text},
+               {"renamed", renamed},
                {"fresh", fresh},
                {"unused", taken.unused},
                {"settings", settings}})

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/adapter.h"
 #include "checkpoint/model_directory.h"
 #include "checkpoint/safetensors.h"
 #include "nn/trainables.h"
@@ -32,12 +33,14 @@ struct TakenWeights {
   };
 
   std::string directory;
-  std::vector<std::string> whole;    // as they are
-  std::vector<Part> by_text;         // the rows of tokens or labels that both models have; the others begin fresh
-  std::vector<Reason> fresh;         // not taken at all
-  std::vector<std::string> unused;   // the other model's, which this one lacks
-  std::vector<Difference> settings;  // of the two models, without the sizes of their vocabularies
-  std::string text() const;          // in one line
+  std::vector<std::string> whole;      // as they are
+  std::vector<Part> by_text;           // the rows of tokens or labels that both models have; the others begin fresh
+  std::vector<RenamedWeight> renamed;  // of those, the ones that the other model has under another name
+  std::vector<Reason> fresh;           // not taken at all
+  std::vector<std::string> unused;     // the other model's, which this one lacks
+  std::vector<Difference> settings;    // of the two models, without the sizes of their vocabularies
+  // In one line. `listed_in`: the file that lists all of them; empty: none.
+  std::string text(std::string_view listed_in = {}) const;
 };
 
 // A model directory: FormatError or IoError when something in it is missing or wrong.
@@ -49,20 +52,22 @@ class StartingModel {
   // encoder-decoder when they lack bos or eos.
   Tokenizers tokenizers_for(Architecture architecture) const;
 
-  // The weights that fit a model: those that have the same name and shape in both. A weight with a row for each token or
-  // label is taken row by row where these differ: a row goes to the token or label with the same text. ConfigError when
-  // nothing fits.
+  // The weights that fit a model: those that have the same shape in both, and the same name or the same meaning. A weight
+  // with a row for each token or label is taken row by row where these differ: a row goes to the token or label with the
+  // same text. Without tokenizers, which the run is still to learn, such rows begin fresh. ConfigError when nothing fits.
   TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
   // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
   void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
 
   const SafeTensors& weights() const { return file_; }
+  const ModelConfig& config() const { return description_.config; }
 
  private:
   static constexpr int32_t kNoRow = -1;
   // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
   std::vector<int32_t> rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const;
   std::vector<int32_t> rows_for_labels(const std::vector<std::string>& labels, int64_t count) const;
+  const StoredTensor* counterpart(const std::string& name, const ModelConfig& config) const;
   std::vector<int32_t> rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
                                const Tokenizers& tokenizers) const;
 

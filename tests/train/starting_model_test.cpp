@@ -151,6 +151,49 @@ TEST_F(Starting, CopiesRowsByTheTextOfTheirTokens) {
   EXPECT_EQ(part.at("of"), after->vocabulary_size());
 }
 
+TEST_F(Starting, TakesATableUnderTheNameThatTyingGivesIt) {
+  Recipe recipe = still();
+  recipe.model.tying = Tying::none;
+  train(recipe, "untied");
+  EXPECT_EQ(values("untied", "target.tokens"), values("first", "source.tokens"));
+  EXPECT_EQ(values("untied", "output.weight"), values("first", "source.tokens"));
+  const json event = from_event("untied");
+  EXPECT_EQ(event.at("renamed"), json::parse(R"([{"name": "target.tokens", "there": "source.tokens"},
+                                                 {"name": "output.weight", "there": "source.tokens"}])"));
+  EXPECT_TRUE(event.at("fresh").empty()) << event;
+  EXPECT_THAT(
+      listening_.messages,
+      Contains(HasSubstr("2 of them under another name (target.tokens from source.tokens, output.weight from")));
+  recipe.model.tying = Tying::output;
+  train(recipe, "output");
+  recipe.model.tying = Tying::none;
+  recipe.training.from = file("output");
+  train(recipe, "untied again");
+  EXPECT_EQ(values("untied again", "output.weight"), values("output", "target.tokens"));
+}
+
+TEST_F(Starting, AnAdaptersBaseMayHaveATableUnderAnotherName) {
+  Recipe recipe = small_recipe();
+  recipe.training.from = file("first");
+  recipe.model.tying = Tying::none;
+  recipe.adapter.rank = 2;
+  recipe.training.precision = Precision::f32;
+  recipe.checkpoints.final_weights = FinalWeights::last;
+  train(recipe, "unbroken");
+  const AdapterDescription description = load_adapter({folder_ / "unbroken"});
+  EXPECT_TRUE(description.whole.empty());
+  EXPECT_EQ(name_there(description.renamed, "output.weight"), "source.tokens");
+  listening_.asked = 0;
+  listening_.stop_after = 11;
+  EXPECT_EQ(train(recipe, "stopped"), EndReason::stopped);
+  listening_.stop_after = -1;
+  train(recipe, "stopped", TrainStart::resume);
+  EXPECT_EQ(SafeTensors(folder_ / "stopped" / "adapter.safetensors").metadata().at("heed_checksum"),
+            SafeTensors(folder_ / "unbroken" / "adapter.safetensors").metadata().at("heed_checksum"));
+  merge_adapter({folder_ / "unbroken"}, {}, {folder_ / "merged"});
+  EXPECT_EQ(values("merged", "output.weight"), values("first", "source.tokens"));
+}
+
 TEST_F(Starting, ALanguageModelTakesTheDecodersWeightsAndTheTargetsTokenizer) {
   Recipe recipe = default_recipe(task_named("language-model"));
   recipe.model = small_recipe().model;
@@ -168,6 +211,19 @@ TEST_F(Starting, ALanguageModelTakesTheDecodersWeightsAndTheTargetsTokenizer) {
   EXPECT_EQ(values("second", "decoder.layers.0.feed_forward.inner.weight"),
             values("first", "decoder.layers.0.feed_forward.inner.weight"));
   EXPECT_EQ(load_tokenizer(folder_ / "second" / "text.tokenizer")->serialize(), tokenizer("first")->serialize());
+  EXPECT_EQ(values("second", "embedding.tokens"), values("first", "source.tokens"));
+  EXPECT_EQ(values("second", "output.weight"), values("first", "source.tokens"));
+  for (const json& one : from_event("second").at("settings")) {
+    EXPECT_NE(one.at("key"), "model.encoder_layers");
+  }
+  recipe.model.encoder_layers = 6;
+  train(recipe, "third");
+  EXPECT_EQ(from_event("third").at("settings"), from_event("second").at("settings"));
+
+  Recipe back = still();
+  back.training.from = file("second");
+  train(back, "back");
+  EXPECT_EQ(values("back", "source.tokens"), values("second", "embedding.tokens"));
 }
 
 TEST_F(Starting, RowsOfAHeadFollowTheTextOfTheirLabels) {

@@ -23,7 +23,8 @@ struct ParameterInfo {
 };
 
 struct ModelSummary {
-  std::string architecture;  // the [model] keys and their values, a line each
+  std::string architecture;        // the [model] keys and their values, a line each
+  std::vector<std::string> notes;  // what training takes from the model that it begins from; what was assumed
   std::vector<ParameterInfo> parameters;
   std::vector<ParameterCount> trained;  // of those that are trained; empty: all are
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
@@ -36,7 +37,7 @@ struct ModelSummary {
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
 
 struct ProbeOptions {
-  std::string path;                    // a recipe, whose model begins as training begins it, or a model directory
+  std::string path;  // a recipe, whose model has the weights that training begins with, or a directory
   std::vector<std::string> overrides;  // of a recipe
   int64_t sequences = 2;
   int64_t length = 16;  // of a sequence, in tokens; the target of a translation has three quarters of it
@@ -62,6 +63,7 @@ struct ProbedGradient {
   std::string name, shape;  // of a parameter; a whole layer has no shape
   double norm = 0.0;        // of the gradient
   double weights = 0.0;     // the norm of the parameter itself
+  bool trained = true;      // otherwise frozen: there is no gradient
 };
 
 // Where a stack's output changed, in any bit, when one token of the first sequence was replaced by another.

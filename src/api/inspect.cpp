@@ -6,7 +6,6 @@
 #include "api/inspected_model.h"
 #include "checkpoint/stored_weight.h"
 #include "models/any_model.h"
-#include "train/planned_parts.h"
 
 namespace heed {
 namespace {
@@ -14,20 +13,19 @@ namespace {
 // A model's weights, for their shapes.
 class Measured {
  public:
-  Measured(const ModelConfig& config, const std::optional<Recipe>& recipe) {
-    const AnyModel model(Scope(weights_), config);
-    if (recipe) {
-      parts_ = planned_parts(*recipe, weights_);
-    }
+  Measured(const ModelConfig& config, const InspectedModel& model) {
+    const AnyModel shapes(Scope(weights_), config);
+    start_ = weights_at_start(model, config, weights_);
   }
 
-  bool is_frozen(size_t weight) const { return !parts_.empty() && parts_[weight] != WeightPart::trained; }
+  bool is_frozen(size_t weight) const { return !start_.parts.empty() && start_.parts[weight] != WeightPart::trained; }
+  const TakenWeights& taken() const { return start_.taken; }
 
   const std::deque<Weight>& weights() const { return weights_.all(); }
 
  private:
   Weights weights_;
-  std::vector<WeightPart> parts_;  // of a recipe's training
+  WeightsAtStart start_;
 };
 
 // The shape, with the vocabulary's name in place of the extents that differ in `larger`.
@@ -61,8 +59,8 @@ void validate(const ModelConfig& config, const std::string& path) {
 }
 
 // Vocabularies of size 0 are unknown. They get one token; comparing with one more token shows what depends on them.
-std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::optional<Recipe>& recipe,
-                                         const std::string& path) {
+void add_parameters(const InspectedModel& model, const std::string& path, ModelSummary& summary) {
+  ModelConfig config = model.config;
   std::vector<std::vector<VocabularyKey>> unknown;  // those in one vector share a vocabulary
   for (const VocabularyKey& one : vocabularies_of(config)) {
     if (*one.size == 0) {
@@ -74,8 +72,11 @@ std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::optional
     }
   }
   validate(config, path);
-  const Measured small(config, recipe);
-  std::vector<ParameterInfo> parameters;
+  const Measured small(config, model);
+  if (model.from != nullptr) {
+    summary.notes.push_back(small.taken().text());
+  }
+  std::vector<ParameterInfo>& parameters = summary.parameters;
   for (const Weight& weight : small.weights()) {
     const bool trained = !small.is_frozen(parameters.size());
     parameters.push_back({.name = weight.name(),
@@ -85,10 +86,9 @@ std::vector<ParameterInfo> parameters_of(ModelConfig config, const std::optional
   }
   for (const std::vector<VocabularyKey>& one : unknown) {
     std::ranges::for_each(one, [](const VocabularyKey& part) { ++*part.size; });
-    mark(parameters, small, Measured(config, recipe), one.size() == 1 ? one.front().key : "vocabulary");
+    mark(parameters, small, Measured(config, model), one.size() == 1 ? one.front().key : "vocabulary");
     std::ranges::for_each(one, [](const VocabularyKey& part) { --*part.size; });
   }
-  return parameters;
 }
 
 std::vector<ParameterCount> counts_of(const std::vector<ParameterInfo>& parameters) {
@@ -117,10 +117,9 @@ void add_types(const std::filesystem::path& weights, std::vector<ParameterInfo>&
 
 ModelSummary inspect_recipe(const std::string& path, const std::vector<std::string>& overrides) {
   const InspectedModel model = inspected_model(path, overrides);
-  ModelSummary summary{.architecture = describe(model.config),
-                       .parameters = parameters_of(model.config, model.recipe, path),
-                       .trained = {},
-                       .counts = {}};
+  ModelSummary summary{
+      .architecture = describe(model.config), .notes = model.notes, .parameters = {}, .trained = {}, .counts = {}};
+  add_parameters(model, path, summary);
   summary.counts = counts_of(summary.parameters);
   if (!model.weights.empty() && std::filesystem::exists(model.weights)) {
     add_types(model.weights, summary.parameters);

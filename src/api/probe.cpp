@@ -36,6 +36,7 @@ std::string stream_of(const ModelConfig& config) {
 // The configuration to run, and what had to be assumed for it.
 ModelConfig runnable(const InspectedModel& inspected, const std::string& path, std::vector<std::string>& notes) {
   ModelConfig config = inspected.config;
+  notes = inspected.notes;
   for (const VocabularyKey& vocabulary : vocabularies_of(config)) {
     const bool missing = *vocabulary.size == 0;
     if (missing) {
@@ -109,20 +110,33 @@ Weights& fitting(Weights& weights, const std::string& path) {
   return weights;
 }
 
+InspectedModel without_dropout(InspectedModel model) {
+  if (model.recipe && model.recipe->adapter.rank > 0) {
+    model.recipe->adapter.dropout = 0.0;
+  }
+  return model;
+}
+
 class Probing {
  public:
   explicit Probing(const ProbeOptions& options)
       : options_(options),
-        inspected_(inspected_model(options.path, options.overrides)),
+        inspected_(without_dropout(inspected_model(options.path, options.overrides))),
         config_(runnable(inspected_, options.path, probe_.notes)),
         backend_(make_cpu_backend(thread_count(options.threads))),
         model_(Scope(weights_), config_),
-        trainables_(*backend_, fitting(weights_, options.path), DType::f32),
+        start_(weights_at_start(inspected_, config_, weights_)),
+        trainables_(*backend_, fitting(weights_, options.path), DType::f32, Trainables::Gradients::wanted,
+                    start_.parts),
         batch_(config_, options) {
-    if (inspected_.weights.empty()) {
-      trainables_.initialize(*backend_, options.seed);
-    } else {
+    if (!inspected_.weights.empty()) {
       load_weights();
+      return;
+    }
+    trainables_.initialize(*backend_, options.seed);
+    if (inspected_.from != nullptr) {
+      inspected_.from->copy(start_.taken, *backend_, trainables_);
+      probe_.notes.push_back(start_.taken.text());
     }
   }
 
@@ -178,18 +192,20 @@ class Probing {
 
   void add_gradients() {
     for (const Weight& weight : weights_.all()) {
-      const Trainable& trainable = weight.trainable();
-      probe_.parameters.push_back(
-          {weight.name(), weight.shape().text(), norm_of(trainable.gradient()), norm_of(trainable.master())});
+      const bool trained = weight.is_trained();
+      probe_.parameters.push_back({weight.name(), weight.shape().text(),
+                                   trained ? norm_of(weight.trainable().gradient()) : 0.0,
+                                   norm_of(weight.value().matrix), trained});
     }
     for (const ProbedGradient& one : probe_.parameters) {
       const std::string layer = layer_of_weight(one.name);
       if (probe_.layers.empty() || probe_.layers.back().name != layer) {
-        probe_.layers.push_back({layer, "", 0.0, 0.0});
+        probe_.layers.push_back({layer, "", 0.0, 0.0, false});
       }
       ProbedGradient& sum = probe_.layers.back();
       sum.norm = std::hypot(sum.norm, one.norm);
       sum.weights = std::hypot(sum.weights, one.weights);
+      sum.trained = sum.trained || one.trained;
     }
   }
 
@@ -287,6 +303,7 @@ class Probing {
   std::unique_ptr<Backend> backend_;
   Weights weights_;
   AnyModel model_;
+  WeightsAtStart start_;
   Trainables trainables_;
   ProbeBatch batch_;
   std::vector<StackOutput> before_;

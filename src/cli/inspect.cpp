@@ -43,6 +43,9 @@ void print_stored(const std::vector<ParameterInfo>& parameters) {
 
 void print_summary(const ModelSummary& summary) {
   put("{}\n", summary.architecture);
+  for (const std::string& note : summary.notes) {
+    put("{}\n", note);
+  }
   size_t name_width = 0, shape_width = 0;
   for (const ParameterInfo& parameter : summary.parameters) {
     name_width = std::max(name_width, parameter.name.size());

@@ -66,7 +66,8 @@ std::string gradients_table(const std::string& title, const std::vector<ProbedGr
   const size_t width = std::max(title.size(), name_width(gradients));
   std::string text = fmt::format("\n{:<{}} {:>14} {:>11} {:>11}\n", title, width, "shape", "gradient", "weights");
   for (const ProbedGradient& one : gradients) {
-    text += fmt::format("{:<{}} {:>14} {:>11.4g} {:>11.4g}\n", one.name, width, one.shape, one.norm, one.weights);
+    text += fmt::format("{:<{}} {:>14} {:>11} {:>11.4g}\n", one.name, width, one.shape,
+                        one.trained ? fmt::format("{:.4g}", one.norm) : "frozen", one.weights);
   }
   return text;
 }
@@ -103,7 +104,8 @@ std::string list(const Entries& entries, Show show) {
 std::string gradients_json(const std::vector<ProbedGradient>& gradients) {
   return list(gradients, [](const ProbedGradient& one) {
     return fmt::format("{{\"name\": {}, \"shape\": {}, \"gradient_norm\": {}, \"norm\": {}}}", json_string(one.name),
-                       one.shape.empty() ? "null" : one.shape, number(one.norm), number(one.weights));
+                       one.shape.empty() ? "null" : one.shape, one.trained ? number(one.norm) : "null",
+                       number(one.weights));
   });
 }
 

@@ -6,6 +6,7 @@
 #include "base/rounding.h"
 #include "nn/adapters.h"
 #include "parallel/rank_checks.h"
+#include "train/planned_parts.h"
 #include "train/state_memory.h"
 
 namespace heed {
@@ -44,12 +45,8 @@ Learner::Learner(Backend& backend, const Recipe& recipe, Distribution& ranks)
 }
 
 void Learner::hold(std::vector<WeightPart> parts) {
-  const std::vector<bool> frozen = matching_weights(weights_, recipe_.training.freeze, "training.freeze");
-  for (size_t i = 0; i < parts.size(); ++i) {
-    parts[i] = frozen[i] && parts[i] == WeightPart::trained ? WeightPart::frozen : parts[i];
-  }
-  require<ConfigError>(std::ranges::count(parts, WeightPart::trained) > 0, "recipe",
-                       "training.freeze leaves no weight to train");
+  freeze_parts(recipe_, weights_, parts);
+  require_trained(parts);
   std::vector<bool> held;
   held.reserve(weights_.all().size());
   for (const Weight& weight : weights_.all()) {

@@ -1,7 +1,6 @@
 #include "train/recipe.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "models/config_keys.h"
@@ -74,9 +73,6 @@ SettingTable checkpoint_settings(CheckpointRecipe& checkpoints) {
                                  {"moving-average", FinalWeights::moving_average}})}};
 }
 
-// The keys of [tokenizer] that name the file of an existing one.
-constexpr std::array<std::string_view, 3> kTokenizerFileKeys{"file", "source", "target"};
-
 constexpr int64_t kMaxEpochs = 1'000'000'000;
 
 void check_run(const Recipe& recipe) {
@@ -135,13 +131,11 @@ void check_as(std::string_view name, Check check_model) {
   }
 }
 
-// Checks the model before its vocabulary sizes are known: assumes any, equal ones where they must be.
-void check_model(ModelConfig model) {
-  check_at_least("model.source_vocabulary", model.source_vocabulary, 0);
-  check_at_least("model.target_vocabulary", model.target_vocabulary, 0);
-  model.source_vocabulary = model.target_vocabulary = 1;
-  name_labels(model);
-  check_as("recipe", [&] { model.validate(); });
+// Checks the model before its vocabulary sizes are known.
+void check_model(const Recipe& recipe) {
+  check_at_least("model.source_vocabulary", recipe.model.source_vocabulary, 0);
+  check_at_least("model.target_vocabulary", recipe.model.target_vocabulary, 0);
+  check_as("recipe", [&] { model_of_any_text(recipe).validate(); });
 }
 
 // The task of a recipe.
@@ -208,7 +202,7 @@ void Recipe::validate() const {
   const TaskKind& kind = task_named(training.task);
   check(model.architecture == kind.architecture, "training.task \"{}\" trains {}, but model.architecture is {}",
         kind.name, in_words(kind.architecture), in_words(model.architecture));
-  check_model(model);
+  check_model(*this);
   task->validate(*this);
   validate_adapter(*this);
   optimizer.validate();
@@ -242,19 +236,17 @@ void validate_update(const TrainingRecipe& training) {
 DType storage_of(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }
 
 bool takes_tokenizers(const Recipe& recipe) {
-  if (recipe.training.from.empty() || !recipe.training.from_tokenizers) {
-    return false;
-  }
-  const std::unique_ptr<TaskRecipe> task = recipe.task->clone();
-  for (const SettingTable& table : task->settings()) {
-    for (const Setting& setting : table.settings) {
-      const bool names_file = table.name == "tokenizer" && std::ranges::count(kTokenizerFileKeys, setting.name) > 0;
-      if (names_file && setting.show() != R"("")") {
-        return false;
-      }
+  return !recipe.training.from.empty() && recipe.training.from_tokenizers && tokenizer_files(recipe).empty();
+}
+
+std::vector<std::string> tokenizer_files(const Recipe& recipe) {
+  std::vector<std::string> files;
+  for (const RecipeFile& file : recipe.task->files()) {
+    if (file.key.starts_with("tokenizer.")) {
+      files.push_back(file.name);
     }
   }
-  return true;
+  return files;
 }
 
 void add_files(std::vector<RecipeFile>& files, const std::string& key, const std::vector<std::string>& names) {
@@ -312,6 +304,13 @@ std::vector<RecipeDifference> differences(const Recipe& before, const Recipe& no
     }
   }
   return found;
+}
+
+ModelConfig model_of_any_text(const Recipe& recipe) {
+  ModelConfig model = recipe.model;
+  model.source_vocabulary = model.target_vocabulary = 1;
+  name_labels(model);
+  return model;
 }
 
 ModelConfig sized_model(const Recipe& recipe, std::string_view name) {

@@ -143,6 +143,8 @@ DType storage_of(Precision precision);
 
 // Whether the run takes the tokenizers of the model that it begins from.
 bool takes_tokenizers(const Recipe& recipe);
+// The files of [tokenizer], one for each role; none: they are learned, or taken from that model.
+std::vector<std::string> tokenizer_files(const Recipe& recipe);
 
 // Appends the files that a key names.
 void add_files(std::vector<RecipeFile>& files, const std::string& key, const std::vector<std::string>& names);
@@ -153,6 +155,8 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe);
 // Reads a recipe and applies `overrides` ("table.key=value"). Its task is the one that training.task names, or else the
 // one that trains models of its architecture.
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides);
+// The recipe's model with vocabularies of one token, for what does not depend on them.
+ModelConfig model_of_any_text(const Recipe& recipe);
 // The recipe's model before its tokenizers exist, with vocabulary sizes filled in by vocabulary_sizes(). Valid;
 // ConfigError begins with `name`.
 ModelConfig sized_model(const Recipe& recipe, std::string_view name);

@@ -44,7 +44,6 @@ class Trainer {
   class Meter;  // adds the time and the messages of its life to since_report_
 
   void begin();
-  Tokenizers starting_tokenizers(const StartingModel& model) const;
   void resume();
   TrainingState newest_state();
   void make_task(const Tokenizers* tokenizers);

@@ -2,6 +2,7 @@
 #include "checkpoint/weights.h"
 #include "train/adapter_training.h"
 #include "train/final_weights.h"
+#include "train/planned_parts.h"
 #include "train/prepared_corpus.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
@@ -36,18 +37,25 @@ void Trainer::begin() {
     require_no_run(folder_);
     require_writable(folder_.path);
   }
+  check_parts(recipe_);
   std::optional<StartingModel> from;
   Tokenizers tokenizers;
   if (!recipe_.training.from.empty()) {
     from.emplace(ModelFolder{recipe_.training.from});
-    tokenizers = starting_tokenizers(*from);
+    tokenizers = starting_tokenizers(recipe_, *from);
+    if (!tokenizers.empty()) {
+      listener_.on_message(
+          fmt::format("tokenizer: that of {}, instead of what [tokenizer] says "
+                      "(training.from_tokenizers)",
+                      recipe_.training.from));
+    }
   }
   make_task(tokenizers.empty() ? nullptr : &tokenizers);
   build_model();
   TakenWeights taken;
   if (from) {
     taken = from->match(learner_->weights(), recipe_.model, task_->tokenizers());
-    listener_.on_message(taken.text());
+    listener_.on_message(taken.text("metrics.jsonl"));
   }
   learner_->hold(parts_after(taken, learner_->weights(), recipe_.adapter));
   learner_->trainables().initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
@@ -76,18 +84,6 @@ void Trainer::begin() {
   // Last, because its existence says that there is something to resume.
   write_file(folder_.recipe(), to_toml(recipe_));
   entries.keep();
-}
-
-// None where the recipe has its own.
-Tokenizers Trainer::starting_tokenizers(const StartingModel& model) const {
-  if (!takes_tokenizers(recipe_)) {
-    return {};
-  }
-  Tokenizers tokenizers = model.tokenizers_for(recipe_.model.architecture);
-  require<ConfigError>(recipe_.model.tying != Tying::all || tokenizers.front() == tokenizers.back(), "recipe",
-                       "model.tie is \"all\", which needs one tokenizer for both, but the model in {} has two",
-                       recipe_.training.from);
-  return tokenizers;
 }
 
 void Trainer::resume() {

@@ -209,6 +209,37 @@ class Train(TranslationTest):
         self.assertEqual(plan["trained_parameters"], trained)
         self.assertLess(trained, plan["parameters"])
 
+    def test_inspect_shows_the_weights_that_training_begins_with(self):
+        base = self.path / "base"
+        self.train("base", "--set", "training.updates=5")
+        begun = ("--set", f"training.from={base}")
+        norms = lambda *arguments: {one["name"]: (one["gradient_norm"], one["norm"]) for one in json.loads(
+            heed("inspect", *arguments, "--probe", "--json").stdout)["parameters"]}
+        own, taken, fresh = norms(base), norms(self.recipe, *begun), norms(self.recipe)
+        self.assertEqual(taken, own)
+        self.assertNotEqual(fresh, own)
+        adapted = norms(self.recipe, *begun, "--set", "adapter.rank=2", "--set", "adapter.dropout=0.5")
+        self.assertEqual({name: (None, norm) for name, (_, norm) in own.items()},
+                         {name: pair for name, pair in adapted.items() if "adapter" not in name})
+        b = adapted["encoder.layers.0.attention.output.adapter_b"]
+        self.assertEqual(b[1], 0.0)
+        self.assertGreater(b[0], 0.0)
+        self.assertEqual(adapted["encoder.layers.0.attention.output.adapter_a"][0], 0.0)
+        frozen = norms(self.recipe, "--set", "training.freeze=encoder.*")
+        self.assertIsNone(frozen["encoder.norm.gain"][0])
+        self.assertEqual(frozen["decoder.norm.gain"], fresh["decoder.norm.gain"])
+        shown = heed("inspect", self.recipe, "--probe", "--set", "training.freeze=encoder.*").stdout
+        self.assertRegex(shown, r"(?m)^encoder\.norm\.gain +\[\d+\] +frozen +")
+        table = heed("inspect", self.recipe, *begun, "--set", "adapter.rank=2", "--set", "model.encoder_layers=2").stdout
+        self.assertRegex(table, rf"(?m)^\d+ of \d+ weights taken from {base}; \d+ start from random values")
+        self.assertRegex(table, r"(?m)^encoder\.layers\.0\.attention\.norm\.gain .* frozen$")
+        self.assertRegex(table, r"(?m)^encoder\.layers\.1\.attention\.norm\.gain .*\d$")
+        for command in (("inspect",), ("inspect", "--probe"), ("plan", "--no-run")):
+            self.assert_refused(command[0], self.recipe, *command[1:], "--set", "adapter.rank=2",
+                                mentions=("set training.from",))
+            self.assert_refused(command[0], self.recipe, *command[1:], "--set", "training.from=/nonexistent",
+                                mentions=("/nonexistent: there is no such model directory",))
+
     def test_it_refuses_text_that_does_not_fit(self):
         self.file("train.en", "one line\n")
         self.refuse("train.en", "64", "1")

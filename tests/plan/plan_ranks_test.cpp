@@ -302,15 +302,16 @@ TEST(PlanRanks, RanksThatNoLayoutSharesOutAreSaid) {
 }
 
 TEST(PlanRanks, LayoutsThatTrainingRefusesAreImpossible) {
-  const auto reasons = [](const std::string& setting, const Layout& layout) {
+  const auto reasons = [](const std::string& setting, const Layout& layout, const std::string& from = {}) {
     RanksOptions options = of_speed(2);
     options.layout = layout;
-    return refusal(on_ranks(options, {setting}));
+    return refusal(
+        on_ranks(options, from.empty() ? std::vector{setting} : std::vector{setting, "training.from=" + from}));
   };
   const Layout copies{2, 1, 1}, stages{1, 2, 1}, parts{1, 1, 2};
   EXPECT_THAT(reasons("optimizer.kind=muon", parts), HasSubstr("tensor 2 does not go with optimizer.kind = \"muon\""));
   EXPECT_THAT(reasons("training.freeze=[\"encoder*\"]", parts), HasSubstr("tensor 2 does not go with training.freeze"));
-  EXPECT_THAT(reasons("adapter.rank=2", parts), HasSubstr("tensor 2 does not go with an adapter"));
+  EXPECT_THAT(reasons("adapter.rank=2", parts, "base"), HasSubstr("tensor 2 does not go with an adapter"));
   EXPECT_THAT(reasons("training.local_updates=5", parts), HasSubstr("which does not go with training.local_updates"));
   EXPECT_THAT(reasons("training.local_updates=5", stages), HasSubstr("which does not go with training.local_updates"));
   for (const char* setting : {"optimizer.kind=muon", "training.freeze=[\"encoder*\"]", "training.local_updates=5"}) {

@@ -17,14 +17,15 @@ struct ParameterCount {
 struct ParameterInfo {
   std::string name, shape;  // the shape names the vocabulary too
   ParameterCount count;
-  std::string type;     // as a model directory stores it, such as "f32" or "int4"; empty for a recipe
+  // As a model directory stores it, such as "f32" or "int4"; empty for a recipe and for an adapter's base.
+  std::string type;
   int64_t bytes = 0;    // as stored, scales included; 0 for a recipe
   bool trained = true;  // otherwise frozen: by training.freeze, or because adapters are trained instead
 };
 
 struct ModelSummary {
   std::string architecture;        // the [model] keys and their values, a line each
-  std::vector<std::string> notes;  // what training takes from the model that it begins from; what was assumed
+  std::vector<std::string> notes;  // what training takes from the model that it begins from; an adapter's base
   std::vector<ParameterInfo> parameters;
   std::vector<ParameterCount> trained;  // of those that are trained; empty: all are
   std::vector<ParameterCount> counts;   // of all parameters: first what is known, then per vocabulary of unknown size
@@ -40,9 +41,10 @@ struct ProbeOptions {
   std::string path;  // a recipe, whose model has the weights that training begins with, or a directory
   std::vector<std::string> overrides;  // of a recipe
   int64_t sequences = 2;
-  int64_t length = 16;  // of a sequence, in tokens; the target of a translation has three quarters of it
-  uint64_t seed = 1;    // of tokens and initial weights
-  int threads = 0;      // 0: one per processor
+  std::optional<int64_t> length;  // of a sequence, in tokens; none: 16, or as many as the model takes where that is
+                                  // less. The target of a translation has three quarters of it
+  uint64_t seed = 1;              // of tokens and initial weights
+  int threads = 0;                // 0: one per processor
 };
 
 // What came out of a part of the model, over all rows and columns.

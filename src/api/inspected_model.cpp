@@ -44,7 +44,13 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
   if (std::filesystem::is_directory(path)) {
     require<ConfigError>(overrides.empty(), path, "is a trained model, whose settings cannot be changed");
     const ModelFolder folder{path};
-    return {load_description(folder).config, {}, folder.weights(), std::nullopt, nullptr, {}, {}};
+    InspectedModel model;
+    model.config = load_description(folder).config;
+    model.weights = folder.weights();
+    if (holds_adapter(folder)) {
+      model.adapter = folder;
+    }
+    return model;
   }
   Recipe recipe = parse_recipe(read_file(path), path, overrides);
   InspectedModel model;
@@ -69,7 +75,7 @@ WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& 
   }
   const Recipe& recipe = *model.recipe;
   if (model.from == nullptr) {
-    return {{}, planned_parts(recipe, weights)};
+    return {{}, planned_parts(recipe, weights), {}};
   }
   validate_adapter(recipe);
   if (recipe.adapter.rank > 0) {
@@ -78,10 +84,11 @@ WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& 
   ModelConfig config = model.config;
   config.source_vocabulary = sized.source_vocabulary;
   config.target_vocabulary = sized.target_vocabulary;
-  WeightsAtStart start{model.from->match(weights, config, model.tokenizers), {}};
+  WeightsAtStart start{model.from->match(weights, config, model.tokenizers), {}, {}};
   start.parts = parts_after(start.taken, weights, recipe.adapter);
   freeze_parts(recipe, weights, start.parts);
   require_trained(start.parts);
+  start.warning = frozen_at_random(start.taken, weights, start.parts);
   return start;
 }
 

@@ -19,14 +19,19 @@ namespace heed {
 namespace {
 
 constexpr int64_t kAssumedVocabulary = 1000;  // where nothing tells the size
-constexpr int64_t kMaxSequences = 64, kMaxLength = 1024;
+constexpr int64_t kMaxSequences = 64;
 constexpr double kSumTolerance = 1e-4;  // of a row of attention weights
 
 void check_probe(const ProbeOptions& options) {
   require<ConfigError>(options.sequences >= 1 && options.sequences <= kMaxSequences, "probe",
                        "{} sequences, expected 1 to {}", options.sequences, kMaxSequences);
-  require<ConfigError>(options.length >= 2 && options.length <= kMaxLength, "probe",
-                       "sequences of {} tokens, expected 2 to {}", options.length, kMaxLength);
+}
+
+void check_length(const ProbeOptions& options, const ModelConfig& config) {
+  const int64_t most = std::min(kMaxProbedLength, config.max_length);
+  require<ConfigError>(!options.length || (*options.length >= 2 && *options.length <= most), "probe",
+                       "sequences of {} tokens, expected 2 to {}{}", options.length.value_or(0), most,
+                       most < kMaxProbedLength ? ", which is model.max_length" : "");
 }
 
 std::string stream_of(const ModelConfig& config) {
@@ -34,8 +39,10 @@ std::string stream_of(const ModelConfig& config) {
 }
 
 // The configuration to run, and what had to be assumed for it.
-ModelConfig runnable(const InspectedModel& inspected, const std::string& path, std::vector<std::string>& notes) {
+ModelConfig runnable(const InspectedModel& inspected, const ProbeOptions& options, std::vector<std::string>& notes) {
+  const std::string& path = options.path;
   ModelConfig config = inspected.config;
+  check_length(options, config);
   notes = inspected.notes;
   for (const VocabularyKey& vocabulary : vocabularies_of(config)) {
     const bool missing = *vocabulary.size == 0;
@@ -122,7 +129,7 @@ class Probing {
   explicit Probing(const ProbeOptions& options)
       : options_(options),
         inspected_(without_dropout(inspected_model(options.path, options.overrides))),
-        config_(runnable(inspected_, options.path, probe_.notes)),
+        config_(runnable(inspected_, options, probe_.notes)),
         backend_(make_cpu_backend(thread_count(options.threads))),
         model_(Scope(weights_), config_),
         start_(weights_at_start(inspected_, config_, weights_)),
@@ -137,6 +144,9 @@ class Probing {
     if (inspected_.from != nullptr) {
       inspected_.from->copy(start_.taken, *backend_, trainables_);
       probe_.notes.push_back(start_.taken.text());
+      if (!start_.warning.empty()) {
+        probe_.notes.push_back(start_.warning);
+      }
     }
   }
 

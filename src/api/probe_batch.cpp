@@ -16,7 +16,7 @@ int64_t outputs_of(const ModelConfig& config) {
 
 ProbeBatch::ProbeBatch(const ModelConfig& config, const ProbeOptions& options)
     : key_(RandomKey{options.seed}.derive("probe")), config_(config) {
-  const int64_t length = std::min(options.length, config.max_length);
+  const int64_t length = options.length.value_or(std::min(kUsualProbedLength, config.max_length));
   const bool pairs = config.architecture == Architecture::seq2seq;
   const int64_t vocabulary =
       config.architecture == Architecture::encoder ? config.source_vocabulary : config.target_vocabulary;

@@ -10,6 +10,8 @@
 
 namespace heed {
 
+constexpr int64_t kUsualProbedLength = 16, kMaxProbedLength = 1024;
+
 // Whether the model reads labels or numbers from whole texts.
 bool is_labeled_text(const ModelConfig& config);
 // How many scores a prediction has.

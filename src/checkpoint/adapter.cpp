@@ -40,6 +40,12 @@ void add_product(const std::vector<float>& b, const std::vector<float>& a, int64
   }
 }
 
+std::filesystem::path finished_weights(const ModelFolder& folder) {
+  require<IoError>(std::filesystem::exists(folder.adapter_weights()), folder.path.string(),
+                   "has no adapter.safetensors: the run that trains the adapter has not finished; resume it");
+  return folder.adapter_weights();
+}
+
 }  // namespace
 
 const std::string& name_there(const std::vector<RenamedWeight>& renamed, const std::string& name) {
@@ -103,11 +109,33 @@ std::string checksum_of_weights(const SafeTensors& file) {
   return found->second;
 }
 
+void require_adapter_of(const ModelFolder& folder, const AdapterDescription& description, const Weights& weights) {
+  const std::string where = folder.adapter().string();
+  const auto require_names = [&](std::string_view key, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const auto weight = std::ranges::find(weights.all(), name, &Weight::name);
+      require<FormatError>(weight != weights.all().end(), where,
+                           "\"{}\" names '{}', which is not a weight of the model", key, shown(name));
+      require<FormatError>(key != "matrices" || is_hidden_matrix(*weight), where,
+                           "\"matrices\" names '{}', which is not a matrix of a hidden layer", name);
+      require<FormatError>(std::ranges::count(names, name) == 1, where, "\"{}\" names '{}' twice", key, name);
+    }
+  };
+  require_names("matrices", description.matrices);
+  require_names("whole", description.whole);
+  std::vector<std::string> renamed;
+  std::ranges::transform(description.renamed, std::back_inserter(renamed), &RenamedWeight::name);
+  require_names("renamed", renamed);
+}
+
+ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& description) {
+  // The path from one folder to the other is one without links: "link/.." would not be the folder that holds the link.
+  return {(std::filesystem::weakly_canonical(folder.path) / description.base).lexically_normal()};
+}
+
 SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
                       const std::filesystem::path& base) {
-  // The path from one folder to the other is one without links: "link/.." would not be the folder that holds the link.
-  const ModelFolder recorded{
-      base.empty() ? (std::filesystem::weakly_canonical(folder.path) / description.base).lexically_normal() : base};
+  const ModelFolder recorded = base.empty() ? base_of(folder, description) : ModelFolder{base};
   require<IoError>(std::filesystem::exists(recorded.weights()), folder.path.string(),
                    "is an adapter, and its base is not in {}: put it there, or run heed merge with --model DIR",
                    recorded.path.string());
@@ -121,9 +149,9 @@ SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& descr
 }
 
 AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& config, const AdapterSources& sources)
-    : where_(folder.adapter()),
+    : folder_(folder),
       description_(load_adapter(folder)),
-      adapter_(sources.file.empty() ? folder.adapter_weights() : sources.file),
+      adapter_(sources.file.empty() ? finished_weights(folder) : sources.file),
       base_(open_base(folder, description_, sources.base)) {
   require_mark(adapter_, folder, config);
   require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_.tensors()), adapter_.path(), config);
@@ -139,21 +167,7 @@ bool AdaptedWeights::has_adapter(const std::string& name) const {
 }
 
 void AdaptedWeights::require_complete(const Weights& weights) const {
-  const auto require_names = [&](std::string_view key, const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      const auto weight = std::ranges::find(weights.all(), name, &Weight::name);
-      require<FormatError>(weight != weights.all().end(), where_.string(),
-                           "\"{}\" names '{}', which is not a weight of the model", key, shown(name));
-      require<FormatError>(key != "matrices" || is_hidden_matrix(*weight), where_.string(),
-                           "\"matrices\" names '{}', which is not a matrix of a hidden layer", name);
-      require<FormatError>(std::ranges::count(names, name) == 1, where_.string(), "\"{}\" names '{}' twice", key, name);
-    }
-  };
-  require_names("matrices", description_.matrices);
-  require_names("whole", description_.whole);
-  std::vector<std::string> renamed;
-  std::ranges::transform(description_.renamed, std::back_inserter(renamed), &RenamedWeight::name);
-  require_names("renamed", renamed);
+  require_adapter_of(folder_, description_, weights);
   std::set<std::string> needed(description_.whole.begin(), description_.whole.end());
   for (const std::string& name : description_.matrices) {
     const AdapterNames names = adapter_names(name);
@@ -202,9 +216,9 @@ void load_adapted_weights(const AdaptedWeights& source, Backend& backend, DType 
 }
 
 void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base, const ModelFolder& to) {
+  const ModelDescription description = load_description(adapter);
   require<ConfigError>(holds_adapter(adapter), adapter.path.string(), "is not an adapter: it has no adapter.json");
   require_no_model(to);
-  const ModelDescription description = load_description(adapter);
   const Tokenizers tokenizers = load_tokenizers(adapter, description);
   const AdaptedWeights source(adapter, description.config, {.file = {}, .base = base});
   Weights weights;

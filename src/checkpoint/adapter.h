@@ -37,6 +37,11 @@ AdapterDescription load_adapter(const ModelFolder& folder);
 // The base as it should be. FormatError when the weights have no checksum.
 std::string checksum_of_weights(const SafeTensors& file);
 
+// Where the base is expected.
+ModelFolder base_of(const ModelFolder& folder, const AdapterDescription& description);
+// FormatError unless the adapter is one of a model with these weights.
+void require_adapter_of(const ModelFolder& folder, const AdapterDescription& description, const Weights& weights);
+
 // The base's weights. FormatError, naming both checksums, when they are not those that the adapter was trained on;
 // IoError, saying how to give another directory, when there are none.
 SafeTensors open_base(const ModelFolder& folder, const AdapterDescription& description,
@@ -54,8 +59,8 @@ class AdaptedWeights {
   // FormatError when the configuration is not the one that the adapter was trained with.
   AdaptedWeights(const ModelFolder& folder, const ModelConfig& config, const AdapterSources& sources = {});
 
-  // FormatError unless the adapter is one of a model with these weights: it names no others, and its file has what it
-  // names and nothing else.
+  // FormatError unless the adapter is one of a model with these weights, and its file has what it names and nothing
+  // else.
   void require_complete(const Weights& weights) const;
   // W + scale B A, computed in f32. FormatError when the files do not have it in the weight's shape.
   std::vector<float> values(const Weight& weight) const;
@@ -65,7 +70,7 @@ class AdaptedWeights {
   bool has_adapter(const std::string& name) const;
   std::vector<float> read(const SafeTensors& file, const std::string& name, const std::vector<int64_t>& shape) const;
 
-  std::filesystem::path where_;
+  ModelFolder folder_;
   AdapterDescription description_;
   SafeTensors adapter_, base_;
 };

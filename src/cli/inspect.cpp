@@ -30,8 +30,13 @@ void print_stored(const std::vector<ParameterInfo>& parameters) {
   std::map<std::string, int64_t> bytes;
   int64_t all = 0;
   for (const ParameterInfo& parameter : parameters) {
-    bytes[parameter.type] += parameter.bytes;
-    all += parameter.bytes;
+    if (!parameter.type.empty()) {
+      bytes[parameter.type] += parameter.bytes;
+      all += parameter.bytes;
+    }
+  }
+  if (bytes.empty()) {
+    return;
   }
   std::vector<std::string> parts;
   parts.reserve(bytes.size());
@@ -64,9 +69,7 @@ void print_summary(const ModelSummary& summary) {
   if (!summary.trained.empty()) {
     put_counts("trained", summary.trained);
   }
-  if (!summary.parameters.empty() && !summary.parameters.front().type.empty()) {
-    print_stored(summary.parameters);
-  }
+  print_stored(summary.parameters);
 }
 
 struct InspectArguments {
@@ -99,7 +102,9 @@ Command inspect_command() {
                   option("--set KEY=VALUE", options.overrides, "override a setting of the recipe, as table.key=value"),
                   flag("--probe", arguments->probe, "run a random batch through the model, forward and backward"),
                   needing("--probe", option("--sequences N", options.sequences, "sequences of the batch")),
-                  needing("--probe", option("--length N", options.length, "tokens of a sequence")),
+                  needing("--probe",
+                          option("--length N", options.length,
+                                 "tokens of a sequence; 16 if not given, or fewer if the model takes fewer")),
                   needing("--probe", option("--seed N", options.seed, "of the random tokens and initial weights")),
                   needing("--probe", flag("--json", arguments->json, "print one JSON object")),
                   needing("--probe", option("--threads N", options.threads, "threads to use; 0: one per processor"))},

@@ -199,8 +199,18 @@ size_t code_points(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
+// Control characters as pieces show them: "<U+0009>".
+std::string without_controls(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    shown += code < 0x20U || code == 0x7fU ? fmt::format("<U+{:04X}>", code) : std::string(1, c);
+  }
+  return shown;
+}
+
 void print_trace(const TokenizerTrace& trace) {
-  put("text    {}\n", trace.normalized);
+  put("text    {}\n", without_controls(trace.normalized));
   if (trace.kind == TokenizerKind::bpe) {
     put("start   {}\n", in_line(trace.start));
   }

@@ -301,6 +301,25 @@ void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables
   trainables.refresh(backend);
 }
 
+std::string frozen_at_random(const TakenWeights& taken, const Weights& weights, const std::vector<WeightPart>& parts) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string& name = weights.all()[i].name();
+    const auto part = std::ranges::find(taken.by_text, name, &TakenWeights::Part::name);
+    if (parts[i] != WeightPart::frozen) {
+      continue;
+    }
+    if (std::ranges::find(taken.fresh, name, &TakenWeights::Reason::name) != taken.fresh.end()) {
+      names.push_back(name);
+    } else if (part != taken.by_text.end() && part->rows < std::ssize(part->from)) {
+      names.push_back(fmt::format("{} of {} rows of {}", std::ssize(part->from) - part->rows, part->from.size(), name));
+    }
+  }
+  return names.empty() ? ""
+                       : fmt::format("training.freeze keeps random values that {} lacks: {}", taken.directory,
+                                     fmt::join(names, ", "));
+}
+
 std::string TakenWeights::text(std::string_view listed_in) const {
   const size_t all = whole.size() + by_text.size() + fresh.size();
   std::string line = fmt::format("{} of {} weights taken from {}", whole.size() + by_text.size(), all, directory);

@@ -43,6 +43,9 @@ struct TakenWeights {
   std::string text(std::string_view listed_in = {}) const;
 };
 
+// Which weights stay as they were drawn, all or in part, because they are frozen but were not taken; empty: none.
+std::string frozen_at_random(const TakenWeights& taken, const Weights& weights, const std::vector<WeightPart>& parts);
+
 // A model directory: FormatError or IoError when something in it is missing or wrong.
 class StartingModel {
  public:

@@ -57,7 +57,12 @@ void Trainer::begin() {
     taken = from->match(learner_->weights(), recipe_.model, task_->tokenizers());
     listener_.on_message(taken.text("metrics.jsonl"));
   }
-  learner_->hold(parts_after(taken, learner_->weights(), recipe_.adapter));
+  std::vector<WeightPart> parts = parts_after(taken, learner_->weights(), recipe_.adapter);
+  freeze_parts(recipe_, learner_->weights(), parts);
+  if (const std::string text = frozen_at_random(taken, learner_->weights(), parts); from && !text.empty()) {
+    listener_.on_message(text);
+  }
+  learner_->hold(std::move(parts));
   learner_->trainables().initialize(backend_, static_cast<uint64_t>(recipe_.training.seed));
   if (from) {
     from->copy(taken, backend_, learner_->trainables());

@@ -214,6 +214,9 @@ class Probe(heed_cli.CliTest):
         recipe = self.recipe("causal-lm")
         self.assert_refused("inspect", recipe, "--json", mentions=("--probe",))
         self.assert_refused("inspect", recipe, "--probe", "--length", 1, mentions=("1 tokens, expected 2",))
+        short = ("inspect", recipe, "--probe", "--set", "model.max_length=8")
+        self.assert_refused(*short, "--length", 9, mentions=("9 tokens, expected 2 to 8, which is model.max_length",))
+        self.assertEqual(heed(*short, "--json").returncode, 0)
         self.assert_refused("inspect", recipe, "--probe", "--sequences", 0, mentions=("0 sequences",))
         self.assert_refused("inspect", recipe, "--probe", "--set", "model.target_vocabulary=1", mentions=("two tokens",))
         self.assert_refused("inspect", recipe, "--probe", "--set", "model.model=65536", "--set", "model.inner=1048576",

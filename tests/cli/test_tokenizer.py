@@ -113,6 +113,8 @@ class Options(TokenizerTest):
         merges = self.run_well("inspect", "--model", self.train("bpe"), "--trace", "The dog").splitlines()
         self.assertEqual(merges[1], "start   \u2581 T h e \u2581 d o g")
         self.assertRegex(merges[2], r"^ +1  \S+ \+ \S+ -> \S+: ")
+        controls = self.run_well("inspect", "--model", self.train("bpe"), "--trace", "The\tdog\nsleeps").splitlines()
+        self.assertEqual(controls[0], "text    The<U+0009>dog<U+000A>sleeps")
         for kind in ("word", "char", "byte"):
             self.assert_refused("tokenizer", "inspect", "--model", self.train(kind), "--trace", "The dog",
                                 mentions=(f"kind {kind}",))

@@ -4,6 +4,7 @@ import json
 import unittest
 
 import train_cli
+from model_folder import make_model
 from test_train_language_model import lines
 
 RECIPE = """
@@ -49,6 +50,12 @@ class TrainMaskedModel(train_cli.TrainTest):
         super().setUp()
         self.text = self.file("text", lines(600))
         self.recipe = self.file("recipe.toml", RECIPE.format(folder=self.path))
+
+    def test_a_tokenizer_without_a_mask_token_is_not_taken_from_another_model(self):
+        model = self.path / "writer"
+        make_model(model)
+        self.refuse('mask token "<mask>"', "set training.from_tokenizers to false",
+                    more=("--set", f"training.from={model}"))
 
     def test_it_leaves_a_model_directory(self):
         result = self.train("run")

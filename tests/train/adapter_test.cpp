@@ -94,6 +94,10 @@ TEST_F(Adapting, FrozenWeightsKeepTheirValuesAndTheOthersAreTrained) {
   recipe.training.freeze = {"decoder.*", "encodr.*"};
   EXPECT_THAT(train_error(recipe),
               HasSubstr("training.freeze: 'encodr.*' matches no weight; the nearest is 'encoder."));
+  EXPECT_EQ(
+      std::ranges::count_if(listening_.messages, [](const std::string& m) { return m.starts_with("training text"); }),
+      1)
+      << "of the first run alone";
   recipe.training.freeze = {"*"};
   EXPECT_THAT(train_error(recipe), HasSubstr("training.freeze leaves no weight to train"));
 }
@@ -208,6 +212,17 @@ TEST_F(Adapting, RefusesAnotherConfigurationThanTheAdaptersOwn) {
   EXPECT_THAT(error_of([&] { loss_of("adapter"); }), HasSubstr("config.json: its model is not the one whose weights"));
   EXPECT_THAT(error_of([&] { merge("adapter", "", "merged"); }), HasSubstr("config.json: its model is not the one"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "merged"));
+  EXPECT_THAT(error_of([&] { merge("nowhere", "", "merged"); }),
+              HasSubstr("nowhere: there is no such model directory"));
+}
+
+TEST_F(Adapting, SaysThatAnUnfinishedRunIsToBeResumed) {
+  listening_.stop_after = 11;
+  EXPECT_EQ(train(adapting(), "adapter"), EndReason::stopped);
+  std::filesystem::remove(folder_ / "adapter" / "adapter.safetensors");  // as if it had been killed
+  EXPECT_THAT(
+      error_of([&] { loss_of("adapter"); }),
+      HasSubstr("adapter: has no adapter.safetensors: the run that trains the adapter has not finished; resume"));
 }
 
 TEST_F(Adapting, FindsItsBaseThroughLinks) {
@@ -242,13 +257,16 @@ TEST_F(Adapting, RefusesAnotherBaseAndBadSettings) {
 
   Recipe recipe = adapting();
   recipe.adapter.matrices = {"*atention*"};
+  listening_.messages.clear();
   EXPECT_THAT(train_error(recipe), HasSubstr("'*atention*' matches no matrix of a hidden layer; the nearest is '"));
+  EXPECT_TRUE(listening_.messages.empty()) << "before the text is read";
   recipe = adapting();
   recipe.adapter.rank = 0;
   EXPECT_THAT(train_error(recipe), HasSubstr("[adapter] has settings, but adapter.rank is 0"));
   recipe = adapting();
   recipe.adapter.rank = 33;
   EXPECT_THAT(train_error(recipe), HasSubstr("adapter.rank is 33, but "));
+  EXPECT_TRUE(listening_.messages.empty()) << "before the text is read";
   recipe = adapting();
   recipe.training.from = "";
   EXPECT_THAT(train_error(recipe), HasSubstr("there is no model to adapt: set training.from"));

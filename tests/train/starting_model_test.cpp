@@ -194,6 +194,23 @@ TEST_F(Starting, AnAdaptersBaseMayHaveATableUnderAnotherName) {
   EXPECT_EQ(values("merged", "output.weight"), values("first", "source.tokens"));
 }
 
+TEST_F(Starting, SaysThatFrozenRowsStayRandom) {
+  Recipe recipe = still();
+  recipe.training.from_tokenizers = false;
+  recipe.training.freeze = {"source.tokens"};
+  task(recipe).tokenizer.learned.user_symbols = {"@new@"};
+  train(recipe, "second");
+  EXPECT_THAT(listening_.messages,
+              Contains(testing::ContainsRegex("training.freeze keeps random values that .* lacks: 1 of [0-9]+ rows of "
+                                              "source.tokens")));
+  listening_.messages.clear();
+  recipe.training.from_tokenizers = true;
+  train(recipe, "third");
+  EXPECT_THAT(listening_.messages, testing::Not(Contains(HasSubstr("training.freeze"))));
+  EXPECT_THAT(listening_.messages, Contains("tokenizer: that of " + file("first") +
+                                            ", instead of what [tokenizer] says (training.from_tokenizers)"));
+}
+
 TEST_F(Starting, ALanguageModelTakesTheDecodersWeightsAndTheTargetsTokenizer) {
   Recipe recipe = default_recipe(task_named("language-model"));
   recipe.model = small_recipe().model;

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "api/inspected_model.h"
+#include "checkpoint/adapter.h"
 #include "checkpoint/stored_weight.h"
 #include "models/any_model.h"
 
@@ -16,14 +17,28 @@ class Measured {
   Measured(const ModelConfig& config, const InspectedModel& model) {
     const AnyModel shapes(Scope(weights_), config);
     start_ = weights_at_start(model, config, weights_);
+    if (model.adapter) {
+      add_adapter(*model.adapter);
+    }
   }
 
   bool is_frozen(size_t weight) const { return !start_.parts.empty() && start_.parts[weight] != WeightPart::trained; }
-  const TakenWeights& taken() const { return start_.taken; }
+  const WeightsAtStart& start() const { return start_; }
 
   const std::deque<Weight>& weights() const { return weights_.all(); }
 
  private:
+  // What a directory's adapter trained, beside its base.
+  void add_adapter(const ModelFolder& folder) {
+    const AdapterDescription description = load_adapter(folder);
+    require_adapter_of(folder, description, weights_);
+    add_adapters(weights_, {.rank = description.rank, .alpha = description.alpha, .matrices = description.matrices});
+    for (const Weight& weight : weights_.all()) {
+      const bool of_base = !is_adapter(weight) && std::ranges::count(description.whole, weight.name()) == 0;
+      start_.parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
+    }
+  }
+
   Weights weights_;
   WeightsAtStart start_;
 };
@@ -74,7 +89,10 @@ void add_parameters(const InspectedModel& model, const std::string& path, ModelS
   validate(config, path);
   const Measured small(config, model);
   if (model.from != nullptr) {
-    summary.notes.push_back(small.taken().text());
+    summary.notes.push_back(small.start().taken.text());
+    if (!small.start().warning.empty()) {
+      summary.notes.push_back(small.start().warning);
+    }
   }
   std::vector<ParameterInfo>& parameters = summary.parameters;
   for (const Weight& weight : small.weights()) {
@@ -103,10 +121,21 @@ std::vector<ParameterCount> counts_of(const std::vector<ParameterInfo>& paramete
   return counts;
 }
 
-// How the weights are stored.
+std::string adapter_in_words(const ModelFolder& folder) {
+  const AdapterDescription adapter = load_adapter(folder);
+  const ModelFolder base = base_of(folder, adapter);
+  return fmt::format("adapter of rank {} and alpha {} for {} matri{}; base {}{}", adapter.rank, adapter.alpha,
+                     adapter.matrices.size(), adapter.matrices.size() == 1 ? "x" : "ces", base.path.string(),
+                     std::filesystem::exists(base.weights()) ? "" : ", which is not there");
+}
+
+// How the weights are stored. An adapter's file has those alone that were trained.
 void add_types(const std::filesystem::path& weights, std::vector<ParameterInfo>& parameters) {
   const SafeTensors file(weights);
   for (ParameterInfo& parameter : parameters) {
+    if (!parameter.trained) {
+      continue;
+    }
     const StoredTensor& tensor = file.at(parameter.name);
     parameter.type = name_of_stored(tensor, file);
     parameter.bytes = stored_bytes(tensor, file);
@@ -119,10 +148,14 @@ ModelSummary inspect_recipe(const std::string& path, const std::vector<std::stri
   const InspectedModel model = inspected_model(path, overrides);
   ModelSummary summary{
       .architecture = describe(model.config), .notes = model.notes, .parameters = {}, .trained = {}, .counts = {}};
+  if (model.adapter) {
+    summary.notes.push_back(adapter_in_words(*model.adapter));
+  }
   add_parameters(model, path, summary);
   summary.counts = counts_of(summary.parameters);
-  if (!model.weights.empty() && std::filesystem::exists(model.weights)) {
-    add_types(model.weights, summary.parameters);
+  const std::filesystem::path weights = model.adapter ? model.adapter->adapter_weights() : model.weights;
+  if (!weights.empty() && std::filesystem::exists(weights)) {
+    add_types(weights, summary.parameters);
   }
   std::vector<ParameterInfo> trained = summary.parameters;
   std::erase_if(trained, [](const ParameterInfo& parameter) { return !parameter.trained; });

@@ -107,6 +107,7 @@ void start(RunMetrics& metrics, const Line& line) {
   }
   metrics.end_reason.clear();
   metrics.parameters = line.count("parameters");
+  metrics.trained_parameters = line.count("trained_parameters");
   metrics.threads = line.count("threads");
   metrics.train_sentences = line.count("train_sentences");
   metrics.validation_sentences = line.count("validation_sentences");

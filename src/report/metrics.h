@@ -32,8 +32,9 @@ struct ValidationPoint {
 };
 
 struct RunMetrics {
-  int64_t parameters = 0, threads = 0, train_sentences = 0, validation_sentences = 0, train_tokens = 0;  // 0: unknown
-  double started = 0.0;  // seconds since 1970, of update 0
+  int64_t parameters = 0, trained_parameters = 0, threads = 0, train_sentences = 0, validation_sentences = 0,
+          train_tokens = 0;  // 0: unknown
+  double started = 0.0;      // seconds since 1970, of update 0
   std::string precision;
   std::string layout;            // of several ranks
   std::vector<int64_t> resumes;  // updates from which the run was resumed

@@ -124,6 +124,17 @@ void run_figures(Html& page, const RunMetrics& metrics) {
 void figures(Html& page, const ReportContent& content) {
   page.add("<dl class=\"figures\">\n");
   figure(page, "Parameters", short_count(content.parameters), grouped(content.parameters));
+  if (content.metrics && content.metrics->trained_parameters > 0 &&
+      content.metrics->trained_parameters < content.metrics->parameters) {
+    figure(page, "Trained", short_count(content.metrics->trained_parameters),
+           grouped(content.metrics->trained_parameters) + " parameters; the others are frozen");
+  }
+  if (content.adapter) {
+    figure(
+        page, "Adapter", fmt::format("rank {}", content.adapter->rank),
+        fmt::format("alpha {}, {}, base {}", content.adapter->alpha,
+                    counted(std::ssize(content.adapter->matrices), "adapted weight"), content.adapter->base.string()));
+  }
   if (content.metrics) {
     run_figures(page, *content.metrics);
   }

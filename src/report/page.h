@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/adapter.h"
 #include "models/config.h"
 #include "report/encoder_texts.h"
 #include "report/head_figures.h"
@@ -30,6 +31,7 @@ struct ReportContent {
   std::string name;  // of the model
   ModelConfig model;
   int64_t parameters = 0;
+  std::optional<AdapterDescription> adapter;
   std::vector<ConfigTable> tables;
   std::optional<RunMetrics> metrics;
   std::vector<TranslatedSample> samples;  // of a translation model

@@ -96,7 +96,10 @@ class Report {
     read_recipe();
     content_.tables = configuration(content_.model, recipe_);
     read_metrics();
-    content_.positions = position_map(content_.model, folder_.weights());
+    if (holds_adapter(folder_)) {
+      content_.adapter = load_adapter(folder_);
+    }
+    content_.positions = positions();
     add_samples();
     if (content_.parameters == 0 && content_.metrics) {
       content_.parameters = content_.metrics->parameters;
@@ -136,9 +139,24 @@ class Report {
     }
   }
 
+  // Of an adapter, its own or its base's.
+  std::optional<PositionMap> positions() const {
+    if (!content_.adapter) {
+      return position_map(content_.model, folder_.weights());
+    }
+    const std::optional<PositionMap> own = position_map(content_.model, folder_.adapter_weights());
+    return own ? own : position_map(content_.model, base_of(folder_, *content_.adapter).weights());
+  }
+
   void add_samples() {
-    if (!fs::exists(folder_.weights()) && !holds_adapter(folder_)) {
-      note("No model.safetensors yet: there are no samples.");
+    const fs::path own = content_.adapter ? folder_.adapter_weights() : folder_.weights();
+    if (!fs::exists(own)) {
+      note(fmt::format("No {} yet: there are no samples.", own.filename().string()));
+      return;
+    }
+    if (content_.adapter && !fs::exists(base_of(folder_, *content_.adapter).weights())) {
+      note(fmt::format("The adapter's base is not in {}: there are no samples.",
+                       base_of(folder_, *content_.adapter).path.string()));
       return;
     }
     const auto backend = make_cpu_backend(thread_count(options_.threads));

@@ -118,6 +118,8 @@ void require_adapter_of(const ModelFolder& folder, const AdapterDescription& des
                            "\"{}\" names '{}', which is not a weight of the model", key, shown(name));
       require<FormatError>(key != "matrices" || is_hidden_matrix(*weight), where,
                            "\"matrices\" names '{}', which is not a matrix of a hidden layer", name);
+      require<FormatError>(key != "matrices" || description.rank <= std::min(weight->shape()[0], weight->shape()[1]),
+                           where, "\"rank\" is {}, but '{}' is {}", description.rank, name, weight->shape());
       require<FormatError>(std::ranges::count(names, name) == 1, where, "\"{}\" names '{}' twice", key, name);
     }
   };

@@ -54,8 +54,8 @@ class TrainMaskedModel(train_cli.TrainTest):
     def test_a_tokenizer_without_a_mask_token_is_not_taken_from_another_model(self):
         model = self.path / "writer"
         make_model(model)
-        self.refuse('mask token "<mask>"', "set training.from_tokenizers to false",
-                    more=("--set", f"training.from={model}"))
+        self.assert_refused("train", self.recipe, "--out", self.path / "x", "--set", f"training.from={model}",
+                            mentions=('mask token "<mask>"', "set training.from_tokenizers to false"))
 
     def test_it_leaves_a_model_directory(self):
         result = self.train("run")

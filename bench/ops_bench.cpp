@@ -3,7 +3,14 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "bench/roofline.h"
+#include "kernels/calls/attention.h"
+#include "kernels/calls/linear.h"
+#include "kernels/calls/linear_attention.h"
+#include "kernels/calls/loss.h"
+#include "kernels/calls/norm.h"
+#include "kernels/calls/optimizer.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/linear_attention_cost.h"
 
@@ -59,23 +66,24 @@ struct LinearCase {
 void linear_forward(benchmark::State& state) {
   const LinearCase c(state);
   const Tensor x = random_tensor({c.rows, c.in}, c.type), w = random_tensor({c.out, c.in}, c.type);
-  const Tensor bias = random_tensor({c.out}, DType::f32), y = random_tensor({c.rows, c.out}, c.type);
+  const Tensor bias = random_tensor({c.out}, DType::f32);
+  Tensor y = random_tensor({c.rows, c.out}, c.type);
   run_product(state, {ProductKind::forward, c.rows, c.out, c.in}, c.type,
               [&] { backend().linear({.x = x.view(), .weight = {w.view()}, .bias = bias.view(), .y = y.view()}); });
 }
 
 void linear_input_gradient(benchmark::State& state) {
   const LinearCase c(state);
-  const Tensor d_x = random_tensor({c.rows, c.in}, c.type), w = random_tensor({c.out, c.in}, c.type);
-  const Tensor d_y = random_tensor({c.rows, c.out}, c.type);
+  const Tensor w = random_tensor({c.out, c.in}, c.type), d_y = random_tensor({c.rows, c.out}, c.type);
+  Tensor d_x = random_tensor({c.rows, c.in}, c.type);
   run_product(state, {ProductKind::input_gradient, c.rows, c.in, c.out}, c.type,
               [&] { backend().linear_input_gradient({.d_y = d_y.view(), .weight = {w.view()}, .d_x = d_x.view()}); });
 }
 
 void linear_weight_gradient(benchmark::State& state) {
   const LinearCase c(state);
-  const Tensor x = random_tensor({c.rows, c.in}, c.type), d_w = random_tensor({c.out, c.in}, DType::f32);
-  const Tensor d_y = random_tensor({c.rows, c.out}, c.type), d_b = random_tensor({c.out}, DType::f32);
+  const Tensor x = random_tensor({c.rows, c.in}, c.type), d_y = random_tensor({c.rows, c.out}, c.type);
+  Tensor d_w = random_tensor({c.out, c.in}, DType::f32), d_b = random_tensor({c.out}, DType::f32);
   run_product(state, {ProductKind::weight_gradient, c.out, c.in, c.rows}, c.type, [&] {
     backend().linear_weight_gradient({.d_y = d_y.view(), .x = x.view(), .d_weight = d_w.view(), .d_bias = d_b.view()});
   });
@@ -102,12 +110,12 @@ struct AttentionCase {
                  .scale = 1.0 / std::sqrt(static_cast<double>(width)),
                  .dropout = Dropout::of(Probability(0.1F), RandomKey{1}, 0)} {}
 
-  View part(const Tensor& fused, int64_t which) const {
+  View part(Tensor& fused, int64_t which) const {
     return fused.view().column_range(which * heads * width, heads * width);
   }
-  KeyValueView memory() const { return {part(qkv, 1), part(qkv, 2), &segments, {}}; }
+  KeyValueView memory() { return {part(qkv, 1), part(qkv, 2), &segments, {}}; }
 
-  void forward() const {
+  void forward() {
     backend().attention({.settings = settings,
                          .queries = part(qkv, 0),
                          .segments = &segments,
@@ -115,7 +123,7 @@ struct AttentionCase {
                          .output = output.view(),
                          .log_sum_exp = log_sum_exp.view()});
   }
-  void backward() const {
+  void backward() {
     backend().attention_backward({.settings = settings,
                                   .queries = part(qkv, 0),
                                   .segments = &segments,
@@ -153,7 +161,7 @@ struct AttentionCase {
 };
 
 void attention_forward(benchmark::State& state) {
-  const AttentionCase c(state);
+  AttentionCase c(state);
   for (auto _ : state) {
     c.forward();
   }
@@ -161,7 +169,7 @@ void attention_forward(benchmark::State& state) {
 }
 
 void attention_backward(benchmark::State& state) {
-  const AttentionCase c(state);
+  AttentionCase c(state);
   c.forward();
   for (auto _ : state) {
     c.backward();
@@ -183,10 +191,10 @@ struct LinearAttentionCase {
         flops(static_cast<double>(state.range(0) * state.range(2)) *
               linear_attention_flops(settings.reach, state.range(1), state.range(3), state.range(3))) {}
 
-  View part(const Tensor& fused, int64_t which) const { return fused.view().column_range(which * columns, columns); }
-  KeyValueView memory() const { return {part(qkv, 1), part(qkv, 2), &segments, {}}; }
+  View part(Tensor& fused, int64_t which) const { return fused.view().column_range(which * columns, columns); }
+  KeyValueView memory() { return {part(qkv, 1), part(qkv, 2), &segments, {}}; }
 
-  void forward() const {
+  void forward() {
     backend().linear_attention({.settings = settings,
                                 .queries = part(qkv, 0),
                                 .segments = &segments,
@@ -194,7 +202,7 @@ struct LinearAttentionCase {
                                 .output = output.view(),
                                 .divisors = divisors.view()});
   }
-  void backward() const {
+  void backward() {
     backend().linear_attention_backward({.settings = settings,
                                          .queries = part(qkv, 0),
                                          .segments = &segments,
@@ -220,7 +228,7 @@ struct LinearAttentionCase {
 };
 
 void linear_attention_forward(benchmark::State& state) {
-  const LinearAttentionCase c(state);
+  LinearAttentionCase c(state);
   for (auto _ : state) {
     c.forward();
   }
@@ -228,7 +236,7 @@ void linear_attention_forward(benchmark::State& state) {
 }
 
 void linear_attention_backward(benchmark::State& state) {
-  const LinearAttentionCase c(state);
+  LinearAttentionCase c(state);
   c.forward();
   for (auto _ : state) {
     c.backward();
@@ -241,8 +249,9 @@ void add_norm(benchmark::State& state) {
   const Shape shape{state.range(0), state.range(1)};
   const auto type = static_cast<DType>(state.range(2));
   const Tensor residual = random_tensor(shape, type), branch = random_tensor(shape, type);
-  const Tensor sum = random_tensor(shape, type), normed = random_tensor(shape, type);
-  const Tensor gain = random_tensor({shape[1]}, DType::f32), statistics = random_tensor({shape[0], 2}, DType::f32);
+  const Tensor gain = random_tensor({shape[1]}, DType::f32);
+  Tensor sum = random_tensor(shape, type), normed = random_tensor(shape, type);
+  Tensor statistics = random_tensor({shape[0], 2}, DType::f32);
   for (auto _ : state) {
     backend().add_norm({.residual = residual.view(),
                         .branch = branch.view(),
@@ -261,7 +270,8 @@ void output_loss(benchmark::State& state) {
   const int64_t rows = state.range(0), model = state.range(1), vocabulary = state.range(2);
   const auto type = static_cast<DType>(state.range(3));
   const Tensor x = random_tensor({rows, model}, type), w = random_tensor({vocabulary, model}, type);
-  const Tensor losses({rows, 2}, DType::f32), d_logits({rows, vocabulary}, type), targets({rows}, DType::i32);
+  const Tensor targets({rows}, DType::i32);
+  Tensor losses({rows, 2}, DType::f32), d_logits({rows, vocabulary}, type);
   run_product(state, {ProductKind::forward, rows, vocabulary, model}, type, [&] {
     backend().output_loss({.x = x.view(),
                            .weight = {w.view()},
@@ -275,8 +285,9 @@ void output_loss(benchmark::State& state) {
 // Argument: parameters.
 void adam(benchmark::State& state) {
   const int64_t count = state.range(0);
-  const Tensor weights({count}, DType::f32), gradients({count}, DType::f32), first({count}, DType::f32);
-  const Tensor second({count}, DType::f32), copy({count}, DType::bf16), norm({1}, DType::f64);
+  const Tensor gradients({count}, DType::f32), norm({1}, DType::f64);
+  Tensor weights({count}, DType::f32), first({count}, DType::f32), second({count}, DType::f32);
+  Tensor copy({count}, DType::bf16);
   const ElementRange all{0, count};
   for (auto _ : state) {
     backend().adam({.weights = weights.view(),

@@ -103,11 +103,11 @@ struct Several {
 TEST(Settings, OneNumberOrAListOfThem) {
   Several several;
   const auto tables = several.tables();
-  EXPECT_EQ(show_settings(tables), "[sample]\ncounts = 1\nrates = 0.5\n");
+  EXPECT_EQ(to_toml(tables), "[sample]\ncounts = 1\nrates = 0.5\n");
   read_settings("[sample]\ncounts = [3, 4]\nrates = [1, 2.5]\n", "r.toml", tables);
   EXPECT_THAT(several.counts, ElementsAre(3, 4));
   EXPECT_THAT(several.rates, ElementsAre(1.0, 2.5));
-  EXPECT_EQ(show_settings(tables), "[sample]\ncounts = [3, 4]\nrates = [1.0, 2.5]\n");
+  EXPECT_EQ(to_toml(tables), "[sample]\ncounts = [3, 4]\nrates = [1.0, 2.5]\n");
   override_setting("sample.counts=7", tables);
   override_setting("sample.rates=1e4,0", tables);
   EXPECT_THAT(several.counts, ElementsAre(7));
@@ -115,7 +115,7 @@ TEST(Settings, OneNumberOrAListOfThem) {
   override_setting("sample.counts=[8,9]", tables);
   EXPECT_THAT(several.counts, ElementsAre(8, 9));
   EXPECT_THAT(message_of([&] { override_setting("sample.counts=8,x", tables); }),
-              HasSubstr("counts is '8,x', but must be a whole number or a list of whole numbers"));
+              HasSubstr("counts is '8,x', but must be an integer or a list of integers"));
   EXPECT_THAT(message_of([&] { read_settings("[sample]\nrates = [1, nan]\n", "r", tables); }),
               HasSubstr("expected a finite number"));
 }

@@ -83,7 +83,7 @@ TEST_F(WeightFile, LoadingRefreshesTheCopiesThatProductsRead) {
   const auto path = saved(3);
   Model half({3, 5}, "bias", DType::bf16);
   load_masters(path, *half.backend, *half.trainables);
-  const HostView<bf16> copy = host<bf16>(half.weights.find("weight").value().matrix);
+  const HostView<const bf16> copy = host<bf16>(half.weights.find("weight").value().matrix);
   const std::vector<float> masters = half.values("weight");
   for (size_t i = 0; i < masters.size(); ++i) {
     EXPECT_EQ(static_cast<float>(copy.data[i]), static_cast<float>(bf16(masters[i])));
@@ -398,7 +398,7 @@ TEST_F(QuantizedWeightFile, GivesEachMatrixInItsForm) {
   load_weights(path_, *backend_, DType::f32, held_);
   EXPECT_EQ(held_.find("product").value().packed->bytes(), 96 * 64 + 96 * 8);  // with scales and sums
   EXPECT_EQ(held_.find("both").value().packed->bytes(), 64 * 64 * 4);
-  const HostView<float> table = host<float>(held_.find("table").value().matrix);
+  const HostView<const float> table = host<float>(held_.find("table").value().matrix);
   for (size_t i = 0; i < table_.size(); ++i) {
     ASSERT_EQ(table.data[i], static_cast<float>(bf16(values("table")[i])));
   }

@@ -17,7 +17,7 @@ using Ids = std::vector<int32_t>;
 // Of a sentence, its own tokens alone.
 Shortlist nothing_learned(const Tokenizer& tokenizer) {
   const auto vocabulary = static_cast<size_t>(tokenizer.vocabulary_size());
-  return {{.frequent = {}, .ends = std::vector<int64_t>(vocabulary, 0), .targets = {}}, tokenizer, tokenizer, "test"};
+  return {{.frequent = {}, .ends = std::vector<int64_t>(vocabulary, 0), .targets = {}}, {tokenizer, tokenizer}, "test"};
 }
 
 Shortlist whole_vocabulary(const Tokenizer& tokenizer) {
@@ -26,7 +26,7 @@ Shortlist whole_vocabulary(const Tokenizer& tokenizer) {
     table.frequent.push_back(token);
     table.ends.push_back(0);
   }
-  return {std::move(table), tokenizer, tokenizer, "test"};
+  return {std::move(table), {tokenizer, tokenizer}, "test"};
 }
 
 // Every kind of search.

@@ -26,7 +26,7 @@ inline Shortlist random_shortlist(const Tokenizer& tokenizer, uint64_t seed) {
   for (int64_t token = 1; token <= vocabulary; ++token) {
     table.ends.push_back(4 * token);
   }
-  return {std::move(table), tokenizer, tokenizer, "test"};
+  return {std::move(table), {tokenizer, tokenizer}, "test"};
 }
 
 inline void expect_same_translations(const std::vector<TranslatedLine>& found,

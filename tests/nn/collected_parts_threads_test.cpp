@@ -23,7 +23,7 @@ void register_all(const Scope& scope) {
 }
 
 std::vector<float> floats(const ConstView& flat) {
-  const HostView<float> view = host<float>(flat);
+  const HostView<const float> view = host<float>(flat);
   return {view.data, view.data + view.columns};
 }
 

@@ -134,7 +134,7 @@ TEST(Stages, LayersThatDifferAreCountedWhereTheyAre) {
   const LayerPattern local{{HeadPattern::Kind::local, 4}};
   config.attention = {{HeadPattern{}}, {HeadPattern{}}, local};
   const ModelCost whole = cost_of(config, kText, DType::bf16);
-  for (const PlanLayout layout : {PlanLayout{.pipeline = 5}, PlanLayout{.pipeline = 3}}) {
+  for (const Layout layout : {Layout{.pipeline = 5}, Layout{.pipeline = 3}}) {
     int64_t parameters = 0;
     double forward = 0.0;
     for (const StageCost& stage : stages_of(layout, config, kText, DType::bf16)) {

@@ -60,7 +60,7 @@ TEST_P(CpuParts, SumsMatchTheReference) {
       reference().sum_parts({views, bias.view(), expected.view()});
       EXPECT_TRUE(close(y, expected, stored()));
       const Guarded in_place = clone(parts[1]);
-      cpu().sum_parts({std::vector{views[0], in_place.view(), views[2]}, bias.view(), in_place.view()});
+      cpu().sum_parts({std::vector<ConstView>{views[0], in_place.view(), views[2]}, bias.view(), in_place.view()});
       EXPECT_TRUE(same_bits(in_place, y));
     }
   }
@@ -76,9 +76,9 @@ TEST_P(CpuParts, AreAddedInTheirOrder) {
     return x;
   };
   const Guarded large = all(1e8), one = all(1.0), negative = all(-1e8), y = all(5.0);
-  cpu().sum_parts({std::vector{large.view(), one.view(), negative.view()}, {}, y.view()});
+  cpu().sum_parts({std::vector<ConstView>{large.view(), one.view(), negative.view()}, {}, y.view()});
   EXPECT_TRUE(same_bits(y, all(0.0)));
-  cpu().sum_parts({std::vector{large.view(), negative.view(), one.view()}, {}, y.view()});
+  cpu().sum_parts({std::vector<ConstView>{large.view(), negative.view(), one.view()}, {}, y.view()});
   EXPECT_TRUE(same_bits(y, all(1.0)));
 }
 

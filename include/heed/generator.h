@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 
-#include "heed/context.h"
 #include "heed/drafting.h"
 #include "heed/generation.h"
 #include "heed/inference.h"
@@ -25,10 +24,9 @@ struct PerplexityOptions {
 class Generator {
  public:
   // Throws, naming the file, when the directory is incomplete or holds a model of another kind.
-  // `context` may let it take more tokens than it was trained with, unless its positions are a learned table. `drafts`
-  // make it faster; they change no text.
+  // `drafts` make it faster; they change no text.
   explicit Generator(const std::string& directory, const InferenceOptions& options = {},
-                     const ContextOptions& context = {}, const DraftOptions& drafts = {});
+                     const DraftOptions& drafts = {});
   ~Generator();
   Generator(Generator&& other) noexcept;
   Generator& operator=(Generator&& other) noexcept;

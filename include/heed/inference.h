@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/context.h"
 #include "heed/names.h"
 #include "heed/precision.h"
 
@@ -23,6 +24,7 @@ struct InferenceOptions {
   Precision precision = Precision::automatic;
   int threads = 0;                         // 0: one per processor
   CacheType cache = CacheType::automatic;  // of models that write
+  ContextOptions context = {};             // more tokens than in training, if the model's positions have no table
   // Of models that write: the directories of others with the same architecture and vocabulary. The probability of each
   // next token is then the mean over all models.
   std::vector<std::string> ensemble = {};

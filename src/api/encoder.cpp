@@ -81,7 +81,7 @@ struct Encoder::State {
       : directory(model),
         storage(inference_type(options.precision)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        stored(folder_of_encoder(directory, options), *backend, storage) {}
+        stored(folder_of_encoder(directory, options), *backend, storage, {}, options.context) {}
 
   TextReader reader() { return {stored.model(), storage, lanes}; }
   void require_head(bool fits, std::string_view needed) const {

@@ -33,12 +33,11 @@ Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
 }  // namespace
 
 struct Generator::State {
-  State(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
-        const DraftOptions& drafts)
+  State(const std::string& directory, const InferenceOptions& options, const DraftOptions& drafts)
       : storage(inference_type(options.precision)),
         cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, context),
+        models({directory}, Architecture::causal_lm, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {}
 
   DType storage, cached;
@@ -49,9 +48,8 @@ struct Generator::State {
   AutomatonCache automata{models.first().text()};
 };
 
-Generator::Generator(const std::string& directory, const InferenceOptions& options, const ContextOptions& context,
-                     const DraftOptions& drafts)
-    : state_(std::make_unique<State>(directory, options, context, drafts)) {}
+Generator::Generator(const std::string& directory, const InferenceOptions& options, const DraftOptions& drafts)
+    : state_(std::make_unique<State>(directory, options, drafts)) {}
 Generator::~Generator() = default;
 Generator::Generator(Generator&& other) noexcept = default;
 Generator& Generator::operator=(Generator&& other) noexcept = default;

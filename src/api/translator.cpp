@@ -18,7 +18,7 @@ struct Translator::State {
       : storage(inference_type(options.precision)),
         cached(cache_type(options.cache, storage)),
         backend(make_cpu_backend(thread_count(options.threads))),
-        models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage),
+        models({directory}, Architecture::seq2seq, options.ensemble, *backend, storage, options.context),
         draft(drafts, models, *backend, storage) {
     if (!shortlist_file.empty()) {
       shortlist.emplace(load_shortlist(shortlist_file, tokenizers()));

@@ -183,6 +183,7 @@ Command classify_command() {
       .summary = "label texts, a line each, with an encoder trained for the task classify",
       .options = joined(
           {model_options(options->model),
+           context_options(options->model),
            input_option(*options, "texts, a line each"),
            {flag("--pairs", options->pairs, "each line is two texts with a tab between them"),
             flag("--scores", options->scores, "print each label's probability after the label"),
@@ -198,6 +199,7 @@ Command tag_command() {
       .name = "tag",
       .summary = "label the words of sentences, a line each, with an encoder trained for the task tag",
       .options = joined({model_options(options->model),
+                         context_options(options->model),
                          input_option(*options, "sentences, a line each, with spaces between words"),
                          {flag("--json", options->json, "print one JSON array per line, of words and labels")}}),
       .run = [options] { tag(*options); },
@@ -212,6 +214,7 @@ Command embed_command() {
       .summary = "print an embedding of each line's text, from any encoder",
       .options =
           joined({model_options(options->encoder.model),
+                  context_options(options->encoder.model),
                   input_option(options->encoder, "texts, a line each"),
                   {option("--pooling NAME", options->choice.pooling, kPoolingNames,
                           "how a text's tokens become one embedding: first, mean or max"),

@@ -8,6 +8,7 @@
 #include "cli/translator_options.h"
 #include "command_line/plural.h"
 #include "heed/ranks.h"
+#include "heed/translator.h"
 
 namespace heed::cli {
 namespace {
@@ -61,6 +62,7 @@ Command evaluate_command() {
                   {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
                    required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
                   search_options(evaluation.translation),
+                  context_options(options->model, kTranslatorContext),
                   {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
                    option("--output FILE", evaluation.output, "write the translations to this file"),
                    flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),

@@ -25,7 +25,6 @@ constexpr double kMaxTimeout = 1e9;        // seconds
 
 struct GenerateOptions {
   ModelOptions model;
-  ContextOptions context;
   GenerationOptions generation;
   DraftOptions drafts;
   std::optional<std::string> prompt, regex;
@@ -189,7 +188,7 @@ void generate(const GenerateOptions& options) {
   if (options.prompts.empty() && !rank_of_job().is_alone()) {
     throw std::runtime_error("generate: several ranks need --prompts FILE, whose lines they share out");
   }
-  const Generator generator(options.model.directory, options.model.inference, options.context, options.drafts);
+  const Generator generator(options.model.directory, options.model.inference, options.drafts);
   // Refuses options that make no sense before anyone has typed a line.
   generator.generate({}, options.generation);
   if (!rank_of_job().is_alone()) {
@@ -236,7 +235,7 @@ Command generate_command() {
       .name = "generate",
       .summary = "generate text with a language model",
       .options = joined({model_options(options->model),
-                         context_options(options->context),
+                         context_options(options->model),
                          {ensemble_option(options->model), cache_option(options->model),
                           option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
                           option("--prompts FILE", options->prompts,

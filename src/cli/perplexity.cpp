@@ -15,7 +15,6 @@ namespace {
 
 struct MeasureOptions {
   ModelOptions model;
-  ContextOptions context;
   PerplexityOptions perplexity;
   bool json = false;
 };
@@ -40,7 +39,7 @@ void print_json(const Perplexity& found) {
 }
 
 void measure(const MeasureOptions& options) {
-  const Generator generator(options.model.directory, options.model.inference, options.context);
+  const Generator generator(options.model.directory, options.model.inference);
   const Perplexity found = generator.perplexity(read_text("-"), options.perplexity, "stdin");
   options.json ? print_json(found) : print_text(found);
 }
@@ -55,7 +54,7 @@ Command perplexity_command() {
       .summary = "measure how well a language model predicts the text on standard input",
       .options = joined(
           {model_options(options->model),
-           context_options(options->context),
+           context_options(options->model),
            {ensemble_option(options->model),
             option("--context N", perplexity.context, "tokens the model sees at once; 0: its maximum"),
             option("--stride N", perplexity.stride,

@@ -10,6 +10,7 @@
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
 #include "heed/lines.h"
+#include "heed/translator.h"
 
 namespace heed::cli {
 namespace {
@@ -52,6 +53,7 @@ Command score_command() {
       .name = "score",
       .summary = "print the log-probabilities and token counts of given translations",
       .options = joined({model_options(options->model),
+                         context_options(options->model, kTranslatorContext),
                          {ensemble_option(options->model),
                           required(option("--source FILE", options->source, "source sentences, one per line")),
                           required(option("--target FILE", options->target, "their translations, one per line"))}}),

@@ -13,6 +13,7 @@
 #include "command_line/plural.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"
+#include "heed/translator.h"
 
 namespace heed::cli {
 namespace {
@@ -225,6 +226,7 @@ Command translate_command() {
            {option("--input FILE", options->input, "the lines to translate; -: standard input"),
             option("--output FILE", options->output, "where the translations go; -: standard output")},
            search_options(translation),
+           context_options(options->model, kTranslatorContext),
            {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
             option("--n-best N", translation.n_best,
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),

@@ -24,11 +24,12 @@ Option shortlist_option(std::string& file) {
                 "among these");
 }
 
-std::vector<Option> context_options(ContextOptions& options) {
-  return {option("--max-length N", options.max_length,
-                 "longest context in tokens; may exceed the trained length; 0: the model's own"),
-          option("--rotary-scaling KIND", options.rotary_scaling, kRotaryScalingNames,
-                 "slow rotary positions down for a larger --max-length: linear, ntk, yarn or none")};
+std::vector<Option> context_options(ModelOptions& options, const std::string& name) {
+  ContextOptions& context = options.inference.context;
+  return {option(name + " N", context.max_length,
+                 "tokens that the model takes at most; may exceed the trained length; 0: the model's own"),
+          option("--rotary-scaling KIND", context.rotary_scaling, kRotaryScalingNames,
+                 "slow rotary positions down for a larger " + name + ": linear, ntk, yarn or none")};
 }
 
 std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {

@@ -77,6 +77,32 @@ class Encoder(train_cli.TrainTest):
         return self.path / "run"
 
 
+class LongTexts(Encoder):
+    TEXT = "abcdefgh " * 9 + "\n"  # more than the 48 tokens of training
+
+    def setUp(self):
+        super().setUp()
+        self.data(lambda draw: (lambda text: f"{text}\t{has_a(text)}")(words(draw)))
+
+    def test_positions_without_a_table_go_beyond_the_trained_length(self):
+        self.recipe_for("classify")
+        model = self.trained("--set", "model.positions=rotary", "--set", "training.updates=2")
+        self.assert_refused("classify", "--model", model, text=self.TEXT, mentions=["at most 48"])
+        for command in "classify", "embed":
+            found = {options: heed(command, "--model", model, "--max-length", 200, *options, text=self.TEXT)
+                     for options in ((), ("--rotary-scaling", "yarn"))}
+            for result in found.values():
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+            if command == "embed":
+                self.assertEqual(len({result.stdout for result in found.values()}), 2)
+
+    def test_a_learned_table_ends_where_training_ended(self):
+        self.recipe_for("classify")
+        model = self.trained("--set", "training.updates=2")
+        self.assert_refused("embed", "--model", model, "--max-length", 49, text=self.TEXT,
+                            mentions=["a table of 48 positions", "49 tokens"])
+
+
 class Classify(Encoder):
     def setUp(self):
         super().setUp()

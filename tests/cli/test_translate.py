@@ -246,6 +246,28 @@ class Translate(ModelTest):
             process.stdout.close()
 
 
+class LongSentences(ModelTest):
+    LINE = "Ein Hund läuft durch den Park. " * 3 + "\n"  # more than the model's 64 tokens
+
+    def test_positions_without_a_table_go_beyond_the_trained_length(self):
+        self.assert_refused("translate", "--model", self.model, text=self.LINE, mentions=("at most 64",))
+        self.translate("--context", 200, "--min-length", 150, text=self.LINE, max_length=200)
+        self.assertEqual(self.translate("--context", 200), self.translate(), "what fits is translated alike")
+        lines = self.file("lines.txt", self.LINE)
+        for command, option in (("score", "--target"), ("evaluate", "--reference")):
+            self.assert_refused(command, "--model", self.model, "--source", lines, option, lines, mentions=("64",))
+            result = run(command, "--model", self.model, "--source", lines, option, lines, "--context", 200)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+
+    def test_a_learned_table_ends_where_training_ended(self):
+        learned = self.path / "learned"
+        subprocess.run([MAKE_MODEL, learned, "kind=char", "vocabulary=0", "positions=learned"], check=True)
+        self.assert_refused("translate", "--model", learned, "--context", 65, text=self.LINE,
+                            mentions=("a table of 64 positions", "65 tokens"))
+        self.assert_refused("translate", "--model", self.model, "--context", 65, "--rotary-scaling", "yarn",
+                            text=self.LINE, mentions=("not rotary",))
+
+
 class Drafts(ModelTest):
     def test_drafts_change_no_translation(self):
         smaller = self.path / "smaller"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/plural.h"
 #include "models/config_keys.h"
@@ -117,6 +118,13 @@ void check_layers(const ModelConfig& config) {
   for (const int64_t heads : config.key_value_heads.values()) {
     check_extent("key_value_heads", heads, 0);
     check(heads == 0 || config.heads % heads == 0, "key_value_heads {} does not divide heads {}", heads, config.heads);
+  }
+}
+
+void check_labels(const ModelConfig& config) {
+  std::set<std::string> known;
+  for (const std::string& label : config.labels) {
+    check(known.insert(label).second, "labels has '{}' twice", label);
   }
 }
 
@@ -244,9 +252,10 @@ std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t p
   if (parts == 1) {
     return found;
   }
-  must(config.heads % parts == 0, fmt::format("does not divide {} heads", config.heads));
+  must(config.heads % parts == 0, fmt::format("does not divide {} head{}", config.heads, plural(config.heads)));
   for (const int64_t keys : config.key_value_heads.values()) {
-    must(keys == 0 || keys == config.heads || keys % parts == 0, fmt::format("does not divide {} heads of keys", keys));
+    must(keys == 0 || keys == config.heads || keys % parts == 0,
+         fmt::format("does not divide {} head{} of keys", keys, plural(keys)));
   }
   for (const int64_t inner : config.inner.values()) {
     must(inner % parts == 0, fmt::format("does not divide {} inner columns", inner));
@@ -335,6 +344,7 @@ void ModelConfig::validate() const {
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
         "tie = \"all\" needs one vocabulary, but source has {} and target {}", source_vocabulary, target_vocabulary);
   check(head == Head::tokens || head == Head::number || !labels.empty(), "head needs labels, but labels is empty");
+  check_labels(*this);
   check_extent("token_types", token_types, 0, kMaxTokenTypes);
   check(architecture == Architecture::encoder || (head == Head::tokens && token_types == 0),
         "head and token_types are for architecture \"encoder\"");

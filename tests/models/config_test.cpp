@@ -57,6 +57,16 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
         c.architecture = Architecture::causal_lm, c.positions = Positions::relative_bias, c.relative_buckets = 200000;
       },
       {"relative_buckets is 200000", "multiple of 2, at most 131070"});
+  expect_invalid(
+      [](auto& c) {
+        c.architecture = Architecture::encoder, c.head = Head::one_label, c.labels = {"x", "y", "x"};
+      },
+      {"labels has 'x' twice"});
+  expect_invalid(
+      [](auto& c) {
+        c.encoder_layers = c.decoder_layers = 1, c.attention = {{{}}, {{}}};
+      },
+      {"attention has 2 patterns for 1 layer"});
   expect_invalid([](auto& c) { c.tying = Tying::all; }, {"one vocabulary", "source has 11", "target 13"});
   expect_invalid([](auto& c) { c.architecture = Architecture::causal_lm, c.tying = Tying::all; }, {"seq2seq"});
 }

@@ -73,8 +73,8 @@ void check_pattern(const ModelConfig& config, const LayerPattern& pattern, int64
         rotates ? ", or rotary_base 0 in that layer" : "");
   check(config.attention_cap == 0.0 || !is_linear(pattern),
         "attention_cap limits scores, but attention \"linear\" has none: leave it at 0");
-  check(keys % parts == 0, "attention \"{}\" has {} parts, which do not divide {} heads{}", text_of(pattern), parts,
-        keys, keys == config.heads ? "" : " of keys and values");
+  check(keys % parts == 0, "attention \"{}\" has {} parts, which do not divide {} head{}{}", text_of(pattern), parts,
+        keys, plural(keys), keys == config.heads ? "" : " of keys and values");
   check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
         "positions \"alibi\", \"relative-bias\", \"relative-keys\" and \"relative-keys-values\" need one pattern for "
         "all heads of a layer, full or local, but attention has \"{}\"",

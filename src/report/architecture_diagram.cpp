@@ -239,7 +239,7 @@ class Diagram {
                                           : "Self-attention";
     const std::string keys = config_.keys_in_words();
     box.detail =
-        fmt::format("{} heads of {}{}{}", config_.heads, config_.width_of_head(),
+        fmt::format("{} of {}{}{}", counted(config_.heads, "head"), config_.width_of_head(),
                     keys == fmt::format("{}", config_.heads) ? "" : fmt::format(", {} of keys and values", keys),
                     part == "cross_attention" ? "" : patterns(stack));
     box.detail += scoring();

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "report/sections.h"
+#include "report/task_metrics.h"
 
 namespace heed {
 namespace {
@@ -22,20 +23,29 @@ void chart(Html& page, std::string_view key, std::string_view title, std::string
 
 void validations(Html& page, const ReportContent& content) {
   const RunMetrics& metrics = *content.metrics;
+  const TaskMetrics task = task_metrics(content.model);
   if (metrics.validation.empty()) {
     return;
   }
   page.add(
       "<details class=\"table\"><summary>Table of {}</summary>\n<div class=\"scroll\"><table>\n<thead><tr>"
-      "<th scope=\"col\">Update</th><th scope=\"col\">Loss, nats</th><th scope=\"col\">Perplexity</th>"
-      "<th scope=\"col\">{}</th><th scope=\"col\">After</th><th scope=\"col\"></th></tr></thead>\n<tbody>\n",
-      counted(static_cast<int64_t>(metrics.validation.size()), "validation"),
-      is_language_model(content) ? "Bits per byte" : "BLEU");
+      "<th scope=\"col\">Update</th><th scope=\"col\">Loss, {}</th>{}",
+      counted(static_cast<int64_t>(metrics.validation.size()), "validation"), task.loss_unit,
+      task.has_perplexity ? "<th scope=\"col\">Perplexity</th>" : "");
+  for (const Metric& metric : task.metrics) {
+    page.add("<th scope=\"col\">{}</th>", metric.name);
+  }
+  page.add("<th scope=\"col\">After</th><th scope=\"col\"></th></tr></thead>\n<tbody>\n");
   for (const ValidationPoint& point : metrics.validation) {
-    page.add("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", grouped(point.update),
-             number_or_dash(point.loss, 4), number_or_dash(std::exp(point.loss), 3),
-             is_language_model(content) ? number_or_dash(point.bits_per_byte, 4) : number_or_dash(point.bleu, 2),
-             std::isfinite(point.seconds) ? duration(point.seconds) : "–", point.best ? "best so far" : "");
+    page.add("<tr><td>{}</td><td>{}</td>", grouped(point.update), number_or_dash(point.loss, 4));
+    if (task.has_perplexity) {
+      page.add("<td>{}</td>", number_or_dash(std::exp(point.loss), 3));
+    }
+    for (const Metric& metric : task.metrics) {
+      page.add("<td>{}</td>", number_or_dash(point.score(metric.key), metric.digits));
+    }
+    page.add("<td>{}</td><td>{}</td></tr>\n", std::isfinite(point.seconds) ? duration(point.seconds) : "–",
+             point.best ? "best so far" : "");
   }
   page.add("</tbody></table></div></details>\n");
 }
@@ -58,14 +68,16 @@ void write_curves(Html& page, const ReportContent& content) {
       "<label><input type=\"checkbox\" id=\"logarithmic\">logarithmic loss and gradient norm</label>\n"
       "<p class=\"hint\">Point at a curve for its values, or focus it and use the arrow keys.</p>\n</div>\n"
       "<div class=\"charts needs-script\">\n");
-  chart(page, "loss", "Loss", "nats per token");
-  chart(page, "bleu", "Validation BLEU", "0 to 100");
-  chart(page, "bits_per_byte", "Validation, bits per byte", "of the text as it is stored");
+  const TaskMetrics task = task_metrics(content.model);
+  chart(page, "loss", "Loss", task.loss_unit);
+  for (const Metric& metric : task.metrics) {
+    chart(page, metric.key, fmt::format("Validation: {}", metric.name), metric.unit);
+  }
   if (is_smoothed(*content.metrics)) {
-    chart(page, "kl", "KL divergence", "of the smoothed targets from the model, nats per token");
+    chart(page, "kl", "KL divergence", fmt::format("of the smoothed targets from the model, {}", task.loss_unit));
   }
   chart(page, "learning_rate", "Learning rate", "per update");
-  chart(page, "throughput", "Throughput", "target tokens per second");
+  chart(page, "throughput", "Throughput", fmt::format("{} per second", task.targets));
   chart(page, "gradient_norm", "Gradient norm", "before clipping");
   chart(page, "memory", "Peak memory", "bytes, of the process so far");
   page.add("</div>\n");

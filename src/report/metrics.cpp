@@ -10,6 +10,7 @@
 #include "base/excerpt.h"
 #include "base/json_depth.h"
 #include "base/rounding.h"
+#include "report/task_metrics.h"
 
 namespace heed {
 namespace {
@@ -78,6 +79,16 @@ class Line {
     }
     return labels;
   }
+  std::vector<NamedScore> scores() const {
+    std::vector<NamedScore> scores;
+    for (const Metric& metric : known_metrics()) {
+      const std::string key(metric.key);
+      if (const double value = number(key.c_str()); !std::isnan(value)) {
+        scores.push_back({key, value});
+      }
+    }
+    return scores;
+  }
   bool flag(const char* key) const {
     const json value = object_.value(key, json(false));
     require<FormatError>(value.is_boolean(), where_, "\"{}\" is {}, expected true or false", key, shown(value.dump()));
@@ -111,6 +122,7 @@ void start(RunMetrics& metrics, const Line& line) {
   metrics.threads = line.count("threads");
   metrics.train_sentences = line.count("train_sentences");
   metrics.validation_sentences = line.count("validation_sentences");
+  metrics.train_texts = line.count("train_texts");
   metrics.train_tokens = line.count("train_tokens");
   metrics.precision = line.text("precision");
   metrics.layout = line.text("layout");
@@ -143,8 +155,7 @@ void take(RunMetrics& metrics, const json& object, const std::string& where) {
   } else if (event == "validation") {
     metrics.validation.push_back({.update = line.update(),
                                   .loss = line.number("loss"),
-                                  .bleu = line.number("bleu"),
-                                  .bits_per_byte = line.number("bits_per_byte"),
+                                  .scores = line.scores(),
                                   .seconds = line.number("seconds"),
                                   .best = line.flag("best"),
                                   .samples = line.samples(),
@@ -170,18 +181,24 @@ int64_t RunMetrics::updates() const {
   return last;
 }
 
-const ValidationPoint* RunMetrics::best() const {
+double ValidationPoint::score(std::string_view name) const {
+  const auto it = std::ranges::find(scores, name, &NamedScore::name);
+  return it == scores.end() ? TrainPoint::kNone : it->value;
+}
+
+const ValidationPoint* RunMetrics::with_lowest_loss() const {
   const ValidationPoint* lowest = nullptr;
-  const ValidationPoint* marked = nullptr;
   for (const ValidationPoint& point : validation) {
-    if (point.best) {
-      marked = &point;
-    }
     if (std::isfinite(point.loss) && (lowest == nullptr || point.loss < lowest->loss)) {
       lowest = &point;
     }
   }
-  return marked != nullptr ? marked : lowest;
+  return lowest;
+}
+
+const ValidationPoint* RunMetrics::best() const {
+  const auto marked = std::ranges::find(validation.rbegin(), validation.rend(), true, &ValidationPoint::best);
+  return marked != validation.rend() ? &*marked : with_lowest_loss();
 }
 
 RunMetrics parse_metrics(std::string_view text, std::string_view name) {

@@ -24,17 +24,20 @@ struct TrainPoint {
 
 struct ValidationPoint {
   int64_t update = 0;
-  double loss = TrainPoint::kNone, bleu = TrainPoint::kNone, bits_per_byte = TrainPoint::kNone;
+  double loss = TrainPoint::kNone;
+  std::vector<NamedScore> scores;  // of known_metrics(), those that the line has
   double seconds = TrainPoint::kNone;
   bool best = false;
   std::vector<Sample> samples;       // texts that the model wrote
   std::vector<LabelFigures> labels;  // of classification
+
+  double score(std::string_view name) const;  // NaN if it is missing
 };
 
 struct RunMetrics {
-  int64_t parameters = 0, trained_parameters = 0, threads = 0, train_sentences = 0, validation_sentences = 0,
-          train_tokens = 0;  // 0: unknown
-  double started = 0.0;      // seconds since 1970, of update 0
+  int64_t parameters = 0, trained_parameters = 0, threads = 0;  // 0: unknown, here and below
+  int64_t train_sentences = 0, validation_sentences = 0, train_texts = 0, train_tokens = 0;
+  double started = 0.0;  // seconds since 1970, of update 0
   std::string precision;
   std::string layout;            // of several ranks
   std::vector<int64_t> resumes;  // updates from which the run was resumed
@@ -48,6 +51,8 @@ struct RunMetrics {
   // The last validation that the run marked as its best, or else the one with the lowest loss; nullptr if there is
   // none.
   const ValidationPoint* best() const;
+  // nullptr if no validation has a loss.
+  const ValidationPoint* with_lowest_loss() const;
 };
 
 // Drops what a run did after the update from which it was later resumed. Skips unknown events and keys; FormatError,

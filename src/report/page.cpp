@@ -9,6 +9,7 @@
 #include "base/median.h"
 #include "report/html.h"
 #include "report/sections.h"
+#include "report/task_metrics.h"
 #include "web/assets.h"
 
 namespace heed {
@@ -88,33 +89,63 @@ void figure(Html& page, std::string_view name, const std::string& value, const s
   page.add("<div><dt>{}</dt><dd>{}<small>{}</small></dd></div>\n", name, escape_html(value), escape_html(detail));
 }
 
-void run_figures(Html& page, const RunMetrics& metrics) {
-  const ValidationPoint* const best = metrics.best();
+void loss_figure(Html& page, std::string_view name, const ValidationPoint& point, const TaskMetrics& task) {
+  figure(page, name, number_or_dash(point.loss, 3),
+         std::string(task.loss_unit) +
+             (task.has_perplexity ? ", perplexity " + number_or_dash(std::exp(point.loss), 2) : "") + ", at update " +
+             grouped(point.update));
+}
+
+// BLEU has a highest value of its own, whatever checkpoints are compared by.
+void bleu_figure(Html& page, const RunMetrics& metrics) {
   const auto highest = std::ranges::max_element(metrics.validation, {}, [](const ValidationPoint& point) {
-    return std::isfinite(point.bleu) ? point.bleu : -1.0;
+    return std::isfinite(point.score("bleu")) ? point.score("bleu") : -1.0;
   });
-  if (highest != metrics.validation.end() && std::isfinite(highest->bleu)) {
-    figure(page, "Highest validation BLEU", number_or_dash(highest->bleu, 1), "at update " + grouped(highest->update));
+  if (highest != metrics.validation.end() && std::isfinite(highest->score("bleu"))) {
+    figure(page, "Highest validation BLEU", number_or_dash(highest->score("bleu"), 1),
+           "at update " + grouped(highest->update));
   }
-  if (best != nullptr) {
-    figure(page, "Best validation loss", number_or_dash(best->loss, 3),
-           fmt::format("nats per token, perplexity {}, at update {}", number_or_dash(std::exp(best->loss), 2),
-                       grouped(best->update)));
-    if (std::isfinite(best->bits_per_byte)) {
-      figure(page, "Bits per byte", number_or_dash(best->bits_per_byte, 3), "of that validation's text");
+}
+
+// Of the best validation; what it was chosen by comes first.
+void validation_figures(Html& page, const RunMetrics& metrics, const TaskMetrics& task) {
+  const bool by_loss = task.compared_by == TaskMetrics::ComparedBy::loss;
+  bleu_figure(page, metrics);
+  const ValidationPoint* const best = by_loss ? metrics.with_lowest_loss() : metrics.best();
+  if (best == nullptr) {
+    return;
+  }
+  if (by_loss) {
+    loss_figure(page, "Best validation loss", *best, task);
+  }
+  for (const Metric& metric : task.metrics) {
+    const bool chooses = !by_loss && &metric == &task.metrics.front();
+    if (const double value = best->score(metric.key); std::isfinite(value) && metric.key != "bleu") {
+      figure(page, chooses ? fmt::format("Best validation: {}", metric.name) : std::string(metric.name),
+             number_or_dash(value, std::min(metric.digits, 3)),
+             fmt::format("{}, {}", metric.unit, chooses ? "at update " + grouped(best->update) : "at that validation"));
     }
   }
+  if (!by_loss) {
+    loss_figure(page, "Validation loss", *best, task);
+  }
+}
+
+void run_figures(Html& page, const RunMetrics& metrics, const TaskMetrics& task) {
+  validation_figures(page, metrics, task);
   const double epoch = metrics.train.empty() ? std::nan("") : metrics.train.back().epoch;
   figure(page, "Updates", grouped(metrics.updates()),
          (std::isfinite(epoch) ? fmt::format("{:.1f} epochs", epoch) : std::string()) +
              (metrics.train_sentences > 0 ? " of " + counted(metrics.train_sentences, "sentence")
-              : metrics.train_tokens > 0  ? " of " + counted(metrics.train_tokens, "token")
-                                          : ""));
+              : metrics.train_texts > 0
+                  ? " of " + counted(metrics.train_texts, task.targets == "words" ? "sentence" : "text")
+              : metrics.train_tokens > 0 ? " of " + counted(metrics.train_tokens, "token")
+                                         : ""));
   figure(page, "Training time", duration(metrics.seconds),
          metrics.end_reason.empty() ? "no end in the log: still running, or interrupted"
                                     : "ended by " + metrics.end_reason);
   if (const double rate = median_throughput(metrics); std::isfinite(rate)) {
-    figure(page, "Throughput", grouped(std::llround(rate)), "target tokens a second, median");
+    figure(page, "Throughput", grouped(std::llround(rate)), fmt::format("{} a second, median", task.targets));
   }
   if (!metrics.train.empty() && std::isfinite(metrics.train.back().peak_memory_bytes)) {
     figure(page, "Peak memory", fmt::format("{:.0f} MB", metrics.train.back().peak_memory_bytes / 1e6), "of training");
@@ -136,7 +167,7 @@ void figures(Html& page, const ReportContent& content) {
                     counted(std::ssize(content.adapter->matrices), "adapted weight"), content.adapter->base.string()));
   }
   if (content.metrics) {
-    run_figures(page, *content.metrics);
+    run_figures(page, *content.metrics, task_metrics(content.model));
   }
   page.add("</dl>\n");
 }

@@ -1,7 +1,9 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/rounding.h"
 #include "report/page.h"
+#include "report/task_metrics.h"
 
 namespace heed {
 namespace {
@@ -20,7 +22,19 @@ json column(const std::vector<Point>& points, Value Point::*member) {
 }
 
 // One array per key: shorter than one object per point, and what a curve needs.
-json curves(const RunMetrics& metrics) {
+json curves(const RunMetrics& metrics, const TaskMetrics& task) {
+  json validation{{"update", column(metrics.validation, &ValidationPoint::update)},
+                  {"loss", column(metrics.validation, &ValidationPoint::loss)},
+                  {"seconds", column(metrics.validation, &ValidationPoint::seconds)},
+                  {"best", column(metrics.validation, &ValidationPoint::best)}};
+  json shown = json::array();
+  for (const Metric& metric : task.metrics) {
+    json& values = validation[std::string(metric.key)] = json::array();
+    for (const ValidationPoint& point : metrics.validation) {
+      values.push_back(point.score(metric.key));
+    }
+    shown.push_back({{"key", metric.key}, {"name", metric.name}});
+  }
   const std::vector<TrainPoint> train = thinned(metrics.train, kMaxTrainPoints);
   return {{"train",
            {{"update", column(train, &TrainPoint::update)},
@@ -33,13 +47,9 @@ json curves(const RunMetrics& metrics) {
             {"target_tokens_per_second", column(train, &TrainPoint::target_tokens_per_second)},
             {"seconds", column(train, &TrainPoint::seconds)},
             {"peak_memory_bytes", column(train, &TrainPoint::peak_memory_bytes)}}},
-          {"validation",
-           {{"update", column(metrics.validation, &ValidationPoint::update)},
-            {"loss", column(metrics.validation, &ValidationPoint::loss)},
-            {"bleu", column(metrics.validation, &ValidationPoint::bleu)},
-            {"bits_per_byte", column(metrics.validation, &ValidationPoint::bits_per_byte)},
-            {"seconds", column(metrics.validation, &ValidationPoint::seconds)},
-            {"best", column(metrics.validation, &ValidationPoint::best)}}},
+          {"validation", std::move(validation)},
+          {"metrics", std::move(shown)},
+          {"targets", task.targets},
           {"resumes", metrics.resumes}};
 }
 
@@ -97,7 +107,7 @@ std::string report_data(const ReportContent& content) {
               {"decoder_layers", content.model.decoder_layers},
               {"heads", content.model.heads},
               {"width", content.model.model}}},
-            {"curves", content.metrics ? curves(*content.metrics) : json()},
+            {"curves", content.metrics ? curves(*content.metrics, task_metrics(content.model)) : json()},
             {"samples", json::array()},
             {"positions", content.positions ? positions(*content.positions) : json()}};
   for (const TranslatedSample& s : content.samples) {

@@ -139,7 +139,8 @@ class WholeReport(ReportTest):
             self.assertEqual(values, [event[key] for event in wanted], key)
         self.assertEqual(set(train), set(wanted[0]) - {"event"})
         self.assertEqual(validation, {"update": [100, 200], "loss": [2.5, 2.0], "bleu": [11.25, None],
-                                      "bits_per_byte": [None, None], "seconds": [30.0, 60.0], "best": [True, True]})
+                                      "seconds": [30.0, 60.0], "best": [True, True]})
+        self.assertEqual(self.page.data["curves"]["metrics"], [{"key": "bleu", "name": "BLEU"}])
 
     def test_figures_and_the_table_need_no_script(self):
         text = self.page.text()

@@ -64,7 +64,7 @@ TEST(ReportMetrics, HoldTheContentOfTheLines) {
   EXPECT_EQ(metrics.train[0].seconds, 5.0);
   ASSERT_EQ(metrics.validation.size(), 1U);
   EXPECT_EQ(metrics.validation[0].loss, 2.5);
-  EXPECT_EQ(metrics.validation[0].bleu, 31.2);
+  EXPECT_EQ(metrics.validation[0].score("bleu"), 31.2);
   EXPECT_TRUE(metrics.validation[0].best);
   EXPECT_EQ(metrics.end_reason, "epochs");
   EXPECT_EQ(metrics.seconds, 12.5);
@@ -89,6 +89,21 @@ TEST(ReportMetrics, HoldTheLabelsOfAClassifier) {
   EXPECT_THAT(message_of(validation_line(100, 2.5, R"(,"labels":[7])")), HasSubstr("a label is 7, expected an object"));
 }
 
+TEST(ReportMetrics, HoldTheScoresOfEveryTask) {
+  const RunMetrics metrics =
+      parse_metrics(R"({"event":"start","update":0,"train_texts":400})"
+                    "\n" +
+                        validation_line(100, 2.5, R"(,"accuracy":0.5,"matthews":-0.25,"f1_micro":null,"invented":1)"),
+                    "m");
+  EXPECT_EQ(metrics.train_texts, 400);
+  EXPECT_EQ(metrics.validation[0].score("accuracy"), 0.5);
+  EXPECT_EQ(metrics.validation[0].score("matthews"), -0.25);
+  EXPECT_TRUE(std::isnan(metrics.validation[0].score("f1_micro")));
+  EXPECT_TRUE(std::isnan(metrics.validation[0].score("invented")));
+  EXPECT_THAT(message_of(validation_line(100, 2.5, R"(,"spearman":"high")")),
+              HasSubstr("\"spearman\" is \"high\", expected a number"));
+}
+
 TEST(ReportMetrics, OfAnUnfinishedRunHaveNoEnd) {
   const RunMetrics metrics = parse_metrics(kStart + train_line(50, 4.0), "m");
   EXPECT_THAT(metrics.end_reason, IsEmpty());
@@ -99,7 +114,7 @@ TEST(ReportMetrics, OfAnUnfinishedRunHaveNoEnd) {
 TEST(ReportMetrics, MissingAndNonFiniteValuesAreNaN) {
   const RunMetrics metrics =
       parse_metrics(validation_line(1, 2.0) + R"({"event":"train","update":2,"loss":null})" + "\n", "m");
-  EXPECT_TRUE(std::isnan(metrics.validation[0].bleu));
+  EXPECT_TRUE(std::isnan(metrics.validation[0].score("bleu")));
   EXPECT_FALSE(metrics.validation[0].best);
   EXPECT_TRUE(std::isnan(metrics.train[0].loss));
   EXPECT_TRUE(std::isnan(metrics.train[0].seconds));

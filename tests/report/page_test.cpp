@@ -79,6 +79,76 @@ TEST(ReportPage, ShowsHowLabelsWereConfusedAtTheBestValidation) {
   EXPECT_THAT(page, HasSubstr("x</th><td>4</td><td>3</td><td>1.000</td>"));
 }
 
+// The figures, "name: value, detail" each, of a model whose best validation is not the one with the lowest loss.
+std::string figures_with(Head head, std::vector<NamedScore> best) {
+  ReportContent shown;
+  shown.model.architecture = Architecture::encoder;
+  shown.model.head = head;
+  shown.metrics.emplace();
+  shown.metrics->train_texts = 400;
+  shown.metrics->validation = {{.update = 10, .loss = 0.5},
+                               {.update = 20, .loss = 0.75, .scores = std::move(best), .best = true}};
+  return report_page(shown);
+}
+
+std::string figure_of(const std::string& name, const std::string& value, const std::string& detail) {
+  return "<dt>" + name + "</dt><dd>" + value + "<small>" + detail + "</small></dd>";
+}
+
+TEST(ReportPage, OfAClassifierShowsItsOwnMetrics) {
+  for (const auto& [head, targets] : {std::pair(Head::one_label, "text"), {Head::token_labels, "word"}}) {
+    const std::string page = figures_with(head, {{"accuracy", 0.8125}, {"f1_macro", 0.5}, {"matthews", -0.25}});
+    EXPECT_THAT(page, HasSubstr(figure_of("Best validation: Accuracy", "0.812",
+                                          "share that is predicted correctly, at update 20")));
+    EXPECT_THAT(page, HasSubstr(figure_of("Macro F1", "0.500", "at most 1, at that validation")));
+    EXPECT_THAT(page, HasSubstr(figure_of("Matthews correlation", "-0.250", "-1 to 1, at that validation")));
+    EXPECT_THAT(
+        page, HasSubstr(figure_of("Validation loss", "0.750", std::string("nats per ") + targets + ", at update 20")));
+    EXPECT_THAT(page, HasSubstr("Loss, nats per " + std::string(targets) +
+                                "</th><th scope=\"col\">Accuracy</th><th scope=\"col\">Macro F1</th>"
+                                "<th scope=\"col\">Matthews correlation</th><th scope=\"col\">After</th>"));
+    EXPECT_THAT(page, HasSubstr("<td>20</td><td>0.7500</td><td>0.8125</td><td>0.5000</td><td>-0.2500</td>"));
+    EXPECT_THAT(page, HasSubstr("data-chart=\"matthews\""));
+    EXPECT_THAT(page, HasSubstr(head == Head::one_label ? " of 400 texts" : " of 400 sentences"));
+    for (const char* const absent :
+         {"BLEU", "erplexity", "nats per token", "Best validation loss", "tokens per second"}) {
+      EXPECT_THAT(page.substr(0, page.find("<script type=")), Not(HasSubstr(absent))) << absent;
+    }
+  }
+}
+
+TEST(ReportPage, OfSeveralLabelsAndOfNumbersHasNoPerplexity) {
+  std::string page = figures_with(Head::several_labels, {{"f1_micro", 0.9}, {"f1_macro", 0.8}, {"exact", 0.7}});
+  EXPECT_THAT(page, HasSubstr(figure_of("Best validation: Micro F1", "0.900", "at most 1, at update 20")));
+  EXPECT_THAT(page, HasSubstr(figure_of("Exact match", "0.700",
+                                        "share of texts with exactly the right labels, at that validation")));
+  EXPECT_THAT(page,
+              HasSubstr(figure_of("Validation loss", "0.750", "nats per text, summed over the labels, at update 20")));
+  EXPECT_THAT(page.substr(0, page.find("<script type=")), Not(HasSubstr("erplexity")));
+  page = figures_with(Head::number, {{"spearman", 0.6}, {"pearson", 0.5}});
+  EXPECT_THAT(page, HasSubstr(figure_of("Best validation: Spearman correlation", "0.600", "-1 to 1, at update 20")));
+  EXPECT_THAT(page, HasSubstr(figure_of("Validation loss", "0.750", "half the squared error, at update 20")));
+  EXPECT_THAT(page.substr(0, page.find("<script type=")), Not(HasSubstr("nats")));
+}
+
+TEST(ReportPage, OfAMaskedLanguageModelShowsItsAccuracyAtTheLowestLoss) {
+  const std::string page = figures_with(Head::tokens, {{"accuracy", 0.25}});
+  EXPECT_THAT(page, HasSubstr(figure_of("Best validation loss", "0.500",
+                                        "nats per chosen token, perplexity 1.65, at update 10")));
+  EXPECT_THAT(page, HasSubstr("<td>20</td><td>0.7500</td><td>2.117</td><td>0.2500</td>"));
+}
+
+TEST(ReportPage, ShowsTheLowestLossOfATranslatorThatWasChosenByBleu) {
+  ReportContent shown = content();
+  shown.metrics.emplace();
+  shown.metrics->validation = {{.update = 10, .loss = 0.5, .scores = {{"bleu", 20.0}}},
+                               {.update = 20, .loss = 0.75, .scores = {{"bleu", 25.0}}, .best = true}};
+  const std::string page = report_page(shown);
+  EXPECT_THAT(page, HasSubstr(figure_of("Highest validation BLEU", "25.0", "at update 20")));
+  EXPECT_THAT(page,
+              HasSubstr(figure_of("Best validation loss", "0.500", "nats per token, perplexity 1.65, at update 10")));
+}
+
 // What stands between each pair of `before` and `after`, in order.
 std::vector<std::string> all_between(const std::string& text, std::string_view before, std::string_view after) {
   std::vector<std::string> found;
@@ -118,7 +188,7 @@ TEST(ReportPage, ValuesThatAreNotFiniteAreGapsNotErrors) {
   broken.metrics.emplace();
   const double nan = std::nan("");
   broken.metrics->train = {{1, nan, nan, INFINITY, nan, nan, nan, nan}};
-  broken.metrics->validation = {{.update = 1, .loss = nan, .bleu = nan, .seconds = nan}};
+  broken.metrics->validation = {{.update = 1, .loss = nan, .scores = {{"bleu", nan}}, .seconds = nan}};
   EXPECT_THAT(report_data(broken), HasSubstr("\"nll\":[null]"));
   EXPECT_THAT(report_page(broken), HasSubstr("<td>–</td>"));
 }

@@ -7,14 +7,14 @@ const specs = {
     {name: 'training, smoothed', of: train, key: 'loss', color: 'a'},
     {name: 'training', of: train, key: 'nll', color: 'c'},
     {name: 'validation', of: validation, key: 'loss', color: 'b', dots: true}]},
-  bleu: {zero: true, best: true, series: [{name: 'BLEU', of: validation, key: 'bleu', color: 'b', dots: true}]},
-  bits_per_byte: {best: true, series: [{name: 'bits per byte', of: validation, key: 'bits_per_byte', color: 'b', dots: true}]},
   kl: {log: true, series: [{name: 'KL divergence', of: train, key: 'kl', color: 'a'}]},
   memory: {zero: true, series: [{name: 'peak memory', of: train, key: 'peak_memory_bytes', color: 'a'}]},
   learning_rate: {zero: true, series: [{name: 'learning rate', of: train, key: 'learning_rate', color: 'a'}]},
-  throughput: {zero: true, series: [{name: 'tokens per second', of: train, key: 'target_tokens_per_second', color: 'a'}]},
+  throughput: {zero: true, series: [{name: `${data.curves.targets} per second`, of: train, key: 'target_tokens_per_second', color: 'a'}]},
   gradient_norm: {log: true, zero: true, series: [{name: 'gradient norm', of: train, key: 'gradient_norm', color: 'a'}]},
 };
+for (const {key, name} of data.curves.metrics)
+  specs[key] = {zero: key === 'bleu', best: true, series: [{name, of: validation, key, color: 'b', dots: true}]};
 const state = {over: 'update', logarithmic: false, cursor: null};
 const charts = [];
 

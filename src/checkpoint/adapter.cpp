@@ -235,7 +235,8 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   }
   create(to);
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
-  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none));
+  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
+                   description.columns);
 }
 
 }  // namespace heed

@@ -158,13 +158,18 @@ ModelDescription parse_description(const std::string& text, const std::string& w
                        shown(root.value("version", json()).dump()), kVersion);
   ModelDescription description;
   from_json(member(root, "model", json::value_t::object, where), model_settings(description.config), where);
-  const bool writes_text = description.config.architecture == Architecture::causal_lm;
-  require_known_keys(root,
-                     writes_text
-                         ? std::vector<std::string_view>{"format", "version", "model", "tokenizers", "documents"}
-                         : std::vector<std::string_view>{"format", "version", "model", "tokenizers"},
-                     "it", where);
+  std::vector<std::string_view> keys{"format", "version", "model", "tokenizers"};
+  if (description.config.architecture == Architecture::causal_lm) {
+    keys.emplace_back("documents");
+  } else if (description.config.architecture == Architecture::encoder) {
+    keys.emplace_back("pairs");
+  }
+  require_known_keys(root, keys, "it", where);
   description.documents = parse_documents(root, where);
+  if (root.contains("pairs")) {
+    const bool pairs = member(root, "pairs", json::value_t::boolean, where).get<bool>();
+    description.columns = pairs ? TextColumns::pair : TextColumns::one;
+  }
   description.tokenizers = parse_tokenizers(member(root, "tokenizers", json::value_t::object, where),
                                             description.config.architecture, where);
   try {
@@ -209,7 +214,7 @@ std::span<const TokenizerRole> tokenizer_roles(Architecture architecture) {
 }
 
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      Documents documents) {
+                      Documents documents, std::optional<TextColumns> columns) {
   const std::span<const TokenizerRole> roles = tokenizer_roles(config.architecture);
   ensure(tokenizers.size() == roles.size(), "model directory", "{} tokenizers for {} roles", tokenizers.size(),
          roles.size());
@@ -232,6 +237,9 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
   if (config.architecture == Architecture::causal_lm) {
     const auto it = std::ranges::find(kDocumentNames, documents, &std::pair<std::string_view, Documents>::second);
     root["documents"] = it->first;
+  }
+  if (config.architecture == Architecture::encoder && columns) {
+    root["pairs"] = *columns == TextColumns::pair;
   }
   write_file(folder.config(), root.dump(2) + "\n");
 }

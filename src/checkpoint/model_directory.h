@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "heed/labeled_files.h"
 #include "models/config.h"
 #include "text/documents.h"
 #include "text/tokenizer.h"
@@ -38,6 +39,8 @@ struct ModelDescription {
   // What a language model was trained on: a document begins and ends with a mark, a stream has none.
   // Nothing for other models, and for language models of earlier versions.
   std::optional<Documents> documents;
+  // What an encoder was trained to read. Nothing for other models, and for encoders of earlier versions.
+  std::optional<TextColumns> columns;
 };
 
 struct ModelFolder {
@@ -54,7 +57,7 @@ struct ModelFolder {
 
 // Writes the tokenizers' files and config.json, with their checksums.
 void save_description(const ModelFolder& folder, const ModelConfig& config, const Tokenizers& tokenizers,
-                      Documents documents = Documents::none);
+                      Documents documents = Documents::none, std::optional<TextColumns> columns = std::nullopt);
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);
 // With its parents, unless it is there. IoError when the system refuses.

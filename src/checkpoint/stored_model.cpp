@@ -52,6 +52,7 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
   const ModelConfig& config = description.config;
   tokenizers_ = load_tokenizers(folder, description);
   documents_ = description.documents;
+  columns_ = description.columns;
   if (holds_adapter(folder)) {
     const AdaptedWeights adapted(folder, config, {.file = weights, .base = {}});
     model_.emplace(Scope(weights_), with_context(config, context, folder.path.string()));

@@ -30,6 +30,8 @@ class StoredModel {
   const AnyModel& model() const { return *model_; }
   // What a language model was trained on, if its directory says so.
   std::optional<Documents> documents() const { return documents_; }
+  // What an encoder was trained to read, if its directory says so.
+  std::optional<TextColumns> columns() const { return columns_; }
   int64_t parameters() const { return weights_.elements(); }
   int64_t step_bytes() const;  // of the weights that a step of decoding reads
 
@@ -41,6 +43,7 @@ class StoredModel {
  private:
   Tokenizers tokenizers_;
   std::optional<Documents> documents_;
+  std::optional<TextColumns> columns_;
   Weights weights_;
   std::optional<AnyModel> model_;
 };

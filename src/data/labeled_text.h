@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace heed {
+#include "heed/labeled_files.h"
 
-enum class TextColumns : uint8_t { one, pair };
+namespace heed {
 
 // A line of a classification file: text \t label, or text \t text \t label.
 struct LabeledText {
@@ -17,11 +17,6 @@ struct LabeledText {
 
 // FormatError, naming the line, for one with another number of columns; and for files without a line.
 std::vector<LabeledText> read_labeled_texts(const std::vector<std::string>& files, TextColumns columns);
-
-enum class WordFormat : uint8_t {
-  columns,  // a word a line, with its label in the last of its columns; a blank line between sentences
-  lines,    // a sentence a line: words \t labels, as many of each, with spaces between them
-};
 
 struct LabeledWords {
   std::vector<std::string> words, labels;

@@ -112,6 +112,25 @@ bool Masking::mask_first_maskable(MaskedText& text) const {
   return false;
 }
 
+std::vector<int32_t> TextPieces::types(std::span<const RowRange> ranges, TokenId separator) const {
+  std::vector<int32_t> types;
+  for (const auto& [begin, end] : ranges) {
+    int64_t document = corpus_.document_of(begin);
+    for (int64_t at = begin; at < end; ++document) {
+      // From the document's begin on, which a tokenizer without bos and sep writes like the separator.
+      const int64_t start = document == 0 ? 0 : corpus_.store().end(document - 1);
+      const int64_t stop = std::min(end, corpus_.store().end(document));
+      std::vector<int32_t> ids;
+      corpus_.store().read_between(start, stop, ids);
+      const auto mark = std::find(ids.begin() + 1, ids.end(), separator.value);
+      for (; at < stop; ++at) {
+        types.push_back(at - start > mark - ids.begin() ? 1 : 0);
+      }
+    }
+  }
+  return types;
+}
+
 RaggedTokens TextPieces::read(std::span<const RowRange> ranges, uint64_t first_row) const {
   RaggedTokens text;
   std::vector<int64_t> lengths;

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "data/line_chunks.h"
 #include "text/multiline.h"
+#include "text/text_pair.h"
 
 namespace heed {
 namespace {
@@ -20,7 +21,7 @@ struct EncodedLine {
 
 }  // namespace
 
-TextMarks text_marks(const Tokenizer& tokenizer, Documents documents) {
+TextMarks text_marks(const Tokenizer& tokenizer, Documents documents, TextColumns columns) {
   TextMarks marks;
   if (documents != Documents::lines) {
     marks.line_break = line_break_token(tokenizer);
@@ -34,6 +35,9 @@ TextMarks text_marks(const Tokenizer& tokenizer, Documents documents) {
     require<ConfigError>(special.eos != kNoToken, "tokenizer", "it has no eos, which ends a document");
     marks.begin = special.bos == kNoToken ? special.eos : special.bos;
     marks.end = special.eos;
+    if (columns == TextColumns::pair) {
+      marks.separator = special.sep == kNoToken ? special.eos : special.sep;
+    }
   }
   return marks;
 }
@@ -44,7 +48,7 @@ class TextCorpusBuilder {
                     const SpillRules& spill)
       : source_(rules),
         tokenizer_(tokenizer),
-        marks_(text_marks(tokenizer, rules.documents)),
+        marks_(text_marks(tokenizer, rules.documents, rules.columns)),
         workers_(workers),
         corpus_(TokenStore(tokenizer.vocabulary_size(), spill), SpillArray<TextCorpus::Mark>(spill)) {
     corpus_.files_ = rules.files;
@@ -55,6 +59,9 @@ class TextCorpusBuilder {
     std::vector<EncodedLine> lines;
     size_t bytes = 0;
     for (EncodedLine next; source_.next(next.line); next = {}) {
+      if (marks_.separator) {
+        split_pair(next.line.text, source_.where(next.line));  // here, where each rank refuses the same line
+      }
       bytes += next.line.text.size();
       lines.push_back(std::move(next));
       if (workers_.has_enough(lines.size(), bytes)) {
@@ -77,12 +84,24 @@ class TextCorpusBuilder {
  private:
   void take(std::vector<EncodedLine>& lines) {
     encode_chunk(
-        workers_, lines, [&](EncodedLine& line) { line.tokens = tokenizer_.encode(line.line.text); },
+        workers_, lines, [&](EncodedLine& line) { line.tokens = encoded(line.line); },
         [](EncodedLine& line) { return std::span(&line.tokens, 1); });
     for (const EncodedLine& line : lines) {
       append(line);
     }
     lines.clear();
+  }
+
+  std::vector<TokenId> encoded(const TextLine& line) const {
+    if (!marks_.separator) {
+      return tokenizer_.encode(line.text);
+    }
+    const TextPair pair = split_pair(line.text, source_.where(line));
+    std::vector<TokenId> tokens = tokenizer_.encode(pair.first);
+    tokens.push_back(*marks_.separator);
+    const std::vector<TokenId> second = tokenizer_.encode(pair.second);
+    tokens.insert(tokens.end(), second.begin(), second.end());
+    return tokens;
   }
 
   void append(const EncodedLine& encoded) {

@@ -13,14 +13,14 @@
 namespace heed {
 
 // A document's tokens are between `begin` and `end`; lines are joined by `line_break`. A stream has neither begin nor
-// end.
+// end. `separator` is between the two texts of a pair.
 struct TextMarks {
-  std::optional<TokenId> begin, end, line_break;
+  std::optional<TokenId> begin, end, line_break, separator;
 };
 
-// The marks that these documents need. A document begins with bos or, where the tokenizer has none, with eos.
-// ConfigError when the tokenizer lacks one: no eos for documents, or no line break where line breaks are text.
-TextMarks text_marks(const Tokenizer& tokenizer, Documents documents);
+// The marks that these documents need. A document begins with bos or, where the tokenizer has none, with eos; sep, too,
+// is eos where there is none. ConfigError when the tokenizer lacks one: no eos for documents, or no line break where line breaks are text.
+TextMarks text_marks(const Tokenizer& tokenizer, Documents documents, TextColumns columns = TextColumns::one);
 
 class TextCorpus {
  public:

@@ -130,6 +130,10 @@ bool TextSource::read_document(TextLine& line) {
   return false;
 }
 
+std::string TextSource::where(const TextLine& line) const {
+  return fmt::format("{}:{}", rules_.files[static_cast<size_t>(line.file)].string(), line.line);
+}
+
 TextSize measure_text(const TextRules& rules) {
   TextRules whole = rules;
   whole.range = {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/line_reader.h"
+#include "heed/labeled_files.h"
 #include "text/documents.h"
 
 namespace heed {
@@ -21,6 +22,7 @@ struct CharacterRange {
 struct TextRules {
   std::vector<std::filesystem::path> files;
   Documents documents = Documents::none;
+  TextColumns columns = TextColumns::one;   // pair: of documents that are lines, each of which is two texts
   size_t max_line_bytes = size_t{1} << 20;  // in bytes
   // Only this range is read: of a stream, its characters; else, the whole documents that begin in it.
   CharacterRange range = {};
@@ -46,6 +48,7 @@ class TextSource {
 
   bool next(TextLine& line);
 
+  std::string where(const TextLine& line) const;  // "input.txt:812", for messages
   // Of the part of the range that has been read, with all line breaks.
   TextSize size() const { return size_; }
   const TextRules& rules() const { return rules_; }

@@ -7,6 +7,7 @@
 
 #include "decode/token_ids.h"
 #include "ops/select_rows.h"
+#include "text/text_pair.h"
 #include "text/unicode.h"
 
 namespace heed {
@@ -125,6 +126,15 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
   encoded.ids.push_back(marks.end);
   encoded.types.resize(encoded.ids.size(), text.second != nullptr ? 1 : 0);
   return encoded;
+}
+
+EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
+                        Overlong overlong, const std::string& where) {
+  if (columns == TextColumns::one) {
+    return encode_text_or_pair(tokenizer, {line}, max_length, overlong, where);
+  }
+  const TextPair pair = split_pair(line, where);
+  return encode_text_or_pair(tokenizer, {pair.first, &pair.second}, max_length, overlong, where);
 }
 
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "decode/lanes.h"
+#include "heed/labeled_files.h"
 #include "models/any_model.h"
 #include "text/overlong.h"
 #include "text/tokenizer.h"
@@ -29,6 +30,9 @@ struct TextOrPair {
 // two texts loses its last tokens.
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
                                 Overlong overlong, const std::string& where);
+// The text of a line, or the two that it holds.
+EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
+                        Overlong overlong, const std::string& where);
 // FormatError also for an empty list of words.
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,
                          const std::string& where);

@@ -234,11 +234,14 @@ CalibrationTokens windows_of_text(const std::string& path, const StoredModel& st
 }
 
 CalibrationTokens lines_of_text(const std::string& path, const StoredModel& stored) {
+  const TextColumns columns = stored.columns().value_or(TextColumns::one);
   std::vector<std::vector<int32_t>> texts;
+  int64_t number = 0;
   for (const std::string& line : first_lines(path)) {
+    const std::string where = fmt::format("{}:{}", path, ++number);
     if (!is_blank(line)) {
       texts.push_back(
-          encode_text_or_pair(stored.text(), {line}, stored.config().max_length, Overlong::truncate, path).ids);
+          encode_line(stored.text(), line, columns, stored.config().max_length, Overlong::truncate, where).ids);
     }
   }
   require_known(texts, stored.text(), path);

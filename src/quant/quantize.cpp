@@ -226,7 +226,8 @@ QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& 
   require_groups(plan.types, plan.group, weights);
   require_calibration(plan, weights);
   QuantizedWeights summary = write_quantized(from, to, stored, model, weights, plan);
-  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none));
+  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
+                   description.columns);
   return summary;
 }
 

@@ -12,14 +12,14 @@ constexpr size_t kMaxDrawnBytes = size_t{3} << 20;  // of all texts' maps
 }  // namespace
 
 EncoderTexts read_encoder_texts(const Inference& inference, const Tokenizer& tokenizer,
-                                const std::vector<SampleLine>& lines) {
+                                const std::vector<SampleLine>& lines, TextColumns columns) {
   const ModelConfig& config = inference.model.config();
   EncoderTexts texts;
   HeadFiguresSum heads;
   size_t bytes = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const EncodedText encoded = encode_text_or_pair(tokenizer, {lines[i].source}, config.max_length, Overlong::truncate,
-                                                    fmt::format("text {}", i + 1));
+    const EncodedText encoded =
+        encode_line(tokenizer, lines[i].source, columns, config.max_length, Overlong::truncate, lines[i].where);
     const EncodedText* const one = &encoded;
     const Sequences sequence = sequences_of(std::span(&one, 1), config.token_types);
     AttentionMaps maps;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/labeled_files.h"
 #include "models/any_model.h"
 #include "report/head_figures.h"
 #include "report/samples.h"
@@ -23,8 +24,9 @@ struct EncoderTexts {
   std::vector<std::string> notes;  // what was left out
 };
 
-// What is too long for the model is cut; texts too long for a page have no maps.
+// What is too long for the model is cut; texts too long for a page have no maps. FormatError, naming the line, for one
+// with another number of columns.
 EncoderTexts read_encoder_texts(const Inference& inference, const Tokenizer& tokenizer,
-                                const std::vector<SampleLine>& lines);
+                                const std::vector<SampleLine>& lines, TextColumns columns = TextColumns::one);
 
 }  // namespace heed

@@ -11,6 +11,7 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
 #include "report/page.h"
+#include "train/labeled_recipe.h"
 #include "train/language_model_task.h"
 #include "train/masked_model_recipe.h"
 #include "train/run_folder.h"
@@ -175,6 +176,12 @@ class Report {
     }
   }
 
+  // What the recipe says of an encoder whose directory says nothing.
+  TextColumns columns() const {
+    const ClassifyRecipe* const own = recipe_ ? recipe_->find<ClassifyRecipe>() : nullptr;
+    return own != nullptr ? own->data.columns : TextColumns::one;
+  }
+
   // The requested lines, or else those of a masked language model's validation text if it still exists.
   void add_encoder_texts(const StoredModel& stored, Backend& backend) {
     std::vector<fs::path> files;
@@ -185,8 +192,9 @@ class Report {
       std::ranges::copy_if(own->data.validation, std::back_inserter(files),
                            [](const std::string& file) { return fs::is_regular_file(file); });
     }
-    EncoderTexts texts = read_encoder_texts({stored.model(), backend, DType::f32}, stored.text(),
-                                            read_sample_lines(files, {}, options_.samples));
+    EncoderTexts texts =
+        read_encoder_texts({stored.model(), backend, DType::f32}, stored.text(),
+                           read_sample_lines(files, {}, options_.samples), stored.columns().value_or(columns()));
     if (texts.read.empty()) {
       note(files.empty() ? "No texts: name a file of them with --source."
                          : "No texts: there are none, or none were requested.");

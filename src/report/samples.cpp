@@ -83,6 +83,7 @@ std::vector<SampleLine> read_sample_lines(const std::vector<std::filesystem::pat
         line.reference.clear();
       }
       if (!is_blank(line.source)) {
+        line.where = reader.where();
         lines.push_back(line);
       }
     }

@@ -12,6 +12,7 @@ namespace heed {
 
 struct SampleLine {
   std::string source, reference;  // reference: may be empty
+  std::string where = {};         // "valid.de:12", for messages
 };
 
 // The first `max_samples` lines of the sources that are not blank, with the same lines of the references, if there are

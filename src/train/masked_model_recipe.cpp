@@ -9,6 +9,7 @@ namespace heed {
 
 std::vector<SettingTable> MaskedModelRecipe::settings() {
   SettingTable text = text_data_settings(data);
+  text.settings.push_back(flag("pairs", data.columns, TextColumns::one, TextColumns::pair));
   text.settings.push_back(setting("mask_share", masking.chosen));
   text.settings.push_back(setting("mask_token_share", masking.masked));
   text.settings.push_back(setting("random_token_share", masking.random));
@@ -22,6 +23,11 @@ void MaskedModelRecipe::validate(const Recipe& recipe) const {
   check_text_data(data, recipe);
   masking.validate();
   check_text_tokenizer(tokenizer, data);
+  const bool has_pairs = data.columns == TextColumns::pair;
+  check(!has_pairs || (data.documents == Documents::lines && data.borders == DocumentBorders::kept),
+        "data.pairs needs data.documents = \"line\", and no data.cross_documents: each line is a pair of texts");
+  check(!has_pairs || recipe.model.token_types != 1,
+        "model.token_types is 1, but data.pairs tells two types apart: set it to 2, or to 0 for none");
   check(recipe.model.head == Head::tokens, "the task masked-lm needs model.head \"tokens\"");
   check(!mask.empty(), "tokenizer.mask is empty, expected how the mask token is written");
   check_at_least("validation.samples", samples, 0);

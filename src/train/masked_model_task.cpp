@@ -26,9 +26,10 @@ int64_t chosen_in(const MaskedText& text) {
 }
 
 // An update without anything to predict would have no mean loss.
-void ensure_chosen(std::vector<MaskedText>& texts, const Masking& masking, std::string_view key) {
-  const bool any = std::ranges::any_of(texts, [](const MaskedText& text) { return chosen_in(text) > 0; }) ||
-                   std::ranges::any_of(texts, [&](MaskedText& text) { return masking.mask_first_maskable(text); });
+template <class Batches>
+void ensure_chosen(Batches& batches, const Masking& masking, std::string_view key) {
+  const bool any = std::ranges::any_of(batches, [](const auto& batch) { return chosen_in(batch.text) > 0; }) ||
+                   std::ranges::any_of(batches, [&](auto& batch) { return masking.mask_first_maskable(batch.text); });
   require<FormatError>(any, key, "an update has no token that can be masked");
 }
 
@@ -57,7 +58,7 @@ int32_t likeliest(View logits, int64_t row) {
   return best;
 }
 
-Predictions predict(const Inference& inference, const MaskedText& text) {
+Predictions predict(const Inference& inference, const MaskedText& text, const std::vector<int32_t>& types) {
   std::vector<int32_t> rows, expected;
   for (size_t row = 0; row < text.expected.size(); ++row) {
     if (text.expected[row] != MaskedText::kNothing) {
@@ -70,7 +71,7 @@ Predictions predict(const Inference& inference, const MaskedText& text) {
     return found;
   }
   const EncoderOnly& model = inference.model.encoder_only();
-  const Sequences tokens(text.tokens.ids, text.tokens.segments);
+  const Sequences tokens = with_types(RaggedTokens(text.tokens), std::vector(types));
   Pass pass = Pass::infer(inference.backend, inference.storage);
   const Hidden hidden(select_rows(pass, model.hidden(pass, tokens).var(), rows));
   const Logits logits = model.logits(pass, hidden);
@@ -88,6 +89,7 @@ Predictions predict(const Inference& inference, const MaskedText& text) {
 MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
     : TextTask(recipe, setup),
       samples_(recipe.of<MaskedModelRecipe>().samples),
+      token_types_(recipe.model.token_types),
       key_(RandomKey{seed()}.derive("masking")) {
   const MaskedModelRecipe& own = recipe.of<MaskedModelRecipe>();
   masking_.emplace(tokenizer(), mask_of(tokenizer(), own), own.masking);
@@ -95,16 +97,25 @@ MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
   begin_batches(pieces_of(train()).size());
 }
 
+MaskedModelTask::Batch MaskedModelTask::batch_of(const TextPieces& pieces, const ShardRows& rows, RandomKey key) const {
+  Batch batch{masking_->apply(pieces.read(rows.ranges, rows.first_row), key), {}};
+  if (token_types_ > 0 && data().columns == TextColumns::pair) {
+    const TextMarks marks = text_marks(tokenizer(), data().documents, data().columns);
+    batch.types = pieces.types(rows.ranges, *marks.separator);
+  }
+  return batch;
+}
+
 Update MaskedModelTask::next_update(int64_t number) {
   const TextPieces pieces = pieces_of(train());
   Update update;
-  std::vector<MaskedText> texts;
-  for (const auto& [ranges, first_row] : next_shards(update)) {
-    texts.push_back(masking_->apply(pieces.read(ranges, first_row), key_.derive(static_cast<uint64_t>(number))));
+  std::vector<Batch> batches;
+  for (const ShardRows& rows : next_shards(update)) {
+    batches.push_back(batch_of(pieces, rows, key_.derive(static_cast<uint64_t>(number))));
   }
-  ensure_chosen(texts, *masking_, "data.train");
-  for (MaskedText& text : texts) {
-    auto shard = std::make_unique<MaskedShard>(std::move(text));
+  ensure_chosen(batches, *masking_, "data.train");
+  for (Batch& batch : batches) {
+    auto shard = std::make_unique<MaskedShard>(std::move(batch.text), std::move(batch.types));
     if (shard->targets() > 0) {
       update.shards.push_back(std::move(shard));
     }
@@ -113,23 +124,23 @@ Update MaskedModelTask::next_update(int64_t number) {
 }
 
 // Sequences as long as those in training, masked in the same way each time.
-std::vector<MaskedText> MaskedModelTask::masked_validation() const {
+std::vector<MaskedModelTask::Batch> MaskedModelTask::masked_validation() const {
   const TextPieces pieces = pieces_of(*validation());
-  std::vector<MaskedText> texts;
+  std::vector<Batch> batches;
   for (const std::vector<RowRange>& ranges : cover(pieces.size(), kMaskedValidationTokens)) {
-    texts.push_back(masking_->apply(pieces.read(ranges, static_cast<uint64_t>(ranges.front().begin)),
-                                    RandomKey{}.derive("masking of validation")));
+    batches.push_back(batch_of(pieces, {ranges, static_cast<uint64_t>(ranges.front().begin)},
+                               RandomKey{}.derive("masking of validation")));
   }
-  ensure_chosen(texts, *masking_, "data.validation");
-  return texts;
+  ensure_chosen(batches, *masking_, "data.validation");
+  return batches;
 }
 
 Scores MaskedModelTask::validate(const Inference& inference) const {
   Scores scores;
   double sum = 0.0;
   int64_t counted = 0, right = 0;
-  for (const MaskedText& text : masked_validation()) {
-    const Predictions found = predict(inference, text);
+  for (const auto& [text, types] : masked_validation()) {
+    const Predictions found = predict(inference, text, types);
     sum += found.negative_log_likelihood;
     right += found.right;
     counted += chosen_in(text);

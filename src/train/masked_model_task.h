@@ -13,6 +13,8 @@ class MaskedModelTask final : public TextTask {
   // Reads the text of the recipe's files.
   MaskedModelTask(const Recipe& recipe, const TaskSetup& setup);
 
+  TextColumns columns() const override { return data().columns; }
+
   // Which tokens are masked is drawn anew for each update.
   Update next_update(int64_t number) override;
 
@@ -22,10 +24,16 @@ class MaskedModelTask final : public TextTask {
  private:
   TextPieces pieces_of(const TextCorpus& text) const { return {text, data().borders}; }
   TextRows origins() const override { return {train(), DocumentBorders::crossed}; }
-  std::vector<MaskedText> masked_validation() const;
+  // Texts that the model reads together.
+  struct Batch {
+    MaskedText text;
+    std::vector<int32_t> types;  // where the model has them and a text is a pair
+  };
+  Batch batch_of(const TextPieces& pieces, const ShardRows& rows, RandomKey key) const;
+  std::vector<Batch> masked_validation() const;
   Sample sample_of(const MaskedText& text, int64_t segment, std::span<const int32_t> predicted) const;
 
-  int64_t samples_;
+  int64_t samples_, token_types_;
   RandomKey key_;
   std::optional<Masking> masking_;
 };

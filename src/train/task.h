@@ -35,6 +35,8 @@ class Task {
   virtual const Tokenizers& tokenizers() const = 0;  // one for each role of the model
   // How a language model's text is divided, for config.json.
   virtual Documents documents() const { return Documents::none; }
+  // What an encoder learns to read, for config.json.
+  virtual TextColumns columns() const { return TextColumns::one; }
   // What the data decides about the model, besides its vocabularies: the labels of a head.
   virtual void complete(ModelConfig&) const {}
   virtual std::string describe_text() const = 0;  // what was read, in one line

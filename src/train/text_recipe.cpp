@@ -1,7 +1,9 @@
 #include "train/text_recipe.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "text/text_pair.h"
 #include "text/tokenizer_training.h"
 #include "train/recipe_checks.h"
 
@@ -25,7 +27,7 @@ void require_training_text(const Files& files) {
 }
 
 TextRules rules_of(const TextDataRecipe& data, const std::vector<std::string>& files) {
-  return {.files = {files.begin(), files.end()}, .documents = data.documents};
+  return {.files = {files.begin(), files.end()}, .documents = data.documents, .columns = data.columns};
 }
 
 // Words and wordpieces are found between white space, so the line break is a token only if it is a user symbol.
@@ -125,10 +127,20 @@ Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRul
   const TokenizerTraining& learned = recipe.learned;
   TextSource source(text);
   TextLine line;
+  std::optional<std::string> second;  // of a pair whose first text was given
   return {train_tokenizer(
       text.documents == Documents::lines ? learned : with_line_break(learned),
       [&](std::string& next) {
+        if (second) {
+          next = *std::exchange(second, std::nullopt);
+          return true;
+        }
         const bool more = source.next(line);
+        if (more && text.columns == TextColumns::pair) {
+          TextPair pair = split_pair(line.text, source.where(line));
+          line.text = std::move(pair.first);
+          second = std::move(pair.second);
+        }
         next = std::move(line.text);
         return more;
       },

@@ -15,6 +15,7 @@ struct TextDataRecipe {
   double validation_share = 0.0;  // of the training text, at its end
   Documents documents = Documents::none;
   DocumentBorders borders = DocumentBorders::kept;
+  TextColumns columns = TextColumns::one;  // pair: of a masked language model, each line is two texts
   TextBatchRules batches{.context = 256, .sequences = 32};
   int64_t memory_megabytes = 1024;  // of tokens, before they move to disk
 };

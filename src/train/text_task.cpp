@@ -114,8 +114,16 @@ std::string TextTask::describe_origins(const Update& update) const { return orig
 
 std::string TextTask::list_origins(const Update& update) const { return origins().list(ranges_of(update)); }
 
-TextShard::TextShard(RaggedText&& text)
-    : batch_{Sequences(std::move(text.tokens.ids), std::move(text.tokens.segments)), Targets(std::move(text.expected))},
+Sequences with_types(RaggedTokens&& tokens, std::vector<int32_t>&& types) {
+  Sequences sequences(std::move(tokens.ids), std::move(tokens.segments));
+  if (!types.empty()) {
+    sequences.set_types(std::move(types));
+  }
+  return sequences;
+}
+
+TextShard::TextShard(RaggedText&& text, std::vector<int32_t>&& types)
+    : batch_{with_types(std::move(text.tokens), std::move(types)), Targets(std::move(text.expected))},
       targets_(batch_.expected.counted()) {}
 
 }  // namespace heed

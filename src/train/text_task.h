@@ -69,10 +69,13 @@ class TextTask : public Task {
   std::optional<TextBatches> batches_;
 };
 
+// `types` may be empty: none.
+Sequences with_types(RaggedTokens&& tokens, std::vector<int32_t>&& types);
+
 // Rows that each have one token to predict, or none.
 class TextShard : public Shard {
  public:
-  explicit TextShard(RaggedText&& text);
+  explicit TextShard(RaggedText&& text, std::vector<int32_t>&& types = {});
 
   int64_t targets() const final { return targets_; }
   ShardTexts texts() const final { return {batch_.tokens, batch_.tokens}; }

@@ -77,7 +77,7 @@ void Trainer::begin() {
   require_no_run(folder_);
   remove_unfinished_files(folder_.path);
   NewEntries entries(folder_.path, folder);
-  save_description(folder_, recipe_.model, task_->tokenizers(), task_->documents());
+  save_description(folder_, recipe_.model, task_->tokenizers(), task_->documents(), task_->columns());
   metrics_.emplace(folder_.metrics(), 0);
   if (from) {
     metrics_->add(to_json(taken));

@@ -121,6 +121,22 @@ TEST_F(ModelDirectory, OfALanguageModelNamesItsKindOfDocuments) {
               HasSubstr("\"documents\" is \"verse\", expected \"none\""));
 }
 
+TEST_F(ModelDirectory, OfAnEncoderSaysWhetherItReadsPairs) {
+  EXPECT_THAT(refusal_after([](json& root) { root["pairs"] = true; }), HasSubstr("it has no key 'pairs'"));
+  config_.architecture = Architecture::encoder;
+  tokenizers_.pop_back();
+  for (const TextColumns columns : {TextColumns::one, TextColumns::pair}) {
+    save_description(folder_, config_, tokenizers_, Documents::none, columns);
+    EXPECT_EQ(load_description(folder_).columns, columns);
+    EXPECT_EQ(json::parse(read_file(folder_.config())).at("pairs"), columns == TextColumns::pair);
+  }
+  json older = json::parse(read_file(folder_.config()));
+  older.erase("pairs");
+  write_file(folder_.config(), older.dump());
+  EXPECT_EQ(load_description(folder_).columns, std::nullopt);
+  EXPECT_THAT(refusal_after([](json& root) { root["pairs"] = "yes"; }), HasSubstr("expected \"pairs\", boolean"));
+}
+
 TEST_F(ModelDirectory, OtherWeightsOfTheSameModelCanBeLoaded) {
   const auto other = folder_.path / "other.safetensors";
   std::filesystem::rename(folder_.weights(), other);

@@ -140,6 +140,26 @@ TEST(Masking, RefusesSharesThatMakeNoSenseAndWordsOfBytes) {
 
 class Pieces : public InFolder {};
 
+TEST_F(Pieces, OfPairsHaveTheTypeOfTheirText) {
+  ThreadPool pool(1);
+  const Tokenizer& bytes = test::trained(TokenizerKind::byte);
+  const TextRules rules{
+      .files = {put("a", "ab\tc\n\nd\tef\n")}, .documents = Documents::lines, .columns = TextColumns::pair};
+  const TextCorpus corpus = read_text_corpus(rules, bytes, pool);
+  const TextPieces pieces(corpus, DocumentBorders::kept);
+  ASSERT_EQ(pieces.size(), 12);  // <ab|c><d|ef>
+  const TokenId sep = bytes.special().sep;
+  const std::vector<RowRange> whole{{0, 12}}, parts{{4, 9}, {10, 12}};
+  EXPECT_THAT(pieces.read(whole).ids,
+              ElementsAre(2, 5 + 'a', 5 + 'b', sep.value, 5 + 'c', 3, 2, 5 + 'd', sep.value, 5 + 'e', 5 + 'f', 3));
+  EXPECT_THAT(pieces.types(whole, sep), ElementsAre(0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(pieces.types(parts, sep), ElementsAre(1, 1, 0, 0, 0, 1, 1));
+  TextRules wrong = rules;
+  wrong.files = {put("b", "a\tb\nc\n")};
+  EXPECT_THAT(message_of<FormatError>([&] { read_text_corpus(wrong, bytes, pool); }),
+              HasSubstr("b:2: 1 column, expected 2"));
+}
+
 TEST_F(Pieces, IncludeBosAndEosOfEachDocument) {
   ThreadPool pool(1);
   const Tokenizer& bytes = test::trained(TokenizerKind::byte);

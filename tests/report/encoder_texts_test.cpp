@@ -55,6 +55,18 @@ TEST_F(EncoderTextsTest, HaveAMapForEachLayerAndHeadAndAFigureForEachHead) {
   EXPECT_FALSE(std::isnan(texts.heads.front().end));
 }
 
+TEST_F(EncoderTextsTest, OfAPairModelAreTwoColumns) {
+  const EncoderTexts texts =
+      read_encoder_texts({*model_, *backend_, DType::f32}, *tokenizer_, {{"a\tbc", ""}}, TextColumns::pair);
+  EXPECT_THAT(texts.read[0].tokens, ElementsAre("<s>", "a", "</s>", "b", "c", "</s>"));
+  try {
+    read_encoder_texts({*model_, *backend_, DType::f32}, *tokenizer_, {{"a", "", "texts.tsv:7"}}, TextColumns::pair);
+    FAIL() << "one column was read as a pair";
+  } catch (const FormatError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("texts.tsv:7: 1 column, expected 2"));
+  }
+}
+
 TEST_F(EncoderTextsTest, AreCutWhereTheModelTakesNoMore) {
   EXPECT_THAT(read({{"abcabcabcabc", ""}}).read.front().tokens, SizeIs(8));
 }

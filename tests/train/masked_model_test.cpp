@@ -103,6 +103,48 @@ TEST_F(MaskedModelTraining, LearnsMoreThanLetterFrequencies) {
   EXPECT_THAT(scores.samples.front().text, testing::StartsWith(" => "));
 }
 
+TEST_F(MaskedModelTraining, ReadsPairsWithTheTypesOfTheirTexts) {
+  std::string pairs = repeated_words(4, 100);
+  std::ranges::replace(pairs, ':', '\t');
+  write_file(folder_ / "pairs.txt", pairs);
+  Recipe recipe = masked_recipe();
+  masked(recipe).data.columns = TextColumns::pair;
+  masked(recipe).data.train = masked(recipe).data.validation = {file("pairs.txt")};
+  masked(recipe).data.batches.context = 12;  // cuts pairs: <s> abcd <sep> abcd </s> has 11 tokens
+  recipe.model.token_types = 2;
+  MaskedModelTask task(recipe, {});
+  EXPECT_EQ(task.tokenizers().front()->find("\t"), std::nullopt);
+  const Update update = task.next_update(0);
+  const Sequences& texts = update.shards.front()->texts().source;
+  ASSERT_EQ(std::ssize(texts.types()), texts.rows());
+  const std::span<const int32_t> ids = texts.tokens().ids();
+  const SpecialTokens& special = task.tokenizers().front()->special();
+  int64_t separators = 0;
+  for (int64_t s = 0; s < texts.segments().count(); ++s) {
+    for (int64_t row = texts.segments().begin(s); row < texts.segments().end(s); ++row) {
+      const auto at = static_cast<size_t>(row);
+      if (ids[at] == special.bos.value || ids[at] == special.sep.value) {
+        EXPECT_EQ(texts.types()[at], 0) << row;
+      } else if (ids[at] == special.eos.value ||
+                 (row > texts.segments().begin(s) && ids[at - 1] == special.sep.value)) {
+        EXPECT_EQ(texts.types()[at], 1) << row;
+      }
+      separators += ids[at] == special.sep.value ? 1 : 0;
+    }
+  }
+  EXPECT_GT(separators, 4);
+  recipe.training.updates = 2;
+  recipe.validation.every = 2;
+  train(recipe, "pairs");
+  EXPECT_EQ(load_description({folder_ / "pairs"}).columns, TextColumns::pair);
+  EXPECT_TRUE(std::isfinite(listening_.validations.back().scores.loss));
+  recipe.model.token_types = 1;
+  EXPECT_THAT(refusal(recipe), HasSubstr("model.token_types is 1, but data.pairs"));
+  recipe.model.token_types = 2;
+  masked(recipe).data.documents = Documents::none;
+  EXPECT_THAT(refusal(recipe), HasSubstr("data.pairs needs data.documents = \"line\""));
+}
+
 TEST_F(MaskedModelTraining, WritesAnEncoderWithAMaskToken) {
   train(masked_recipe(), "run");
   const auto backend = make_cpu_backend(1);

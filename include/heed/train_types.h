@@ -64,6 +64,16 @@ struct LabelFigures {
   int64_t expected = 0, predicted = 0, right = 0;  // how often
   // How often each label was predicted where this one was expected; empty where a text may have several labels.
   std::vector<int64_t> predicted_as;
+
+  // A ratio whose denominator is 0 is 0.
+  double precision() const { return ratio(right, predicted); }
+  double recall() const { return ratio(right, expected); }
+  double f1() const { return ratio(2 * right, predicted + expected); }
+
+ private:
+  static double ratio(int64_t part, int64_t whole) {
+    return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+  }
 };
 
 // How good a model is on text that it was not trained on.

@@ -29,7 +29,8 @@ LabeledWords sentence_of(const std::string& line, const std::string& where) {
                        plural(static_cast<int64_t>(columns.size())));
   LabeledWords sentence{words_of(columns[0]), words_of(columns[1]), where};
   require<FormatError>(sentence.words.size() == sentence.labels.size() && !sentence.words.empty(), where,
-                       "{} words, but {} labels", sentence.words.size(), sentence.labels.size());
+                       "{} word{}, but {} label{}", sentence.words.size(), plural(std::ssize(sentence.words)),
+                       sentence.labels.size(), plural(std::ssize(sentence.labels)));
   return sentence;
 }
 

@@ -1,4 +1,3 @@
-#include "eval/classification.h"
 #include "report/sections.h"
 
 namespace heed {
@@ -6,14 +5,13 @@ namespace {
 
 // A cell's shade is its share of the texts or words where the row's label was expected.
 void add_label_row(Html& page, const LabelFigures& label) {
-  const LabelCounts counts{label.right, label.predicted, label.expected};
   page.add("<tr><th scope=\"row\" dir=\"auto\">{}</th>", escape_html(label.label));
   for (const int64_t count : label.predicted_as) {
     const double share = label.expected == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(label.expected);
     page.add("<td style=\"--share: {:.3f}\">{}</td>", share, grouped(count));
   }
   page.add("<td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.3f}</td></tr>\n", grouped(label.expected),
-           grouped(label.predicted), counts.precision(), counts.recall(), counts.f1());
+           grouped(label.predicted), label.precision(), label.recall(), label.f1());
 }
 
 }  // namespace

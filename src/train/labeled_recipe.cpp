@@ -79,6 +79,8 @@ void ClassifyRecipe::validate(const Recipe& recipe) const {
   const Head head = recipe.model.head;
   check(head == Head::one_label || head == Head::several_labels || head == Head::number,
         "the task classify needs model.head \"label\", \"labels\" or \"number\"");
+  check(data.columns == TextColumns::one || recipe.model.token_types != 1,
+        "model.token_types is 1, but data.pairs tells two types apart: set it to 2, or to 0 for none");
   check(head == Head::one_label || recipe.training.smoothing == 0.0,
         "training.smoothing is {}, but only model.head \"label\" can be smoothed", recipe.training.smoothing);
 }
@@ -100,10 +102,8 @@ void TagRecipe::set_defaults(Recipe& recipe) const {
 }
 
 std::vector<SettingTable> TagRecipe::settings() {
-  return {
-      labeled_settings(data, {choice<WordFormat>("format", data.format,
-                                                 {{"columns", WordFormat::columns}, {"lines", WordFormat::lines}})}),
-      text_tokenizer_settings(tokenizer)};
+  return {labeled_settings(data, {choice<WordFormat>("format", data.format, kWordFormatNames)}),
+          text_tokenizer_settings(tokenizer)};
 }
 
 void TagRecipe::validate(const Recipe& recipe) const {

@@ -1,14 +1,13 @@
 #include "train/labeled_task.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <set>
 #include <utility>
 
+#include "base/plural.h"
 #include "data/even_parts.h"
 #include "data/origins.h"
-#include "eval/classification.h"
+#include "train/labeled_scores.h"
 
 namespace heed {
 namespace {
@@ -47,55 +46,6 @@ class ValueShard final : public Shard {
   ValuedBatch batch_;
 };
 
-// Figures of each label, unless there are too many to list at every validation.
-constexpr size_t kListedLabels = 64;
-
-std::vector<LabelFigures> figures_by_label(const std::vector<std::string>& labels,
-                                           const std::vector<LabelCounts>& counts) {
-  std::vector<LabelFigures> scores;
-  for (size_t k = 0; k < labels.size() && labels.size() <= kListedLabels; ++k) {
-    scores.push_back({.label = labels[k],
-                      .expected = counts[k].expected,
-                      .predicted = counts[k].predicted,
-                      .right = counts[k].right,
-                      .predicted_as = {}});
-  }
-  return scores;
-}
-
-double number_of(const std::string& text, const std::string& where) {
-  double number = 0.0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  require<FormatError>(problem == std::errc() && end == text.data() + text.size() && std::isfinite(number), where,
-                       "the label is '{}', expected a number", text);
-  return number;
-}
-
-// The labels of a text, in the order of their names.
-std::vector<std::string> several_labels(const std::string& text) {
-  if (text.empty()) {
-    return {};
-  }
-  const std::vector<std::string> parts = parts_of(text, ',');
-  const std::set<std::string> unique(parts.begin(), parts.end());
-  return {unique.begin(), unique.end()};
-}
-
-// Of one row of scores: -log p of a label, and the label with the highest score.
-double surprisal(std::span<const float> scores, int32_t label) {
-  const double most = static_cast<double>(*std::ranges::max_element(scores));
-  double sum = 0.0;
-  for (const float score : scores) {
-    sum += std::exp(static_cast<double>(score) - most);
-  }
-  return most + std::log(sum) - static_cast<double>(scores[static_cast<size_t>(label)]);
-}
-
-int64_t best_label(std::span<const float> scores) { return std::ranges::max_element(scores) - scores.begin(); }
-
-// log(1 + e^z) - t z.
-double sigmoid_loss(double z, double t) { return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z))) - t * z; }
-
 }  // namespace
 
 LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
@@ -133,21 +83,39 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
       static_cast<uint64_t>(recipe.training.seed), content.bits);
 }
 
+// The recipe may list labels that the training text lacks, so that models of several texts have the same ones.
 void LabeledTask::read_text() {
-  std::vector<RawExample> train = read(recipe_->data.train);
-  if (labels_.empty() && head_ != Head::number) {
-    std::set<std::string> found;
-    for (const RawExample& raw : train) {
-      found.insert(raw.labels.begin(), raw.labels.end());
+  constexpr std::string_view kConsequence = ": nothing would be learned about it";
+  const LabeledDataRecipe& data = recipe_->data;
+  const LabeledReading reading{.tokenizer = *tokenizers_.front(),
+                               .head = head_,
+                               .max_length = max_length_,
+                               .columns = data.columns,
+                               .format = data.format,
+                               .too_long = data.too_long};
+  std::vector<NamedExample> train = read_examples(data.train, reading);
+  std::set<std::string> trained;
+  for (const NamedExample& named : train) {
+    trained.insert(named.labels.begin(), named.labels.end());
+  }
+  if (head_ != Head::number) {
+    require<FormatError>(!trained.empty(), "data.train", "no text has a label");
+    if (labels_.empty()) {
+      labels_.assign(trained.begin(), trained.end());
     }
-    labels_.assign(found.begin(), found.end());
-    require<FormatError>(!labels_.empty(), "data.train", "no text has a label");
   }
-  const std::string_view known_from = given_labels_.empty() ? "the training text" : "model.labels";
-  train_ = with_label_ids(std::move(train), std::string(known_from));
-  if (!recipe_->data.validation.empty()) {
-    validation_ = with_label_ids(read(recipe_->data.validation), std::string(known_from));
+  train_ = with_label_ids(std::move(train), {labels_, "model.labels", std::string(kConsequence)});
+  if (data.validation.empty()) {
+    return;
   }
+  std::vector<NamedExample> validation = read_examples(data.validation, reading);
+  for (const NamedExample& named : validation) {
+    for (const std::string& label : named.labels) {
+      require<FormatError>(trained.contains(label), named.example.where, "the label '{}' is not in the training text{}",
+                           label, kConsequence);
+    }
+  }
+  validation_ = with_label_ids(std::move(validation), {labels_, "model.labels", ""});
 }
 
 void LabeledTask::store(PartsToStore& parts) const {
@@ -171,60 +139,20 @@ void LabeledTask::take_stored(const StoredParts& parts) {
   require<FormatError>(!train_.empty(), parts.where(), "holds no text");
 }
 
-std::vector<LabeledTask::RawExample> LabeledTask::read(const std::vector<std::string>& files) const {
-  const Tokenizer& tokenizer = *tokenizers_.front();
-  const LabeledDataRecipe& data = recipe_->data;
-  std::vector<RawExample> found;
-  if (head_ == Head::token_labels) {
-    for (LabeledWords& sentence : read_labeled_words(files, data.format)) {
-      EncodedText text = encode_words(tokenizer, sentence.words, max_length_, sentence.where);
-      found.push_back({std::move(sentence.labels), {std::move(text), {}, 0.0, sentence.where}});
-    }
-    return found;
-  }
-  for (const LabeledText& line : read_labeled_texts(files, data.columns)) {
-    const TextOrPair text{line.first, data.columns == TextColumns::pair ? &line.second : nullptr};
-    RawExample raw{{},
-                   {encode_text_or_pair(tokenizer, text, max_length_, data.too_long, line.where), {}, 0.0, line.where}};
-    if (head_ == Head::number) {
-      raw.example.number = number_of(line.label, line.where);
-    } else {
-      require<FormatError>(!line.label.empty() || head_ == Head::several_labels, line.where, "the label is empty");
-      raw.labels = head_ == Head::one_label ? std::vector{line.label} : several_labels(line.label);
-    }
-    found.push_back(std::move(raw));
-  }
-  return found;
-}
-
-// With labels as ids. `known_from` says in messages where every label should be.
-std::vector<LabeledTask::Example> LabeledTask::with_label_ids(std::vector<RawExample> raw,
-                                                              const std::string& known_from) const {
-  std::vector<Example> examples;
-  for (RawExample& one : raw) {
-    for (const std::string& label : one.labels) {
-      const auto it = std::ranges::find(labels_, label);
-      require<FormatError>(it != labels_.end(), one.example.where,
-                           "the label '{}' is not in {}: nothing would be learned about it", label, known_from);
-      one.example.labels.push_back(static_cast<int32_t>(it - labels_.begin()));
-    }
-    examples.push_back(std::move(one.example));
-  }
-  return examples;
-}
-
 std::string LabeledTask::describe_text() const {
   const auto count = [&](const std::vector<Example>& examples) {
     int64_t words = 0;
     for (const Example& example : examples) {
       words += static_cast<int64_t>(example.text.first_of_words.size());
     }
-    return head_ == Head::token_labels ? fmt::format("{} words in {} sentences", words, examples.size())
-                                       : fmt::format("{} texts", examples.size());
+    const int64_t number = std::ssize(examples);
+    return head_ == Head::token_labels
+               ? fmt::format("{} word{} in {} sentence{}", words, plural(words), number, plural(number))
+               : fmt::format("{} text{}", number, plural(number));
   };
   std::string text = count(train_);
   if (head_ != Head::number) {
-    text += fmt::format(" with {} labels", labels_.size());
+    text += fmt::format(" with {} label{}", labels_.size(), plural(std::ssize(labels_)));
   }
   return validation_.empty() ? text : text + "; validation: " + count(validation_);
 }
@@ -235,18 +163,6 @@ std::vector<std::pair<std::string, int64_t>> LabeledTask::sizes() const {
           {"labels", static_cast<int64_t>(labels_.size())}};
 }
 
-// 0 or 1 for each label, or the number.
-std::vector<double> LabeledTask::targets_of(const Example& example) const {
-  if (head_ == Head::number) {
-    return {example.number};
-  }
-  std::vector<double> values(labels_.size(), 0.0);
-  for (const int32_t label : example.labels) {
-    values[static_cast<size_t>(label)] = 1.0;
-  }
-  return values;
-}
-
 std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const {
   std::vector<const EncodedText*> texts;
   std::ranges::transform(examples, std::back_inserter(texts), [](const Example* e) { return &e->text; });
@@ -254,7 +170,7 @@ std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& 
   if (head_ == Head::number || head_ == Head::several_labels) {
     LabelTargets targets{{}, head_ == Head::number ? 1 : static_cast<int64_t>(labels_.size())};
     for (const Example* const example : examples) {
-      const std::vector<double> values = targets_of(*example);
+      const std::vector<double> values = targets_of(*example, head_, labels_.size());
       targets.values.insert(targets.values.end(), values.begin(), values.end());
     }
     return std::make_unique<ValueShard>(ValuedBatch{std::move(sequences), std::move(targets)});
@@ -308,81 +224,8 @@ std::string LabeledTask::list_origins(const Update& update) const {
 }
 
 Scores LabeledTask::validate(const Inference& inference) const {
-  std::vector<EncodedText> texts;
-  std::ranges::transform(validation_, std::back_inserter(texts), &Example::text);
   Lanes lanes(inference.backend);
-  const HeadScores scores = head_scores({inference.model, inference.storage, lanes}, texts);
-  Scores found = head_ == Head::number           ? compare_numbers(scores)
-                 : head_ == Head::several_labels ? compare_several_labels(scores)
-                                                 : compare_labels(scores);
-  found.value = found.others.front().value;
-  return found;
-}
-
-Scores LabeledTask::compare_numbers(const HeadScores& scores) const {
-  NumberPairs numbers;
-  double sum = 0.0;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const double predicted = static_cast<double>(scores[i].front()), expected = validation_[i].number;
-    numbers.expected.push_back(expected);
-    numbers.predicted.push_back(predicted);
-    sum += (predicted - expected) * (predicted - expected) / 2.0;
-  }
-  Scores found;
-  found.loss = sum / static_cast<double>(scores.size());
-  found.others = {{"spearman", spearman(numbers)}, {"pearson", pearson(numbers)}};
-  return found;
-}
-
-Scores LabeledTask::compare_several_labels(const HeadScores& scores) const {
-  std::vector<LabelCounts> counts(labels_.size());
-  double sum = 0.0;
-  int64_t exact = 0;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const std::vector<double> expected = targets_of(validation_[i]);
-    bool all = true;
-    for (size_t k = 0; k < counts.size(); ++k) {
-      const bool predicted = scores[i][k] > 0.0F, wanted = expected[k] > 0.0;
-      sum += sigmoid_loss(static_cast<double>(scores[i][k]), expected[k]);
-      counts[k].predicted += predicted ? 1 : 0;
-      counts[k].expected += wanted ? 1 : 0;
-      counts[k].right += predicted && wanted ? 1 : 0;
-      all = all && predicted == wanted;
-    }
-    exact += all ? 1 : 0;
-  }
-  const auto texts = static_cast<double>(scores.size());
-  Scores found;
-  found.loss = sum / texts;
-  found.others = {
-      {"f1_micro", micro_f1(counts)}, {"f1_macro", macro_f1(counts)}, {"exact", static_cast<double>(exact) / texts}};
-  found.labels = figures_by_label(labels_, counts);
-  return found;
-}
-
-// Of texts or of words.
-Scores LabeledTask::compare_labels(const HeadScores& scores) const {
-  ConfusionMatrix matrix(static_cast<int64_t>(labels_.size()));
-  double sum = 0.0;
-  int64_t rows = 0;
-  for (size_t i = 0; i < scores.size(); ++i) {
-    for (size_t k = 0; k < validation_[i].labels.size(); ++k, ++rows) {
-      const auto row = std::span(scores[i]).subspan(k * labels_.size(), labels_.size());
-      sum += surprisal(row, validation_[i].labels[k]);
-      matrix.add(validation_[i].labels[k], best_label(row));
-    }
-  }
-  Scores found;
-  found.loss = sum / static_cast<double>(rows);
-  found.others = {
-      {"accuracy", matrix.accuracy()}, {"f1_macro", macro_f1(matrix.by_label())}, {"matthews", matrix.matthews()}};
-  found.labels = figures_by_label(labels_, matrix.by_label());
-  for (size_t e = 0; e < found.labels.size(); ++e) {
-    for (size_t p = 0; p < found.labels.size(); ++p) {
-      found.labels[e].predicted_as.push_back(matrix.at(static_cast<int64_t>(e), static_cast<int64_t>(p)));
-    }
-  }
-  return found;
+  return score_examples({inference.model, inference.storage, lanes}, validation_);
 }
 
 }  // namespace heed

@@ -16,6 +16,7 @@ class LabeledTask final : public Task {
 
   const Tokenizers& tokenizers() const override { return tokenizers_; }
   void complete(ModelConfig& model) const override { model.labels = labels_; }
+  TextColumns columns() const override { return recipe_->data.columns; }
   std::string describe_text() const override;
   std::vector<std::pair<std::string, int64_t>> sizes() const override;
 
@@ -30,29 +31,15 @@ class LabeledTask final : public Task {
   void store(PartsToStore& parts) const override;
 
   bool can_validate() const override { return !validation_.empty(); }
-  // By the kind of head: accuracy, F1, Matthews' coefficient; F1 of several labels; correlations of numbers. What
-  // checkpoints are compared by is the accuracy, the F1 of all labels together, or Spearman's correlation.
+  // As score_examples() says.
   Scores validate(const Inference& inference) const override;
 
  private:
   using Example = LabeledExample;
-  struct RawExample {
-    std::vector<std::string> labels;
-    Example example;
-  };
-
-  using HeadScores = std::vector<std::vector<float>>;
-
-  Scores compare_numbers(const HeadScores& scores) const;
-  Scores compare_several_labels(const HeadScores& scores) const;
-  Scores compare_labels(const HeadScores& scores) const;
 
   void read_text();
   void take_stored(const StoredParts& parts);
-  std::vector<RawExample> read(const std::vector<std::string>& files) const;
-  std::vector<Example> with_label_ids(std::vector<RawExample> raw, const std::string& known_from) const;
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
-  std::vector<double> targets_of(const Example& example) const;
   const std::string& where(int64_t index) const { return train_[static_cast<size_t>(index)].where; }
 
   Head head_;

@@ -3,12 +3,30 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "heed/inference.h"
+#include "heed/labeled_files.h"
 #include "heed/labels.h"
+#include "heed/train_types.h"
 
 namespace heed {
+
+// A file of texts or words with their labels, as a recipe's data.validation has them; "-" is the standard input.
+struct LabeledTest {
+  std::string file;
+  TextColumns columns = TextColumns::one;   // of texts
+  WordFormat format = WordFormat::columns;  // of words
+};
+
+struct LabelReport {
+  Scores scores;                 // as at validations in training
+  int64_t texts = 0, words = 0;  // words: of models trained by the task tag; texts are sentences then
+  double seconds = 0.0;
+};
 
 // An encoder from its directory. Safe to call from several threads at once, which share its weights. A text's result
 // depends only on the text and the model, to the last bit: not on the other texts, nor on the number of threads.
@@ -25,13 +43,15 @@ class Encoder {
   int64_t parameters() const;
   int64_t max_length() const;  // tokens that the model takes
   int64_t embedding_width() const;
+  // What it was trained to read: nothing where its directory, written by an earlier version, does not say.
+  std::optional<TextColumns> columns() const;
   std::vector<std::string> labels() const;  // those of its head; none: it gives a number, or has no head
 
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
 
-  // For models trained by the task classify. Throws before anything is read when the model has no such head, or a text
-  // is not UTF-8 or too long.
+  // For models trained by the task classify. Throws before anything is read when the model has no such head, was trained
+  // on pairs and is given single texts or the other way round, or when a text is not UTF-8 or too long.
   std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {}) const;
   std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {}) const;
 
@@ -42,6 +62,12 @@ class Encoder {
   // For any encoder: embedding_width() numbers for each text. Throws for the same reasons.
   std::vector<std::vector<float>> embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
+  std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
+                                        const TextName& name = {}) const;
+
+  // For models trained by the tasks classify and tag: how well they predict the labels of a file. Texts that are too long
+  // are cut, as in training. Throws, naming the line, for what is no such text, and for a label that the model lacks.
+  LabelReport evaluate(const LabeledTest& test) const;
 
  private:
   struct State;
@@ -51,10 +77,17 @@ class Encoder {
 struct EmbeddingFiles {
   std::string input;   // texts, a line each
   std::string output;  // a NumPy array of float32, [lines, embedding_width()]
+  TextColumns columns = TextColumns::one;
 };
 
 // Embeds each line of a file. Throws for the same reasons, and then writes nothing.
 void embed_file(const Encoder& encoder, const EmbeddingFiles& files, const TextEmbeddingOptions& choice = {});
+
+// The same as the content of such a file: a NumPy array of float32, [rows, width].
+std::string numpy_file(const std::vector<std::vector<float>>& rows, int64_t width);
+
+// The two texts of a line, with a tab between them. Throws, naming `where`, for a line with another number of columns.
+TextPair text_pair(const std::string& line, const std::string& where);
 
 // The cosine of the angle between two embeddings; 0 where one of them is zero.
 double cosine_similarity(std::span<const float> a, std::span<const float> b);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/threads.h"
 #include "checkpoint/stored_model.h"
@@ -12,6 +13,8 @@
 #include "heed/lines.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
+#include "text/text_pair.h"
+#include "train/labeled_scores.h"
 
 namespace heed {
 namespace {
@@ -53,21 +56,6 @@ TextLabels labels_of(const ModelConfig& config, const std::vector<float>& scores
   return found;
 }
 
-// NumPy's format 1.0: a magic number, a header padded to 64 bytes, and the numbers row by row.
-std::string in_npy(const std::vector<std::vector<float>>& rows, int64_t width) {
-  constexpr size_t kPrefix = 10, kAlignment = 64;
-  std::string header =
-      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.size(), width);
-  header.append((kAlignment - (kPrefix + header.size() + 1) % kAlignment) % kAlignment, ' ').append("\n");
-  std::string file = "\x93NUMPY";
-  file.append({'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)});
-  file += header;
-  for (const std::vector<float>& row : rows) {
-    file.append(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
-  }
-  return file;
-}
-
 double length_of(std::span<const float> values) {
   return std::sqrt(
       std::inner_product(values.begin(), values.end(), values.begin(), 0.0, std::plus(),
@@ -91,6 +79,42 @@ struct Encoder::State {
   bool classifies() const {
     const Head head = stored.config().head;
     return head == Head::one_label || head == Head::several_labels || head == Head::number;
+  }
+  void require_reads(TextColumns columns) const {
+    const std::optional<TextColumns> trained = stored.columns();
+    const bool pairs = columns == TextColumns::pair;
+    require<ConfigError>(!trained || *trained == columns, directory, "the model was trained on {}, not on {}",
+                         pairs ? "single texts" : "pairs of texts", pairs ? "pairs of them" : "single ones");
+    require<ConfigError>(!pairs || stored.config().token_types != 1, directory,
+                         "model.token_types is 1, but the two texts of a pair have types of their own");
+  }
+  std::vector<EncodedText> encoded(std::span<const std::string> texts, const TextName& name) const {
+    require_reads(TextColumns::one);
+    std::vector<EncodedText> found;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      found.push_back(encode_text_or_pair(stored.text(), {texts[i]}, stored.config().max_length, Overlong::refuse,
+                                          text_name(name, i)));
+    }
+    return found;
+  }
+  std::vector<EncodedText> encoded(std::span<const TextPair> pairs, const TextName& name) const {
+    require_reads(TextColumns::pair);
+    std::vector<EncodedText> found;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      found.push_back(encode_text_or_pair(stored.text(), {pairs[i].first, &pairs[i].second}, stored.config().max_length,
+                                          Overlong::refuse, text_name(name, i)));
+    }
+    return found;
+  }
+  std::vector<std::vector<float>> embed(std::span<const EncodedText> texts, const TextEmbeddingOptions& choice) {
+    std::vector<std::vector<float>> found = embeddings(reader(), texts, choice.pooling);
+    for (std::vector<float>& values : found) {
+      const double length = choice.normalized == Normalized::yes ? length_of(values) : 0.0;
+      for (float& value : values) {
+        value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
+      }
+    }
+    return found;
   }
   std::vector<TextLabels> classify(std::span<const EncodedText> texts) {
     std::vector<TextLabels> found;
@@ -118,26 +142,17 @@ int Encoder::threads() const { return state_->backend->threads(); }
 int64_t Encoder::parameters() const { return state_->stored.parameters(); }
 int64_t Encoder::max_length() const { return state_->stored.config().max_length; }
 int64_t Encoder::embedding_width() const { return state_->stored.config().model; }
+std::optional<TextColumns> Encoder::columns() const { return state_->stored.columns(); }
 std::vector<std::string> Encoder::labels() const { return state_->stored.config().labels; }
 
 std::vector<TextLabels> Encoder::classify(std::span<const std::string> texts, const TextName& name) const {
   state_->require_head(state_->classifies(), "classify");
-  std::vector<EncodedText> encoded;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    encoded.push_back(
-        encode_text_or_pair(state_->stored.text(), {texts[i]}, max_length(), Overlong::refuse, text_name(name, i)));
-  }
-  return state_->classify(encoded);
+  return state_->classify(state_->encoded(texts, name));
 }
 
 std::vector<TextLabels> Encoder::classify(std::span<const TextPair> pairs, const TextName& name) const {
   state_->require_head(state_->classifies(), "classify");
-  std::vector<EncodedText> encoded;
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    encoded.push_back(encode_text_or_pair(state_->stored.text(), {pairs[i].first, &pairs[i].second}, max_length(),
-                                          Overlong::refuse, text_name(name, i)));
-  }
-  return state_->classify(encoded);
+  return state_->classify(state_->encoded(pairs, name));
 }
 
 std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<std::string>> sentences,
@@ -161,28 +176,70 @@ std::vector<std::vector<std::string>> Encoder::tag(std::span<const std::vector<s
 
 std::vector<std::vector<float>> Encoder::embed(std::span<const std::string> texts, const TextEmbeddingOptions& choice,
                                                const TextName& name) const {
-  std::vector<EncodedText> encoded;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    encoded.push_back(
-        encode_text_or_pair(state_->stored.text(), {texts[i]}, max_length(), Overlong::refuse, text_name(name, i)));
+  return state_->embed(state_->encoded(texts, name), choice);
+}
+
+std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice,
+                                               const TextName& name) const {
+  return state_->embed(state_->encoded(pairs, name), choice);
+}
+
+LabelReport Encoder::evaluate(const LabeledTest& test) const {
+  const ModelConfig& config = state_->stored.config();
+  require<FormatError>(config.head != Head::tokens, state_->directory,
+                       "has no head for labels: train one with training.task = \"classify\" or \"tag\"");
+  if (config.head != Head::token_labels) {
+    state_->require_reads(test.columns);
   }
-  std::vector<std::vector<float>> found = embeddings(state_->reader(), encoded, choice.pooling);
-  for (std::vector<float>& values : found) {
-    const double length = choice.normalized == Normalized::yes ? length_of(values) : 0.0;
-    for (float& value : values) {
-      value = length > 0.0 ? static_cast<float>(static_cast<double>(value) / length) : value;
-    }
+  const double begin = seconds_now();
+  const LabeledReading reading{.tokenizer = state_->stored.text(),
+                               .head = config.head,
+                               .max_length = config.max_length,
+                               .columns = test.columns,
+                               .format = test.format};
+  const std::vector<LabeledExample> examples =
+      with_label_ids(read_examples({test.file}, reading), {config.labels, "the model's labels", ""});
+  LabelReport report{.scores = score_examples(state_->reader(), examples), .texts = std::ssize(examples)};
+  for (const LabeledExample& example : examples) {
+    report.words += std::ssize(example.text.first_of_words);
   }
-  return found;
+  report.seconds = seconds_now() - begin;
+  return report;
+}
+
+// NumPy's format 1.0: a magic number, a header padded to 64 bytes, and the numbers row by row.
+std::string numpy_file(const std::vector<std::vector<float>>& rows, int64_t width) {
+  constexpr size_t kPrefix = 10, kAlignment = 64;
+  std::string header =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.size(), width);
+  header.append((kAlignment - (kPrefix + header.size() + 1) % kAlignment) % kAlignment, ' ').append("\n");
+  std::string file = "\x93NUMPY";
+  file.append({'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)});
+  file += header;
+  for (const std::vector<float>& row : rows) {
+    file.append(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
+  }
+  return file;
 }
 
 void embed_file(const Encoder& encoder, const EmbeddingFiles& files, const TextEmbeddingOptions& choice) {
   require_other_file(files.output, {files.input});
   std::vector<std::string> lines;
-  for_each_line(files.input, [&](const std::string& line, const std::string&) { lines.push_back(line); });
+  std::vector<TextPair> pairs;
+  for_each_line(files.input, [&](const std::string& line, const std::string& where) {
+    if (files.columns == TextColumns::pair) {
+      pairs.push_back(text_pair(line, where));
+    } else {
+      lines.push_back(line);
+    }
+  });
   const auto name = [&](size_t i) { return fmt::format("{}:{}", files.input == "-" ? "stdin" : files.input, i + 1); };
-  write_file(files.output, in_npy(encoder.embed(lines, choice, name), encoder.embedding_width()));
+  const auto rows =
+      files.columns == TextColumns::pair ? encoder.embed(pairs, choice, name) : encoder.embed(lines, choice, name);
+  write_file(files.output, numpy_file(rows, encoder.embedding_width()));
 }
+
+TextPair text_pair(const std::string& line, const std::string& where) { return split_pair(line, where); }
 
 double cosine_similarity(std::span<const float> a, std::span<const float> b) {
   require(a.size() == b.size(), "similarity", "embeddings of {} and {} numbers", a.size(), b.size());

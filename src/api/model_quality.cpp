@@ -25,7 +25,7 @@ TextColumns columns_of(const std::string& path) {
 }
 
 double accuracy_of_texts(const Encoder& encoder, const std::string& path) {
-  const TextColumns columns = columns_of(path);
+  const TextColumns columns = encoder.columns().value_or(columns_of(path));
   const std::vector<LabeledText> texts = read_labeled_texts({path}, columns);
   std::vector<std::string> single;
   std::vector<TextPair> pairs;

@@ -21,11 +21,18 @@ constexpr size_t kTextsPerCall = 4096;  // that share batches
 struct EncoderOptions {
   ModelOptions model;
   std::string input = "-";
-  bool pairs = false, scores = false, json = false;
+  bool pairs = false, scores = false, json = false, evaluate = false;
+  WordFormat format = WordFormat::columns;  // of what tag evaluates
 };
 
 std::vector<Option> input_option(EncoderOptions& options, const std::string& what) {
   return {option("--input FILE", options.input, what + ", plain or gzip; -: standard input")};
+}
+
+Option pairs_option(EncoderOptions& options) {
+  return flag("--pairs", options.pairs,
+              "each line is two texts with a tab between them: for models of earlier versions, which do not say so "
+              "themselves");
 }
 
 // Calls use(lines, name) for the lines of a file, many at a time.
@@ -40,15 +47,19 @@ void for_each_part(const std::string& path, Use use) {
 std::vector<TextPair> pairs_of(const std::vector<std::string>& lines, const Encoder::TextName& name) {
   std::vector<TextPair> pairs;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const size_t tab = lines[i].find('\t');
-    if (tab == std::string::npos || lines[i].find('\t', tab + 1) != std::string::npos) {
-      const int64_t columns = std::ranges::count(lines[i], '\t') + 1;
-      throw std::runtime_error(fmt::format("{}: {} column{}, expected 2: two texts with a tab between them", name(i),
-                                           columns, columns == 1 ? "" : "s"));
-    }
-    pairs.push_back({lines[i].substr(0, tab), lines[i].substr(tab + 1)});
+    pairs.push_back(text_pair(lines[i], name(i)));
   }
   return pairs;
+}
+
+// What a line holds: as the model was trained, or else as --pairs says.
+TextColumns columns_of(const Encoder& encoder, const EncoderOptions& options) {
+  const std::optional<TextColumns> trained = encoder.columns();
+  if (options.pairs && trained == TextColumns::one) {
+    throw std::runtime_error(
+        fmt::format("{}: the model was trained on single texts: leave out --pairs", options.model.directory));
+  }
+  return trained.value_or(options.pairs ? TextColumns::pair : TextColumns::one);
 }
 
 std::string in_json(const TextLabels& found) {
@@ -75,11 +86,90 @@ std::string in_columns(const TextLabels& found, const EncoderOptions& options) {
   return line + "\n";
 }
 
+std::string score_name(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+std::string in_json(const LabelFigures& label) {
+  return fmt::format(
+      "{{\"label\": {}, \"expected\": {}, \"predicted\": {}, \"right\": {}, \"precision\": {:.6f}, \"recall\": {:.6f}, "
+      "\"f1\": {:.6f}{}}}",
+      json_string(label.label), label.expected, label.predicted, label.right, label.precision(), label.recall(),
+      label.f1(),
+      label.predicted_as.empty() ? "" : fmt::format(", \"predicted_as\": [{}]", fmt::join(label.predicted_as, ", ")));
+}
+
+void print_json(const Encoder& encoder, const LabelReport& report) {
+  std::string members = fmt::format("\"loss\": {:.6f}", report.scores.loss);
+  for (const NamedScore& score : report.scores.others) {
+    members += fmt::format(", \"{}\": {:.6f}", score.name, score.value);
+  }
+  std::vector<std::string> labels;
+  std::ranges::transform(report.scores.labels, std::back_inserter(labels),
+                         [](const LabelFigures& label) { return in_json(label); });
+  if (!labels.empty()) {
+    members += fmt::format(", \"labels\": [{}]", fmt::join(labels, ", "));
+  }
+  put("{{{}, \"texts\": {}{}, \"seconds\": {:.6g}, \"precision\": \"{}\", \"threads\": {}}}\n", members, report.texts,
+      report.words > 0 ? fmt::format(", \"words\": {}", report.words) : "", report.seconds,
+      name_of(encoder.precision()), encoder.threads());
+}
+
+// Each label's figures; and, where a text has one label, how often it was taken for which.
+void print_labels(const std::vector<LabelFigures>& labels) {
+  put("\nexpected  predicted  precision  recall      f1  label\n");
+  for (const LabelFigures& label : labels) {
+    put("{:8}  {:9}  {:9.4f}  {:6.4f}  {:6.4f}  {}\n", label.expected, label.predicted, label.precision(),
+        label.recall(), label.f1(), label.label);
+  }
+  if (labels.front().predicted_as.empty()) {
+    return;
+  }
+  put("\npredicted, in the order of this list, where the label was expected\n");
+  for (const LabelFigures& label : labels) {
+    for (const int64_t count : label.predicted_as) {
+      put("{:8}", count);
+    }
+    put("  {}\n", label.label);
+  }
+}
+
+void print_text(const Encoder& encoder, const LabelReport& report) {
+  put("loss {:.4f}", report.scores.loss);
+  for (const NamedScore& score : report.scores.others) {
+    put("  {} {:.4f}", score_name(score.name), score.value);
+  }
+  const std::string_view what = report.words > 0 ? "sentence" : "text";
+  put("\n{} {}{} in {:.2f} s ({}, {} thread{})\n",
+      report.words > 0 ? fmt::format("{} word{} in {}", report.words, plural(report.words), report.texts)
+                       : fmt::format("{}", report.texts),
+      what, plural(report.texts), report.seconds, name_of(encoder.precision()), encoder.threads(),
+      plural(encoder.threads()));
+  if (!report.scores.labels.empty()) {
+    print_labels(report.scores.labels);
+  }
+}
+
+void evaluate_labels(const Encoder& encoder, const EncoderOptions& options) {
+  const LabelReport report =
+      encoder.evaluate({.file = options.input, .columns = columns_of(encoder, options), .format = options.format});
+  options.json ? print_json(encoder, report) : print_text(encoder, report);
+}
+
 void classify(const EncoderOptions& options) {
+  if (options.evaluate && options.scores) {
+    throw std::runtime_error("classify: --scores and --evaluate: give one of them");
+  }
   const Encoder encoder(options.model.directory, options.model.inference);
+  if (options.evaluate) {
+    evaluate_labels(encoder, options);
+    return;
+  }
+  const TextColumns columns = columns_of(encoder, options);
   for_each_part(options.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
     const std::vector<TextLabels> all =
-        options.pairs ? encoder.classify(pairs_of(lines, name), name) : encoder.classify(lines, name);
+        columns == TextColumns::pair ? encoder.classify(pairs_of(lines, name), name) : encoder.classify(lines, name);
     for (const TextLabels& found : all) {
       write_output(options.json ? in_json(found) : in_columns(found, options));
     }
@@ -111,6 +201,10 @@ std::string tagged_line(const std::vector<std::string>& words, const std::vector
 
 void tag(const EncoderOptions& options) {
   const Encoder encoder(options.model.directory, options.model.inference);
+  if (options.evaluate) {
+    evaluate_labels(encoder, options);
+    return;
+  }
   for_each_part(options.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
     std::vector<std::vector<std::string>> sentences;
     std::vector<size_t> numbers;  // of the lines that hold words
@@ -136,6 +230,14 @@ struct EmbedOptions {
   std::string npy, similarity;
 };
 
+// The embedding of each line's text, or pair of texts.
+std::vector<std::vector<float>> embeddings_of(const Encoder& encoder, const EmbedOptions& options,
+                                              const std::vector<std::string>& lines, const Encoder::TextName& name) {
+  return columns_of(encoder, options.encoder) == TextColumns::pair
+             ? encoder.embed(pairs_of(lines, name), options.choice, name)
+             : encoder.embed(lines, options.choice, name);
+}
+
 void print_similarities(const Encoder& encoder, const EmbedOptions& options) {
   std::vector<std::string> left, right;
   for_each_pair(options.encoder.input, options.similarity, [&](const std::string& a, const std::string& b, int64_t) {
@@ -143,13 +245,23 @@ void print_similarities(const Encoder& encoder, const EmbedOptions& options) {
     right.push_back(b);
   });
   const auto name_in = [](const std::string& file) {
-    return [file](size_t i) { return fmt::format("{}:{}", file, i + 1); };
+    return [file](size_t i) { return fmt::format("{}:{}", file == "-" ? "stdin" : file, i + 1); };
   };
-  const auto a = encoder.embed(left, options.choice, name_in(options.encoder.input));
-  const auto b = encoder.embed(right, options.choice, name_in(options.similarity));
+  const auto a = embeddings_of(encoder, options, left, name_in(options.encoder.input));
+  const auto b = embeddings_of(encoder, options, right, name_in(options.similarity));
   for (size_t i = 0; i < a.size(); ++i) {
     put("{:.6f}\n", cosine_similarity(a[i], b[i]));
   }
+}
+
+void print_numpy_file(const Encoder& encoder, const EmbedOptions& options) {
+  std::vector<std::string> lines, places;
+  for_each_line(options.encoder.input, [&](const std::string& line, const std::string& where) {
+    lines.push_back(line);
+    places.push_back(where);
+  });
+  const auto rows = embeddings_of(encoder, options, lines, [&](size_t i) { return places[i]; });
+  write_output(numpy_file(rows, encoder.embedding_width()));
 }
 
 void embed(const EmbedOptions& options) {
@@ -157,21 +269,21 @@ void embed(const EmbedOptions& options) {
     throw std::runtime_error("embed: --npy and --similarity: give one of them");
   }
   const Encoder encoder(options.encoder.model.directory, options.encoder.model.inference);
+  const TextColumns columns = columns_of(encoder, options.encoder);
   if (!options.similarity.empty()) {
     print_similarities(encoder, options);
-    return;
+  } else if (options.npy == "-") {
+    print_numpy_file(encoder, options);
+  } else if (!options.npy.empty()) {
+    embed_file(encoder, {.input = options.encoder.input, .output = options.npy, .columns = columns}, options.choice);
+  } else {
+    for_each_part(options.encoder.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
+      for (const std::vector<float>& row : embeddings_of(encoder, options, lines, name)) {
+        put("[{}]\n", fmt::join(row, ", "));
+      }
+      flush_output();
+    });
   }
-  if (!options.npy.empty()) {
-    embed_file(encoder, {.input = options.encoder.input, .output = options.npy}, options.choice);
-    return;
-  }
-  for_each_part(options.encoder.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {
-    const auto rows = encoder.embed(lines, options.choice, name);
-    for (const std::vector<float>& row : rows) {
-      put("[{}]\n", fmt::join(row, ", "));
-    }
-    flush_output();
-  });
 }
 
 }  // namespace
@@ -185,9 +297,12 @@ Command classify_command() {
           {model_options(options->model),
            context_options(options->model),
            input_option(*options, "texts, a line each"),
-           {flag("--pairs", options->pairs, "each line is two texts with a tab between them"),
-            flag("--scores", options->scores, "print each label's probability after the label"),
-            flag("--json", options->json, "print one JSON object per line: labels and probabilities, or a number")}}),
+           {pairs_option(*options), flag("--scores", options->scores, "print each label's probability after the label"),
+            flag("--evaluate", options->evaluate,
+                 "the lines are those of a recipe's data.validation, with labels: print how well these are predicted"),
+            flag(
+                "--json", options->json,
+                "print one JSON object per line: labels and probabilities, or a number; with --evaluate one in all")}}),
       .run = [options] { classify(*options); },
       .footer = "Example:\n  heed classify --model classifier < texts.txt",
   };
@@ -201,7 +316,13 @@ Command tag_command() {
       .options = joined({model_options(options->model),
                          context_options(options->model),
                          input_option(*options, "sentences, a line each, with spaces between words"),
-                         {flag("--json", options->json, "print one JSON array per line, of words and labels")}}),
+                         {flag("--evaluate", options->evaluate,
+                               "the input is a recipe's data.validation, with labels: print how well these are "
+                               "predicted"),
+                          option("--format NAME", options->format, kWordFormatNames,
+                                 "of what is evaluated: columns or lines, as data.format says"),
+                          flag("--json", options->json,
+                               "print one JSON array per line, of words and labels; with --evaluate one object")}}),
       .run = [options] { tag(*options); },
       .footer = "Example:\n  heed tag --model tagger < sentences.txt",
   };
@@ -216,10 +337,12 @@ Command embed_command() {
           joined({model_options(options->encoder.model),
                   context_options(options->encoder.model),
                   input_option(options->encoder, "texts, a line each"),
-                  {option("--pooling NAME", options->choice.pooling, kPoolingNames,
+                  {pairs_option(options->encoder),
+                   option("--pooling NAME", options->choice.pooling, kPoolingNames,
                           "how a text's tokens become one embedding: first, mean or max"),
                    flag("--normalize", options->choice.normalized, Normalized::yes, "scale each embedding to length 1"),
-                   option("--npy FILE", options->npy, "write a NumPy file instead of a JSON array per line"),
+                   option("--npy FILE", options->npy,
+                          "write a NumPy file instead of a JSON array per line; -: to the standard output"),
                    option("--similarity FILE", options->similarity,
                           "print the cosine of each line's embedding and that of the same line in this file")}}),
       .run = [options] { embed(*options); },

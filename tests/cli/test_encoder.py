@@ -8,7 +8,7 @@ import struct
 import unittest
 
 import train_cli
-from heed_cli import heed
+from heed_cli import heed, run
 
 MODEL = """
 [model]
@@ -148,11 +148,26 @@ class Classify(Encoder):
         self.assertGreater(self.score("run")["f1_micro"], 0.8)
         found = json.loads(heed("classify", "--model", model, "--json", text="ccc\n").stdout)
         self.assertEqual(set(found["probabilities"]), {"a", "b"})
+        result = heed("classify", "--model", model, "--evaluate", "--json", "--input", self.path / "valid.tsv")
+        self.assertEqual([label["label"] for label in json.loads(result.stdout)["labels"]], ["a", "b"])
+        self.assertAlmostEqual(json.loads(result.stdout)["f1_micro"], self.score("run")["f1_micro"], delta=0.05)
+        spaced = heed("classify", "--model", model, "--evaluate", "--json", text="ab\ta, b\nab\t b ,a \ncc\t\ncc\t  \n")
+        self.assertEqual([label["expected"] for label in json.loads(spaced.stdout)["labels"]], [2, 2])
+        train = (self.path / "train.tsv").read_text()
+        for labels in "a,,b", "a,", ",", "a, ,b":
+            self.file("train.tsv", f"ab\ta\nab\t{labels}\n")
+            self.assert_refused("train", self.recipe, "--out", self.path / "no", stdout=None,
+                                mentions=[f"train.tsv:2: the labels are '{labels}', of which one is empty"])
+        self.file("train.tsv", train)
         self.data(lambda draw: (lambda t: f"{t}\t{len(t) / 4}")(words(draw)))
         self.recipe_for("classify", 'head = "number"')
         model = self.path / "number"
         self.assertEqual(self.train("number").returncode, 0)
         self.assertGreater(self.score("number")["spearman"], 0.8)
+        tested = json.loads(heed("classify", "--model", model, "--evaluate", "--json", "--input",
+                                 self.path / "valid.tsv").stdout)
+        self.assertAlmostEqual(tested["spearman"], self.score("number")["spearman"], delta=0.05)
+        self.assertNotIn("labels", tested)
         self.assertGreater(float(heed("classify", "--model", model, text="abcdefgh\n").stdout),
                            float(heed("classify", "--model", model, text="abc\n").stdout))
 
@@ -164,10 +179,103 @@ class Classify(Encoder):
         self.recipe_for("classify", 'token_types = 2\npooling = "max"')
         model = self.trained("--set", "data.pairs=true", "--set", "training.updates=400", "--set", "validation.every=400")
         self.assertGreater(self.score("run")["accuracy"], 0.75)
-        result = heed("classify", "--model", model, "--pairs", text="bbb\taaa\n")
+        result = heed("classify", "--model", model, "--json", text="bbb\taaa\n")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assert_refused("classify", "--model", model, "--pairs", text="a\tb\nab\n", mentions=["stdin:2", "1 column,"],
-                            stdout=None)
+        told = heed("classify", "--model", model, "--pairs", "--json", text="bbb\taaa\n")
+        self.assertEqual((told.returncode, told.stdout), (0, result.stdout))
+        for text, mention in ("a\tb\nab\n", "1 column,"), ("a\tb\na\tb\tc\n", "3 columns,"):
+            for command in "classify", "embed":
+                self.assert_refused(command, "--model", model, text=text, mentions=["stdin:2", mention], stdout=None)
+        self.assert_reads_pairs(model)
+        self.assert_old_directories_leave_it_to_the_option(model, result.stdout)
+
+    def assert_reads_pairs(self, model):
+        pairs = self.file("pairs.txt", "bbb\taaa\nccc\tbbb\n")
+        rows = [json.loads(line) for line in heed("embed", "--model", model, "--input", pairs).stdout.splitlines()]
+        self.assertEqual([len(row) for row in rows], [32, 32])
+        self.assertNotEqual(rows[0], rows[1])
+        similarity = heed("embed", "--model", model, "--input", pairs, "--similarity", pairs)
+        self.assertEqual((similarity.stdout.split(), similarity.stderr), (["1.000000", "1.000000"], ""))
+        out = self.path / "pairs.npy"
+        self.assertEqual(heed("embed", "--model", model, "--input", pairs, "--npy", out).returncode, 0)
+        self.assertEqual(run("embed", "--model", model, "--npy", "-", text=pairs.read_text()).stdout, out.read_bytes())
+        report = heed("report", model, "--source", pairs, "--samples", 1)
+        self.assertEqual((report.returncode, report.stderr), (0, ""))
+        tokens = json.loads(re.search(r'"source_tokens":(\[.*?\])', (model / "report.html").read_text()).group(1)
+                            .replace("\\u003c", "<").replace("\\u003e", ">"))
+        self.assertEqual(tokens, ["<s>", *"bbb", "<sep>", *"aaa", "</s>"])
+        self.assert_refused("report", model, "--source", self.file("single.txt", "\nabc\n"),
+                            mentions=["single.txt:2: 1 column, expected 2"])
+        small = self.path / "small"
+        self.assertEqual(heed("quantize", "--model", model, "--out", small, "--type", "int8-static", "--calibration",
+                              pairs).stderr, "")
+        self.assert_refused("classify", "--model", small, text="abc\n", mentions=["stdin:1: 1 column"])
+
+    def assert_old_directories_leave_it_to_the_option(self, model, classified):
+        config = json.loads((model / "config.json").read_text())
+        self.assertIs(config.pop("pairs"), True)
+        (model / "config.json").write_text(json.dumps(config))
+        result = heed("classify", "--model", model, "--pairs", "--json", text="bbb\taaa\n")
+        self.assertEqual((result.returncode, result.stdout), (0, classified))
+        single = heed("classify", "--model", model, "--json", text="bbb\taaa\n")
+        self.assertEqual((single.returncode, single.stderr), (0, ""))
+        self.assertNotEqual(single.stdout, classified)
+
+    def test_a_model_of_single_texts_reads_no_pairs(self):
+        self.recipe_for("classify", "token_types = 1")
+        model = self.trained("--set", "training.updates=1")
+        self.assertIs(json.loads((model / "config.json").read_text())["pairs"], False)
+        for command in "classify", "embed":
+            self.assert_refused(command, "--model", model, "--pairs", text="a\tb\n",
+                                mentions=["trained on single texts", "--pairs"])
+        config = json.loads((model / "config.json").read_text())
+        del config["pairs"]
+        (model / "config.json").write_text(json.dumps(config))
+        for command in "classify", "embed":
+            self.assertEqual(heed(command, "--model", model, text="ab\n").returncode, 0)
+            self.assert_refused(command, "--model", model, "--pairs", text="a\tb\n", mentions=["model.token_types is 1"])
+
+    def test_a_labelled_file_is_scored_as_validation_does(self):
+        self.recipe_for("classify")
+        model = self.trained("--set", "training.precision=f32", "--threads", 1)
+        valid = self.path / "valid.tsv"
+        whole = heed("classify", "--model", model, "--evaluate", "--json", "--precision", "f32", text=valid.read_text())
+        self.assertEqual((whole.returncode, whole.stderr), (0, ""))
+        found, validated = json.loads(whole.stdout), self.score("run")
+        for key in "loss", "accuracy", "f1_macro", "matthews":
+            self.assertAlmostEqual(found[key], validated[key], places=5, msg=key)
+        self.assertEqual([{k: label[k] for k in validated["labels"][0]} for label in found["labels"]], validated["labels"])
+        self.assertEqual((found["texts"], found["precision"]), (50, "f32"))
+        for label in found["labels"]:
+            self.assertAlmostEqual(label["f1"], 2 * label["right"] / (label["expected"] + label["predicted"]), places=5)
+        text = heed("classify", "--model", model, "--evaluate", "--input", valid, "--precision", "f32").stdout
+        self.assertIn(f"accuracy {found['accuracy']:.4f}  f1 macro {found['f1_macro']:.4f}", text)
+        self.assertRegex(text, r"\n50 texts in [\d.]+ s \(f32, \d+ thread")
+        self.assertRegex(text, r"\n *\d+ +\d+ +[\d.]+ +[\d.]+ +[\d.]+  without\n")
+        row = "".join(f"{count:8}" for count in found["labels"][0]["predicted_as"]) + "  with\n"
+        self.assertIn(row, text)
+        for line, mention in [("abc\tnever", "stdin:2: the label 'never' is not in the model's labels"),
+                              ("abc", "stdin:2: 1 column, expected 2"), ("abc\t", "stdin:2: the label is empty")]:
+            self.assert_refused("classify", "--model", model, "--evaluate", text=f"abc\twith\n{line}\n", mentions=[mention])
+        self.assert_refused("classify", "--model", model, "--evaluate", "--scores", text="abc\twith\n",
+                            mentions=["--scores and --evaluate"])
+        self.assertEqual(heed("classify", "--model", model, "--evaluate", text="a" * 99 + "\twith\n").returncode, 0,
+                         "a text that is too long is cut, as in training")
+        self.assert_refused("tag", "--model", model, "--evaluate", text="abc\n", mentions=["has no head for labels of words"])
+
+    def test_the_report_has_the_metrics_of_the_task(self):
+        self.recipe_for("classify")
+        model = self.trained()
+        self.assertEqual(heed("report", model).returncode, 0)
+        page = (model / "report.html").read_text()
+        best = [event for event in map(json.loads, (model / "metrics.jsonl").read_text().splitlines())
+                if event["event"] == "validation" and event["best"]][-1]
+        self.assertIn(f"<dt>Best validation: Accuracy</dt><dd>{best['accuracy']:.3f}<small>", page)
+        self.assertIn(f"<td>{best['accuracy']:.4f}</td><td>{best['f1_macro']:.4f}</td><td>{best['matthews']:.4f}</td>", page)
+        self.assertIn(" of 400 texts", page)
+        data = json.loads(page[page.index('id="data">') + 10:page.rindex("</script>\n<script>")])
+        self.assertEqual([metric["key"] for metric in data["curves"]["metrics"]], ["accuracy", "f1_macro", "matthews"])
+        self.assertEqual(data["curves"]["validation"]["accuracy"][-1], self.score("run")["accuracy"])
 
     def test_killed_at_any_moment_it_resumes_to_the_same_bits(self):
         self.recipe_for("classify")
@@ -180,13 +288,16 @@ class Classify(Encoder):
                  ("train.tsv", "abc\tx\nabc\tabc\tx\n", "train.tsv:2: 3 columns, expected 2"),
                  ("train.tsv", "abc\tx\nabc\t\n", "train.tsv:2: the label is empty"),
                  ("valid.tsv", "abc\twith\nabc\tnever\n", "valid.tsv:2: the label 'never' is not in the training text"),
+                 ("valid.tsv", "abc\twith\nabc\tlisted\n", "valid.tsv:2: the label 'listed' is not in the training text"),
+                 ("train.tsv", "abc\tx\nabc\tunlisted\n", "train.tsv:1: the label 'x' is not in model.labels"),
                  ("train.tsv", "", "train.tsv: holds no text")]
         train = (self.path / "train.tsv").read_text()
         for name, content, mention in cases:
             self.file("train.tsv", train)
             self.file("valid.tsv", good)
             self.file(name, content)
-            self.assert_refused("train", self.recipe, "--out", self.path / "no", mentions=[mention], stdout=None)
+            more = ["--set", "model.labels=without,with,listed"] if "listed" in content else []
+            self.assert_refused("train", self.recipe, "--out", self.path / "no", *more, mentions=[mention], stdout=None)
             self.assertFalse((self.path / "no").exists())
         self.file("train.tsv", train)
         self.file("valid.tsv", good)
@@ -195,11 +306,14 @@ class Classify(Encoder):
                                  ("model.tie=output", "tie"),
                                  ("data.too_long=refuse", None),
                                  ("model.max_length=2", "of which special tokens alone need 2"),
+                                 ("model.labels=with,without,with", "labels has "),
                                  ("data.batch_sequences=0", "data.batch_sequences is 0"),
                                  ("model.architecture=causal-lm", "trains an encoder")]:
             if mention:
                 self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", setting,
                                     mentions=[mention.split("'")[0]], stdout=None)
+        self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", "data.pairs=true", "--set",
+                            "model.token_types=1", mentions=["model.token_types is 1, but data.pairs"])
         self.assert_refused("train", self.recipe, "--out", self.path / "no", "--set", "data.too_long=refuse", "--set",
                             "model.max_length=5", mentions=["tokens with special tokens, but the model takes at most 5"],
                             stdout=None)
@@ -242,6 +356,9 @@ class Tag(Encoder):
             self.file(name + ".tsv", "\n".join("".join(f"{w}\t{len(w)}\t{has_a(w)}\n" for w in s) for s in part))
         self.recipe_for("tag")
         model = self.trained("--set", "training.updates=300")
+        tested = json.loads(heed("tag", "--model", model, "--evaluate", "--json", "--input", self.path / "valid.tsv").stdout)
+        self.assertAlmostEqual(tested["accuracy"], self.score("run")["accuracy"], delta=0.02)
+        self.assertEqual((tested["texts"], tested["words"]), (50, sum(map(len, parts["valid"]))))
         self.assertIn("words in 300 sentences with 2 labels", self.train("again", "--set", "training.updates=1").stdout)
         self.assertGreater(self.score("run")["accuracy"], 0.7)
         result = heed("tag", "--model", model, text="bcd abc\n\nefg\n")
@@ -258,13 +375,16 @@ class Tag(Encoder):
         lines = self.train("lines", "--set", "data.format=lines", "--set", "training.updates=300")
         self.assertEqual((lines.returncode, lines.stderr), (0, ""))
         self.assertEqual(self.weights("lines"), self.weights("run"), "the same words and labels, written differently")
+        again = json.loads(heed("tag", "--model", model, "--evaluate", "--json", "--format", "lines", "--input",
+                                self.path / "valid.tsv").stdout)
+        self.assertEqual((again["labels"], again["loss"]), (tested["labels"], tested["loss"]))
 
     def test_bad_files_are_named_by_their_line(self):
         self.recipe_for("tag")
         for train, more, mention in [("a\tX\nb\n", [], "train.tsv:2: 1 column, expected 2"),
                                      ("a\tX\nb\tn\tX\n", [], "train.tsv:2: 3 columns, expected 2"),
                                      ("a\tX\n\nb\t\n", [], "train.tsv:3: the word or its label is empty"),
-                                     ("a b\tX Y\na b\tX\n", ["--set", "data.format=lines"], "train.tsv:2: 2 words, but 1 labels"),
+                                     ("a b\tX Y\na b\tX\n", ["--set", "data.format=lines"], "train.tsv:2: 2 words, but 1 label"),
                                      ("\n\n", [], "holds no word")]:
             self.file("train.tsv", train)
             self.file("valid.tsv", "a\tX\n")

@@ -11,6 +11,7 @@
 #include "cli/json_text.h"
 #include "cli/standard_output.h"
 #include "cli/translator_options.h"
+#include "command_line/plural.h"
 #include "heed/lines.h"
 
 namespace heed::cli {

@@ -4,6 +4,7 @@
 from parity import (SMOOTHING, Batch, Comparison, Steps, bf16_products, compare_elements, compare_norms, run_heed,
                     run_torch)
 
+import formulas
 import oracles
 
 DROPOUT_FREE = {f"{site}_dropout": 0.0 for site in ("embedding", "attention", "inner", "branch")}
@@ -75,6 +76,76 @@ LABELS = {**ENCODER, "head": "label", "labels": ["a", "b", "c"], "tie": "none", 
 LABELS_FIRST = {**LABELS, "pooling": "first"}
 LABELS_MAX = {**LABELS, "pooling": "max"}
 
+# Models that formulas.py computes, each of several settings that have nothing to do with each other.
+SMALL = {
+    **DROPOUT_FREE,
+    "model": 24, "inner": 40, "heads": 4, "encoder_layers": 2, "decoder_layers": 2, "source_vocabulary": 47,
+    "target_vocabulary": 53, "max_length": 16, "activation": "gelu", "positions": "none", "norm_placement": "pre",
+    "final_norm": True, "tie": "none", "embedding_scale": "none",
+}
+RMS_GATED = {"norm": "rms", "gated": True, "activation": "silu", "bias": False}
+# Values of other widths than keys, and heads that share them.
+GROUPED = {"key_value_heads": 2, "head_width": 8, "value_width": 12}
+RELATIVE_BIAS = {"positions": "relative-bias", "relative_buckets": 8, "relative_max_distance": 8}
+ENCODERS = {
+    "patterns, token types, norms of embeddings, sandwich norms": {
+        "encoder_layers": 4, "attention": ["local:3+strided:2", "linear", "strided:3", "local:4"],
+        "positions": "learned", "token_types": 3, "embedding_norm": True, "norm_placement": "sandwich",
+        "logit_cap": 2.0, "tie": "output"},
+    "relative keys, grouped, local, branch norms, labels from the mean": {
+        **RMS_GATED, **GROUPED, "positions": "relative-keys", "relative_clip": 3, "attention": ["local:4", "full"],
+        "norm_placement": "branch", "qk_norm": "head", "head": "labels", "labels": ["a", "b", "c"], "pooling": "mean"},
+    "relative keys and values, parallel branches, biases set apart, a number from the maxima": {
+        "positions": "relative-keys-values", "relative_clip": 4, "branches": "parallel", "attention_bias": "inputs",
+        "feed_forward_bias": "none", "norm_bias": "none", "qk_norm": "all", "head": "number", "pooling": "max"},
+    "linear with features of exp, labels of tokens": {
+        "positions": "sinusoidal", "attention": ["linear"], "linear_feature": "exp", "norm_placement": "post",
+        "bias": False, "feed_forward_bias": "all", "norm_bias": "all", "activation": "gelu-tanh",
+        "head": "token-labels", "labels": ["a", "b", "c", "d", "e"]},
+    "a part of the head turned, strided, capped scores, a number from the first": {
+        "positions": "rotary", "rotary_width": 4, "attention": ["strided:2", "local:3+full"], "attention_cap": 1.0,
+        "head": "number", "pooling": "first", "token_types": 2, "attention_bias": "none"},
+    "relative bias, local, labels from the maxima": {
+        **RELATIVE_BIAS, "attention": ["local:5"], "activation": "gelu", "gated": True, "output_bias": False,
+        "head": "labels", "labels": ["a", "b"], "pooling": "max"},
+}
+CAUSAL = {
+    "rotary, patterns, sandwich norms, biases of attention's inputs": {
+        "positions": "rotary", "attention": ["local:3+strided:2", "full"], "norm_placement": "sandwich",
+        "attention_bias": "inputs", "bias": False, "qk_norm": "all", "embedding_norm": True, "gated": True},
+    "ALiBi, local, grouped, branch norms": {
+        **RMS_GATED, **GROUPED, "positions": "alibi", "attention": ["local:4", "full"], "norm_placement": "branch",
+        "logit_cap": 1.5, "qk_norm": "head"},
+    "relative keys and values, grouped, parallel branches": {
+        **GROUPED, "positions": "relative-keys-values", "relative_clip": 3, "branches": "parallel",
+        "norm_bias": "none", "embedding_scale": "sqrt-model"},
+    "linear, grouped, parallel branches": {
+        **RMS_GATED, **GROUPED, "attention": ["linear", "local:3"], "positions": "learned", "branches": "parallel"},
+}
+SEQ2SEQ = {
+    "rotary, grouped, patterns": {
+        **RMS_GATED, **GROUPED, "positions": "rotary", "attention": ["local:3+strided:2", "full"],
+        "attention_cap": 1.0, "qk_norm": "head"},
+    "ALiBi, local, sandwich norms": {
+        "positions": "alibi", "attention": ["local:4", "full"], "norm_placement": "sandwich", "logit_cap": 2.0,
+        "attention_bias": "none"},
+    "relative bias, branch norms": {
+        **RELATIVE_BIAS, "norm_placement": "branch", "gated": True, "attention_bias": "inputs", "norm_bias": "none",
+        "feed_forward_bias": "none"},
+    "relative keys and values, local, post-norm, grouped, all tied": {
+        **GROUPED, "positions": "relative-keys-values", "relative_clip": 3, "attention": ["local:4"],
+        "norm_placement": "post", "source_vocabulary": 53, "tie": "all"},
+    "relative keys, norms of all heads": {
+        "positions": "relative-keys", "relative_clip": 2, "qk_norm": "all", "norm": "rms", "tie": "output"},
+    "linear and strided layers": {
+        "positions": "sinusoidal", "attention": ["linear", "strided:2"], "embedding_norm": True,
+        "key_value_heads": 1, "value_width": 4},
+}
+FORMULAS = {f"{kind}, {name}": {**SMALL, "architecture": architecture, **own}
+            for kind, architecture, models in (("encoder", "encoder", ENCODERS), ("causal", "causal-lm", CAUSAL),
+                                               ("encoder-decoder", "seq2seq", SEQ2SEQ))
+            for name, own in models.items()}
+
 SHORT = [[7, 1, 12, 3, 5], [4, 12, 1, 6, 9]]
 LONG = [[70, 1, 130, 33], [130, 2, 64, 65]]
 
@@ -103,12 +174,15 @@ BF16_SEQ2SEQ_RELU = {**BF16_SEQ2SEQ, "gradients": 0.25}
 BF16_DECODER = {"logits": 0.02, "losses": 0.004, "gradients": 0.03}
 # Measured: logits 4.9e-3, losses 1.1e-3, gradients 7.6e-3.
 BF16_ENCODER = {"logits": 0.012, "losses": 0.003, "gradients": 0.02}
+# Measured: logits 1.0e-2, losses 1.6e-2 (squares of few numbers), gradients 8.2e-2 (of a bias, a thousandth of all).
+BF16_FORMULAS = {"logits": 0.025, "losses": 0.04, "gradients": 0.2}
 
 
-def elements_agree(title, config, relative=1e-4, smoothing=SMOOTHING, oracle_config=None, **options):
+def elements_agree(title, config, relative=1e-4, smoothing=SMOOTHING, oracle_config=None, make_oracle=oracle_of,
+                   **options):
     """heed's results against PyTorch's in float64, element by element. The oracle's configuration may be another one, to
     see that the difference is noticed."""
-    oracle = oracle_of(oracle_config or config).begin(seed=1)
+    oracle = make_oracle(oracle_config or config).begin(seed=1)
     batch = batch_of(config)
     found = run_heed(config, oracle.heed_weights(), [batch], smoothing=smoothing, **options)
     comparison = Comparison(title)
@@ -116,9 +190,9 @@ def elements_agree(title, config, relative=1e-4, smoothing=SMOOTHING, oracle_con
     return comparison
 
 
-def norms_agree(title, config, tolerances, oracle_config=None, precision="bf16"):
+def norms_agree(title, config, tolerances, oracle_config=None, make_oracle=oracle_of, precision="bf16"):
     """heed in bf16 against PyTorch in float64 from the same weights, which bf16 holds exactly."""
-    oracle = oracle_of(oracle_config or config).begin(seed=1, precision="bf16")
+    oracle = make_oracle(oracle_config or config).begin(seed=1, precision="bf16")
     batch = batch_of(config)
     found = run_heed(config, oracle.heed_weights(), [batch], precision=precision)
     comparison = Comparison(title)
@@ -140,6 +214,18 @@ def all_agree(models):
         ]
         comparisons += [norms_agree(f"{name}, bf16 {kind}", config, bf16, precision=f"bf16 {kind}")
                         for kind in bf16_products()]
+    return comparisons
+
+
+def formulas_agree(models):
+    """Each model of formulas.py as double, f32 and bf16."""
+    comparisons = []
+    for name, config in models.items():
+        comparisons += [
+            elements_agree(f"{name}, f64", config, relative=1e-9, precision="f64", make_oracle=formulas.Model),
+            elements_agree(f"{name}, f32", config, make_oracle=formulas.Model),
+            norms_agree(f"{name}, bf16", config, BF16_FORMULAS, make_oracle=formulas.Model),
+        ]
     return comparisons
 
 

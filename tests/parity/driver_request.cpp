@@ -22,12 +22,26 @@ struct Rectangle {
   int64_t width;
   std::vector<int64_t> lengths;
   std::vector<int32_t> tokens;
+  std::vector<int32_t> types;  // of the tokens; empty: all 0
 
-  explicit Rectangle(const json& j) : width(j.at("width")), lengths(j.at("lengths")), tokens(j.at("tokens")) {}
+  explicit Rectangle(const json& j)
+      : width(j.at("width")),
+        lengths(j.at("lengths")),
+        tokens(j.at("tokens")),
+        types(j.value("types", std::vector<int32_t>())) {}
 
   Sequences sequences(Layout layout) const {
+    Sequences kept = of_layout(tokens, layout);
+    if (!types.empty()) {
+      const Sequences kept_types = of_layout(types, layout);
+      kept.set_types({kept_types.tokens().ids().begin(), kept_types.tokens().ids().end()});
+    }
+    return kept;
+  }
+
+  Sequences of_layout(const std::vector<int32_t>& padded, Layout layout) const {
     const std::vector<int64_t> all(lengths.size(), width);
-    return Sequences::without_padding(tokens, width, layout == Layout::ragged ? lengths : all);
+    return Sequences::without_padding(padded, width, layout == Layout::ragged ? lengths : all);
   }
 };
 
@@ -36,8 +50,7 @@ Targets expected_of(const json& j, const Rectangle& target, Layout layout) {
   if (j.size() == target.lengths.size()) {
     return Targets(j.get<std::vector<int32_t>>());
   }
-  const std::vector<int64_t> all(target.lengths.size(), target.width);
-  const Sequences kept = Sequences::without_padding(j, target.width, layout == Layout::ragged ? target.lengths : all);
+  const Sequences kept = target.of_layout(j, layout);
   return Targets({kept.tokens().ids().begin(), kept.tokens().ids().end()});
 }
 
@@ -59,6 +72,9 @@ std::unique_ptr<Batch> batch_of(const json& j, Layout layout) {
   const Targets expected = expected_of(j.at("expected"), target, layout);
   batch->pairs = {SourceSequences(source.sequences(layout)), TargetSequences(target.sequences(layout)), expected};
   batch->tokens = {batch->pairs.target, expected};
+  if (j.contains("values")) {
+    batch->valued = ValuedBatch{batch->pairs.target, {j.at("values"), j.at("labels")}};
+  }
   if (layout == Layout::padded) {
     batch->masks = masks_of(batch->pairs, source, target);
   }

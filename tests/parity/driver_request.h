@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,11 @@ struct Masks {
 };
 
 // Tape and memory refer to the sequences, so a batch outlives the steps taken on it. A model of one stream reads
-// `tokens`, which is what `pairs` has as target.
+// `tokens`, which is what `pairs` has as target; with a head of several labels or a number, `valued`.
 struct Batch {
   PairBatch pairs;
   TokenBatch tokens;
+  std::optional<ValuedBatch> valued;
   std::unique_ptr<Masks> masks;
 };
 

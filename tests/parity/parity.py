@@ -34,17 +34,20 @@ class Rectangle:
         self.lengths = list(lengths)
         self.width = max(self.lengths)
         self.tokens = torch.randint(vocabulary, (len(self.lengths), self.width), generator=generator)
+        self.types = None
 
     def real(self):
         return torch.arange(self.width)[None, :] < torch.tensor(self.lengths)[:, None]
 
     def request(self):
-        return {"width": self.width, "lengths": self.lengths, "tokens": self.tokens.flatten().tolist()}
+        request = {"width": self.width, "lengths": self.lengths, "tokens": self.tokens.flatten().tolist()}
+        return request if self.types is None else {**request, "types": self.types.flatten().tolist()}
 
 
 class Batch:
     """`ignored` is the share of the target's tokens that are not to be predicted. `expected` has a column for each token,
-    or a single one for a model that labels texts; `rows` says which of its elements are real."""
+    or a single one for a model that labels texts; `rows` says which of its elements are real. `values` are the targets
+    of several labels or a number, a row for each text."""
 
     def __init__(self, config, seed, target_lengths, source_lengths=None, ignored=0.0):
         generator = torch.Generator().manual_seed(seed)
@@ -55,12 +58,28 @@ class Batch:
         dropped = torch.rand(self.expected.shape, generator=generator) < ignored
         self.rows = self.target.real()
         self.expected[dropped | ~self.rows] = IGNORED
-        if config.get("head") == "label":
-            self.expected = torch.randint(len(config["labels"]), (len(self.target.lengths), 1), generator=generator)
+        self.values = None
+        self.draw_labels(config, generator)
+        if config.get("token_types"):
+            self.target.types = torch.randint(config["token_types"], self.target.tokens.shape, generator=generator)
+
+    def draw_labels(self, config, generator):
+        head, texts = config.get("head", "tokens"), len(self.target.lengths)
+        if head == "token-labels":
+            self.expected[self.expected != IGNORED] %= len(config["labels"])
+        elif head != "tokens":
+            labels = len(config["labels"]) if head != "number" else 1
+            self.expected = torch.randint(labels, (texts, 1), generator=generator)
             self.rows = self.expected != IGNORED
+        if head == "labels":
+            self.values = torch.randint(2, (texts, labels), generator=generator).double()
+        if head == "number":
+            self.values = torch.randn(texts, 1, generator=generator).float().double()
 
     def request(self):
         request = {"target": self.target.request(), "expected": self.expected.flatten().tolist()}
+        if self.values is not None:
+            request.update(values=self.values.flatten().tolist(), labels=self.values.shape[1])
         if self.source:
             request["source"] = self.source.request()
         return request
@@ -144,8 +163,24 @@ def differentiate(oracle, batch, smoothing):
     oracle.zero_grad()
     logits = real_rows(batch, oracle(batch))
     expected = real_rows(batch, batch.expected)
-    functional.cross_entropy(logits, expected, ignore_index=IGNORED, label_smoothing=smoothing).backward()
+    if batch.values is None:
+        functional.cross_entropy(logits, expected, ignore_index=IGNORED, label_smoothing=smoothing).backward()
+    else:
+        value_losses(logits, batch.values, oracle.config["head"]).mean().backward()
     return logits.detach(), expected
+
+
+def value_losses(logits, values, head):
+    """Of each text: the sum over its labels, or half the squared difference of its number."""
+    if head == "number":
+        return 0.5 * functional.mse_loss(logits, values, reduction="none").sum(dim=1)
+    return functional.binary_cross_entropy_with_logits(logits, values, reduction="none").sum(dim=1)
+
+
+def losses_of_values(logits, values, head):
+    losses = value_losses(logits, values, head)
+    totals = dict.fromkeys(("total_smoothed", "total_negative_log_likelihood", "total_divergence"), losses.sum().item())
+    return {"losses": losses[:, None].expand(-1, 2).numpy(), "counted": len(losses), **totals}
 
 
 def losses_of(logits, expected, smoothing):
@@ -181,7 +216,10 @@ def take_steps(oracle, batches, smoothing, steps):
 
 def run_torch(oracle, batches, smoothing=SMOOTHING, steps=None):
     logits, expected = differentiate(oracle, batches[0], smoothing)
-    results = {"logits": logits.numpy(), **losses_of(logits, expected, smoothing)}
+    values = batches[0].values
+    losses = (losses_of(logits, expected, smoothing) if values is None else
+              losses_of_values(logits, values, oracle.config["head"]))
+    results = {"logits": logits.numpy(), **losses}
     for name, value in oracle.heed_gradients().items():
         results["gradient:" + name] = value.numpy()
     if steps:
@@ -287,3 +325,16 @@ def finish(comparisons):
     results = [comparison.report() for comparison in comparisons]
     print(f"{sum(results)} of {len(results)} comparisons passed")
     sys.exit(0 if all(results) and results else 1)
+
+
+def require_noticed(mistakes):
+    """Of pairs of a mistake and the comparison that must fail because of it."""
+    missed, count = [], 0
+    for title, comparison in mistakes:
+        count += 1
+        times = max((error / allowed if allowed else error) for error, allowed, _ in comparison.worst.values())
+        print(f"{'MISSED' if comparison.passed() else 'noticed'} {title}: {times:.3g} times the tolerance")
+        if comparison.passed():
+            missed.append(title)
+    print(f"{count - len(missed)} of {count} mistakes noticed")
+    sys.exit(1 if missed or not count else 0)

@@ -1,0 +1,159 @@
+"""What test_formulas.py must notice: with a mistake in the formulas, each of its models must differ."""
+
+import contextlib
+import copy
+from unittest import mock
+
+import cases
+import formulas
+import oracles
+import parity
+from oracles import split_heads
+from parity import require_noticed
+
+import torch
+
+
+def replace(owner, name, function):
+    return mock.patch.object(owner, name, function)
+
+
+def after(owner, name, change):
+    """A function whose result is changed."""
+    real = getattr(owner, name)
+    return replace(owner, name, lambda *operands: change(real(*operands)))
+
+
+def with_parameter(ending, change):
+    """heed gets the parameters of these names changed."""
+    real = oracles.Oracle.stacked
+    return replace(oracles.Oracle, "stacked", lambda self, value_of: {
+        name: change(value) if name.endswith(ending) else value for name, value in real(self, value_of).items()})
+
+
+def swap_first_two(parts):
+    def swapped(value):
+        first, second, *others = value.chunk(parts)
+        return torch.cat([second, first, *others])
+
+    return swapped
+
+
+def in_direction(both_ways):
+    """All self-attention sees this."""
+    real = formulas.visible
+    return replace(formulas, "visible", lambda rectangle, pattern, heads, _: real(rectangle, pattern, heads, both_ways))
+
+
+def types_of_next():
+    real = formulas.Model.embedded
+
+    def embedded(self, embedding, rectangle):
+        rolled = copy.copy(rectangle)
+        rolled.types = rectangle.types.roll(-1, dims=1)
+        return real(self, embedding, rolled)
+
+    return replace(formulas.Model, "embedded", embedded)
+
+
+def cross_attention_with_positions():
+    real = formulas.Layer.forward
+
+    def forward(self, *operands):
+        if self.cross:
+            self.cross.pattern = "full"
+        return real(self, *operands)
+
+    return replace(formulas.Layer, "forward", forward)
+
+
+def branches_in_sequence(self, x, sees, bias, *_):
+    x = self.around_attention(x, lambda y: self.attention(y, y, sees, bias))
+    return x + self.feed_forward(self.around_attention.norm(x))
+
+
+def norm_of_sum(self, x, f):
+    return self.branch_norm(x + f(self.norm(x) if hasattr(self, "norm") else x))
+
+
+def heads_normed_alone(self, x, heads, norm):
+    x, gain = split_heads(x, heads), split_heads(getattr(self, norm).weight[None, None], heads)
+    return x / ((x * x).mean(dim=-1, keepdim=True) + self.c["epsilon"]).sqrt() * gain
+
+
+def heads_interleaved(x, times, dim):
+    return torch.cat([x] * times, dim=dim) if dim == 1 else REPEAT(x, times, dim=dim)
+
+
+REPEAT = torch.Tensor.repeat_interleave
+
+# (the start of a name in cases.FORMULAS, what is wrong, settings that the oracle has instead, a patch)
+MISTAKES = [
+    ("encoder, patterns", "types of the next token", {}, types_of_next()),
+    ("encoder, patterns", "patterns that look back alone", {}, in_direction(False)),
+    ("encoder, patterns", "patterns of heads swapped", {"attention": ["strided:2+local:3", "linear", "strided:3",
+                                                                      "local:4"]}, None),
+    ("encoder, patterns", "a norm of the sum instead of the branch", {},
+     replace(formulas.Residual, "forward", norm_of_sum)),
+    ("encoder, relative keys, grouped", "keys of the opposite distance", {},
+     after(formulas, "distances", torch.neg)),
+    ("encoder, relative keys, grouped", "a norm of the sum instead of the branch", {},
+     replace(formulas.Residual, "forward", norm_of_sum)),
+    ("encoder, relative keys, grouped", "labels from the first row", {"pooling": "first"}, None),
+    ("encoder, relative keys, grouped", "the mean of the labels' losses", {},
+     after(parity, "value_losses", lambda losses: losses / 3)),
+    ("encoder, relative keys and values", "values of the opposite distance", {},
+     with_parameter("relative_values", lambda value: value.flip(1))),
+    ("encoder, relative keys and values", "one branch after the other", {},
+     replace(formulas.Layer, "forward", branches_in_sequence)),
+    ("encoder, relative keys and values", "biases of queries and keys swapped", {},
+     with_parameter("projection.bias", swap_first_two(3))),
+    ("encoder, relative keys and values", "a whole square", {},
+     after(parity, "value_losses", lambda losses: losses * 2)),
+    ("encoder, linear", "other features", {"linear_feature": "elu"}, None),
+    ("encoder, linear", "keys before a query alone", {}, in_direction(False)),
+    ("encoder, linear", "norms before instead of after", {"norm_placement": "pre"}, None),
+    ("encoder, a part", "the whole head turned", {"rotary_width": 0}, None),
+    ("encoder, a part", "scores without their cap", {"attention_cap": 0.0}, None),
+    ("encoder, a part", "a number from the mean", {"pooling": "mean"}, None),
+    ("encoder, relative bias", "buckets of another distance", {"relative_max_distance": 9}, None),
+    ("encoder, relative bias", "the gate's columns behind the others", {},
+     with_parameter("inner.weight", swap_first_two(2))),
+    ("causal, rotary", "patterns that look ahead", {}, in_direction(True)),
+    ("causal, rotary", "gains of queries given to keys", {}, with_parameter("query_norm.gain", lambda g: g.flip(0))),
+    ("causal, ALiBi", "heads paired with the wrong keys", {},
+     replace(torch.Tensor, "repeat_interleave", heads_interleaved)),
+    ("causal, ALiBi", "slopes in the opposite order", {}, after(oracles, "alibi", lambda bias: bias.flip(0))),
+    ("causal, relative keys", "keys clipped one token early", {},
+     after(formulas, "distances", lambda distance: distance.clamp(-2))),
+    ("causal, linear", "full attention", {"attention": ["full", "local:3"]}, None),
+    ("encoder-decoder, rotary", "positions in cross-attention", {}, cross_attention_with_positions()),
+    ("encoder-decoder, rotary", "heads paired with the wrong keys", {},
+     replace(torch.Tensor, "repeat_interleave", heads_interleaved)),
+    ("encoder-decoder, ALiBi", "an encoder that looks back alone", {}, in_direction(False)),
+    ("encoder-decoder, ALiBi", "a decoder that looks ahead", {}, in_direction(True)),
+    ("encoder-decoder, relative bias", "a bias both ways for a decoder", {},
+     after(formulas.Stack, "bias", lambda bias: bias.flip(2))),
+    ("encoder-decoder, relative keys and values", "values of the opposite distance", {},
+     with_parameter("relative_values", lambda value: value.flip(1))),
+    ("encoder-decoder, relative keys, norms", "keys of the opposite distance", {},
+     with_parameter("relative_keys", lambda value: value.flip(0))),
+    ("encoder-decoder, relative keys, norms", "each head normalized by itself", {},
+     replace(formulas.Attention, "heads_of", heads_normed_alone)),
+    ("encoder-decoder, linear", "an encoder that looks back alone", {}, in_direction(False)),
+]
+
+
+def mistakes():
+    noticed = set()
+    for start, what, settings, patch in MISTAKES:
+        name, = (name for name in cases.FORMULAS if name.startswith(start + ",") or name.startswith(start + " "))
+        config = cases.FORMULAS[name]
+        noticed.add(name)
+        with patch or contextlib.nullcontext():
+            yield f"{start}: {what}", cases.elements_agree(
+                what, config, oracle_config={**config, **settings}, make_oracle=formulas.Model)
+    assert noticed == cases.FORMULAS.keys(), cases.FORMULAS.keys() - noticed
+
+
+require_noticed(mistakes())

@@ -3,24 +3,16 @@
 #include <algorithm>
 
 #include "models/any_model.h"
-#include "models/config_keys.h"
 #include "report/html.h"
+#include "report/parts_in_words.h"
+#include "report/text_lines.h"
 
 namespace heed {
 namespace {
 
 // In units of the drawing. It grows upwards from 0, so heights become negative coordinates.
-constexpr double kWidth = 290, kBox = 58, kLine = 26, kGap = 16, kHalf = (kWidth - 8) / 2, kPlus = 9, kAround = 34,
-                 kBetween = 120;
-
-std::string setting_in_words(const ModelConfig& config, std::string_view key) {
-  ModelConfig copy = config;
-  const SettingTable table = model_settings(copy);
-  const auto it = std::ranges::find(table.settings, key, &Setting::name);
-  std::string text = it == table.settings.end() ? "" : it->show();
-  std::erase(text, '"');
-  return text;
-}
+constexpr double kWidth = 290, kHalf = (kWidth - 8) / 2, kLine = 26, kGap = 16, kPlus = 9, kAround = 34, kBetween = 120;
+constexpr double kMargin = 8, kLineOfText = 15;  // beside the text of a box, and from one of its lines to the next
 
 // How many parameters the weights have whose names begin like this.
 class ParameterCounts {
@@ -52,7 +44,8 @@ class ParameterCounts {
 };
 
 struct DiagramBox {
-  std::string title, detail;
+  std::string title;
+  Facts facts = {};
   int64_t parameters = 0;  // of all layers
   int64_t layers = 1;
   enum class Layers : uint8_t { alike, different } widths = Layers::alike;
@@ -69,6 +62,19 @@ std::string parameters_in_words(const DiagramBox& box) {
   return box.layers == 1 ? each + " parameters" : fmt::format("{} &#215; {} parameters", box.layers, each);
 }
 
+// What stands in a box of this width, from top to bottom.
+struct BoxLines {
+  std::vector<std::string> title, small;
+
+  BoxLines(const DiagramBox& box, double width)
+      : title(lines_of({box.title}, kTitleFont, width - 2 * kMargin)),
+        small(lines_of(box.facts, kSmallFont, width - 2 * kMargin)) {
+    const std::vector<std::string> parameters = lines_of({parameters_in_words(box)}, kSmallFont, width - 2 * kMargin);
+    small.insert(small.end(), parameters.begin(), parameters.end());
+  }
+  double height() const { return kLineOfText * static_cast<double>(title.size() + small.size()) + 13; }
+};
+
 // A column of boxes, which grows upwards.
 class DiagramColumn {
  public:
@@ -80,16 +86,26 @@ class DiagramColumn {
   double middle() const { return left_ + kWidth / 2; }
 
   // The middle of the box.
-  double box(const DiagramBox& one) { return box(one, left_, kWidth, Grow::yes); }
+  double box(const DiagramBox& one) {
+    const BoxLines lines(one, kWidth);
+    arrow();
+    draw(one, lines, {left_, kWidth, lines.height()});
+    height_ += lines.height();
+    return height_ - lines.height() / 2;
+  }
   // Two boxes that read the same.
   void side_by_side(const DiagramBox& first, const DiagramBox& second) {
-    box(first, left_, kHalf, Grow::no);
-    box(second, left_ + kWidth - kHalf, kHalf, Grow::yes);
+    const BoxLines of_first(first, kHalf), of_second(second, kHalf);
+    const double height = std::max(of_first.height(), of_second.height());
+    arrow();
+    draw(first, of_first, {left_, kHalf, height});
+    draw(second, of_second, {left_ + kWidth - kHalf, kHalf, height});
+    height_ += height;
   }
   // A box of one line.
   void line(const DiagramBox& one, std::string_view kind) {
     arrow();
-    line_at(left_, kWidth, one, fmt::format("{}, {}", one.title, parameters_in_words(one)), kind);
+    line_at({left_, kWidth, kLine}, one, fmt::format("{}, {}", one.title, parameters_in_words(one)), kind);
     height_ += kLine;
   }
   // The norms of two boxes that follow side by side.
@@ -98,8 +114,8 @@ class DiagramColumn {
     const auto words = [](const DiagramBox& one) {
       return fmt::format("{}, {} &#215; {}", one.title, one.layers, grouped(one.parameters / one.layers));
     };
-    line_at(left_, kHalf, first, words(first), "norm");
-    line_at(left_ + kWidth - kHalf, kHalf, second, words(second), "norm");
+    line_at({left_, kHalf, kLine}, first, words(first), "norm");
+    line_at({left_ + kWidth - kHalf, kHalf, kLine}, second, words(second), "norm");
     height_ += kLine;
   }
   // Where the residual stream and a branch that left it at `from` are added.
@@ -126,25 +142,29 @@ class DiagramColumn {
   }
 
  private:
-  enum class Grow : uint8_t { no, yes };
+  struct Place {
+    double left, width, height;
+  };
 
-  void line_at(double left, double width, const DiagramBox& one, std::string_view words, std::string_view kind) {
+  void line_at(const Place& place, const DiagramBox& one, std::string_view words, std::string_view kind) {
     out_.add("<g class=\"{}\" data-parameters=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
-             kind, one.parameters, left, -height_ - kLine, width, kLine);
-    text(left + width / 2, height_ + kLine / 2 - 4, words, "small");
+             kind, one.parameters, place.left, -height_ - place.height, place.width, place.height);
+    text(place.left + place.width / 2, height_ + place.height / 2 - 4, words, "small");
     out_.add("</g>\n");
   }
-  double box(const DiagramBox& one, double left, double width, Grow grow) {
-    const double before = height_;
-    arrow();
+  // Above what there is.
+  void draw(const DiagramBox& one, const BoxLines& lines, const Place& place) {
     out_.add("<g class=\"part\" data-parameters=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
-             one.parameters, left, -height_ - kBox, width, kBox);
-    text(left + width / 2, height_ + 40, one.title, "title");
-    text(left + width / 2, height_ + 24, one.detail, "small");
-    text(left + width / 2, height_ + 9, parameters_in_words(one), "small");
+             one.parameters, place.left, -height_ - place.height, place.width, place.height);
+    const double middle = place.left + place.width / 2;
+    double at = height_ + place.height - 3;
+    for (const std::string& line : lines.title) {
+      text(middle, at -= kLineOfText, line, "title");
+    }
+    for (const std::string& line : lines.small) {
+      text(middle, at -= kLineOfText, line, "small");
+    }
     out_.add("</g>\n");
-    height_ = grow == Grow::yes ? height_ + kBox : before;
-    return height_ - kBox / 2;
   }
   void arrow() {
     out_.add("<path class=\"flow\" d=\"M{0} {1}V{2}m-3 5l3-5l3 5\"/>", middle(), -height_, -height_ - kGap);
@@ -201,75 +221,36 @@ class Diagram {
   double embedding(DiagramColumn& column, const std::string& name, std::string_view tokens, int64_t vocabulary,
                    Own own) {
     column.label(tokens);
-    const std::string positions = setting_in_words(config_, "positions");
-    return column.box(
-        {.title = fmt::format("Embedding{}, {} &#8594; {}", own == Own::no ? " (the same table)" : "",
-                              grouped(vocabulary), grouped(config_.model)),
-         .detail = fmt::format("{}{}positions: {}", config_.embedding_norm == EmbeddingNorm::present ? "normed, " : "",
-                               config_.embedding_scale == EmbeddingScale::sqrt_model
-                                   ? fmt::format("times &#8730;{}, ", config_.model)
-                                   : "",
-                               positions),
-         .parameters = counts_.below(name + ".")});
+    Facts facts = embedding_facts(config_);
+    if (own == Own::no) {
+      facts.insert(facts.begin(), "the same table");
+    }
+    return column.box({.title = fmt::format("Embedding, {} &#8594; {}", grouped(vocabulary), grouped(config_.model)),
+                       .facts = std::move(facts),
+                       .parameters = counts_.below(name + ".")});
   }
 
   std::string norm_name() const { return config_.norm == NormKind::rms ? "RMS norm" : "Layer norm"; }
 
   void norm(DiagramColumn& column, const std::string& stack, const std::string& part, int64_t layers) {
-    column.line({norm_name(), "", counts_.of_layers(stack, part + "."), layers}, "norm");
+    column.line({norm_name(), {}, counts_.of_layers(stack, part + "."), layers}, "norm");
   }
 
   DiagramBox box_of(const std::string& stack, const std::string& part, int64_t layers) const {
     const int64_t norms = counts_.of_layers(stack, part + ".norm.") + counts_.of_layers(stack, part + ".branch_norm.");
-    DiagramBox box{.title = "Feed-forward",
-                   .detail = "",
-                   .parameters = counts_.of_layers(stack, part + ".") - norms,
-                   .layers = layers};
-    const bool alike = part == "feed_forward" ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform();
-    box.widths = alike ? DiagramBox::Layers::alike : DiagramBox::Layers::different;
-    if (part == "feed_forward") {
-      const bool gated = config_.gating == Gating::gated;
-      box.detail =
-          fmt::format("{0} &#8594; {1}{2} &#8594; {0}, {3}{4}", config_.model, gated ? "2 &#183; " : "",
-                      in_words(config_.inner), setting_in_words(config_, "activation"), gated ? ", gated" : "");
-      return box;
-    }
-    box.title = part == "cross_attention" ? "Cross-attention"
-                : stack == "decoder"      ? "Causal self-attention"
-                                          : "Self-attention";
-    const std::string keys = config_.keys_in_words();
-    box.detail =
-        fmt::format("{} of {}{}{}", counted(config_.heads, "head"), config_.width_of_head(),
-                    keys == fmt::format("{}", config_.heads) ? "" : fmt::format(", {} of keys and values", keys),
-                    part == "cross_attention" ? "" : patterns(stack));
-    box.detail += scoring();
-    return box;
-  }
-
-  // What is done to queries, keys and scores, and the values where they have a width of their own.
-  std::string scoring() const {
-    std::string words;
-    if (config_.width_of_values() != config_.width_of_head()) {
-      words += fmt::format(", values of {}", config_.width_of_values());
-    }
-    if (config_.head_norm != HeadNorm::none) {
-      words += ", Q and K normed";
-    }
-    if (config_.attention_cap > 0.0) {
-      words += fmt::format(", scores within &#177;{:g}", config_.attention_cap);
-    }
-    return words;
-  }
-
-  // ", local:128 / full" of layers that take turns.
-  std::string patterns(const std::string& name) const {
-    const Stack stack = name == "encoder" ? Stack::encoder : Stack::decoder;
-    std::vector<std::string> texts;
-    for (const LayerPattern& pattern : config_.patterns_of(stack)) {
-      texts.push_back(escape_html(text_of(pattern)));
-    }
-    const bool plain = std::ranges::all_of(texts, [](const std::string& one) { return one == "full"; });
-    return plain ? "" : fmt::format(", {}", fmt::join(texts, " / "));
+    const bool crosses = part == "cross_attention", feeds_forward = part == "feed_forward";
+    return {.title = feeds_forward        ? "Feed-forward"
+                     : crosses            ? "Cross-attention"
+                     : stack == "decoder" ? "Causal self-attention"
+                                          : "Self-attention",
+            .facts = feeds_forward ? feed_forward_facts(config_)
+                     : crosses     ? cross_attention_facts(config_)
+                                   : self_attention_facts(config_, stack == "encoder" ? Stack::encoder : Stack::decoder),
+            .parameters = counts_.of_layers(stack, part + ".") - norms,
+            .layers = layers,
+            .widths = (feeds_forward ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform())
+                          ? DiagramBox::Layers::alike
+                          : DiagramBox::Layers::different};
   }
 
   // A branch around the residual stream, with its norms. The middle of its box.
@@ -294,10 +275,8 @@ class Diagram {
     const double from = column.height();
     if (config_.branches == Branches::parallel_own_norms) {
       const auto norm_of = [&](const std::string& part) {
-        return DiagramBox{.title = norm_name(),
-                          .detail = "",
-                          .parameters = counts_.of_layers(stack, part + ".norm."),
-                          .layers = layers};
+        return DiagramBox{
+            .title = norm_name(), .parameters = counts_.of_layers(stack, part + ".norm."), .layers = layers};
       };
       column.norms_side_by_side(norm_of("attention"), norm_of("feed_forward"));
     } else {
@@ -311,7 +290,7 @@ class Diagram {
     const int64_t shared =
         counts_.below(name + ".") - counts_.below(name + ".layers.") - counts_.below(name + ".norm.");
     if (shared > 0) {
-      column.line({"Shared by all layers", "", shared, 1}, "norm");
+      column.line({"Relative bias of all layers", {}, shared, 1}, "norm");
     }
     const double from = column.height();
     if (layers > 0) {
@@ -319,7 +298,7 @@ class Diagram {
       column.layers(from, layers);
     }
     if (config_.final_norm == FinalNorm::present) {
-      column.line({norm_name(), "", counts_.below(name + ".norm."), 1}, "norm");
+      column.line({norm_name(), {}, counts_.below(name + ".norm."), 1}, "norm");
     }
   }
 
@@ -342,22 +321,19 @@ class Diagram {
     const bool encodes = config_.architecture == Architecture::encoder;
     const bool of_tokens = !encodes || config_.head == Head::tokens;
     if (encodes && !of_tokens && config_.head != Head::token_labels) {
-      column.line({fmt::format("Pooling: {}", setting_in_words(config_, "pooling")), "", 0, 1}, "norm");
+      column.line({fmt::format("Pooling: {}", setting_in_words(config_, "pooling")), {}, 0, 1}, "norm");
     }
     const bool tied = of_tokens && config_.tying != Tying::none;
     const int64_t outputs = encodes ? config_.encoder_outputs() : config_.target_vocabulary;
     const double output = column.box(
         {.title = fmt::format("{}, {} &#8594; {}", of_tokens ? "Output" : "Head", config_.model, grouped(outputs)),
-         .detail = std::string(tied        ? "the embedding's table"
-                               : of_tokens ? "a table of its own"
-                                           : "of labels") +
-                   (config_.logit_cap > 0.0 ? fmt::format(", within &#177;{:g}", config_.logit_cap) : ""),
+         .facts = output_facts(config_),
          .parameters = counts_.below("output.") + counts_.below("head.")});
     if (tied) {
       parts_.add("<path class=\"tied\" d=\"M{0} {1}H{2}V{3}H{0}\"/>", column.right(), -output,
                  column.right() + kAround + 12, -table);
     }
-    column.label(encodes && of_tokens ? "the masked tokens" : encodes ? "labels or a number" : "the next token");
+    column.label(prediction_in_words(config_));
   }
 
   // From the top of the encoder to the decoder's cross-attention.

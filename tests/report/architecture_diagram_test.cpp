@@ -27,6 +27,70 @@ int64_t parameters_of(const ModelConfig& config) {
   return weights.elements();
 }
 
+struct Box {
+  double x = 0.0, y = 0.0, width = 0.0, height = 0.0;
+  std::string texts;  // as elements
+};
+
+std::vector<Box> boxes_in(const std::string& svg) {
+  const std::regex box(
+      "<g class=\"[a-z]+\"[^>]*><rect x=\"([-.\\d]+)\" y=\"([-.\\d]+)\" width=\"([.\\d]+)\" height=\"([.\\d]+)\" "
+      "rx=\"4\"/>(.*)</g>");
+  std::vector<Box> found;
+  for (auto it = std::sregex_iterator(svg.begin(), svg.end(), box); it != std::sregex_iterator(); ++it) {
+    found.push_back({std::stod((*it)[1]), std::stod((*it)[2]), std::stod((*it)[3]), std::stod((*it)[4]), (*it)[5]});
+  }
+  return found;
+}
+
+struct Text {
+  double x = 0.0, y = 0.0, width = 0.0;
+  std::string words;
+};
+
+// With an estimate of their width: entities are one character.
+std::vector<Text> texts_in(const std::string& svg) {
+  const std::regex text("<text class=\"([a-z]+)\" x=\"([-.\\d]+)\" y=\"([-.\\d]+)\">([^<]*)</text>");
+  std::vector<Text> found;
+  for (auto it = std::sregex_iterator(svg.begin(), svg.end(), text); it != std::sregex_iterator(); ++it) {
+    const std::string plain = std::regex_replace((*it)[4].str(), std::regex("&[^;]*;"), "x");
+    const double character = (*it)[1] == "small" ? 11 * 0.55 : 13 * 0.6;
+    found.push_back(
+        {std::stod((*it)[2]), std::stod((*it)[3]), character * static_cast<double>(plain.size()), (*it)[4]});
+  }
+  return found;
+}
+
+// All words, over the ends of lines.
+std::string texts_of(const std::string& svg) {
+  std::string all;
+  for (const Text& text : texts_in(svg)) {
+    all += text.words + " ";
+  }
+  return all;
+}
+
+// The words of the box that has this title.
+std::string box_of(const std::string& svg, std::string_view title) {
+  for (const Box& box : boxes_in(svg)) {
+    if (std::string words = texts_of(box.texts); words.starts_with(title)) {
+      return words;
+    }
+  }
+  return "";
+}
+
+void expect_texts_in_boxes(const ModelConfig& config) {
+  for (const Box& box : boxes_in(architecture_diagram(config))) {
+    for (const Text& text : texts_in(box.texts)) {
+      EXPECT_LE(text.width, box.width) << text.words;
+      EXPECT_EQ(text.x, box.x + box.width / 2) << text.words;
+      EXPECT_GT(text.y - 9, box.y) << text.words;
+      EXPECT_LT(text.y, box.y + box.height) << text.words;
+    }
+  }
+}
+
 size_t times(const std::string& text, std::string_view part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
@@ -69,8 +133,8 @@ TEST(ArchitectureDiagram, ShowsWidthsHeadsAndLayers) {
   config.attention_cap = 50.0;
   config.logit_cap = 30.0;
   const std::string svg = architecture_diagram(config);
-  EXPECT_THAT(svg,
-              HasSubstr("2 heads of 4, 1 of keys and values, values of 3, Q and K normed, scores within &#177;50<"));
+  EXPECT_THAT(texts_of(svg),
+              HasSubstr("2 heads of 4, 1 of keys and values, values of 3, Q and K normed, scores within &#177;50 "));
   EXPECT_THAT(svg, HasSubstr("a table of its own, within &#177;30<"));
   EXPECT_THAT(svg, HasSubstr("8 &#8594; 12 &#8594; 8, relu"));
   EXPECT_THAT(svg, HasSubstr(">2 &#215;<"));
@@ -110,6 +174,94 @@ TEST(ArchitectureDiagram, ShowsInWhatLayersDiffer) {
   EXPECT_THAT(svg, HasSubstr("2 heads of 4, 2 / 1 of keys and values<"));
   EXPECT_THAT(svg, HasSubstr("parameters in 2 layers"));
   EXPECT_EQ(parameters_drawn(svg), parameters_of(config));
+}
+
+TEST(ArchitectureDiagram, KeepsTextInsideItsBox) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.heads = 4;
+  config.key_value_heads = 2;
+  config.decoder_layers = 4;
+  config.positions = Positions::rotary;
+  config.rotary_scaling = RotaryScaling::yarn;
+  config.rotary_factor = 4.0;
+  config.head_norm = HeadNorm::each_head;
+  config.attention_cap = 30.0;
+  config.attention = {layer_pattern("", "local:4+strided:8"), layer_pattern("", "local:8"), layer_pattern("", "full"),
+                      layer_pattern("", "local:16")};
+  expect_texts_in_boxes(config);
+  EXPECT_THAT(texts_of(architecture_diagram(config)),
+              HasSubstr("2 of keys and values, local:4+ strided:8 / local:8 / full / local:16, rotary positions, yarn "
+                        "scaling by 4, Q and K normed, scores within &#177;30 "));
+  config.branches = Branches::parallel;
+  config.gating = Gating::gated;
+  expect_texts_in_boxes(config);
+  config.model = 8192;
+  config.target_vocabulary = 256000;
+  expect_texts_in_boxes(config);
+}
+
+TEST(ArchitectureDiagram, KeepsLabelsInsideTheirBox) {
+  ModelConfig config = small_config(Architecture::encoder);
+  config.head = Head::several_labels;
+  config.labels = {std::string(100, 'x'), "a & b", "<c>"};
+  expect_texts_in_boxes(config);
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr("a &amp; b, &lt;c&gt; "));
+}
+
+TEST(ArchitectureDiagram, CountsEqualLayersAndShortensManyPatterns) {
+  ModelConfig config = small_config(Architecture::causal_lm);
+  config.decoder_layers = 12;
+  config.attention = {layer_pattern("", "local:8"), layer_pattern("", "local:8"), layer_pattern("", "full")};
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr(", 2 &#215; local:8 / full"));
+  config.attention.clear();
+  for (int64_t size = 2; size < 14; ++size) {
+    config.attention.push_back({{HeadPattern::Kind::local, size}});
+  }
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr(" / local:7 / 6 more"));
+  config.attention = {layer_pattern("", "full"), layer_pattern("", "full")};
+  EXPECT_THAT(texts_of(architecture_diagram(config)), Not(HasSubstr("full")));
+}
+
+TEST(ArchitectureDiagram, ShowsPositionsWhereTheyAct) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.positions = Positions::learned;
+  EXPECT_THAT(box_of(architecture_diagram(config), "Embedding"), HasSubstr("learned positions"));
+  config.positions = Positions::none;
+  EXPECT_THAT(box_of(architecture_diagram(config), "Embedding"), HasSubstr("no positions"));
+  const std::vector<std::pair<Positions, std::string>> between_tokens{
+      {Positions::rotary, "rotary positions"},
+      {Positions::alibi, "ALiBi"},
+      {Positions::relative_bias, "relative bias of 32 buckets"},
+      {Positions::relative_keys, "relative keys up to distance 16"},
+      {Positions::relative_keys_values, "relative keys and values up to distance 16"}};
+  for (const auto& [positions, words] : between_tokens) {
+    config.positions = positions;
+    const std::string svg = architecture_diagram(config);
+    EXPECT_THAT(box_of(svg, "Embedding"), Not(HasSubstr("position")));
+    EXPECT_THAT(box_of(svg, "Self-attention"), HasSubstr(words));
+    EXPECT_THAT(box_of(svg, "Causal self-attention"), HasSubstr(words));
+    EXPECT_THAT(box_of(svg, "Cross-attention"), Not(HasSubstr(words)));
+  }
+}
+
+TEST(ArchitectureDiagram, ShowsWhatAnEncoderPredicts) {
+  ModelConfig config = small_config(Architecture::encoder);
+  config.token_types = 2;
+  EXPECT_THAT(box_of(architecture_diagram(config), "Embedding"), HasSubstr("2 token types"));
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr("the masked tokens"));
+  config.head = Head::one_label;
+  config.labels = {"good", "bad"};
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr("one label of each text"));
+  EXPECT_THAT(box_of(architecture_diagram(config), "Head"), HasSubstr("2 labels: good, bad"));
+  config.head = Head::several_labels;
+  config.labels.resize(20, "other");
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr("any number of labels of each text"));
+  EXPECT_THAT(box_of(architecture_diagram(config), "Head"), HasSubstr("20 labels "));
+  config.head = Head::token_labels;
+  EXPECT_THAT(texts_of(architecture_diagram(config)), HasSubstr("a label of each token"));
+  config.head = Head::number;
+  config.labels.clear();
+  EXPECT_THAT(box_of(architecture_diagram(config), "Head"), HasSubstr("a number "));
 }
 
 TEST(ArchitectureDiagram, DrawsALineBetweenTiedTables) {

@@ -22,6 +22,24 @@ def anchors(page):
     return found
 
 
+def names(label):
+    """`score`, `Residual::operator()`."""
+    return re.findall(r"`((?:\w+::)*(?:operator\(\)|\w+))`", label)
+
+
+def equations(text):
+    """(equation, what follows until the next one or a heading) of a page: indented blocks that are not commands."""
+    blocks = re.split(r"(?m)((?:^    .*\n)+)|^#.*$", text)
+    # A block or None, and the text behind it, in turns.
+    return [(block, after) for block, after in zip(blocks[1::2], blocks[2::2])
+            if block and not block.lstrip().startswith("heed ")]
+
+
+def has_function(text):
+    """Whether a link names a function of a source file."""
+    return any(names(label) and re.search(r"^\.\./(src|tests)/.*\.cpp$", link) for label, link in LINK.findall(text))
+
+
 def problems(page, text):
     """What is wrong with the links of a page with this text."""
     found = []
@@ -36,8 +54,8 @@ def problems(page, text):
         if anchor and target.suffix == ".md" and anchor not in (anchors(target) if path else anchors(page)):
             found.append(f"{page.name}: {link}: there is no such heading")
         if target.is_file() and target.suffix not in (".md", ".svg"):
-            for name in re.findall(r"`(\w+)`", label):
-                if not re.search(rf"\b{name}\b", target.read_text()):
+            for name in names(label):
+                if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", target.read_text()):
                     found.append(f"{page.name}: {link}: {name} is not in it")
     return found
 
@@ -47,11 +65,25 @@ class Links(unittest.TestCase):
         self.assertGreater(len(PAGES), 10)
         self.assertEqual([problem for page in PAGES for problem in problems(page, page.read_text())], [])
 
+    def test_each_equation_of_the_paper_names_its_function(self):
+        found = equations((ROOT / "docs" / "from-the-paper.md").read_text())
+        self.assertGreaterEqual(len(found), 9)
+        self.assertEqual([equation for equation, after in found if not has_function(after)], [])
+
+    def test_an_equation_without_a_function_is_found(self):
+        for after, expected in (("[`f`](../src/a.cpp)\n", True), ("[`f`](../src/a.h)\n", False),
+                                ("[f](../src/a.cpp)\n", False), ("# Next\n[`f`](../src/a.cpp)\n", False),
+                                ("    b = c\n\n[`f`](../src/a.cpp)\n", False)):
+            equation, text = equations("Text\n\n    a = b\n\n" + after)[0]
+            self.assertEqual((equation, has_function(text)), ("    a = b\n", expected), after)
+
     def test_what_is_wrong_is_found(self):
         page = ROOT / "docs" / "report.md"
         for text, expected in (("[a](absent.md)", "no such file"), ("[a](report.md#absent)", "no such heading"),
                                ("[`absent_name`](../src/ops/loss.h)", "absent_name is not in it"),
-                               ("| [`TokenLosses` and `absent_name`](../src/ops/loss.h) |", "absent_name is not in it")):
+                               ("| [`TokenLosses` and `absent_name`](../src/ops/loss.h) |", "absent_name is not in it"),
+                               ("[`Seq2Seq::absent`](../src/models/seq2seq.cpp)", "Seq2Seq::absent is not in it"),
+                               ("[`Absent::operator()`](../src/nn/norm.cpp)", "Absent::operator() is not in it")):
             self.assertEqual(len(problems(page, text)), 1, text)
             self.assertIn(expected, problems(page, text)[0])
         self.assertEqual(problems(page, "[`TokenLosses`](../src/ops/loss.h), [b](#what-it-shows)"), [])

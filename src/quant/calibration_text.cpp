@@ -10,6 +10,7 @@
 #include "decode/text_generation.h"
 #include "decode/text_translation.h"
 #include "decode/token_ids.h"
+#include "quant/calibration_sides.h"
 #include "text/multiline.h"
 #include "text/unicode.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr size_t kBytesRead = size_t{4} << 20;
 constexpr int64_t kTokens = 32768;
-constexpr int64_t kTokensJudged = 4096;  // whether the text is of the right kind
+constexpr int64_t kTokensJudged = 4096;  // of a language model's text, whether it is of the right kind
 constexpr double kKnown = 0.5;           // of the tokens, at least
 
 // The beginning of a file, in lines.
@@ -116,10 +117,11 @@ class PairCalibration {
         targets_.push_back(ids_of(stored_.target().encode(line)));
         targets_.back().resize(std::min(targets_.back().size(), static_cast<size_t>(max_length()) - 1));
       }
-      require_sides();
+    }
+    require_sides(translator_, {lines_, target_lines_}, files_, stored_.config().target_vocabulary);
+    if (!files_.target.empty()) {
       return;
     }
-    require_sides();
     const auto name = [](size_t i) { return fmt::format("line {}", i + 1); };
     for (std::vector<TranslatedLine>& line :
          translate_lines(translator_, lines_, {.beam = 1}, name, Overlong::truncate)) {
@@ -155,33 +157,6 @@ class PairCalibration {
     if (!files_.target.empty()) {
       target_lines_ = chosen_of(target_lines_, chosen);
     }
-  }
-
-  // -log p for each token of the first lines of `targets`, given those of `sources`.
-  double surprisal(const std::vector<std::string>& sources, const std::vector<std::string>& targets) {
-    const size_t judged = std::min<size_t>(sources.size(), kTokensJudged / 32);
-    const auto name = [](size_t i) { return fmt::format("line {}", i + 1); };
-    double sum = 0.0;
-    int64_t tokens = 0;
-    for (const PairScore& score :
-         score_lines(translator_, {std::span(sources).first(judged), std::span(targets).first(judged)}, {name, name},
-                     Overlong::truncate)) {
-      sum -= score.log_probability;
-      tokens += score.tokens;
-    }
-    return sum / static_cast<double>(tokens);
-  }
-
-  void require_sides() {
-    if (!files_.target.empty()) {
-      require<FormatError>(surprisal(lines_, target_lines_) <= surprisal(target_lines_, lines_), files_.text,
-                           "is the target's side: the model translates from {}, not to it", files_.target);
-      return;
-    }
-    const double uniform = std::log(static_cast<double>(stored_.config().target_vocabulary));
-    require<FormatError>(surprisal(lines_, lines_) >= 0.5 * uniform, files_.text,
-                         "reads like what the model writes, not like what it translates: calibrate on source "
-                         "text, or give its translations with --calibration-target");
   }
 
   int64_t max_length() const { return stored_.config().max_length; }

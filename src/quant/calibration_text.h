@@ -21,9 +21,8 @@ struct CalibrationTokens {
 
 // Of the first 4 MB of the text as many lines, or windows of a language model's context, evenly spaced, as about 32,768
 // tokens have. FormatError, naming the file, where there is nothing to read, where most tokens are unknown, where a
-// language model predicts the text no better than chance, and where the text is the target's side of an
-// encoder-decoder: without a target, where the decoder finds the text itself likely (on average more than the square
-// root of a uniform guess for each token); with one, where the text translates the target better than the reverse.
+// language model predicts the text no better than chance, and where the text or its translations are of the wrong side
+// for an encoder-decoder (quant/calibration_sides.h).
 CalibrationTokens calibration_tokens(const CalibrationFiles& files, const StoredModel& stored, Backend& backend);
 
 }  // namespace heed

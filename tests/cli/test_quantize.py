@@ -1,6 +1,7 @@
 """heed quantize: what it writes, that every command reads it, and what it refuses."""
 
 import gzip
+import itertools
 import json
 import os
 import pathlib
@@ -42,7 +43,7 @@ final = "last"
 [schedule]
 warmup = 10
 """
-COPYING = """
+TRANSLATING = """
 [model]
 model = 32
 inner = 32
@@ -52,23 +53,35 @@ decoder_layers = 1
 max_length = 64
 tie = "all"
 [data]
-train_source = ["{text}"]
-train_target = ["{text}"]
+train_source = {sources}
+train_target = {targets}
 max_length = 60
 batch_target_tokens = 400
 [tokenizer]
-kind = "char"
+kind = "word"
 vocabulary = 0
 shared = true
 [training]
 precision = "f32"
-updates = 150
+updates = 200
 [checkpoints]
 final = "last"
 [schedule]
 warmup = 10
 peak = 0.01
 """
+
+
+def german_and_english():
+    """A hundred sentences in both languages, which share their nouns: a model with one table of embeddings then copies
+    much of a sentence in the language that it writes."""
+    def phrases(articles, nouns):
+        return [(f"{german} {noun}", f"{english} {noun}") for german, english in articles for noun in nouns]
+    subjects = phrases((("der", "the"), ("ein", "a")), ("clown", "butler", "student", "pilot"))
+    verbs = (("sieht", "sees"), ("sucht", "seeks"), ("malt", "paints"), ("kauft", "buys"))
+    objects = phrases((("den", "the"), ("einen", "a")), ("ball", "motor", "ring", "film"))
+    sentences = list(itertools.product(subjects, verbs, objects))
+    return ("".join(" ".join(part[side] for part in sentences[37 * i % 256]) + "\n" for i in range(100)) for side in (0, 1))
 
 
 def shapes_of(model):
@@ -160,20 +173,46 @@ class Quantize(heed_cli.CliTest):
                mentions=("serve to calibrate a translation model",))
         self.assertFalse((self.path / "out").exists())
 
-    def test_a_calibration_text_of_the_targets_side_is_refused(self):
-        """A model that has learned to copy: its decoder finds every text likely that it reads. That the sides are one
-        language is known when both are named."""
-        text = self.file("text", "ein Hund sieht das Haus\ndie Frau sucht die Stadt\n" * 8)
-        recipe = self.file("recipe.toml", COPYING.format(text=text))
-        trained = heed("train", recipe, "--out", self.path / "copying")
+    def translating(self, name, *directions):
+        """A model that was trained on pairs of files."""
+        sources, targets = ([str(pair[side]) for pair in directions] for side in (0, 1))
+        recipe = self.file(name + ".toml", TRANSLATING.format(sources=json.dumps(sources), targets=json.dumps(targets)))
+        trained = heed("train", recipe, "--out", self.path / name)
         self.assertEqual(trained.returncode, 0, trained.stderr)
-        options = ("--model", self.path / "copying", "--out", self.path / "out", "--type", "int8-static", "--calibration")
-        self.assert_refused("quantize", *options, text, mentions=("reads like what the model writes",))
-        self.assertEqual(heed("quantize", *options, text, "--calibration-target", text).returncode, 0)
-        other = self.file("other", "zgu xq ywk pb vj\n" * 16)
-        shutil.rmtree(self.path / "out")
-        self.assert_refused("quantize", *options, text, "--calibration-target", other,
-                            mentions=("text: is the target's side",))
+        return ("--model", self.path / name, "--out", self.path / "out", "--type", "int8-static", "--calibration")
+
+    def test_a_calibration_text_of_the_wrong_side_is_refused(self):
+        german, english = (self.file(name, text) for name, text in zip(("text.de", "text.en"), german_and_english()))
+        options = self.translating("one-way", (german, english))
+        def refuse(*files, mentions):
+            self.assert_refused("quantize", *options, *files, mentions=mentions)
+            self.assertFalse((self.path / "out").exists())
+        refuse(english, mentions=("text.en: reads like what the model writes",))
+        refuse(english, "--calibration-target", german, mentions=("text.en: is the target's side",))
+        for twice in (german, english):
+            refuse(twice, "--calibration-target", twice, mentions=(f"{twice}: has the same lines as",))
+        for files in ((german,), (german, "--calibration-target", english)):
+            self.assertEqual(heed("quantize", *options, *files).returncode, 0, files)
+            shutil.rmtree(self.path / "out")
+
+    def test_a_model_for_both_directions_is_calibrated_on_either_language(self):
+        german, english = (self.file(name, text) for name, text in zip(("text.de", "text.en"), german_and_english()))
+        both = self.file("both", german.read_text() + english.read_text())
+        options = self.translating("both-ways", (german, english), (english, german))
+        for files in ((german,), (english,), (both,), (german, "--calibration-target", english),
+                      (english, "--calibration-target", german)):
+            made = heed("quantize", *options, *files)
+            self.assertEqual((made.returncode, made.stderr), (0, ""), files)
+            shutil.rmtree(self.path / "out")
+        self.assert_refused("quantize", *options, german, "--calibration-target", german, mentions=("has the same lines",))
+
+    def test_a_model_that_writes_the_language_it_reads_is_calibrated_on_it(self):
+        text = self.file("text.de", next(german_and_english()))
+        options = self.translating("copying", (text, text))
+        for files in ((text,), (text, "--calibration-target", text)):
+            made = heed("quantize", *options, *files)
+            self.assertEqual((made.returncode, made.stderr), (0, ""), files)
+            shutil.rmtree(self.path / "out")
 
     def test_int4_with_a_calibration_text_is_nearer_in_its_products(self):
         plain = self.quantized("--type", "int4", model=self.models / "writer")[0].joinpath("model.safetensors").read_bytes()

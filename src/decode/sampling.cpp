@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr size_t kFirstSorted = 64;
+constexpr double kLargest = 1000.0;  // temperature and penalties, beyond which only rounding changes
 
 // In a tie the smaller token is the better one, so that the order is always defined.
 constexpr auto kBetter = [](const auto& a, const auto& b) {
@@ -49,17 +50,17 @@ void require_finite(double best_score) {
 
 void validate(const SamplingOptions& options) {
   constexpr std::string_view kWhere = "sampling";
-  require_option(std::isfinite(options.temperature) && options.temperature >= 0.0, kWhere, "temperature",
-                 options.temperature, "0 or more");
+  require_option(options.temperature >= 0.0 && options.temperature <= kLargest, kWhere, "temperature",
+                 options.temperature, "0 to 1000");
   require_option(options.top_k >= 0, kWhere, "top-k", options.top_k, "1 or more, or 0 for all tokens");
   require_option(options.top_p > 0.0 && options.top_p <= 1.0, kWhere, "top-p", options.top_p, "more than 0, at most 1");
   require_option(options.min_p >= 0.0 && options.min_p <= 1.0, kWhere, "min-p", options.min_p, "0 to 1");
-  require_option(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0.0, kWhere,
-                 "repetition penalty", options.repetition_penalty, "more than 0");
-  require_option(std::isfinite(options.presence_penalty), kWhere, "presence penalty", options.presence_penalty,
-                 "a number");
-  require_option(std::isfinite(options.frequency_penalty), kWhere, "frequency penalty", options.frequency_penalty,
-                 "a number");
+  require_option(options.repetition_penalty >= 1.0 / kLargest && options.repetition_penalty <= kLargest, kWhere,
+                 "repetition penalty", options.repetition_penalty, "0.001 to 1000");
+  require_option(std::abs(options.presence_penalty) <= kLargest, kWhere, "presence penalty", options.presence_penalty,
+                 "-1000 to 1000");
+  require_option(std::abs(options.frequency_penalty) <= kLargest, kWhere, "frequency penalty",
+                 options.frequency_penalty, "-1000 to 1000");
 }
 
 Sampler::Sampler(const SamplingOptions& options, TokenRules rules, int64_t max_length)

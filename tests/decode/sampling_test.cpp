@@ -200,14 +200,19 @@ TEST(Sampling, OptionsThatMakeNoSenseAreNamed) {
   const std::vector<std::pair<SamplingOptions, std::string>> cases{
       {{.temperature = -0.1}, "temperature is -0.1"},
       {{.temperature = nan}, "temperature is nan"},
+      {{.temperature = 1e40}, "temperature is 1e+40, expected 0 to 1000"},
       {{.top_k = -1}, "top-k is -1"},
       {{.top_p = 0.0}, "top-p is 0"},
       {{.top_p = 1.01}, "top-p is 1.01"},
       {{.top_p = nan}, "top-p is nan"},
       {{.min_p = -0.5}, "min-p is -0.5"},
       {{.repetition_penalty = 0.0}, "repetition penalty is 0"},
+      {{.repetition_penalty = 1e-308}, "repetition penalty is 1e-308, expected 0.001 to 1000"},
+      {{.repetition_penalty = 1e30}, "repetition penalty is 1e+30"},
       {{.presence_penalty = nan}, "presence penalty"},
-      {{.frequency_penalty = nan}, "frequency penalty"}};
+      {{.presence_penalty = -1e30}, "presence penalty is -1e+30, expected -1000 to 1000"},
+      {{.frequency_penalty = nan}, "frequency penalty"},
+      {{.frequency_penalty = -1e308}, "frequency penalty is -1e+308, expected -1000 to 1000"}};
   for (const auto& [options, message] : cases) {
     try {
       validate(options);
@@ -217,6 +222,27 @@ TEST(Sampling, OptionsThatMakeNoSenseAreNamed) {
     }
   }
   EXPECT_NO_THROW(validate(SamplingOptions{}));
+}
+
+TEST(Sampling, TheMostExtremeOptionsDrawAToken) {
+  TokenCounts counts;
+  counts.add_prompt(std::vector<int32_t>{0, 1});
+  for (int i = 0; i < 1000; ++i) {
+    counts.add_written(1);
+  }
+  const std::vector<SamplingOptions> extremes{{.temperature = 1000.0},
+                                              {.temperature = 1e-320},
+                                              {.top_p = 1e-320},
+                                              {.min_p = 1e-320},
+                                              {.repetition_penalty = 0.001},
+                                              {.repetition_penalty = 1000.0},
+                                              {.presence_penalty = -1000.0},
+                                              {.frequency_penalty = 1000.0},
+                                              {.frequency_penalty = -1000.0}};
+  for (const SamplingOptions& options : extremes) {
+    EXPECT_NO_THROW(validate(options));
+    EXPECT_NO_THROW(drawn(options, {-1e30F, 1e30F, 0.0F}, counts, {}, 100));
+  }
 }
 
 }  // namespace

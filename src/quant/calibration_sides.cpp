@@ -93,7 +93,8 @@ class Sides {
   double surprise(Lines sources, Lines targets) const {
     double sum = 0.0;
     int64_t tokens = 0;
-    for (const PairScore& score : score_lines(translator_, {sources, targets}, {line_name, line_name}, Overlong::truncate)) {
+    for (const PairScore& score :
+         score_lines(translator_, {sources, targets}, {line_name, line_name}, Overlong::truncate)) {
       sum -= score.log_probability;
       tokens += score.tokens;
     }

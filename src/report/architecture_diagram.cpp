@@ -245,7 +245,7 @@ class Diagram {
                                           : "Self-attention",
             .facts = feeds_forward ? feed_forward_facts(config_)
                      : crosses     ? cross_attention_facts(config_)
-                                   : self_attention_facts(config_, stack == "encoder" ? Stack::encoder : Stack::decoder),
+                               : self_attention_facts(config_, stack == "encoder" ? Stack::encoder : Stack::decoder),
             .parameters = counts_.of_layers(stack, part + ".") - norms,
             .layers = layers,
             .widths = (feeds_forward ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform())

@@ -156,8 +156,9 @@ Facts cross_attention_facts(const ModelConfig& config) {
 
 Facts feed_forward_facts(const ModelConfig& config) {
   const bool gated = config.gating == Gating::gated;
-  Facts facts{fmt::format("{0} &#8594; {1}{2} &#8594; {0}", config.model, gated ? "2 &#183; " : "", in_words(config.inner)),
-              setting_in_words(config, "activation")};
+  Facts facts{
+      fmt::format("{0} &#8594; {1}{2} &#8594; {0}", config.model, gated ? "2 &#183; " : "", in_words(config.inner)),
+      setting_in_words(config, "activation")};
   if (gated) {
     facts.emplace_back("gated");
   }

@@ -19,7 +19,8 @@ struct TextMarks {
 };
 
 // The marks that these documents need. A document begins with bos or, where the tokenizer has none, with eos; sep, too,
-// is eos where there is none. ConfigError when the tokenizer lacks one: no eos for documents, or no line break where line breaks are text.
+// is eos where there is none. ConfigError when the tokenizer lacks one: no eos for documents, or no line break where
+// line breaks are text.
 TextMarks text_marks(const Tokenizer& tokenizer, Documents documents, TextColumns columns = TextColumns::one);
 
 class TextCorpus {

@@ -137,7 +137,7 @@ class TrainLanguageModel(train_cli.TrainTest):
 
     def test_it_refuses_lists_that_do_not_fit_the_layers(self):
         self.refused("model.decoder_layers=2", "model.inner=32,16,8", mentions=["inner has 3 values for 2 layers"])
-        self.refused("model.inner=32,a", mentions=["inner is '32,a', but must be a whole number or a list"])
+        self.refused("model.inner=32,a", mentions=["inner is '32,a', but must be an integer or a list"])
         self.refused("model.positions=rotary", "model.rotary_base=0,0", mentions=["rotary_base is 0 in all layers"])
         self.refused("model.decoder_attention=local:4", mentions=['for architecture "seq2seq": write attention'])
         self.refused("model.branches=parallel-own-norms", "model.norm_placement=post",

@@ -8,8 +8,8 @@ Hidden good(Pass& pass, const Seq2Seq& model, const PairBatch& batch) {
 }
 
 #ifdef HEED_BAD
-// expect-error: no matching function for call to 'heed::Seq2Seq::encode\(heed::Pass&, const heed::TargetSequences&\)
-// const' expect-error: cannot convert 'const heed::SourceSequences' to 'const heed::TargetSequences&'
+// expect-error: no matching function for call to 'heed::Seq2Seq::encode\(heed::Pass&, const heed::TargetSequences&
+// expect-error: cannot convert 'const heed::SourceSequences' to 'const heed::TargetSequences&'
 Memory target_for_source(Pass& pass, const Seq2Seq& model, const PairBatch& batch) {
   return model.encode(pass, batch.target);
 }

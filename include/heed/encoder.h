@@ -15,11 +15,14 @@
 
 namespace heed {
 
-// A file of texts or words with their labels, as a recipe's data.validation has them; "-" is the standard input.
-struct LabeledTest {
+// Files with labels, as a recipe's data.validation has them; "-" is the standard input.
+struct LabeledTextFile {
   std::string file;
-  TextColumns columns = TextColumns::one;   // of texts
-  WordFormat format = WordFormat::columns;  // of words
+  TextColumns columns = TextColumns::one;
+};
+struct LabeledWordFile {
+  std::string file;
+  WordFormat format = WordFormat::columns;
 };
 
 struct LabelReport {
@@ -65,9 +68,11 @@ class Encoder {
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
 
-  // For models trained by the tasks classify and tag: how well they predict the labels of a file. Texts that are too long
-  // are cut, as in training. Throws, naming the line, for what is no such text, and for a label that the model lacks.
-  LabelReport evaluate(const LabeledTest& test) const;
+  // How well a model trained by the task classify or tag predicts the labels of a file. Texts that are too long are cut,
+  // as in training. Throws when the model has no such head and, naming the line, for what is no such text and for a
+  // label that the model lacks.
+  LabelReport evaluate(const LabeledTextFile& test) const;
+  LabelReport evaluate(const LabeledWordFile& test) const;
 
  private:
   struct State;

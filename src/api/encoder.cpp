@@ -124,6 +124,24 @@ struct Encoder::State {
     return found;
   }
 
+  LabelReport evaluate(const std::string& file, TextColumns columns, WordFormat format) {
+    const double begin = seconds_now();
+    const ModelConfig& config = stored.config();
+    const LabeledReading reading{.tokenizer = stored.text(),
+                                 .head = config.head,
+                                 .max_length = config.max_length,
+                                 .columns = columns,
+                                 .format = format};
+    const std::vector<LabeledExample> examples =
+        with_label_ids(read_examples({file}, reading), {config.labels, "the model's labels", ""});
+    LabelReport report{.scores = score_examples(reader(), examples), .texts = std::ssize(examples)};
+    for (const LabeledExample& example : examples) {
+      report.words += std::ssize(example.text.first_of_words);
+    }
+    report.seconds = seconds_now() - begin;
+    return report;
+  }
+
   std::string directory;
   DType storage;
   std::unique_ptr<Backend> backend;
@@ -184,27 +202,15 @@ std::vector<std::vector<float>> Encoder::embed(std::span<const TextPair> pairs, 
   return state_->embed(state_->encoded(pairs, name), choice);
 }
 
-LabelReport Encoder::evaluate(const LabeledTest& test) const {
-  const ModelConfig& config = state_->stored.config();
-  require<FormatError>(config.head != Head::tokens, state_->directory,
-                       "has no head for labels: train one with training.task = \"classify\" or \"tag\"");
-  if (config.head != Head::token_labels) {
-    state_->require_reads(test.columns);
-  }
-  const double begin = seconds_now();
-  const LabeledReading reading{.tokenizer = state_->stored.text(),
-                               .head = config.head,
-                               .max_length = config.max_length,
-                               .columns = test.columns,
-                               .format = test.format};
-  const std::vector<LabeledExample> examples =
-      with_label_ids(read_examples({test.file}, reading), {config.labels, "the model's labels", ""});
-  LabelReport report{.scores = score_examples(state_->reader(), examples), .texts = std::ssize(examples)};
-  for (const LabeledExample& example : examples) {
-    report.words += std::ssize(example.text.first_of_words);
-  }
-  report.seconds = seconds_now() - begin;
-  return report;
+LabelReport Encoder::evaluate(const LabeledTextFile& test) const {
+  state_->require_head(state_->classifies(), "classify");
+  state_->require_reads(test.columns);
+  return state_->evaluate(test.file, test.columns, WordFormat::columns);
+}
+
+LabelReport Encoder::evaluate(const LabeledWordFile& test) const {
+  state_->require_head(state_->stored.config().head == Head::token_labels, "tag");
+  return state_->evaluate(test.file, TextColumns::one, test.format);
 }
 
 // NumPy's format 1.0: a magic number, a header padded to 64 bytes, and the numbers row by row.

@@ -79,7 +79,7 @@ AdapterDescription load_adapter(const ModelFolder& folder) {
   try {
     description.base = root.at("base").get<std::string>();
     description.checksum = root.at("base_checksum").get<std::string>();
-    require<FormatError>(root.at("rank").is_number_integer(), where, "\"rank\" is {}, expected a whole number",
+    require<FormatError>(root.at("rank").is_number_integer(), where, "\"rank\" is {}, expected an integer",
                          shown(root.at("rank").dump()));
     description.rank = root.at("rank").get<int64_t>();
     description.alpha = root.at("alpha").get<double>();

@@ -152,9 +152,7 @@ void print_text(const Encoder& encoder, const LabelReport& report) {
   }
 }
 
-void evaluate_labels(const Encoder& encoder, const EncoderOptions& options) {
-  const LabelReport report =
-      encoder.evaluate({.file = options.input, .columns = columns_of(encoder, options), .format = options.format});
+void show(const LabelReport& report, const Encoder& encoder, const EncoderOptions& options) {
   options.json ? print_json(encoder, report) : print_text(encoder, report);
 }
 
@@ -164,7 +162,7 @@ void classify(const EncoderOptions& options) {
   }
   const Encoder encoder(options.model.directory, options.model.inference);
   if (options.evaluate) {
-    evaluate_labels(encoder, options);
+    show(encoder.evaluate(LabeledTextFile{options.input, columns_of(encoder, options)}), encoder, options);
     return;
   }
   const TextColumns columns = columns_of(encoder, options);
@@ -203,7 +201,7 @@ std::string tagged_line(const std::vector<std::string>& words, const std::vector
 void tag(const EncoderOptions& options) {
   const Encoder encoder(options.model.directory, options.model.inference);
   if (options.evaluate) {
-    evaluate_labels(encoder, options);
+    show(encoder.evaluate(LabeledWordFile{options.input, options.format}), encoder, options);
     return;
   }
   for_each_part(options.input, [&](const std::vector<std::string>& lines, const Encoder::TextName& name) {

@@ -101,7 +101,7 @@ TEST_F(ModelDirectory, EveryKindOfValueIsRestored) {
   EXPECT_THAT(refusal_after([](json& root) {
                 root["model"]["inner"] = json::array({12, "8"});
               }),
-              HasSubstr("model.inner is [12,\"8\"], expected a whole number or a list of whole numbers"));
+              HasSubstr("model.inner is [12,\"8\"], expected an integer or a list of integers"));
 }
 
 TEST_F(ModelDirectory, OfALanguageModelNamesItsKindOfDocuments) {
@@ -167,7 +167,7 @@ TEST_F(ModelDirectory, AConfigOfAMillionLevelsIsRefused) {
 TEST_F(ModelDirectory, AnEditedConfigIsRefusedWithItsKey) {
   const auto set = [](const char* key, json value) { return [key, value](json& root) { root["model"][key] = value; }; };
   EXPECT_THAT(refusal_after(set("heads", "2")),
-              AllOf(HasSubstr("config.json"), HasSubstr("heads is \"2\", expected a whole")));
+              AllOf(HasSubstr("config.json"), HasSubstr("heads is \"2\", expected an integer")));
   EXPECT_THAT(refusal_after(set("heads", 2.5)), HasSubstr("expected an integer"));
   EXPECT_THAT(refusal_after(set("bias", 1)), HasSubstr("expected true or false"));
   EXPECT_THAT(refusal_after(set("epsilon", nullptr)), HasSubstr("expected a number"));

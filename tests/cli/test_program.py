@@ -105,7 +105,7 @@ class Program(heed_cli.CliTest):
         self.assert_refused("inspect", heed_cli.RECIPE, "more", mentions=("'more'", "heed inspect RECIPE"))
 
     def test_an_empty_number_is_refused(self):
-        self.assert_refused("bench", "train", "--shape", "tiny", "--steps", "", mentions=("--steps", "number"))
+        self.assert_refused("bench", "train", "--shape", "tiny", "--steps", "", mentions=("--steps", "not an integer"))
 
     def test_numbers_are_read_as_people_write_them(self):
         for option, number, words in (("--steps", "010", "begins with a zero"), ("--steps", "0x10", "not an integer"),

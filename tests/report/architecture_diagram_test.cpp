@@ -159,7 +159,7 @@ TEST(ArchitectureDiagram, ShowsWhereTheNormsAre) {
   config.branches = Branches::parallel_own_norms;
   const std::string own = architecture_diagram(config);
   EXPECT_EQ(times(own, "Layer norm"), 2U);
-  EXPECT_TRUE(in_this_order(own, "Layer norm", "Causal self-attention"));
+  EXPECT_TRUE(in_this_order(own, "Layer norm", "self-attention"));
   EXPECT_EQ(parameters_drawn(own), parameters_of(config));
 }
 

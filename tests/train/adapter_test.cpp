@@ -183,7 +183,7 @@ TEST_F(Adapting, RefusesADescriptionThatWouldGiveOtherWeights) {
   EXPECT_THAT(error_with("matrices", json::array()), HasSubstr("adapter.json: \"matrices\" names no matrix"));
   EXPECT_THAT(error_with("alpha", -300), HasSubstr("adapter.json: \"alpha\" is -300, expected above 0"));
   EXPECT_THAT(error_with("alpha", 0), HasSubstr("adapter.json: \"alpha\" is 0, expected above 0"));
-  EXPECT_THAT(error_with("rank", 4.7), HasSubstr("adapter.json: \"rank\" is 4.7, expected a whole number"));
+  EXPECT_THAT(error_with("rank", 4.7), HasSubstr("adapter.json: \"rank\" is 4.7, expected an integer"));
   EXPECT_THAT(error_with("rank", 3), HasSubstr("but the model has ["));
   EXPECT_THAT(error_with("rank", 33), HasSubstr("adapter.json: \"rank\" is 33, but '"));
   json matrices = load_adapter({folder_ / "adapter"}).matrices;

@@ -99,7 +99,7 @@ Facts label_facts(const ModelConfig& config) {
     return {"a number"};
   }
   const std::string count = counted(static_cast<int64_t>(config.labels.size()), "label");
-  if (config.labels.size() > kMaxLabels) {
+  if (config.labels.empty() || config.labels.size() > kMaxLabels) {
     return {count};
   }
   Facts facts;

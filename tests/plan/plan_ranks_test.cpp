@@ -144,7 +144,7 @@ TEST(Stages, LayersThatDifferAreCountedWhereTheyAre) {
     EXPECT_EQ(parameters, whole.parameters);
     EXPECT_DOUBLE_EQ(forward, whole.forward_flops);
   }
-  config.inner = {96, 50};
+  config.inner = {128, 50};
   EXPECT_THAT(obstacles({.tensor = 4}, config, 4), ElementsAre("tensor 4 does not divide 50 inner columns"));
 }
 

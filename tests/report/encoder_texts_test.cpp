@@ -58,7 +58,7 @@ TEST_F(EncoderTextsTest, HaveAMapForEachLayerAndHeadAndAFigureForEachHead) {
 TEST_F(EncoderTextsTest, OfAPairModelAreTwoColumns) {
   const EncoderTexts texts =
       read_encoder_texts({*model_, *backend_, DType::f32}, *tokenizer_, {{"a\tbc", ""}}, TextColumns::pair);
-  EXPECT_THAT(texts.read[0].tokens, ElementsAre("<s>", "a", "</s>", "b", "c", "</s>"));
+  EXPECT_THAT(texts.read[0].tokens, ElementsAre("<s>", "a", "<sep>", "b", "c", "</s>"));
   try {
     read_encoder_texts({*model_, *backend_, DType::f32}, *tokenizer_, {{"a", "", "texts.tsv:7"}}, TextColumns::pair);
     FAIL() << "one column was read as a pair";

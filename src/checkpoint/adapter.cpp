@@ -155,6 +155,7 @@ AdaptedWeights::AdaptedWeights(const ModelFolder& folder, const ModelConfig& con
       description_(load_adapter(folder)),
       adapter_(sources.file.empty() ? finished_weights(folder) : sources.file),
       base_(open_base(folder, description_, sources.base)) {
+  require_checksum(adapter_);
   require_mark(adapter_, folder, config);
   require_enough_tensors(std::ssize(adapter_.tensors()) + std::ssize(base_.tensors()), adapter_.path(), config);
   verify_checksum(adapter_);

@@ -1,5 +1,6 @@
 #include "checkpoint/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,8 @@ namespace heed {
 namespace {
 
 const std::string kChecksum = "heed_checksum";
+constexpr std::string_view kOwnKeys = "heed_";
+constexpr std::string_view kModel = "model";  // mark_of() in checkpoint/model_directory.h
 
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian, and its bytes are used unconverted");
@@ -73,6 +76,17 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
   std::string text(kLengthBytes, '\0');
   std::memcpy(text.data(), &length, kLengthBytes);
   return text + header;
+}
+
+// Also where one character of the checksum's own key was damaged.
+bool is_of_heed(const SafeTensors& file) {
+  return std::ranges::any_of(file.metadata(), [](const auto& entry) {
+    const std::string& key = entry.first;
+    const auto [in_key, in_own] = std::ranges::mismatch(key, kChecksum);
+    return key == kModel || key.starts_with(kOwnKeys) ||
+           (in_key != key.end() && in_own != kChecksum.end() &&
+            std::equal(in_key + 1, key.end(), in_own + 1, kChecksum.end()));
+  });
 }
 
 }  // namespace
@@ -149,9 +163,17 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
   write_safetensors(target, tensors, metadata);
 }
 
+void require_checksum(const SafeTensors& file) {
+  require<FormatError>(file.metadata().contains(kChecksum), file.path().string(),
+                       "its metadata have no '{}', which heed writes: the file was damaged or edited", kChecksum);
+}
+
 void verify_checksum(const SafeTensors& file, AfterReading after) {
   const auto written = file.metadata().find(kChecksum);
   if (written == file.metadata().end()) {
+    if (is_of_heed(file)) {
+      require_checksum(file);
+    }
     return;
   }
   const auto done_with = [&](std::span<const std::byte> bytes) {

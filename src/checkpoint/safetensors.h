@@ -83,7 +83,10 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
                                Metadata metadata);
 // What becomes of memory that was read.
 enum class AfterReading : uint8_t { give_back, keep };
-// FormatError when a file has a checksum that does not match its tensors. Files from other programs have none.
+// FormatError for a file without a checksum; for files that only heed writes.
+void require_checksum(const SafeTensors& file);
+// FormatError when a file has a checksum that does not match its tensors, or has none although its metadata have other
+// keys of heed's. Files from other programs have neither.
 void verify_checksum(const SafeTensors& file, AfterReading after = AfterReading::give_back);
 
 }  // namespace heed

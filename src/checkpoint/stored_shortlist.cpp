@@ -69,7 +69,7 @@ Shortlist load_shortlist(const std::filesystem::path& path, const TranslationTok
   require<FormatError>(metadata_of(file, "version") == kShortlistVersion, where,
                        "is a shortlist of version '{}', but this program reads {}", shown(metadata_of(file, "version")),
                        kShortlistVersion);
-  require<FormatError>(!metadata_of(file, "heed_checksum").empty(), where, "has no checksum");
+  require_checksum(file);
   verify_checksum(file);
   require_tokenizer(file, "source", tokenizers.source);
   require_tokenizer(file, "target", tokenizers.target);

@@ -60,6 +60,7 @@ void write_tensors(const fs::path& file, const std::vector<NamedView>& tensors) 
 
 void read_tensors(const fs::path& path, const std::vector<NamedView>& tensors) {
   const SafeTensors file(path);
+  require_checksum(file);
   verify_checksum(file);
   for (const NamedView& tensor : tensors) {
     const StoredTensor& stored = file.at(tensor.name);
@@ -181,7 +182,9 @@ std::vector<int64_t> Checkpoints::resumable() const {
 void Checkpoints::verify_weights(std::span<const int64_t> updates) const {
   for (const int64_t update : updates) {
     if (fs::exists(weights(update))) {
-      verify_checksum(SafeTensors(weights(update)));
+      const SafeTensors file(weights(update));
+      require_checksum(file);
+      verify_checksum(file);
     }
   }
 }

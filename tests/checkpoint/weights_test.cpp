@@ -248,6 +248,29 @@ TEST_F(WeightFile, ADamagedFileIsNotLoadedForInference) {
   }
 }
 
+// Without its key there is no checksum to compare with.
+TEST_F(WeightFile, WithADamagedKeyOfTheChecksumIsRefused) {
+  const std::vector<float> matrix(15, 2.0F), bias(3, 1.0F);
+  const std::vector tensors{tensor_source("weight", StoredType::f32, {3, 5}, std::as_bytes(std::span(matrix))),
+                            tensor_source("bias", StoredType::f32, {3}, std::as_bytes(std::span(bias)))};
+  const auto path = folder() / "model.safetensors";
+  for (const Metadata& metadata : {Metadata{}, Metadata{{"model", "0123456789abcdef"}}}) {
+    write_checked_safetensors(path, tensors, metadata);
+    const std::string whole = read_file(path);
+    const size_t key = whole.find("heed_checksum");
+    for (size_t bit = 0; bit < 8 * std::string_view("heed_checksum").size(); ++bit) {
+      std::string damaged = whole;
+      damaged[key + bit / 8] = static_cast<char>(damaged[key + bit / 8] ^ (1 << bit % 8));
+      write_file(path, damaged);
+      EXPECT_THAT(refusal(path, Model()), HasSubstr("model.safetensors")) << bit;
+    }
+  }
+  for (const Metadata& metadata : {Metadata{{"model", "0123456789abcdef"}}, Metadata{{"heed_layout", "panels-16"}}}) {
+    write_safetensors(path, tensors, metadata);
+    EXPECT_THAT(refusal(path, Model()), HasSubstr("no 'heed_checksum', which heed writes: the file was damaged"));
+  }
+}
+
 TEST_F(WeightFile, FilesFromOtherProgramsNeedNoChecksum) {
   Model model;
   const auto path = folder() / "model.safetensors";
@@ -255,7 +278,7 @@ TEST_F(WeightFile, FilesFromOtherProgramsNeedNoChecksum) {
   write_safetensors(path,
                     std::vector{tensor_source("weight", StoredType::f32, {3, 5}, std::as_bytes(std::span(matrix))),
                                 tensor_source("bias", StoredType::f32, {3}, std::as_bytes(std::span(bias)))},
-                    {});
+                    {{"format", "pt"}, {"file_checksum", "of another kind"}});
   load_masters(path, *model.backend, *model.trainables);
   EXPECT_EQ(model.values("weight"), matrix);
 }

@@ -34,7 +34,7 @@ def rows_of_int4_scales(scales, rows, groups):
 
 
 def write_rows(source, target, shapes):
-    """The same weights without panels and checksum, as earlier versions wrote them; `shapes` are the matrices'."""
+    """The same weights in rows, as earlier versions wrote them, without metadata; `shapes` are the matrices'."""
     metadata, tensors = safetensors_file.read(source)
     plain = {}
     for name, (kind, shape, content, _) in tensors.items():
@@ -52,4 +52,4 @@ def write_rows(source, target, shapes):
             plain[name] = (kind, shape, content)
     assert metadata["heed_layout"] == "panels-16"
     aligned = dict(sorted(plain.items(), key=lambda item: (-SIZES[item[1][0]], item[0])))
-    safetensors_file.write(target, aligned, {"model": metadata["model"]})
+    safetensors_file.write(target, aligned, {})

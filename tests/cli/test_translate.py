@@ -538,12 +538,21 @@ class RefusedModels(ModelTest):
         model = self.rewrite_header(lambda header, data: b"\xff" * len(data))
         self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("damaged or edited",))
 
+    def test_weights_whose_checksum_was_lost_are_refused(self):
+        def lose_checksum(header, data):
+            header["__metadata__"]["heed_chfcksum"] = header["__metadata__"].pop("heed_checksum")
+            return data
+
+        model = self.rewrite_header(lose_checksum)
+        self.assert_refused("translate", "--model", model, text="Ein Hund.\n",
+                            mentions=("model.safetensors", "no 'heed_checksum'"))
+
     def test_weights_of_other_programs_that_are_not_numbers_are_refused(self):
-        def forget_checksum(header, data):
-            del header["__metadata__"]["heed_checksum"]
+        def forget_metadata(header, data):
+            del header["__metadata__"]
             return b"\xff" * len(data)
 
-        model = self.rewrite_header(forget_checksum)
+        model = self.rewrite_header(forget_metadata)
         self.assert_refused("translate", "--model", model, text="Ein Hund.\n", mentions=("model.safetensors", "not finite"))
 
     def test_tokenizers_of_another_model_are_refused(self):

@@ -55,7 +55,7 @@ Command perplexity_command() {
       .options = joined(
           {model_options(options->model),
            context_options(options->model),
-           {ensemble_option(options->model),
+           {cache_option(options->model), ensemble_option(options->model),
             option("--context N", perplexity.context, "tokens the model sees at once; 0: its maximum"),
             option("--stride N", perplexity.stride,
                    "tokens by which the context advances in a longer text; 0: half the context"),

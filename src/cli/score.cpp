@@ -54,7 +54,7 @@ Command score_command() {
       .summary = "print the log-probabilities and token counts of given translations",
       .options = joined({model_options(options->model),
                          context_options(options->model, kTranslatorContext),
-                         {ensemble_option(options->model),
+                         {cache_option(options->model), ensemble_option(options->model),
                           required(option("--source FILE", options->source, "source sentences, one per line")),
                           required(option("--target FILE", options->target, "their translations, one per line"))}}),
       .run = [options] { score_files(*options); },

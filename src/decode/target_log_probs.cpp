@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decode/stepper.h"
+
 namespace heed {
 namespace {
 
@@ -52,14 +54,64 @@ std::vector<double> averaged(const Inference& inference, const Batch& batch) {
   return mean;
 }
 
+constexpr int64_t kStepRows = 256;  // so that few rows over the vocabulary are held at a time
+
+bool rounds_keys_and_values(const Inference& inference) { return inference.cache_type() != inference.storage; }
+
+// Through the cache, the rows of all sequences in order.
+std::vector<double> through_cache(const Inference& inference, std::span<const std::vector<int32_t>> sources,
+                                  const Sequences& inputs, const Targets& expected) {
+  const std::unique_ptr<Stepper> stepper = make_stepper(inference);
+  const std::vector<SequenceId> sequences = stepper->begin(sources);
+  const Segments& segments = inputs.segments();
+  const std::span<const int32_t> ids = inputs.tokens().ids();
+  std::vector<double> log_probs;
+  std::vector<Fresh> fresh;
+  int64_t s = 0;
+  for (int64_t begin = 0; begin < inputs.rows();) {
+    const int64_t step_end = std::min(inputs.rows(), begin + kStepRows);
+    fresh.clear();
+    for (int64_t row = begin; row < step_end; s += row == segments.end(s) ? 1 : 0) {
+      const int64_t end = std::min(segments.end(s), step_end);
+      if (row < end) {
+        fresh.push_back({sequences[static_cast<size_t>(s)],
+                         ids.subspan(static_cast<size_t>(row), static_cast<size_t>(end - row)), Wanted::all});
+      }
+      row = end;
+    }
+    const NextTokens next = stepper->next(fresh);
+    for (int64_t row = begin; row < step_end; ++row) {
+      const int32_t target = expected.ids()[static_cast<size_t>(row)];
+      log_probs.push_back(target == Targets::kIgnored ? 0.0 : next.log_probs.row(row - begin)[target]);
+    }
+    begin = step_end;
+  }
+  return log_probs;
+}
+
+std::vector<std::vector<int32_t>> in_lists(const Sequences& sequences) {
+  std::vector<std::vector<int32_t>> lists;
+  for (int64_t s = 0; s < sequences.segments().count(); ++s) {
+    const auto ids = sequences.tokens().ids().begin();
+    lists.emplace_back(ids + sequences.segments().begin(s), ids + sequences.segments().end(s));
+  }
+  return lists;
+}
+
 }  // namespace
 
 std::vector<double> log_probs_of_targets(const Inference& inference, const PairBatch& batch) {
-  return averaged(inference, batch);
+  return rounds_keys_and_values(inference)
+             ? through_cache(inference, in_lists(batch.source), batch.target, batch.expected)
+             : averaged(inference, batch);
 }
 
 std::vector<double> log_probs_of_targets(const Inference& inference, const TokenBatch& batch) {
-  return averaged(inference, batch);
+  if (!rounds_keys_and_values(inference)) {
+    return averaged(inference, batch);
+  }
+  const std::vector<std::vector<int32_t>> none(static_cast<size_t>(batch.tokens.segments().count()));
+  return through_cache(inference, none, batch.tokens, batch.expected);
 }
 
 }  // namespace heed

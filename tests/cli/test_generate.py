@@ -113,7 +113,24 @@ class Generate(LanguageModelTest):
         linear = self.path / "linear"
         subprocess.run([MAKE_MODEL, linear, "architecture=causal-lm", "kind=char", "vocabulary=0",
                         'model.attention=["linear"]'], check=True)
-        self.assert_refused("generate", "--model", linear, "--cache", "int8", mentions=["linear attention"])
+        for command in ("generate", "perplexity"):
+            self.assert_refused(command, "--model", linear, "--cache", "int8", mentions=["linear attention"], text="A man\n")
+
+    def test_perplexity_says_what_a_smaller_cache_costs(self):
+        """Exactly the probabilities that the text has when it is written."""
+        found = {}
+        for kind in ("auto", "bf16", "int8"):
+            options = ("--precision", "f32", "--cache", kind)
+            written = self.objects("--max-tokens", 20, "--temperature", 0, "--token-scores", *options, text="A man\n")[0]
+            measured = json.loads(self.perplexity("A man" + written["text"], "--tokens", "--json", *options))["each"]
+            self.assertEqual("".join(token["token"] for token in measured[-len(written["each"]):]),
+                             "".join(token["token"] for token in written["each"]))
+            for ours, theirs in zip(measured[-len(written["each"]):], written["each"]):
+                self.assertAlmostEqual(ours["nats"], -theirs["log_probability"], delta=2e-5)
+            found[kind] = json.loads(self.perplexity("A man is walking.", "--json", *options))["nats_per_token"]
+        self.assertEqual(len(set(found.values())), 3)
+        for kind in ("bf16", "int8"):
+            self.assertAlmostEqual(found[kind], found["auto"], delta=0.1)
 
     def test_a_timeout_ends_texts_where_they_are(self):
         # The prompts are more than a thousandth of a second allows for.

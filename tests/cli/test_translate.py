@@ -88,13 +88,14 @@ class Translate(ModelTest):
         lines = [line for line in LINES if line.strip()]
         source = self.file("source.txt", "\n".join(lines) + "\n")
         checked = 0
-        for penalty, precision in ((0, "f32"), (0.6, "f32"), (1, "f32"), (0, "bf16"), (1, "bf16")):
+        for penalty, precision, cache in ((0, "f32", "auto"), (0.6, "f32", "auto"), (1, "f32", "auto"), (0, "bf16", "auto"),
+                                          (1, "bf16", "auto"), (0, "f32", "bf16"), (1, "f32", "int8")):
             out = self.translate("--scores", "--alignments", "--beam", 3, "--length-penalty", penalty,
-                                 "--precision", precision, text="\n".join(lines) + "\n")
+                                 "--precision", precision, "--cache", cache, text="\n".join(lines) + "\n")
             found = [line.rsplit("\t", 2) for line in out.splitlines()]
             target = self.file("target.txt", "".join(text + "\n" for text, _, _ in found))
             result = run("score", "--model", self.model, "--source", source, "--target", target,
-                         "--precision", precision)
+                         "--precision", precision, "--cache", cache)
             self.assertEqual((result.returncode, result.stderr), (0, b""))
             scored = [line.split("\t") for line in result.stdout.decode().splitlines()]
             self.assertEqual(len(scored), len(lines))
@@ -105,7 +106,7 @@ class Translate(ModelTest):
                     expected = float(log_probability) / int(tokens) ** penalty
                     self.assertTrue(math.isclose(float(score), expected, rel_tol=1e-3, abs_tol=1e-3),
                                     f"{text!r}: {score}, but {log_probability} of {tokens} tokens, penalty {penalty}, "
-                                    f"{precision}")
+                                    f"{precision}, {cache}")
                     checked += 1
         self.assertGreaterEqual(checked, len(lines))
 

@@ -159,6 +159,26 @@ TEST_P(Search, ScoresAreThoseOfThePairs) {
   }
 }
 
+// In steps of at most 256 rows, one of which cuts a sequence.
+TEST(ScoresOfPairs, RoundKeysAndValuesAsTheSearchDoes) {
+  const RandomModel m(DType::f32);
+  const std::vector<Ids> sources = random_sources(40);
+  for (const DType type : {DType::bf16, DType::i8}) {
+    Inference inference = *m.inference;
+    inference.cached = type;
+    std::vector<Ids> targets;
+    const auto found = translate_tokens(inference, sources, {.beam = 2});
+    for (const auto& hypotheses : found) {
+      targets.push_back(hypotheses[0].tokens);
+    }
+    const std::vector<double> scores = score_pairs(inference, {sources, targets});
+    for (size_t s = 0; s < sources.size(); ++s) {
+      EXPECT_NEAR(found[s][0].log_probability, scores[s], 1e-9) << name_of(type) << s;
+    }
+    EXPECT_NE(scores, score_pairs(*m.inference, {sources, targets}));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, Search, testing::Values(DType::f32, DType::bf16),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "decode/language_model_testing.h"
 #include "decode/perplexity.h"
+#include "decode/stepper.h"
 #include "decode/text_stream.h"
 #include "text/multiline.h"
 
@@ -300,6 +303,42 @@ TEST(PerplexityWindows, EachTokenIsPredictedOnceFromTheTokensBeforeIt) {
     const std::vector<int32_t> seen(tokens.begin() + static_cast<int64_t>(begin),
                                     tokens.begin() + static_cast<int64_t>(token) + 1);
     EXPECT_EQ(found[token - 1], of(seen, {.context = 40, .stride = 40}).back()) << token;
+  }
+}
+
+// The model writes its own most likely text; the perplexity of that text is what it had then, token by token.
+TEST(PerplexityWindows, KeysAndValuesAreRoundedAsTheyAreWhenTheTextIsWritten) {
+  const std::vector<int32_t> prompt{5, 12, 9};
+  std::map<DType, std::vector<double>> by_cache;
+  for (const DType type : {DType::f32, DType::bf16, DType::i8}) {
+    RandomLanguageModel m;
+    m.cache_in(type);
+    const std::unique_ptr<Stepper> stepper = make_stepper(m.scheduler->inference());
+    const SequenceId sequence = stepper->begin(std::vector<std::vector<int32_t>>(1)).front();
+    std::vector<int32_t> text = prompt;
+    std::vector<double> written;
+    for (std::span<const int32_t> fresh = text; text.size() < 40; fresh = std::span(text).last(1)) {
+      const std::vector<Fresh> step{{sequence, fresh, Wanted::last}};
+      const std::span row(stepper->next(step).log_probs.row(0), static_cast<size_t>(stepper->vocabulary()));
+      const auto best = std::ranges::max_element(row);
+      written.push_back(-*best);
+      text.push_back(static_cast<int32_t>(best - row.begin()));
+    }
+    std::vector<double> found =
+        surprises(m.scheduler->inference(), m.scheduler->lanes(), text, {.context = 40, .stride = 40});
+    found.erase(found.begin(), found.begin() + 2);
+    ASSERT_EQ(found.size(), written.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i], written[i], type == DType::f32 ? 1e-5 : 0.0) << name_of(type) << i;
+    }
+    by_cache[type] = surprises(m.scheduler->inference(), m.scheduler->lanes(),
+                               std::vector<int32_t>{5, 12, 9, 7, 6, 21, 8}, {.context = 40, .stride = 40});
+  }
+  EXPECT_NE(by_cache[DType::bf16], by_cache[DType::f32]);
+  EXPECT_NE(by_cache[DType::i8], by_cache[DType::f32]);
+  for (size_t i = 0; i < by_cache[DType::f32].size(); ++i) {
+    EXPECT_NEAR(by_cache[DType::bf16][i], by_cache[DType::f32][i], 0.02);
+    EXPECT_NEAR(by_cache[DType::i8][i], by_cache[DType::f32][i], 0.1);
   }
 }
 

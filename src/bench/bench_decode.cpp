@@ -7,6 +7,7 @@
 #include "base/rounding.h"
 #include "base/threads.h"
 #include "bench/bench.h"
+#include "bench/op_shares.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
@@ -117,6 +118,14 @@ class DecodeBench {
     return profile;
   }
 
+  // One sentence of medium length, with all threads.
+  Profile profile_alone() const {
+    Profile profile;
+    const size_t middle = all_.sources.size() / 2;
+    translate(model_.on(*make_profiled_backend(backend_, profile)), range(middle, middle + 1), 1);
+    return profile;
+  }
+
   double batches() const { return std::ceil(static_cast<double>(all_.sources.size()) / static_cast<double>(kBatch)); }
   int64_t tokens() const { return static_cast<int64_t>(all_.sources.size()) * kOutput; }
 
@@ -146,31 +155,38 @@ double product_seconds(const Profile& profile, DType type) {
   return seconds;
 }
 
-// Translations and yardstick alternate.
+// Translations and yardsticks alternate.
 DecodeBenchRow measure(DecodeBench& bench, int64_t beam, DType yardstick, int threads) {
   const Profile profile = bench.profile(beam);
-  std::vector<double> seconds, ideal;
+  std::vector<double> seconds, products, reading;
   for (int round = 0; round < kDecodeRounds; ++round) {
     seconds.push_back(bench.seconds_of_all(beam));
-    ideal.push_back(product_seconds(profile, yardstick) * bench.batches() / threads);
+    products.push_back(product_seconds(profile, yardstick) * bench.batches() / threads);
+    reading.push_back(profile.weight_bytes * bench.batches() / read_rate(threads));
   }
-  DecodeBenchRow row{.beam = beam, .seconds = median(seconds)};
+  DecodeBenchRow row{.beam = beam, .seconds = median(seconds), .limits = {median(reading), median(products)}};
   row.tokens_per_second = static_cast<double>(bench.tokens()) / row.seconds;
-  row.share = median(ideal) / row.seconds;
-  double all = 0.0;
-  for (const auto& [name, op] : profile.ops) {
-    all += op.seconds;
-  }
-  for (const auto& [name, op] : profile.ops) {
-    row.ops.push_back({name, op.calls, op.seconds / all});
-  }
-  std::ranges::sort(row.ops, std::ranges::greater(), &DecodeBenchOp::share);
+  row.share = row.limits.seconds() / row.seconds;
+  row.ops = op_shares(profile);
   return row;
 }
 
 double quantile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+void measure_alone(DecodeBench& bench, const ModelConfig& config, DType yardstick, DecodeBenchReport& report) {
+  const auto product = [&] { return product_rate(config.inner.of(0), config.model, yardstick, report.threads); };
+  const double product_before = product(), read_before = read_rate(report.threads);
+  const std::vector<double> alone = bench.seconds_alone();
+  const double product_best = std::max(product_before, product());
+  const double read_best = std::max(read_before, read_rate(report.threads));
+  const Profile profile = bench.profile_alone();
+  report.alone_median_seconds = median(alone);
+  report.alone_99_percent_seconds = quantile(alone, 0.99);
+  report.alone_limits = {profile.weight_bytes / read_best, profile.flops() / product_best};
+  report.alone_share = report.alone_limits.seconds() / report.alone_median_seconds;
 }
 
 }  // namespace
@@ -217,9 +233,7 @@ DecodeBenchReport bench_decode(const DecodeBenchOptions& options) {
   for (const int64_t beam : {1, 4}) {
     report.rows.push_back(measure(bench, beam, yardstick, report.threads));
   }
-  const std::vector<double> alone = bench.seconds_alone();
-  report.alone_median_seconds = median(alone);
-  report.alone_99_percent_seconds = quantile(alone, 0.99);
+  measure_alone(bench, config, yardstick, report);
   return report;
 }
 

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/threads.h"
 #include "bench/bench.h"
+#include "bench/op_shares.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "decode/score_blocks.h"
@@ -19,8 +20,9 @@ namespace heed {
 namespace {
 
 constexpr uint64_t kModelSeed = 1;
-constexpr int kPrompts = 5;      // timed
-constexpr int kWarmupSteps = 3;  // of a group of streams
+constexpr int kPrompts = 5;        // timed
+constexpr int kWarmupSteps = 3;    // of a group of streams, before the timed ones
+constexpr int kProfiledSteps = 4;  // after them
 
 struct GenerateShape {
   std::string name;
@@ -159,6 +161,7 @@ void measure_prompt(const RandomModel& model, Backend& backend, const std::vecto
   Profile profile;
   const auto profiled = make_profiled_backend(backend, profile);
   Streams(model.on(*profiled), 1).read(prompt);
+  report.prompt_ops = op_shares(profile);
   std::vector<double> seconds, ideal;
   for (int i = 0; i < kPrompts; ++i) {
     Streams stream(model.on(backend), 1);
@@ -179,31 +182,58 @@ void measure_prompt(const RandomModel& model, Backend& backend, const std::vecto
   report.prompt_share = report.prompt_flops_per_second / report.roofline_flops_per_second;
 }
 
+// A step reads each weight once, and the keys and values of each sequence.
+int64_t bytes_of_step(const Inference& inference, int64_t weight_bytes, int64_t positions) {
+  const ModelConfig& config = inference.model.config();
+  const DType type = inference.cache_type();
+  const int64_t scales = type == DType::i8 ? 2 * size_of(DType::f32) : 0;
+  const int64_t of_head = (config.width_of_head() + config.width_of_values()) * size_of(type) + scales;
+  return weight_bytes + config.decoder_layers * config.heads_of_keys(0) * of_head * positions;
+}
+
+// The machine's rates. A disturbance makes a yardstick slower: the better of two readings is closer to the real rate.
+struct Rates {
+  double read, products;
+
+  static Rates measured(const ModelConfig& config, DType yardstick, int threads) {
+    const double products = product_rate(config.inner.of(0), config.model, yardstick, threads);
+    return {read_rate(threads), products};
+  }
+  Rates better_of(const Rates& other) const { return {std::max(read, other.read), std::max(products, other.products)}; }
+};
+
 StreamsBench measure_streams(const RandomModel& model, Backend& backend, const std::vector<int32_t>& prompt,
-                             int64_t streams, const GenerateBenchOptions& options, GenerateBenchReport& report) {
-  const ModelConfig& config = model.on(backend).model.config();
-  Streams group(model.on(backend), streams);
+                             int64_t streams, const GenerateBenchOptions& options, DType yardstick,
+                             GenerateBenchReport& report) {
+  const Inference inference = model.on(backend);
+  Profile profile;
+  profile.records = false;
+  const auto profiled = make_profiled_backend(backend, profile);
+  Streams group(model.on(*profiled), streams);
   group.read(prompt);
   for (int i = 0; i < kWarmupSteps; ++i) {
     group.step();
   }
-  const double rate_before = read_rate(report.threads);
+  Rates rates = Rates::measured(inference.model.config(), yardstick, report.threads);
   std::vector<double> seconds;
   for (int64_t i = 0; i < options.tokens; ++i) {
     seconds.push_back(seconds_of([&] { group.step(); }));
   }
-  // A disturbance makes the yardstick slower: the better of two readings is closer to the machine's real rate.
-  const double rate = std::max(rate_before, read_rate(report.threads));
-  report.read_bytes_per_second = std::max(report.read_bytes_per_second, rate);
-  const DType type = model.on(backend).cache_type();
-  const int64_t scales = type == DType::i8 ? 2 * size_of(DType::f32) : 0;
-  const int64_t of_head = (config.width_of_head() + config.width_of_values()) * size_of(type) + scales;
-  const int64_t cached =
-      config.decoder_layers * config.heads_of_keys(0) * of_head * (group.length() - options.tokens / 2) * streams;
+  const int64_t positions = (group.length() - options.tokens / 2) * streams;
+  rates = rates.better_of(Rates::measured(inference.model.config(), yardstick, report.threads));
+  report.read_bytes_per_second = std::max(report.read_bytes_per_second, rates.read);
+  report.product_flops_per_second = std::max(report.product_flops_per_second, rates.products);
+  profile.records = true;
+  for (int i = 0; i < kProfiledSteps; ++i) {
+    group.step();
+  }
+  const auto bytes = static_cast<double>(bytes_of_step(inference, report.weight_bytes, positions));
   StreamsBench bench{.streams = streams, .step_seconds = median(seconds)};
   bench.tokens_per_second = static_cast<double>(streams) / bench.step_seconds;
-  bench.bytes_per_second = static_cast<double>(report.weight_bytes + cached) / bench.step_seconds;
-  bench.share = bench.bytes_per_second / rate;
+  bench.bytes_per_second = bytes / bench.step_seconds;
+  bench.limits = {bytes / rates.read, profile.flops() / kProfiledSteps / rates.products};
+  bench.share = bench.limits.seconds() / bench.step_seconds;
+  bench.ops = op_shares(profile, kProfiledSteps);
   return bench;
 }
 
@@ -228,9 +258,9 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
   require<ConfigError>(options.prompt >= 1 && options.tokens >= 1, "bench",
                        "{} tokens of prompt and {} more, expected at least 1 of each", options.prompt, options.tokens);
   const int64_t prompt_tokens = std::min(options.prompt, shape.config.max_length / 2);
-  require<ConfigError>(prompt_tokens + kWarmupSteps + options.tokens <= shape.config.max_length, "bench",
-                       "{} tokens after a prompt of {}, but the context is {}", options.tokens, prompt_tokens,
-                       shape.config.max_length);
+  require<ConfigError>(prompt_tokens + kWarmupSteps + options.tokens + kProfiledSteps <= shape.config.max_length,
+                       "bench", "{} timed tokens and {} others after a prompt of {}, but the context is {}",
+                       options.tokens, kWarmupSteps + kProfiledSteps, prompt_tokens, shape.config.max_length);
   const std::unique_ptr<Backend> backend = make_cpu_backend(thread_count(options.threads));
   RandomModel model(*backend, shape.config, storage, options.weights, kModelSeed);
   model.cache_in(cache_type(options.cache, storage));
@@ -244,9 +274,10 @@ GenerateBenchReport bench_generate(const GenerateBenchOptions& options) {
   const std::vector<int32_t> prompt = random_prompt(prompt_tokens, shape.config.target_vocabulary);
   warm_up(model, *backend, prompt, std::ranges::max(streams));
   report.peak_memory_bytes = peak_memory_bytes();  // before the yardsticks take memory
-  measure_prompt(model, *backend, prompt, report, options.weights == MatrixForm::precision ? storage : DType::i8);
+  const DType yardstick = options.weights == MatrixForm::precision ? storage : DType::i8;
+  measure_prompt(model, *backend, prompt, report, yardstick);
   for (const int64_t count : streams) {
-    report.streams.push_back(measure_streams(model, *backend, prompt, count, options, report));
+    report.streams.push_back(measure_streams(model, *backend, prompt, count, options, yardstick, report));
   }
   return report;
 }

@@ -114,6 +114,12 @@ ProductTime best_product(const ProductShape& shape, DType type, int threads) {
   return best;
 }
 
+double product_rate(int64_t columns, int64_t depth, DType type, int threads) {
+  constexpr int64_t kManyRows = 512;
+  const ProductShape shape{ProductKind::forward, kManyRows, columns, depth};
+  return shape.flops() / best_product(shape, type, threads).seconds;
+}
+
 std::string roofline_library() {
   const dnnl_version_t* const version = dnnl_version();
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);

@@ -18,6 +18,9 @@ struct ProductTime {
 // supports here: not every processor has a bf16 product.
 ProductTime best_product(const ProductShape& shape, DType type, int threads);
 
+// FLOP/s of best_product() for x W^T with many rows, 512, and so the most that any product of such weights can have.
+double product_rate(int64_t columns, int64_t depth, DType type, int threads);
+
 // oneDNN's version.
 std::string roofline_library();
 

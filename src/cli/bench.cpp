@@ -16,6 +16,32 @@ constexpr double kGiga = 1e9;
 // A share above one says that another program used the machine while the yardstick was measured.
 std::string_view quiet_or_not(double share) { return share > 1.0 ? "  (above 1: the machine was not quiet)" : ""; }
 
+std::string_view in_cache_or_not(double share, const BenchLimits& limits) {
+  return share > 1.0 && limits.binding() == "memory" ? "  (above 1: not all of it is read from memory)"
+                                                     : quiet_or_not(share);
+}
+
+std::string json_of(const BenchLimits& limits) {
+  return fmt::format("\"memory_seconds\": {:.6g}, \"matrix_seconds\": {:.6g}, \"limit\": \"{}\"", limits.memory_seconds,
+                     limits.matrix_seconds, limits.binding());
+}
+
+std::string json_of(const std::vector<BenchOp>& ops) {
+  std::string list;
+  for (const BenchOp& op : ops) {
+    list += fmt::format("{}{{\"op\": \"{}\", \"calls\": {:.6g}, \"share\": {:.4g}}}", list.empty() ? "" : ", ", op.name,
+                        op.calls, op.share);
+  }
+  return fmt::format("[{}]", list);
+}
+
+void print_ops(const std::vector<BenchOp>& ops, std::string_view of) {
+  put("\n{:<24} {:>6} {:>6}   {}\n", "op", "calls", "%", of);
+  for (const BenchOp& op : ops) {
+    put("{:<24} {:>6.0f} {:>6.1f}\n", op.name, op.calls, 100.0 * op.share);
+  }
+}
+
 void print_json(const TrainBenchReport& report) {
   put("{{\"target_tokens_per_second\": {:.6g}, \"model_flops_per_second\": {:.6g}, "
       "\"roofline_flops_per_second\": {:.6g}, \"peak_product_flops_per_second\": {:.6g}, \"share\": {:.4g}, "
@@ -68,16 +94,19 @@ void print_json(const GenerateBenchReport& report) {
   for (const StreamsBench& s : report.streams) {
     streams += fmt::format(
         "{}{{\"streams\": {}, \"tokens_per_second\": {:.6g}, \"step_seconds\": {:.6g}, "
-        "\"bytes_per_second\": {:.6g}, \"share\": {:.4g}}}",
-        streams.empty() ? "" : ", ", s.streams, s.tokens_per_second, s.step_seconds, s.bytes_per_second, s.share);
+        "\"bytes_per_second\": {:.6g}, {}, \"share\": {:.4g}, \"ops\": {}}}",
+        streams.empty() ? "" : ", ", s.streams, s.tokens_per_second, s.step_seconds, s.bytes_per_second,
+        json_of(s.limits), s.share, json_of(s.ops));
   }
   put("{{\"prompt\": {}, \"prompt_seconds\": {:.6g}, \"prompt_flops_per_second\": {:.6g}, "
-      "\"roofline_flops_per_second\": {:.6g}, \"prompt_share\": {:.4g}, \"read_bytes_per_second\": {:.6g}, "
-      "\"weight_bytes\": {}, \"peak_memory_bytes\": {}, \"parameters\": {}, \"precision\": \"{}\", "
+      "\"roofline_flops_per_second\": {:.6g}, \"prompt_share\": {:.4g}, \"prompt_ops\": {}, "
+      "\"read_bytes_per_second\": {:.6g}, \"product_flops_per_second\": {:.6g}, \"weight_bytes\": {}, "
+      "\"peak_memory_bytes\": {}, \"parameters\": {}, \"precision\": \"{}\", "
       "\"weights\": \"{}\", \"threads\": {}, \"streams\": [{}]}}\n",
       report.prompt, report.prompt_seconds, report.prompt_flops_per_second, report.roofline_flops_per_second,
-      report.prompt_share, report.read_bytes_per_second, report.weight_bytes, report.peak_memory_bytes,
-      report.parameters, name_of(report.precision), matrices_of(report), report.threads, streams);
+      report.prompt_share, json_of(report.prompt_ops), report.read_bytes_per_second, report.product_flops_per_second,
+      report.weight_bytes, report.peak_memory_bytes, report.parameters, name_of(report.precision), matrices_of(report),
+      report.threads, streams);
 }
 
 void print_text(const GenerateBenchReport& report) {
@@ -91,11 +120,19 @@ void print_text(const GenerateBenchReport& report) {
   put("share of roofline   {:>10.2f}{}\n", report.prompt_share, quiet_or_not(report.prompt_share));
   put("weights             {:>10.1f} MB  (read by a step)\n", static_cast<double>(report.weight_bytes) / 1e6);
   put("memory read         {:>10.1f} GB/s\n", report.read_bytes_per_second / kGiga);
+  put("products            {:>10.1f} G   (FLOP/s of oneDNN's best, with 512 rows)\n",
+      report.product_flops_per_second / kGiga);
   put("peak memory         {:>10.1f} MB\n\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
-  put("{:>7} {:>10} {:>9} {:>9} {:>22}\n", "streams", "tokens/s", "ms per step", "GB/s read", "share of memory's rate");
+  put("{:>7} {:>10} {:>11} {:>9} {:>9} {:>9}  {}\n", "streams", "tokens/s", "ms per step", "GB/s read", "memory ms",
+      "matrix ms", "share of the binding limit");
   for (const StreamsBench& s : report.streams) {
-    put("{:>7} {:>10.0f} {:>9.3f} {:>9.1f} {:>22.2f}\n", s.streams, s.tokens_per_second, 1e3 * s.step_seconds,
-        s.bytes_per_second / kGiga, s.share);
+    put("{:>7} {:>10.0f} {:>11.3f} {:>9.1f} {:>9.3f} {:>9.3f}  {:.2f} of {}{}\n", s.streams, s.tokens_per_second,
+        1e3 * s.step_seconds, s.bytes_per_second / kGiga, 1e3 * s.limits.memory_seconds, 1e3 * s.limits.matrix_seconds,
+        s.share, s.limits.binding(), in_cache_or_not(s.share, s.limits));
+  }
+  print_ops(report.prompt_ops, "the prompt");
+  for (const StreamsBench& s : report.streams) {
+    print_ops(s.ops, fmt::format("{} stream{}, one step", s.streams, plural(s.streams)));
   }
 }
 
@@ -107,34 +144,40 @@ std::string_view matrices_of(const DecodeBenchReport& report) {
 void print_json(const DecodeBenchReport& report) {
   std::string rows;
   for (const DecodeBenchRow& row : report.rows) {
-    rows += fmt::format("{}{{\"beam\": {}, \"tokens_per_second\": {:.6g}, \"seconds\": {:.6g}, \"share\": {:.4g}}}",
-                        rows.empty() ? "" : ", ", row.beam, row.tokens_per_second, row.seconds, row.share);
+    rows += fmt::format(
+        "{}{{\"beam\": {}, \"tokens_per_second\": {:.6g}, \"seconds\": {:.6g}, {}, \"share\": {:.4g}, \"ops\": {}}}",
+        rows.empty() ? "" : ", ", row.beam, row.tokens_per_second, row.seconds, json_of(row.limits), row.share,
+        json_of(row.ops));
   }
   put("{{\"precision\": \"{}\", \"weights\": \"{}\", \"threads\": {}, \"parameters\": {}, \"weight_bytes\": {}, "
       "\"peak_memory_bytes\": {}, \"alone_median_seconds\": {:.6g}, \"alone_99_percent_seconds\": {:.6g}, "
-      "\"searches\": [{}]}}\n",
+      "\"alone\": {{{}, \"share\": {:.4g}}}, \"searches\": [{}]}}\n",
       name_of(report.precision), matrices_of(report), report.threads, report.parameters, report.weight_bytes,
-      report.peak_memory_bytes, report.alone_median_seconds, report.alone_99_percent_seconds, rows);
+      report.peak_memory_bytes, report.alone_median_seconds, report.alone_99_percent_seconds, json_of(report.alone_limits),
+      report.alone_share, rows);
 }
 
 void print_text(const DecodeBenchReport& report) {
   put("{}\n", report.setup);
   put("{} parameters, {}, weights in {}, {} thread{}\n\n", report.parameters, name_of(report.precision),
       matrices_of(report), report.threads, plural(report.threads));
-  put("{:<8} {:>10} {:>10} {:>18}\n", "search", "tokens/s", "seconds", "share of roofline");
+  put("{:<8} {:>10} {:>10} {:>10} {:>10}  {}\n", "search", "tokens/s", "seconds", "memory s", "matrix s",
+      "share of the binding limit");
   for (const DecodeBenchRow& row : report.rows) {
-    put("{:<8} {:>10.0f} {:>10.3f} {:>18.2f}{}\n", row.beam == 1 ? "greedy" : fmt::format("beam {}", row.beam),
-        row.tokens_per_second, row.seconds, row.share, quiet_or_not(row.share));
+    put("{:<8} {:>10.0f} {:>10.3f} {:>10.3f} {:>10.3f}  {:.2f} of {}{}\n",
+        row.beam == 1 ? "greedy" : fmt::format("beam {}", row.beam), row.tokens_per_second, row.seconds,
+        row.limits.memory_seconds, row.limits.matrix_seconds, row.share, row.limits.binding(),
+        in_cache_or_not(row.share, row.limits));
   }
   put("\none sentence alone  {:>8.2f} ms (median), {:.2f} ms (99th percentile)\n", 1e3 * report.alone_median_seconds,
       1e3 * report.alone_99_percent_seconds);
+  put("share of the limit  {:>8.2f} of {} (memory {:.2f} ms, matrix {:.2f} ms){}\n", report.alone_share,
+      report.alone_limits.binding(), 1e3 * report.alone_limits.memory_seconds, 1e3 * report.alone_limits.matrix_seconds,
+      in_cache_or_not(report.alone_share, report.alone_limits));
   put("weights             {:>8.1f} MB  (read by a step)\n", static_cast<double>(report.weight_bytes) / 1e6);
   put("peak memory         {:>8.1f} MB\n", static_cast<double>(report.peak_memory_bytes) / 1e6);
   for (const DecodeBenchRow& row : report.rows) {
-    put("\n{:<24} {:>6} {:>6}   beam {}, one batch\n", "op", "calls", "%", row.beam);
-    for (const DecodeBenchOp& op : row.ops) {
-      put("{:<24} {:>6} {:>6.1f}\n", op.name, op.calls, 100.0 * op.share);
-    }
+    print_ops(row.ops, fmt::format("beam {}, one batch", row.beam));
   }
 }
 

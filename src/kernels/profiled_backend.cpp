@@ -89,6 +89,7 @@ class ProfiledBackend final : public Backend {
   void linear(const LinearForward& call) override {
     const double flops = product({ProductKind::forward, call.x.rows(), call.y.columns(), call.x.columns()});
     const double packed = call.weight.packed == nullptr ? 0.0 : static_cast<double>(call.weight.packed->bytes());
+    profile_.weight_bytes += profile_.records ? packed + bytes_of({call.weight.matrix}) : 0.0;
     time("linear", flops, packed + bytes_of({call.x, call.weight.matrix, call.y, call.before}),
          [&] { inner_.linear(call); });
   }
@@ -261,12 +262,18 @@ class ProfiledBackend final : public Backend {
     return flops * static_cast<double>(settings.heads);
   }
   double product(const ProductShape& shape) {
-    ++profile_.products[shape];
+    if (profile_.records) {
+      ++profile_.products[shape];
+    }
     return shape.flops();
   }
 
   template <class Call>
   void time(const char* op, double flops, double bytes, Call&& call) {
+    if (!profile_.records) {
+      call();
+      return;
+    }
     const auto begin = std::chrono::steady_clock::now();
     call();
     OpProfile& entry = profile_.ops[op];

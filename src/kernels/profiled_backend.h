@@ -27,10 +27,12 @@ struct OpProfile {
   double bytes = 0.0;  // operands read and results written, each once
 };
 
-// The calls since it was created or cleared.
+// The calls since it was created or cleared, while it records.
 struct Profile {
   std::map<std::string, OpProfile> ops;
   std::map<ProductShape, int64_t> products;  // how often each was computed
+  double weight_bytes = 0.0;                 // of the weights that products read, each as often as it was read
+  bool records = true;
 
   double flops() const;
 };

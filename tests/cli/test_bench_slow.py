@@ -86,7 +86,23 @@ class BenchTrain(heed_cli.CliTest):
         self.assert_refused("bench", "train", "--shape", "tiny", "--step", "3", mentions=("--step",))
 
 
-class BenchGenerate(heed_cli.CliTest):
+class BenchLimits(heed_cli.CliTest):
+    def check_limits(self, case, seconds):
+        """The share is of the longer of the two times that the limits allow."""
+        self.assertGreater(min(case["memory_seconds"], case["matrix_seconds"]), 0)
+        self.assertEqual(case["limit"], "memory" if case["memory_seconds"] > case["matrix_seconds"] else "matrix")
+        self.assertAlmostEqual(case["share"] * seconds / max(case["memory_seconds"], case["matrix_seconds"]), 1, places=2)
+
+    def check_ops(self, ops):
+        """Where the time goes, most expensive first."""
+        self.assertIn("linear", [op["op"] for op in ops])
+        shares = [op["share"] for op in ops]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        self.assertAlmostEqual(sum(shares), 1, places=2)
+        self.assertTrue(all(op["calls"] > 0 for op in ops))
+
+
+class BenchGenerate(BenchLimits):
     def test_reports_the_prompt_and_each_group_of_streams(self):
         result = heed("bench", "generate", "--shape", "gpt-char", "--prompt", 16, "--tokens", 3, "--streams", 1, 2,
                       "--json", timeout=240)
@@ -96,11 +112,32 @@ class BenchGenerate(heed_cli.CliTest):
         self.assertEqual([group["streams"] for group in report["streams"]], [1, 2])
         for group in report["streams"]:
             self.assertAlmostEqual(group["tokens_per_second"] * group["step_seconds"], group["streams"], places=3)
-            self.assertAlmostEqual(group["share"], group["bytes_per_second"] / report["read_bytes_per_second"],
-                                   delta=0.5 * group["share"])
+            self.check_limits(group, group["step_seconds"])
+            self.check_ops(group["ops"])
+            read = group["bytes_per_second"] * group["step_seconds"] / group["memory_seconds"]
+            self.assertAlmostEqual(read, report["read_bytes_per_second"], delta=0.5 * read)
+        self.check_ops(report["prompt_ops"])
+        self.assertEqual([op["calls"] for op in report["streams"][0]["ops"] if op["op"] == "linear"],
+                         [op["calls"] for op in report["prompt_ops"] if op["op"] == "linear"])
         for key in ("prompt_seconds", "prompt_flops_per_second", "roofline_flops_per_second", "prompt_share",
-                    "read_bytes_per_second", "weight_bytes", "peak_memory_bytes", "parameters"):
+                    "read_bytes_per_second", "product_flops_per_second", "weight_bytes", "peak_memory_bytes",
+                    "parameters"):
             self.assertTrue(math.isfinite(report[key]) and report[key] > 0, f"{key} is {report[key]}")
+
+    def test_more_streams_bring_a_step_nearer_to_the_limit_of_products(self):
+        result = heed("bench", "generate", "--shape", "gpt-char", "--prompt", 8, "--tokens", 2, "--streams", 1, 64, "--json",
+                      timeout=240)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        one, many = json.loads(result.stdout)["streams"]
+        self.assertEqual(one["limit"], "memory")
+        self.assertGreater(many["matrix_seconds"] / many["memory_seconds"], 8 * one["matrix_seconds"] / one["memory_seconds"])
+
+    def test_the_text_says_which_limit_binds_and_where_the_time_goes(self):
+        result = heed("bench", "generate", "--shape", "gpt-char", "--prompt", 8, "--tokens", 2, "--streams", 1, 2, timeout=240)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?m)^ +1 .* \d+\.\d\d of memory")
+        for of in ("the prompt", "1 stream, one step", "2 streams, one step"):
+            self.assertRegex(result.stdout, rf"(?m)^op +calls +%   {of}\n.*\d$")
 
     def test_options_that_make_no_sense_are_refused(self):
         shape = ("bench", "generate", "--shape", "gpt-char")
@@ -108,7 +145,7 @@ class BenchGenerate(heed_cli.CliTest):
         self.assert_refused(*shape, "--streams", "0", mentions=("'0' streams", "1 to 4096"))
         self.assert_refused(*shape, "--streams", "many", mentions=("'many' streams",))
         self.assert_refused(*shape, "--prompt", "0", mentions=("0 tokens of prompt",))
-        self.assert_refused(*shape, "--tokens", "5000", mentions=("5000 tokens", "context is 256"))
+        self.assert_refused(*shape, "--tokens", "5000", mentions=("5000 timed tokens", "context is 256"))
         self.assert_refused(*shape, "--precision", "int8", mentions=("'int8'", "bf16"))
         self.assert_refused(*shape, "--weights", "int3", mentions=("'int3'", "int8"))
 
@@ -123,7 +160,7 @@ class BenchGenerate(heed_cli.CliTest):
         self.assertTrue(0.24 < reports[1]["weight_bytes"] / reports[0]["weight_bytes"] < 0.27)
 
 
-class BenchDecode(heed_cli.CliTest):
+class BenchDecode(BenchLimits):
     def test_reports_both_searches_and_one_sentence_alone(self):
         for weights in ("precision", "int8"):
             result = heed("bench", "decode", "--shape", "tiny", "--sentences", 40, "--weights", weights, "--json",
@@ -133,7 +170,9 @@ class BenchDecode(heed_cli.CliTest):
             self.assertEqual([search["beam"] for search in report["searches"]], [1, 4])
             for search in report["searches"]:
                 self.assertAlmostEqual(search["tokens_per_second"] * search["seconds"], 40 * 16, delta=1)
-                self.assertGreater(search["share"], 0)
+                self.check_limits(search, search["seconds"])
+                self.check_ops(search["ops"])
+            self.check_limits(report["alone"], report["alone_median_seconds"])
             self.assertLessEqual(report["alone_median_seconds"], report["alone_99_percent_seconds"])
             for key in ("alone_median_seconds", "weight_bytes", "peak_memory_bytes", "parameters"):
                 self.assertTrue(math.isfinite(report[key]) and report[key] > 0, f"{key} is {report[key]}")

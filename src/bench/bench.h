@@ -145,8 +145,8 @@ struct DecodeBenchReport {
   int64_t parameters = 0, weight_bytes = 0, peak_memory_bytes = 0;
   std::vector<DecodeBenchRow> rows;
   double alone_median_seconds = 0.0, alone_99_percent_seconds = 0.0;  // of one sentence
-  BenchLimits alone_limits;                                        // of one of medium length
-  double alone_share = 0.0;                                        // the binding limit / alone_median_seconds
+  BenchLimits alone_limits;                                           // of one of medium length
+  double alone_share = 0.0;                                           // the binding limit / alone_median_seconds
 };
 
 std::vector<std::string> decode_bench_shapes();

@@ -153,8 +153,8 @@ void print_json(const DecodeBenchReport& report) {
       "\"peak_memory_bytes\": {}, \"alone_median_seconds\": {:.6g}, \"alone_99_percent_seconds\": {:.6g}, "
       "\"alone\": {{{}, \"share\": {:.4g}}}, \"searches\": [{}]}}\n",
       name_of(report.precision), matrices_of(report), report.threads, report.parameters, report.weight_bytes,
-      report.peak_memory_bytes, report.alone_median_seconds, report.alone_99_percent_seconds, json_of(report.alone_limits),
-      report.alone_share, rows);
+      report.peak_memory_bytes, report.alone_median_seconds, report.alone_99_percent_seconds,
+      json_of(report.alone_limits), report.alone_share, rows);
 }
 
 void print_text(const DecodeBenchReport& report) {

@@ -147,6 +147,25 @@ TEST_F(CheckpointFolder, DetectsDamagedWeights) {
   EXPECT_THAT(message_of<FormatError>([&] { checkpoints_.verify_weights(updates); }), HasSubstr("damaged or edited"));
 }
 
+TEST_F(CheckpointFolder, NeedsTheChecksumsOfItsTensors) {
+  save(1);
+  const auto message_without = [&](const fs::path& file, auto&& action) {
+    const std::string whole = read_file(file);
+    std::string renamed = whole;
+    renamed.replace(renamed.find("heed_checksum"), 13, "file_checkbit");
+    write_file(file, renamed);
+    const std::string message = message_of<FormatError>(action);
+    write_file(file, whole);
+    return message;
+  };
+  const auto load = [&] { checkpoints_.load(1, tensors()); };
+  const auto verify = [&] { checkpoints_.verify_weights(std::vector<int64_t>{1}); };
+  EXPECT_THAT(message_without(state_of(1).parent_path() / "training.safetensors", load),
+              HasSubstr("training.safetensors: its metadata have no 'heed_checksum'"));
+  EXPECT_THAT(message_without(checkpoints_.weights(1), verify),
+              HasSubstr("weights.safetensors: its metadata have no 'heed_checksum'"));
+}
+
 TEST_F(CheckpointFolder, RefusesTensorsOfAnotherModel) {
   save(1);
   Weights larger_weights;

@@ -325,14 +325,14 @@ TEST(PerplexityWindows, KeysAndValuesAreRoundedAsTheyAreWhenTheTextIsWritten) {
       text.push_back(static_cast<int32_t>(best - row.begin()));
     }
     std::vector<double> found =
-        surprises(m.scheduler->inference(), m.scheduler->lanes(), text, {.context = 40, .stride = 40});
+        surprisals(m.scheduler->inference(), m.scheduler->lanes(), text, {.context = 40, .stride = 40});
     found.erase(found.begin(), found.begin() + 2);
     ASSERT_EQ(found.size(), written.size());
     for (size_t i = 0; i < found.size(); ++i) {
       EXPECT_NEAR(found[i], written[i], type == DType::f32 ? 1e-5 : 0.0) << name_of(type) << i;
     }
-    by_cache[type] = surprises(m.scheduler->inference(), m.scheduler->lanes(),
-                               std::vector<int32_t>{5, 12, 9, 7, 6, 21, 8}, {.context = 40, .stride = 40});
+    by_cache[type] = surprisals(m.scheduler->inference(), m.scheduler->lanes(),
+                                std::vector<int32_t>{5, 12, 9, 7, 6, 21, 8}, {.context = 40, .stride = 40});
   }
   EXPECT_NE(by_cache[DType::bf16], by_cache[DType::f32]);
   EXPECT_NE(by_cache[DType::i8], by_cache[DType::f32]);

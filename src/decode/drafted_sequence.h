@@ -20,7 +20,7 @@ class DraftedSequence {
   // Before a step: a sequence that is as long as the model takes begins again with its last half, as if nothing came
   // before.
   void begin_step();
-  // As the members of DraftTask.
+  // Its members are those of DraftTask.
   struct DraftRequest {
     std::span<const int32_t> source;
     const TokenCounts& counts;

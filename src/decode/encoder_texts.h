@@ -26,8 +26,8 @@ struct TextOrPair {
   const std::string* second = nullptr;
 };
 
-// FormatError, naming `where`, for text that is not UTF-8, or is too long and not to be truncated: then the longer of
-// two texts loses its last tokens.
+// FormatError, naming `where`, for text that is not UTF-8 or, unless it is to be truncated, is too long. Of two texts
+// that are truncated, the longer one loses tokens at its end until both fit.
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
                                 Overlong overlong, const std::string& where);
 // The text of a line, or the two that it holds.

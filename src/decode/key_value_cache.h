@@ -60,8 +60,8 @@ class KeyValueCache {
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);
   void remove(SequenceId sequence);
-  // Drops the tokens from position `new_length` on. Where pages are freed, these may be those of the last extension, or
-  // as many as CacheShape::roll_back says.
+  // Drops the tokens from position `new_length` on. Where pages are freed, this is limited to the tokens of the last
+  // extension, or to CacheShape::roll_back of them.
   void roll_back(SequenceId sequence, int64_t new_length);
 
   int64_t count() const { return static_cast<int64_t>(live_.size()); }

@@ -12,7 +12,7 @@ namespace heed {
 
 constexpr int64_t kScoreBlock = 64;
 
-// Whether a score of one block does.
+// Whether a score of one block is at least the threshold.
 inline bool any_reaches(const float* scores, float threshold) {
   int any = 0;
   for (int64_t i = 0; i < kScoreBlock; ++i) {

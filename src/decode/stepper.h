@@ -60,8 +60,8 @@ class Stepper {
   // sequences in one call that will take their steps together. The default throws InternalError: the model cannot.
   virtual void restrict_to(std::span<const Candidates> candidates);
   virtual SequenceId fork(SequenceId sequence) = 0;
-  // Drops the tokens from position `length` on. Where all layers are local or linear, these may be those of the last
-  // step, or as many as StepperOptions::roll_back says.
+  // Drops the tokens from position `length` on. Where all layers are local or linear, this is limited to the tokens of
+  // the last step, or to StepperOptions::roll_back of them.
   virtual void roll_back(SequenceId sequence, int64_t length) = 0;
   virtual void remove(SequenceId sequence) = 0;
   virtual int64_t length(SequenceId sequence) const = 0;

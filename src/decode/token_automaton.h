@@ -92,7 +92,7 @@ class TokenAutomaton {
   ByteAutomaton bytes_;
   std::shared_ptr<const TokenTries> tokens_;
   TextEnd end_;
-  // Upper bounds, which are found fast: from states from which single characters complete a text, with these alone.
+  // Upper bounds, found fast: with single characters alone, from all states from which these complete a text.
   Distances distances_;
   mutable std::once_flag least_once_;
   mutable Distances least_;

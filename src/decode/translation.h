@@ -5,7 +5,7 @@
 
 namespace heed {
 
-// How many tokens a source has, the prefix of its translation, and the forced phrases.
+// The numbers of tokens of a source, of its translation's prefix, and of the forced phrases.
 struct LengthsOfInput {
   size_t source, prefix = 0, forced = 0;
 };

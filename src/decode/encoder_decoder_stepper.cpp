@@ -32,7 +32,7 @@ std::vector<SequenceId> EncoderDecoderStepper::begin(std::span<const std::vector
   }
   try {
     const SourceSequences batch(Sequences::continuing(tokens));
-    const std::vector<KeyValueView>& caches = memory_.extend(extensions);
+    const MemoryCaches caches(memory_.extend(extensions));
     model_.cache_memory(pass_, model_.encode(pass_, batch), caches);
   } catch (...) {
     for (const Extension& extension : extensions) {
@@ -130,7 +130,8 @@ Hidden EncoderDecoderStepper::hidden(const Sequences& tokens, std::span<const Ex
     queries_.back() += extension.tokens;
   }
   const Segments queries(queries_);
-  return model_.decode_next(pass_, TargetSequences(tokens), {caches, memory_.view(read_), queries});
+  return model_.decode_next(pass_, TargetSequences(tokens),
+                            {TargetCaches(caches), MemoryCaches(memory_.view(read_)), queries});
 }
 
 Logits EncoderDecoderStepper::logits(const Hidden& hidden) { return model_.logits(pass_, hidden); }

@@ -38,7 +38,7 @@ class Seq2Seq {
   }
 
   // Decoding in steps; see Decoder.
-  void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
+  void cache_memory(Pass& pass, const Memory& memory, const MemoryCaches& caches) const {
     decoder_.cache_memory(pass, memory, caches);
   }
   Hidden decode_next(Pass& pass, const TargetSequences& target, const DecoderCaches& caches) const;

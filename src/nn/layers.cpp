@@ -199,7 +199,7 @@ Stream Decoder::run(Pass& pass, Stream stream, LayerRange range, const Sequences
   return stream;
 }
 
-void Decoder::cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const {
+void Decoder::cache_memory(Pass& pass, const Memory& memory, const MemoryCaches& caches) const {
   ensure(caches.size() <= layers_.size(), "decoder", "{} caches for {} layers", caches.size(), layers_.size());
   for (size_t i = 0; i < caches.size(); ++i) {
     layers_[i].cache_memory(pass, memory, caches[i]);

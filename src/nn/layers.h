@@ -61,12 +61,27 @@ struct StackCall {
   const std::vector<KeyValueView>* caches = nullptr;
 };
 
-// The caches of a decoder that decodes in steps, one view per layer: of the target's tokens, including those of this
-// call, and of the memory's sequences. With fewer than there are layers, the others are left out. `queries` says how
-// many rows of queries read each of those sequences.
+// The caches of a decoder that decodes in steps, a view for each layer: of the target's tokens, including those of the
+// call, and of the memory's sequences. They have different types, so that they can't be swapped.
+template <class Rows>
+class LayerCaches {
+ public:
+  explicit LayerCaches(const std::vector<KeyValueView>& layers) : layers_(&layers) {}
+
+  size_t size() const { return layers_->size(); }
+  const KeyValueView& operator[](size_t layer) const { return (*layers_)[layer]; }
+
+ private:
+  const std::vector<KeyValueView>* layers_;
+};
+using TargetCaches = LayerCaches<struct TargetRows>;
+using MemoryCaches = LayerCaches<struct MemoryRows>;
+
+// With fewer caches than there are layers, the others are left out. `queries` says how many rows of queries read each of
+// the memory's sequences.
 struct DecoderCaches {
-  const std::vector<KeyValueView>& target;
-  const std::vector<KeyValueView>& memory;
+  TargetCaches target;
+  MemoryCaches memory;
   const Segments& queries;
 };
 
@@ -172,7 +187,7 @@ class Decoder {
   Hidden leave(Pass& pass, const Stream& stream) const;
 
   // Decoding in steps: the layers' keys and values of a memory are cached once; then each call takes the new tokens.
-  void cache_memory(Pass& pass, const Memory& memory, const std::vector<KeyValueView>& caches) const;
+  void cache_memory(Pass& pass, const Memory& memory, const MemoryCaches& caches) const;
   Hidden operator()(Pass& pass, const Var& embedded, const Sequences& target, const DecoderCaches& caches) const;
 
  private:

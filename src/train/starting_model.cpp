@@ -242,11 +242,11 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
       continue;
     }
     std::vector<int32_t> rows = rows_of(weight, *stored, config, tokenizers);
-    const bool fits = !rows.empty() || stored->shape == stored_shape(weight.shape());
+    const bool by_row = !rows.empty(), fits = by_row || stored->shape == stored_shape(weight.shape());
     const auto known = static_cast<int64_t>(rows.size()) - std::ranges::count(rows, kNoRow);
     if (known > 0) {
       taken.by_text.push_back({weight.name(), known, std::move(rows)});
-    } else if (!rows.empty()) {
+    } else if (by_row) {
       taken.fresh.push_back({weight.name(), is_head(weight.name()) ? "the heads have no label in common"
                                             : tokenizers.empty()   ? "the new vocabulary is not known yet"
                                                                    : "the vocabularies have no token in common"});
@@ -255,7 +255,7 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
     } else {
       taken.fresh.push_back({weight.name(), fmt::format("{} there, F32{} here", stored->text(), weight.shape())});
     }
-    if (stored->name != weight.name() && (known > 0 || (rows.empty() && fits))) {
+    if (stored->name != weight.name() && (known > 0 || (!by_row && fits))) {
       taken.renamed.push_back({weight.name(), stored->name});
     }
   }

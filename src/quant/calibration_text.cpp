@@ -82,7 +82,7 @@ class PairCalibration {
       : files_(files),
         stored_(stored),
         scheduler_({stored.model(), backend, DType::f32}),
-        translator_{scheduler_, stored.source(), stored.target()} {
+        translator_{scheduler_, {stored.source(), stored.target()}} {
     read();
   }
 

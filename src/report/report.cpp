@@ -240,7 +240,7 @@ class Report {
       return;
     }
     Scheduler scheduler({stored.model(), backend, DType::f32});
-    Samples samples = translate_samples({scheduler, stored.source(), stored.target()}, lines, search());
+    Samples samples = translate_samples({scheduler, {stored.source(), stored.target()}}, lines, search());
     content_.samples = std::move(samples.translated);
     content_.heads = std::move(samples.heads);
     content_.notes.insert(content_.notes.end(), samples.notes.begin(), samples.notes.end());

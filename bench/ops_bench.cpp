@@ -315,14 +315,6 @@ void linear_shapes(benchmark::internal::Benchmark* bench) {
   }
 }
 
-// The steps of decoding.
-void few_rows_shapes(benchmark::internal::Benchmark* bench) {
-  bench->ArgNames({"rows", "in", "out", "type"})->UseRealTime();
-  for (const int64_t rows : {4, 8, 16, 32, 64, 128}) {
-    bench->Args({rows, 512, 512, kF32})->Args({rows, 512, 2048, kF32})->Args({rows, 2048, 512, kF32});
-  }
-}
-
 void attention_shapes(benchmark::internal::Benchmark* bench) {
   bench->ArgNames({"sequences", "tokens", "heads", "width", "window", "stride", "type"})->UseRealTime();
   bench->Args({128, 16, 8, 64, 0, 1, kBf16})->Args({128, 16, 4, 32, 0, 1, kBf16})->Args({16, 256, 6, 64, 0, 1, kBf16});
@@ -338,7 +330,7 @@ void linear_attention_shapes(benchmark::internal::Benchmark* bench) {
   bench->Args({16, 512, 8, 64, kBf16})->Args({4, 2048, 8, 64, kBf16})->Args({1, 8192, 8, 64, kBf16});
 }
 
-BENCHMARK(linear_forward)->Apply(linear_shapes)->Apply(few_rows_shapes);
+BENCHMARK(linear_forward)->Apply(linear_shapes);
 BENCHMARK(linear_input_gradient)->Apply(linear_shapes);
 BENCHMARK(linear_weight_gradient)->Apply(linear_shapes);
 BENCHMARK(attention_forward)->Apply(attention_shapes);

@@ -1,5 +1,6 @@
 #include "text/shortlist.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -63,6 +63,23 @@ struct Buffers {
   float* slopes;                          // of the cap at each of the scores
 };
 
+// to[r][j] = sum over columns of left[r][column] * right[column][j]: rows of queries against keys as columns. Only the
+// vectors that the rows need are written.
+void multiply_tile(const ScoreTile& tile, int64_t width, int64_t panel_rows, const float* left, const float* right,
+                   float* to) {
+  for_each_run(tile, width, [&](const RunPanel& run) {
+    const int64_t column = run.vectors.begin * kLanes;
+    product(
+        run.rows, run.vectors.end - run.vectors.begin,
+        LeftRows{left + (run.panel * panel_rows + tile.first_row + run.first) * kPanel},
+        right + run.panel * kPanel * kKeyBlock + column,
+        [&run](int64_t, int64_t) {
+          return Steps{0, run.columns};
+        },
+        Sums{panel_at(to, run.first, 0) + column, run.start});
+  });
+}
+
 template <class T>
 struct Operands {
   explicit Operands(const AttentionBackward& call)
@@ -319,7 +336,7 @@ class Backward {
   void add_to_queries(const ScoreTile& tile) {
     for (int64_t panel = 0; panel < panels_for(widths_.of_keys); ++panel) {
       product(
-          tile.rows, 0, vectors_for(panel_columns(widths_.of_keys, panel)), LeftRows{buffers_.d_scores},
+          tile.rows, vectors_for(panel_columns(widths_.of_keys, panel)), LeftRows{buffers_.d_scores},
           buffers_.keys + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); },
           Sums{buffers_.d_queries + (panel * max_rows_ + tile.first_row) * kPanel, start()});
@@ -330,7 +347,7 @@ class Backward {
   void add_to_keys(const ScoreTile& tile, int64_t width, const float* factors, const float* rows, float* d_keys) {
     for (int64_t panel = 0; panel < panels_for(width); ++panel) {
       product(
-          tile.keys, 0, vectors_for(panel_columns(width, panel)), LeftColumns{factors},
+          tile.keys, vectors_for(panel_columns(width, panel)), LeftColumns{factors},
           rows + (panel * max_rows_ + tile.first_row) * kPanel,
           [&tile](int64_t key, int64_t count) { return tile.rows_of(key, count); },
           Sums{d_keys + (panel * max_keys_ + tile.first_key) * kPanel, start()});

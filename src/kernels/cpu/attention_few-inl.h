@@ -1,5 +1,5 @@
-// Products for a few rows of queries, as in decoding: keys and values are not packed, since a panel would be used only
-// once. The same sums in the same order as product(), so the same bits.
+// Values weighed for few rows of queries, as in decoding: they are not packed, since a panel would be used only once. The
+// same sums in the same order as product(), so the same bits.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_
@@ -22,42 +22,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
-
-// scores[r][j] = q(r).k(j), for all keys of a block. Each sum is a chain of additions: a few columns of all keys come
-// before the next ones, so that chains of several vectors of keys are in flight. meanwhile() is called about
-// score_steps() times.
-template <int kRows, class T, class Meanwhile>
-void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
-               const Meanwhile& meanwhile) {
-  const RowAddresses<T> addresses(keys);
-  for (int64_t c = 0, columns = 0; c < keys.width; c += columns) {
-    const float* const query = queries + c / kPanel * panel_rows * kPanel + c % kPanel;
-    for (int64_t first = 0; first < keys.rows; first += kLanes) {
-      meanwhile();
-      Vec sums[kRows];
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        sums[r] = c == 0 ? hn::Zero(Floats()) : hn::Load(Floats(), scores + r * kKeyBlock + first);
-      }
-      columns = visit_columns(addresses.block(first), c, [&sums, query](int64_t, int64_t i, Vec k) HWY_ATTR {
-#pragma GCC unroll 8
-        for (int r = 0; r < kRows; ++r) {
-          sums[r] = hn::MulAdd(hn::Set(Floats(), query[r * kPanel + i]), k, sums[r]);
-        }
-      });
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        hn::Store(sums[r], Floats(), scores + r * kKeyBlock + first);
-      }
-    }
-  }
-}
-
-// The calls of meanwhile() for a block of `keys` keys, if the width is a whole number of vectors.
-inline int64_t score_steps(int64_t keys, int64_t width, ColumnOrder order) {
-  const int64_t columns = order == ColumnOrder::deinterleaved ? 2 * kLanes : kLanes;
-  return vectors_for(keys) * std::max<int64_t>(1, width / columns);
-}
 
 // The next kVectors vectors of a row's panel columns; `columns` columns remain.
 template <int kVectors, class T>

@@ -19,6 +19,7 @@
 #include "kernels/cpu/attention_pack-inl.h"
 #include "kernels/cpu/attention_prefetch-inl.h"
 #include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/attention_scores-inl.h"
 #include "kernels/cpu/attention_share-inl.h"
 #include "kernels/cpu/attention_tile-inl.h"
 #include "kernels/cpu/attention_transpose-inl.h"
@@ -127,8 +128,7 @@ class Forward {
   // The calls of prefetch_.step() for one head of a block.
   int64_t prefetch_steps(int64_t first_key) const {
     const int64_t keys = keys_of_block(first_key);
-    const ColumnOrder order = kOneType ? order_of_columns<T>(widths_.of_keys) : ColumnOrder::natural;
-    return score_steps(keys, widths_.of_keys, order) + weigh_steps(rows_.rows(), keys, widths_.of_values);
+    return score_steps(keys, widths_.of_keys) + weigh_steps(rows_.rows(), keys, widths_.of_values);
   }
 
   void take_head(int64_t first, int64_t index) {
@@ -191,7 +191,7 @@ class Forward {
       list_scales(operands_.value_scales, buffers_.value_scales);
     }
     if (!few_rows_) {
-      pack_columns(key_rows(operands_.keys), buffers_.keys);
+      pack_chains(key_rows(operands_.keys), buffers_.keys);
       pack_rows(key_rows(operands_.values), kKeyBlock, buffers_.values);
     }
   }
@@ -254,7 +254,7 @@ class Forward {
                         [this]() HWY_ATTR { prefetch_.step(); });
       });
     } else {
-      multiply_tile(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
+      score_many(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
     }
     if constexpr (kScaled) {
       scale_keys(tile, buffers_.key_scales);
@@ -328,7 +328,7 @@ class Forward {
         continue;
       }
       product(
-          tile.rows, 0, vectors_for(panel_columns(widths_.of_values, panel)), LeftRows{buffers_.scores},
+          tile.rows, vectors_for(panel_columns(widths_.of_values, panel)), LeftRows{buffers_.scores},
           buffers_.values + panel * kKeyBlock * kPanel,
           [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); }, sums);
     }

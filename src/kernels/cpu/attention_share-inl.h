@@ -82,21 +82,24 @@ struct ScoreTile {
   }
 };
 
-// to[r][j] = sum over columns of left[r][column] * right[column][j]: rows of queries against keys as columns. Only the
-// vectors that the rows need are written.
-inline void multiply_tile(const ScoreTile& tile, int64_t width, int64_t left_panel_rows, const float* left,
-                          const float* right, float* to) {
+// One panel of the columns of a run of rows that need the same vectors of scores.
+struct RunPanel {
+  int64_t first, rows;  // of the tile
+  Span vectors;
+  int64_t panel, columns;
+  Sums::Start start;  // zero for the first panel
+};
+
+// Calls body(run panel) for all runs of a tile's rows, where queries and keys have `width` columns.
+template <class Body>
+HWY_INLINE void for_each_run(const ScoreTile& tile, int64_t width, const Body& body) {
   for (int64_t first = 0, end = 0; first < tile.rows; first = end) {
     const Span vectors = tile.vectors[first];
     for (end = first + 1; end < tile.rows && tile.vectors[end] == vectors; ++end) {
     }
     for (int64_t panel = 0; panel < panels_for(width); ++panel) {
-      product(
-          end - first, vectors.begin, vectors.end - vectors.begin,
-          LeftRows{left + (panel * left_panel_rows + tile.first_row + first) * kPanel},
-          right + panel * kPanel * kKeyBlock,
-          [steps = Steps{0, panel_columns(width, panel)}](int64_t, int64_t) { return steps; },
-          Sums{to + first * kKeyBlock, panel == 0 ? Sums::Start::zero : Sums::Start::former});
+      body(RunPanel{first, end - first, vectors, panel, panel_columns(width, panel),
+                    panel == 0 ? Sums::Start::zero : Sums::Start::former});
     }
   }
 }

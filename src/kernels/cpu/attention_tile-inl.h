@@ -105,48 +105,54 @@ HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps 
 }
 
 // As many tiles of kRows rows as fit, then tiles of the next smaller size.
-template <int kRows, int kVectors, class LeftOperand, class StepsOf>
-HWY_INLINE void row_tiles(int64_t row, int64_t rows, LeftOperand left, const float* right, const StepsOf& steps_of,
-                          Sums to) {
+template <int kRows, int kVectors, class Body>
+HWY_INLINE void row_tiles(int64_t row, int64_t rows, int64_t vector, const Body& body) {
   if constexpr (kRows <= max_rows(kVectors)) {
     for (; rows - row >= kRows; row += kRows) {
-      const float* const decay = to.decay == nullptr ? nullptr : to.decay + row;
-      tile<kRows, kVectors>(LeftOperand{left.at(row, 0)}, right, steps_of(row, kRows),
-                            Sums{to.panel + row * kPanel, to.start, decay});
+      body.template operator()<kRows, kVectors>(row, vector);
     }
   }
   if constexpr (kRows > 1) {
     constexpr int kNext = kRows == 16 ? 12 : kRows == 12 ? 8 : kRows == 8 ? 6 : kRows == 6 ? 4 : kRows - 1;
     if (row < rows) {
-      row_tiles<kNext, kVectors>(row, rows, left, right, steps_of, to);
+      row_tiles<kNext, kVectors>(row, rows, vector, body);
     }
   }
 }
 
-// Rows [0, rows) and vectors [first_vector, first_vector + vectors) of a product, where steps_of(row, count) says which
-// steps the rows [row, row + count) need.
-template <class LeftOperand, class StepsOf>
-HWY_INLINE void product(int64_t rows, int64_t first_vector, int64_t vectors, LeftOperand left, const float* right,
-                        const StepsOf& steps_of, Sums to) {
-  right += first_vector * kLanes;
-  to.panel += first_vector * kLanes;
-  for (; vectors > 0; vectors -= kMaxVectors, right += kMaxVectors * kLanes, to.panel += kMaxVectors * kLanes) {
+// Calls body<rows, vectors>(first row, first vector) for the register tiles of rows [0, rows) and vectors [vector,
+// end).
+template <class Body>
+HWY_INLINE void register_tiles(int64_t rows, int64_t vector, int64_t end, const Body& body) {
+  for (; vector < end; vector += kMaxVectors) {
     if constexpr (kMaxVectors >= 4) {
-      if (vectors >= 4) {
-        row_tiles<16, 4>(0, rows, left, right, steps_of, to);
+      if (end - vector >= 4) {
+        row_tiles<16, 4>(0, rows, vector, body);
         continue;
       }
-      if (vectors == 3) {
-        row_tiles<16, 3>(0, rows, left, right, steps_of, to);
+      if (end - vector == 3) {
+        row_tiles<16, 3>(0, rows, vector, body);
         continue;
       }
     }
-    if (vectors >= 2) {
-      row_tiles<16, 2>(0, rows, left, right, steps_of, to);
+    if (end - vector >= 2) {
+      row_tiles<16, 2>(0, rows, vector, body);
     } else {
-      row_tiles<16, 1>(0, rows, left, right, steps_of, to);
+      row_tiles<16, 1>(0, rows, vector, body);
     }
   }
+}
+
+// Rows [0, rows) and vectors [0, vectors) of a product, where steps_of(row, count) says which steps the rows
+// [row, row + count) need.
+template <class LeftOperand, class StepsOf>
+HWY_INLINE void product(int64_t rows, int64_t vectors, LeftOperand left, const float* right, const StepsOf& steps_of,
+                        Sums to) {
+  register_tiles(rows, 0, vectors, [&]<int kRows, int kVectors>(int64_t row, int64_t vector) {
+    const float* const decay = to.decay == nullptr ? nullptr : to.decay + row;
+    tile<kRows, kVectors>(LeftOperand{left.at(row, 0)}, right + vector * kLanes, steps_of(row, kRows),
+                          Sums{to.panel + row * kPanel + vector * kLanes, to.start, decay});
+  });
 }
 
 HWY_INLINE float* panel_at(float* panel, int64_t row, int64_t vector) { return panel + row * kPanel + vector * kLanes; }
@@ -155,7 +161,7 @@ HWY_INLINE const float* panel_at(const float* panel, int64_t row, int64_t vector
 }
 
 // Vectors that hold `columns` columns.
-HWY_INLINE int64_t vectors_for(int64_t columns) { return ceil_div(columns, kLanes); }
+constexpr int64_t vectors_for(int64_t columns) { return ceil_div(columns, kLanes); }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -117,10 +117,11 @@ HWY_INLINE void visit_deinterleaved(const RowBlock<bf16>& rows, int64_t c, const
 
 template <class T, class Visit>
 HWY_INLINE void visit_lanes(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
+  const int64_t columns = rows.width - c;
   Vec x[kLanes];
 #pragma GCC unroll 16
   for (int64_t r = 0; r < kLanes; ++r) {
-    x[r] = load(rows.row(r) + c);
+    x[r] = load_upto(rows.row(r) + c, columns);
   }
   transpose(x);
 #pragma GCC unroll 16
@@ -130,7 +131,7 @@ HWY_INLINE void visit_lanes(const RowBlock<T>& rows, int64_t c, const Visit& vis
 }
 
 // Calls visit(c, i, vector) for the panel columns c + i, i < n, of a block, in order: lane r of the vector is row r's.
-// Returns n. These columns never cross the end of a panel.
+// Returns n, a number of whole vectors; columns after the last one are zeros. These never cross the end of a panel.
 template <class T, class Visit>
 HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit& visit) {
   if constexpr (std::is_same_v<T, bf16>) {
@@ -139,35 +140,27 @@ HWY_INLINE int64_t visit_columns(const RowBlock<T>& rows, int64_t c, const Visit
       return 2 * kLanes;
     }
   }
-  if (c + kLanes <= rows.width) {
-    visit_lanes(rows, c, visit);
-    return kLanes;
-  }
-  alignas(64) float column[kLanes];
-  for (int64_t r = 0; r < kLanes; ++r) {
-    column[r] = static_cast<float>(rows.row(r)[c]);
-  }
-  visit(c, 0, hn::Load(Floats(), column));
-  return 1;
+  visit_lanes(rows, c, visit);
+  return kLanes;
 }
 
-struct StoreColumn {
-  HWY_INLINE void operator()(int64_t c, int64_t i, Vec x) const { hn::Store(x, Floats(), out + (c + i) * kKeyBlock); }
-
-  float* out;
-};
-
-// panel[c][r] = row(r)[c], for all columns and at most kKeyBlock rows. Up to a whole vector of rows the last one is
-// repeated.
-template <class T>
-void pack_columns(const HeadRows<T>& from, float* panel) {
+// Each column of at most kKeyBlock rows becomes a row of the panel, number row_of(c, i) for column c + i. Up to a whole
+// vector of rows the last one is repeated.
+template <class T, class RowOf>
+void pack_columns(const HeadRows<T>& from, float* panel, const RowOf& row_of) {
   const RowAddresses<T> addresses(from);
   for (int64_t first = 0; first < from.rows; first += kLanes) {
     const RowBlock<T> block = addresses.block(first);
     for (int64_t c = 0; c < from.width;) {
-      c += visit_columns(block, c, StoreColumn{panel + first});
+      c += visit_columns(block, c, [panel = panel + first, row_of](int64_t column, int64_t i, Vec x) HWY_ATTR {
+        hn::Store(x, Floats(), panel + row_of(column, i) * kKeyBlock);
+      });
     }
   }
+}
+template <class T>
+void pack_columns(const HeadRows<T>& from, float* panel) {
+  pack_columns(from, panel, [](int64_t c, int64_t i) { return c + i; });
 }
 
 }  // namespace heed::cpu::HWY_NAMESPACE

@@ -113,7 +113,7 @@ template <class LeftOperand>
 HWY_INLINE void multiply_all(int64_t rows, int64_t columns, LeftOperand left, const float* right, int64_t steps,
                              Sums to) {
   product(
-      rows, 0, vectors_for(columns), left, right,
+      rows, vectors_for(columns), left, right,
       [steps](int64_t, int64_t) {
         return Steps{0, steps};
       },
@@ -150,7 +150,7 @@ HWY_INLINE void multiply_causal(int64_t rows, int64_t first, int64_t width, cons
 HWY_INLINE void multiply_scores(int64_t rows, int64_t first, const float* scores, const float* y, int64_t columns,
                                 Sums to) {
   product(
-      rows, 0, vectors_for(columns), LeftRows{scores}, y,
+      rows, vectors_for(columns), LeftRows{scores}, y,
       [first](int64_t row, int64_t count) {
         return Steps{0, first + row + count};
       },

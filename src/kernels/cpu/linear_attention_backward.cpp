@@ -201,12 +201,12 @@ class LinearBackward {
     multiply_causal(chunk.count, 0, widths_.extended, buffers_.g, buffers_.value_columns, buffers_.d_scores);
     const auto from_key = [&chunk](int64_t key, int64_t) { return Steps{key, chunk.count}; };
     for (int64_t panel = 0; panel < widths_.key_panels; ++panel) {
-      product(chunk.count, 0, vectors_for(panel_columns(widths_.keys, panel)), LeftColumns{buffers_.d_scores},
+      product(chunk.count, vectors_for(panel_columns(widths_.keys, panel)), LeftColumns{buffers_.d_scores},
               buffers_.queries + panel * kBlockElements, from_key,
               Sums{buffers_.d_keys + panel * kBlockElements, start});
     }
     for (int64_t panel = 0; panel < panels_for(widths_.values); ++panel) {
-      product(chunk.count, 0, vectors_for(panel_columns(widths_.values, panel)), LeftColumns{buffers_.scores},
+      product(chunk.count, vectors_for(panel_columns(widths_.values, panel)), LeftColumns{buffers_.scores},
               buffers_.g + panel * kBlockElements, from_key, Sums{buffers_.d_values + panel * kBlockElements, start});
     }
   }

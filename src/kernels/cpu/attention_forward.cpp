@@ -128,7 +128,7 @@ class Forward {
   // The calls of prefetch_.step() for one head of a block.
   int64_t prefetch_steps(int64_t first_key) const {
     const int64_t keys = keys_of_block(first_key);
-    return score_steps(keys, widths_.of_keys) + weigh_steps(rows_.rows(), keys, widths_.of_values);
+    return score_steps(rows_.rows(), keys, widths_.of_keys) + weigh_steps(rows_.rows(), keys, widths_.of_values);
   }
 
   void take_head(int64_t first, int64_t index) {

@@ -156,46 +156,65 @@ HWY_INLINE ChainVec load_last_chains(const T* from, int64_t columns) {
   return load_chains(last);
 }
 
-// Calls add(c, x) for the panel columns [c, c + kChains) of a row of bf16 in pairs, in the order of columns.
-template <class Add>
-HWY_INLINE void read_deinterleaved(const bf16* row, int64_t c, const Add& add) {
-  constexpr int kParts = kLanes / kChains;
-  const hn::RebindToUnsigned<Chains> words;
-  hn::Vec<decltype(words)> pairs[kParts];
-#pragma GCC unroll 2
-  for (int i = 0; i < kParts; ++i) {
-    const hn::Repartition<uint16_t, Chains> halves;
-    pairs[i] =
-        hn::BitCast(words, hn::LoadU(halves, reinterpret_cast<const uint16_t*>(row + c + 2 * kChains * int64_t{i})));
-    add(c + i * kChains, hn::BitCast(Chains(), hn::ShiftLeft<16>(pairs[i])));
+// As many keys at once as keep the additions of eight chains in flight.
+constexpr int keys_at_once(int rows) { return rows == 1 ? kChains : rows == 2 ? 4 : 2; }
+
+// Adds to the chains of kKeys keys with each query: chains[r][j] += queries[r][c] * read(j), lane by lane.
+template <int kRows, int kKeys, class Read>
+HWY_INLINE void add_columns(const float* queries, int64_t c, const Read& read, ChainVec (&chains)[kRows][kKeys]) {
+  ChainVec q[kRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    q[r] = hn::Load(Chains(), queries + r * kPanel + c);
   }
-#pragma GCC unroll 2
-  for (int i = 0; i < kParts; ++i) {
-    add(c + kLanes + i * kChains, hn::BitCast(Chains(), hn::And(pairs[i], hn::Set(words, 0xffff0000U))));
+#pragma GCC unroll 8
+  for (int j = 0; j < kKeys; ++j) {
+    const ChainVec k = read(j);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      chains[r][j] = hn::MulAdd(q[r], k, chains[r][j]);
+    }
   }
 }
 
-// chains[r] = the chains of one key with query r, over a panel's columns: kColumns, or if that is 0, `some_columns`.
-template <int kRows, int64_t kColumns, class T>
-HWY_INLINE void score_key(const T* key, const float* queries, int64_t some_columns, [[maybe_unused]] ColumnOrder order,
-                          ChainVec (&chains)[kRows]) {
-  const Chains d;
+// The even or the odd ones of 2 * kChains bf16.
+HWY_INLINE auto load_chain_pairs(const bf16* from) {
+  const auto halves = hn::LoadU(hn::Repartition<uint16_t, Chains>(), reinterpret_cast<const uint16_t*>(from));
+  return hn::BitCast(hn::RebindToUnsigned<Chains>(), halves);
+}
+HWY_INLINE ChainVec load_even(const bf16* from) {
+  return hn::BitCast(Chains(), hn::ShiftLeft<16>(load_chain_pairs(from)));
+}
+HWY_INLINE ChainVec load_odd(const bf16* from) {
+  const hn::RebindToUnsigned<Chains> words;
+  return hn::BitCast(Chains(), hn::And(load_chain_pairs(from), hn::Set(words, 0xffff0000U)));
+}
+
+// The chains of kKeys keys over a panel's columns: kColumns, or if that is 0, `some_columns`.
+template <int kRows, int kKeys, int64_t kColumns, class T>
+HWY_INLINE void score_keys(const T* const* keys, const float* queries, int64_t some_columns,
+                           [[maybe_unused]] ColumnOrder order, ChainVec (&chains)[kRows][kKeys]) {
   const int64_t columns = kColumns > 0 ? kColumns : some_columns;
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
-    chains[r] = hn::Zero(d);
-  }
-  const auto add = [&](int64_t c, ChainVec k) HWY_ATTR {
-#pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r) {
-      chains[r] = hn::MulAdd(hn::Load(d, queries + r * kPanel + c), k, chains[r]);
+#pragma GCC unroll 8
+    for (int j = 0; j < kKeys; ++j) {
+      chains[r][j] = hn::Zero(Chains());
     }
-  };
+  }
+  const auto add = [&](int64_t c, const auto& read) HWY_ATTR { add_columns<kRows, kKeys>(queries, c, read, chains); };
   if constexpr (std::is_same_v<T, bf16>) {
     if (order == ColumnOrder::deinterleaved) {
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int64_t c = 0; c < columns; c += 2 * kLanes) {
-        read_deinterleaved(key, c, add);
+#pragma GCC unroll 2
+        for (int64_t i = 0; i < kLanes; i += kChains) {
+          add(c + i, [&](int j) HWY_ATTR { return load_even(keys[j] + c + 2 * i); });
+        }
+#pragma GCC unroll 2
+        for (int64_t i = 0; i < kLanes; i += kChains) {
+          add(c + kLanes + i, [&](int j) HWY_ATTR { return load_odd(keys[j] + c + 2 * i); });
+        }
       }
       return;
     }
@@ -203,10 +222,10 @@ HWY_INLINE void score_key(const T* key, const float* queries, int64_t some_colum
   int64_t c = 0;
 #pragma GCC unroll 8
   for (; c + kChains <= columns; c += kChains) {
-    add(c, load_chains(key + c));
+    add(c, [&](int j) HWY_ATTR { return load_chains(keys[j] + c); });
   }
   if (c < columns) {
-    add(c, load_last_chains(key + c, columns - c));
+    add(c, [&](int j) HWY_ATTR { return load_last_chains(keys[j] + c, columns - c); });
   }
 }
 
@@ -237,20 +256,27 @@ HWY_INLINE ChainVec add_chains(const ChainVec (&x)[kCount]) {
 template <int kRows, int64_t kColumns, class T, class Meanwhile>
 HWY_NOINLINE void score_panel(const float* queries, const HeadRows<T>& keys, int64_t panel, float* scores,
                               const Meanwhile& meanwhile) {
+  constexpr int kKeys = keys_at_once(kRows);
   const Chains d;
   const RowAddresses<T> addresses(keys);
   for (int64_t first = 0; first < vectors_for(keys.rows) * kLanes; first += kChains) {
     const RowBlock<T> block = addresses.block(first);
     ChainVec chains[kRows][kChains];
-#pragma GCC unroll 8
-    for (int64_t j = 0; j < kChains; ++j) {
+#pragma GCC unroll 4
+    for (int64_t j = 0; j < kChains; j += kKeys) {
       meanwhile();
-      ChainVec of_key[kRows];
-      score_key<kRows, kColumns>(block.row(j) + panel * kPanel, queries, panel_columns(keys.width, panel), keys.order,
-                                 of_key);
+      const T* some[kKeys];
+      for (int i = 0; i < kKeys; ++i) {
+        some[i] = block.row(j + i) + panel * kPanel;
+      }
+      ChainVec of_some[kRows][kKeys];
+      score_keys<kRows, kKeys, kColumns>(some, queries, panel_columns(keys.width, panel), keys.order, of_some);
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        chains[r][j] = of_key[r];
+#pragma GCC unroll 8
+        for (int i = 0; i < kKeys; ++i) {
+          chains[r][j + i] = of_some[r][i];
+        }
       }
     }
 #pragma GCC unroll 4
@@ -276,7 +302,9 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
 }
 
 // The calls of meanwhile() for a block of `keys` keys.
-inline int64_t score_steps(int64_t keys, int64_t width) { return vectors_for(keys) * kLanes * panels_for(width); }
+inline int64_t score_steps(int64_t rows, int64_t keys, int64_t width) {
+  return vectors_for(keys) * kLanes / keys_at_once(static_cast<int>(rows)) * panels_for(width);
+}
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

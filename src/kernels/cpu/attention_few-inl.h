@@ -1,5 +1,5 @@
-// Values weighed for few rows of queries, as in decoding: they are not packed, since a panel would be used only once. The
-// same sums in the same order as product(), so the same bits.
+// Values weighed for a few rows of queries, as in decoding: they are not packed, since a panel would be used only once.
+// The same sums in the same order as product(), so the same bits.
 
 #if defined(HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_ATTENTION_FEW_INL_H_

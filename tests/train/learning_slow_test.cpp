@@ -76,7 +76,9 @@ double learned_loss(const ModelConfig& config, DType storage, uint64_t updates, 
     Pass pass = Pass::train(*backend, storage, tape, RandomKey{5}.derive(step));
     model.loss(pass, batch);
     tape.backward(*backend);
-    optimizer.update(*backend, 3e-3 * std::min(1.0, static_cast<double>(step + 1) / 30.0));
+    const double warmed = std::min(1.0, static_cast<double>(step + 1) / 30.0);
+    const double left = 1.0 - static_cast<double>(step) / static_cast<double>(updates);
+    optimizer.update(*backend, 3e-3 * warmed * left);
   }
   const ModelBatch unseen = make_batch(1000000);
   Pass pass = Pass::infer(*backend, storage);

@@ -76,9 +76,10 @@ double learned_loss(const ModelConfig& config, DType storage, uint64_t updates, 
     Pass pass = Pass::train(*backend, storage, tape, RandomKey{5}.derive(step));
     model.loss(pass, batch);
     tape.backward(*backend);
-    const double warmed = std::min(1.0, static_cast<double>(step + 1) / 30.0);
-    const double left = 1.0 - static_cast<double>(step) / static_cast<double>(updates);
-    optimizer.update(*backend, 3e-3 * warmed * left);
+    // The rate falls to zero: with a constant one, the last loss would depend on the last few batches.
+    const double warm_up = std::min(1.0, static_cast<double>(step + 1) / 30.0);
+    const double decay = 1.0 - static_cast<double>(step) / static_cast<double>(updates);
+    optimizer.update(*backend, 3e-3 * warm_up * decay);
   }
   const ModelBatch unseen = make_batch(1000000);
   Pass pass = Pass::infer(*backend, storage);

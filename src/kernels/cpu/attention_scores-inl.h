@@ -67,24 +67,11 @@ HWY_INLINE void for_each_vector(const Body& body) {
 // One chain of each score of a register tile; kSteps is 0 if the number of steps is not known when this is compiled.
 template <int kRows, int kVectors, int64_t kSteps>
 HWY_INLINE void sum_chain(const float* queries, const float* keys, int64_t some_steps, Vec (&sums)[kRows][kVectors]) {
-  const Floats d;
   const int64_t steps = kSteps > 0 ? kSteps : some_steps;
-  for_each_vector<kRows, kVectors>([&](int r, int v) HWY_ATTR { sums[r][v] = hn::Zero(d); });
+  for_each_vector<kRows, kVectors>([&](int r, int v) HWY_ATTR { sums[r][v] = hn::Zero(Floats()); });
 #pragma GCC unroll 8
   for (int64_t step = 0; step < steps; ++step, queries += kChains, keys += kPanel) {
-    Vec k[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      k[v] = hn::Load(d, keys + v * kLanes);
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const Vec q = hn::Set(d, queries[r * kPanel]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::MulAdd(q, k[v], sums[r][v]);
-      }
-    }
+    add_step(LeftRows{queries}, keys, sums);
   }
 }
 

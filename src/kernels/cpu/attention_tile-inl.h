@@ -54,6 +54,25 @@ struct Sums {
   const float* decay = nullptr;
 };
 
+// One step of a register tile's sums: sums(r, v) += left(r, 0) * right(0, v).
+template <int kRows, int kVectors, class LeftOperand>
+HWY_INLINE void add_step(LeftOperand left, const float* right, Vec (&sums)[kRows][kVectors]) {
+  const Floats d;
+  Vec b[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    b[v] = hn::Load(d, right + v * kLanes);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    const Vec x = hn::Set(d, *left.at(r, 0));
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = hn::MulAdd(x, b[v], sums[r][v]);
+    }
+  }
+}
+
 // One register tile: to(r, v) = start + sum over steps of left(r, step) * right(step, v), step after step.
 template <int kRows, int kVectors, class LeftOperand>
 HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps steps, Sums to) {
@@ -79,19 +98,7 @@ HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps 
   const float* a = left.at(0, steps.begin);
   right += steps.begin * kPanel;
   for (int64_t step = steps.begin; step < steps.end; ++step) {
-    Vec b[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      b[v] = hn::Load(d, right + v * kLanes);
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const Vec x = hn::Set(d, *LeftOperand{a}.at(r, 0));
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::MulAdd(x, b[v], sums[r][v]);
-      }
-    }
+    add_step(LeftOperand{a}, right, sums);
     a = LeftOperand{a}.at(0, 1);
     right += kPanel;
   }

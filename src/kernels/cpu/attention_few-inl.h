@@ -53,7 +53,7 @@ static_assert(strip_vectors(kFewRows) >= 2);  // deinterleaved columns are read 
 
 constexpr int64_t kKeysOfStep = 8;  // in weigh_few()
 
-// The calls of meanwhile() to weigh a block of `keys` values, if the width is a whole number of strips.
+// The calls of meanwhile() to weigh `keys` values, if the width is a whole number of strips.
 inline int64_t weigh_steps(int64_t rows, int64_t keys, int64_t width) {
   const int64_t strip = strip_vectors(rows) * kLanes;
   return ceil_div(keys, kKeysOfStep) * std::max<int64_t>(1, width / strip);
@@ -70,9 +70,17 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = to.start == Sums::Start::zero
-                       ? hn::Zero(d)
-                       : hn::Mul(hn::Load(d, panel_at(to.panel, r, v)), hn::Set(d, to.decay[r]));
+      sums[r][v] = to.start == Sums::Start::zero ? hn::Zero(d) : hn::Load(d, panel_at(to.panel, r, v));
+    }
+  }
+  if (to.decay != nullptr) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const Vec factor = hn::Set(d, to.decay[r]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::Mul(sums[r][v], factor);
+      }
     }
   }
   for (int64_t j = keys.begin; j < keys.end;) {

@@ -8,6 +8,7 @@
 #include "base/rounding.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_slices.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_forward.cpp"
@@ -71,7 +72,6 @@ class Forward {
         widths_(call.settings, call.queries, call.output),
         value_panels_(panels_for(widths_.of_values)),
         buffers_(carve<ForwardBuffers>(scratch, max_queries, call.settings, widths_)),
-        head_(buffers_.many),
         prefetch_(call, widths_, buffers_.next_key_rows),
         by_distance_(call.settings, call.settings.by_distance.table),
         mass_(call.settings, call.mass) {}
@@ -79,12 +79,12 @@ class Forward {
   void run(const Share& share, const Surroundings& surroundings) {
     begin_piece(share.piece);
     if (few_rows_) {
-      prefetch_.begin(share, surroundings);
-      attend_heads(share.first_key_value_head, share.key_value_heads);
+      attend_few_rows(share, prefetch_.begin(share, surroundings));
       return;
     }
     for (int64_t h = 0; h < share.key_value_heads; ++h) {
-      attend_heads(share.first_key_value_head + h, 1);
+      take_head(share.first_key_value_head + h, buffers_.many);
+      attend_many_rows();
     }
   }
 
@@ -93,48 +93,75 @@ class Forward {
   void begin_piece(const Piece& piece) {
     piece_ = piece;
     rows_.list(settings_, *call_.segments, *call_.memory.segments, piece);
-    first_block_ = rows_.seen().begin / kKeyBlock;
-    end_block_ = ceil_div(rows_.seen().end, kKeyBlock);
-    one_block_ = end_block_ == first_block_ + 1;
+    const Visibility::Range seen = rows_.seen();
+    first_block_ = seen.begin / kKeyBlock;
+    end_block_ = ceil_div(seen.end, kKeyBlock);
+    one_block_ = seen.begin < seen.end && end_block_ == first_block_ + 1;
     few_rows_ = rows_.rows() <= kFewRows;
     listed_key_ = -1;
     only_tile_.reset();
   }
 
-  // Block by block, and each block head by head.
-  void attend_heads(int64_t first, int64_t count) {
-    for (int64_t h = 0; h < count; ++h) {
-      take_head(first, h);
-      begin_head();
-    }
-    for (int64_t block = first_block_; block < end_block_; ++block) {
-      if (few_rows_) {
-        prefetch_.begin_block(block, count * prefetch_steps(block * kKeyBlock));
-      }
-      for (int64_t h = 0; h < count; ++h) {
-        take_head(first, h);
-        pack_keys(block * kKeyBlock);
-        for (int64_t row = 0; row < rows_.rows(); row += kRowGroup) {
-          attend(row, block * kKeyBlock);
-        }
-      }
-    }
-    for (int64_t h = 0; h < count; ++h) {
-      take_head(first, h);
-      finish_head();
-    }
-  }
-
-  // The calls of prefetch_.step() for one head of a block.
-  int64_t prefetch_steps(int64_t first_key) const {
-    const int64_t keys = keys_of_block(first_key);
-    return score_steps(rows_.rows(), keys, widths_.of_keys) + weigh_steps(rows_.rows(), keys, widths_.of_values);
-  }
-
-  void take_head(int64_t first, int64_t index) {
-    head_ = few_rows_ ? buffers_.few_rows(index) : buffers_.many;
-    key_value_head_ = first + index;
+  void take_head(int64_t key_value_head, const HeadState& state) {
+    head_ = &state;
+    key_value_head_ = key_value_head;
     first_head_ = key_value_head_ * heads_;
+  }
+
+  void attend_many_rows() {
+    begin_head();
+    for (int64_t block = first_block_; block < end_block_; ++block) {
+      take_block(block * kKeyBlock);
+      pack_block();
+      for (int64_t row = 0; row < rows_.rows(); row += kRowGroup) {
+        attend(row);
+      }
+    }
+    finish_head();
+  }
+
+  void attend_few_rows(const Share& share, const Slices& slices) {
+    for_each_head(share, [this] { begin_head(); });
+    for (int64_t block = first_block_; block < end_block_; ++block) {
+      take_block(block * kKeyBlock);
+      const ScoreTile tile(rows_, 0, first_key_, block_keys_);
+      if (tile.seen_by_any != 0 || one_block_) {
+        attend_few_rows(share, slices, tile);
+      }
+    }
+    for_each_head(share, [this] { finish_head(); });
+  }
+
+  // One block. All heads read a slice of it before any reads the next.
+  void attend_few_rows(const Share& share, const Slices& slices, const ScoreTile& tile) {
+    slices.for_each(Slice::Of::keys, first_key_, [&](const Slice& slice) {
+      const Steps keys = steps_of(slice);
+      prefetch_.begin_slice(slice,
+                            share.key_value_heads * score_steps(tile.rows, keys.end - keys.begin, widths_.of_keys));
+      for_each_head(share, [&] { score_few_rows(tile.rows, keys, [this]() HWY_ATTR { prefetch_.step(); }); });
+    });
+    for_each_head(share, [&] {
+      list_scales();
+      weigh_keys(tile);
+    });
+    slices.for_each(Slice::Of::values, first_key_, [&](const Slice& slice) {
+      const Steps keys = steps_of(slice);
+      prefetch_.begin_slice(slice,
+                            share.key_value_heads * weigh_steps(tile.rows, keys.end - keys.begin, widths_.of_values));
+      const Part part = slice.begin == std::max(first_key_, rows_.seen().begin) ? Part::first : Part::later;
+      for_each_head(share, [&] { weigh_few_rows(tile, keys, part); });
+    });
+  }
+
+  // Where the keys of a slice are in their block.
+  Steps steps_of(const Slice& slice) const { return {slice.begin - first_key_, slice.end - first_key_}; }
+
+  template <class Body>
+  void for_each_head(const Share& share, const Body& body) {
+    for (int64_t h = 0; h < share.key_value_heads; ++h) {
+      take_head(share.first_key_value_head + h, buffers_.few[h]);
+      body();
+    }
   }
 
   void finish_head() {
@@ -150,17 +177,17 @@ class Forward {
   }
 
   void begin_head() {
-    draw_rows(settings_, rows_, first_head_, head_.random);
+    draw_rows(settings_, rows_, first_head_, head_->random);
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
-      pack_rows(rows_of(operands_.queries, h), head_.max_rows, head_.queries + h * rows_.queries() * kPanel,
+      pack_rows(rows_of(operands_.queries, h), head_->max_rows, head_->queries + h * rows_.queries() * kPanel,
                 [scale](Vec q) { return hn::Mul(q, scale); });
     }
-    std::fill_n(head_.maxima, round_up(rows_.rows(), kLanes), kLowest);
+    std::fill_n(head_->maxima, round_up(rows_.rows(), kLanes), kLowest);
     if (!one_block_) {
-      std::fill_n(head_.sums, round_up(rows_.rows(), kLanes) * kLanes, 0.0F);
+      std::fill_n(head_->sums, round_up(rows_.rows(), kLanes) * kLanes, 0.0F);
       for (int64_t panel = 0; panel < value_panels_; ++panel) {
-        std::fill_n(head_.output + panel * head_.max_rows * kPanel, rows_.rows() * kPanel, 0.0F);
+        std::fill_n(head_->output + panel * head_->max_rows * kPanel, rows_.rows() * kPanel, 0.0F);
       }
     }
     if (!mass_.empty()) {
@@ -176,23 +203,27 @@ class Forward {
     return kOneType ? rows : rows.in_natural_order();
   }
 
-  int64_t keys_of_block(int64_t first_key) const { return std::min(kKeyBlock, rows_.keys() - first_key); }
-
-  void pack_keys(int64_t first_key) {
-    block_keys_ = keys_of_block(first_key);
+  void take_block(int64_t first_key) {
+    first_key_ = first_key;
+    block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
     if (listed_key_ != first_key) {
       listed_key_ = first_key;
       const int64_t stride = rows_.stride();
       list_rows(call_.memory, {piece_.sequence, piece_.residue + first_key * stride, block_keys_, stride},
                 buffers_.key_rows);
     }
+  }
+
+  void pack_block() {
+    list_scales();
+    pack_chains(key_rows(operands_.keys), buffers_.keys);
+    pack_rows(key_rows(operands_.values), kKeyBlock, buffers_.values);
+  }
+
+  void list_scales() {
     if constexpr (kScaled) {
       list_scales(operands_.key_scales, buffers_.key_scales);
       list_scales(operands_.value_scales, buffers_.value_scales);
-    }
-    if (!few_rows_) {
-      pack_chains(key_rows(operands_.keys), buffers_.keys);
-      pack_rows(key_rows(operands_.values), kKeyBlock, buffers_.values);
     }
   }
 
@@ -214,7 +245,7 @@ class Forward {
   void scale_keys(const ScoreTile& tile, const float* scales) {
     for (int64_t r = 0; r < tile.rows; ++r) {
       for (int64_t v = tile.vectors[r].begin; v < tile.vectors[r].end; ++v) {
-        float* const scores = panel_at(buffers_.scores, r, v);
+        float* const scores = panel_at(head_->scores, r, v);
         const Vec scaled = hn::Mul(load(scores), load(scales + v * kLanes));
         store(hn::IfThenElseZero(mask_of(tile.seen[r], v), scaled), scores);
       }
@@ -223,14 +254,14 @@ class Forward {
 
   // ---- one group of rows, one block of keys ----
 
-  void attend(int64_t first_row, int64_t first_key) {
+  void attend(int64_t first_row) {
     if (one_block_ && rows_.rows() <= kRowGroup) {
       if (!only_tile_) {
-        only_tile_.emplace(rows_, first_row, first_key, block_keys_);
+        only_tile_.emplace(rows_, first_row, first_key_, block_keys_);
       }
       attend(*only_tile_);
     } else {
-      attend(ScoreTile(rows_, first_row, first_key, block_keys_));
+      attend(ScoreTile(rows_, first_row, first_key_, block_keys_));
     }
   }
 
@@ -238,48 +269,63 @@ class Forward {
     if (tile.seen_by_any == 0 && !one_block_) {
       return;
     }
-    score(tile);
+    score_many_rows(tile);
+    weigh_keys(tile);
+    weigh_many_rows(tile);
+  }
+
+  void score_many_rows(const ScoreTile& tile) {
+    score_many(tile, widths_.of_keys, head_->max_rows, head_->queries, buffers_.keys, head_->scores);
+  }
+
+  // Some keys of the block: the first one begins a vector of scores, or is the first that any row sees.
+  template <class Meanwhile>
+  void score_few_rows(int64_t count, Steps keys, const Meanwhile& meanwhile) {
+    const int64_t begin = keys.begin / kLanes * kLanes;
+    with_few_rows(count, [&](auto rows) {
+      score_few<rows>(head_->queries, head_->max_rows, key_rows(operands_.keys).part(begin, keys.end - begin),
+                      head_->scores + begin, meanwhile);
+    });
+  }
+
+  // From products to probabilities.
+  void weigh_keys(const ScoreTile& tile) {
+    finish_scores(tile);
     raise_maxima(tile);
     exponentiate(tile);
     if (!mass_.empty()) {
       sum_mass(tile);
     }
-    weigh(tile);
+    if constexpr (kScaled) {
+      scale_keys(tile, buffers_.value_scales);
+    }
   }
 
-  void score(const ScoreTile& tile) {
-    if (few_rows_) {
-      with_few_rows(tile.rows, [&](auto rows) {
-        score_few<rows>(head_.queries, head_.max_rows, key_rows(operands_.keys), buffers_.scores,
-                        [this]() HWY_ATTR { prefetch_.step(); });
-      });
-    } else {
-      score_many(tile, widths_.of_keys, head_.max_rows, head_.queries, buffers_.keys, buffers_.scores);
-    }
+  void finish_scores(const ScoreTile& tile) {
     if constexpr (kScaled) {
       scale_keys(tile, buffers_.key_scales);
     }
     if (settings_.score_cap > 0.0) {
-      cap_scores(tile, settings_, buffers_.scores);
+      cap_scores(tile, settings_, head_->scores);
     }
     if (!by_distance_.empty()) {
       add_by_distance(tile, rows_, first_head_, by_distance_, static_cast<float>(settings_.by_distance.factor) * kLog2E,
-                      buffers_.scores);
+                      head_->scores);
     }
   }
 
   // m' = max(m, max s), and the decay 2^(m - m') of what was summed before.
   void raise_maxima(const ScoreTile& tile) {
     for (int64_t r = 0; r < tile.rows; ++r) {
-      const Vec largest = largest_score(panel_at(buffers_.scores, r, 0), tile.seen[r], tile.vectors[r]);
+      const Vec largest = largest_score(panel_at(head_->scores, r, 0), tile.seen[r], tile.vectors[r]);
       store(largest, buffers_.lane_maxima + r * kLanes);
     }
-    float* const maxima = head_.maxima + tile.first_row;
+    float* const maxima = head_->maxima + tile.first_row;
     for (int64_t r = 0; r < tile.rows; r += kLanes) {
       const Vec before = load(maxima + r);
       const Vec block = reduce_rows(buffers_.lane_maxima + r * kLanes, [](Vec a, Vec b) { return hn::Max(a, b); });
       const Vec after = hn::Max(before, block);
-      store(exp2_of(hn::Sub(before, after)), buffers_.decay + r);
+      store(exp2_of(hn::Sub(before, after)), head_->decay + r);
       store(after, maxima + r);
     }
   }
@@ -288,49 +334,56 @@ class Forward {
   void exponentiate(const ScoreTile& tile) {
     const Floats d;
     const uint32_t threshold = settings_.dropout.threshold;
-    const float* const maxima = head_.maxima + tile.first_row;
-    float* sums = head_.sums + tile.first_row * kLanes;
+    const float* const maxima = head_->maxima + tile.first_row;
+    float* sums = head_->sums + tile.first_row * kLanes;
     for (int64_t r = 0; r < tile.rows; ++r, sums += kLanes) {
-      float* const scores = panel_at(buffers_.scores, r, 0);
+      float* const scores = panel_at(head_->scores, r, 0);
       const Vec maximum = hn::Set(d, maxima[r]);
       uint64_t kept = kAllKeys;
       if (threshold > 0) {
-        kept = kept_bits(head_.random[tile.first_row + r], threshold, tile.first_key, tile.keys);
+        kept = kept_bits(head_->random[tile.first_row + r], threshold, tile.first_key, tile.keys);
       }
       const Vec sum = exponentials(scores, maximum, tile.keys, tile.seen[r], tile.vectors[r], kept);
-      store(one_block_ ? sum : hn::MulAdd(load(sums), hn::Set(d, buffers_.decay[r]), sum), sums);
+      store(one_block_ ? sum : hn::MulAdd(load(sums), hn::Set(d, head_->decay[r]), sum), sums);
     }
   }
 
   void sum_mass(const ScoreTile& tile) {
     if (!one_block_) {
-      scale_own_rows(rows_, first_head_, mass_, tile.first_row, tile.rows, buffers_.decay);
+      scale_own_rows(rows_, first_head_, mass_, tile.first_row, tile.rows, head_->decay);
     }
-    add_to_table(tile, rows_, first_head_, mass_, 1.0F, buffers_.scores);
+    add_to_table(tile, rows_, first_head_, mass_, 1.0F, head_->scores);
   }
 
-  // o = o 2^(m - m') + dropout(p) V. With one block of keys, there is nothing to multiply by the decay.
-  void weigh(const ScoreTile& tile) {
-    if constexpr (kScaled) {
-      scale_keys(tile, buffers_.value_scales);
+  // o = o 2^(m - m') + dropout(p) V. The decay multiplies before the first of a block's values are added; with one
+  // block of keys, there is nothing to multiply.
+  enum class Part : bool { first, later };
+  Sums output_of(int64_t panel, int64_t first_row, Part part) const {
+    float* const output = head_->output + (panel * head_->max_rows + first_row) * kPanel;
+    if (part == Part::later) {
+      return {output, Sums::Start::former};
     }
+    return one_block_ ? Sums{output, Sums::Start::zero} : Sums{output, Sums::Start::former, head_->decay};
+  }
+
+  void weigh_many_rows(const ScoreTile& tile) {
     for (int64_t panel = 0; panel < value_panels_; ++panel) {
-      Sums sums{head_.output + (panel * head_.max_rows + tile.first_row) * kPanel};
-      if (!one_block_) {
-        sums.start = Sums::Start::former;
-        sums.decay = buffers_.decay;
-      }
-      if (few_rows_) {
-        with_few_rows(tile.rows, [&](auto rows) {
-          weigh_few<rows>(buffers_.scores, key_rows(operands_.values), panel, tile.keys_of(0, rows), sums,
-                          [this]() HWY_ATTR { prefetch_.step(); });
-        });
-        continue;
-      }
       product(
-          tile.rows, vectors_for(panel_columns(widths_.of_values, panel)), LeftRows{buffers_.scores},
+          tile.rows, vectors_for(panel_columns(widths_.of_values, panel)), LeftRows{head_->scores},
           buffers_.values + panel * kKeyBlock * kPanel,
-          [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); }, sums);
+          [&tile](int64_t r, int64_t count) { return tile.keys_of(r, count); },
+          output_of(panel, tile.first_row, Part::first));
+    }
+  }
+
+  void weigh_few_rows(const ScoreTile& tile, Steps keys, Part part) {
+    const Steps seen = tile.keys_of(0, tile.rows);
+    const Steps both{std::max(seen.begin, keys.begin), std::min(seen.end, keys.end)};
+    for (int64_t panel = 0; panel < value_panels_; ++panel) {
+      with_few_rows(tile.rows, [&](auto rows) {
+        weigh_few<rows>(head_->scores, key_rows(operands_.values), panel, both, output_of(panel, 0, part),
+                        [this]() HWY_ATTR { prefetch_.step(); });
+      });
     }
   }
 
@@ -340,7 +393,7 @@ class Forward {
     const Floats d;
     const Vec scale = hn::Set(d, settings_.dropout.active() ? settings_.dropout.scale() : 1.0F);
     for (int64_t r = 0; r < rows_.rows(); r += kLanes) {
-      const Vec sum = reduce_rows(head_.sums + r * kLanes, [](Vec a, Vec b) { return hn::Add(a, b); });
+      const Vec sum = reduce_rows(head_->sums + r * kLanes, [](Vec a, Vec b) { return hn::Add(a, b); });
       store(sum, buffers_.totals + r);
       store(hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), hn::Div(scale, sum)), buffers_.inverses + r);
     }
@@ -350,7 +403,7 @@ class Forward {
   void write_output() {
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * rows_.queries();
-      unpack_rows(head_.output + first * kPanel, head_.max_rows, rows_of(operands_.output, h),
+      unpack_rows(head_->output + first * kPanel, head_->max_rows, rows_of(operands_.output, h),
                   [inverses = buffers_.inverses + first](int64_t r, Vec sum) {
                     return hn::MulAdd(sum, hn::Set(Floats(), inverses[r]), hn::Zero(Floats()));
                   });
@@ -364,7 +417,7 @@ class Forward {
     const Floats d;
     for (int64_t r = 0; r < rows_.rows(); r += kLanes) {
       const Vec sum = load(buffers_.totals + r);
-      const Vec lse = hn::MulAdd(load(head_.maxima + r), hn::Set(d, kLn2), hn::Log(d, sum));
+      const Vec lse = hn::MulAdd(load(head_->maxima + r), hn::Set(d, kLn2), hn::Log(d, sum));
       const Vec nothing = hn::Set(d, -std::numeric_limits<float>::infinity());
       store(hn::IfThenElse(hn::Gt(sum, hn::Zero(d)), lse, nothing), buffers_.totals + r);
     }
@@ -385,10 +438,12 @@ class Forward {
       }
     }
     for (int64_t first_key = 0; first_key < rows_.keys(); first_key += kKeyBlock) {
-      pack_keys(first_key);
+      take_block(first_key);
+      few_rows_ ? list_scales() : pack_block();
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
         const ScoreTile tile(rows_, first, first_key, block_keys_);
-        score(tile);
+        few_rows_ ? score_few_rows(tile.rows, {0, block_keys_}, [] {}) : score_many_rows(tile);
+        finish_scores(tile);
         for (int64_t r = first; r < first + tile.rows; ++r) {
           write_weights_of_row(tile, r - first, 1.0F / scale * buffers_.inverses[r],
                                weights_of(r) + piece_.residue + first_key * rows_.stride());
@@ -410,13 +465,13 @@ class Forward {
   void write_weights_of_row(const ScoreTile& tile, int64_t r, float inverse, float* to) const {
     const Floats d;
     const Span vectors = tile.vectors[r];
-    const Vec maximum = hn::Set(d, head_.maxima[tile.first_row + r]);
+    const Vec maximum = hn::Set(d, head_->maxima[tile.first_row + r]);
     alignas(64) float lanes[kLanes];
     for (int64_t j = 0; j < tile.keys; j += kLanes) {
       const int64_t v = j / kLanes;
       Vec p = hn::Zero(d);
       if (v >= vectors.begin && v < vectors.end) {
-        p = hn::Mul(exp2_of(hn::Sub(load(panel_at(buffers_.scores, r, v)), maximum)), hn::Set(d, inverse));
+        p = hn::Mul(exp2_of(hn::Sub(load(panel_at(head_->scores, r, v)), maximum)), hn::Set(d, inverse));
         p = hn::IfThenElseZero(mask_of(tile.seen[r], v), p);
       }
       hn::Store(p, d, lanes);
@@ -433,7 +488,7 @@ class Forward {
   HeadWidths widths_;
   int64_t value_panels_;
   ForwardBuffers buffers_;
-  HeadState head_;  // the one whose rows are attended to
+  const HeadState* head_ = nullptr;  // the one whose rows are attended to
   RowPrefetch<Cached> prefetch_;
   PieceRows& rows_ = buffers_.piece;
   DistanceTable<const float> by_distance_;
@@ -444,7 +499,7 @@ class Forward {
   bool one_block_ = false, few_rows_ = false;
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
   int64_t first_head_ = 0, key_value_head_ = 0;
-  int64_t block_keys_ = 0, listed_key_ = -1;
+  int64_t first_key_ = 0, block_keys_ = 0, listed_key_ = -1;
 };
 
 template <class T, class Cached>

@@ -7,7 +7,7 @@
 #define HEED_KERNELS_CPU_ATTENTION_FORWARD_BUFFERS_INL_H_
 #endif
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 
 #include "base/rounding.h"
@@ -27,6 +27,9 @@ struct HeadState {
     output = from.take<float>(panels_for(widths.of_values) * rows * kPanel);
     maxima = from.take<float>(padded);
     sums = from.take<float>(padded * kLanes);
+    const int64_t group = std::min(padded, kRowGroup);
+    scores = from.take<float>(group * kKeyBlock);
+    decay = from.take<float>(group);
   }
 
   int64_t max_rows;
@@ -34,18 +37,23 @@ struct HeadState {
   float *queries, *output;  // panels of the rows
   float* maxima;            // m of each row
   float* sums;              // l of each row, lane by lane
+  // Of one group of rows and one block:
+  float* scores;  // then probabilities
+  float* decay;   // 2^(m - m')
 };
 
 // A worker's memory for one share.
 struct ForwardBuffers {
-  ForwardBuffers(Carver& from, int64_t max_queries, const AttentionSettings& settings, HeadWidths head_widths)
-      : widths(head_widths),
-        piece(from, max_queries, settings.heads / settings.key_value_heads),
+  ForwardBuffers(Carver& from, int64_t max_queries, const AttentionSettings& settings, HeadWidths widths)
+      : piece(from, max_queries, settings.heads / settings.key_value_heads),
         many(from, max_queries * settings.heads / settings.key_value_heads, widths) {
-    Carver counter;
-    HeadState(counter, kFewRows, widths);
-    few_bytes = counter.bytes();
-    few = from.take<std::byte>(settings.key_value_heads * few_bytes);
+    few = from.take<HeadState>(settings.key_value_heads);
+    for (int64_t h = 0; h < settings.key_value_heads; ++h) {
+      const HeadState state(from, kFewRows, widths);
+      if (few != nullptr) {
+        few[h] = state;
+      }
+    }
     const int64_t padded = round_up(many.max_rows, kLanes);
     key_rows = from.take<int64_t>(kKeyBlock);
     next_key_rows = from.take<int64_t>(kKeyBlock);
@@ -53,31 +61,19 @@ struct ForwardBuffers {
     values = from.take<float>(panels_for(widths.of_values) * kKeyBlock * kPanel);
     key_scales = from.take<float>(kKeyBlock);
     value_scales = from.take<float>(kKeyBlock);
-    scores = from.take<float>(kRowGroup * kKeyBlock);
     lane_maxima = from.take<float>(kRowGroup * kLanes);
-    decay = from.take<float>(kRowGroup);
     totals = from.take<float>(padded);
     inverses = from.take<float>(padded);
   }
 
-  // Of one of the heads of a piece of few rows.
-  HeadState few_rows(int64_t head) const {
-    Carver from(few + head * few_bytes);
-    return {from, kFewRows, widths};
-  }
-
-  HeadWidths widths;
   PieceRows piece;
-  HeadState many;  // of a piece of many rows
-  std::byte* few;
-  int64_t few_bytes;
+  HeadState many;                    // of a piece of many rows
+  HeadState* few;                    // of each key-value head of a piece of few rows
   int64_t* key_rows;                 // the rows of the keys of a block
-  int64_t* next_key_rows;            // the same of the block that is being prefetched
+  int64_t* next_key_rows;            // the same of the block that is prefetched
   float *keys, *values;              // of one block: keys as columns, values as rows
   float *key_scales, *value_scales;  // of one block, if in int8; zeros after its last key
-  float* scores;                     // of one group of rows and one block; then probabilities
   float* lane_maxima;                // of a group's scores, lane by lane
-  float* decay;                      // 2^(m - m') of a group's rows
   float *totals, *inverses;          // l of each row of a head, and 1 / l; 0 where nothing is seen
 };
 

@@ -55,6 +55,14 @@ struct HeadRows {
     return other;
   }
 
+  // Of listed rows, those from `first` on.
+  HeadRows part(int64_t first, int64_t count) const {
+    HeadRows some = *this;
+    some.numbers += first;
+    some.rows = count;
+    return some;
+  }
+
   Element* row(int64_t r) const { return data + (numbers == nullptr ? r : numbers[r]) * stride; }
 
   Element* data;

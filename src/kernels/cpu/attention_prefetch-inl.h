@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "base/rounding.h"
 #include "kernels/cpu/attention_plan.h"
+#include "kernels/cpu/attention_slices.h"
 #include "kernels/cpu/prefetch_level.h"
 #include "kernels/cpu/simd-inl.h"
 
@@ -36,10 +38,9 @@ constexpr int64_t cache_lines_of(int64_t values) {
   return ceil_div(values * static_cast<int64_t>(sizeof(T)), kCacheLine);
 }
 
-// Prefetches the rows of keys and values of pieces of few rows. A head's part of a row is only a cache line or two:
-// read head by head, each would be waited for. So while a block is computed, the rows of the next one are prefetched,
-// those of all the share's heads; while the last one is, those of the next piece's first. A few lines at a time: more
-// than the processor has miss buffers for would hold up its own loads.
+// Prefetches the keys and values of pieces of few rows: while a slice is computed, the next one, and while a piece's last
+// one is, the next piece's first. A few lines at a time: more than the processor has miss buffers for would hold up its
+// own loads.
 template <class Cached>
 class RowPrefetch {
  public:
@@ -57,8 +58,9 @@ class RowPrefetch {
     }
   }
 
-  // Rows of a first block that nobody prefetched are all asked for at once.
-  void begin(const Share& share, const Surroundings& surroundings) {
+  // Returns the slices in which the share's piece is to be read. A first slice that nobody prefetched is asked for at
+  // once.
+  const Slices& begin(const Share& share, const Surroundings& surroundings) {
     own_ = rows_of(share.piece, share.first_key_value_head, share.key_value_heads);
     next_piece_ = {};
     const int64_t group = settings_.heads / settings_.key_value_heads;
@@ -66,19 +68,24 @@ class RowPrefetch {
       next_piece_ = rows_of(surroundings.next_piece, 0, settings_.key_value_heads);
     }
     if (surroundings.begins) {
-      take(first_block_of(own_));
+      listed_block_ = -1;
+      take(own_, own_.slices.first());
       prefetch(kAllLines);
     }
+    return own_.slices;
   }
 
-  // step() will be called about this many times, at least 1, while the block is computed; fewer if its rows do not see
-  // all of it. Lines of this block that no step has reached come now.
-  void begin_block(int64_t block, int64_t steps) {
+  // step() will be called about this many times, at least 1, while the slice is computed. Lines of the slice that no
+  // step has reached come now.
+  void begin_slice(const Slice& slice, int64_t steps) {
     prefetch(kAllLines);
-    const bool is_last = (block + 1) * kKeyBlock >= own_.end;
-    take(is_last ? first_block_of(next_piece_) : block_of(own_, block + 1));
-    const int64_t lines = rows_ * (lines_of_keys_ + lines_of_values_);
-    lines_of_step_ = ceil_div(lines, steps);
+    if (const std::optional<Slice> next = own_.slices.after(slice)) {
+      take(own_, next);
+    } else {
+      listed_block_ = -1;
+      take(next_piece_, next_piece_.slices.first());
+    }
+    lines_of_step_ = ceil_div(rows_left_ * lines_of_row_, steps);
   }
 
   HWY_INLINE void step() { prefetch(lines_of_step_); }
@@ -90,8 +97,8 @@ class RowPrefetch {
   // Of a class of a sequence, for some key-value heads.
   struct Rows {
     int64_t sequence = -1, residue = 0;
-    int64_t begin = 0, end = 0;
     int64_t first_head = 0, heads = 0;
+    Slices slices;
   };
 
   Rows rows_of(const Piece& piece, int64_t first_head, int64_t heads) const {
@@ -100,25 +107,32 @@ class RowPrefetch {
     const int64_t first = tokens.first_position + piece.first_query;
     const Visibility::Range seen =
         settings_.visibility.within_class().range(first, first + piece.queries - 1, tokens.keys);
-    return {piece.sequence, piece.residue, seen.begin, seen.end, first_head, heads};
+    const int64_t row_bytes =
+        heads * std::max(widths_.of_keys, widths_.of_values) * static_cast<int64_t>(sizeof(Cached));
+    return {piece.sequence, piece.residue, first_head, heads, Slices(seen, row_bytes)};
   }
 
-  static Rows block_of(Rows rows, int64_t block) {
-    rows.begin = std::max(rows.begin, block * kKeyBlock);
-    rows.end = std::min(rows.end, (block + 1) * kKeyBlock);
-    return rows;
-  }
-  static Rows first_block_of(const Rows& rows) { return block_of(rows, rows.begin / kKeyBlock); }
-
-  void take(const Rows& rows) {
+  // The rows to prefetch from now on.
+  void take(const Rows& rows, const std::optional<Slice>& slice) {
+    rows_left_ = run_lines_ = 0;
+    if (!slice) {
+      return;
+    }
+    list_block(rows, *slice);
+    of_ = slice->of;
     first_head_ = rows.first_head;
-    lines_of_keys_ = cache_lines_of<Cached>(rows.heads * widths_.of_keys);
-    lines_of_values_ = cache_lines_of<Cached>(rows.heads * widths_.of_values);
-    rows_ = std::max<int64_t>(0, rows.end - rows.begin);
-    runs_begun_ = run_lines_ = 0;
-    if (rows_ > 0) {
-      const int64_t stride = settings_.visibility.stride;
-      list_rows(call_.memory, {rows.sequence, rows.residue + rows.begin * stride, rows_, stride}, row_list_);
+    rows_left_ = slice->end - slice->begin;
+    next_row_ = row_list_ + slice->begin % kKeyBlock;
+    lines_of_row_ = cache_lines_of<Cached>(rows.heads * (of_ == Slice::Of::keys ? widths_.of_keys : widths_.of_values));
+  }
+
+  void list_block(const Rows& rows, const Slice& slice) {
+    const int64_t block = slice.begin / kKeyBlock, stride = settings_.visibility.stride;
+    if (block != listed_block_) {
+      const int64_t in_block = slice.begin % kKeyBlock, count = rows.slices.end_of_block(slice.begin) - slice.begin;
+      list_rows(call_.memory, {rows.sequence, rows.residue + slice.begin * stride, count, stride},
+                row_list_ + in_block);
+      listed_block_ = block;
     }
   }
 
@@ -136,23 +150,24 @@ class RowPrefetch {
     }
   }
 
-  // The keys of a row, then its values, and so on; false after the last row.
+  // The next row; false after the last one.
   HWY_NOINLINE bool begin_run() {
-    if (runs_begun_ == 2 * rows_) {
+    if (rows_left_ == 0) {
       return false;
     }
-    const int64_t row = row_list_[runs_begun_ / 2];
-    if (runs_begun_++ % 2 == 0) {
+    --rows_left_;
+    const int64_t row = *next_row_++;
+    if (of_ == Slice::Of::keys) {
       run_ = bytes_of(keys_.row(row) + first_head_ * widths_.of_keys);
-      run_lines_ = lines_of_keys_;
       prefetch_scales(row);
     } else {
       run_ = bytes_of(values_.row(row) + first_head_ * widths_.of_values);
-      run_lines_ = lines_of_values_;
     }
+    run_lines_ = lines_of_row_;
     return true;
   }
 
+  // Of keys and values, since probabilities are multiplied by the latter before any value is read.
   void prefetch_scales(int64_t row) const {
     if constexpr (kScaled) {
       const int64_t lines = cache_lines_of<float>(settings_.key_value_heads);
@@ -174,11 +189,13 @@ class RowPrefetch {
   int64_t* row_list_;
   CacheLevel level_ = level_for_blocks();
 
-  Rows own_, next_piece_;  // all of this share's piece, and of the next one
-  // Of the rows that are prefetched during this block:
-  int64_t rows_ = 0, first_head_ = 0, lines_of_keys_ = 0, lines_of_values_ = 0, lines_of_step_ = 0;
-  int64_t runs_begun_ = 0;
-  const std::byte* run_ = nullptr;  // what is left of the keys or values of a row
+  Rows own_, next_piece_;  // of this share's piece, and of the next one
+  int64_t listed_block_ = -1;
+  // Of the slice that is prefetched:
+  Slice::Of of_ = Slice::Of::keys;
+  int64_t first_head_ = 0, rows_left_ = 0, lines_of_row_ = 0, lines_of_step_ = 0;
+  const int64_t* next_row_ = nullptr;
+  const std::byte* run_ = nullptr;  // what is left of a row
   int64_t run_lines_ = 0;
 };
 

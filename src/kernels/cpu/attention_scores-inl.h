@@ -275,7 +275,7 @@ HWY_NOINLINE void score_panel(const float* queries, const HeadRows<T>& keys, int
   }
 }
 
-// scores[r][j] = q(r).k(j), for all keys of a block. meanwhile() is called score_steps() times.
+// scores[r][j] = q(r).k(j), up to a whole vector of keys. meanwhile() is called score_steps() times.
 template <int kRows, class T, class Meanwhile>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
                const Meanwhile& meanwhile) {
@@ -288,7 +288,7 @@ void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys
   }
 }
 
-// The calls of meanwhile() for a block of `keys` keys.
+// The calls of meanwhile() for `keys` keys.
 inline int64_t score_steps(int64_t rows, int64_t keys, int64_t width) {
   return vectors_for(keys) * kLanes / keys_at_once(static_cast<int>(rows)) * panels_for(width);
 }

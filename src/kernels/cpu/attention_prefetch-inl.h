@@ -129,9 +129,9 @@ class RowPrefetch {
   void list_block(const Rows& rows, const Slice& slice) {
     const int64_t block = slice.begin / kKeyBlock, stride = settings_.visibility.stride;
     if (block != listed_block_) {
-      const int64_t in_block = slice.begin % kKeyBlock, count = rows.slices.end_of_block(slice.begin) - slice.begin;
-      list_rows(call_.memory, {rows.sequence, rows.residue + slice.begin * stride, count, stride},
-                row_list_ + in_block);
+      const auto [begin, end] = rows.slices.seen_of_block(slice.begin);
+      list_rows(call_.memory, {rows.sequence, rows.residue + begin * stride, end - begin, stride},
+                row_list_ + begin % kKeyBlock);
       listed_block_ = block;
     }
   }

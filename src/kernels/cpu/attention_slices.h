@@ -33,22 +33,25 @@ class Slices {
   }
 
   std::optional<Slice> after(const Slice& slice) const {
-    if (slice.end < end_of_block(slice.begin)) {
+    if (slice.end < seen_of_block(slice.begin).end) {
       return at(slice.of, slice.end);
     }
     if (slice.of == Slice::Of::keys) {
-      return at(Slice::Of::values, std::max(seen_.begin, slice.begin / kKeyBlock * kKeyBlock));
+      return at(Slice::Of::values, seen_of_block(slice.begin).begin);
     }
     return slice.end < seen_.end ? std::optional(at(Slice::Of::keys, slice.end)) : std::nullopt;
   }
 
-  // Of the block of a key: the end of what is seen of it.
-  int64_t end_of_block(int64_t key) const { return std::min(seen_.end, (key / kKeyBlock + 1) * kKeyBlock); }
+  // What is seen of the block of a key.
+  Visibility::Range seen_of_block(int64_t key) const {
+    const int64_t first_key = key / kKeyBlock * kKeyBlock;
+    return {std::max(seen_.begin, first_key), std::min(seen_.end, first_key + kKeyBlock)};
+  }
 
   // Calls body(slice) for all slices of the block that begins with key `first_key`.
   template <class Body>
   void for_each(Slice::Of of, int64_t first_key, const Body& body) const {
-    for (int64_t begin = std::max(seen_.begin, first_key), end = end_of_block(first_key); begin < end;) {
+    for (auto [begin, end] = seen_of_block(first_key); begin < end;) {
       const Slice slice = at(of, begin);
       body(slice);
       begin = slice.end;
@@ -61,7 +64,7 @@ class Slices {
 
   Slice at(Slice::Of of, int64_t begin) const {
     const int64_t keys = static_cast<int64_t>(keys_);
-    return {of, begin, std::min(end_of_block(begin), (begin / keys + 1) * keys)};
+    return {of, begin, std::min(seen_of_block(begin).end, (begin / keys + 1) * keys)};
   }
 
   Visibility::Range seen_{0, 0};

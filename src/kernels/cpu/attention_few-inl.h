@@ -66,23 +66,7 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
   const Floats d;
   const ColumnOrder order = values.order;
   Vec sums[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = to.start == Sums::Start::zero ? hn::Zero(d) : hn::Load(d, panel_at(to.panel, r, v));
-    }
-  }
-  if (to.decay != nullptr) {
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const Vec factor = hn::Set(d, to.decay[r]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::Mul(sums[r][v], factor);
-      }
-    }
-  }
+  begin_sums(to, sums);
   for (int64_t j = keys.begin; j < keys.end;) {
     meanwhile();
     for (const int64_t end = std::min(keys.end, j + kKeysOfStep); j < end; ++j) {
@@ -98,13 +82,7 @@ HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t
       }
     }
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      hn::Store(sums[r][v], d, panel_at(to.panel, r, v));
-    }
-  }
+  store_sums(sums, to);
 }
 
 // Calls body(n), n a constant: the largest of kMost, kMost / 2, ... that is at most `vectors`; 1 for a part of a

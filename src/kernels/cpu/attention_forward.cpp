@@ -98,7 +98,7 @@ class Forward {
     end_block_ = ceil_div(seen.end, kKeyBlock);
     one_block_ = seen.begin < seen.end && end_block_ == first_block_ + 1;
     few_rows_ = rows_.rows() <= kFewRows;
-    listed_key_ = -1;
+    first_key_ = -1;
     only_tile_.reset();
   }
 
@@ -148,7 +148,7 @@ class Forward {
       const Steps keys = steps_of(slice);
       prefetch_.begin_slice(slice,
                             share.key_value_heads * weigh_steps(tile.rows, keys.end - keys.begin, widths_.of_values));
-      const Part part = slice.begin == std::max(first_key_, rows_.seen().begin) ? Part::first : Part::later;
+      const Part part = slice.begin == slices.seen_of_block(first_key_).begin ? Part::first : Part::later;
       for_each_head(share, [&] { weigh_few_rows(tile, keys, part); });
     });
   }
@@ -204,10 +204,9 @@ class Forward {
   }
 
   void take_block(int64_t first_key) {
-    first_key_ = first_key;
-    block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
-    if (listed_key_ != first_key) {
-      listed_key_ = first_key;
+    if (first_key_ != first_key) {
+      first_key_ = first_key;
+      block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
       const int64_t stride = rows_.stride();
       list_rows(call_.memory, {piece_.sequence, piece_.residue + first_key * stride, block_keys_, stride},
                 buffers_.key_rows);
@@ -278,7 +277,7 @@ class Forward {
     score_many(tile, widths_.of_keys, head_->max_rows, head_->queries, buffers_.keys, head_->scores);
   }
 
-  // Some keys of the block: the first one begins a vector of scores, or is the first that any row sees.
+  // Scores of some keys of the block, from the vector that holds the first of them.
   template <class Meanwhile>
   void score_few_rows(int64_t count, Steps keys, const Meanwhile& meanwhile) {
     const int64_t begin = keys.begin / kLanes * kLanes;
@@ -499,7 +498,7 @@ class Forward {
   bool one_block_ = false, few_rows_ = false;
   std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
   int64_t first_head_ = 0, key_value_head_ = 0;
-  int64_t first_key_ = 0, block_keys_ = 0, listed_key_ = -1;
+  int64_t first_key_ = -1, block_keys_ = 0;  // of the block
 };
 
 template <class T, class Cached>

@@ -18,9 +18,9 @@ struct Slice {
   int64_t begin, end;  // counted in the piece's class
 };
 
-// Block by block: the keys that any query sees, slice by slice, then their values. A row holds all heads, and rows of
-// several tokens lie next to each other. So a slice is short: the shorter, the more the order of reading is that of
-// memory. It is not shorter than a call per head and slice is worth.
+// Block by block: the keys that any query sees, slice by slice, then their values. A row holds all heads, and the rows
+// of successive tokens lie next to each other, so short slices are read almost in the order of memory. Each slice costs a
+// call per head, so they are not too short.
 class Slices {
  public:
   Slices() = default;  // none

@@ -54,6 +54,45 @@ struct Sums {
   const float* decay = nullptr;
 };
 
+HWY_INLINE float* panel_at(float* panel, int64_t row, int64_t vector) { return panel + row * kPanel + vector * kLanes; }
+HWY_INLINE const float* panel_at(const float* panel, int64_t row, int64_t vector) {
+  return panel + row * kPanel + vector * kLanes;
+}
+
+// What a register tile's sums begin with.
+template <int kRows, int kVectors>
+HWY_INLINE void begin_sums(const Sums& to, Vec (&sums)[kRows][kVectors]) {
+  const Floats d;
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = to.start == Sums::Start::zero ? hn::Zero(d) : hn::Load(d, panel_at(to.panel, r, v));
+    }
+  }
+  if (to.decay != nullptr) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const Vec factor = hn::Set(d, to.decay[r]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::Mul(sums[r][v], factor);
+      }
+    }
+  }
+}
+
+template <int kRows, int kVectors>
+HWY_INLINE void store_sums(const Vec (&sums)[kRows][kVectors], const Sums& to) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Store(sums[r][v], Floats(), panel_at(to.panel, r, v));
+    }
+  }
+}
+
 // One step of a register tile's sums: sums(r, v) += left(r, 0) * right(0, v).
 template <int kRows, int kVectors, class LeftOperand>
 HWY_INLINE void add_step(LeftOperand left, const float* right, Vec (&sums)[kRows][kVectors]) {
@@ -76,25 +115,8 @@ HWY_INLINE void add_step(LeftOperand left, const float* right, Vec (&sums)[kRows
 // One register tile: to(r, v) = start + sum over steps of left(r, step) * right(step, v), step after step.
 template <int kRows, int kVectors, class LeftOperand>
 HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps steps, Sums to) {
-  const Floats d;
   Vec sums[kRows][kVectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = to.start == Sums::Start::zero ? hn::Zero(d) : hn::Load(d, to.panel + r * kPanel + v * kLanes);
-    }
-  }
-  if (to.decay != nullptr) {
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const Vec factor = hn::Set(d, to.decay[r]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::Mul(sums[r][v], factor);
-      }
-    }
-  }
+  begin_sums(to, sums);
   const float* a = left.at(0, steps.begin);
   right += steps.begin * kPanel;
   for (int64_t step = steps.begin; step < steps.end; ++step) {
@@ -102,13 +124,7 @@ HWY_NOINLINE void tile(LeftOperand left, const float* HWY_RESTRICT right, Steps 
     a = LeftOperand{a}.at(0, 1);
     right += kPanel;
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      hn::Store(sums[r][v], d, to.panel + r * kPanel + v * kLanes);
-    }
-  }
+  store_sums(sums, to);
 }
 
 // As many tiles of kRows rows as fit, then tiles of the next smaller size.
@@ -160,11 +176,6 @@ HWY_INLINE void product(int64_t rows, int64_t vectors, LeftOperand left, const f
     tile<kRows, kVectors>(LeftOperand{left.at(row, 0)}, right + vector * kLanes, steps_of(row, kRows),
                           Sums{to.panel + row * kPanel + vector * kLanes, to.start, decay});
   });
-}
-
-HWY_INLINE float* panel_at(float* panel, int64_t row, int64_t vector) { return panel + row * kPanel + vector * kLanes; }
-HWY_INLINE const float* panel_at(const float* panel, int64_t row, int64_t vector) {
-  return panel + row * kPanel + vector * kLanes;
 }
 
 // Vectors that hold `columns` columns.

@@ -1,37 +1,33 @@
-# heed_folder(<folder> FLOOR <n> [LEAF] [DEPENDS <folder>...] [LINK <library>...] [LINK_PUBLIC <library>...])
+# heed_folder(<folder> [LEAF] [DEPENDS <folder>...] [LINK <library>...] [LINK_PUBLIC <library>...])
 #
-# Makes one target of one folder of src/: all its .cpp files, not those of its subfolders. A folder without sources
-# becomes an interface library, which passes on what it depends on. The target's name is heed_ and the folder's last
-# component, except `cli`, which is the program itself.
+# Makes one target of one folder of src/: all .cpp files in it and in its subfolders, except those that have a call of
+# their own. A folder without sources becomes an interface library, which passes on what it depends on. The target's name
+# is heed_ and the folder's last component, except `cli`, which is the program itself.
 #
 #   LEAF         for the program alone: not installed
-#   DEPENDS      folders on lower floors, or the folder that this one lies in
+#   DEPENDS      folders that are declared above this one
 #   LINK         libraries that only the sources use
 #   LINK_PUBLIC  libraries that the headers name too
 #
 # tools/check_floors.py reads the calls of this function; keep the arguments literal.
 function(heed_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LEAF" "FLOOR" "DEPENDS;LINK;LINK_PUBLIC")
-  if(NOT arg_FLOOR MATCHES "^[0-9]+$" OR arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "heed_folder(${folder}): FLOOR needs a number; not understood: '${arg_UNPARSED_ARGUMENTS}'")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LEAF" "" "DEPENDS;LINK;LINK_PUBLIC")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "heed_folder(${folder}): not understood: '${arg_UNPARSED_ARGUMENTS}'")
   endif()
-  set_property(GLOBAL PROPERTY heed_floor_${folder} ${arg_FLOOR})
   set_property(GLOBAL PROPERTY heed_leaf_${folder} ${arg_LEAF})
-  get_filename_component(parent "${folder}" DIRECTORY)
 
   set(links "")
+  get_property(declared GLOBAL PROPERTY heed_folders)
   foreach(dependency IN LISTS arg_DEPENDS)
-    get_property(floor GLOBAL PROPERTY heed_floor_${dependency})
-    if("${floor}" STREQUAL "")
+    if(NOT dependency IN_LIST declared)
       message(FATAL_ERROR "heed_folder(${folder}): DEPENDS names '${dependency}', which is not declared above it")
-    elseif(floor GREATER_EQUAL arg_FLOOR AND NOT dependency STREQUAL parent)
-      message(FATAL_ERROR "heed_folder(${folder}): floor ${arg_FLOOR} cannot depend on ${dependency}, floor ${floor}")
     endif()
     heed_target_name(target "${dependency}")
     list(APPEND links ${target})
   endforeach()
 
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp")
+  heed_files(sources "${PROJECT_SOURCE_DIR}/src" "${folder}")
   heed_source_flags(sources)
   heed_target_name(target "${folder}")
   set(public "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:include>")
@@ -89,18 +85,31 @@ function(heed_target_name result folder)
   endif()
 endfunction()
 
-# Every folder's library on a floor up to `floor`, for tests and benchmarks. Of the floor itself only `folder`, what
-# lies in it, and what it lies in.
-function(heed_targets_up_to result floor folder)
+# The .cpp files of `folder` under `top` (src/ or tests/) and of its subfolders, but for those with a heed_folder() of
+# their own.
+function(heed_files result top folder)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS "${top}/${folder}/*.cpp")
+  file(STRINGS "${PROJECT_SOURCE_DIR}/src/CMakeLists.txt" calls REGEX "^heed_folder\\(${folder}/")
+  foreach(call IN LISTS calls)
+    string(REGEX REPLACE "^heed_folder\\(([^ )]*).*" "\\1" inner "${call}")
+    list(FILTER files EXCLUDE REGEX "/${inner}/")
+  endforeach()
+  set(${result} ${files} PARENT_SCOPE)
+endfunction()
+
+# The libraries of a folder, of what lies in it, and of all folders declared above it, for tests and benchmarks. Of every
+# folder, if none is named.
+function(heed_targets_up_to result folder)
   get_property(folders GLOBAL PROPERTY heed_folders)
-  string(REGEX REPLACE "/.*" "" top "${folder}")
   set(targets "")
+  set(is_above TRUE)
   foreach(candidate IN LISTS folders)
-    get_property(candidate_floor GLOBAL PROPERTY heed_floor_${candidate})
-    string(REGEX REPLACE "/.*" "" candidate_top "${candidate}")
-    if(candidate_floor LESS floor OR candidate_top STREQUAL top)
+    if(is_above OR candidate MATCHES "^${folder}/")
       heed_target_name(target "${candidate}")
       list(PREPEND targets ${target})
+    endif()
+    if(candidate STREQUAL folder)
+      set(is_above FALSE)
     endif()
   endforeach()
   set(${result} ${targets} PARENT_SCOPE)

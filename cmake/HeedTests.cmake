@@ -5,10 +5,10 @@
 
 include(GoogleTest)
 
-# heed_folder_tests(<folder>): tests/<folder>/*_test.cpp, one program per label, linked with the folder and all floors
-# below it. Other .cpp files there are helpers and belong to each of the programs.
+# heed_folder_tests(<folder>): the *_test.cpp of tests/<folder>/ and its subfolders, one program per label, linked with
+# the folder and all that are declared above it. Other .cpp files there are helpers and belong to each of the programs.
 function(heed_folder_tests folder)
-  file(GLOB helpers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+  heed_files(helpers "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
   set(tests ${helpers})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER helpers EXCLUDE REGEX "_test\\.cpp$")
@@ -29,8 +29,7 @@ function(heed_test_program folder target label timeout)
   if(NOT "${sources}" MATCHES "_test\\.cpp")
     return()
   endif()
-  get_property(floor GLOBAL PROPERTY heed_floor_${folder})
-  heed_targets_up_to(libraries ${floor} "${folder}")
+  heed_targets_up_to(libraries "${folder}")
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEED_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   heed_use_test_settings(${target})
@@ -75,7 +74,7 @@ function(heed_fuzzer name)
   heed_use_test_settings(${target})
   target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(${target} PRIVATE -fsanitize=fuzzer)
-  heed_targets_up_to(libraries 10 "")
+  heed_targets_up_to(libraries "")
   target_link_libraries(${target} PRIVATE ${libraries} nlohmann_json::nlohmann_json)
   list(JOIN arg_SEEDS "," seeds)
   add_test(NAME fuzz.${name} COMMAND ${target} -seed=1 -runs=20000 -max_total_time=20 -max_len=50000 -timeout=20
@@ -96,7 +95,8 @@ function(heed_script_test name script)
     set(interpreter bash)
   endif()
   add_test(NAME ${name} COMMAND ${interpreter} "${script}" ${arg_ARGS})
-  set(environment "HEED_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1" ${arg_ENVIRONMENT})
+  set(environment "HEED_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "PYTHONDONTWRITEBYTECODE=1"
+    "PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/cli/support" ${arg_ENVIRONMENT})
   if(TARGET heed)
     list(APPEND environment "HEED_BINARY=$<TARGET_FILE:heed>")
   endif()

@@ -1,4 +1,4 @@
-# heed_build_in(<target>): makes the files of web/ part of a target, as what src/web/assets.h promises.
+# heed_build_in(<target>): makes the files of web/ part of a target, as what src/report/web_assets.h promises.
 #
 # Run as a script, this file writes that source:
 #   cmake -DFOLDER=<web/> -DFILES=<path>,... -DOUTPUT=<file.cpp> -P HeedWeb.cmake
@@ -17,7 +17,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     endif()
     string(APPEND entries "    {\"${path}\", R\"${delimiter}(${text})${delimiter}\"},\n")
   endforeach()
-  file(WRITE "${OUTPUT}" "#include \"web/assets.h\"
+  file(WRITE "${OUTPUT}" "#include \"report/web_assets.h\"
 
 namespace heed {
 namespace {

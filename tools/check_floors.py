@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Checks every #include: a folder may include only folders on lower floors.
+"""Checks every #include: a folder may include only what follows from its DEPENDS.
 
     tools/check_floors.py [ROOT]
 
-Reads the table in src/CMakeLists.txt (heed_folder calls), then each .h and .cpp file under src/ and include/. Beyond the
-floors: a backend (kernels/x) may include kernels; what a folder includes must follow from its DEPENDS; and each folder
-that DEPENDS names must be included, unless it implements handles. A subfolder of headers that the table does not name
-(kernels/calls) is part of its folder.
+Reads the table in src/CMakeLists.txt (heed_folder calls), then each .h and .cpp file under src/ and include/. Each folder
+that DEPENDS names must also be included, unless it implements handles. A subfolder that the table does not name is part of
+its folder. Floors follow from the table: a folder stands one above the highest that it depends on, and a backend
+(kernels/x) on that of kernels.
 
-Public headers of value types stand on floor 0. A header of handles stands on the floor of the folder that implements it:
-where src/<folder>/<name>.cpp begins with its own header <heed/<name>.h>. Public headers include nothing internal, and
-src/cli includes only them and the leaves.
+Every folder may use public headers of value types. A header of handles belongs to the folder that implements it: where
+src/<folder>/<name>.cpp begins with its own header <heed/<name>.h>. Public headers include nothing internal, and src/cli
+includes only them and the leaves.
 
 Prints file:line for each breach and exits 1.
 """
@@ -21,19 +21,19 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CALL = re.compile(r"^heed_folder\(([^)]*)\)", re.MULTILINE)
-KEYWORDS = {"FLOOR", "LEAF", "DEPENDS", "LINK", "LINK_PUBLIC"}
+KEYWORDS = {"LEAF", "DEPENDS", "LINK", "LINK_PUBLIC"}
 PUBLIC = "include/heed"
 SUFFIXES = {".h", ".cpp", ".inc"}
 
 
 class Folder:
-    def __init__(self, name, floor, leaf, depends, line):
+    def __init__(self, name, leaf, depends, line):
         self.name = name
-        self.floor = floor
         self.leaf = leaf
         self.depends = depends
         self.line = line  # of the table
         self.reach = set()  # every folder that follows from DEPENDS
+        self.floor = 0
 
 
 def read_table(path):
@@ -50,9 +50,11 @@ def read_table(path):
             else:
                 values[key].append(word)
         line = text.count("\n", 0, call.start()) + 1
-        folder = Folder(words[0], int(values["FLOOR"][0]), "LEAF" in values, values.get("DEPENDS", []), line)
+        folder = Folder(words[0], "LEAF" in values, values.get("DEPENDS", []), line)
         for dependency in folder.depends:
             folder.reach |= {dependency} | folders[dependency].reach
+            is_parent = folder.name.startswith(dependency + "/")
+            folder.floor = max(folder.floor, folders[dependency].floor + (0 if is_parent else 1))
         folders[folder.name] = folder
     return folders
 
@@ -91,9 +93,6 @@ class House:
         self.folders = read_table(self.root / "src" / "CMakeLists.txt")
         self.handles = read_handles(self.root, self.folders)
 
-    def floor_of_public(self, header):
-        return self.folders[self.handles[header]].floor if header in self.handles else 0
-
 
 def target_of(quote, name, file, root, folders):
     """The folder that an include names: one of the table, PUBLIC, or None for a third party's header."""
@@ -111,16 +110,14 @@ def target_of(quote, name, file, root, folders):
 
 def public_breach(house, own, header, handle_of_own):
     """Why `own` may not include the public header, or None."""
-    floor = house.floor_of_public(header)
+    if header not in house.handles or own == "cli":
+        return None
+    implementer = house.handles[header]
     if own == PUBLIC:
-        mine = house.floor_of_public(handle_of_own)
-        return f"a header of floor {mine} may not include {header}, of floor {floor}" if floor > mine else None
-    if own == "cli" or floor == 0:
+        return None if handle_of_own in house.handles else f"a value type may not include {header}, a handle of {implementer}/"
+    if own == implementer or implementer in house.folders[own].reach:
         return None
-    folder, implementer = house.folders[own], house.handles[header]
-    if own == implementer or implementer in folder.reach:
-        return None
-    return f"{own}/ may not include {header}: it is a handle of {implementer}/ (floor {floor})"
+    return f"{own}/ may not include {header}: it is a handle of {implementer}/"
 
 
 def breach(house, own, target):
@@ -133,15 +130,11 @@ def breach(house, own, target):
     if own == "cli":
         reachable = folders[target].leaf and target in folders[own].depends
         return None if reachable else f"cli stands on <heed/...> and leaves alone and may not include {target}/"
-    mine, theirs = folders[own], folders[target]
-    inside = own.startswith(target + "/")
-    if theirs.floor > mine.floor:
-        return f"{own}/ (floor {mine.floor}) may not include {target}/ (floor {theirs.floor}): that goes up"
-    if theirs.floor == mine.floor and not inside:
-        return f"{own}/ may not include {target}/: both are on floor {mine.floor}"
-    if target not in mine.reach:
-        return f"{own}/ includes {target}/, which does not follow from its DEPENDS in src/CMakeLists.txt"
-    return None
+    if target in folders[own].reach:
+        return None
+    if own in folders[target].reach:
+        return f"{own}/ may not include {target}/, which depends on it: that goes up"
+    return f"{own}/ includes {target}/, which does not follow from its DEPENDS in src/CMakeLists.txt"
 
 
 def check_file(house, file, own, used):
@@ -175,9 +168,8 @@ def check(root):
         if shown.parts[0] == "include":
             own = PUBLIC
         else:
-            parts = file.relative_to(root / "src").parts
-            own = folder_of(parts, house.folders)
-            if own is None or (file.suffix == ".cpp" and own != "/".join(parts[:-1])):
+            own = folder_of(file.relative_to(root / "src").parts, house.folders)
+            if own is None:
                 breaches.append(f"{shown}:1: this folder is not in src/CMakeLists.txt")
                 continue
         breaches += check_file(house, file, own, used.setdefault(own, set()))

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "api/writing_models.h"
-#include "decode/speculation.h"
+#include "decode/drafts/speculation.h"
 
 namespace heed {
 

@@ -5,16 +5,16 @@
 #include <numeric>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/clock.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "checkpoint/stored_model.h"
-#include "decode/encoder_texts.h"
+#include "encode/encoder_texts.h"
 #include "heed/lines.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
-#include "text/text_pair.h"
-#include "train/labeled_scores.h"
+#include "text/lines/text_pair.h"
+#include "train/tasks/labeled_scores.h"
 
 namespace heed {
 namespace {

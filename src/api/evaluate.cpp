@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "data/line_reader.h"
+#include "data/lines/line_reader.h"
 #include "eval/bleu.h"
 #include "eval/bootstrap.h"
 #include "eval/chrf.h"

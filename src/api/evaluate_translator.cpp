@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/errors.h"
-#include "base/files.h"
+#include "base/system/clock.h"
+#include "base/system/files.h"
 #include "heed/evaluate.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"

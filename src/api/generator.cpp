@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "api/draft_model.h"
-#include "base/plural.h"
-#include "base/threads.h"
-#include "decode/perplexity.h"
-#include "decode/text_generation.h"
-#include "decode/token_ids.h"
+#include "base/system/threads.h"
+#include "base/text/plural.h"
+#include "decode/rules/token_ids.h"
+#include "decode/scoring/perplexity.h"
+#include "decode/texts/text_generation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
-#include "text/multiline.h"
-#include "text/unicode.h"
+#include "text/lines/multiline.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {

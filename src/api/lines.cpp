@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/files.h"
-#include "base/threads.h"
-#include "data/byte_stream.h"
-#include "data/line_chunks.h"
-#include "data/line_reader.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
+#include "data/lines/byte_stream.h"
+#include "data/lines/line_chunks.h"
+#include "data/lines/line_reader.h"
 
 namespace heed {
 namespace {

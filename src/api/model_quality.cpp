@@ -1,7 +1,7 @@
 #include "api/model_quality.h"
 
-#include "base/files.h"
-#include "data/labeled_text.h"
+#include "base/system/files.h"
+#include "data/corpus/labeled_text.h"
 #include "heed/encoder.h"
 #include "heed/evaluate.h"
 #include "heed/generator.h"

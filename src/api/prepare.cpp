@@ -2,11 +2,11 @@
 
 #include <filesystem>
 
-#include "base/clock.h"
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/clock.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "ranks/job.h"
-#include "train/prepare.h"
+#include "train/corpus/prepare.h"
 
 namespace heed {
 

@@ -1,8 +1,8 @@
 #include "heed/quantize.h"
 
 #include "api/model_quality.h"
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "checkpoint/model_directory.h"
 #include "quant/quantize.h"
 #include "report/quantization_page.h"

@@ -5,7 +5,7 @@
 
 #include "base/checksum.h"
 #include "base/errors.h"
-#include "base/files.h"
+#include "base/system/files.h"
 #include "heed/version.h"
 #include "ranks/job.h"
 #include "ranks/shared_work.h"

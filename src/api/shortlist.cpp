@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/clock.h"
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/clock.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "checkpoint/model_directory.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/stored_shortlist.h"
-#include "data/lexical_table.h"
+#include "data/corpus/lexical_table.h"
 
 namespace heed {
 namespace {

@@ -1,8 +1,8 @@
 #include "heed/tokenizer.h"
 
 #include "base/errors.h"
-#include "base/files.h"
-#include "data/line_reader.h"
+#include "base/system/files.h"
+#include "data/lines/line_reader.h"
 #include "text/tokenizer_trace.h"
 #include "text/tokenizer_training.h"
 

@@ -1,11 +1,11 @@
 #include "heed/train.h"
 
-#include "base/files.h"
-#include "base/plural.h"
-#include "base/threads.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
+#include "base/text/plural.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "ranks/job.h"
-#include "train/trainer.h"
+#include "train/run/trainer.h"
 
 namespace heed {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "api/draft_model.h"
-#include "base/threads.h"
+#include "base/system/threads.h"
 #include "checkpoint/stored_shortlist.h"
-#include "decode/text_translation.h"
+#include "decode/texts/text_translation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/names.h"
+#include "base/text/names.h"
 #include "heed/names.h"
 
 namespace heed {

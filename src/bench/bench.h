@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "heed/inference.h"
-#include "nn/weights.h"
+#include "nn/weights/weights.h"
 
 namespace heed {
 

@@ -1,18 +1,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/clock.h"
 #include "base/median.h"
-#include "base/memory.h"
 #include "base/rounding.h"
-#include "base/threads.h"
+#include "base/system/clock.h"
+#include "base/system/memory.h"
+#include "base/system/threads.h"
 #include "bench/bench.h"
 #include "bench/op_shares.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
 #include "decode/lanes.h"
-#include "decode/translation.h"
+#include "decode/texts/translation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 #include "kernels/profiled_backend.h"

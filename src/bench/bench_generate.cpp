@@ -1,17 +1,17 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/clock.h"
 #include "base/median.h"
-#include "base/memory.h"
-#include "base/names.h"
-#include "base/threads.h"
+#include "base/system/clock.h"
+#include "base/system/memory.h"
+#include "base/system/threads.h"
+#include "base/text/names.h"
 #include "bench/bench.h"
 #include "bench/op_shares.h"
 #include "bench/random_model.h"
 #include "bench/roofline.h"
-#include "decode/score_blocks.h"
-#include "decode/stepper.h"
+#include "decode/sampling/score_blocks.h"
+#include "decode/steppers/stepper.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 #include "kernels/profiled_backend.h"

@@ -5,21 +5,21 @@
 #include <set>
 #include <string_view>
 
-#include "base/clock.h"
 #include "base/median.h"
-#include "base/memory.h"
-#include "base/threads.h"
+#include "base/system/clock.h"
+#include "base/system/memory.h"
+#include "base/system/threads.h"
 #include "bench/bench.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/instruction_sets.h"
+#include "kernels/cpu/machine/instruction_sets.h"
 #include "kernels/profiled_backend.h"
 #include "models/any_model.h"
 #include "models/config_keys.h"
 #include "ops/tape.h"
 #include "optim/optimizer.h"
-#include "train/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace heed {
 namespace {

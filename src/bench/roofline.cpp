@@ -10,8 +10,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/errors.h"
+#include "base/system/clock.h"
 
 namespace heed {
 namespace {

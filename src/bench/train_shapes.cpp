@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace heed {
 

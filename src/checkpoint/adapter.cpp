@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/excerpt.h"
-#include "base/files.h"
-#include "base/json_depth.h"
+#include "base/system/files.h"
+#include "base/text/excerpt.h"
+#include "base/text/json_depth.h"
 #include "checkpoint/stored_model.h"
 #include "checkpoint/weights.h"
 #include "models/any_model.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "checkpoint/model_directory.h"
-#include "nn/adapters.h"
+#include "nn/weights/adapters.h"
 
 namespace heed {
 

@@ -4,12 +4,12 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/excerpt.h"
-#include "base/files.h"
-#include "base/json_depth.h"
+#include "base/system/files.h"
+#include "base/text/excerpt.h"
+#include "base/text/json_depth.h"
 #include "models/any_model.h"
 #include "models/config_keys.h"
-#include "text/vocabulary.h"
+#include "text/vocabulary/vocabulary.h"
 
 namespace heed {
 namespace {

@@ -12,7 +12,7 @@
 #include "checkpoint/safetensors.h"
 #include "heed/labeled_files.h"
 #include "models/config.h"
-#include "text/documents.h"
+#include "text/lines/documents.h"
 #include "text/tokenizer.h"
 
 namespace heed {

@@ -9,9 +9,9 @@
 
 #include "base/checksum.h"
 #include "base/errors.h"
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "checkpoint/safetensors_header.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {

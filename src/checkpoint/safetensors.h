@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/stored_type.h"
 
 namespace heed {

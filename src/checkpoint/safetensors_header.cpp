@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "checkpoint/stored_weight.h"
 #include "kernels/half_panels.h"
 #include "kernels/integer_panels.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "checkpoint/safetensors.h"
-#include "text/vocabulary.h"
+#include "text/vocabulary/vocabulary.h"
 
 namespace heed {
 namespace {

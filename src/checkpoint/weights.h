@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 
 namespace heed {
 

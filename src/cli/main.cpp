@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/standard_output.h"
+#include "cli/output/standard_output.h"
 #include "command_line/parse.h"
 #include "heed/ranks.h"
 #include "heed/version.h"

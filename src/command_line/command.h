@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "heed/names.h"
 
 namespace heed::cli {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/names.h"
+#include "base/text/names.h"
 #include "command_line/help.h"
 
 namespace heed::cli {

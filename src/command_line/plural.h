@@ -1,4 +1,4 @@
 // plural() for commands, which may include leaves alone.
 #pragma once
 
-#include "base/plural.h"
+#include "base/text/plural.h"

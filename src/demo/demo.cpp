@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "demo/german_english.h"
-#include "train/run_folder.h"
-#include "train/tasks.h"
-#include "train/translation_recipe.h"
+#include "train/recipe/translation_recipe.h"
+#include "train/run/run_folder.h"
+#include "train/tasks/tasks.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "eval/ngrams.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {

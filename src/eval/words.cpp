@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "base/errors.h"
-#include "base/files.h"
 #include "base/rounding.h"
+#include "base/system/files.h"
 
 namespace heed {
 namespace {

@@ -13,10 +13,10 @@
 #include <unordered_set>
 
 #include "base/errors.h"
-#include "decode/text_generation.h"
-#include "text/multiline.h"
-#include "text/normalization.h"
-#include "text/sentencepiece_model.h"
+#include "decode/texts/text_generation.h"
+#include "text/lines/multiline.h"
+#include "text/sentencepiece/sentencepiece_model.h"
+#include "text/unicode/normalization.h"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "interchange/gguf.h"
-#include "text/documents.h"
+#include "text/lines/documents.h"
 #include "text/tokenizer.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/plural.h"
+#include "base/text/plural.h"
 #include "models/config_keys.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
 #include "models/encoder_only.h"
 
-#include "ops/pool.h"
+#include "ops/rows/pool.h"
 
 namespace heed {
 

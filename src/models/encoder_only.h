@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/token_model.h"
-#include "ops/label_loss.h"
+#include "ops/loss/label_loss.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace heed {
 

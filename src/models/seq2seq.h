@@ -5,8 +5,8 @@
 
 #include "models/stacks.h"
 #include "models/stages.h"
-#include "ops/loss.h"
-#include "ops/output_rows.h"
+#include "ops/loss/loss.h"
+#include "ops/loss/output_rows.h"
 
 namespace heed {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "base/plural.h"
+#include "base/text/plural.h"
 #include "models/config.h"
 #include "models/config_keys.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "base/plural.h"
+#include "base/text/plural.h"
 
 namespace heed {
 namespace {

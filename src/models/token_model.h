@@ -3,7 +3,7 @@
 
 #include "models/stacks.h"
 #include "models/stages.h"
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 
 namespace heed {
 

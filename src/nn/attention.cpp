@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ops/relative_embeddings.h"
+#include "ops/attention/relative_embeddings.h"
 
 namespace heed {
 namespace {

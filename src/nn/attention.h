@@ -4,10 +4,10 @@
 #include "nn/batch.h"
 #include "nn/norm.h"
 #include "nn/relative_positions.h"
-#include "ops/attention.h"
-#include "ops/head_norm.h"
-#include "ops/linear_attention.h"
-#include "ops/rotate.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/head_norm.h"
+#include "ops/attention/linear_attention.h"
+#include "ops/attention/rotate.h"
 
 namespace heed {
 
@@ -15,7 +15,7 @@ namespace heed {
 enum class RelativeValues : uint8_t { none, present };
 // What is normalized at once: each head of a query or a key, or all its heads together.
 enum class HeadNorm : uint8_t { none, each_head, all_heads };
-// How a query's keys become weights of their values; see ops/attention.h and ops/linear_attention.h.
+// How a query's keys become weights of their values; see ops/attention/attention.h and ops/attention/linear_attention.h.
 enum class AttentionKernel : uint8_t { softmax, linear };
 
 struct AttentionShape {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "ops/drop.h"
+#include "ops/rows/drop.h"
 
 namespace heed {
 namespace {

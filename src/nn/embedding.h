@@ -7,7 +7,7 @@
 
 #include "nn/batch.h"
 #include "nn/norm.h"
-#include "ops/embedding.h"
+#include "ops/rows/embedding.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "nn/linear.h"
-#include "ops/gate.h"
+#include "ops/rows/gate.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace heed {
 

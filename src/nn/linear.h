@@ -1,8 +1,8 @@
 // y = dropout(act(x W^T + b)).
 #pragma once
 
-#include "nn/weights.h"
-#include "ops/linear.h"
+#include "nn/weights/weights.h"
+#include "ops/rows/linear.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "nn/linear.h"
-#include "ops/add_norm.h"
+#include "ops/rows/add_norm.h"
 
 namespace heed {
 

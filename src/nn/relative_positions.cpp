@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "ops/spread_buckets.h"
+#include "ops/attention/spread_buckets.h"
 
 namespace heed {
 namespace {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "nn/weights.h"
-#include "ops/attention.h"
+#include "nn/weights/weights.h"
+#include "ops/attention/attention.h"
 
 namespace heed {
 

@@ -1,7 +1,7 @@
 // An average of a run's weights over its updates.
 #pragma once
 
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "optim/piece_owners.h"
 
 namespace heed {

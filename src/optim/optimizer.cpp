@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/memory.h"
+#include "base/system/memory.h"
 
 namespace heed {
 namespace {

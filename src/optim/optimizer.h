@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/calls/optimizer.h"
-#include "nn/adapters.h"
-#include "nn/trainables.h"
+#include "nn/weights/adapters.h"
+#include "nn/weights/trainables.h"
 #include "optim/muon.h"
 #include "optim/piece_owners.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace heed {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "optim/optimizer.h"
 #include "parallel/wire_format.h"
 #include "ranks/ranks.h"

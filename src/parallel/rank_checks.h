@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "ranks/ranks.h"
 
 namespace heed {

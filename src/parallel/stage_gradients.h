@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/any_model.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "parallel/stage_exchange.h"
 
 namespace heed {

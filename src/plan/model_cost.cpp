@@ -8,7 +8,7 @@
 #include "base/rounding.h"
 #include "kernels/linear_attention_cost.h"
 #include "models/stacks.h"
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 #include "plan/trace.h"
 
 namespace heed {

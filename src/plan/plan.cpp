@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "models/any_model.h"
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
 #include "plan/plan_ranks.h"
 #include "plan/short_run.h"
-#include "train/planned_parts.h"
-#include "train/trainer.h"
+#include "train/learner/planned_parts.h"
+#include "train/run/trainer.h"
 
 namespace heed {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/errors.h"
 #include "plan/layout_stages.h"
-#include "train/distribution.h"
+#include "train/learner/distribution.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/files.h"
+#include "base/system/files.h"
 #include "plan/plan.h"
 #include "plan/scaling_laws.h"
 

@@ -2,16 +2,16 @@
 
 #include <optional>
 
-#include "base/clock.h"
 #include "base/median.h"
-#include "base/memory.h"
-#include "base/placement.h"
+#include "base/system/clock.h"
+#include "base/system/memory.h"
+#include "base/system/placement.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "ops/tape.h"
 #include "optim/optimizer.h"
 #include "plan/random_batch.h"
-#include "train/planned_parts.h"
-#include "train/trainer.h"
+#include "train/learner/planned_parts.h"
+#include "train/run/trainer.h"
 
 namespace heed {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "models/config.h"
 #include "plan/plan.h"
-#include "train/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 
 #include "checkpoint/weights.h"
 #include "models/any_model.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 
 namespace heed {
 namespace {

@@ -4,15 +4,15 @@
 #include <cmath>
 
 #include "base/rounding.h"
-#include "data/line_reader.h"
-#include "decode/encoder_texts.h"
-#include "decode/perplexity.h"
-#include "decode/text_generation.h"
-#include "decode/text_translation.h"
-#include "decode/token_ids.h"
+#include "data/lines/line_reader.h"
+#include "decode/rules/token_ids.h"
+#include "decode/scoring/perplexity.h"
+#include "decode/texts/text_generation.h"
+#include "decode/texts/text_translation.h"
+#include "encode/encoder_texts.h"
 #include "quant/calibration_sides.h"
-#include "text/multiline.h"
-#include "text/unicode.h"
+#include "text/lines/multiline.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "base/threads.h"
-#include "nn/integer_matrix.h"
+#include "base/system/threads.h"
+#include "nn/weights/integer_matrix.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/threads.h"
+#include "base/system/threads.h"
 #include "checkpoint/safetensors.h"
 #include "heed/quantize_types.h"
 #include "quant/static_int8.h"

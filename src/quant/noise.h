@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "nn/integer_matrix.h"
+#include "nn/weights/integer_matrix.h"
 
 namespace heed {
 

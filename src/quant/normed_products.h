@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/config.h"
-#include "nn/weights.h"
+#include "nn/weights/weights.h"
 
 namespace heed {
 

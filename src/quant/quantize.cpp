@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/safetensors_header.h"
 #include "checkpoint/stored_model.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/errors.h"
-#include "base/processors.h"
+#include "base/system/processors.h"
 
 namespace heed {
 namespace {

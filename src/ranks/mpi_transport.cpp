@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/errors.h"
+#include "base/system/clock.h"
 
 namespace heed {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/clock.h"
 #include "base/errors.h"
+#include "base/system/clock.h"
 
 namespace heed {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/median.h"
-#include "report/html.h"
-#include "report/sections.h"
-#include "report/task_metrics.h"
-#include "web/assets.h"
+#include "report/figures/html.h"
+#include "report/run/task_metrics.h"
+#include "report/sections/sections.h"
+#include "report/web_assets.h"
 
 namespace heed {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "checkpoint/adapter.h"
 #include "models/config.h"
-#include "report/encoder_texts.h"
-#include "report/head_figures.h"
-#include "report/metrics.h"
-#include "report/passages.h"
-#include "report/positions.h"
-#include "report/samples.h"
+#include "report/figures/head_figures.h"
+#include "report/figures/positions.h"
+#include "report/run/encoder_texts.h"
+#include "report/run/metrics.h"
+#include "report/run/passages.h"
+#include "report/run/samples.h"
 
 namespace heed {
 

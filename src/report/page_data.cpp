@@ -3,7 +3,7 @@
 
 #include "base/rounding.h"
 #include "report/page.h"
-#include "report/task_metrics.h"
+#include "report/run/task_metrics.h"
 
 namespace heed {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "models/any_model.h"
-#include "nn/weight_layer.h"
-#include "report/html.h"
+#include "nn/weights/weight_layer.h"
+#include "report/figures/html.h"
 #include "report/page.h"
-#include "web/assets.h"
+#include "report/web_assets.h"
 
 namespace heed {
 namespace {

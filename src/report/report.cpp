@@ -4,19 +4,19 @@
 #include <filesystem>
 #include <iterator>
 
-#include "base/files.h"
-#include "base/threads.h"
+#include "base/system/files.h"
+#include "base/system/threads.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
 #include "report/page.h"
-#include "train/labeled_recipe.h"
-#include "train/language_model_task.h"
-#include "train/masked_model_recipe.h"
-#include "train/run_folder.h"
-#include "train/tasks.h"
-#include "train/translation_recipe.h"
+#include "train/recipe/labeled_recipe.h"
+#include "train/recipe/masked_model_recipe.h"
+#include "train/recipe/translation_recipe.h"
+#include "train/run/run_folder.h"
+#include "train/tasks/language_model_task.h"
+#include "train/tasks/tasks.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/errors.h"
-#include "text/sentencepiece_model.h"
+#include "text/sentencepiece/sentencepiece_model.h"
 
 namespace heed {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <unicode/uchar.h>
 
-#include "base/files.h"
-#include "base/names.h"
-#include "text/sentencepiece_tokenizer.h"
-#include "text/unicode.h"
-#include "text/vocabulary_tokenizer.h"
+#include "base/system/files.h"
+#include "base/text/names.h"
+#include "text/sentencepiece/sentencepiece_tokenizer.h"
+#include "text/unicode/unicode.h"
+#include "text/vocabulary/vocabulary_tokenizer.h"
 
 namespace heed {
 TokenizerKind parse_tokenizer_kind(std::string_view name) {

@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "base/errors.h"
-#include "text/sentencepiece_model.h"
+#include "text/sentencepiece/sentencepiece_model.h"
 #include "text/subword_dropout.h"
-#include "text/words.h"
+#include "text/unicode/words.h"
 
 namespace heed {
 namespace {

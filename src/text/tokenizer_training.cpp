@@ -5,12 +5,12 @@
 #include <unordered_set>
 
 #include "base/errors.h"
-#include "text/sentencepiece_tokenizer.h"
-#include "text/sentencepiece_training.h"
-#include "text/unicode.h"
-#include "text/vocabulary_tokenizer.h"
-#include "text/wordpiece_training.h"
-#include "text/words.h"
+#include "text/sentencepiece/sentencepiece_tokenizer.h"
+#include "text/sentencepiece/sentencepiece_training.h"
+#include "text/unicode/unicode.h"
+#include "text/unicode/words.h"
+#include "text/vocabulary/vocabulary_tokenizer.h"
+#include "text/vocabulary/wordpiece_training.h"
 
 namespace heed {
 namespace {

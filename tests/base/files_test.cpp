@@ -1,4 +1,4 @@
-#include "base/files.h"
+#include "base/system/files.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "base/memory.h"
+#include "base/system/memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "test_folder.h"
 
 namespace heed {

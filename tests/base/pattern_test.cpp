@@ -1,4 +1,4 @@
-#include "base/pattern.h"
+#include "base/text/pattern.h"
 
 #include <gtest/gtest.h>
 

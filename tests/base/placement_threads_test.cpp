@@ -1,4 +1,4 @@
-#include "base/placement.h"
+#include "base/system/placement.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/threads.h"
+#include "base/system/threads.h"
 
 namespace heed {
 namespace {

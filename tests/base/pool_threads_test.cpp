@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "base/threads.h"
+#include "base/system/threads.h"
 
 namespace heed {
 namespace {

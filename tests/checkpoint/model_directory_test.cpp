@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/weights.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "test_folder.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/weights.h"
 #include "kernels/calls/linear.h"
 #include "kernels/cpu/cpu_backend.h"

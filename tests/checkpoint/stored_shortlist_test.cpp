@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/errors.h"
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/safetensors.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"

@@ -1,5 +1,5 @@
 // The fused loss projects hidden states itself: logits would be projected twice.
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 
 using namespace heed;
 

@@ -1,5 +1,5 @@
 // A loss of logits accepts neither log-probabilities, nor hidden states, nor a plain Var.
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 
 using namespace heed;
 

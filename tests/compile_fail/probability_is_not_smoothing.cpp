@@ -1,5 +1,5 @@
 // Two numbers in [0, 1) with different roles: one drops and the other smooths.
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 
 using namespace heed;
 

@@ -1,5 +1,5 @@
 // Ignored targets are not tokens that an embedding could look up.
-#include "ops/embedding.h"
+#include "ops/rows/embedding.h"
 
 using namespace heed;
 

@@ -1,5 +1,5 @@
 // Inputs are not targets: a model trained on its own inputs learns to copy.
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 
 using namespace heed;
 

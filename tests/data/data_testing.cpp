@@ -5,7 +5,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "test_folder.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "decode/text_generation.h"
+#include "decode/texts/text_generation.h"
 #include "decode/translator_testing.h"
 
 namespace heed::test {

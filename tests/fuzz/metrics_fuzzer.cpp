@@ -1,5 +1,5 @@
 #include "fuzz/fuzz.h"
-#include "report/metrics.h"
+#include "report/run/metrics.h"
 
 using namespace heed;
 

@@ -1,4 +1,4 @@
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/model_directory.h"
 #include "fuzz/fuzz.h"
 

@@ -2,13 +2,13 @@
 // those of a valid one.
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "fuzz/fuzz.h"
-#include "text/vocabulary.h"
-#include "train/prepare.h"
-#include "train/prepared_corpus.h"
-#include "train/tasks.h"
-#include "train/translation_recipe.h"
+#include "text/vocabulary/vocabulary.h"
+#include "train/corpus/prepare.h"
+#include "train/corpus/prepared_corpus.h"
+#include "train/recipe/translation_recipe.h"
+#include "train/tasks/tasks.h"
 
 using namespace heed;
 

@@ -1,6 +1,6 @@
 // A recipe, and after a NUL what is to be set instead.
 #include "fuzz/fuzz.h"
-#include "train/recipe.h"
+#include "train/recipe/recipe.h"
 
 using namespace heed;
 

@@ -1,6 +1,6 @@
 // A regular expression, and after a NUL a text for it.
 #include "fuzz/fuzz.h"
-#include "text/byte_automaton.h"
+#include "text/patterns/byte_automaton.h"
 
 using namespace heed;
 

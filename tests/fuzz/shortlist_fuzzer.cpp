@@ -1,7 +1,7 @@
 // A shortlist's file of any bytes; and one with the right checksum and any table, so that the numbers get past it.
 #include <cstring>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/stored_shortlist.h"
 #include "fuzz/fuzz.h"
 #include "text/tokenizer_training.h"

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <map>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "fuzz/fuzz.h"
-#include "train/labeled_recipe.h"
-#include "train/language_model_recipe.h"
-#include "train/tasks.h"
-#include "train/translation_recipe.h"
+#include "train/recipe/labeled_recipe.h"
+#include "train/recipe/language_model_recipe.h"
+#include "train/recipe/translation_recipe.h"
+#include "train/tasks/tasks.h"
 
 using namespace heed;
 

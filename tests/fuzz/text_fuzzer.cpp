@@ -1,9 +1,9 @@
 // Text, plain or compressed: its lines, their normal forms, and how like each other the metrics find them.
-#include "data/line_reader.h"
+#include "data/lines/line_reader.h"
 #include "eval/bleu.h"
 #include "eval/chrf.h"
 #include "fuzz/fuzz.h"
-#include "text/normalization.h"
+#include "text/unicode/normalization.h"
 
 using namespace heed;
 

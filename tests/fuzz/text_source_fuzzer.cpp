@@ -1,6 +1,6 @@
 // A language model's text, plain or compressed, in every form: two parts of it make the whole, and a stream is what was
 // in its files.
-#include "data/text_source.h"
+#include "data/lines/text_source.h"
 #include "fuzz/fuzz.h"
 
 using namespace heed;

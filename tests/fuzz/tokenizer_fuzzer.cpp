@@ -2,7 +2,7 @@
 // check.
 #include "fuzz/fuzz.h"
 #include "text/tokenizer.h"
-#include "text/vocabulary.h"
+#include "text/vocabulary/vocabulary.h"
 
 using namespace heed;
 

@@ -1,10 +1,10 @@
 // state.json with a valid checksum, since without one nothing gets past the check.
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "fuzz/fuzz.h"
-#include "text/vocabulary.h"
-#include "train/training_state.h"
+#include "text/vocabulary/vocabulary.h"
+#include "train/learner/training_state.h"
 
 using namespace heed;
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "base/files.h"
+#include "base/system/files.h"
 #include "tensor/half.h"
 #include "test_folder.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "text/multiline.h"
+#include "text/lines/multiline.h"
 #include "text/sentencepiece_corpus.h"
 #include "text/tokenizer_testing.h"
 

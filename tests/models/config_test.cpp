@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "models/config_keys.h"
 #include "models/model_testing.h"
 #include "source_root.h"

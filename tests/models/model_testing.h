@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "models/any_model.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "ops/op_testing.h"
 
 namespace heed::test {

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "models/any_model.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 
 namespace heed::test {
 

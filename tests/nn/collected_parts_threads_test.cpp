@@ -1,4 +1,4 @@
-#include "nn/collected_parts.h"
+#include "nn/weights/collected_parts.h"
 
 #include <gtest/gtest.h>
 

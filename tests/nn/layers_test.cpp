@@ -1,7 +1,7 @@
 #include "nn/layers.h"
 
 #include "nn/embedding.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 
 #include "ops/op_testing.h"
 

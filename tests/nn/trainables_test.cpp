@@ -1,4 +1,4 @@
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 
 #include <numbers>
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <fstream>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "models/config_keys.h"
 
 namespace heed::parity {

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/profiled_backend.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "ops/tape.h"
 #include "plan/random_batch.h"
 

@@ -5,12 +5,12 @@
 
 #include <filesystem>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/any_model.h"
 #include "optim/optimizer.h"
 #include "source_root.h"
-#include "train/recipe.h"
+#include "train/recipe/recipe.h"
 
 namespace heed {
 namespace {

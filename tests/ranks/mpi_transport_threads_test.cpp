@@ -9,7 +9,7 @@
 #include <functional>
 #include <thread>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "ranks/fake_mpi.h"
 #include "ranks/ranks.h"
 

@@ -1,4 +1,4 @@
-#include "report/architecture_diagram.h"
+#include "report/figures/architecture_diagram.h"
 
 #include <gmock/gmock.h>
 

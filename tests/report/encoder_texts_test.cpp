@@ -1,4 +1,4 @@
-#include "report/encoder_texts.h"
+#include "report/run/encoder_texts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

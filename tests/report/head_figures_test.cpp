@@ -1,4 +1,4 @@
-#include "report/head_figures.h"
+#include "report/figures/head_figures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "report/metrics.h"
+#include "report/run/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "report/passages.h"
+#include "report/run/passages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "nn/trainables.h"
+#include "nn/weights/trainables.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"
 

@@ -1,4 +1,4 @@
-#include "report/samples.h"
+#include "report/run/samples.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <numeric>
 #include <optional>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "models/random_weights.h"
-#include "report/positions.h"
+#include "report/figures/positions.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"
 

@@ -1,4 +1,4 @@
-#include "text/byte_automaton.h"
+#include "text/patterns/byte_automaton.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "base/errors.h"
-#include "text/unicode.h"
+#include "text/unicode/unicode.h"
 
 namespace heed {
 namespace {

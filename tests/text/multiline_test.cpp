@@ -1,4 +1,4 @@
-#include "text/multiline.h"
+#include "text/lines/multiline.h"
 
 #include <gmock/gmock.h>
 

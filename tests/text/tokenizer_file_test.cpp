@@ -5,12 +5,12 @@
 #include <random>
 #include <unordered_map>
 
-#include "base/files.h"
-#include "text/character_map.h"
+#include "base/system/files.h"
+#include "text/sentencepiece/sentencepiece_model.h"
 #include "text/sentencepiece_corpus.h"
-#include "text/sentencepiece_model.h"
-#include "text/unicode.h"
-#include "text/vocabulary.h"
+#include "text/unicode/character_map.h"
+#include "text/unicode/unicode.h"
+#include "text/vocabulary/vocabulary.h"
 #include "tokenizer_testing.h"
 
 namespace heed::test {

@@ -3,10 +3,10 @@
 #include <ctime>
 #include <regex>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "test_folder.h"
-#include "text/unicode.h"
-#include "text/words.h"
+#include "text/unicode/unicode.h"
+#include "text/unicode/words.h"
 #include "tokenizer_testing.h"
 
 namespace heed::test {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text/normalization.h"
-#include "text/wordpiece_training.h"
+#include "text/unicode/normalization.h"
+#include "text/vocabulary/wordpiece_training.h"
 #include "tokenizer_testing.h"
 
 namespace heed::test {

@@ -80,13 +80,13 @@ class Links(unittest.TestCase):
     def test_what_is_wrong_is_found(self):
         page = ROOT / "docs" / "report.md"
         for text, expected in (("[a](absent.md)", "no such file"), ("[a](report.md#absent)", "no such heading"),
-                               ("[`absent_name`](../src/ops/loss.h)", "absent_name is not in it"),
-                               ("| [`TokenLosses` and `absent_name`](../src/ops/loss.h) |", "absent_name is not in it"),
+                               ("[`absent_name`](../src/ops/loss/loss.h)", "absent_name is not in it"),
+                               ("| [`TokenLosses` and `absent_name`](../src/ops/loss/loss.h) |", "absent_name is not in it"),
                                ("[`Seq2Seq::absent`](../src/models/seq2seq.cpp)", "Seq2Seq::absent is not in it"),
                                ("[`Absent::operator()`](../src/nn/norm.cpp)", "Absent::operator() is not in it")):
             self.assertEqual(len(problems(page, text)), 1, text)
             self.assertIn(expected, problems(page, text)[0])
-        self.assertEqual(problems(page, "[`TokenLosses`](../src/ops/loss.h), [b](#what-it-shows)"), [])
+        self.assertEqual(problems(page, "[`TokenLosses`](../src/ops/loss/loss.h), [b](#what-it-shows)"), [])
 
 
 if __name__ == "__main__":

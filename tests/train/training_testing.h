@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <functional>
 
-#include "base/files.h"
+#include "base/system/files.h"
 #include "checkpoint/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "test_folder.h"
-#include "train/reversed_text.h"
-#include "train/tasks.h"
-#include "train/trainer.h"
-#include "train/translation_task.h"
+#include "train/run/trainer.h"
+#include "train/tasks/reversed_text.h"
+#include "train/tasks/tasks.h"
+#include "train/tasks/translation_task.h"
 
 namespace heed::test {
 

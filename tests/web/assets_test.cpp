@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/errors.h"
-#include "base/files.h"
+#include "base/system/files.h"
 #include "source_root.h"
 
 namespace heed::test {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/cpu/product.h"
+#include "kernels/cpu/product/product.h"
 #include "kernels/kernels.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
 #include "kernels/cpu/precision.h"
 
-#include "kernels/cpu/product.h"
+#include "kernels/cpu/product/product.h"
 
 namespace heed {
 

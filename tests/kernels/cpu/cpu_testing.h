@@ -12,7 +12,7 @@
 
 #include "kernels/attention_case.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/instruction_sets.h"
+#include "kernels/cpu/machine/instruction_sets.h"
 #include "kernels/op_cases.h"
 #include "kernels/reference/reference_backend.h"
 

@@ -1,6 +1,6 @@
 // Weights in panels of 16-bit floats, used where they are: the same sums in the same order as without panels.
 #include "kernels/cpu/cpu_testing.h"
-#include "kernels/cpu/packed_weight.h"
+#include "kernels/cpu/product/packed_weight.h"
 #include "kernels/half_panels.h"
 
 namespace heed::test {

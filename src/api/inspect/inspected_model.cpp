@@ -1,0 +1,106 @@
+#include "api/inspect/inspected_model.h"
+
+#include "base/system/files.h"
+#include "checkpoint/model_directory.h"
+#include "train/learner/adapter_training.h"
+#include "train/learner/planned_parts.h"
+#include "train/recipe/recipe.h"
+
+namespace heed {
+namespace {
+
+ModelConfig config_of_recipe(const Recipe& recipe, const std::string& path) {
+  try {
+    return sized_model(recipe, path);
+  } catch (const IoError&) {
+    return recipe.model;
+  }
+}
+
+// The tokenizers of a run that begins from another model, as far as they are there.
+Tokenizers tokenizers_of(const Recipe& recipe, const StartingModel& from) {
+  Tokenizers tokenizers = starting_tokenizers(recipe, from);
+  for (const std::string& file : tokenizer_files(recipe)) {
+    if (!std::filesystem::exists(file)) {
+      return {};
+    }
+    tokenizers.push_back(load_tokenizer(file));
+  }
+  return tokenizers;
+}
+
+// Labels that only the training text names are taken to be those of the other model.
+void assume_labels(Recipe& recipe, InspectedModel& model) {
+  const std::vector<std::string>& labels = model.from->config().labels;
+  if (recipe.model.labels.empty() && recipe.model.head == model.from->config().head && !labels.empty()) {
+    recipe.model.labels = labels;
+    model.notes.push_back(fmt::format("model.labels: assumed to be the {} of {}", labels.size(), recipe.training.from));
+  }
+}
+
+}  // namespace
+
+InspectedModel inspected_model(const std::string& path, const std::vector<std::string>& overrides) {
+  if (std::filesystem::is_directory(path)) {
+    require<ConfigError>(overrides.empty(), path, "is a trained model, whose settings cannot be changed");
+    const ModelFolder folder{path};
+    InspectedModel model;
+    model.config = load_description(folder).config;
+    model.weights = folder.weights();
+    if (holds_adapter(folder)) {
+      model.adapter = folder;
+    }
+    return model;
+  }
+  Recipe recipe = parse_recipe(read_file(path), path, overrides);
+  InspectedModel model;
+  if (!recipe.training.from.empty()) {
+    model.from = std::make_shared<const StartingModel>(ModelFolder{recipe.training.from});
+    assume_labels(recipe, model);
+    model.tokenizers = tokenizers_of(recipe, *model.from);
+  }
+  model.config = config_of_recipe(recipe, path);
+  model.recipe = recipe;
+  for (const VocabularyKey& vocabulary : vocabularies_of(recipe.model)) {
+    if (*vocabulary.size == 0) {
+      model.open.push_back(vocabulary.key);
+    }
+  }
+  return model;
+}
+
+WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& sized, Weights& weights) {
+  if (!model.recipe) {
+    return {};
+  }
+  const Recipe& recipe = *model.recipe;
+  if (model.from == nullptr) {
+    return {{}, planned_parts(recipe, weights), {}};
+  }
+  validate_adapter(recipe);
+  if (recipe.adapter.rank > 0) {
+    add_adapters(weights, recipe.adapter);
+  }
+  ModelConfig config = model.config;
+  config.source_vocabulary = sized.source_vocabulary;
+  config.target_vocabulary = sized.target_vocabulary;
+  WeightsAtStart start{model.from->match(weights, config, model.tokenizers), {}, {}};
+  start.parts = parts_after(start.taken, weights, recipe.adapter);
+  freeze_parts(recipe, weights, start.parts);
+  require_trained(start.parts);
+  start.warning = frozen_at_random(start.taken, weights, start.parts);
+  return start;
+}
+
+std::vector<VocabularyKey> vocabularies_of(ModelConfig& config) {
+  std::vector<VocabularyKey> all;
+  if (config.architecture != Architecture::causal_lm) {
+    all.push_back({"source_vocabulary", &config.source_vocabulary});
+  }
+  if (config.architecture != Architecture::encoder) {
+    all.push_back({"target_vocabulary", &config.target_vocabulary});
+  }
+  return all;
+}
+
+}  // namespace heed

@@ -1,0 +1,278 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/options/draft_options.h"
+#include "cli/options/translator_options.h"
+#include "cli/output/json_text.h"
+#include "cli/output/standard_output.h"
+#include "heed/generator.h"
+#include "heed/lines.h"
+#include "heed/ranks.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr size_t kPromptsTogether = 1000;  // prompts of the standard input that are taken at once
+constexpr double kMaxTimeout = 1e9;        // seconds
+
+struct GenerateOptions {
+  ModelOptions model;
+  GenerationOptions generation;
+  DraftOptions drafts;
+  std::optional<std::string> prompt, regex;
+  std::string prompts, choices;
+  double timeout = 0.0;
+  bool json = false;
+};
+
+// For texts that begin now.
+GenerationOptions generation_options(const GenerateOptions& options) {
+  GenerationOptions generation = options.generation;
+  if (options.timeout > 0.0) {
+    const std::chrono::duration<double> limit(options.timeout);
+    generation.interruption.deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+  }
+  return generation;
+}
+
+std::vector<std::string> in_json(const std::vector<ScoredToken>& tokens) {
+  std::vector<std::string> objects;
+  objects.reserve(tokens.size());
+  for (const ScoredToken& token : tokens) {
+    objects.push_back(
+        fmt::format("{{\"token\": {}, \"log_probability\": {:.6f}}}", json_string(token.piece), token.log_probability));
+  }
+  return objects;
+}
+
+std::string in_json(const std::string& prompt, const Completion& completion, const GenerateOptions& options) {
+  const std::string drafts = options.drafts.by == Drafts::none ? ""
+                                                               : fmt::format(", \"drafted\": {}, \"accepted\": {}",
+                                                                             completion.drafted, completion.accepted);
+  const std::string each = options.generation.each == EachToken::listed
+                               ? fmt::format(", \"each\": [{}]", fmt::join(in_json(completion.each), ", "))
+                               : "";
+  return fmt::format(
+      "{{\"prompt\": {}, \"text\": {}, \"tokens\": {}, \"log_probability\": {:.6f}, \"reason\": \"{}\"{}{}}}\n",
+      json_string(prompt), json_string(completion.text), completion.tokens, completion.log_probability,
+      name_of(completion.reason), drafts, each);
+}
+
+// Shows one text while it is generated.
+class Streaming final : public GenerationListener {
+ public:
+  void on_piece(const Text& /*text*/, std::string_view piece) override { show_output(piece); }
+  void on_completion(const Text& /*text*/, const Completion& /*completion*/) override { show_output("\n"); }
+};
+
+// Shows texts in the order of the prompts, each as soon as it and those before it are complete.
+class InOrder final : public GenerationListener {
+ public:
+  using Show = std::function<void(const std::string& text)>;
+  InOrder(const std::vector<std::string>& prompts, const GenerateOptions& options, Show show)
+      : prompts_(prompts),
+        options_(options),
+        show_(std::move(show)),
+        done_(prompts.size() * static_cast<size_t>(options.generation.samples)) {}
+
+  void on_completion(const Text& text, const Completion& completion) override {
+    const auto samples = static_cast<size_t>(options_.generation.samples);
+    done_[text.prompt * samples + static_cast<size_t>(text.sample)] =
+        options_.json ? in_json(prompts_[text.prompt], completion, options_) : completion.text + "\n";
+    for (; next_ < done_.size() && done_[next_]; ++next_) {
+      show_(*done_[next_]);
+      done_[next_]->clear();
+    }
+  }
+
+ private:
+  const std::vector<std::string>& prompts_;
+  const GenerateOptions& options_;
+  Show show_;
+  std::vector<std::optional<std::string>> done_;
+  size_t next_ = 0;
+};
+
+void read_choices(GenerateOptions& options) {
+  for_each_line(options.choices, [&](const std::string& line, const std::string&) {
+    if (!line.empty()) {
+      options.generation.choices.push_back(line);
+    }
+  });
+  if (options.generation.choices.empty()) {
+    throw std::runtime_error(options.choices + ": no choices: expected one on each line");
+  }
+}
+
+void write_texts(const Generator& generator, const std::vector<std::string>& prompts, const GenerateOptions& options,
+                 const Generator::PromptName& name) {
+  if (prompts.size() == 1 && options.generation.samples == 1 && !options.json) {
+    Streaming listener;
+    generator.generate(prompts, generation_options(options), &listener, name);
+  } else {
+    InOrder listener(prompts, options, show_output);
+    generator.generate(prompts, generation_options(options), &listener, name);
+  }
+  flush_output();
+}
+
+std::vector<std::string> read_prompts(const GenerateOptions& options) {
+  std::vector<std::string> prompts;
+  for_each_line(options.prompts, [&](const std::string& line, const std::string&) { prompts.push_back(line); });
+  return prompts;
+}
+
+// All ranks know all prompts, so a chunk is only the number of its first prompt and the one after its last.
+void share_prompts(const Generator& generator, const GenerateOptions& options) {
+  const std::vector<std::string> prompts = read_prompts(options);
+  const GenerationOptions generation = generation_options(options);
+  const size_t at_once = lines_at_once(kPromptsTogether);
+  size_t next = 0;
+  const auto work = [&](const std::vector<std::string>& chunk) {
+    const size_t begin = std::stoul(chunk[0]), end = std::stoul(chunk[1]);
+    const std::vector<std::string> some(prompts.begin() + static_cast<int64_t>(begin),
+                                        prompts.begin() + static_cast<int64_t>(end));
+    std::string text;
+    InOrder listener(some, options, [&](const std::string& one) { text += one; });
+    generator.generate(some, generation, &listener,
+                       [&](size_t i) { return fmt::format("{}:{}", options.prompts, begin + i + 1); });
+    return std::vector{text};
+  };
+  share_work(
+      {.next = [&]() -> std::optional<std::vector<std::string>> {
+         const size_t begin = std::exchange(next, std::min(next + at_once, prompts.size()));
+         return begin < next ? std::optional(std::vector{std::to_string(begin), std::to_string(next)}) : std::nullopt;
+       },
+       .work = work,
+       .take = [](const std::vector<std::string>& results) { show_output(results.front()); }});
+  flush_output();
+}
+
+void converse(const Generator& generator, const GenerateOptions& options) {
+  ArrivingLines input("-");
+  while (true) {
+    show_output("> ");
+    const std::vector<std::string> lines = input.next(1);
+    if (lines.empty()) {
+      show_output("\n");
+      return;
+    }
+    write_texts(generator, lines, options, [&](size_t line) { return input.name(line); });
+  }
+}
+
+void take_regex(GenerateOptions& options) {
+  if (options.regex->empty()) {
+    throw std::runtime_error("generate: --regex is empty: leave it out, or give an expression");
+  }
+  options.generation.regex = *options.regex;
+}
+
+void generate(const GenerateOptions& options) {
+  if (options.prompt && !options.prompts.empty()) {
+    throw std::runtime_error("generate: --prompt and --prompts: give one of them");
+  }
+  if (!(options.timeout >= 0.0 && options.timeout <= kMaxTimeout)) {
+    throw std::runtime_error(
+        fmt::format("generate: --timeout is {}, expected 0 to {} seconds", options.timeout, kMaxTimeout));
+  }
+  if (options.prompts.empty() && !rank_of_job().is_alone()) {
+    throw std::runtime_error("generate: several ranks need --prompts FILE, whose lines they share out");
+  }
+  const Generator generator(options.model.directory, options.model.inference, options.drafts);
+  // Refuses options that make no sense before anyone has typed a line.
+  generator.generate({}, options.generation);
+  if (!rank_of_job().is_alone()) {
+    share_prompts(generator, options);
+    return;
+  }
+  if (options.prompt) {
+    write_texts(generator, {*options.prompt}, options, [](size_t) { return std::string("--prompt"); });
+  } else if (!options.prompts.empty()) {
+    write_texts(generator, read_prompts(options), options,
+                [&](size_t i) { return fmt::format("{}:{}", options.prompts, i + 1); });
+  } else if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
+    converse(generator, options);
+  } else {
+    ArrivingLines input("-");
+    for (auto lines = input.next(kPromptsTogether); !lines.empty(); lines = input.next(kPromptsTogether)) {
+      write_texts(generator, lines, options, [&](size_t line) { return input.name(line); });
+    }
+  }
+  report_drafts(options.drafts, generator.drafts());
+}
+
+std::vector<Option> sampling_options(SamplingOptions& sampling) {
+  return {option("--temperature T", sampling.temperature,
+                 "divides the logits before the softmax; 0: always take the most likely token"),
+          option("--top-k N", sampling.top_k, "draw from the N most likely tokens; 0: from all"),
+          option("--top-p P", sampling.top_p, "draw from the smallest set of tokens whose probability reaches P"),
+          option("--min-p P", sampling.min_p, "draw from tokens at least P times as likely as the most likely one"),
+          option("--repetition-penalty A", sampling.repetition_penalty,
+                 "divide positive logits of tokens already in the text by A, multiply negative ones"),
+          option("--presence-penalty A", sampling.presence_penalty,
+                 "subtract A from the logits of tokens already generated"),
+          option("--frequency-penalty A", sampling.frequency_penalty,
+                 "subtract A from a token's logit for each time it was generated"),
+          option("--seed N", sampling.seed, "random seed; the same seed and prompt give the same text")};
+}
+
+}  // namespace
+
+Command generate_command() {
+  const auto options = std::make_shared<GenerateOptions>();
+  GenerationOptions& generation = options->generation;
+  return {
+      .name = "generate",
+      .summary = "generate text with a language model",
+      .options = joined({model_options(options->model),
+                         context_options(options->model),
+                         {ensemble_option(options->model), cache_option(options->model),
+                          option("--prompt TEXT", options->prompt, "the beginning of the text; it is not printed"),
+                          option("--prompts FILE", options->prompts,
+                                 "a file with one prompt per line; by default prompts are read from standard input"),
+                          option("--max-tokens N", generation.max_tokens, "tokens to generate at most"),
+                          option("--stop TEXT", generation.stop, "end the text before this string"),
+                          option("--timeout S", options->timeout,
+                                 "end texts that are not finished after S seconds of writing; 0: never"),
+                          option("--n N", generation.samples, "texts per prompt"),
+                          option("--beam N", generation.beam, "beam width; above 1: beam search instead of sampling")},
+                         sampling_options(generation.sampling),
+                         rule_options(generation.rules, "--min-tokens"),
+                         {option("--regex EXPRESSION", options->regex,
+                                 "a regular expression that the text matches from beginning to end"),
+                          option("--choices FILE", options->choices, "the text is one of this file's lines"),
+                          option("--force TEXT", generation.force, "with --beam: every text contains this text")},
+                         draft_options(options->drafts),
+                         {flag("--cut-prompt", generation.long_prompts, LongPrompts::truncate_left,
+                               "cut prompts that are too long for the model, from the left"),
+                          flag("--json", options->json,
+                               "print one JSON object per line: prompt, text, tokens, log_probability, reason (end, "
+                               "stop, length or deadline); with drafts, drafted and accepted"),
+                          needing("--json", flag("--token-scores", generation.each, EachToken::listed,
+                                                 "add the tokens and their log-probabilities"))}}),
+      .processes = Processes::several,
+      .run =
+          [options] {
+            if (!options->choices.empty()) {
+              read_choices(*options);
+            }
+            if (options->regex) {
+              take_regex(*options);
+            }
+            generate(*options);
+          },
+      .footer = "Example:\n  heed generate --model model --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95",
+  };
+}
+
+}  // namespace heed::cli

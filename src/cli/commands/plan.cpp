@@ -1,0 +1,273 @@
+#include "plan/plan.h"
+#include "command_line/plural.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "cli/output/plan_layouts.h"
+#include "cli/output/standard_output.h"
+
+namespace heed::cli {
+namespace {
+
+// The smallest and the largest budget of the first paper's profiles of equal FLOPs.
+constexpr double kFittedFrom = 6e18, kFittedTo = 3e21;
+constexpr double kMega = 1e6, kSecondsAnHour = 3600.0, kMaxHours = 1e9;
+
+struct Arguments {
+  PlanOptions options;
+  RanksArguments ranks;
+  std::optional<double> flops, hours;
+  std::string chart;
+  bool json = false;
+};
+
+// The results that a command line asks for.
+struct Answer {
+  std::optional<ModelPlan> plan;
+  std::optional<double> budget;  // FLOPs
+  std::vector<ComputeOptimum> optima;
+};
+
+double flops_per_second(const ModelPlan& plan) { return plan.update_flops() / plan.timing->update_seconds; }
+
+double per_token(double flops_of_batch, const ModelPlan& plan) {
+  return flops_of_batch / static_cast<double>(plan.batch.tokens());
+}
+
+std::string in_words(const PlanBatch& batch) {
+  if (batch.source_length > 0 && batch.target_length > 0) {
+    return fmt::format("{} pair{} of {} + {} tokens", batch.sequences, plural(batch.sequences), batch.source_length,
+                       batch.target_length);
+  }
+  const int64_t length = batch.source_length + batch.target_length;
+  return fmt::format("{} sequence{} of {} token{}", batch.sequences, plural(batch.sequences), length, plural(length));
+}
+
+std::string in_words(double seconds) {
+  if (seconds < 120.0) {
+    return fmt::format("{:.3g} s", seconds);
+  }
+  return seconds < 2.0 * kSecondsAnHour ? fmt::format("{:.1f} minutes", seconds / 60.0)
+                                        : fmt::format("{:.1f} hours", seconds / kSecondsAnHour);
+}
+
+void print_parts(const ModelPlan& plan) {
+  const auto row = [&](const std::string& name, int64_t parameters, double forward, double training) {
+    put("{:<14} {:>12} {:>6.1f} {:>16} {:>16}\n", name, parameters,
+        100.0 * static_cast<double>(parameters) / static_cast<double>(plan.parameters),
+        in_short(per_token(forward, plan)), in_short(per_token(training, plan)));
+  };
+  put("{:<14} {:>12} {:>6} {:>16} {:>16}\n", "part", "parameters", "%", "FLOPs forward", "FLOPs training");
+  for (const PlanPart& part : plan.parts) {
+    row(part.name, part.parameters, part.forward_flops, part.training_flops);
+  }
+  row("total", plan.parameters, plan.forward_flops, plan.training_flops);
+  if (plan.frozen()) {
+    put("trained: {} parameters, the adapters' among them; the FLOPs are those of training all\n",
+        plan.trained_parameters);
+  }
+  put("FLOPs per token{}; 6 for each parameter would be {}\n",
+      plan.batch.source_length > 0 && plan.batch.target_length > 0 ? " of the target" : "",
+      in_short(6.0 * static_cast<double>(plan.parameters)));
+  if (plan.optimizer_flops > 0.0) {
+    put("Muon's products: {} FLOPs an update, {} a token\n", in_short(plan.optimizer_flops),
+        in_short(plan.optimizer_flops / static_cast<double>(plan.update_tokens())));
+  }
+  put("\n");
+}
+
+void print_memory(const PlanMemory& memory) {
+  const auto row = [](std::string_view name, int64_t bytes, const std::string& remark = "") {
+    put("{:<22} {:>12.1f}{}\n", name, static_cast<double>(bytes) / kMega, remark);
+  };
+  put("{:<22} {:>12}\n", "memory for training", "MB");
+  row("weights", memory.weights);
+  row("their gradients", memory.gradients);
+  row("optimizer", memory.optimizer);
+  row("activations", memory.activations,
+      fmt::format("  ({:.1f} saved, {:.1f} recomputed)", static_cast<double>(memory.activations_kept) / kMega,
+                  static_cast<double>(memory.activations_recomputed) / kMega));
+  row("total", memory.training());
+  if (memory.cache_per_token > 0) {
+    put("keys and values while decoding: {} bytes a token, {:.1f} MB for a sequence of the full length\n",
+        memory.cache_per_token, static_cast<double>(memory.cache_full) / kMega);
+  }
+  put("\n");
+}
+
+void print_timing(const ModelPlan& plan) {
+  const PlanTiming& timing = *plan.timing;
+  put("on this machine, {} thread{}: {:.1f} ms per update (median of {}), {} tokens/s, {:.1f} GFLOP/s\n",
+      timing.threads, plural(timing.threads), 1e3 * timing.update_seconds, timing.updates,
+      in_short(static_cast<double>(plan.update_tokens()) / timing.update_seconds), flops_per_second(plan) / 1e9);
+}
+
+// The totals of the recipe's own number of updates.
+void print_run(const ModelPlan& plan) {
+  const auto updates = static_cast<double>(plan.updates);
+  const double tokens = updates * static_cast<double>(plan.update_tokens());
+  put("the recipe's {} update{}: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", plan.updates, plural(plan.updates),
+      in_short(tokens), tokens / static_cast<double>(plan.parameters), updates * plan.update_flops(),
+      plan.timing ? fmt::format("; {}", in_words(updates * plan.timing->update_seconds)) : "");
+}
+
+void print_plan(const ModelPlan& plan) {
+  put("{}; {}\n", plan.model, name_of(plan.precision));
+  put("an update: {}{}{}\n\n", plan.batches > 1 ? fmt::format("{} batches of ", plan.batches) : "",
+      in_words(plan.batch),
+      plan.shards_per_batch == 1
+          ? ""
+          : fmt::format(", {}in {} shards", plan.batches > 1 ? "each " : "", plan.shards_per_batch));
+  print_parts(plan);
+  print_memory(plan.memory);
+  if (plan.timing) {
+    print_timing(plan);
+  }
+  if (plan.updates > 0) {
+    print_run(plan);
+  }
+}
+
+void print_optima(const Answer& answer) {
+  put("{:.3g} {} best spent on\n", *answer.budget, *answer.budget == 1.0 ? "FLOP is" : "FLOPs are");
+  put("{:<28} {:>11} {:>9} {:>21} {:>7}\n", "by", "parameters", "tokens", "tokens per parameter", "loss");
+  for (const ComputeOptimum& optimum : answer.optima) {
+    put("{:<28} {:>11} {:>9} {:>21.3g} {:>7.3f}\n", optimum.law, in_short(optimum.parameters), in_short(optimum.tokens),
+        optimum.tokens / optimum.parameters, optimum.loss);
+  }
+  put("The laws were fitted to runs of 6e18 to 3e21 FLOPs{}.\n"
+      "The loss is what the corrected fit expects there, in nats per token of that text and tokenizer.\n",
+      *answer.budget < kFittedFrom || *answer.budget > kFittedTo ? "; these sizes are extrapolated" : "");
+}
+
+std::string plan_json(const ModelPlan& plan) {
+  std::string parts;
+  for (const PlanPart& part : plan.parts) {
+    parts += fmt::format("{}\"{}\": {{\"parameters\": {}, \"forward_flops\": {:.9g}, \"training_flops\": {:.9g}}}",
+                         parts.empty() ? "" : ", ", part.name, part.parameters, per_token(part.forward_flops, plan),
+                         per_token(part.training_flops, plan));
+  }
+  const PlanMemory& memory = plan.memory;
+  std::string json = fmt::format(
+      "\"model\": \"{}\", \"precision\": \"{}\", \"parameters\": {}, \"trained_parameters\": {}, \"parts\": {{{}}}, "
+      "\"forward_flops_per_token\": {:.9g}, \"training_flops_per_token\": {:.9g}, \"tokens_per_update\": {}, "
+      "\"optimizer_flops_per_update\": {:.9g}, \"flops_per_update\": {:.9g}, \"updates\": {}, "
+      "\"memory\": {{\"weights\": {}, \"gradients\": {}, \"optimizer\": {}, \"activations\": {}, "
+      "\"activations_kept\": {}, \"activations_recomputed\": {}, \"cache_per_token\": {}, \"cache_full\": {}}}",
+      plan.model, name_of(plan.precision), plan.parameters, plan.trained_parameters, parts,
+      per_token(plan.forward_flops, plan), per_token(plan.training_flops, plan), plan.update_tokens(),
+      plan.optimizer_flops, plan.update_flops(), plan.updates, memory.weights, memory.gradients, memory.optimizer,
+      memory.activations, memory.activations_kept, memory.activations_recomputed, memory.cache_per_token,
+      memory.cache_full);
+  if (plan.timing) {
+    json += fmt::format(
+        ", \"timing\": {{\"threads\": {}, \"update_seconds\": {:.6g}, \"optimizer_seconds\": {:.6g}, "
+        "\"tokens_per_second\": {:.6g}, \"flops_per_second\": {:.6g}}}",
+        plan.timing->threads, plan.timing->update_seconds, plan.timing->optimizer_seconds,
+        static_cast<double>(plan.update_tokens()) / plan.timing->update_seconds, flops_per_second(plan));
+  }
+  return json;
+}
+
+std::string optima_json(const Answer& answer) {
+  std::string laws;
+  for (const ComputeOptimum& optimum : answer.optima) {
+    laws += fmt::format("{}{{\"law\": \"{}\", \"parameters\": {:.9g}, \"tokens\": {:.9g}, \"loss\": {:.9g}}}",
+                        laws.empty() ? "" : ", ", optimum.law, optimum.parameters, optimum.tokens, optimum.loss);
+  }
+  return fmt::format("\"budget_flops\": {:.9g}, \"optima\": [{}]", *answer.budget, laws);
+}
+
+void print(const Answer& answer, const Arguments& arguments) {
+  if (arguments.json) {
+    const std::string ranks =
+        answer.plan && answer.plan->ranks ? ", " + ranks_json(*answer.plan, arguments.ranks.top) : "";
+    put("{{{}{}{}{}}}\n", answer.plan ? plan_json(*answer.plan) : "", ranks, answer.plan && answer.budget ? ", " : "",
+        answer.budget ? optima_json(answer) : "");
+    return;
+  }
+  if (answer.plan) {
+    print_plan(*answer.plan);
+    if (answer.plan->ranks) {
+      put("\n");
+      print_ranks(*answer.plan, arguments.ranks.top);
+    }
+  }
+  if (answer.budget) {
+    put("{}", answer.plan ? "\n" : "");
+    print_optima(answer);
+  }
+}
+
+void check(const Arguments& arguments) {
+  const bool has_recipe = !arguments.options.recipe.empty();
+  const auto refuse_unless = [](bool condition, const char* message) {
+    if (!condition) {
+      throw std::runtime_error(fmt::format("plan: {}", message));
+    }
+  };
+  refuse_unless(has_recipe || arguments.flops || arguments.hours, "expected a recipe, or a budget as --flops");
+  refuse_unless(!arguments.flops || !arguments.hours, "give --flops or --hours, not both");
+  refuse_unless(!arguments.hours || has_recipe, "--hours needs a recipe, whose model is timed");
+  refuse_unless(!arguments.hours || arguments.options.run == PlanOptions::Run::short_run,
+                "--hours needs the short run that --no-run and --flops-per-second skip");
+  refuse_unless(!arguments.hours || *arguments.hours > 0.0, "--hours must be more than 0");
+  refuse_unless(!arguments.hours || *arguments.hours <= kMaxHours, "--hours must be at most 1e9");
+  refuse_unless(arguments.chart.empty() || arguments.flops || arguments.hours,
+                "--svg draws a budget: give --flops or --hours");
+}
+
+void plan(Arguments& arguments) {
+  read_ranks(arguments.ranks, arguments.options);
+  check(arguments);
+  Answer answer;
+  answer.budget = arguments.flops;
+  if (answer.budget) {
+    answer.optima = compute_optima(*answer.budget);  // a bad budget is refused before anything is timed
+  }
+  if (!arguments.options.recipe.empty()) {
+    answer.plan = plan_model(arguments.options);
+  }
+  if (arguments.hours) {
+    answer.budget = kSecondsAnHour * *arguments.hours * flops_per_second(*answer.plan);
+    answer.optima = compute_optima(*answer.budget);
+  }
+  if (!arguments.chart.empty()) {
+    write_compute_optima_chart(*answer.budget, arguments.chart);
+  }
+  print(answer, arguments);
+}
+
+}  // namespace
+
+Command plan_command() {
+  const auto arguments = std::make_shared<Arguments>();
+  PlanOptions& options = arguments->options;
+  return {
+      .name = "plan",
+      .summary = "what a recipe's training costs, and the best model for a budget",
+      .options = joined(
+          {{option("RECIPE", options.recipe, "a recipe, in TOML"),
+            needing("RECIPE", option("--set KEY=VALUE", options.overrides,
+                                     "override a setting of the recipe, as table.key=value")),
+            needing("RECIPE", option("--length N", options.length,
+                                     "tokens per sequence; 0: the recipe's context, or 24 for a sentence")),
+            needing("RECIPE", option("--threads N", options.threads, "threads to use; 0: one per processor")),
+            needing("RECIPE", flag("--no-run", options.run, PlanOptions::Run::none, "only calculate; time nothing")),
+            option("--flops N", arguments->flops,
+                   "a compute budget such as 1e18: print the best sizes of model and text"),
+            option("--hours N", arguments->hours, "a budget in hours on this machine, at the recipe's speed"),
+            option("--svg FILE", arguments->chart, "write a chart of the best sizes around the budget"),
+            flag("--json", arguments->json, "print one JSON object")},
+           ranks_options(arguments->ranks)}),
+      .run = [arguments] { plan(*arguments); },
+  };
+}
+
+}  // namespace heed::cli

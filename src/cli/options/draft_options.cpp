@@ -1,0 +1,71 @@
+#include "cli/options/draft_options.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "heed/errors.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int64_t kStepsToCompare = 32;  // before that the first steps, which are slower, count for too much
+
+constexpr std::string_view kLayers = "layers:";
+
+Option what_drafts(DraftOptions& options) {
+  Option made =
+      option("--draft DIR|prompt|layers:N", options.model,
+             "draft tokens, which the model then checks together: with a smaller model, from the text so far, "
+             "or with the model's first N layers; changes only the speed");
+  made.set = [&options](const std::string& text) {
+    if (text == "prompt") {
+      options.by = Drafts::prompt;
+    } else if (text.starts_with(kLayers)) {
+      options.by = Drafts::layers;
+      option("--draft layers:N", options.layers, "").set(text.substr(kLayers.size()));
+    } else if (text.empty()) {
+      throw ConfigError("--draft: expected a model directory, prompt or layers:N");
+    } else {
+      options.by = Drafts::model;
+      options.model = text;
+    }
+  };
+  return made;
+}
+
+Option how_many(DraftOptions& options) {
+  Option made =
+      option("--draft-tokens N|auto", options.tokens,
+             fmt::format("tokens to draft at once, at most {}; auto: as many as save time, or none", kMaxDraftTokens));
+  made.standard = "auto";
+  made.set = [&options, set = made.set](const std::string& text) {
+    if (text == "auto") {
+      options.tokens = 0;
+      return;
+    }
+    set(text);
+    if (options.tokens < 1) {
+      throw ConfigError(fmt::format("--draft-tokens: '{}' is not 1 or more, nor auto", text));
+    }
+  };
+  return needing("--draft", made);
+}
+
+}  // namespace
+
+std::vector<Option> draft_options(DraftOptions& options) { return {what_drafts(options), how_many(options)}; }
+
+void report_drafts(const DraftOptions& options, const DraftReport& report) {
+  if (options.by != Drafts::none && report.drafted == 0) {
+    fmt::print(stderr, "drafts: no tokens were drafted\n");
+  } else if (options.by != Drafts::none) {
+    const std::string gain = report.steps < kStepsToCompare
+                                 ? "too few steps to compare"
+                                 : fmt::format("{:.2f} times as fast as without", report.gain());
+    fmt::print(stderr, "drafts: {} of {} tokens right ({:.1f}%), {:.2f} tokens a step, {}\n", report.accepted,
+               report.drafted, 100.0 * report.acceptance(), report.tokens_per_step(), gain);
+  }
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,55 @@
+#include "cli/options/translator_options.h"
+
+namespace heed::cli {
+
+std::vector<Option> model_options(ModelOptions& options) {
+  return {required(option("--model DIR", options.directory, "the model directory")),
+          option("--precision NAME", options.inference.precision, kPrecisionNames, "f32, bf16 or auto"),
+          option("--threads N", options.inference.threads, "threads to use; 0: one per processor")};
+}
+
+Option cache_option(ModelOptions& options) {
+  return option("--cache TYPE", options.inference.cache, kCacheTypeNames,
+                "key-value cache in bf16 or int8; auto: as --precision");
+}
+
+Option ensemble_option(ModelOptions& options) {
+  return option("--ensemble DIR", options.inference.ensemble,
+                "another model with the same vocabulary: the probability of each token is the mean of all models'");
+}
+
+Option shortlist_option(std::string& file) {
+  return option("--shortlist FILE", file,
+                "each line's translations have only the tokens that this file of heed shortlist leaves it; scores are "
+                "among these");
+}
+
+std::vector<Option> context_options(ModelOptions& options, const std::string& name) {
+  ContextOptions& context = options.inference.context;
+  return {option(name + " N", context.max_length,
+                 "tokens that the model takes at most; may exceed the trained length; 0: the model's own"),
+          option("--rotary-scaling KIND", context.rotary_scaling, kRotaryScalingNames,
+                 "slow rotary positions down for a larger " + name + ": linear, ntk, yarn or none")};
+}
+
+std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {
+  return {option(minimum + " N", rules.min_length, "minimum number of tokens, the end included"),
+          option("--no-repeat-ngram N", rules.no_repeat_ngram, "never repeat a sequence of N tokens; 0: off"),
+          option("--suppress TEXT", rules.suppress, "this text is never written")};
+}
+
+std::vector<Option> search_options(TranslationOptions& options) {
+  return joined(
+      {{option("--beam N", options.beam, "beam width; 1 is greedy"),
+        option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
+        option("--max-length N", options.max_length,
+               "tokens at most, the end included; 0: 16 more than twice the source or than what must be written")},
+       rule_options(options.rules, "--min-length"),
+       {option("--coverage-penalty A", options.coverage_penalty,
+               "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
+        option("--patience A", options.patience, "stop after A * beam finished hypotheses"),
+        option("--unknown NAME", options.unknown, kUnknownWordsNames,
+               "unknown words: keep, avoid, or copy the source word that they attend to most")}});
+}
+
+}  // namespace heed::cli

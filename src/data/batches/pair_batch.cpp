@@ -1,0 +1,86 @@
+#include "data/batches/pair_batch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "data/lines/origins.h"
+
+namespace heed {
+namespace {
+
+void check(const Corpus& corpus, const SentenceMarks& special) {
+  require(corpus.sides() == 2, "pairs", "a corpus of {} sides, expected 2", corpus.sides());
+  const auto within = [](TokenId id, const TokenStore& side, std::string_view name) {
+    require(id.value >= 0 && id.value < side.vocabulary(), "pairs", "{} is {} in a vocabulary of {}", name, id.value,
+            side.vocabulary());
+  };
+  within(special.begin, corpus.target(), "the begin of a target");
+  within(special.end, corpus.target(), "the end of a target");
+  if (special.source_end) {
+    within(*special.source_end, corpus.source(), "the end of a source");
+  }
+}
+
+std::vector<int32_t> tokens_of(const TokenStore& side, int64_t sentence, const TokenChange& change) {
+  std::vector<int32_t> tokens;
+  side.read(sentence, tokens);
+  if (change) {
+    change(sentence, tokens);
+  }
+  return tokens;
+}
+
+void append(const std::vector<int32_t>& tokens, std::vector<int32_t>& all) {
+  all.insert(all.end(), tokens.begin(), tokens.end());
+}
+
+}  // namespace
+
+std::span<const int32_t> RaggedTokens::sequence(int64_t s) const {
+  return std::span(ids).subspan(static_cast<size_t>(segments.begin(s)), static_cast<size_t>(segments.length(s)));
+}
+
+SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special) {
+  check(corpus, special);
+  const int64_t source_specials = special.source_end ? 1 : 0;
+  return [&corpus, source_specials](int64_t sentence) {
+    return SentenceRows{corpus.source().length(sentence) + source_specials, corpus.target().length(sentence) + 1};
+  };
+}
+
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
+                       const PairChanges& changes) {
+  check(corpus, special);
+  RaggedPairs pairs;
+  std::vector<int64_t> source_lengths, target_lengths;
+  for (const int64_t sentence : sentences) {
+    std::vector<int32_t> source = tokens_of(corpus.source(), sentence, changes.source);
+    if (special.source_end) {
+      source.push_back(special.source_end->value);
+    }
+    append(source, pairs.source.ids);
+    source_lengths.push_back(static_cast<int64_t>(source.size()));
+
+    const std::vector<int32_t> target = tokens_of(corpus.target(), sentence, changes.target);
+    pairs.target.ids.push_back(special.begin.value);
+    append(target, pairs.target.ids);
+    append(target, pairs.expected);
+    pairs.expected.push_back(special.end.value);
+    target_lengths.push_back(static_cast<int64_t>(target.size()) + 1);
+    pairs.origins.push_back(corpus.origin(sentence));
+  }
+  pairs.source.segments = Segments(source_lengths);
+  pairs.target.segments = Segments(target_lengths);
+  return pairs;
+}
+
+std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences) {
+  return first_origins(sentences, [&](int64_t sentence) { return corpus.where(sentence); });
+}
+
+std::string list_origins(const Corpus& corpus, std::span<const int64_t> sentences) {
+  return all_origins(sentences, [&](int64_t sentence) { return corpus.where(sentence); });
+}
+
+}  // namespace heed

@@ -1,0 +1,56 @@
+// A batch of a parallel corpus as a translation model takes it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/strong.h"
+#include "data/batches/batches.h"
+#include "data/corpus/corpus.h"
+#include "tensor/segments.h"
+
+namespace heed {
+
+// Sequences stored end to end.
+struct RaggedTokens {
+  std::vector<int32_t> ids;
+  Segments segments;
+
+  std::span<const int32_t> sequence(int64_t s) const;
+};
+
+// The ids around a sentence. The decoder reads begin, t1 .. tn and is expected to predict t1 .. tn, end.
+struct SentenceMarks {
+  TokenId begin, end;
+  std::optional<TokenId> source_end;  // after each source sentence, where a model needs one
+};
+
+struct RaggedPairs {
+  RaggedTokens source, target;    // the target as input, shifted right
+  std::vector<int32_t> expected;  // one for each row of the target
+  std::vector<LineOrigin> origins;
+};
+
+// The number of rows of each pair, for BatchStream. The corpus must outlive it.
+SentenceLengths pair_lengths(const Corpus& corpus, const SentenceMarks& special);
+SentenceLengths pair_lengths(Corpus&& corpus, const SentenceMarks& special) = delete;
+
+// Changes a sentence's tokens when they are put into a batch. An empty function leaves them unchanged.
+using TokenChange = std::function<void(int64_t sentence, std::vector<int32_t>& tokens)>;
+struct PairChanges {
+  TokenChange source, target;
+};
+
+// ShapeError for a special token outside its vocabulary, or a corpus that does not have two sides.
+RaggedPairs make_pairs(const Corpus& corpus, std::span<const int64_t> sentences, const SentenceMarks& special,
+                       const PairChanges& changes = {});
+
+// Where a batch's sentences come from, for messages: "a.de:3 | a.en:3, a.de:7 | a.en:7 and 126 more".
+std::string describe_origins(const Corpus& corpus, std::span<const int64_t> sentences);
+std::string list_origins(const Corpus& corpus, std::span<const int64_t> sentences);  // all, one per line
+
+}  // namespace heed

@@ -1,0 +1,63 @@
+// Requests that share the steps of one stepper.
+#pragma once
+
+#include <exception>
+#include <optional>
+
+#include "decode/scheduling/request.h"
+
+namespace heed {
+
+// Parts of prompts fill a step up to this many tokens: enough for products at full rate. A longer prompt is read in
+// several steps, so that the others need not wait for it.
+constexpr int64_t kStepTokens = 512;
+
+// The result of a request depends neither on the others nor on when it joined, to the last bit.
+class RequestBatch {
+ public:
+  RequestBatch(Stepper& stepper, Speculation* speculation) : context_{stepper, speculation, memory_} {}
+  ~RequestBatch() = default;
+  RequestBatch(const RequestBatch&) = delete;
+  RequestBatch& operator=(const RequestBatch&) = delete;
+
+  bool empty() const { return members_.empty(); }
+
+  // BudgetError when there is no room; then none has joined.
+  void join(std::span<Request* const> requests);
+  // The request leaves before it is done.
+  void remove(Request& request);
+
+  struct Ended {
+    Request* request;
+    std::exception_ptr failure;  // what it threw; null: it is done
+  };
+  // Returns the requests that left in this step. What the stepper throws goes to the caller; the batch cannot be used
+  // any more then.
+  const std::vector<Ended>& step();
+
+ private:
+  struct Member {
+    Request* request;
+    std::optional<Fresh> prompt;      // what is left of one that is read in parts
+    int64_t first_row = 0, rows = 0;  // that it gets in this step
+  };
+
+  void begin_drafts();
+  void list_fresh();
+  void list_part(Member& member, int64_t most);
+  void add(Member& member, const Fresh& fresh);
+  void give_rows(const NextTokens& next);
+
+  SamplingMemory memory_;
+  StepContext context_;
+  std::vector<Member> members_;
+  std::vector<Ended> ended_;
+  std::vector<DraftTask> tasks_;
+  std::vector<Fresh> asked_, fresh_;
+  int64_t tokens_ = 0, rows_ = 0;  // of fresh_
+};
+
+// Runs requests together until all are done, and throws what the first of them threw.
+void run_together(Stepper& stepper, std::span<Request* const> requests, Speculation* speculation = nullptr);
+
+}  // namespace heed

@@ -1,0 +1,305 @@
+#include "decode/scheduling/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rounding.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kMaxRequests = 64;        // of a worker at once
+constexpr int64_t kMaxSequences = 128;      // of a worker at once
+constexpr int64_t kMaxSourceTokens = 2048;  // of sources that are read together
+
+Interrupted state_of(const Interruption& interruption) {
+  if (interruption.stop.stop_requested()) {
+    return Interrupted::cancelled;
+  }
+  const bool limited = interruption.deadline != std::chrono::steady_clock::time_point::max();
+  return limited && std::chrono::steady_clock::now() >= interruption.deadline ? Interrupted::deadline : Interrupted::no;
+}
+
+}  // namespace
+
+// The requests of one caller.
+struct Scheduler::Job {
+  std::span<Request* const> requests;
+  const Interruption& interruption;
+  size_t next = 0;                       // the first that no worker has
+  size_t left = requests.size();         // that have not ended
+  std::exception_ptr failure = nullptr;  // of the first that threw
+};
+
+struct Scheduler::Ended {
+  Job* job;
+  Request* request;
+  std::exception_ptr failure;
+};
+
+// A stepper and the requests that share its steps.
+class Scheduler::Worker {
+ public:
+  Worker(const Scheduler& scheduler, Backend& backend) : scheduler_(scheduler), backend_(backend) {}
+
+  bool idle() const { return members_.empty(); }
+  // Once it is full, it takes no more until it is half empty: each join costs a pass of the encoder, which is fast only
+  // with many sources.
+  bool takes_more() {
+    is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences);
+    return !is_full_;
+  }
+  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit.
+  bool has_room(const Request& request, int64_t share) const {
+    const auto more = static_cast<int64_t>(request.source().size());
+    return requests() < kMaxRequests && sequences() < std::min(share, kMaxSequences) &&
+           (joining_tokens_ == 0 || joining_tokens_ + more <= kMaxSourceTokens);
+  }
+  void take(Job& job, Request& request) {
+    members_.push_back({.job = &job, .request = &request});
+    joining_tokens_ += static_cast<int64_t>(request.source().size());
+    is_full_ = is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences;
+  }
+  // Finds the members that are to end in the next step, also because others of the same caller have failed.
+  void look_at_jobs() {
+    for (Member& member : members_) {
+      member.given_up = member.job->failure != nullptr;
+      member.interrupted = state_of(member.job->interruption);
+    }
+  }
+
+  // Returns the members that ended.
+  std::vector<Ended> step() {
+    ended_.clear();
+    try {
+      interrupt();
+      join();
+      if (batch_ != nullptr && !batch_->empty()) {
+        for (const auto& [request, failure] : batch_->step()) {
+          end(*std::ranges::find(members_, request, &Member::request), failure);
+        }
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    std::erase_if(members_, [](const Member& member) { return member.state == State::ended; });
+    if (speculation_ != nullptr && !ended_.empty()) {
+      speculation_->publish();
+    }
+    return std::move(ended_);
+  }
+
+ private:
+  enum class State : uint8_t { joining, running, ended };
+  struct Member {
+    Job* job;
+    Request* request;
+    State state = State::joining;
+    Interrupted interrupted = Interrupted::no;
+    bool given_up = false;
+  };
+
+  int64_t requests() const { return static_cast<int64_t>(members_.size()); }
+  int64_t sequences() const {
+    int64_t sum = 0;
+    for (const Member& member : members_) {
+      sum += member.request->sequences();
+    }
+    return sum;
+  }
+
+  void interrupt() {
+    for (Member& member : members_) {
+      if (!member.given_up && member.interrupted == Interrupted::no) {
+        continue;
+      }
+      if (member.state == State::running) {
+        batch_->remove(*member.request);
+      }
+      std::exception_ptr failure;
+      try {
+        if (!member.given_up) {
+          member.request->interrupt(member.interrupted);
+        }
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      end(member, failure);
+    }
+  }
+
+  void join() {
+    std::vector<Request*> joining;
+    for (const Member& member : members_) {
+      if (member.state == State::joining) {
+        joining.push_back(member.request);
+      }
+    }
+    joining_tokens_ = 0;
+    if (joining.empty()) {
+      return;
+    }
+    make_batch();
+    std::exception_ptr no_room;
+    try {
+      batch_->join(joining);
+    } catch (const BudgetError&) {
+      no_room = std::current_exception();
+    }
+    for (Member& member : members_) {
+      if (member.state == State::joining) {
+        member.state = State::running;
+        if (no_room) {
+          end(member, no_room);
+        }
+      }
+    }
+  }
+
+  void make_batch() {
+    if (batch_ != nullptr) {
+      return;
+    }
+    const Inference inference = scheduler_.inference_.on(backend_);
+    stepper_ = make_stepper(inference, stepper_options(scheduler_.drafting_));
+    speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
+    batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());
+  }
+
+  void end(Member& member, const std::exception_ptr& failure) {
+    member.state = State::ended;
+    ended_.push_back({member.job, member.request, failure});
+  }
+
+  // The stepper may be in any state now, so it is not used again.
+  void fail(const std::exception_ptr& failure) {
+    for (Member& member : members_) {
+      if (member.state != State::ended) {
+        end(member, failure);
+      }
+    }
+    batch_.reset();
+    speculation_.reset();
+    stepper_.reset();
+  }
+
+  const Scheduler& scheduler_;
+  Backend& backend_;
+  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<Speculation> speculation_;
+  std::unique_ptr<RequestBatch> batch_;
+  std::vector<Member> members_;
+  std::vector<Ended> ended_;
+  int64_t joining_tokens_ = 0;
+  bool is_full_ = false;
+};
+
+Scheduler::~Scheduler() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  requests_came_.notify_all();
+  for (std::thread& thread : threads_) {
+    thread.join();
+  }
+}
+
+void Scheduler::run(std::span<Request* const> requests, const Interruption& interruption) {
+  Job job{.requests = requests, .interruption = interruption};
+  if (requests.empty()) {
+    return;
+  }
+  if (requests.size() > 1 || !run_alone(job)) {
+    std::unique_lock lock(mutex_);
+    start();
+    jobs_.push_back(&job);
+    for (const Request* request : requests) {
+      sequences_ += request->max_sequences();
+    }
+    requests_came_.notify_all();
+    request_ended_.wait(lock, [&job] { return job.left == 0; });
+  }
+  if (job.failure) {
+    std::rethrow_exception(job.failure);
+  }
+}
+
+// Runs the only request with all threads, if nothing else runs.
+bool Scheduler::run_alone(Job& job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (sequences_ > 0) {
+      return false;
+    }
+  }
+  return lanes_.run_whole(1, [&](size_t, Backend& whole) {
+    Worker worker(*this, whole);
+    worker.take(job, *job.requests.front());
+    while (!worker.idle()) {
+      worker.look_at_jobs();
+      for (const Ended& ended : worker.step()) {
+        job.failure = ended.failure;
+      }
+    }
+  });
+}
+
+// Started when they are first needed: callers that write one text at a time need no workers.
+void Scheduler::start() {
+  while (static_cast<int>(threads_.size()) < lanes_.count()) {
+    Backend& backend = *backends_.emplace_back(inference_.backend.make_lane());
+    threads_.emplace_back([this, &backend] { work(backend); });
+  }
+}
+
+void Scheduler::work(Backend& backend) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    requests_came_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (jobs_.empty()) {
+      return;
+    }
+    Worker worker(*this, backend);
+    while (!worker.idle() || !jobs_.empty()) {
+      hand_out(worker);
+      lock.unlock();
+      const std::vector<Ended> ended = worker.step();
+      lock.lock();
+      std::ranges::for_each(ended, [this](const Ended& member) { end(member); });
+    }
+  }
+}
+
+// Takes requests from the callers in turn. Those of a call that is to end are all handed out at once, to be ended.
+void Scheduler::hand_out(Worker& worker) {
+  const bool takes_more = worker.takes_more();
+  const int64_t share = ceil_div(sequences_, lanes_.count());
+  const auto ends = [](const Job& job) { return job.failure || state_of(job.interruption) != Interrupted::no; };
+  for (Job* job : jobs_) {
+    while (ends(*job) && job->next < job->requests.size()) {
+      worker.take(*job, *job->requests[job->next++]);
+    }
+  }
+  std::erase_if(jobs_, [](const Job* job) { return job->next == job->requests.size(); });
+  while (takes_more && !jobs_.empty() && worker.has_room(*jobs_.front()->requests[jobs_.front()->next], share)) {
+    Job& job = *jobs_.front();
+    jobs_.pop_front();
+    worker.take(job, *job.requests[job.next++]);
+    if (job.next < job.requests.size()) {
+      jobs_.push_back(&job);
+    }
+  }
+  worker.look_at_jobs();
+}
+
+void Scheduler::end(const Ended& ended) {
+  sequences_ -= ended.request->max_sequences();
+  Job& job = *ended.job;
+  job.failure = job.failure ? job.failure : ended.failure;
+  if (--job.left == 0) {
+    request_ended_.notify_all();
+  }
+}
+
+}  // namespace heed

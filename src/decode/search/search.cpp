@@ -1,0 +1,159 @@
+#include "decode/search/search.h"
+
+#include <algorithm>
+
+#include "heed/interruption.h"
+
+namespace heed {
+namespace {
+
+constexpr double kMaxPenalty = 1000.0;
+
+}  // namespace
+
+SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& options, const SearchRules& rules,
+                             const Sampler& greedy)
+    : task_(task),
+      options_(options),
+      width_(GroupSearch::width(options)),
+      end_(rules.tokens.eos),
+      greedy_(greedy),
+      search_(options, rules, task) {}
+
+void SearchRequest::begin(const StepContext& context, SequenceId sequence) {
+  stepper_ = &context.stepper;
+  if (width_ == 1) {
+    single_.emplace(context, sequence, task_.tokens);
+  } else {
+    sequences_.push_back(sequence);
+  }
+}
+
+void SearchRequest::add_drafts(std::vector<DraftTask>& tasks) {
+  if (!single_) {
+    return;
+  }
+  single_->begin_step();
+  if (has_read_) {
+    single_->request_draft({.source = task_.source,
+                            .counts = no_counts_,
+                            .sampler = greedy_,
+                            .draw = {{}, written()},
+                            .most = search_.further_rows(),
+                            .walk = search_.walk()},
+                           tasks);
+  }
+}
+
+void SearchRequest::add_fresh(std::vector<Fresh>& fresh) {
+  if (single_) {
+    fresh.push_back(single_->next_fresh(search_.wanted()));
+    return;
+  }
+  for (size_t h = 0; h < sequences_.size(); ++h) {
+    fresh.push_back(
+        {sequences_[h], has_read_ ? search_.last_token(static_cast<int64_t>(h)) : task_.tokens, search_.wanted()});
+  }
+}
+
+int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
+  has_read_ = true;
+  const int64_t row = search_.take_prefix(next.log_probs, first_row);
+  if (single_) {
+    return take_greedily(next, row);
+  }
+  replace(search_.advance(next.log_probs, row));
+  return search_.active();
+}
+
+int64_t SearchRequest::take_greedily(const NextTokens& next, int64_t first_row) {
+  single_->end_step();
+  const auto choose = [&](int64_t row) {
+    const bool goes_on = !search_.advance(next.log_probs, row).empty();
+    return goes_on ? search_.last_token(0).front() : end_;
+  };
+  const auto add = [&](int64_t, int32_t) { return search_.active() > 0; };
+  const int64_t written = single_->write(first_row, choose, add);
+  if (done()) {
+    single_.reset();
+  }
+  return written;
+}
+
+// A parent's sequence becomes that of its first child, and is forked for the others; without children it is removed.
+void SearchRequest::replace(const std::vector<int64_t>& parent_of_child) {
+  for (size_t parent = 0; parent < sequences_.size(); ++parent) {
+    if (!std::ranges::count(parent_of_child, static_cast<int64_t>(parent))) {
+      stepper_->remove(sequences_[parent]);
+    }
+  }
+  going_on_.clear();
+  for (auto child = parent_of_child.begin(); child != parent_of_child.end(); ++child) {
+    const SequenceId parent = sequences_[static_cast<size_t>(*child)];
+    const bool is_first = std::find(parent_of_child.begin(), child, *child) == child;
+    going_on_.push_back(is_first ? parent : stepper_->fork(parent));
+  }
+  sequences_.swap(going_on_);
+}
+
+std::vector<Hypothesis> SearchRequest::results() {
+  std::vector<Hypothesis> found = search_.results();
+  if (options_.coverage_penalty == 0.0 && options_.alternatives == 0) {
+    found.resize(std::min(found.size(), static_cast<size_t>(options_.n_best)));
+  }
+  return found;
+}
+
+void SearchRequest::leave() {
+  if (single_) {
+    single_->leave();
+    single_.reset();
+  }
+  for (const SequenceId sequence : sequences_) {
+    stepper_->remove(sequence);
+  }
+  sequences_.clear();
+}
+
+void require_finished(const SearchRequest& search) {
+  require<InterruptedError>(
+      search.interrupted() == Interrupted::no, "search", "{}",
+      search.interrupted() == Interrupted::deadline ? "the deadline has passed" : "the caller stopped it");
+}
+
+void validate(const TranslationOptions& options) {
+  constexpr std::string_view kWhere = "search";
+  const int64_t beam = options.beam;
+  require_option(beam >= 1 && beam <= kMaxBeam, kWhere, "beam", beam, fmt::format("1 to {}", kMaxBeam));
+  require_option(options.n_best >= 1 && options.n_best <= beam, kWhere, "n-best", options.n_best,
+                 fmt::format("1 to the beam of {}", beam));
+  require_option(options.length_penalty >= 0.0 && options.length_penalty <= kMaxLengthPenalty, kWhere, "length penalty",
+                 options.length_penalty, fmt::format("0 to {}", kMaxLengthPenalty));
+  require_option(options.max_length >= 0, kWhere, "max length", options.max_length,
+                 "at least 1, or 0 for 16 more than twice the source or than what must be written");
+  require_option(options.groups >= 1 && beam % options.groups == 0, kWhere, "groups", options.groups,
+                 fmt::format("a number that divides the beam of {}", beam));
+  require_option(options.diversity >= 0.0 && options.diversity <= kMaxPenalty, kWhere, "diversity", options.diversity,
+                 fmt::format("0 to {}", kMaxPenalty));
+  require_option(options.coverage_penalty >= 0.0 && options.coverage_penalty <= kMaxPenalty, kWhere, "coverage penalty",
+                 options.coverage_penalty, fmt::format("0 to {}", kMaxPenalty));
+  require<ConfigError>(options.coverage_penalty == 0.0 || beam > 1, kWhere,
+                       "a coverage penalty reorders hypotheses: it needs a beam above 1");
+  require_option(options.patience > 0.0 && options.patience <= kMaxPenalty, kWhere, "patience", options.patience,
+                 fmt::format("more than 0, at most {}", kMaxPenalty));
+  require<ConfigError>(
+      static_cast<double>(options.n_best) <= static_cast<double>(beam) * options.patience || options.patience >= 1.0,
+      kWhere, "n-best is {}, but a beam of {} with a patience of {} finds fewer", options.n_best, beam,
+      options.patience);
+  require_option(options.alternatives >= 0 && options.alternatives <= kMaxBeam / beam, kWhere, "alternatives",
+                 options.alternatives,
+                 fmt::format("0 to {}: alternatives times the beam may be at most {}", kMaxBeam / beam, kMaxBeam));
+  require<ConfigError>(
+      options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),
+      kWhere, "alternatives cannot be combined with groups, n-best lists or a coverage penalty");
+  validate(options.rules);
+  require_option(options.max_length == 0 || options.rules.min_length <= options.max_length, kWhere, "min length",
+                 options.rules.min_length, fmt::format("at most the max length of {}", options.max_length));
+}
+
+}  // namespace heed

@@ -1,0 +1,196 @@
+#include "decode/steppers/paged_stepper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/rows/select_rows.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kPassRows = 1024;  // tokens in one pass: enough for products at full rate
+
+int64_t token_count(const Fresh& fresh) { return static_cast<int64_t>(fresh.tokens.size()); }
+int64_t wanted_rows(const Fresh& fresh) {
+  return fresh.wanted == Wanted::all ? token_count(fresh) : fresh.wanted == Wanted::last ? 1 : 0;
+}
+
+// The tensor's own memory if it can be read here, or else a copy.
+HostView<float> on_host(Backend& backend, const View& values, Tensor& copy) {
+  if (backend.device() == Device::cpu && values.type() == DType::f32) {
+    return host<float>(values);
+  }
+  copy = Tensor({values.rows(), values.columns()}, DType::f32);
+  backend.copy(values, copy.view());
+  return host<float>(copy.view());
+}
+
+std::vector<int64_t> linear_layers_that_run(const ModelConfig& config, const StepperOptions& options) {
+  std::vector<int64_t> layers = config.linear_layers_of_decoder();
+  std::erase_if(layers, [&](int64_t layer) { return layer >= layers_that_run(config, options); });
+  return layers;
+}
+
+CacheShape target_cache_shape(const ModelConfig& config, const StepperOptions& options) {
+  CacheShape shape = cache_shape(config, options);
+  shape.window = config.cached_window();
+  shape.roll_back = options.roll_back;
+  shape.linear_layers = linear_layers_that_run(config, options);
+  shape.linear_feature = config.linear_feature;
+  return shape;
+}
+
+}  // namespace
+
+CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options) {
+  const int64_t layers = layers_that_run(config, options), heads = config.most_heads_of_keys(layers);
+  CacheShape shape{.layers = layers,
+                   .width = heads * config.width_of_head(),
+                   .value_width = heads * config.width_of_values(),
+                   .max_tokens = options.max_tokens,
+                   .heads = heads};
+  for (int64_t layer = 0; !config.key_value_heads.is_uniform() && layer < layers; ++layer) {
+    shape.heads_of_layers.push_back(config.heads_of_keys(layer));
+  }
+  return shape;
+}
+
+int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options) {
+  const int64_t layers = options.layers == 0 ? config.decoder_layers : options.layers;
+  require<ConfigError>(layers >= 1 && layers <= config.decoder_layers, "stepper", "{} of the decoder's {} layers",
+                       layers, config.decoder_layers);
+  return layers;
+}
+
+PagedStepper::PagedStepper(const Inference& inference, const StepperOptions& options)
+    : config_(inference.model.config()),
+      pass_(Pass::infer(inference.backend, inference.storage)),
+      cache_(inference.backend, inference.cache_type(), target_cache_shape(config_, options)) {
+  require_cache_type(inference);
+}
+
+void PagedStepper::write_log_probs(const Hidden& /*hidden*/, std::span<const SequenceId> /*sequences*/,
+                                   View /*log_probs*/) {
+  fail<InternalError>("stepper", "this model's sequences have no candidates");
+}
+
+NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
+  const int64_t tokens = check(fresh);
+  candidate_columns_ = columns_of_candidates(fresh);
+  if (tokens > kPassRows) {
+    return next_in_passes(fresh);
+  }
+  parts_.clear();
+  for (const Fresh& f : fresh) {
+    parts_.push_back({f.sequence, f.tokens, wanted_rows(f)});
+  }
+  const int64_t rows = run(parts_);
+  if (rows == 0) {
+    return {};
+  }
+  if (candidate_columns_ > 0) {
+    candidate_log_probs_ = pass_.allocate_master({rows, candidate_columns_});
+    write_log_probs(hidden_, wanted_sequences_, candidate_log_probs_.view());
+    return {{}, on_host(backend(), candidate_log_probs_.view(), all_log_probs_)};
+  }
+  logits_ = logits(hidden_);
+  log_probs_ = log_softmax(pass_, logits_);
+  return {on_host(backend(), logits_.var().value(), all_logits_),
+          on_host(backend(), log_probs_.var().value(), all_log_probs_)};
+}
+
+// The number of tokens.
+int64_t PagedStepper::check(std::span<const Fresh> fresh) const {
+  int64_t tokens = 0;
+  for (const Fresh& f : fresh) {
+    const int64_t before = length(f.sequence);
+    require(!f.tokens.empty(), "stepper", "sequence {} has no new token", f.sequence.value);
+    require(before + token_count(f) <= max_length(), "stepper",
+            "{} tokens after {} of a sequence, but the model takes at most {}", token_count(f), before, max_length());
+    tokens += token_count(f);
+  }
+  require(tokens > 0, "stepper", "no sequence to continue");
+  return tokens;
+}
+
+// One pass. Returns the number of wanted rows, which hidden_ then holds.
+int64_t PagedStepper::run(std::span<const Part> parts) {
+  extensions_.clear();
+  continuations_.clear();
+  wanted_rows_.clear();
+  wanted_sequences_.clear();
+  int32_t end = 0;
+  for (const Part& part : parts) {
+    const auto tokens = static_cast<int64_t>(part.tokens.size());
+    extensions_.push_back({part.sequence, tokens});
+    continuations_.push_back({part.tokens, length(part.sequence)});
+    end += static_cast<int32_t>(tokens);
+    for (int32_t row = end - static_cast<int32_t>(part.wanted); row < end; ++row) {
+      wanted_rows_.push_back(row);
+      wanted_sequences_.push_back(part.sequence);
+    }
+  }
+  const std::vector<KeyValueView>& caches = cache_.extend(extensions_);
+  Hidden last = hidden(Sequences::continuing(continuations_), extensions_, caches);
+  const auto wanted = static_cast<int64_t>(wanted_rows_.size());
+  if (wanted == 0) {
+    return 0;
+  }
+  hidden_ = wanted < last.var().rows() ? Hidden(select_rows(pass_, last.var(), wanted_rows_)) : std::move(last);
+  return wanted;
+}
+
+// Each pass takes as many tokens as fit. Of a sequence that is split over several passes and of which only the last row
+// is wanted, the parts before the last want none.
+NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
+  extensions_.clear();
+  int64_t wanted = 0;
+  for (const Fresh& f : fresh) {
+    extensions_.push_back({f.sequence, token_count(f)});
+    wanted += wanted_rows(f);
+  }
+  cache_.require_room(extensions_, kPassRows);
+  const bool has_candidates = candidate_columns_ > 0;
+  all_logits_ = has_candidates ? Tensor() : Tensor({wanted, vocabulary()}, DType::f32);
+  all_log_probs_ = Tensor({wanted, has_candidates ? candidate_columns_ : vocabulary()}, DType::f32);
+  int64_t done = 0, room = kPassRows;
+  parts_.clear();
+  for (const Fresh& f : fresh) {
+    for (auto rest = f.tokens; !rest.empty();) {
+      const auto taken = std::min(room, static_cast<int64_t>(rest.size()));
+      const bool last = taken == static_cast<int64_t>(rest.size());
+      parts_.push_back({f.sequence, rest.first(static_cast<size_t>(taken)),
+                        f.wanted == Wanted::all ? taken
+                        : last                  ? wanted_rows(f)
+                                                : 0});
+      rest = rest.subspan(static_cast<size_t>(taken));
+      room -= taken;
+      if (room == 0) {
+        done += run_and_keep(parts_, done);
+        parts_.clear();
+        room = kPassRows;
+      }
+    }
+  }
+  if (!parts_.empty()) {
+    run_and_keep(parts_, done);
+  }
+  return {has_candidates ? HostView<float>{} : host<float>(all_logits_.view()), host<float>(all_log_probs_.view())};
+}
+
+int64_t PagedStepper::run_and_keep(std::span<const Part> parts, int64_t first_row) {
+  const int64_t rows = run(parts);
+  if (rows > 0 && candidate_columns_ > 0) {
+    candidate_log_probs_ = pass_.allocate_master({rows, candidate_columns_});
+    write_log_probs(hidden_, wanted_sequences_, candidate_log_probs_.view());
+    backend().copy(candidate_log_probs_.view(), all_log_probs_.view().row_range(first_row, rows));
+  } else if (rows > 0) {
+    logits_ = logits(hidden_);
+    log_probs_ = log_softmax(pass_, logits_);
+    backend().copy(logits_.var().value(), all_logits_.view().row_range(first_row, rows));
+    backend().copy(log_probs_.var().value(), all_log_probs_.view().row_range(first_row, rows));
+  }
+  return rows;
+}
+
+}  // namespace heed

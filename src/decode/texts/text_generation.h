@@ -1,0 +1,44 @@
+// Generating texts that continue prompts.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/rules/automaton_cache.h"
+#include "decode/scheduling/scheduler.h"
+#include "heed/generation.h"
+#include "text/lines/documents.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+// A language model with its tokenizer. Any number of threads may use it at once.
+struct TextGenerator {
+  Scheduler& scheduler;
+  const Tokenizer& tokenizer;
+  // What the model was trained on, if known. A text of documents begins with a mark and may end with eos; a text of one
+  // stream (Documents::none) has neither.
+  std::optional<Documents> documents;
+  AutomatonCache* automata = nullptr;  // of the tokenizer, for all calls; null: each call makes its own
+};
+
+// The mark: bos, or eos if the tokenizer has no bos.
+TokenId beginning_of_document(const Tokenizer& tokenizer);
+
+// Throws ConfigError, with a message that a user can act on.
+void validate(const GenerationOptions& options);
+
+// The texts for each prompt; with beam search the best first. When the options' interruption comes first, sampled texts
+// end where they are, and beam search throws InterruptedError. For a model without marks, an empty prompt stands for a
+// line break, if the tokenizer has one. `where(i)` names prompt i in messages. Before anything is generated:
+// FormatError for a prompt that is not text or is too long, ConfigError for options that make no sense.
+std::vector<std::vector<Completion>> generate_texts(const TextGenerator& generator,
+                                                    std::span<const std::string> prompts,
+                                                    const GenerationOptions& options,
+                                                    const std::function<std::string(size_t)>& where,
+                                                    GenerationListener* listener = nullptr);
+
+}  // namespace heed

@@ -1,0 +1,133 @@
+// What training stores for all of a model's weights.
+#pragma once
+
+#include <deque>
+#include <string_view>
+
+#include "nn/weights/weights.h"
+#include "ops/trainable.h"
+
+namespace heed {
+
+// What training does with a weight.
+enum class WeightPart : uint8_t {
+  trained,
+  frozen,   // keeps its value, which is saved with those of the others
+  of_base,  // keeps its value, which is that of another model's file: has no master, only the run's precision
+};
+
+// A part of a trained weight, at most kMaxElements long: what ranks own, exchange and measure. `first` is its position
+// in the flat buffers.
+struct WeightPiece {
+  static constexpr int64_t kMaxElements = 128 * 1024;
+
+  size_t weight = 0;
+  int64_t first = 0, count = 0;
+};
+
+// Owns flat buffers: masters, gradients (from an update's second shard on also those of the current shard), and, where
+// the run's precision is not the master type, the copy of the masters that matrices are read from. In them the weights
+// are in the reverse order of registration, which is the order in which backward finishes them. Weights that are not
+// trained are not in the buffers, but each in memory of its own. The weights borrow their values from here, and must
+// outlive this.
+//
+// A stage of a model holds some of the weights. The others have their positions in the buffers, so that these are the
+// same in all stages, but they have no values here, and nothing touches their memory.
+class Trainables {
+ public:
+  enum class Gradients : uint8_t { none, wanted };
+  // `parts` and `held` have one for each weight; none: all are trained, and all are held.
+  Trainables(Backend& backend, Weights& weights, DType precision, Gradients gradients = Gradients::wanted,
+             std::vector<WeightPart> parts = {}, std::vector<bool> held = {});
+  ~Trainables();
+  Trainables(const Trainables&) = delete;
+  Trainables& operator=(const Trainables&) = delete;
+
+  // Draws each weight from its own stream of `seed`, whatever other weights the model has.
+  void initialize(Backend& backend, uint64_t seed);
+  // The value of a weight of the base, in any type. It has none before.
+  void hold_base(Backend& backend, size_t weight, ConstView value);
+  // For measuring with untrained weights: the same values for the base.
+  void initialize_base(Backend& backend, uint64_t seed);
+  // Copies the masters into the run's precision, after something other than the optimizer changed them.
+  void refresh(Backend& backend);
+
+  // An update's gradient is the sum of its shards' gradients in their order. Each is complete before it is added: with
+  // all contributions to a tied weight, and zeros where nothing contributed. Contributions belong to the first shard
+  // until begin_shard() is called.
+  void begin_update();
+  void begin_shard(Backend& backend);
+  void finish_update(Backend& backend);
+
+  // Where shards are exchanged between ranks, each is written to memory of its own, and whoever exchanges them adds
+  // what a rank owns of the sum to gradients().
+  void begin_exchanged_shard();
+  View exchanged_shard() const { return of_shard_.view(); }
+  void finish_exchanged_shard(Backend& backend);  // zeros where nothing contributed; sums over other ranks' heads
+
+  // The same for one weight.
+  void complete(Backend& backend, size_t weight);
+
+  const Weights& weights() const { return weights_; }
+  WeightPart part_of(size_t weight) const { return parts_[weight]; }
+  // What is not trained is held everywhere.
+  bool is_held(size_t weight) const { return held_[weight] || parts_[weight] != WeightPart::trained; }
+  // Trained here.
+  bool has_gradient(size_t weight) const { return held_[weight] && parts_[weight] == WeightPart::trained; }
+  int64_t trained_elements() const;  // of the whole model
+  // Of those that have one here, in the order of the weights.
+  const std::deque<Trainable>& all() const { return trainables_; }
+  std::deque<Trainable>& all() { return trainables_; }
+  Trainable& find(std::string_view name) { return weights_.find(name).trainable(); }
+  const Trainable& find(std::string_view name) const { return weights_.find(name).trainable(); }
+
+  // Where a trained weight begins and ends in the flat buffers, in elements.
+  int64_t offset(size_t weight) const { return offsets_[weight]; }
+  int64_t end(size_t weight) const;
+  // All of them, in their order in the flat buffers. They depend on each weight's size alone.
+  std::vector<WeightPiece> pieces() const;
+  View masters() const { return masters_.view(); }
+  View gradients() const { return gradients_.view(); }
+  View copies() const { return copies_.view(); }  // empty where matrices are read from the masters
+  // A piece of what layers read: of the copies or, for vectors and where there are none, of the masters.
+  View values(const WeightPiece& piece) const;
+  // Gives the memory of a piece's master back, where layers don't read it.
+  void discard_master(const WeightPiece& piece);
+  // Gives the gradients' memory back until the next update.
+  void discard_gradients();
+  // While the masters of all weights are here: lets layers read those that are not held, too, and ends that.
+  void lend_others(Backend& backend);
+  void take_others_back();
+
+ private:
+  View part(const Tensor& flat, size_t index) const;  // that of one weight
+  // Uses the ranges of the flat buffers that belong to weights that are held: (first, count).
+  template <class Use>
+  void for_each_held_range(Use use) const;
+  void finish_shard(Backend& backend);
+  void complete_shard(Backend& backend);
+  void write_to_shard();
+  bool reads_master(size_t weight) const;
+  template <class Use>
+  void for_each_trained(Use use);
+
+  // A weight that is not trained: its master, unless it is of the base, and what it is read from if that is not the
+  // master.
+  struct Kept {
+    Tensor master, copy;
+  };
+  void keep(Backend& backend, size_t index);
+  void train(size_t index);
+
+  Weights& weights_;
+  DType precision_;
+  std::vector<WeightPart> parts_;
+  std::vector<bool> held_;
+  std::vector<Kept> kept_;  // by weight
+  Tensor masters_, gradients_, of_shard_, copies_;
+  std::vector<int64_t> offsets_;  // of each weight in all of them
+  std::deque<Trainable> trainables_;
+  int64_t shards_ = 1;  // of this update, the current one included
+};
+
+}  // namespace heed

@@ -1,0 +1,102 @@
+#include "train/corpus/labeled_examples.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heed {
+namespace {
+
+constexpr int64_t kTextTypes = 2;  // of the first and of the second text
+
+// Lists of numbers, end to end.
+struct FlatLists {
+  std::vector<int32_t> values;
+  std::vector<int64_t> ends;
+
+  void add(const std::vector<int32_t>& list) {
+    values.insert(values.end(), list.begin(), list.end());
+    ends.push_back(static_cast<int64_t>(values.size()));
+  }
+  void store(PartsToStore& parts, const std::string& name) && {
+    parts.add(name, std::move(values));
+    parts.add(name + ".ends", std::move(ends));
+  }
+};
+
+// Reads one list after the other.
+class ListReader {
+ public:
+  ListReader(const StoredParts& parts, const std::string& name, int64_t limit)
+      : values_(parts.array_below<int32_t>(name, limit)),
+        ends_(parts.ends(name + ".ends", values_.size(), StoredParts::Sequences::maybe_empty)) {}
+
+  int64_t size() const { return ends_.size(); }
+  std::vector<int32_t> next() {
+    const int64_t end = ends_[at_++];
+    const auto slice = values_.slice(begin_, end);
+    begin_ = end;
+    return {slice.begin(), slice.end()};
+  }
+
+ private:
+  SpillArray<int32_t> values_;
+  SpillArray<int64_t> ends_;
+  int64_t at_ = 0, begin_ = 0;
+};
+
+bool is_whole(const LabeledExample& example, const ExampleLimits& limits) {
+  const EncodedText& text = example.text;
+  const size_t rows = text.ids.size(), words = text.first_of_words.size();
+  const bool labels_fit = limits.head == Head::token_labels ? example.labels.size() == words
+                          : limits.head == Head::one_label  ? example.labels.size() == 1
+                                                            : true;
+  return rows > 0 && std::cmp_less_equal(rows, limits.max_length) && text.types.size() == rows && labels_fit &&
+         std::ranges::all_of(text.first_of_words, [&](int32_t row) { return std::cmp_less(row, rows); });
+}
+
+}  // namespace
+
+void store_examples(PartsToStore& parts, const std::string& name, const std::vector<LabeledExample>& examples) {
+  FlatLists ids, types, words, labels;
+  std::vector<double> numbers;
+  std::vector<std::string> places;
+  numbers.reserve(examples.size());
+  places.reserve(examples.size());
+  for (const LabeledExample& example : examples) {
+    ids.add(example.text.ids);
+    types.add(example.text.types);
+    words.add(example.text.first_of_words);
+    labels.add(example.labels);
+    numbers.push_back(example.number);
+    places.push_back(example.where);
+  }
+  std::move(ids).store(parts, name + ".ids");
+  std::move(types).store(parts, name + ".types");
+  std::move(words).store(parts, name + ".words");
+  std::move(labels).store(parts, name + ".labels");
+  parts.add(name + ".numbers", std::move(numbers));
+  parts.add_texts(name + ".places", places);
+}
+
+std::vector<LabeledExample> stored_examples(const StoredParts& parts, const std::string& name,
+                                            const ExampleLimits& limits) {
+  ListReader ids(parts, name + ".ids", limits.vocabulary), types(parts, name + ".types", kTextTypes),
+      words(parts, name + ".words", limits.max_length), labels(parts, name + ".labels", limits.labels);
+  const SpillArray<double> numbers = parts.array<double>(name + ".numbers");
+  std::vector<std::string> places = parts.texts_of(name + ".places");
+  const int64_t count = ids.size();
+  for (const int64_t other : {types.size(), words.size(), labels.size(), numbers.size()}) {
+    require<FormatError>(other == count && std::cmp_equal(places.size(), count), parts.where(),
+                         "the parts of '{}' have different lengths", name);
+  }
+  std::vector<LabeledExample> examples;
+  examples.reserve(places.size());
+  for (int64_t i = 0; i < count; ++i) {
+    EncodedText text{.ids = ids.next(), .types = types.next(), .first_of_words = words.next()};
+    examples.push_back({std::move(text), labels.next(), numbers[i], std::move(places[static_cast<size_t>(i)])});
+    require<FormatError>(is_whole(examples.back(), limits), parts.where(), "example {} of '{}' is damaged", i, name);
+  }
+  return examples;
+}
+
+}  // namespace heed

@@ -1,0 +1,46 @@
+// The text of a translation run, as tokens.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/batches/pair_batch.h"
+#include "data/corpus/corpus.h"
+#include "train/recipe/translation_recipe.h"
+
+namespace heed {
+
+struct TokenizerPair {
+  std::shared_ptr<const Tokenizer> source, target;  // the same one when it is shared
+};
+
+// Loads the recipe's tokenizers, or trains them on its training files.
+TokenizerPair make_tokenizers(const TranslationRecipe& recipe);
+
+SentenceMarks marks_of(const TokenizerPair& tokenizers);
+
+// Reads the text, or takes the tokens that are stored already. Tokens that do not fit into memory go into unnamed files
+// in the setup's folder.
+Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tokenizers, const TaskSetup& setup);
+
+// The lines of both sides. The recipe's rules for training text do not apply to them.
+struct ValidationText {
+  std::vector<std::string> source, target;
+};
+ValidationText read_validation_text(const PairDataRecipe& data);
+// The same of a prepared corpus.
+void store(PartsToStore& parts, const ValidationText& text);
+ValidationText stored_validation_text(const StoredParts& parts);
+
+// How many validation pairs occur in the training text: both sides, or the source with any translation. Lines with
+// words that the tokenizers do not know are not counted.
+struct ValidationOverlap {
+  int64_t pairs = 0, sources = 0;
+};
+void store(PartsToStore& parts, const ValidationOverlap& overlap);
+ValidationOverlap stored_overlap(const StoredParts& parts);
+ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation, const TokenizerPair& tokenizers);
+
+}  // namespace heed

@@ -1,0 +1,75 @@
+#include "train/learner/adapter_training.h"
+
+#include <algorithm>
+
+#include "checkpoint/adapter.h"
+#include "checkpoint/weights.h"
+
+namespace heed {
+
+std::vector<WeightPart> parts_after(const TakenWeights& taken, const Weights& weights, const AdapterConfig& adapter) {
+  std::vector<WeightPart> parts;
+  parts.reserve(weights.all().size());
+  for (const Weight& weight : weights.all()) {
+    const bool of_base = adapter.rank > 0 && std::ranges::count(taken.whole, weight.name()) > 0;
+    parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
+  }
+  return parts;
+}
+
+std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Weights& weights, const AdapterConfig& adapter) {
+  TakenWeights taken;
+  if (adapter.rank > 0) {
+    const AdapterDescription description = load_adapter(folder);
+    for (const Weight& weight : weights.all()) {
+      if (!is_adapter(weight) && std::ranges::count(description.whole, weight.name()) == 0) {
+        taken.whole.push_back(weight.name());
+      }
+    }
+  }
+  return parts_after(taken, weights, adapter);
+}
+
+void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, const std::filesystem::path& base,
+                     const StartingModel& model, const TakenWeights& taken, const Weights& weights) {
+  AdapterDescription description{
+      .base = std::filesystem::relative(base, folder.path),
+      .checksum = checksum_of_weights(model.weights()),
+      .rank = adapter.rank,
+      .alpha = adapter.alpha,
+      .matrices = {},
+      .whole = {},
+      .renamed = {},
+  };
+  for (const Weight& weight : weights.all()) {
+    if (weight.low_rank() != nullptr) {
+      description.matrices.push_back(weight.name());
+    }
+    if (!is_adapter(weight) && std::ranges::count(taken.whole, weight.name()) == 0) {
+      description.whole.push_back(weight.name());
+    }
+  }
+  for (const RenamedWeight& one : taken.renamed) {
+    if (std::ranges::count(taken.whole, one.name) > 0) {
+      description.renamed.push_back(one);
+    }
+  }
+  save_adapter(folder, description);
+}
+
+void load_base_of(const ModelFolder& folder, Backend& backend, Trainables& trainables) {
+  const AdapterDescription description = load_adapter(folder);
+  const SafeTensors base = open_base(folder, description);
+  const std::deque<Weight>& weights = trainables.weights().all();
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (trainables.part_of(i) == WeightPart::of_base) {
+      std::vector<float> values = read_weight(base, base.at(name_there(description.renamed, weights[i].name())));
+      const int64_t rows = weights[i].shape().rows(), columns = weights[i].shape().columns();
+      ensure(static_cast<int64_t>(values.size()) == weights[i].shape().elements(), "trainer", "the base has another {}",
+             weights[i].name());
+      trainables.hold_base(backend, i, View(values.data(), DType::f32, rows, columns, columns));
+    }
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,374 @@
+#include "train/learner/starting_model.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "checkpoint/adapter.h"
+#include "checkpoint/stored_model.h"
+#include "checkpoint/weights.h"
+#include "models/config_keys.h"
+
+namespace heed {
+namespace {
+
+using nlohmann::json;
+
+// The index, among the roles of `from`, of the tokenizer that takes this role in a model of `to`.
+size_t index_of_role(Architecture from, std::string_view role, Architecture to) {
+  const std::span<const TokenizerRole> roles = tokenizer_roles(from);
+  const auto same = std::ranges::find(roles, role, &TokenizerRole::name);
+  if (same != roles.end()) {
+    return static_cast<size_t>(same - roles.begin());
+  }
+  return roles.size() > 1 && to == Architecture::causal_lm ? 1 : 0;
+}
+
+// The role of the tokenizer whose tokens are a weight's rows; empty where they are something else.
+std::string_view role_of_rows(std::string_view weight, Architecture architecture) {
+  if (weight == "source.tokens") {
+    return "source";
+  }
+  if (weight == "target.tokens") {
+    return "target";
+  }
+  if (weight == "output.weight" || weight == "output.bias") {
+    return tokenizer_roles(architecture).back().name;
+  }
+  return weight == "embedding.tokens" ? "text" : "";
+}
+
+// What a weight of the new model means in another one that has none of its name: the beginnings of both names, and when
+// that holds. The first that the other model has is taken.
+struct Counterpart {
+  std::string_view here, there;
+  bool (*holds)(const ModelConfig& here, const ModelConfig& there);
+};
+
+bool always(const ModelConfig&, const ModelConfig&) { return true; }
+bool to_encoder(const ModelConfig& here, const ModelConfig&) { return here.architecture == Architecture::encoder; }
+bool to_decoder(const ModelConfig& here, const ModelConfig&) { return here.architecture == Architecture::causal_lm; }
+bool from_encoder(const ModelConfig&, const ModelConfig& there) { return there.architecture == Architecture::encoder; }
+bool from_decoder(const ModelConfig&, const ModelConfig& there) {
+  return there.architecture == Architecture::causal_lm;
+}
+bool from_one_table(const ModelConfig&, const ModelConfig& there) { return there.tying == Tying::all; }
+bool from_tied_output(const ModelConfig&, const ModelConfig& there) {
+  return there.tying != Tying::none && there.head == Head::tokens;
+}
+
+constexpr std::array kCounterparts{
+    Counterpart{"embedding.", "source.", to_encoder},
+    Counterpart{"embedding.", "target.", to_decoder},
+    Counterpart{"embedding.tokens", "source.tokens", from_one_table},
+    Counterpart{"source.", "embedding.", from_encoder},
+    Counterpart{"target.", "embedding.", from_decoder},
+    Counterpart{"source.tokens", "embedding.tokens", always},
+    Counterpart{"target.tokens", "source.tokens", from_one_table},
+    Counterpart{"target.tokens", "embedding.tokens", always},
+    Counterpart{"output.weight", "target.tokens", from_tied_output},
+    Counterpart{"output.weight", "source.tokens", from_one_table},
+    Counterpart{"output.weight", "embedding.tokens", from_tied_output},
+};
+
+// Whether models of this architecture have a setting.
+bool has_setting(Architecture architecture, std::string_view name) {
+  if (name == "encoder_layers") {
+    return architecture != Architecture::causal_lm;
+  }
+  if (name == "decoder_layers") {
+    return architecture != Architecture::encoder;
+  }
+  const bool of_encoder = name == "head" || name == "labels" || name == "pooling" || name == "token_types";
+  return architecture == Architecture::encoder || !of_encoder;
+}
+
+const TokenizerRole* role_named(std::string_view name, Architecture architecture) {
+  const std::span<const TokenizerRole> roles = tokenizer_roles(architecture);
+  const auto it = std::ranges::find(roles, name, &TokenizerRole::name);
+  return it == roles.end() ? nullptr : &*it;
+}
+
+std::optional<TokenId> special_counterpart(const SpecialTokens& own, const SpecialTokens& other, TokenId token) {
+  for (TokenId SpecialTokens::*kind :
+       {&SpecialTokens::unk, &SpecialTokens::bos, &SpecialTokens::eos, &SpecialTokens::sep, &SpecialTokens::pad}) {
+    if (own.*kind == token) {
+      return other.*kind;
+    }
+  }
+  return std::nullopt;
+}
+
+// The rows of a head are labels.
+bool is_head(std::string_view weight) { return weight == "head.weight" || weight == "head.bias"; }
+
+// A row of a vector is one element.
+int64_t row_size(const Shape& shape) { return shape.elements() / shape[0]; }
+
+std::vector<TakenWeights::Difference> differing_settings(ModelConfig there, ModelConfig here) {
+  const SettingTable left = model_settings(there), right = model_settings(here);
+  std::vector<TakenWeights::Difference> found;
+  for (size_t i = 0; i < left.settings.size(); ++i) {
+    const Setting &a = left.settings[i], &b = right.settings[i];
+    const bool of_both = has_setting(there.architecture, a.name) && has_setting(here.architecture, a.name);
+    if (of_both && a.show() != b.show() && !a.name.ends_with("_vocabulary")) {
+      found.push_back({"model." + a.name, a.show(), b.show()});
+    }
+  }
+  return found;
+}
+
+SafeTensors weights_of(const ModelFolder& folder) {
+  require<FormatError>(!holds_adapter(folder), folder.path.string(),
+                       "holds an adapter, and training.from needs a whole model: heed merge makes one of it");
+  SafeTensors file(folder.weights());
+  require_not_quantized(file);
+  return file;
+}
+
+}  // namespace
+
+std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture architecture) {
+  const ModelConfig config = load_description(folder).config;
+  std::vector<int64_t> sizes;
+  for (const TokenizerRole& role : tokenizer_roles(architecture)) {
+    const size_t index = index_of_role(config.architecture, role.name, architecture);
+    sizes.push_back(config.*tokenizer_roles(config.architecture)[index].vocabulary);
+  }
+  return sizes;
+}
+
+StartingModel::StartingModel(const ModelFolder& folder)
+    : folder_(folder),
+      description_(load_description(folder)),
+      tokenizers_(load_tokenizers(folder, description_)),
+      file_(weights_of(folder)) {
+  require_weights_of(file_, folder_, description_.config);
+  verify_checksum(file_);
+}
+
+Tokenizers StartingModel::tokenizers_for(Architecture architecture) const {
+  Tokenizers chosen;
+  for (const TokenizerRole& role : tokenizer_roles(architecture)) {
+    const size_t index = index_of_role(description_.config.architecture, role.name, architecture);
+    chosen.push_back(tokenizers_[index]);
+    if (architecture == Architecture::seq2seq) {
+      require_sentence_marks(*chosen.back(), folder_.path / description_.tokenizers[index].name);
+    }
+  }
+  return chosen;
+}
+
+std::vector<int32_t> StartingModel::rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const {
+  std::vector<int32_t> rows;
+  if (of_run.serialize() == of_this.serialize()) {
+    return rows;
+  }
+  for (int32_t id = 0; id < of_run.vocabulary_size(); ++id) {
+    const TokenId token{id};
+    std::optional<TokenId> found = special_counterpart(of_run.special(), of_this.special(), token);
+    if (!found) {
+      found = of_this.find(of_run.piece(token));
+      const bool is_text = found && !special_counterpart(of_this.special(), of_run.special(), *found);
+      found = is_text ? found : std::nullopt;
+    }
+    rows.push_back(found && *found != kNoToken ? found->value : kNoRow);
+  }
+  return rows;
+}
+
+// For each row of a head its label's row in this model, or kNoRow; empty where the labels are the same. The head of a
+// number has one row, and no label.
+std::vector<int32_t> StartingModel::rows_for_labels(const std::vector<std::string>& labels, int64_t count) const {
+  const std::vector<std::string>& there = description_.config.labels;
+  if (labels == there) {
+    return {};
+  }
+  std::vector<int32_t> rows(static_cast<size_t>(count), kNoRow);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto it = std::ranges::find(there, labels[i]);
+    rows[i] = it == there.end() ? kNoRow : static_cast<int32_t>(it - there.begin());
+  }
+  return rows;
+}
+
+// Where the rows of a weight come from, when they are tokens of two vocabularies or labels of two heads that differ.
+std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
+                                            const Tokenizers& tokenizers) const {
+  if (is_head(weight.name())) {
+    const bool same_width =
+        !stored.shape.empty() && stored.elements() / stored.shape.front() == row_size(weight.shape());
+    return same_width ? rows_for_labels(config.labels, weight.shape()[0]) : std::vector<int32_t>();
+  }
+  const std::string_view name = role_of_rows(weight.name(), config.architecture);
+  const std::string_view name_there = role_of_rows(stored.name, description_.config.architecture);
+  const TokenizerRole* const role = role_named(name, config.architecture);
+  const TokenizerRole* const other = role_named(name_there, description_.config.architecture);
+  const bool are_tokens = role != nullptr && other != nullptr && !stored.shape.empty() &&
+                          weight.shape()[0] == config.*role->vocabulary &&
+                          stored.shape.front() == description_.config.*other->vocabulary &&
+                          stored.elements() / stored.shape.front() == row_size(weight.shape());
+  if (are_tokens && tokenizers.empty()) {
+    return std::vector<int32_t>(static_cast<size_t>(weight.shape()[0]), kNoRow);
+  }
+  return are_tokens ? rows_for(*tokenizers[index_of_role(config.architecture, name, config.architecture)],
+                               *tokenizers_[index_of_role(description_.config.architecture, name_there,
+                                                          description_.config.architecture)])
+                    : std::vector<int32_t>();
+}
+
+// The weight of the same name, or else the one that means the same; null: none.
+const StoredTensor* StartingModel::counterpart(const std::string& name, const ModelConfig& config) const {
+  const StoredTensor* found = file_.find(name);
+  for (const Counterpart& one : kCounterparts) {
+    if (found == nullptr && name.starts_with(one.here) && one.holds(config, description_.config)) {
+      found = file_.find(fmt::format("{}{}", one.there, name.substr(one.here.size())));
+    }
+  }
+  return found;
+}
+
+TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& config,
+                                  const Tokenizers& tokenizers) const {
+  TakenWeights taken{.directory = folder_.path.string(), .settings = differing_settings(description_.config, config)};
+  for (const Weight& weight : weights.all()) {
+    if (is_adapter(weight)) {
+      continue;
+    }
+    const StoredTensor* const stored = counterpart(weight.name(), config);
+    if (stored == nullptr) {
+      taken.fresh.push_back({weight.name(), "the other model has no such weight"});
+      continue;
+    }
+    std::vector<int32_t> rows = rows_of(weight, *stored, config, tokenizers);
+    const bool by_row = !rows.empty(), fits = by_row || stored->shape == stored_shape(weight.shape());
+    const auto known = static_cast<int64_t>(rows.size()) - std::ranges::count(rows, kNoRow);
+    if (known > 0) {
+      taken.by_text.push_back({weight.name(), known, std::move(rows)});
+    } else if (by_row) {
+      taken.fresh.push_back({weight.name(), is_head(weight.name()) ? "the heads have no label in common"
+                                            : tokenizers.empty()   ? "the new vocabulary is not known yet"
+                                                                   : "the vocabularies have no token in common"});
+    } else if (fits) {
+      taken.whole.push_back(weight.name());
+    } else {
+      taken.fresh.push_back({weight.name(), fmt::format("{} there, F32{} here", stored->text(), weight.shape())});
+    }
+    if (stored->name != weight.name() && (known > 0 || (!by_row && fits))) {
+      taken.renamed.push_back({weight.name(), stored->name});
+    }
+  }
+  for (const StoredTensor& tensor : file_.tensors()) {
+    if (std::ranges::find(weights.all(), tensor.name, &Weight::name) == weights.all().end() &&
+        std::ranges::find(taken.renamed, tensor.name, &RenamedWeight::there) == taken.renamed.end()) {
+      taken.unused.push_back(tensor.name);
+    }
+  }
+  if (taken.whole.empty() && taken.by_text.empty() && !tokenizers.empty()) {
+    const TakenWeights::Reason& first = taken.fresh.front();
+    fail<ConfigError>(folder_.path.string(), "none of its weights fits the new model (training.from); {}: {}",
+                      first.name, first.why);
+  }
+  return taken;
+}
+
+void StartingModel::copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const {
+  for (size_t i = 0; i < trainables.weights().all().size(); ++i) {
+    const Weight& weight = trainables.weights().all()[i];
+    const auto part = std::ranges::find(taken.by_text, weight.name(), &TakenWeights::Part::name);
+    if (std::ranges::count(taken.whole, weight.name()) == 0 && part == taken.by_text.end()) {
+      continue;
+    }
+    std::vector<float> values = read_weight(file_, file_.at(name_there(taken.renamed, weight.name())));
+    const int64_t width = row_size(weight.shape());
+    if (!weight.has_trainable()) {
+      const int64_t columns = weight.shape().columns();
+      trainables.hold_base(backend, i, View(values.data(), DType::f32, weight.shape().rows(), columns, columns));
+      continue;
+    }
+    auto* const master = static_cast<float*>(host_address(weight.trainable().master()));
+    if (part == taken.by_text.end()) {
+      std::ranges::copy(values, master);
+      continue;
+    }
+    for (size_t row = 0; row < part->from.size(); ++row) {
+      if (part->from[row] != kNoRow) {
+        std::copy_n(values.data() + part->from[row] * width, width, master + static_cast<int64_t>(row) * width);
+      }
+    }
+  }
+  trainables.refresh(backend);
+}
+
+std::string frozen_at_random(const TakenWeights& taken, const Weights& weights, const std::vector<WeightPart>& parts) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string& name = weights.all()[i].name();
+    const auto part = std::ranges::find(taken.by_text, name, &TakenWeights::Part::name);
+    if (parts[i] != WeightPart::frozen) {
+      continue;
+    }
+    if (std::ranges::find(taken.fresh, name, &TakenWeights::Reason::name) != taken.fresh.end()) {
+      names.push_back(name);
+    } else if (part != taken.by_text.end() && part->rows < std::ssize(part->from)) {
+      names.push_back(fmt::format("{} of {} rows of {}", std::ssize(part->from) - part->rows, part->from.size(), name));
+    }
+  }
+  return names.empty() ? ""
+                       : fmt::format("training.freeze keeps random values that {} lacks: {}", taken.directory,
+                                     fmt::join(names, ", "));
+}
+
+std::string TakenWeights::text(std::string_view listed_in) const {
+  const size_t all = whole.size() + by_text.size() + fresh.size();
+  std::string line = fmt::format("{} of {} weights taken from {}", whole.size() + by_text.size(), all, directory);
+  if (!by_text.empty()) {
+    int64_t rows = 0, of = 0;
+    for (const Part& part : by_text) {
+      rows += part.rows;
+      of += static_cast<int64_t>(part.from.size());
+    }
+    line += fmt::format(", {} of them by the text of their tokens or labels ({} of {} rows)", by_text.size(), rows, of);
+  }
+  std::vector<std::string> names;
+  for (const RenamedWeight& one : renamed) {
+    names.push_back(fmt::format("{} from {}", one.name, one.there));
+  }
+  line +=
+      names.empty() ? "" : fmt::format(", {} of them under another name ({})", names.size(), fmt::join(names, ", "));
+  line += fmt::format("; {} start from random values, {} of the other model's are unused", fresh.size(), unused.size());
+  line += listed_in.empty() ? "" : fmt::format(" ({} lists them)", listed_in);
+  std::vector<std::string> differences;
+  for (const Difference& d : settings) {
+    differences.push_back(fmt::format("{} was {}, is {}", d.key, d.there, d.here));
+  }
+  return differences.empty() ? line : fmt::format("{}; {}", line, fmt::join(differences, ", "));
+}
+
+std::string to_json(const TakenWeights& taken) {
+  json by_text = json::array(), renamed = json::array(), fresh = json::array(), settings = json::array();
+  for (const TakenWeights::Part& part : taken.by_text) {
+    by_text.push_back({{"name", part.name}, {"rows", part.rows}, {"of", part.from.size()}});
+  }
+  for (const RenamedWeight& one : taken.renamed) {
+    renamed.push_back({{"name", one.name}, {"there", one.there}});
+  }
+  for (const TakenWeights::Reason& reason : taken.fresh) {
+    fresh.push_back({{"name", reason.name}, {"why", reason.why}});
+  }
+  for (const TakenWeights::Difference& d : taken.settings) {
+    settings.push_back({{"key", d.key}, {"there", d.there}, {"here", d.here}});
+  }
+  return json({{"event", "from"},
+               {"directory", taken.directory},
+               {"whole", taken.whole},
+               {"by_text", by_text},
+               {"renamed", renamed},
+               {"fresh", fresh},
+               {"unused", taken.unused},
+               {"settings", settings}})
+      .dump();
+}
+
+}  // namespace heed

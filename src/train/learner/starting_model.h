@@ -1,0 +1,86 @@
+// The model whose weights a run begins from.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/adapter.h"
+#include "checkpoint/model_directory.h"
+#include "checkpoint/safetensors.h"
+#include "nn/weights/trainables.h"
+
+namespace heed {
+
+// The vocabulary sizes of a model's tokenizers, for the roles of a model of this architecture. A role gets the
+// tokenizer of the same role, or else the one that reads (for an encoder) or writes text.
+std::vector<int64_t> vocabulary_sizes_of(const ModelFolder& folder, Architecture architecture);
+
+// What a run took of another model's weights, and why it did not take the rest.
+struct TakenWeights {
+  struct Part {
+    std::string name;
+    int64_t rows = 0;           // that are copied
+    std::vector<int32_t> from;  // the other's row for each of this one's; -1: none
+  };
+  struct Reason {
+    std::string name, why;
+  };
+  struct Difference {
+    std::string key, there, here;
+  };
+
+  std::string directory;
+  std::vector<std::string> whole;      // as they are
+  std::vector<Part> by_text;           // the rows of tokens or labels that both models have; the others begin fresh
+  std::vector<RenamedWeight> renamed;  // of those, the ones that the other model has under another name
+  std::vector<Reason> fresh;           // not taken at all
+  std::vector<std::string> unused;     // the other model's, which this one lacks
+  std::vector<Difference> settings;    // of the two models, without the sizes of their vocabularies
+  // In one line. `listed_in`: the file that lists all of them; empty: none.
+  std::string text(std::string_view listed_in = {}) const;
+};
+
+// Which weights stay as they were drawn, all or in part, because they are frozen but were not taken; empty: none.
+std::string frozen_at_random(const TakenWeights& taken, const Weights& weights, const std::vector<WeightPart>& parts);
+
+// A model directory: FormatError or IoError when something in it is missing or wrong.
+class StartingModel {
+ public:
+  explicit StartingModel(const ModelFolder& folder);
+
+  // Its tokenizers, for the roles of a model of this architecture; see vocabulary_sizes_of(). FormatError for an
+  // encoder-decoder when they lack bos or eos.
+  Tokenizers tokenizers_for(Architecture architecture) const;
+
+  // The weights that fit a model: those that have the same shape in both, and the same name or the same meaning. A weight
+  // with a row for each token or label is taken row by row where these differ: a row goes to the token or label with the
+  // same text. Without tokenizers, which the run is still to learn, such rows begin fresh. ConfigError when nothing fits.
+  TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
+  // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
+  void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;
+
+  const SafeTensors& weights() const { return file_; }
+  const ModelConfig& config() const { return description_.config; }
+
+ private:
+  static constexpr int32_t kNoRow = -1;
+  // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
+  std::vector<int32_t> rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const;
+  std::vector<int32_t> rows_for_labels(const std::vector<std::string>& labels, int64_t count) const;
+  const StoredTensor* counterpart(const std::string& name, const ModelConfig& config) const;
+  std::vector<int32_t> rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
+                               const Tokenizers& tokenizers) const;
+
+  ModelFolder folder_;
+  ModelDescription description_;
+  Tokenizers tokenizers_;
+  SafeTensors file_;
+};
+
+// The event of metrics.jsonl.
+std::string to_json(const TakenWeights& taken);
+
+}  // namespace heed

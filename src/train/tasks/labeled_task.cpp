@@ -1,0 +1,231 @@
+#include "train/tasks/labeled_task.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text/plural.h"
+#include "data/batches/even_parts.h"
+#include "data/lines/origins.h"
+#include "train/tasks/labeled_scores.h"
+
+namespace heed {
+namespace {
+
+// A batch whose rows, or whose texts, have one label each.
+class LabelShard final : public Shard {
+ public:
+  LabelShard(Sequences&& texts, Targets&& labels, Head head)
+      : batch_{std::move(texts), std::move(labels)}, targets_(batch_.expected.counted()), head_(head) {}
+
+  int64_t targets() const override { return targets_; }
+  ShardTexts texts() const override { return {batch_.tokens, batch_.tokens}; }
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
+    const EncoderOnly& encoder = model.encoder_only();
+    return head_ == Head::token_labels ? encoder.loss(pass, batch_, smoothing)
+                                       : encoder.label_loss(pass, batch_.tokens, batch_.expected, smoothing);
+  }
+
+ private:
+  TokenBatch batch_;
+  int64_t targets_;
+  Head head_;
+};
+
+class ValueShard final : public Shard {
+ public:
+  explicit ValueShard(ValuedBatch&& batch) : batch_(std::move(batch)) {}
+
+  int64_t targets() const override { return batch_.texts.segments().count(); }
+  ShardTexts texts() const override { return {batch_.texts, batch_.texts}; }
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing) const override {
+    return model.encoder_only().value_loss(pass, batch_);
+  }
+
+ private:
+  ValuedBatch batch_;
+};
+
+}  // namespace
+
+LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
+    : head_(recipe.model.head),
+      token_types_(recipe.model.token_types),
+      max_length_(recipe.model.max_length),
+      batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)),
+      own_recipe_(recipe.task->clone()),
+      labels_(recipe.model.labels),
+      given_labels_(recipe.model.labels) {
+  recipe_ = dynamic_cast<const LabeledRecipe*>(own_recipe_.get());
+  tokenizers_ = setup.tokenizers != nullptr ? *setup.tokenizers : recipe_->make_tokenizers();
+  if (setup.stored != nullptr) {
+    take_stored(*setup.stored);
+  } else {
+    read_text();
+  }
+  RandomKey content;
+  for (const Example& example : train_) {
+    for (const std::vector<int32_t>* const part : {&example.text.ids, &example.text.types, &example.labels}) {
+      for (const int32_t value : *part) {
+        content = content.derive(static_cast<uint64_t>(value));
+      }
+    }
+    content = content.derive(fmt::format("{}", example.number));
+  }
+  batches_.emplace(
+      examples(),
+      [this](int64_t i) {
+        const auto rows = static_cast<int64_t>(train_[static_cast<size_t>(i)].text.ids.size());
+        return SentenceRows{rows, rows};
+      },
+      BatchRules{.sentences = recipe_->data.batch_sequences, .order = PoolOrder::shuffled},
+      static_cast<uint64_t>(recipe.training.seed), content.bits);
+}
+
+// The recipe may list labels that the training text lacks, so that models of several texts have the same ones.
+void LabeledTask::read_text() {
+  constexpr std::string_view kConsequence = ": nothing would be learned about it";
+  const LabeledDataRecipe& data = recipe_->data;
+  const LabeledReading reading{.tokenizer = *tokenizers_.front(),
+                               .head = head_,
+                               .max_length = max_length_,
+                               .columns = data.columns,
+                               .format = data.format,
+                               .too_long = data.too_long};
+  std::vector<NamedExample> train = read_examples(data.train, reading);
+  std::set<std::string> trained;
+  for (const NamedExample& named : train) {
+    trained.insert(named.labels.begin(), named.labels.end());
+  }
+  if (head_ != Head::number) {
+    require<FormatError>(!trained.empty(), "data.train", "no text has a label");
+    if (labels_.empty()) {
+      labels_.assign(trained.begin(), trained.end());
+    }
+  }
+  train_ = with_label_ids(std::move(train), {labels_, "model.labels", std::string(kConsequence)});
+  if (data.validation.empty()) {
+    return;
+  }
+  std::vector<NamedExample> validation = read_examples(data.validation, reading);
+  for (const NamedExample& named : validation) {
+    for (const std::string& label : named.labels) {
+      require<FormatError>(trained.contains(label), named.example.where, "the label '{}' is not in the training text{}",
+                           label, kConsequence);
+    }
+  }
+  validation_ = with_label_ids(std::move(validation), {labels_, "model.labels", ""});
+}
+
+void LabeledTask::store(PartsToStore& parts) const {
+  parts.add_texts("labels", labels_);
+  parts.add_texts("labels.given", given_labels_);
+  store_examples(parts, "train", train_);
+  store_examples(parts, "validation", validation_);
+}
+
+// A recipe that is resumed may name the labels that were found.
+void LabeledTask::take_stored(const StoredParts& parts) {
+  labels_ = parts.texts_of("labels");
+  require<ConfigError>(given_labels_ == labels_ || given_labels_ == parts.texts_of("labels.given"), "model.labels",
+                       "are others than the prepared corpus has: prepare it again");
+  const ExampleLimits limits{.vocabulary = tokenizers_.front()->vocabulary_size(),
+                             .max_length = max_length_,
+                             .labels = static_cast<int64_t>(labels_.size()),
+                             .head = head_};
+  train_ = stored_examples(parts, "train", limits);
+  validation_ = stored_examples(parts, "validation", limits);
+  require<FormatError>(!train_.empty(), parts.where(), "holds no text");
+}
+
+std::string LabeledTask::describe_text() const {
+  const auto count = [&](const std::vector<Example>& examples) {
+    int64_t words = 0;
+    for (const Example& example : examples) {
+      words += static_cast<int64_t>(example.text.first_of_words.size());
+    }
+    const int64_t number = std::ssize(examples);
+    return head_ == Head::token_labels
+               ? fmt::format("{} word{} in {} sentence{}", words, plural(words), number, plural(number))
+               : fmt::format("{} text{}", number, plural(number));
+  };
+  std::string text = count(train_);
+  if (head_ != Head::number) {
+    text += fmt::format(" with {} label{}", labels_.size(), plural(std::ssize(labels_)));
+  }
+  return validation_.empty() ? text : text + "; validation: " + count(validation_);
+}
+
+std::vector<std::pair<std::string, int64_t>> LabeledTask::sizes() const {
+  return {{"train_texts", static_cast<int64_t>(train_.size())},
+          {"validation_texts", static_cast<int64_t>(validation_.size())},
+          {"labels", static_cast<int64_t>(labels_.size())}};
+}
+
+std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const {
+  std::vector<const EncodedText*> texts;
+  std::ranges::transform(examples, std::back_inserter(texts), [](const Example* e) { return &e->text; });
+  Sequences sequences = sequences_of(texts, token_types_, first_row);
+  if (head_ == Head::number || head_ == Head::several_labels) {
+    LabelTargets targets{{}, head_ == Head::number ? 1 : static_cast<int64_t>(labels_.size())};
+    for (const Example* const example : examples) {
+      const std::vector<double> values = targets_of(*example, head_, labels_.size());
+      targets.values.insert(targets.values.end(), values.begin(), values.end());
+    }
+    return std::make_unique<ValueShard>(ValuedBatch{std::move(sequences), std::move(targets)});
+  }
+  std::vector<int32_t> expected;
+  if (head_ == Head::one_label) {
+    std::ranges::transform(examples, std::back_inserter(expected), [](const Example* e) { return e->labels.front(); });
+  } else {
+    expected.resize(static_cast<size_t>(sequences.rows()), Targets::kIgnored);
+    for (size_t s = 0; s < examples.size(); ++s) {
+      const int64_t begin = sequences.segments().begin(static_cast<int64_t>(s));
+      for (size_t word = 0; word < examples[s]->labels.size(); ++word) {
+        expected[static_cast<size_t>(begin + examples[s]->text.first_of_words[word])] = examples[s]->labels[word];
+      }
+    }
+  }
+  return std::make_unique<LabelShard>(std::move(sequences), Targets(std::move(expected)), head_);
+}
+
+Update LabeledTask::next_update(int64_t) {
+  const auto rows_of = [&](int64_t index) {
+    return static_cast<int64_t>(train_[static_cast<size_t>(index)].text.ids.size());
+  };
+  Update update;
+  uint64_t first_row = 0;
+  for (int64_t i = 0; i < batches_per_update_; ++i) {
+    const std::span<const int64_t> chosen = batches_->next();
+    update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
+    for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
+      std::vector<const Example*> examples;
+      uint64_t rows = 0;
+      for (const int64_t index : part) {
+        examples.push_back(&train_[static_cast<size_t>(index)]);
+        rows += examples.back()->text.ids.size();
+      }
+      update.shards.push_back(shard_of(examples, first_row));
+      first_row += rows;
+    }
+  }
+  return update;
+}
+
+void LabeledTask::seek(const BatchPosition& position) { seek_batches(*batches_, position, "data.train"); }
+
+std::string LabeledTask::describe_origins(const Update& update) const {
+  return first_origins(std::span<const int64_t>(update.examples), [&](int64_t index) { return where(index); });
+}
+
+std::string LabeledTask::list_origins(const Update& update) const {
+  return all_origins(std::span<const int64_t>(update.examples), [&](int64_t index) { return where(index); });
+}
+
+Scores LabeledTask::validate(const Inference& inference) const {
+  Lanes lanes(inference.backend);
+  return score_examples({inference.model, inference.storage, lanes}, validation_);
+}
+
+}  // namespace heed

@@ -1,0 +1,179 @@
+#include "train/tasks/masked_model_task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "decode/rules/token_ids.h"
+#include "ops/rows/select_rows.h"
+#include "text/lines/multiline.h"
+
+namespace heed {
+namespace {
+
+constexpr int64_t kMaskedValidationTokens = 4096;  // about this many in one pass
+constexpr int64_t kSampleTokens = 64;
+
+class MaskedShard final : public TextShard {
+ public:
+  using TextShard::TextShard;
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
+    return model.encoder_only().loss(pass, batch(), smoothing);
+  }
+};
+
+int64_t chosen_in(const MaskedText& text) {
+  return static_cast<int64_t>(text.expected.size()) - std::ranges::count(text.expected, MaskedText::kNothing);
+}
+
+// An update without anything to predict would have no mean loss.
+template <class Batches>
+void ensure_chosen(Batches& batches, const Masking& masking, std::string_view key) {
+  const bool any = std::ranges::any_of(batches, [](const auto& batch) { return chosen_in(batch.text) > 0; }) ||
+                   std::ranges::any_of(batches, [&](auto& batch) { return masking.mask_first_maskable(batch.text); });
+  require<FormatError>(any, key, "an update has no token that can be masked");
+}
+
+TokenId mask_of(const Tokenizer& tokenizer, const MaskedModelRecipe& recipe) {
+  const std::optional<TokenId> mask = tokenizer.find(show_piece(recipe.mask));
+  require<ConfigError>(mask.has_value(), "tokenizer.mask",
+                       "the tokenizer has no token \"{}\": learn it with that text among its user symbols, or set "
+                       "tokenizer.mask to the text of its mask token",
+                       recipe.mask);
+  return *mask;
+}
+
+// What a model makes of the chosen rows of a text.
+struct Predictions {
+  std::vector<int32_t> tokens;  // the likeliest of each chosen row, in order
+  double negative_log_likelihood = 0.0;
+  int64_t right = 0;
+};
+
+int32_t likeliest(View logits, int64_t row) {
+  const auto values = host<float>(logits);
+  int32_t best = 0;
+  for (int32_t token = 1; token < logits.columns(); ++token) {
+    best = values(row, token) > values(row, best) ? token : best;
+  }
+  return best;
+}
+
+Predictions predict(const Inference& inference, const MaskedText& text, const std::vector<int32_t>& types) {
+  std::vector<int32_t> rows, expected;
+  for (size_t row = 0; row < text.expected.size(); ++row) {
+    if (text.expected[row] != MaskedText::kNothing) {
+      rows.push_back(static_cast<int32_t>(row));
+      expected.push_back(text.expected[row]);
+    }
+  }
+  Predictions found;
+  if (rows.empty()) {
+    return found;
+  }
+  const EncoderOnly& model = inference.model.encoder_only();
+  const Sequences tokens = with_types(RaggedTokens(text.tokens), std::vector(types));
+  Pass pass = Pass::infer(inference.backend, inference.storage);
+  const Hidden hidden(select_rows(pass, model.hidden(pass, tokens).var(), rows));
+  const Logits logits = model.logits(pass, hidden);
+  const Targets targets(expected);
+  found.negative_log_likelihood = cross_entropy(pass, logits, targets, Smoothing(0.0F)).total_negative_log_likelihood();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    found.tokens.push_back(likeliest(logits.var().value(), static_cast<int64_t>(i)));
+    found.right += found.tokens.back() == expected[i] ? 1 : 0;
+  }
+  return found;
+}
+
+}  // namespace
+
+MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
+    : TextTask(recipe, setup),
+      samples_(recipe.of<MaskedModelRecipe>().samples),
+      token_types_(recipe.model.token_types),
+      key_(RandomKey{seed()}.derive("masking")) {
+  const MaskedModelRecipe& own = recipe.of<MaskedModelRecipe>();
+  masking_.emplace(tokenizer(), mask_of(tokenizer(), own), own.masking);
+  read_text(setup);
+  begin_batches(pieces_of(train()).size());
+}
+
+MaskedModelTask::Batch MaskedModelTask::batch_of(const TextPieces& pieces, const ShardRows& rows, RandomKey key) const {
+  Batch batch{masking_->apply(pieces.read(rows.ranges, rows.first_row), key), {}};
+  if (token_types_ > 0 && data().columns == TextColumns::pair) {
+    const TextMarks marks = text_marks(tokenizer(), data().documents, data().columns);
+    batch.types = pieces.types(rows.ranges, *marks.separator);
+  }
+  return batch;
+}
+
+Update MaskedModelTask::next_update(int64_t number) {
+  const TextPieces pieces = pieces_of(train());
+  Update update;
+  std::vector<Batch> batches;
+  for (const ShardRows& rows : next_shards(update)) {
+    batches.push_back(batch_of(pieces, rows, key_.derive(static_cast<uint64_t>(number))));
+  }
+  ensure_chosen(batches, *masking_, "data.train");
+  for (Batch& batch : batches) {
+    auto shard = std::make_unique<MaskedShard>(std::move(batch.text), std::move(batch.types));
+    if (shard->targets() > 0) {
+      update.shards.push_back(std::move(shard));
+    }
+  }
+  return update;
+}
+
+// Sequences as long as those in training, masked in the same way each time.
+std::vector<MaskedModelTask::Batch> MaskedModelTask::masked_validation() const {
+  const TextPieces pieces = pieces_of(*validation());
+  std::vector<Batch> batches;
+  for (const std::vector<RowRange>& ranges : cover(pieces.size(), kMaskedValidationTokens)) {
+    batches.push_back(batch_of(pieces, {ranges, static_cast<uint64_t>(ranges.front().begin)},
+                               RandomKey{}.derive("masking of validation")));
+  }
+  ensure_chosen(batches, *masking_, "data.validation");
+  return batches;
+}
+
+Scores MaskedModelTask::validate(const Inference& inference) const {
+  Scores scores;
+  double sum = 0.0;
+  int64_t counted = 0, right = 0;
+  for (const auto& [text, types] : masked_validation()) {
+    const Predictions found = predict(inference, text, types);
+    sum += found.negative_log_likelihood;
+    right += found.right;
+    counted += chosen_in(text);
+    auto next = found.tokens.begin();
+    for (int64_t s = 0; s < text.tokens.segments.count(); ++s) {
+      const auto begin = text.expected.begin() + text.tokens.segments.begin(s);
+      const auto chosen = text.tokens.segments.length(s) -
+                          std::count(begin, begin + text.tokens.segments.length(s), MaskedText::kNothing);
+      if (chosen > 0 && static_cast<int64_t>(scores.samples.size()) < samples_) {
+        scores.samples.push_back(sample_of(text, s, {next, next + chosen}));
+      }
+      next += chosen;
+    }
+  }
+  scores.loss = sum / static_cast<double>(counted);
+  scores.value = -scores.loss;
+  scores.others.push_back({"accuracy", static_cast<double>(right) / static_cast<double>(counted)});
+  return scores;
+}
+
+// The beginning of a segment as the model saw it, and with the model's predictions.
+Sample MaskedModelTask::sample_of(const MaskedText& text, int64_t segment, std::span<const int32_t> predicted) const {
+  const auto begin = static_cast<size_t>(text.tokens.segments.begin(segment));
+  const auto length = static_cast<size_t>(std::min(text.tokens.segments.length(segment), kSampleTokens));
+  std::vector<int32_t> seen(text.tokens.ids.begin() + static_cast<int64_t>(begin),
+                            text.tokens.ids.begin() + static_cast<int64_t>(begin + length));
+  std::vector<int32_t> filled = seen;
+  for (size_t i = 0, next = 0; i < length; ++i) {
+    if (text.expected[begin + i] != MaskedText::kNothing) {
+      filled[i] = predicted[next++];
+    }
+  }
+  return {decode_text(tokenizer(), tokens_of(seen)), " => " + decode_text(tokenizer(), tokens_of(filled))};
+}
+
+}  // namespace heed

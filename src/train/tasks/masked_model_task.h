@@ -1,0 +1,41 @@
+// The task of masked language modelling.
+#pragma once
+
+#include <optional>
+
+#include "train/recipe/masked_model_recipe.h"
+#include "train/tasks/text_task.h"
+
+namespace heed {
+
+class MaskedModelTask final : public TextTask {
+ public:
+  // Reads the text of the recipe's files.
+  MaskedModelTask(const Recipe& recipe, const TaskSetup& setup);
+
+  TextColumns columns() const override { return data().columns; }
+
+  // Which tokens are masked is drawn anew for each update.
+  Update next_update(int64_t number) override;
+
+  // The loss over the validation text, masked in the same way each time, and the share of tokens that are predicted.
+  Scores validate(const Inference& inference) const override;
+
+ private:
+  TextPieces pieces_of(const TextCorpus& text) const { return {text, data().borders}; }
+  TextRows origins() const override { return {train(), DocumentBorders::crossed}; }
+  // Texts that the model reads together.
+  struct Batch {
+    MaskedText text;
+    std::vector<int32_t> types;  // where the model has them and a text is a pair
+  };
+  Batch batch_of(const TextPieces& pieces, const ShardRows& rows, RandomKey key) const;
+  std::vector<Batch> masked_validation() const;
+  Sample sample_of(const MaskedText& text, int64_t segment, std::span<const int32_t> predicted) const;
+
+  int64_t samples_, token_types_;
+  RandomKey key_;
+  std::optional<Masking> masking_;
+};
+
+}  // namespace heed

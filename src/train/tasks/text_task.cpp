@@ -1,0 +1,129 @@
+#include "train/tasks/text_task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/system/threads.h"
+#include "base/text/plural.h"
+#include "data/batches/even_parts.h"
+
+namespace heed {
+namespace {
+
+static_assert(RaggedText::kNothing == Targets::kIgnored);
+
+int64_t size_of_range(const RowRange& range) { return range.end - range.begin; }
+
+}  // namespace
+
+TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup)
+    : data_(recipe.of<TextRecipe>().data),
+      seed_(static_cast<uint64_t>(recipe.training.seed)),
+      batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)),
+      parts_(setup.stored != nullptr ? stored_text_parts(data_) : text_parts(data_)),
+      tokenizers_(setup.tokenizers != nullptr ? *setup.tokenizers
+                                              : recipe.of<TextRecipe>().make_tokenizers(parts_.train)) {}
+
+void TextTask::read_text(const TaskSetup& setup) {
+  train_.emplace(read(parts_.train, "train", setup));
+  if (parts_.validation) {
+    validation_.emplace(read(*parts_.validation, "validation", setup));
+  }
+}
+
+TextCorpus TextTask::read(const TextRules& rules, const std::string& name, const TaskSetup& setup) const {
+  if (setup.stored != nullptr) {
+    return TextCorpus::stored(*setup.stored, name, rules, tokenizer());
+  }
+  ThreadPool pool(setup.threads);
+  return read_text_corpus(
+      rules, tokenizer(), {pool, setup.ranks},
+      {.memory_bytes = static_cast<size_t>(data_.memory_megabytes) << 20, .folder = setup.spill_folder});
+}
+
+void TextTask::begin_batches(int64_t rows) {
+  rows_ = rows;
+  batches_.emplace(rows, data_.batches, seed_, train_->fingerprint());
+}
+
+// "300 tokens in 5 documents of 1200 bytes".
+std::string TextTask::describe(const TextCorpus& text) const {
+  const int64_t tokens = text.tokens(), number = text.documents(), bytes = text.size().bytes;
+  const std::string parts = fmt::format(" in {} document{}", number, plural(number));
+  return fmt::format("{} token{}{} of {} byte{}", tokens, plural(tokens),
+                     data_.documents == Documents::none ? "" : parts, bytes, plural(bytes));
+}
+
+std::string TextTask::describe_text() const {
+  return describe(*train_) + (validation_ ? "; validation: " + describe(*validation_) : "");
+}
+
+std::vector<std::pair<std::string, int64_t>> TextTask::sizes() const {
+  return {{"train_tokens", train_->tokens()},
+          {"train_bytes", train_->size().bytes},
+          {"validation_tokens", validation_ ? validation_->tokens() : 0},
+          {"validation_bytes", validation_ ? validation_->size().bytes : 0}};
+}
+
+void TextTask::store(PartsToStore& parts) const {
+  train_->store(parts, "train");
+  if (validation_) {
+    validation_->store(parts, "validation");
+  }
+}
+
+std::vector<TextTask::ShardRows> TextTask::next_shards(Update& update) {
+  std::vector<ShardRows> shards;
+  uint64_t first_row = 0;
+  for (int64_t i = 0; i < batches_per_update_; ++i) {
+    const std::vector<RowRange> batch = batches_->next();
+    std::ranges::transform(batch, std::back_inserter(update.examples), &RowRange::begin);
+    for (const auto part : cut_evenly(std::span(batch), shards_per_batch_, size_of_range)) {
+      shards.push_back({{part.begin(), part.end()}, first_row});
+      for (const RowRange& range : part) {
+        first_row += static_cast<uint64_t>(size_of_range(range));
+      }
+    }
+  }
+  return shards;
+}
+
+std::vector<std::vector<RowRange>> TextTask::cover(int64_t rows, int64_t group_rows) const {
+  const int64_t context = data_.batches.context;
+  const int64_t step = std::max<int64_t>(1, group_rows / context) * context;
+  std::vector<std::vector<RowRange>> groups;
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    std::vector<RowRange>& group = groups.emplace_back();
+    for (int64_t at = begin; at < std::min(begin + step, rows); at += context) {
+      group.push_back({at, std::min(at + context, rows)});
+    }
+  }
+  return groups;
+}
+
+std::vector<RowRange> TextTask::ranges_of(const Update& update) const {
+  std::vector<RowRange> ranges;
+  std::ranges::transform(update.examples, std::back_inserter(ranges), [&](int64_t begin) {
+    return RowRange{begin, std::min(begin + data_.batches.context, rows_)};
+  });
+  return ranges;
+}
+
+std::string TextTask::describe_origins(const Update& update) const { return origins().describe(ranges_of(update)); }
+
+std::string TextTask::list_origins(const Update& update) const { return origins().list(ranges_of(update)); }
+
+Sequences with_types(RaggedTokens&& tokens, std::vector<int32_t>&& types) {
+  Sequences sequences(std::move(tokens.ids), std::move(tokens.segments));
+  if (!types.empty()) {
+    sequences.set_types(std::move(types));
+  }
+  return sequences;
+}
+
+TextShard::TextShard(RaggedText&& text, std::vector<int32_t>&& types)
+    : batch_{with_types(std::move(text.tokens), std::move(types)), Targets(std::move(text.expected))},
+      targets_(batch_.expected.counted()) {}
+
+}  // namespace heed

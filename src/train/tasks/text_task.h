@@ -1,0 +1,91 @@
+// What the tasks over running text share: its tokens, the order of its batches, and where they come from.
+#pragma once
+
+#include <optional>
+
+#include "train/recipe/text_recipe.h"
+#include "train/tasks/task.h"
+
+namespace heed {
+
+class TextTask : public Task {
+ public:
+  TextTask(const TextTask&) = delete;
+  TextTask& operator=(const TextTask&) = delete;
+
+  const Tokenizers& tokenizers() const final { return tokenizers_; }
+  std::string describe_text() const override;
+  std::vector<std::pair<std::string, int64_t>> sizes() const override;
+
+  int64_t examples() const final { return batches_->sequences_per_epoch(); }
+  const BatchPosition& position() const final { return batches_->position(); }
+  void seek(const BatchPosition& position) final { seek_batches(*batches_, position, "data.train"); }
+
+  std::string describe_origins(const Update& update) const final;
+  std::string list_origins(const Update& update) const final;
+
+  void store(PartsToStore& parts) const override;
+
+  bool can_validate() const final { return validation_.has_value(); }
+
+ protected:
+  // Takes the setup's tokenizers or makes the recipe's. The constructor of a task then calls read_text() and
+  // begin_batches().
+  TextTask(const Recipe& recipe, const TaskSetup& setup);
+  // Reads the text of the recipe's files, or takes the stored tokens.
+  void read_text(const TaskSetup& setup);
+  // `rows` of the training text are an epoch.
+  void begin_batches(int64_t rows);
+
+  const TextDataRecipe& data() const { return data_; }
+  uint64_t seed() const { return seed_; }  // of the run
+  const Tokenizer& tokenizer() const { return *tokenizers_.front(); }
+  const TextCorpus& train() const { return *train_; }
+  const std::optional<TextCorpus>& validation() const { return validation_; }
+
+  struct ShardRows {
+    std::vector<RowRange> ranges;
+    uint64_t first_row = 0;  // in the whole update
+  };
+  // The rows of the next update's shards; adds its examples, each by the number of its first row.
+  std::vector<ShardRows> next_shards(Update& update);
+  // Sequences of the training's length that cover `rows`, in groups of at most about `group_rows` rows.
+  std::vector<std::vector<RowRange>> cover(int64_t rows, int64_t group_rows) const;
+
+ private:
+  // The training text in rows that are numbered as those of batches are.
+  virtual TextRows origins() const = 0;
+  std::vector<RowRange> ranges_of(const Update& update) const;
+  TextCorpus read(const TextRules& rules, const std::string& name, const TaskSetup& setup) const;
+  std::string describe(const TextCorpus& text) const;
+
+  TextDataRecipe data_;
+  uint64_t seed_;
+  int64_t batches_per_update_, shards_per_batch_;
+  TextParts parts_;
+  Tokenizers tokenizers_;
+  std::optional<TextCorpus> train_, validation_;
+  int64_t rows_ = 0;  // of an epoch
+  std::optional<TextBatches> batches_;
+};
+
+// `types` may be empty: none.
+Sequences with_types(RaggedTokens&& tokens, std::vector<int32_t>&& types);
+
+// Rows that each have one token to predict, or none.
+class TextShard : public Shard {
+ public:
+  explicit TextShard(RaggedText&& text, std::vector<int32_t>&& types = {});
+
+  int64_t targets() const final { return targets_; }
+  ShardTexts texts() const final { return {batch_.tokens, batch_.tokens}; }
+
+ protected:
+  const TokenBatch& batch() const { return batch_; }
+
+ private:
+  TokenBatch batch_;
+  int64_t targets_;
+};
+
+}  // namespace heed

@@ -1,0 +1,155 @@
+#include "train/tasks/translation_task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/batches/even_parts.h"
+#include "decode/texts/text_translation.h"
+#include "eval/bleu.h"
+
+namespace heed {
+namespace {
+
+class PairShard final : public Shard {
+ public:
+  explicit PairShard(RaggedPairs&& pairs)
+      : batch_{SourceSequences(std::move(pairs.source.ids), std::move(pairs.source.segments)),
+               TargetSequences(std::move(pairs.target.ids), std::move(pairs.target.segments)),
+               Targets(std::move(pairs.expected))} {}
+
+  int64_t targets() const override { return batch_.expected.size(); }
+  ShardTexts texts() const override { return {batch_.source, batch_.target}; }
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
+    return model.seq2seq().loss(pass, batch_, smoothing);
+  }
+
+ private:
+  PairBatch batch_;
+};
+
+Tokenizers tokenizers_of(const TranslationRecipe& recipe, const TaskSetup& setup) {
+  if (setup.tokenizers != nullptr) {
+    return *setup.tokenizers;
+  }
+  const TokenizerPair pair = make_tokenizers(recipe);
+  return {pair.source, pair.target};
+}
+
+double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
+  std::vector<std::string> sources, targets;
+  for (size_t i = 0; i < text.source.size(); ++i) {
+    if (!translator.tokenizers.source.encode(text.source[i]).empty() &&
+        !translator.tokenizers.target.encode(text.target[i]).empty()) {
+      sources.push_back(text.source[i]);
+      targets.push_back(text.target[i]);
+    }
+  }
+  double sum = 0.0;
+  int64_t tokens = 0;
+  const auto name = [](size_t i) { return fmt::format("validation pair {}", i + 1); };
+  for (const PairScore& score : score_lines(translator, {sources, targets}, {name, name}, Overlong::truncate)) {
+    sum -= score.log_probability;
+    tokens += score.tokens;
+  }
+  return tokens > 0 ? sum / static_cast<double>(tokens) : 0.0;
+}
+
+double bleu_of(const TextTranslator& translator, const ValidationText& text,
+               const TranslationValidationRecipe& recipe) {
+  const size_t count =
+      recipe.sentences == 0 ? text.source.size() : std::min(text.source.size(), static_cast<size_t>(recipe.sentences));
+  const std::span<const std::string> sources(text.source.data(), count);
+  const auto found = translate_lines(
+      translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty},
+      [](size_t i) { return fmt::format("validation line {}", i + 1); }, Overlong::truncate);
+  std::vector<std::string> hypotheses;
+  std::ranges::transform(found, std::back_inserter(hypotheses),
+                         [](const auto& best) { return best.front().translation.text; });
+  const std::vector<std::vector<std::string>> references{
+      {text.target.begin(), text.target.begin() + static_cast<int64_t>(count)}};
+  return bleu(hypotheses, references, recipe.lowercase ? LetterCase::lower : LetterCase::kept).score;
+}
+
+}  // namespace
+
+TranslationTask::TranslationTask(const Recipe& recipe, const TaskSetup& setup)
+    : recipe_(recipe.of<TranslationRecipe>()),
+      batches_per_update_(recipe.training.accumulate),
+      shards_per_batch_(shards_per_batch(recipe.training)),
+      tokenizers_(tokenizers_of(recipe_, setup)),
+      pair_{tokenizers_.front(), tokenizers_.back()},
+      subwords_(recipe_, static_cast<uint64_t>(recipe.training.seed), pair_),
+      corpus_(read_training_corpus(recipe_.data, pair_, setup)),
+      validation_(setup.stored != nullptr ? stored_validation_text(*setup.stored) : read_validation_text(recipe_.data)),
+      overlap_(setup.stored != nullptr ? stored_overlap(*setup.stored) : find_overlap(corpus_, validation_, pair_)),
+      batches_(corpus_.size(), pair_lengths(corpus_, marks_of(pair_)), recipe_.data.batches,
+               static_cast<uint64_t>(recipe.training.seed), corpus_.fingerprint()) {}
+
+std::string TranslationTask::describe_text() const {
+  std::string text = corpus_.report().text();
+  if (overlap_.sources > 0) {
+    text += fmt::format("; of {} validation sentences {} are in it too, {} of them with the same translation",
+                        validation_.source.size(), overlap_.sources, overlap_.pairs);
+  }
+  return text;
+}
+
+std::vector<std::pair<std::string, int64_t>> TranslationTask::sizes() const {
+  return {{"train_sentences", corpus_.size()},
+          {"validation_sentences", static_cast<int64_t>(validation_.source.size())},
+          {"validation_trained_on", overlap_.sources}};
+}
+
+Update TranslationTask::next_update(int64_t number) {
+  Update update;
+  const PairChanges changes = subwords_.at(number);
+  const SentenceLengths lengths = pair_lengths(corpus_, marks_of(pair_));
+  const auto rows_of = [&](int64_t sentence) { return lengths(sentence).source + lengths(sentence).target; };
+  uint64_t source_rows = 0, target_rows = 0;  // of the shards so far
+  for (int64_t i = 0; i < batches_per_update_; ++i) {
+    const std::span<const int64_t> chosen = batches_.next();
+    update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
+    for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
+      RaggedPairs pairs = make_pairs(corpus_, part, marks_of(pair_), changes);
+      pairs.source.segments.number_rows_from(source_rows);
+      pairs.target.segments.number_rows_from(target_rows);
+      source_rows += static_cast<uint64_t>(pairs.source.segments.rows());
+      target_rows += static_cast<uint64_t>(pairs.target.segments.rows());
+      update.shards.push_back(std::make_unique<PairShard>(std::move(pairs)));
+    }
+  }
+  return update;
+}
+
+void TranslationTask::seek(const BatchPosition& position) { seek_batches(batches_, position, "data.train_source"); }
+
+std::string TranslationTask::describe_origins(const Update& update) const {
+  return heed::describe_origins(corpus_, update.examples);
+}
+
+std::string TranslationTask::list_origins(const Update& update) const {
+  return heed::list_origins(corpus_, update.examples);
+}
+
+void TranslationTask::store(PartsToStore& parts) const {
+  corpus_.store(parts);
+  heed::store(parts, validation_);
+  heed::store(parts, overlap_);
+}
+
+// Sides that are too long for the model are truncated. Pairs with an empty side count only for BLEU. If the loss is
+// NaN, nothing is translated.
+Scores TranslationTask::validate(const Inference& inference) const {
+  Scheduler scheduler(inference);
+  const TextTranslator translator{scheduler, {*pair_.source, *pair_.target}};
+  Scores scores{.loss = loss_per_token(translator, validation_), .others = {}, .samples = {}};
+  scores.value = -scores.loss;
+  if (recipe_.validation.bleu && std::isfinite(scores.loss)) {
+    const double bleu = bleu_of(translator, validation_, recipe_.validation);
+    scores.others.push_back({"bleu", bleu});
+    scores.value = recipe_.validation.best_by == BestBy::bleu ? bleu : scores.value;
+  }
+  return scores;
+}
+
+}  // namespace heed

@@ -10,7 +10,7 @@
 
 namespace heed::test {
 
-// Of the running test alone: other suites have tests of the same name, and CTest runs several at once. Nothing is
+// The running test's own folder: other suites have tests of the same name, and CTest runs several at once. Nothing is
 // created here.
 inline std::filesystem::path folder_of_test() {
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();

@@ -26,7 +26,7 @@ struct InferenceOptions {
   int threads = 0;                         // 0: one per processor
   CacheType cache = CacheType::automatic;  // of models that write
   ContextOptions context = {};             // more tokens than in training, if the model's positions have no table
-  // Of models that write: the directories of others with the same architecture and vocabulary. The probability of each
+  // For models that write: the directories of others with the same architecture and vocabulary. The probability of each
   // next token is then the mean over all models.
   std::vector<std::string> ensemble = {};
 };

@@ -55,7 +55,7 @@ struct QuantizedMatrix {
   double largest_over_rms = 0.0;  // the largest magnitude over the root of the mean square
   // Measured with a calibration text; the first only for int8 and int4.
   std::optional<double> product_signal_to_noise, input_largest_over_rms;
-  // Of int8-static: how its inputs' range was chosen (least, percentile, squared error or entropy); empty where each
+  // For int8-static: how its inputs' range was chosen (least, percentile, squared error or entropy); empty where each
   // input has a range of its own.
   std::string range;
   Smoothed smoothed = Smoothed::no;

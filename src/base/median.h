@@ -5,7 +5,7 @@
 
 namespace heed {
 
-// Of an even number of values the upper one of the two in the middle. There is at least one value.
+// With an even number of values, the upper of the two in the middle. There must be at least one value.
 double median(std::vector<double> values);
 
 }  // namespace heed

@@ -27,8 +27,8 @@ float read_input_scale(const SafeTensors& file, const StoredTensor& matrix);
 // it.
 void require_stored(const SafeTensors& file, const Weight& weight);
 
-// Of any form but integers in panels. Reads its rows in order, converted and checked on the way. Releases the memory of
-// rows that were read before.
+// A weight in a file, in any form but integers in panels. Its rows are read in order, converted and checked on the way;
+// the memory of rows that were read before is released.
 class StoredWeight {
  public:
   StoredWeight(const SafeTensors& file, const Weight& weight);

@@ -20,7 +20,7 @@ struct BootstrapSamples {
   std::vector<uint32_t> sample(int64_t index) const;
 };
 
-// Of a system's scores over the samples.
+// The interval that a system's scores lie in over the samples.
 Interval interval_of(std::vector<double> scores);
 
 // The probability that samples differ as much as the scores of the whole corpus if the systems are equally good:

@@ -33,7 +33,7 @@ class ConfusionMatrix {
   }
   std::vector<LabelCounts> by_label() const;
   double accuracy() const;
-  // Of several classes (Gorodkin, 2004): with t_k expected, p_k predicted, c right of s,
+  // Matthews' correlation for several classes (Gorodkin, 2004): with t_k expected, p_k predicted, c right of s,
   //   (c s - sum p_k t_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2)), 0 where that is 0 / 0.
   double matthews() const;
 

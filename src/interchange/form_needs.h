@@ -16,7 +16,7 @@ struct FormNeed {
   std::string_view needed;
 };
 
-// Of every form: one stream of residuals with norms before sublayers and at the end, full attention, no caps.
+// What every form needs: one stream of residuals with norms before sublayers and at the end, full attention, no caps.
 std::vector<FormNeed> needs_of_all_forms(const ModelConfig& config);
 
 struct NamedForm {

@@ -105,7 +105,7 @@ class Backend {
 
   virtual std::unique_ptr<PackedWeight> pack(const Int8Matrix& matrix) = 0;
   virtual std::unique_ptr<PackedWeight> pack(const Int4Matrix& matrix) = 0;
-  // Of a matrix that is in panels already: it is used where it is.
+  // A matrix that is in panels already is used where it is.
   virtual std::unique_ptr<PackedWeight> adopt(const Int8Panels& panels) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const Int4Panels& panels) = 0;
   virtual std::unique_ptr<PackedWeight> adopt(const HalfPanels& panels, DType inputs) = 0;
@@ -163,7 +163,7 @@ class Backend {
   virtual void selected_log_softmax(const SelectedLogSoftmax& call) = 0;
   virtual void average_probabilities(const AverageProbabilities& call) = 0;
 
-  // Of each range of x [1, n]: the sum of its squares, whatever other ranges there are. norms: f64 [1, ranges].
+  // The sum of the squares of each range of x [1, n], whatever other ranges there are. norms: f64 [1, ranges].
   virtual void squared_norms(ConstView x, std::span<const ElementRange> ranges, View norms) = 0;
   virtual void sum(ConstView x, View total) = 0;  // f64 [1, n] from the first to the last; total: f64 [1, 1]
   virtual void adam(const AdamSweep& call) = 0;

@@ -23,7 +23,7 @@ class RelativePositions {
 // the power below, then every other one of the power above.
 std::vector<double> alibi_slopes(Heads heads);
 
-// Of a model in parts, the slopes are those of this rank's heads.
+// Where ranks divide the heads, the slopes are those of this rank's.
 class Alibi final : public RelativePositions {
  public:
   Alibi(Heads heads, Visibility::Reach reach, const Parts& parts = {})

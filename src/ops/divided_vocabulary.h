@@ -16,7 +16,7 @@ class DividedVocabulary {
 
   bool is_divided() const { return parts_ != nullptr && !parts_->is_whole(); }
   const Parts& parts() const { return *parts_; }
-  // Of the whole, where this rank's matrix has `own` rows.
+  // Tokens of the whole vocabulary, where this rank's matrix has `own` rows.
   int64_t tokens(int64_t own) const { return is_divided() ? tokens_ : own; }
   // The rows of this rank's matrix that tokens have; -1 for those of other ranks.
   std::vector<int32_t> own_rows(std::span<const int32_t> tokens) const {

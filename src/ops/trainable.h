@@ -12,7 +12,7 @@ class Trainable {
   // Both in the master type and of the weight's shape. The gradient may be empty; then nothing can contribute to it.
   Trainable(View master, View gradient) : master_(master), gradient_(gradient) {}
 
-  // Of a weight that keeps its value: it has neither gradient nor optimizer.
+  // A weight that keeps its value has neither gradient nor optimizer.
   static Trainable frozen(View master) {
     Trainable trainable(master, {});
     trainable.frozen_ = true;

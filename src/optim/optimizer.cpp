@@ -120,7 +120,7 @@ void Optimizer::measure(Backend& backend) {
   }
 }
 
-// Of a model in parts, what is divided counts on each rank, and the rest once.
+// Where ranks divide the matrices, what is divided counts on each rank, and the rest once.
 void Optimizer::sum_norms(Backend& backend) {
   const Weights& weights = trainables_.weights();
   const Parts& parts = weights.parts();

@@ -54,7 +54,7 @@ class Optimizer {
   // Measures the gradients that this rank owns; the others' norms come from them.
   void measure(Backend& backend);
   View squared_norms() const { return squared_norms_.view(); }  // of all pieces: f64 [1, pieces]
-  // Of all pieces, once all norms are known.
+  // Updates this rank's pieces, once the norms of all pieces are known.
   void step(Backend& backend, double learning_rate);
   // Where one rank owns everything.
   void update(Backend& backend, double learning_rate);

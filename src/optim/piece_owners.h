@@ -19,7 +19,7 @@ class PieceOwners {
  public:
   // One rank owns everything.
   explicit PieceOwners(const Trainables& trainables);
-  // Of each weight, the ranks among which its pieces are divided, in order; none: all.
+  // The ranks among which each weight's pieces are divided, in order; none: all.
   using Holders = std::vector<std::vector<int>>;
   // Pieces go one by one to the rank that has least so far, of those that hold the weight. `together` has one value for
   // each weight: whether all its pieces have one owner; none: no.

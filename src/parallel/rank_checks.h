@@ -18,7 +18,7 @@ struct NamedText {
 // Collective. RankError, on all ranks, that names the first rank and thing that differ from the first rank's.
 void require_same_on_all_ranks(const Ranks& ranks, const std::vector<NamedText>& things);
 
-// Of the trained weights' values that layers read on this rank.
+// The checksum of the trained weights' values that layers read on this rank.
 std::string checksum_of_values(const Trainables& trainables);
 
 }  // namespace heed

@@ -25,7 +25,7 @@ constexpr int64_t kLongest = kInt8.length;
 
 const Blocks& blocks_of(WireType type) { return type == WireType::int8 ? kInt8 : kInt4; }
 
-// Of the blocks' scales, which are not aligned.
+// The size of a block's scale, which is not aligned.
 constexpr int64_t kScaleBytes = sizeof(float);
 
 using Numbers = std::array<int8_t, kLongest>;

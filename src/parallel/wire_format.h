@@ -16,7 +16,7 @@ bool is_integer(WireType type);
 
 // The type of values that travel as they are.
 DType dtype_of_plain(WireType type);
-// Of a value, with its share of a block's scale.
+// Bytes of a value, with its share of a block's scale.
 double wire_bytes(WireType type);
 
 // Values in f32 and bf16 travel as they are. In int8, each block of 256 neighbours v has a scale, in int4 each of 64:

@@ -19,8 +19,8 @@ struct CalibrationTokens {
   std::vector<std::vector<int32_t>> inputs;  // of an encoder-decoder: what its decoder reads
 };
 
-// Of the first 4 MB of the text as many lines, or windows of a language model's context, evenly spaced, as about 32,768
-// tokens have. FormatError, naming the file, where there is nothing to read, where most tokens are unknown, where a
+// Evenly spaced lines of the first 4 MB of the text, or windows of a language model's context: as many as have about
+// 32,768 tokens. FormatError, naming the file, where there is nothing to read, where most tokens are unknown, where a
 // language model predicts the text no better than chance, and where the text or its translations are of the wrong side
 // for an encoder-decoder (quant/calibration_sides.h).
 CalibrationTokens calibration_tokens(const CalibrationFiles& files, const StoredModel& stored, Backend& backend);

@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// Of the integers with `group` columns to a scale, those that nearly minimize the error of the product,
+// The integers, with `group` columns to a scale, that nearly minimize the error of the product,
 //   sum over inputs x of ((W - Q) x)^2 = tr (W - Q) H (W - Q)^T,    H = X^T X = `squares`,
 // column by column: with H = R R^T, R upper triangular, column k of Q is
 //   round(W[:, k] + sum over j < k of (W[:, j] - Q[:, j]) R[j, k] / R[k, k]),

@@ -14,7 +14,7 @@ namespace heed {
 struct RoundedWeight {
   std::vector<std::byte> bytes;
   std::vector<int64_t> shape;  // of `bytes`, in elements of the stored type
-  // Of integers, which are in panels.
+  // For integers, which are in panels:
   std::vector<std::byte> scales;
   StoredType type_of_scales = StoredType::f32;
   std::vector<int64_t> shape_of_scales;

@@ -30,7 +30,7 @@ class Ranks {
 
   Transfer send(int to, Channel channel, std::span<const std::byte> bytes) const;
   Transfer receive(int from, Channel channel, std::span<std::byte> bytes) const;
-  // Of any size, from any rank; waits.
+  // A message of any size, from any rank. Waits for it.
   struct Message {
     int from = 0;
     std::string bytes;

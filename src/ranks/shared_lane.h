@@ -56,7 +56,7 @@ class SharedSection {
   static constexpr size_t kSlotBytes = size_t{1} << 18;
 
   static size_t bytes(int slots);
-  // Of `slots` slots in each lane, and the `index`-th of its file. None where it can't be mapped.
+  // Maps the file's section number `index`, with `slots` slots in each lane. None where it can't be mapped.
   static std::optional<SharedSection> map(const SharedFile& file, int index, int slots);
 
   // The lane with this tag. The sender makes it; to the receiver it is not there before. None: all lanes are taken.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kMapped = '+', kNotMapped = '-';
 
-// Of a lane, by how many other ranks are on the machine.
+// Slots of a lane, by how many other ranks are on the machine.
 int slots_for(size_t others) { return std::clamp(64 / static_cast<int>(others), 2, 16); }
 
 // The same for processes that see each other under /proc: one kernel, one host name, one numbering of processes.

@@ -84,7 +84,7 @@ class Transport {
   virtual Transfer send(int to, const Topic& topic, std::span<const std::byte> bytes) = 0;
   // The message must have exactly this size.
   virtual Transfer receive(int from, const Topic& topic, std::span<std::byte> bytes) = 0;
-  // Of any rank, or of this one. Does not wait.
+  // A message that has arrived from any rank, or from this one. Does not wait.
   virtual std::optional<Arrival> find_arrival(std::optional<int> from, const Topic& topic) = 0;
   // Does nothing for a moment, or until a message comes.
   virtual void pause() = 0;

@@ -107,7 +107,7 @@ void bleu_figure(Html& page, const RunMetrics& metrics) {
   }
 }
 
-// Of the best validation; what it was chosen by comes first.
+// Figures of the best validation; what it was chosen by comes first.
 void validation_figures(Html& page, const RunMetrics& metrics, const TaskMetrics& task) {
   const bool by_loss = task.compared_by == TaskMetrics::ComparedBy::loss;
   bleu_figure(page, metrics);

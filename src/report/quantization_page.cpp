@@ -62,7 +62,7 @@ void outlier_cell(Html& page, const std::optional<double>& value) {
   bar_cell(page, *value / kFullOutlier, fmt::format("{:.1f}", *value));
 }
 
-// Of a layer's matrices the lowest ratios.
+// The lowest ratios of a layer's matrices.
 struct LayerRatios {
   std::string name;
   double weights = 0.0;

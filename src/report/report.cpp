@@ -111,7 +111,7 @@ class Report {
  private:
   void note(std::string text) { content_.notes.push_back(std::move(text)); }
 
-  // Of "runs/base/", "base"; of ".", the folder's own name.
+  // "base" for "runs/base/"; the folder's own name for ".".
   std::string name() const {
     fs::path path = fs::absolute(folder_.path).lexically_normal();
     return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
@@ -140,7 +140,7 @@ class Report {
     }
   }
 
-  // Of an adapter, its own or its base's.
+  // An adapter's own, or its base's.
   std::optional<PositionMap> positions() const {
     if (!content_.adapter) {
       return position_map(content_.model, folder_.weights());

@@ -160,7 +160,7 @@ class Tensor {
 
   View view() const;  // rows x columns of the shape
 
-  // Of a tensor with memory of its own: these elements become zeros, and whole pages of them go back to the system.
+  // Requires memory of its own. These elements become zeros, and whole pages of them go back to the system.
   // Elements of a large tensor that were never written take no memory either.
   void discard(int64_t first, int64_t count);
 

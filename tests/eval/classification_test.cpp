@@ -38,7 +38,7 @@ TEST(Classification, CountsByLabel) {
 // With c = 9, s = 12, t = (5, 4, 3), p = (5, 3, 4): (108 - 49) / sqrt((144 - 50) (144 - 50)).
 TEST(Classification, MatthewsOfSeveralClasses) { EXPECT_NEAR(example().matthews(), 59.0 / 94.0, 1e-12); }
 
-// Of two classes it is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn)).
+// For two classes it is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn)).
 TEST(Classification, MatthewsOfTwoClasses) {
   ConfusionMatrix matrix(2);
   for (const auto& [expected, predicted, times] : {std::array{1, 1, 6}, {0, 0, 3}, {0, 1, 1}, {1, 0, 2}}) {

@@ -104,7 +104,7 @@ struct AttentionCase {
     return part;
   }
 
-  // Of a single sequence: its queries [first, first + count) against the keys that a decoder has at that time, which
+  // For a single sequence: its queries [first, first + count) against the keys that a decoder has at that time, which
   // are those up to the last query.
   AttentionCase chunk(int64_t first, int64_t count) const {
     AttentionCase part = *this;

@@ -82,7 +82,7 @@ struct LinearAttentionCase {
     }
     return part;
   }
-  // Of a single sequence: its queries [first, first + count), against the keys up to the last of them.
+  // For a single sequence: its queries [first, first + count), against the keys up to the last of them.
   LinearAttentionCase chunk(int64_t first, int64_t count) const {
     LinearAttentionCase part = *this;
     part.queries = queries.rows(first, count);

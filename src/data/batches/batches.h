@@ -52,7 +52,7 @@ class BatchStream {
   // The sentences of the next batch; valid until the next call.
   std::span<const int64_t> next();
 
-  // Of the batch that next() returns next.
+  // The position of the batch that next() will return.
   const BatchPosition& position() const { return position_; }
   // ConfigError for a position of another stream, or one that this stream does not have.
   void seek(const BatchPosition& position);

@@ -55,7 +55,7 @@ class TextPieces {
   int64_t size() const { return corpus_.tokens(); }
   // One segment for each document in a range, or, where borders are crossed, for each range.
   RaggedTokens read(std::span<const RowRange> ranges, uint64_t first_row = 0) const;
-  // Of documents that are pairs: 0 for the tokens of the first text and the separator, 1 for those of the second.
+  // Where documents are pairs: 0 for the tokens of the first text and the separator, 1 for those of the second.
   std::vector<int32_t> types(std::span<const RowRange> ranges, TokenId separator) const;
 
  private:

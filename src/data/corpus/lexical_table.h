@@ -13,7 +13,7 @@ struct LexicalRules {
   int64_t frequent = 100;  // target tokens that every sentence may use
 };
 
-// Of a corpus with two sides. The result does not depend on the number of threads. Besides the corpus it needs 4 bytes
+// The corpus must have two sides. The result does not depend on the number of threads. Besides the corpus it needs 4 bytes
 // for each token of either side, and at most 8 KB for each token of the source's vocabulary. ConfigError for rules out
 // of range.
 ShortlistTable learn_shortlist(const Corpus& corpus, const LexicalRules& rules, ThreadPool& pool);

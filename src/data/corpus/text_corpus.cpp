@@ -176,7 +176,7 @@ std::string TextCorpus::where(int64_t token) const {
     }
   }
   const Mark mark = marks_[low];
-  // Of a prepared corpus the marks come from a file.
+  // The marks of a prepared corpus come from a file.
   require<FormatError>(mark.token >= 0 && mark.token <= token && mark.file >= 0 &&
                            static_cast<size_t>(mark.file) < files_.size() && mark.line >= 0 &&
                            mark.line <= StoredParts::kMostCounted,

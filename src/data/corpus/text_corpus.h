@@ -31,7 +31,7 @@ class TextCorpus {
   const TokenStore& store() const { return store_; }  // a sequence for each document, or one for the stream
   int64_t document_of(int64_t token) const;
 
-  // Of the text, all line breaks and blank lines included.
+  // The size of the text, all line breaks and blank lines included.
   TextSize size() const { return size_; }
   std::string where(int64_t token) const;  // "input.txt:812", for messages
   std::string names() const;               // of its files, for messages

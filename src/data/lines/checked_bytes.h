@@ -47,7 +47,7 @@ class CheckedBytes {
   std::unique_ptr<std::atomic<bool>[]> verified_;  // by block
 };
 
-// Of each block, for such a file's writer.
+// The checksum of each block, for such a file's writer.
 std::vector<uint64_t> block_checksums(std::span<const std::byte> bytes);
 
 }  // namespace heed

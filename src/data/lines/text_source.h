@@ -49,7 +49,7 @@ class TextSource {
   bool next(TextLine& line);
 
   std::string where(const TextLine& line) const;  // "input.txt:812", for messages
-  // Of the part of the range that has been read, with all line breaks.
+  // The size of what has been read of the range, with all line breaks.
   TextSize size() const { return size_; }
   const TextRules& rules() const { return rules_; }
 

@@ -167,7 +167,7 @@ View KeyValueCache::blocks_from(const Tensor& rows, int64_t block) const {
   return all.row_range(block * kPage, all.rows() - block * kPage);
 }
 
-// Of a page, the first rows of each block, which are one row here.
+// The first rows of each block of a page, which are one row here.
 View KeyValueCache::first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const {
   const View blocks = blocks_from(rows, page * blocks_);
   const int64_t width = blocks.columns();

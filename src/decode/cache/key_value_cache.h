@@ -106,7 +106,7 @@ class KeyValueCache {
   int32_t take_page();
   void release(int32_t page);
   void grow();
-  // Of the listed sequences, without the last `withheld` tokens of each.
+  // The rows of the listed sequences, without the last `withheld` tokens of each.
   const std::vector<KeyValueView>& list_views(int64_t withheld = 0);
   View blocks_from(const Tensor& rows, int64_t block) const;
   View first_rows_of_blocks(const Tensor& rows, int32_t page, int64_t count) const;
@@ -123,7 +123,7 @@ class KeyValueCache {
   int64_t blocks_;
   std::vector<int32_t> readers_;  // of each page
   std::vector<int32_t> free_;
-  // Of linear attention: a row for each state, in which the sums of all linear layers follow each other.
+  // For linear attention: a row for each state, in which the sums of all linear layers follow each other.
   Tensor states_;
   int64_t state_size_;  // of the widest layer
   std::vector<int32_t> state_readers_, free_states_;

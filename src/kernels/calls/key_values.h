@@ -28,7 +28,7 @@ struct LinearStatesIn {
     return {sums, slots, tokens};
   }
 
-  // Of a slot: the sums of phi(k) v^T and of phi(k), see LinearAttentionForward.
+  // The elements of a slot: the sums of phi(k) v^T and of phi(k), see LinearAttentionForward.
   static int64_t size(int64_t key_value_heads, int64_t key_width, int64_t value_width) {
     return key_value_heads * key_width * (value_width + 1);
   }
@@ -38,7 +38,7 @@ struct LinearStatesIn {
 using LinearStates = LinearStatesIn<View>;
 using ConstLinearStates = LinearStatesIn<ConstView>;
 
-// Of keys and values in int8: a head's part of a row is its integers times its scale.
+// The scales of keys and values in int8: a head's columns of a row are its integers times its scale.
 template <class Memory>
 struct KeyValueScalesIn {
   Memory keys, values;  // f32 [rows, key-value heads]

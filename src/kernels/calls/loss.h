@@ -48,7 +48,7 @@ struct AverageProbabilities {
   View mean;                             // of their shape and type, in memory of its own
 };
 
-// Of rows of logits z of which a rank has some columns, for the loss over all columns:
+// What the loss over all columns needs to know of rows of logits z of which a rank has some columns:
 //   sums[r] = max z    sum of e^(z - max z)    sum of z    z[target]
 // z[target] counts as 0 where the target is negative, which means that it is not among these columns.
 struct LogitSums {

@@ -31,7 +31,7 @@ struct WeightView {
   int64_t columns() const { return packed != nullptr ? packed->columns() : matrix.columns(); }
 };
 
-// Of a product x W^T. Weights in bf16 serve inputs in f32 too: widened, they are exact, in half the memory.
+// The types of a product x W^T. Weights in bf16 serve inputs in f32 too: widened, they are exact, in half the memory.
 struct ProductTypes {
   DType weights = DType::f32, inputs = DType::f32;
 };

@@ -9,7 +9,7 @@ namespace heed {
 // For automatic, the type that this machine multiplies fastest.
 DType inference_type(Precision precision);
 
-// Of keys and values that are kept, in a run that stores its results in `storage`.
+// The type of keys and values that are kept, in a run that stores its results in `storage`.
 DType cache_type(CacheType type, DType storage);
 
 }  // namespace heed

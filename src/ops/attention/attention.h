@@ -63,7 +63,7 @@ struct AttentionOptions {
   SoftCapAt cap;  // of the scores; not with a term by distance
 };
 
-// Of all sequences, when they are requested.
+// How many weights all sequences have, when they are requested.
 int64_t attention_weight_count(const Segments& queries, const Segments& keys, int64_t heads);
 
 // The segments and the mask must outlive the tape.

@@ -25,7 +25,7 @@ class OutputRows {
   Tensor bias_;
 };
 
-// Of rows of a stack's output: columns as the rows were chosen, in the master type. Each has the bits of the column
+// The logits of rows of a stack's output: columns as the rows were chosen, in the master type. Each has the bits of the column
 // that output_logits gives for the whole projection.
 Logits output_logits(Pass& pass, ConstView x, const OutputRows& rows, SoftCapAt cap = {});
 

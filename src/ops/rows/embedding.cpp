@@ -2,7 +2,7 @@
 // factors:
 //   d_table[t] += scale * sum of (d_y * m)[r] over all r with tokens[r] = t
 //   d_position_table[p] += sum of (d_y * m)[r] over all r with positions[r] = p, if it is learned; types likewise
-// Of a table that ranks divide, each computes the rows whose tokens it has, and zeros elsewhere; y is the sum over the
+// Where ranks divide the table, each computes the rows whose tokens it has, and zeros elsewhere; y is the sum over the
 // ranks, which has the bits of an undivided table. Gradients need no sum.
 // Saves the indices.
 #include "ops/rows/embedding.h"

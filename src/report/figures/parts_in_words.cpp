@@ -52,7 +52,7 @@ Facts rotary_facts(const ModelConfig& config) {
   return facts;
 }
 
-// Of those that act between queries and keys.
+// Positions that act between queries and keys.
 Facts position_facts(const ModelConfig& config) {
   switch (config.positions) {
     case Positions::rotary:

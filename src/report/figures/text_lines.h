@@ -14,7 +14,7 @@ struct Font {
 };
 inline constexpr Font kSmallFont{11.0, 0.56}, kTitleFont{13.0, 0.6};
 
-// Of escaped text: "&#215;" is one character.
+// The text is escaped: "&#215;" is one character.
 double estimated_width(std::string_view html, const Font& font);
 
 // Facts one after the other, "a, b, c", in lines of at most this width. They break between words and after "+", and

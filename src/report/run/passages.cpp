@@ -16,7 +16,7 @@ struct DocumentRows {
   std::vector<int32_t> fed, expected;
 };
 
-// Of the document that the range has the longest part of.
+// Rows of the document that most of the range lies in.
 DocumentRows longest_part(const TextRows& rows, const RowRange& range) {
   const RaggedText text = rows.read(std::span(&range, 1));
   const Segments& segments = text.tokens.segments;

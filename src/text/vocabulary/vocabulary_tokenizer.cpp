@@ -120,7 +120,7 @@ class VocabularyTokenizer : public Tokenizer {
                                 : vocabulary_.pieces[id - first_piece()];
   }
 
-  // Of a kind that puts nothing between tokens.
+  // For a kind that puts nothing between tokens.
   std::string text_alone(TokenId token) const {
     std::string text;
     if (token == kUnknown || token.value >= static_cast<int32_t>(kSpecials)) {

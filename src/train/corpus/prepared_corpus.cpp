@@ -54,7 +54,7 @@ std::optional<PartType> part_type(StoredType type) {
   return std::nullopt;
 }
 
-// Of the arrays' names, types, sizes and checksums, so that with it all of them are known.
+// A checksum of the arrays' names, types, sizes and checksums: with it, all of them are known.
 class ArrayList {
  public:
   void add(std::string_view name, StoredType type, size_t bytes, std::span<const uint64_t> checksums) {
@@ -122,7 +122,7 @@ PreparedSource source_from(const json& root) {
   return source;
 }
 
-// Of all other keys, in the order in which they are written.
+// A checksum of all other keys, in the order in which they are written.
 std::string seal_of(json root) {
   root.erase(kSeal);
   return checksum_of(root.dump(2));

@@ -56,7 +56,7 @@ std::vector<std::string> several_labels(const std::string& text, const std::stri
   return {unique.begin(), unique.end()};
 }
 
-// Of one row of scores: -log p of a label, and the label with the highest score.
+// What one row of scores says: -log p of a label, and the label with the highest score.
 double surprise(std::span<const float> scores, int32_t label) {
   const double most = static_cast<double>(*std::ranges::max_element(scores));
   double sum = 0.0;
@@ -113,7 +113,7 @@ Scores compare_several_labels(const std::vector<std::string>& labels, std::span<
   return found;
 }
 
-// Of texts or of words.
+// Scores of texts or of words.
 Scores compare_labels(const std::vector<std::string>& labels, std::span<const LabeledExample> examples,
                       const HeadScores& scores) {
   ConfusionMatrix matrix(static_cast<int64_t>(labels.size()));

@@ -22,7 +22,7 @@ class LanguageModelTask final : public TextTask {
   Scores validate(const Inference& inference) const override;
 
  private:
-  // Of the parts of the validation text that are long enough to tell something: how many are in the training text too.
+  // How many passages of the validation text, of those long enough to tell something, are in the training text too.
   struct Shared {
     int64_t found = 0, all = 0;
   };

@@ -45,8 +45,8 @@ TEST_F(LexicalTable, InATieTheSmallerTokenIsFirst) {
   EXPECT_THAT(table.frequent, ElementsAre(11, 12, 13));
 }
 
-// Of a source token that is seen beside more than a thousand, those that it is seen beside most often are kept. Another
-// source token's targets are not among them.
+// A source token that is seen beside more than a thousand keeps those that it is seen beside most often. Another source
+// token's targets are not among them.
 TEST_F(LexicalTable, KeepsTheLikeliestOfMany) {
   std::string source = "1\n", target = "2800\n";
   for (int line = 0; line < 5; ++line) {

@@ -30,7 +30,7 @@ std::shared_ptr<const TokenTries> tries_of(const Tokenizer& tokenizer, std::span
   return std::make_shared<const TokenTries>(tokenizer, suppressed);
 }
 
-// Of some tokens, those that may come next, by the texts alone.
+// The tokens that may come next, by the texts alone.
 std::set<int32_t> brute_force(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
                               const std::string& so_far, const std::vector<TokenId>& before) {
   std::set<int32_t> allowed;
@@ -91,7 +91,7 @@ TEST(TokenAutomaton, TokensWithoutATextToCompleteAreLeftOut) {
   EXPECT_FALSE(none.can_finish(none.start({})));
 }
 
-// Of each state that texts come to, the fewest tokens to where it accepts, by trying all tokens one by one.
+// For each state that texts come to, the fewest tokens to where it accepts, by trying all tokens one by one.
 std::map<TokenAutomaton::State, int64_t> fewest_tokens(const TokenAutomaton& automaton, int32_t vocabulary) {
   std::map<TokenAutomaton::State, std::set<TokenAutomaton::State>> next;
   std::vector<TokenAutomaton::State> found{automaton.start({})};

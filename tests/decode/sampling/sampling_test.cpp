@@ -89,7 +89,7 @@ TEST(Sampling, TheNucleusIncludesTheTokenThatCrossesP) {
   EXPECT_EQ(drawn({.top_p = 1e-9}, kLogits)[1], kDraws);
   // After the temperature: the likeliest alone has 0.53 of the squared probabilities.
   EXPECT_EQ(drawn({.temperature = 0.5, .top_p = 0.5}, kLogits)[1], kDraws);
-  // Of what top-k kept: 0.4 / 0.7 is 0.57.
+  // A share of what top-k kept: 0.4 / 0.7 is 0.57.
   EXPECT_EQ(drawn({.top_k = 2, .top_p = 0.55}, kLogits)[1], kDraws);
 }
 

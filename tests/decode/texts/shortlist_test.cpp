@@ -14,7 +14,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// Of a sentence, its own tokens alone.
+// A sentence's candidates are its own tokens alone.
 Shortlist nothing_learned(const Tokenizer& tokenizer) {
   const auto vocabulary = static_cast<size_t>(tokenizer.vocabulary_size());
   return {{.frequent = {}, .ends = std::vector<int64_t>(vocabulary, 0), .targets = {}}, {tokenizer, tokenizer}, "test"};

@@ -66,7 +66,7 @@ TEST(ReferenceAttention, ACapBoundsTheScores) {
   EXPECT_NEAR(c.weights(backend, kReferenceTypes).get(0, 0), std::exp(2.0) / (std::exp(2.0) + other), 1e-12);
 }
 
-// Of a table of heads, each sequence has rows of its own.
+// In `found`, each sequence has rows of its own for the heads.
 Guarded summed_over_sequences(const Guarded& found, int64_t heads) {
   Guarded sums(DType::f64, heads, found.columns());
   for (int64_t head = 0; head < heads; ++head) {

@@ -67,7 +67,7 @@ class RanksTrainingTest : public TextTrainingTest {
     return SafeTensors(file).metadata().at("heed_checksum");
   }
 
-  // Of the last run.
+  // Set by the last run.
   int64_t sent_ = 0;                         // bytes, by the first rank
   double trained_share_ = 0.0;               // of the parameters, as the first rank counts them
   std::atomic<int64_t> heard_by_others_{0};  // what the listeners of all other ranks were told

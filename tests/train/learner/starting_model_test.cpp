@@ -35,7 +35,7 @@ class Starting : public TrainingTest {
     recipe.optimizer.weight_decay = 0.0;
     return recipe;
   }
-  // Of words, with the labels in this order.
+  // A classifier of words, with the labels in this order.
   Recipe classifying(const std::vector<std::string>& labels) const {
     std::string lines;
     for (size_t i = 0; i < 24; ++i) {

@@ -97,7 +97,7 @@ HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const Di
   }
 }
 
-// Of all rows of a share.
+// Clears all rows of a share.
 inline void clear_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table) {
   for_own_rows(rows, first_head, table, 0, rows.rows(),
                [&table](float* row, int64_t) { std::fill_n(row, table.columns, 0.0F); });

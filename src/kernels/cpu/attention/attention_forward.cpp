@@ -232,7 +232,7 @@ class Forward {
     return kOneType ? rows : rows.in_natural_order();
   }
 
-  // Of the block's keys.
+  // The scales of the block's keys.
   void list_scales(const HostView<const float>& scales, float* list) const {
     std::fill_n(list, kKeyBlock, 0.0F);
     for (int64_t j = 0; j < block_keys_; ++j) {
@@ -451,7 +451,7 @@ class Forward {
     }
   }
 
-  // Of a row, for all keys of the sequence.
+  // The weights of a row, for all keys of the sequence.
   float* weights_of(int64_t r) const {
     const ResidueClass tokens =
         class_of(settings_, *call_.segments, *call_.memory.segments, piece_.sequence, piece_.residue);

@@ -37,7 +37,7 @@ struct HeadState {
   float *queries, *output;  // panels of the rows
   float* maxima;            // m of each row
   float* sums;              // l of each row, lane by lane
-  // Of one group of rows and one block:
+  // For one group of rows and one block:
   float* scores;  // then probabilities
   float* decay;   // 2^(m - m')
 };

@@ -55,7 +55,7 @@ struct HeadRows {
     return other;
   }
 
-  // Of listed rows, those from `first` on.
+  // `count` of the listed rows, from `first` on.
   HeadRows part(int64_t first, int64_t count) const {
     HeadRows some = *this;
     some.numbers += first;

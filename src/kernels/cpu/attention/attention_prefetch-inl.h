@@ -94,7 +94,7 @@ class RowPrefetch {
   static constexpr bool kScaled = std::is_same_v<Cached, int8_t>;
   static constexpr int64_t kAllLines = std::numeric_limits<int64_t>::max();
 
-  // Of a class of a sequence, for some key-value heads.
+  // The rows of a sequence's residue class, for some key-value heads.
   struct Rows {
     int64_t sequence = -1, residue = 0;
     int64_t first_head = 0, heads = 0;
@@ -167,7 +167,7 @@ class RowPrefetch {
     return true;
   }
 
-  // Of keys and values, since probabilities are multiplied by the latter before any value is read.
+  // The scales of keys and of values, since probabilities are multiplied by the latter before any value is read.
   void prefetch_scales(int64_t row) const {
     if constexpr (kScaled) {
       const int64_t lines = cache_lines_of<float>(settings_.key_value_heads);
@@ -191,7 +191,7 @@ class RowPrefetch {
 
   Rows own_, next_piece_;  // of this share's piece, and of the next one
   int64_t listed_block_ = -1;
-  // Of the slice that is prefetched:
+  // Where prefetching is in its slice:
   Slice::Of of_ = Slice::Of::keys;
   int64_t first_head_ = 0, rows_left_ = 0, lines_of_row_ = 0, lines_of_step_ = 0;
   const int64_t* next_row_ = nullptr;

@@ -41,7 +41,7 @@ void sum_logits_of_row(const LogitSums& call, int64_t r) {
   sums[3] = target < 0 ? 0.0F : z[target];
 }
 
-// Of a row over all ranks: the largest logit, the sum of e^(z - largest), and those of the losses.
+// A row over all ranks: the largest logit, the sum of e^(z - largest), and those of the losses.
 struct WholeRow {
   float maximum = 0.0F, total = 0.0F, sum = 0.0F, at_target = 0.0F;
 };

@@ -5,7 +5,7 @@
 
 namespace heed::cpu {
 
-// Of a few columns for each sequence: not worth several threads.
+// On one thread: a few columns for each sequence are not worth several.
 void label_loss(const LabelLoss& call);
 
 }  // namespace heed::cpu

@@ -252,7 +252,7 @@ LossRow loss_row(const Call& call, int64_t r, int64_t vocabulary) {
       0.0F,       host<float>(call.losses).row(r),     call.d_logits.empty() ? View() : call.d_logits.row_range(r, 1)};
 }
 
-// Of the output projection's row r.
+// Finishes row r of the output projection.
 void finish_row(const OutputLoss& call, int64_t r, int64_t vocabulary, float* logits) {
   LossRow row = loss_row(call, r, vocabulary);
   if (call.cap > 0.0) {

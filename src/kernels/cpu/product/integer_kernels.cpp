@@ -325,7 +325,7 @@ HWY_EXPORT(make_vnni_kernels);
 
 namespace {
 
-// Of the best instruction set here, which the panels' width tells.
+// Whether the best instruction set here has them, which the panels' width tells.
 bool has_vnni() {
 #if defined(__x86_64__)
   limit_instruction_sets();

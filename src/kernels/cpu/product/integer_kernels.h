@@ -36,7 +36,7 @@ const IntegerKernels& integer_kernels(IntegerBits bits);  // the fastest here; a
 
 constexpr int64_t kInt4GroupWords = kInt4Group / 8;  // of a column
 
-// Of a panel, each a cache line: while one is multiplied, the one this much later is fetched. What the processor
+// Steps of a panel, each a cache line: while one is multiplied, the one this much later is fetched. What the processor
 // fetches by itself comes too late, and stops at the end of a page of 4 KiB, such as those of a mapped file.
 constexpr int64_t kStepsAhead = 64;
 

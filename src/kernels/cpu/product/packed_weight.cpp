@@ -111,7 +111,7 @@ PackedPanels::PackedPanels(Context& context, PanelMemory& memory, const Shape& s
   panels_ = {taken->data<float>(), depth, shape.rows(), element};
 
   const int64_t at_once = std::min(shape.rows(), std::max<int64_t>(1, kElementsAtOnce / depth / width) * width);
-  // Of their own mappings, so that nothing of them is left in the heap.
+  // In mappings of their own, so that nothing of them is left in the heap.
   Arena scratch;
   Tensor converted, widened;
   for (int64_t first = 0; first < shape.rows(); first += at_once) {

@@ -128,7 +128,7 @@ class CpuInt8 : public CpuIntegers {
   }
 };
 
-// Of inputs that are mostly within +-3: the largest are cut off.
+// Inputs are mostly within +-3: the largest are cut off.
 class CpuInt8Static : public CpuInt8 {
  protected:
   float input_scale() const override { return 2.0F / 127.0F; }

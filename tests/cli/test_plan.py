@@ -340,7 +340,7 @@ class Page(unittest.TestCase):
                 self.assertEqual(heed(*command.split(), cwd=SOURCE).stdout, output)
 
     def test_the_table_of_machines_and_its_command_are_what_the_script_prints(self):
-        page = (SOURCE / "docs" / "scaling.md").read_text()
+        page = (SOURCE / "docs" / "measurements" / "scaling.md").read_text()
         script = lambda *options: subprocess.run([sys.executable, SOURCE / "bench" / "scaling_table", *options], check=True,
                                                  capture_output=True, text=True, timeout=300).stdout
         self.assertIn("\n\n" + script() + "\n", page)

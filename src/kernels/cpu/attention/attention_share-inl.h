@@ -13,7 +13,7 @@
 #include "kernels/cpu/attention/attention_plan.h"
 #include "kernels/cpu/attention/attention_rows-inl.h"
 #include "kernels/cpu/attention/attention_tile-inl.h"
-#include "kernels/cpu/loss/soft_cap-inl.h"
+#include "kernels/cpu/elementwise/soft_cap-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {

@@ -13,8 +13,5 @@ void scale(Context& context, const View& x, double factor);
 void blend(Context& context, const ConstView& from, const View& into, double share);
 void squared_norms(Context& context, const ConstView& x, std::span<const ElementRange> ranges, const View& norms);
 void sum(const ConstView& x, const View& total);
-void adam(Context& context, const AdamSweep& call);
-void muon_direction(Context& context, const MuonDirection& call);
-void muon_step(Context& context, const MuonStep& call);
 
 }  // namespace heed::cpu

@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/loss/divided_loss.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
-#include "kernels/cpu/loss/soft_cap-inl.h"
+#include "kernels/cpu/elementwise/soft_cap-inl.h"
 #include "kernels/cpu/machine/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

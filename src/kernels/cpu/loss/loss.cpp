@@ -36,7 +36,7 @@ struct LogitsBlock {
 #define HWY_TARGET_INCLUDE "kernels/cpu/loss/loss.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
-#include "kernels/cpu/loss/soft_cap-inl.h"
+#include "kernels/cpu/elementwise/soft_cap-inl.h"
 #include "kernels/cpu/machine/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

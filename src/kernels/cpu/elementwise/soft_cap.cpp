@@ -1,22 +1,16 @@
-#include "kernels/cpu/loss/soft_cap.h"
+#include "kernels/cpu/elementwise/soft_cap.h"
+
+#include "kernels/cpu/elementwise/pieces.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/loss/soft_cap.cpp"
+#define HWY_TARGET_INCLUDE "kernels/cpu/elementwise/soft_cap.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target.h first: it compiles what follows once per instruction set.
-#include "kernels/cpu/loss/soft_cap-inl.h"
+#include "kernels/cpu/elementwise/soft_cap-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::cpu::HWY_NAMESPACE {
 namespace {
-
-template <class T>
-void drop_row(const Drop& call, int64_t r) {
-  T* const x = host<T>(call.x).row(r);
-  DropoutRow drop(call.dropout, r);
-  each_vector(call.x.columns(), [&](int64_t c, int64_t left)
-                                    HWY_ATTR { store_upto(drop.apply(load_upto(x + c, left), c), x + c, left); });
-}
 
 template <class T>
 void soft_cap_row(const SoftCap& call, int64_t r) {
@@ -38,12 +32,6 @@ void soft_cap_backward_row(const SoftCapBackward& call, int64_t r) {
 
 }  // namespace
 
-void run_drop(const Drop& call, int64_t begin, int64_t end) {
-  for (int64_t r = begin; r < end; ++r) {
-    call.x.type() == DType::bf16 ? drop_row<bf16>(call, r) : drop_row<float>(call, r);
-  }
-}
-
 void run_soft_cap(const SoftCap& call, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     call.x.type() == DType::bf16 ? soft_cap_row<bf16>(call, r) : soft_cap_row<float>(call, r);
@@ -62,24 +50,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed::cpu {
 
-HWY_EXPORT(run_drop);
 HWY_EXPORT(run_soft_cap);
 HWY_EXPORT(run_soft_cap_backward);
-
-namespace {
-
-// Calls body(first row, end row) over shares of all rows.
-template <class Body>
-void each_share(Context& context, const ConstView& x, int64_t work_per_element, const Body& body) {
-  const RowTasks tasks(x.rows(), work_per_element * x.columns(), context.pool.threads());
-  context.pool.run(tasks.count(), [&](int64_t task, int) { body(tasks.begin(task), tasks.end(task)); });
-}
-
-}  // namespace
-
-void drop(Context& context, const Drop& call) {
-  each_share(context, call.x, 2, [&](int64_t begin, int64_t end) { HWY_DYNAMIC_DISPATCH(run_drop)(call, begin, end); });
-}
 
 void soft_cap(Context& context, const SoftCap& call) {
   each_share(context, call.x, 4, [&](int64_t begin, int64_t end) {

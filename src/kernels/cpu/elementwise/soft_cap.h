@@ -1,4 +1,4 @@
-// Element-wise work in place: dropout alone, and a soft cap with its gradient.
+// The soft cap of scores and logits, and its gradient, in place.
 #pragma once
 
 #include "kernels/calls/elements.h"
@@ -6,7 +6,6 @@
 
 namespace heed::cpu {
 
-void drop(Context& context, const Drop& call);
 void soft_cap(Context& context, const SoftCap& call);
 void soft_cap_backward(Context& context, const SoftCapBackward& call);
 

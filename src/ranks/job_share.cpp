@@ -16,7 +16,7 @@ namespace {
 ProcessorSet own_processors() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
-  ProcessorSet own{name.data(), {}};
+  ProcessorSet own{.machine = name.data(), .processors = {}, .quota = processor_quota()};
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -30,13 +30,13 @@ ProcessorSet own_processors() {
 }
 
 std::string as_text(const ProcessorSet& set) {
-  return fmt::format("{} {}", set.machine, fmt::join(set.processors, " "));
+  return fmt::format("{} {} {}", set.machine, set.quota, fmt::join(set.processors, " "));
 }
 
 ProcessorSet processor_set_from(const std::string& text) {
   std::istringstream words(text);
   ProcessorSet set;
-  words >> set.machine;
+  words >> set.machine >> set.quota;
   for (int processor = 0; words >> processor;) {
     set.processors.push_back(processor);
   }
@@ -46,13 +46,16 @@ ProcessorSet processor_set_from(const std::string& text) {
 }  // namespace
 
 int processor_share(const std::vector<ProcessorSet>& ranks, size_t own) {
+  const auto count_if = [&](const auto& counts) {
+    return static_cast<double>(std::ranges::count_if(
+        ranks, [&](const ProcessorSet& rank) { return rank.machine == ranks[own].machine && counts(rank); }));
+  };
   double share = 0.0;
   for (const int processor : ranks[own].processors) {
-    const auto may_use_it = [&](const ProcessorSet& rank) {
-      return rank.machine == ranks[own].machine && std::ranges::count(rank.processors, processor) > 0;
-    };
-    share += 1.0 / static_cast<double>(std::ranges::count_if(ranks, may_use_it));
+    share +=
+        1.0 / count_if([&](const ProcessorSet& rank) { return std::ranges::count(rank.processors, processor) > 0; });
   }
+  share = std::min(share, ranks[own].quota / count_if([](const ProcessorSet&) { return true; }));
   constexpr double kRounding = 1e-6;
   return std::max(1, static_cast<int>(share + kRounding));
 }

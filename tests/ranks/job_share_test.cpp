@@ -24,6 +24,14 @@ TEST(ProcessorShare, OtherMachinesDoNotCount) {
   EXPECT_EQ(processor_share(machines, 0), 2);
 }
 
+TEST(ProcessorShare, RanksOfAMachineShareItsQuota) {
+  const Sets limited{{"a", {0, 1, 2, 3, 4, 5, 6, 7}, 4}, {"a", {0, 1, 2, 3, 4, 5, 6, 7}, 4}, {"b", {0, 1, 2}, 2}};
+  EXPECT_EQ(processor_share(limited, 0), 2);
+  EXPECT_EQ(processor_share(limited, 2), 2);
+  const Sets less_than_one_each{{"a", {0, 1}, 1}, {"a", {0, 1}, 1}};
+  EXPECT_EQ(processor_share(less_than_one_each, 0), 1);
+}
+
 TEST(ProcessorShare, IsAtLeastOne) {
   const Sets crowded{{"a", {0}}, {"a", {0}}, {"a", {0}}};
   EXPECT_EQ(processor_share(crowded, 1), 1);

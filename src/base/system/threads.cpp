@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/system/control_groups.h"
 #include "base/system/processors.h"
 
 namespace heed {
@@ -196,8 +197,10 @@ int available_processors() {
   if (sched_getaffinity(0, sizeof(set), &set) != 0) {
     return 1;
   }
-  return std::min(CPU_COUNT(&set), most_processors.load());
+  return std::min({CPU_COUNT(&set), processor_quota(), most_processors.load()});
 }
+
+int processor_quota() { return processor_limit_of_groups(own_control_groups(), kControlGroups); }
 
 void limit_processors(int most) { most_processors = most; }
 

@@ -329,12 +329,13 @@ class OfRanks(heed_cli.CliTest):
 
 
 class Page(unittest.TestCase):
-    """docs/scaling.md shows what the command prints."""
+    """docs/scaling.md and the pages of measurements show what the commands print."""
 
     def test_each_table_is_what_its_command_prints(self):
-        page = (SOURCE / "docs" / "scaling.md").read_text()
+        pages = ("scaling.md", "measurements/scaling-laws.md")
+        page = "".join((SOURCE / "docs" / name).read_text() for name in pages)
         shown = re.findall(r"```console\n\$ heed (plan [^\n]*)\n(.*?)```", page, re.DOTALL)
-        self.assertGreaterEqual(len(shown), 2)
+        self.assertGreaterEqual(len(shown), 4)
         for command, output in shown:
             with self.subTest(command):
                 self.assertEqual(heed(*command.split(), cwd=SOURCE).stdout, output)

@@ -91,7 +91,10 @@ class WholeStep {
 
  private:
   TokenLosses loss(const Seq2Seq& model, Pass& pass) const { return model.loss(pass, pairs_, kSmoothing); }
-  TokenLosses loss(const TokenModel& model, Pass& pass) const { return model.loss(pass, tokens_, kSmoothing); }
+  template <class TokenModel>
+  TokenLosses loss(const TokenModel& model, Pass& pass) const {
+    return model.loss(pass, tokens_, kSmoothing);
+  }
 
   DType storage_;
   Weights weights_;

@@ -16,40 +16,20 @@ std::string_view in_words(Architecture architecture) {
   return "";
 }
 
-AnyModel::Model AnyModel::make(const Scope& scope, const ModelConfig& config, const StageRanges& layers) {
+AnyModel::Model AnyModel::make(const Scope& scope, const ModelConfig& config) {
   require_divisible(config, scope.parts().count());
   switch (config.architecture) {
     case Architecture::causal_lm:
-      return Model(std::in_place_type<CausalLM>, scope, config, layers);
+      return Model(std::in_place_type<CausalLM>, scope, config);
     case Architecture::encoder:
-      return Model(std::in_place_type<EncoderOnly>, scope, config, layers);
+      return Model(std::in_place_type<EncoderOnly>, scope, config);
     case Architecture::seq2seq:
       break;
   }
-  return Model(std::in_place_type<Seq2Seq>, scope, config, layers);
+  return Model(std::in_place_type<Seq2Seq>, scope, config);
 }
 
-AnyModel::AnyModel(const Scope& scope, const ModelConfig& config, Stage stage)
-    : config_(config),
-      stage_(stage),
-      plan_(config, stage.count),
-      model_(make(scope, config, plan_.layers_of(stage.index))) {}
-
-Var AnyModel::embed(Pass& pass, Crossing what, const Sequences& tokens) const {
-  const Seq2Seq* const pairs = std::get_if<Seq2Seq>(&model_);
-  if (pairs != nullptr) {
-    return pairs->embed(pass, what, tokens);
-  }
-  return std::visit(
-      [&](const auto& model) -> Var {
-        if constexpr (std::is_base_of_v<TokenModel, std::decay_t<decltype(model)>>) {
-          return model.embed(pass, tokens);
-        } else {
-          return {};
-        }
-      },
-      model_);
-}
+AnyModel::AnyModel(const Scope& scope, const ModelConfig& config) : config_(config), model_(make(scope, config)) {}
 
 std::vector<Inference> Inference::members() const {
   std::vector<Inference> found{{model, backend, storage, cached}};

@@ -10,7 +10,6 @@
 #include "models/config.h"
 #include "models/encoder_only.h"
 #include "models/seq2seq.h"
-#include "models/stages.h"
 
 namespace heed {
 
@@ -19,15 +18,10 @@ std::string_view in_words(Architecture architecture);
 
 class AnyModel {
  public:
-  // Registers the parameters of all stages; which of them are held here is decided, by the plan, where they are stored.
   // The configuration must be valid. ConfigError when the ranks can't share the model.
-  AnyModel(const Scope& scope, const ModelConfig& config, Stage stage = {});
+  AnyModel(const Scope& scope, const ModelConfig& config);
 
   const ModelConfig& config() const { return config_; }
-  Stage stage() const { return stage_; }
-  const StagePlan& plan() const { return plan_; }
-  // Embedded tokens for another stage: the source's, or the target's.
-  Var embed(Pass& pass, Crossing what, const Sequences& tokens) const;
 
   // Calls visitor(const Seq2Seq&), visitor(const CausalLM&) or visitor(const EncoderOnly&).
   template <class Visitor>
@@ -43,7 +37,7 @@ class AnyModel {
  private:
   using Model = std::variant<Seq2Seq, CausalLM, EncoderOnly>;
 
-  static Model make(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
+  static Model make(const Scope& scope, const ModelConfig& config);
   template <class Kind>
   const Kind& as(Architecture wanted) const {
     const Kind* const model = std::get_if<Kind>(&model_);
@@ -53,8 +47,6 @@ class AnyModel {
   }
 
   ModelConfig config_;
-  Stage stage_;
-  StagePlan plan_;
   Model model_;
 };
 

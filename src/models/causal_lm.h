@@ -1,14 +1,34 @@
 // The decoder-only model.
 #pragma once
 
-#include "models/token_model.h"
+#include "models/batches.h"
+#include "models/output_projection.h"
+#include "models/stacks.h"
 
 namespace heed {
 
 // A decoder without an encoder: each token sees those before it and predicts the next.
-class CausalLM : public TokenModel {
+class CausalLM {
  public:
-  CausalLM(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
+  CausalLM(const Scope& scope, const ModelConfig& config);
+
+  // The tape refers to the tokens.
+  Hidden hidden(Pass& pass, const Sequences& tokens, const StackCall& call = {}) const;
+  Logits logits(Pass& pass, const Hidden& hidden) const;
+  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
+  TokenLosses loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call = {}) const;
+
+  // Its layers, for who runs them one by one.
+  const Embedding& embedding() const { return embedding_; }
+  const SelfAttentionStack& stack() const { return decoder_; }
+
+  // The tape refers to the batch, so a temporary would not live long enough.
+  TokenLosses loss(Pass& pass, TokenBatch&& batch, Smoothing smoothing, const StackCall& call = {}) const = delete;
+
+ private:
+  Embedding embedding_;
+  SelfAttentionStack decoder_;
+  OutputProjection output_;
 };
 
 }  // namespace heed

@@ -3,32 +3,53 @@
 #include "ops/rows/pool.h"
 
 namespace heed {
+namespace {
 
-EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config, const StageRanges& layers)
-    : TokenModel(scope, config, config.source_vocabulary, scope / "encoder",
-                 stack_shape(scope / "encoder", config, Stack::encoder), layers.encoder),
+OutputProjection head_of(const Scope& scope, const ModelConfig& config, const Weight& table) {
+  if (config.head != Head::tokens) {
+    return {scope / "head", config, config.encoder_outputs(), nullptr};
+  }
+  return {scope / "output", config, config.source_vocabulary, config.tying == Tying::none ? nullptr : &table};
+}
+
+}  // namespace
+
+EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config)
+    : embedding_(scope / "embedding", embedding_options(config, config.source_vocabulary, use_of_only_table(config))),
+      encoder_(scope / "encoder", stack_shape(scope / "encoder", config, Stack::encoder)),
+      output_(head_of(scope, config, embedding_.table())),
       head_(config.head),
       pooling_(config.pooling) {}
 
+Hidden EncoderOnly::hidden(Pass& pass, const Sequences& tokens, const StackCall& call) const {
+  return encoder_(pass, embedding_(pass, tokens), tokens, call);
+}
+
+Hidden EncoderOnly::pooled(Pass& pass, const Hidden& hidden, const Segments& texts) const {
+  return Hidden(pool(pass, hidden.var(), texts, pooling_));
+}
+
 Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, const StackCall& call) const {
-  const Hidden rows = hidden(pass, texts, call);
-  return rows.var().empty() ? rows : Hidden(pool(pass, rows.var(), texts.segments(), pooling_));
+  return pooled(pass, hidden(pass, texts, call), texts.segments());
 }
 
 Hidden EncoderOnly::pooled(Pass& pass, const Sequences& texts, Pooling pooling) const {
   return Hidden(pool(pass, hidden(pass, texts).var(), texts.segments(), pooling));
 }
 
-TokenLosses EncoderOnly::label_loss(Pass& pass, const Sequences& texts, const Targets& labels,
-                                    Smoothing smoothing) const {
-  const Hidden rows = pooled(pass, texts);
-  return rows.var().empty() ? TokenLosses::none() : output_loss(pass, rows, output(), labels, smoothing);
+Logits EncoderOnly::logits(Pass& pass, const Hidden& hidden) const { return output_.logits(pass, hidden); }
+
+TokenLosses EncoderOnly::loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const {
+  return output_.loss(pass, hidden, expected, smoothing);
 }
 
-TokenLosses EncoderOnly::value_loss(Pass& pass, const ValuedBatch& batch) const {
-  const LabelLossKind kind = head_ == Head::number ? LabelLossKind::squared : LabelLossKind::sigmoid;
-  const Hidden rows = pooled(pass, batch.texts);
-  return rows.var().empty() ? TokenLosses::none() : heed::label_loss(pass, logits(pass, rows), batch.values, kind);
+TokenLosses EncoderOnly::loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call) const {
+  return loss(pass, hidden(pass, batch.tokens, call), batch.expected, smoothing);
+}
+
+TokenLosses EncoderOnly::loss(Pass& pass, const Hidden& pooled, const LabelTargets& values) const {
+  return label_loss(pass, logits(pass, pooled), values,
+                    head_ == Head::number ? LabelLossKind::squared : LabelLossKind::sigmoid);
 }
 
 }  // namespace heed

@@ -1,33 +1,43 @@
 // The encoder-only model.
 #pragma once
 
-#include "models/token_model.h"
-#include "ops/loss/label_loss.h"
+#include "models/batches.h"
+#include "models/output_projection.h"
+#include "models/stacks.h"
 
 namespace heed {
 
-// Texts, and the values of each: 0 or 1 for each label, or one number.
-struct ValuedBatch {
-  Sequences texts;
-  LabelTargets values;
-};
-
-// An encoder alone: each token sees all tokens. Its head predicts masked tokens, or labels of tokens, from each row
-// (TokenModel's loss and logits), or what a text is from all of its rows, pooled.
-class EncoderOnly : public TokenModel {
+// An encoder alone: each token sees all tokens. Its head predicts masked tokens, or labels of tokens, from each row, or
+// what a text is from all of its rows, pooled.
+class EncoderOnly {
  public:
-  EncoderOnly(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
+  EncoderOnly(const Scope& scope, const ModelConfig& config);
 
-  // A row for each text; none in a stage that does not end the stack. The tape refers to the texts.
+  // A row for each token. The tape refers to the tokens.
+  Hidden hidden(Pass& pass, const Sequences& tokens, const StackCall& call = {}) const;
+  // A row for each text.
+  Hidden pooled(Pass& pass, const Hidden& hidden, const Segments& texts) const;
   Hidden pooled(Pass& pass, const Sequences& texts, const StackCall& call = {}) const;
   Hidden pooled(Pass& pass, const Sequences& texts, Pooling pooling) const;
 
-  // Of Head::one_label, with the number of each text's label; and of several labels or a number. The tape refers to the
-  // texts.
-  TokenLosses label_loss(Pass& pass, const Sequences& texts, const Targets& labels, Smoothing smoothing) const;
-  TokenLosses value_loss(Pass& pass, const ValuedBatch& batch) const;
+  Logits logits(Pass& pass, const Hidden& hidden) const;
+  // With the token that each row expects, or the number of its label.
+  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
+  TokenLosses loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call = {}) const;
+  // Of several labels or a number for each text.
+  TokenLosses loss(Pass& pass, const Hidden& pooled, const LabelTargets& values) const;
+
+  // Its layers, for who runs them one by one.
+  const Embedding& embedding() const { return embedding_; }
+  const SelfAttentionStack& stack() const { return encoder_; }
+
+  // The tape refers to the batch, so a temporary would not live long enough.
+  TokenLosses loss(Pass& pass, TokenBatch&& batch, Smoothing smoothing, const StackCall& call = {}) const = delete;
 
  private:
+  Embedding embedding_;
+  SelfAttentionStack encoder_;
+  OutputProjection output_;
   Head head_;
   Pooling pooling_;
 };

@@ -1,21 +1,13 @@
-// The encoder-decoder, its batches and its options.
+// The encoder-decoder and the options of its calls.
 #pragma once
 
-#include <vector>
+#include <span>
 
+#include "models/batches.h"
+#include "models/output_projection.h"
 #include "models/stacks.h"
-#include "models/stages.h"
-#include "ops/loss/loss.h"
-#include "ops/loss/output_rows.h"
 
 namespace heed {
-
-// Pairs of source and target sequences; the target as input (shifted right) and as expected output.
-struct PairBatch {
-  SourceSequences source;
-  TargetSequences target;
-  Targets expected;
-};
 
 // Masks supplied and maps requested by the caller.
 struct Seq2SeqCall {
@@ -25,17 +17,14 @@ struct Seq2SeqCall {
 // The encoder-decoder of "Attention Is All You Need".
 class Seq2Seq {
  public:
-  Seq2Seq(const Scope& scope, const ModelConfig& config, const StageRanges& layers);
+  Seq2Seq(const Scope& scope, const ModelConfig& config);
 
   // The segments of `source` must outlive everything computed from the memory, and the tape.
   Memory encode(Pass& pass, const SourceSequences& source, const StackCall& call = {}) const;
   Hidden decode(Pass& pass, const TargetSequences& target, const Memory& memory, const StackCall& call = {}) const;
   Logits logits(Pass& pass, const Hidden& hidden) const;
-  // Over some tokens alone.
-  OutputRows output_rows(const Pass& pass, std::span<const int32_t> tokens) const { return {pass, output_, tokens}; }
-  Logits logits_of_tokens(Pass& pass, ConstView hidden, const OutputRows& tokens) const {
-    return output_logits(pass, hidden, tokens, cap_);
-  }
+  TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
+  TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
 
   // Decoding in steps; see Decoder.
   void cache_memory(Pass& pass, const Memory& memory, const MemoryCaches& caches) const {
@@ -43,27 +32,22 @@ class Seq2Seq {
   }
   Hidden decode_next(Pass& pass, const TargetSequences& target, const DecoderCaches& caches) const;
 
-  // In a stage before the last there is no result; see Pass::set_ends.
-  TokenLosses loss(Pass& pass, const PairBatch& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const;
-  // Embedded tokens for another stage.
-  Var embed(Pass& pass, Crossing what, const Sequences& tokens) const {
-    return (what == Crossing::source ? source_ : target_)(pass, tokens);
-  }
+  // Its layers, for who runs them one by one.
+  const Embedding& source_embedding() const { return source_; }
+  const Embedding& target_embedding() const { return target_; }
+  const SelfAttentionStack& encoder() const { return encoder_; }
+  const Decoder& decoder() const { return decoder_; }
+  const OutputProjection& output() const { return output_; }
 
   // The tape refers to the batch, so a temporary would not live long enough.
   Memory encode(Pass& pass, SourceSequences&& source, const StackCall& call = {}) const = delete;
   TokenLosses loss(Pass& pass, PairBatch&& batch, Smoothing smoothing, const Seq2SeqCall& call = {}) const = delete;
 
  private:
-  Hidden hidden_of_stage(Pass& pass, const PairBatch& batch) const;
-
   Embedding source_, target_;
   SelfAttentionStack encoder_;
   Decoder decoder_;
-  LinearWeights output_;
-  SoftCapAt cap_;  // of the logits
-  DividedVocabulary divided_;
-  StageRanges layers_;  // those that this stage runs
+  OutputProjection output_;
 };
 
 }  // namespace heed

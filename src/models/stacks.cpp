@@ -5,19 +5,6 @@
 namespace heed {
 namespace {
 
-// Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a setting).
-MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
-  switch (config.init) {
-    case InitScheme::normal:
-      return {MatrixInitialization::Kind::normal, config.init_deviation,
-              config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
-    case InitScheme::pytorch:
-      return {MatrixInitialization::Kind::inputs};
-    default:
-      return {};
-  }
-}
-
 // An embedding that is scaled by sqrt(model) is initialized with 1 / sqrt(model), so that the result has deviation 1.
 Initialization embedding_initialization(const ModelConfig& config) {
   switch (config.init) {
@@ -51,6 +38,19 @@ NormShape norm_shape(const ModelConfig& config) {
 }
 
 }  // namespace
+
+// Each layer adds two branches (three in a decoder with cross-attention; the difference is not worth a setting).
+MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers) {
+  switch (config.init) {
+    case InitScheme::normal:
+      return {MatrixInitialization::Kind::normal, config.init_deviation,
+              config.init_deviation / std::sqrt(2.0 * static_cast<double>(layers))};
+    case InitScheme::pytorch:
+      return {MatrixInitialization::Kind::inputs};
+    default:
+      return {};
+  }
+}
 
 std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Stack stack) {
   std::vector<VisibilityByHead> layers;
@@ -129,17 +129,8 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
   };
 }
 
-LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied) {
-  const Division division = config.head == Head::tokens ? Division::rows() : Division::none();
-  LinearWeights weights{tied, nullptr};
-  const Initialization initialization = matrix_initialization(config, 1).inner();
-  if (tied == nullptr) {
-    weights.weight = &scope.add("weight", {outputs, config.model}, WeightUse::product, initialization, division);
-  }
-  if (config.output_bias == Bias::present) {
-    weights.bias = &scope.add("bias", {outputs}, WeightUse::vector, initialization.of_bias(config.model), division);
-  }
-  return weights;
+WeightUse use_of_only_table(const ModelConfig& config) {
+  return config.tying == Tying::none ? WeightUse::table : WeightUse::product_and_table;
 }
 
 }  // namespace heed

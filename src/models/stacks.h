@@ -1,4 +1,4 @@
-// Builds the parts of models from a ModelConfig.
+// Builds the layers of models from a ModelConfig.
 #pragma once
 
 #include "models/config.h"
@@ -12,15 +12,15 @@ inline Visibility::Reach reach_of(Stack stack) {
 // What self-attention sees, layer by layer.
 std::vector<VisibilityByHead> visibility_of_layers(const ModelConfig& config, Stack stack);
 std::vector<LayerOptions> options_of_layers(const ModelConfig& config, Stack stack);
+// How the matrices of a stack of `layers` layers are initialized.
+MatrixInitialization matrix_initialization(const ModelConfig& config, int64_t layers);
 // What the layers share is registered in the stack's scope.
 StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stack);
 
 // `shared` is a table to use instead of an own one.
 Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabulary, WeightUse use,
                                      const Weight* shared = nullptr);
-
-// The output projection: its own weight, or the given embedding table, and perhaps a bias. Of a model in parts, a
-// vocabulary is divided, and labels are not.
-LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied);
+// Where one table serves all: is it the output projection too?
+WeightUse use_of_only_table(const ModelConfig& config);
 
 }  // namespace heed

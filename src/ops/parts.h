@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/pass.h"
+#include "ops/var.h"
 #include "ops/weight.h"
 #include "ranks/ranks.h"
 

@@ -6,7 +6,7 @@
 
 #include "kernels/dropout.h"
 #include "kernels/kernels.h"
-#include "ops/stage_ends.h"
+#include "tensor/tensor.h"
 
 namespace heed {
 
@@ -37,11 +37,6 @@ class Pass {
   Tensor allocate_master(Shape shape) const { return allocate(shape, backend_->master_type()); }
   Tensor indices(std::span<const int32_t> values) const;
 
-  // Of a model that is divided into stages: what comes into this stage, and where to put what leaves it. Null: the pass
-  // goes through a whole model.
-  void set_ends(StageEnds& ends) { ends_ = &ends; }
-  StageEnds* ends() const { return ends_; }
-
   // The draws of a site in this pass. Each use of a site within a pass draws anew.
   Dropout dropout(const DropoutSite& site, uint64_t first_row);
 
@@ -58,7 +53,6 @@ class Pass {
 
   Backend* backend_;
   Tape* tape_;
-  StageEnds* ends_ = nullptr;
   RandomKey key_;
   std::unordered_map<uint64_t, uint64_t> uses_;  // of each site so far
   DType storage_;

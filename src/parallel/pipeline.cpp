@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 
+#include "parallel/stage_run.h"
 #include "tensor/view_bytes.h"
 
 namespace heed {
@@ -79,16 +80,15 @@ Pipeline::Run::Run(const Pipeline& pipeline, std::span<const Shard* const> shard
                    StageGradients& gradients)
     : own_(pipeline),
       backend_(pipeline.backend_),
-      stage_(pipeline.model_.stage()),
+      stage_{pipeline.stages_.rank(), pipeline.stages_.count()},
       shards_(shards),
       pass_(pass),
       gradients_(gradients),
-      inputs_(pipeline.model_.plan().inputs_of(stage_.index)) {
-  const StagePlan& plan = pipeline.model_.plan();
+      inputs_(pipeline.plan_.inputs_of(stage_.index)) {
   if (!is_last()) {
-    outputs_ = plan.inputs_of(stage_.index + 1);
+    outputs_ = pipeline.plan_.inputs_of(stage_.index + 1);
   }
-  for (const EmbeddingRoute& route : plan.routes()) {
+  for (const EmbeddingRoute& route : pipeline.plan_.routes()) {
     if (route.reader == stage_.index) {
       read_.push_back(route);
     }
@@ -174,10 +174,11 @@ void Pipeline::Run::forward(int64_t shard) {
     gradients_.begin(shard);  // the loss contributes already
   }
   Pass pass = Pass::train(backend_, own_.storage_, flight.tape, pass_.key);
-  pass.set_ends(flight.ends);
-  TokenLosses losses = shards_[static_cast<size_t>(shard)]->loss(pass, own_.model_, pass_.smoothing);
-  if (is_last()) {
-    losses_.push_back(std::move(losses));
+  const Shard& text = *shards_[static_cast<size_t>(shard)];
+  const std::optional<Hidden> hidden =
+      run_stage(pass, own_.model_, own_.plan_.layers_of(stage_.index), text.texts(), flight.ends);
+  if (hidden) {
+    losses_.push_back(text.loss_of_hidden(pass, own_.model_, *hidden, pass_.smoothing));
   }
   for (const StagePort& port : outputs_) {
     flight.sent.push_back(send(stage_.index + 1, Channel::activations, flight.ends.out(port.what).value()));
@@ -233,7 +234,7 @@ void Pipeline::Run::look_up(int64_t shard) {
   auto lookup = std::make_unique<Lookup>();
   Pass pass = Pass::train(backend_, own_.storage_, lookup->tape, pass_.key);
   for (const EmbeddingRoute& route : looked_up_) {
-    lookup->rows.push_back(own_.model_.embed(pass, route.port.what, tokens(route.port, shard)));
+    lookup->rows.push_back(embedding_of(own_.model_, route.port.what)(pass, tokens(route.port, shard)));
     lookup->sent.push_back(send(route.reader, Channel::activations, lookup->rows.back().value()));
     lookup->gradients.push_back(room_for(route.port, shard));
     lookup->incoming.push_back(receive(route.reader, Channel::derivatives, lookup->gradients.back().view()));
@@ -287,10 +288,9 @@ void Pipeline::Run::forget_what_left() {
   }
 }
 
-Pipeline::Pipeline(const Ranks& stages, Backend& backend, DType storage, const AnyModel& model)
-    : stages_(stages), backend_(backend), storage_(storage), model_(model) {
-  ensure(stages.count() == model.stage().count && stages.rank() == model.stage().index, "pipeline",
-         "rank {} of {} has stage {} of {}", stages.rank(), stages.count(), model.stage().index, model.stage().count);
+Pipeline::Pipeline(const Ranks& stages, Backend& backend, DType storage, const AnyModel& model, const StagePlan& plan)
+    : stages_(stages), backend_(backend), storage_(storage), model_(model), plan_(plan) {
+  ensure(stages.count() == plan.count(), "pipeline", "{} ranks for {} stages", stages.count(), plan.count());
 }
 
 std::vector<TokenLosses> Pipeline::differentiate(std::span<const Shard* const> shards, const ShardPass& pass,

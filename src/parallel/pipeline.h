@@ -7,6 +7,7 @@
 #include "ops/tape.h"
 #include "parallel/shard.h"
 #include "parallel/stage_gradients.h"
+#include "parallel/stage_plan.h"
 #include "ranks/ranks.h"
 
 namespace heed {
@@ -26,8 +27,8 @@ struct ShardPass {
 // between stages is not rounded, and gradients are added in the same order.
 class Pipeline {
  public:
-  // `stages` are the ranks of one copy of the model, in the order of its stages. All of these must outlive it.
-  Pipeline(const Ranks& stages, Backend& backend, DType storage, const AnyModel& model);
+  // `stages` are the ranks of one copy of the model, as many as the plan has, in its order. All of these must outlive it.
+  Pipeline(const Ranks& stages, Backend& backend, DType storage, const AnyModel& model, const StagePlan& plan);
 
   // Collective. All ranks call it with the same shards, whose gradients are then in `gradients`. The last one may be
   // null: then other copies of the model have a shard with whose gradients this one has to go on. Returns each shard's
@@ -42,6 +43,7 @@ class Pipeline {
   Backend& backend_;
   DType storage_;
   const AnyModel& model_;
+  const StagePlan& plan_;
 };
 
 }  // namespace heed

@@ -10,7 +10,7 @@ View weight_in(const Tensor& flat, int64_t offset, const Shape& shape) {
 
 }  // namespace
 
-StageGradients::StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type,
+StageGradients::StageGradients(Backend& backend, Trainables& trainables, const StagePlan& plan, DType type,
                                StageExchange* exchange)
     : backend_(backend), trainables_(trainables), type_(type), exchange_(exchange) {
   const std::deque<Weight>& weights = trainables.weights().all();
@@ -18,7 +18,7 @@ StageGradients::StageGradients(Backend& backend, Trainables& trainables, const A
     if (!trainables.has_gradient(i)) {
       continue;
     }
-    const bool is_routed = model.plan().is_routed(weights[i].name());
+    const bool is_routed = plan.is_routed(weights[i].name());
     if (is_routed && weights[i].use() == WeightUse::product_and_table) {
       table_ = static_cast<int64_t>(i);
     } else {
@@ -26,7 +26,7 @@ StageGradients::StageGradients(Backend& backend, Trainables& trainables, const A
     }
   }
   if (table_ >= 0) {
-    open_.resize(static_cast<size_t>(model.stage().count));
+    open_.resize(static_cast<size_t>(plan.count()));
     writes_.resize(open_.size());
   }
 }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/any_model.h"
 #include "nn/weights/trainables.h"
 #include "parallel/stage_exchange.h"
+#include "parallel/stage_plan.h"
 
 namespace heed {
 
@@ -19,7 +19,7 @@ class StageGradients {
  public:
   // Each shard's gradient is rounded to `type` before it is added, as if it had travelled. With an exchange, this is
   // one of several copies of the stage, and the owners of the weights get the sum over all copies' shards.
-  StageGradients(Backend& backend, Trainables& trainables, const AnyModel& model, DType type = DType::f32,
+  StageGradients(Backend& backend, Trainables& trainables, const StagePlan& plan, DType type = DType::f32,
                  StageExchange* exchange = nullptr);
 
   // begin() and finish() enclose all that a shard contributes here, except through embeddings looked up for other

@@ -4,7 +4,7 @@
 
 #include "base/errors.h"
 #include "base/rounding.h"
-#include "models/stages.h"
+#include "parallel/stage_plan.h"
 #include "plan/model_cost.h"
 
 namespace heed {

@@ -1,7 +1,7 @@
 // The cost of a model, by arithmetic alone: parameters, floating-point operations, memory. Nothing is allocated.
 #pragma once
 
-#include "models/stages.h"
+#include "parallel/stage_plan.h"
 #include "plan/plan.h"
 #include "tensor/dtype.h"
 

@@ -41,8 +41,4 @@ TokenLosses RandomBatch::loss(Pass& pass, const Seq2Seq& model, Smoothing smooth
   return model.loss(pass, pairs_, smoothing);
 }
 
-TokenLosses RandomBatch::loss(Pass& pass, const TokenModel& model, Smoothing smoothing) const {
-  return model.loss(pass, tokens_, smoothing);
-}
-
 }  // namespace heed

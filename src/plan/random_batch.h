@@ -15,7 +15,10 @@ class RandomBatch {
 
  private:
   TokenLosses loss(Pass& pass, const Seq2Seq& model, Smoothing smoothing) const;
-  TokenLosses loss(Pass& pass, const TokenModel& model, Smoothing smoothing) const;
+  template <class TokenModel>
+  TokenLosses loss(Pass& pass, const TokenModel& model, Smoothing smoothing) const {
+    return model.loss(pass, tokens_, smoothing);
+  }
 
   PairBatch pairs_;
   TokenBatch tokens_;

@@ -114,6 +114,7 @@ class TestModel {
   static TokenLosses loss_of(const Seq2Seq& model, Pass& pass, const ModelBatch& batch) {
     return model.loss(pass, batch.pairs, kSmoothing);
   }
+  template <class TokenModel>
   static TokenLosses loss_of(const TokenModel& model, Pass& pass, const ModelBatch& batch) {
     return model.loss(pass, batch.tokens, kSmoothing);
   }

@@ -36,6 +36,18 @@ class PipelineShard final : public Shard {
     }
     return model.encoder_only().loss(pass, batch_.tokens, smoothing);
   }
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                             Smoothing smoothing) const override {
+    switch (architecture_) {
+      case Architecture::seq2seq:
+        return model.seq2seq().loss(pass, hidden, batch_.pairs.expected, smoothing);
+      case Architecture::causal_lm:
+        return model.causal_lm().loss(pass, hidden, batch_.tokens.expected, smoothing);
+      case Architecture::encoder:
+        break;
+    }
+    return model.encoder_only().loss(pass, hidden, batch_.tokens.expected, smoothing);
+  }
 
  private:
   ModelBatch batch_;
@@ -128,15 +140,16 @@ Computed compute_in_stages(const ModelConfig& config, DType storage, int64_t cou
     const Ranks ranks(transport);
     const auto backend = make_cpu_backend(1);
     Weights weights;
-    const AnyModel model(Scope(weights), config, {ranks.rank(), ranks.count()});
+    const AnyModel model(Scope(weights), config);
+    const StagePlan plan(config, ranks.count());
     std::vector<bool> held;
     for (const Weight& weight : weights.all()) {
-      held.push_back(model.plan().stage_of(weight.name()) == ranks.rank());
+      held.push_back(plan.stage_of(weight.name()) == ranks.rank());
     }
     Trainables trainables(*backend, weights, storage, Trainables::Gradients::wanted, {}, held);
     trainables.initialize(*backend, 1);
-    Pipeline pipeline(ranks, *backend, storage, model);
-    StageGradients gradients(*backend, trainables, model);
+    Pipeline pipeline(ranks, *backend, storage, model, plan);
+    StageGradients gradients(*backend, trainables, plan);
     const auto shards = pipeline_shards(config.architecture, count);
     std::vector<const Shard*> pointers;
     for (const auto& shard : shards) {

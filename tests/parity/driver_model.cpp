@@ -47,10 +47,12 @@ TokenLosses loss_of(const Model& model, Pass& pass, const Batch& batch, Smoothin
 
 TokenLosses loss_of(const EncoderOnly& model, Pass& pass, const Batch& batch, Smoothing smoothing) {
   if (batch.valued) {
-    return model.value_loss(pass, *batch.valued);
+    return model.loss(pass, model.pooled(pass, batch.valued->texts), batch.valued->values);
   }
-  return has_label_of_each_text(batch) ? model.label_loss(pass, batch.tokens.tokens, batch.tokens.expected, smoothing)
-                                       : model.loss(pass, batch.tokens, smoothing, self_call(model, batch));
+  if (has_label_of_each_text(batch)) {
+    return model.loss(pass, model.pooled(pass, batch.tokens.tokens), batch.tokens.expected, smoothing);
+  }
+  return model.loss(pass, batch.tokens, smoothing, self_call(model, batch));
 }
 
 }  // namespace

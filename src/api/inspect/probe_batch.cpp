@@ -66,7 +66,7 @@ TokenLosses ProbeBatch::loss_of(Pass& pass, const CausalLM& model) const {
 
 TokenLosses ProbeBatch::loss_of(Pass& pass, const EncoderOnly& model) {
   if (config_.head == Head::one_label) {
-    return model.label_loss(pass, tokens_.tokens, expected_, Smoothing(0.0F));
+    return model.loss(pass, model.pooled(pass, tokens_.tokens), expected_, Smoothing(0.0F));
   }
   if (!is_labeled_text(config_)) {
     return model.loss(pass, tokens_, Smoothing(0.0F));
@@ -75,7 +75,7 @@ TokenLosses ProbeBatch::loss_of(Pass& pass, const EncoderOnly& model) {
   for (int64_t i = 0; i < sequences() * config_.encoder_outputs(); ++i) {
     valued_.values.values.push_back(std::floor(2.0 * draw()));
   }
-  return model.value_loss(pass, valued_);
+  return model.loss(pass, model.pooled(pass, valued_.texts), valued_.values);
 }
 
 std::vector<StackOutput> ProbeBatch::outputs_of_stacks(Pass& pass, const Seq2Seq& model, ProbeMaps& maps) const {
@@ -85,11 +85,12 @@ std::vector<StackOutput> ProbeBatch::outputs_of_stacks(Pass& pass, const Seq2Seq
           {"decoder", decoded.var(), &pairs_.target.segments()}};
 }
 
-std::vector<StackOutput> ProbeBatch::outputs_of_stacks(Pass& pass, const TokenModel& model, ProbeMaps& maps) const {
-  const bool encodes = config_.architecture == Architecture::encoder;
-  AttentionMaps& own = encodes ? maps.encoder : maps.decoder;
-  return {{encodes ? "encoder" : "decoder", model.hidden(pass, tokens_.tokens, {.maps = &own}).var(),
-           &tokens_.tokens.segments()}};
+std::vector<StackOutput> ProbeBatch::outputs_of_stacks(Pass& pass, const CausalLM& model, ProbeMaps& maps) const {
+  return {{"decoder", model.hidden(pass, tokens_.tokens, {.maps = &maps.decoder}).var(), &tokens_.tokens.segments()}};
+}
+
+std::vector<StackOutput> ProbeBatch::outputs_of_stacks(Pass& pass, const EncoderOnly& model, ProbeMaps& maps) const {
+  return {{"encoder", model.hidden(pass, tokens_.tokens, {.maps = &maps.encoder}).var(), &tokens_.tokens.segments()}};
 }
 
 }  // namespace heed

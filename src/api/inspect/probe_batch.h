@@ -62,7 +62,8 @@ class ProbeBatch {
   TokenLosses loss_of(Pass& pass, const CausalLM& model) const;
   TokenLosses loss_of(Pass& pass, const EncoderOnly& model);
   std::vector<StackOutput> outputs_of_stacks(Pass& pass, const Seq2Seq& model, ProbeMaps& maps) const;
-  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const TokenModel& model, ProbeMaps& maps) const;
+  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const CausalLM& model, ProbeMaps& maps) const;
+  std::vector<StackOutput> outputs_of_stacks(Pass& pass, const EncoderOnly& model, ProbeMaps& maps) const;
 
   RandomKey key_;
   uint64_t next_draw_ = 0;

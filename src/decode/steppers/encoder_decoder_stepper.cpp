@@ -82,7 +82,7 @@ void EncoderDecoderStepper::gather(std::span<const Candidates> group) {
     }
   }
   const auto shared =
-      std::make_shared<CandidateGroup>(CandidateGroup{model_.output_rows(pass_, rows), Tensor({all}, DType::i32)});
+      std::make_shared<CandidateGroup>(CandidateGroup{model_.output().rows(pass_, rows), Tensor({all}, DType::i32)});
   int32_t* const columns = shared->columns.data<int32_t>();
   int32_t end = 0;
   for (const auto& [sequence, tokens] : group) {
@@ -182,7 +182,7 @@ void EncoderDecoderStepper::write_over_candidates(const CandidateGroup& group, C
     begins_.push_back(source_of(sequence).begin);
     ends_.push_back(source_of(sequence).end);
   }
-  log_softmax(pass_, model_.logits_of_tokens(pass_, hidden, group.rows), {group.columns.view(), begins_, ends_},
+  log_softmax(pass_, model_.output().logits(pass_, hidden, group.rows), {group.columns.view(), begins_, ends_},
               log_probs);
 }
 

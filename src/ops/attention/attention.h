@@ -8,6 +8,7 @@
 #include "kernels/calls/attention.h"
 #include "ops/attention/soft_cap.h"
 #include "ops/pass.h"
+#include "ops/var.h"
 #include "ops/weight.h"
 
 namespace heed {

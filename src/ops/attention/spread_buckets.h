@@ -4,6 +4,7 @@
 #include <span>
 
 #include "ops/pass.h"
+#include "ops/var.h"
 #include "ops/weight.h"
 
 namespace heed {

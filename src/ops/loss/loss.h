@@ -15,9 +15,6 @@ class TokenLosses {
   TokenLosses(std::shared_ptr<const Tensor> losses, int64_t counted, int64_t vocabulary, Smoothing smoothing)
       : losses_(std::move(losses)), counted_(counted), vocabulary_(vocabulary), smoothing_(smoothing) {}
 
-  // No rows: of a stage that ends before the loss.
-  static TokenLosses none() { return {std::make_shared<Tensor>(Shape{0, 2}, DType::f32), 0, 1, Smoothing(0.0F)}; }
-
   int64_t rows() const { return losses_->shape()[0]; }
   int64_t counted() const { return counted_; }
   double smoothed(int64_t row) const { return at(row, 0); }  // the loss above

@@ -3,6 +3,7 @@
 
 #include "kernels/calls/norm.h"
 #include "ops/pass.h"
+#include "ops/var.h"
 #include "ops/weight.h"
 
 namespace heed {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/pass.h"
+#include "ops/var.h"
 
 namespace heed {
 

@@ -3,6 +3,7 @@
 
 #include "kernels/calls/activation.h"
 #include "ops/pass.h"
+#include "ops/var.h"
 #include "ops/weight.h"
 
 namespace heed {

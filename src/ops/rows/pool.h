@@ -3,6 +3,7 @@
 
 #include "heed/labels.h"
 #include "ops/pass.h"
+#include "ops/var.h"
 #include "tensor/segments.h"
 
 namespace heed {

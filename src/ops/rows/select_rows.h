@@ -4,6 +4,7 @@
 #include <span>
 
 #include "ops/pass.h"
+#include "ops/var.h"
 
 namespace heed {
 

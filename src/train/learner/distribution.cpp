@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/text/plural.h"
-#include "models/stages.h"
 
 namespace heed {
 namespace {

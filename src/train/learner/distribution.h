@@ -6,6 +6,7 @@
 
 #include "models/any_model.h"
 #include "parallel/layout.h"
+#include "parallel/stage_plan.h"
 #include "ranks/ranks.h"
 #include "train/recipe/recipe.h"
 

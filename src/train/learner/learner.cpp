@@ -38,7 +38,8 @@ Learner::Learner(Backend& backend, const Recipe& recipe, Distribution& ranks)
       ranks_(ranks),
       storage_(storage_of(recipe.training.precision)),
       weights_(ranks.parts()),
-      model_(Scope(weights_), recipe.model, ranks.own_stage()) {
+      model_(Scope(weights_), recipe.model),
+      plan_(recipe.model, ranks.own_stage().count) {
   if (recipe.adapter.rank > 0) {
     add_adapters(weights_, recipe.adapter);
   }
@@ -50,7 +51,7 @@ void Learner::hold(std::vector<WeightPart> parts) {
   std::vector<bool> held;
   held.reserve(weights_.all().size());
   for (const Weight& weight : weights_.all()) {
-    held.push_back(model_.plan().stage_of(weight.name()) == ranks_.own_stage().index);
+    held.push_back(plan_.stage_of(weight.name()) == ranks_.own_stage().index);
   }
   trainables_.emplace(backend_, weights_, storage_, Trainables::Gradients::wanted, std::move(parts), std::move(held));
   optimizer_.emplace(backend_, *trainables_, recipe_.optimizer, divide_pieces());
@@ -86,8 +87,8 @@ void Learner::exchange_gradients() {
     stage_exchange_.emplace(ranks_.holders(), ranks_.holders_of_stage(ranks_.own_stage().index), backend_, *trainables_,
                             optimizer_->owners(), type);
   }
-  stage_gradients_.emplace(backend_, *trainables_, model_, type, stage_exchange_ ? &*stage_exchange_ : nullptr);
-  pipeline_.emplace(ranks_.stages(), backend_, storage_, model_);
+  stage_gradients_.emplace(backend_, *trainables_, plan_, type, stage_exchange_ ? &*stage_exchange_ : nullptr);
+  pipeline_.emplace(ranks_.stages(), backend_, storage_, model_, plan_);
 }
 
 // Among the ranks that hold a weight.
@@ -98,7 +99,7 @@ PieceOwners Learner::divide_pieces() const {
   PieceOwners::Holders holders;
   holders.reserve(weights_.all().size());
   for (const Weight& weight : weights_.all()) {
-    holders.push_back(ranks_.holders_of_stage(model_.plan().stage_of(weight.name())));
+    holders.push_back(ranks_.holders_of_stage(plan_.stage_of(weight.name())));
   }
   const Ranks& all = ranks_.holders();
   return Optimizer::divide(*trainables_, recipe_.optimizer, {.rank = all.rank(), .count = all.count()}, holders);

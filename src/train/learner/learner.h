@@ -96,6 +96,7 @@ class Learner {
   DType storage_;
   Weights weights_;
   AnyModel model_;
+  StagePlan plan_;
   std::optional<Trainables> trainables_;
   std::optional<Optimizer> optimizer_;
   std::optional<GradientExchange> exchange_;       // where gradients leave this rank, or are rounded as if they did

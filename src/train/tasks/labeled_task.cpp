@@ -21,9 +21,13 @@ class LabelShard final : public Shard {
   int64_t targets() const override { return targets_; }
   ShardTexts texts() const override { return {batch_.tokens, batch_.tokens}; }
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
+    return loss_of_hidden(pass, model, model.encoder_only().hidden(pass, batch_.tokens), smoothing);
+  }
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                             Smoothing smoothing) const override {
     const EncoderOnly& encoder = model.encoder_only();
-    return head_ == Head::token_labels ? encoder.loss(pass, batch_, smoothing)
-                                       : encoder.label_loss(pass, batch_.tokens, batch_.expected, smoothing);
+    const Hidden rows = head_ == Head::token_labels ? hidden : encoder.pooled(pass, hidden, batch_.tokens.segments());
+    return encoder.loss(pass, rows, batch_.expected, smoothing);
   }
 
  private:
@@ -38,8 +42,12 @@ class ValueShard final : public Shard {
 
   int64_t targets() const override { return batch_.texts.segments().count(); }
   ShardTexts texts() const override { return {batch_.texts, batch_.texts}; }
-  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing) const override {
-    return model.encoder_only().value_loss(pass, batch_);
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
+    return loss_of_hidden(pass, model, model.encoder_only().hidden(pass, batch_.texts), smoothing);
+  }
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden, Smoothing) const override {
+    const EncoderOnly& encoder = model.encoder_only();
+    return encoder.loss(pass, encoder.pooled(pass, hidden, batch_.texts.segments()), batch_.values);
   }
 
  private:

@@ -19,6 +19,10 @@ class MaskedShard final : public TextShard {
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
     return model.encoder_only().loss(pass, batch(), smoothing);
   }
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                             Smoothing smoothing) const override {
+    return model.encoder_only().loss(pass, hidden, batch().expected, smoothing);
+  }
 };
 
 int64_t chosen_in(const MaskedText& text) {

@@ -22,6 +22,10 @@ class PairShard final : public Shard {
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override {
     return model.seq2seq().loss(pass, batch_, smoothing);
   }
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                             Smoothing smoothing) const override {
+    return model.seq2seq().loss(pass, hidden, batch_.expected, smoothing);
+  }
 
  private:
   PairBatch batch_;

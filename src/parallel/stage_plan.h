@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "models/config.h"
-#include "ops/stage_ends.h"
+#include "parallel/stage_ends.h"
 
 namespace heed {
 
 // One of `count` stages; of one, the whole model.
 struct Stage {
   int index = 0, count = 1;
-
-  bool is_whole() const { return count == 1; }
 };
 
 // The layers that a stage runs, of an encoder and of a decoder. A stage with the first layers of a stack also enters
@@ -28,7 +26,7 @@ struct StageRanges {
 struct StagePort {
   enum class Rows : uint8_t { source, target };
 
-  Crossing what = Crossing::residual;
+  BoundaryTensor what = BoundaryTensor::residual;
   Rows rows = Rows::source;
 
   bool operator==(const StagePort&) const = default;
@@ -40,12 +38,6 @@ struct EmbeddingRoute {
   StagePort port;
   int home = 0, reader = 0;
 };
-
-// The stream of a stage that begins between two layers, and where the stream goes of one that ends there.
-Stream stream_in(Pass& pass);
-void pass_on(Pass& pass, const Stream& stream);
-// The embedded tokens: those that came in, if any, or else the embedding's.
-Var embedded_tokens(Pass& pass, Crossing what, const Embedding& embedding, const Sequences& tokens);
 
 // Follows from the configuration and the number of stages alone. Layers stay in order, those of an encoder before those
 // of a decoder, and are cut where the largest work of a stage, in products of a token, becomes smallest.

@@ -1,4 +1,4 @@
-#include "models/stages.h"
+#include "parallel/stage_plan.h"
 
 #include <algorithm>
 #include <charconv>
@@ -93,24 +93,6 @@ std::optional<LayerName> layer_name(std::string_view rest) {
 
 }  // namespace
 
-Stream stream_in(Pass& pass) {
-  const Var& residual = pass.ends()->in(Crossing::residual);
-  const Var& normed = pass.ends()->in(Crossing::normed);
-  return {residual, normed.empty() ? residual : normed};
-}
-
-void pass_on(Pass& pass, const Stream& stream) {
-  pass.ends()->out(Crossing::residual) = stream.residual;
-  if (!stream.normed.same_as(stream.residual)) {
-    pass.ends()->out(Crossing::normed) = stream.normed;
-  }
-}
-
-Var embedded_tokens(Pass& pass, Crossing what, const Embedding& embedding, const Sequences& tokens) {
-  const bool came_in = pass.ends() != nullptr && !pass.ends()->in(what).empty();
-  return came_in ? pass.ends()->in(what) : embedding(pass, tokens);
-}
-
 StagePlan::StagePlan(const ModelConfig& config, int count)
     : encoder_layers_(config.architecture == Architecture::causal_lm ? 0 : config.encoder_layers),
       decoder_layers_(config.architecture == Architecture::encoder ? 0 : config.decoder_layers),
@@ -151,7 +133,7 @@ void StagePlan::place_tables(const ModelConfig& config) {
   }
   for (size_t i = 0; i < tables_.size(); ++i) {
     const bool of_target = i == 1;
-    const StagePort port{of_target ? Crossing::target : Crossing::source,
+    const StagePort port{of_target ? BoundaryTensor::target : BoundaryTensor::source,
                          of_target ? StagePort::Rows::target : StagePort::Rows::source};
     if (tables_[i].home != tables_[i].reader) {
       routes_.push_back({port, tables_[i].home, tables_[i].reader});
@@ -172,13 +154,13 @@ std::vector<StagePort> StagePlan::inputs_of(int stage) const {
       first < encoder_layers_ || encoder_layers_ == 0 ? StagePort::Rows::source : StagePort::Rows::target;
   std::vector<StagePort> ports;
   if (first != encoder_layers_) {
-    ports.push_back({Crossing::residual, rows});
+    ports.push_back({BoundaryTensor::residual, rows});
     if (stream_is_normed_) {
-      ports.push_back({Crossing::normed, rows});
+      ports.push_back({BoundaryTensor::normed, rows});
     }
   }
   if (encoder_layers_ > 0 && first >= encoder_layers_) {
-    ports.push_back({Crossing::memory, StagePort::Rows::source});
+    ports.push_back({BoundaryTensor::memory, StagePort::Rows::source});
   }
   return ports;
 }

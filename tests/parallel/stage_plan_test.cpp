@@ -1,4 +1,4 @@
-#include "models/stages.h"
+#include "parallel/stage_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -104,15 +104,15 @@ TEST(Stages, TheStreamAndTheMemoryCross) {
   using Rows = StagePort::Rows;
   const StagePlan plan(staged_pairs(), 3);
   EXPECT_THAT(plan.inputs_of(0), IsEmpty());
-  EXPECT_THAT(plan.inputs_of(1),
-              ElementsAre(StagePort{Crossing::residual, Rows::source}, StagePort{Crossing::normed, Rows::source}));
-  EXPECT_THAT(plan.inputs_of(2),
-              ElementsAre(StagePort{Crossing::residual, Rows::target}, StagePort{Crossing::normed, Rows::target},
-                          StagePort{Crossing::memory, Rows::source}));
+  EXPECT_THAT(plan.inputs_of(1), ElementsAre(StagePort{BoundaryTensor::residual, Rows::source},
+                                             StagePort{BoundaryTensor::normed, Rows::source}));
+  EXPECT_THAT(plan.inputs_of(2), ElementsAre(StagePort{BoundaryTensor::residual, Rows::target},
+                                             StagePort{BoundaryTensor::normed, Rows::target},
+                                             StagePort{BoundaryTensor::memory, Rows::source}));
   ModelConfig post = staged_pairs();
   post.placement = NormPlacement::post;
   post.encoder_layers = post.decoder_layers = 1;
-  EXPECT_THAT(StagePlan(post, 2).inputs_of(1), ElementsAre(StagePort{Crossing::memory, Rows::source}));
+  EXPECT_THAT(StagePlan(post, 2).inputs_of(1), ElementsAre(StagePort{BoundaryTensor::memory, Rows::source}));
 }
 
 }  // namespace

@@ -1,0 +1,38 @@
+#include "models/output_projection.h"
+
+#include "models/stacks.h"
+
+namespace heed {
+namespace {
+
+LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied) {
+  const Division division = config.head == Head::tokens ? Division::rows() : Division::none();
+  LinearWeights weights{tied, nullptr};
+  const Initialization initialization = matrix_initialization(config, 1).inner();
+  if (tied == nullptr) {
+    weights.weight = &scope.add("weight", {outputs, config.model}, WeightUse::product, initialization, division);
+  }
+  if (config.output_bias == Bias::present) {
+    weights.bias = &scope.add("bias", {outputs}, WeightUse::vector, initialization.of_bias(config.model), division);
+  }
+  return weights;
+}
+
+}  // namespace
+
+OutputProjection::OutputProjection(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied)
+    : weights_(output_weights(scope, config, outputs, tied)),
+      cap_{config.logit_cap},
+      divided_(config.head == Head::tokens ? DividedVocabulary(&scope.parts(), outputs) : DividedVocabulary()) {}
+
+Logits OutputProjection::logits(Pass& pass, const Hidden& hidden) const {
+  ensure(!divided_.is_divided(), "model", "logits over a vocabulary of which this rank has a part");
+  return output_logits(pass, hidden, weights_, cap_);
+}
+
+TokenLosses OutputProjection::loss(Pass& pass, const Hidden& hidden, const Targets& expected,
+                                   Smoothing smoothing) const {
+  return output_loss(pass, hidden, weights_, expected, {smoothing, cap_, divided_});
+}
+
+}  // namespace heed

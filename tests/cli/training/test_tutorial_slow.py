@@ -31,7 +31,7 @@ def commands_of(page):
 def form_of(line):
     """A line without its figures, and without the words of a translation."""
     line = re.sub(r"\|\|\| .* \|\|\|", "||| ... |||", line)
-    line = re.sub(r" \(best\)", "", line)
+    line = re.sub(r" \(best\)", "", line).replace(" threads", " thread")
     line = re.sub(r"\(p = [^)]*\)|\*", "", line)
     return re.sub(r"\s+", " ", re.sub(r"[+-]?\d[\d.,:]*(e[+-]\d+)?", "#", line)).strip()
 
@@ -41,8 +41,9 @@ def forms_of(printed):
 
 
 def write_text(folder, seed, lines, name):
+    """Random words and what they mean; all texts begin with one sentence, which training and validation then share."""
     drawn = random.Random(seed)
-    pairs = [drawn.choices(list(WORDS), k=drawn.randint(4, 12)) for _ in range(lines)]
+    pairs = [list(WORDS), *(drawn.choices(list(WORDS), k=drawn.randint(4, 12)) for _ in range(lines - 1))]
     (folder / f"{name}.de").write_text("".join(" ".join(words) + " .\n" for words in pairs))
     (folder / f"{name}.en").write_text("".join(" ".join(WORDS[word] for word in words) + " .\n" for words in pairs))
 

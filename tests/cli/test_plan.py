@@ -332,7 +332,7 @@ class Page(unittest.TestCase):
     """docs/scaling.md and the pages of measurements show what the commands print."""
 
     def test_each_table_is_what_its_command_prints(self):
-        pages = ("scaling.md", "measurements/scaling-laws.md")
+        pages = ("scaling.md", "measurements/scaling.md", "measurements/scaling-laws.md")
         page = "".join((SOURCE / "docs" / name).read_text() for name in pages)
         shown = re.findall(r"```console\n\$ heed (plan [^\n]*)\n(.*?)```", page, re.DOTALL)
         self.assertGreaterEqual(len(shown), 4)

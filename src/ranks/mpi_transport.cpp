@@ -23,7 +23,7 @@ constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause =
 // Before a large message leaves, its receiver is asked. The answer is queued after what the receiver sends itself,
 // since two processes share one connection. If everything to be sent were in those queues, answers would take as long
 // as messages, and where both ranks send, the link would carry half as much as it can. So MPI is given this many bytes
-// of a lane at a time, or one message; the rest waits here. A receiver takes the messages of a lane in their order, so
+// of a queue at a time, or one message; the rest waits here. A receiver takes the messages of a queue in their order, so
 // what it waits for is never held up by something that it does not take.
 constexpr size_t kLargestBegun = size_t{1} << 21;
 // From this size on, a message goes through memory that both ranks share, where they do.
@@ -46,9 +46,9 @@ void sleep_for(double seconds) { std::this_thread::sleep_for(Seconds(seconds)); 
 
 class MpiTransport::Open final : public Transfer::State {
  public:
-  // To or from a rank; `lane` of what is sent.
-  Open(MpiTransport& transport, int whom, std::span<const std::byte> sent, Lane* its_lane)
-      : other(whom), bytes(sent), lane(its_lane), transport_(transport) {}
+  // To or from a rank; `queue` of what is sent.
+  Open(MpiTransport& transport, int whom, std::span<const std::byte> sent, Queue* its_queue)
+      : other(whom), bytes(sent), queue(its_queue), transport_(transport) {}
   ~Open() override { transport_.abandon(*this); }
   Open(const Open&) = delete;
   Open& operator=(const Open&) = delete;
@@ -60,7 +60,7 @@ class MpiTransport::Open final : public Transfer::State {
   enum class Phase : uint8_t { unknown, waiting, begun, done } phase = Phase::unknown;  // begun: MPI has it
   int other;
   std::span<const std::byte> bytes;
-  Lane* lane;  // null: it is received, or goes through shared memory
+  Queue* queue;  // null: it is received, or goes through shared memory
   std::optional<SharedMessages::Message> shared;
 
  private:
@@ -90,19 +90,19 @@ Transfer MpiTransport::send(int to, const Topic& topic, std::span<const std::byt
   std::shared_ptr<Open> transfer;  // goes after the lock
   const std::lock_guard lock(mutex_);
   check_failure();
-  const int lane_tag = tag(topic);
+  const int queue_tag = tag(topic);
   if (shared_ && shared_->sends_to(to) && may_be_shared(topic.channel, bytes.size())) {
     transfer = std::make_shared<Open>(*this, to, bytes, nullptr);
-    begin_shared(*transfer, {.rank = to, .tag = lane_tag, .sent = bytes});
+    begin_shared(*transfer, {.rank = to, .tag = queue_tag, .sent = bytes});
     return Transfer(std::move(transfer));
   }
-  Lane& lane = lanes_[{to, lane_tag}];
-  lane.tag = lane_tag;
-  transfer = std::make_shared<Open>(*this, to, bytes, &lane);
-  lane.waiting.push_back(transfer.get());
+  Queue& queue = queues_[{to, queue_tag}];
+  queue.tag = queue_tag;
+  transfer = std::make_shared<Open>(*this, to, bytes, &queue);
+  queue.waiting.push_back(transfer.get());
   transfer->phase = Open::Phase::waiting;
   count_open();
-  advance(lane);
+  advance(queue);
   return Transfer(std::move(transfer));
 }
 
@@ -186,11 +186,11 @@ bool MpiTransport::test(Open& transfer) {
       shared_->advance();
     }
     if (transfer.phase == Open::Phase::waiting) {
-      advance(*transfer.lane);
+      advance(*transfer.queue);
     } else if (has_ended(transfer)) {
       close(transfer);
-      if (transfer.lane != nullptr) {
-        advance(*transfer.lane);
+      if (transfer.queue != nullptr) {
+        advance(*transfer.queue);
       }
     }
   }
@@ -209,35 +209,35 @@ bool MpiTransport::has_ended(Open& transfer) const {
 void MpiTransport::close(Open& transfer) {
   transfer.phase = Open::Phase::done;
   --open_;
-  if (transfer.lane != nullptr) {
-    leave_lane(transfer);
+  if (transfer.queue != nullptr) {
+    leave_queue(transfer);
   }
 }
 
 // What has left makes room for what waits.
-void MpiTransport::advance(Lane& lane) {
-  while (!lane.waiting.empty() && !lane.begun.empty() && has_ended(*lane.begun.front())) {
-    close(*lane.begun.front());
+void MpiTransport::advance(Queue& queue) {
+  while (!queue.waiting.empty() && !queue.begun.empty() && has_ended(*queue.begun.front())) {
+    close(*queue.begun.front());
   }
   const auto has_room = [&] {
-    return lane.begun.empty() || lane.begun_bytes + lane.waiting.front()->bytes.size() <= kLargestBegun;
+    return queue.begun.empty() || queue.begun_bytes + queue.waiting.front()->bytes.size() <= kLargestBegun;
   };
-  while (!lane.waiting.empty() && has_room()) {
-    Open& next = *lane.waiting.front();
-    require_mpi(mpi_.send(mpi_.self, next.bytes.data(), next.bytes.size(), next.other, lane.tag, &next.request),
+  while (!queue.waiting.empty() && has_room()) {
+    Open& next = *queue.waiting.front();
+    require_mpi(mpi_.send(mpi_.self, next.bytes.data(), next.bytes.size(), next.other, queue.tag, &next.request),
                 "send");
     next.phase = Open::Phase::begun;
-    lane.begun.push_back(&next);
-    lane.begun_bytes += next.bytes.size();
-    lane.waiting.pop_front();
+    queue.begun.push_back(&next);
+    queue.begun_bytes += next.bytes.size();
+    queue.waiting.pop_front();
   }
 }
 
-void MpiTransport::leave_lane(Open& transfer) {
-  Lane& lane = *transfer.lane;
-  std::erase(lane.waiting, &transfer);
-  if (std::erase(lane.begun, &transfer) > 0) {
-    lane.begun_bytes -= transfer.bytes.size();
+void MpiTransport::leave_queue(Open& transfer) {
+  Queue& queue = *transfer.queue;
+  std::erase(queue.waiting, &transfer);
+  if (std::erase(queue.begun, &transfer) > 0) {
+    queue.begun_bytes -= transfer.bytes.size();
   }
 }
 
@@ -265,8 +265,8 @@ void MpiTransport::abandon(Open& transfer) {
   if (transfer.shared) {
     return shared_->abandon(*transfer.shared);
   }
-  if (transfer.lane != nullptr) {
-    leave_lane(transfer);
+  if (transfer.queue != nullptr) {
+    leave_queue(transfer);
   } else if (!broken_) {
     mpi_.cancel(mpi_.self, &transfer.request);
   }
@@ -313,9 +313,9 @@ void MpiTransport::advance_waiting() {
   if (shared_ && !notices_.failure()) {
     shared_->advance();
   }
-  for (auto& [whom, lane] : lanes_) {
-    if (!lane.waiting.empty() && !notices_.failure()) {
-      advance(lane);
+  for (auto& [whom, queue] : queues_) {
+    if (!queue.waiting.empty() && !notices_.failure()) {
+      advance(queue);
     }
   }
 }

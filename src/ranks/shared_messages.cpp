@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kMapped = '+', kNotMapped = '-';
 
-// Slots of a lane, by how many other ranks are on the machine.
+// Slots of a ring, by how many other ranks are on the machine.
 int slots_for(size_t others) { return std::clamp(64 / static_cast<int>(others), 2, 16); }
 
 // The same for processes that see each other under /proc: one kernel, one host name, one numbering of processes.
@@ -82,10 +82,10 @@ SharedMessages::Queue& SharedMessages::queue_of(const Message& message) {
 void SharedMessages::begin(Message& message) {
   Queue& queue = queue_of(message);
   require<RankError>(!queue.is_broken, "ranks", "a message between ranks was given up halfway");
-  if (!queue.lane && !message.is_received()) {
-    queue.lane = outgoing_.at(message.rank).make_lane(message.tag);
-    require<RankError>(queue.lane.has_value(), "ranks", "more than {} kinds of messages to rank {}",
-                       SharedSection::kLanes, message.rank);
+  if (!queue.ring && !message.is_received()) {
+    queue.ring = outgoing_.at(message.rank).make_ring(message.tag);
+    require<RankError>(queue.ring.has_value(), "ranks", "more than {} kinds of messages to rank {}",
+                       SharedSection::kRings, message.rank);
   }
   queue.open.push_back(&message);
   advance(queue);
@@ -102,11 +102,11 @@ void SharedMessages::advance() {
 void SharedMessages::advance(Queue& queue) {
   while (!queue.open.empty()) {
     Message& first = *queue.open.front();
-    if (!queue.lane && !(queue.lane = incoming_.at(first.rank).find_lane(first.tag))) {
+    if (!queue.ring && !(queue.ring = incoming_.at(first.rank).find_ring(first.tag))) {
       return;
     }
-    queue.done += first.is_received() ? queue.lane->take(first.received.subspan(queue.done))
-                                      : queue.lane->put(first.sent.subspan(queue.done));
+    queue.done += first.is_received() ? queue.ring->take(first.received.subspan(queue.done))
+                                      : queue.ring->put(first.sent.subspan(queue.done));
     if (queue.done < first.sent.size() + first.received.size()) {
       return;
     }

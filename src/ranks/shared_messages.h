@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ranks/ranks.h"
-#include "ranks/shared_lane.h"
+#include "ranks/shared_ring.h"
 
 namespace heed {
 
@@ -48,9 +48,9 @@ class SharedMessages {
   void abandon(Message& message);
 
  private:
-  // The messages of one lane, in order; `done` bytes of the first one have moved.
+  // The messages of one ring, in order; `done` bytes of the first one have moved.
   struct Queue {
-    std::optional<SharedLane> lane;  // none: the sender has not made it yet
+    std::optional<SharedRing> ring;  // none: the sender has not made it yet
     std::deque<Message*> open;
     size_t done = 0;
     bool is_broken = false;  // a message was abandoned when a part of it had moved

@@ -215,7 +215,7 @@ class Report {
     }
     const auto& files = own->data.validation.empty() ? own->data.train : own->data.validation;
     const bool there = std::ranges::all_of(files, [](const std::string& file) { return fs::is_regular_file(file); });
-    return there ? text_parts(own->data).validation : std::nullopt;
+    return there ? text_split(own->data).validation : std::nullopt;
   }
 
   void add_passages(const StoredModel& stored, Backend& backend) {

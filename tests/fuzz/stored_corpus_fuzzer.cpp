@@ -27,7 +27,7 @@ class WrittenTask {
   void read(std::span<const uint8_t> edits) const {
     std::vector<std::vector<uint64_t>> values;  // of each array: words, which aligns them
     std::vector<size_t> sizes;
-    for (const PartsToStore::Array& array : written_.arrays()) {
+    for (const FieldsToStore::Array& array : written_.arrays()) {
       values.emplace_back(array.bytes.size() / sizeof(uint64_t) + 1);
       std::ranges::copy(array.bytes, std::as_writable_bytes(std::span(values.back())).begin());
       sizes.push_back(array.bytes.size());
@@ -46,8 +46,8 @@ class WrittenTask {
         edit(written_.arrays()[which].type, values[which], edits);
       }
     }
-    const StoredParts parts = sealed(values, sizes, numbers);
-    fuzz::allow_refusal([&] { use(parts); });
+    const StoredFields fields = sealed(values, sizes, numbers);
+    fuzz::allow_refusal([&] { use(fields); });
   }
 
  private:
@@ -65,35 +65,35 @@ class WrittenTask {
     }
   }
 
-  static void edit(PartType type, std::vector<uint64_t>& words, std::span<const uint8_t> how) {
+  static void edit(FieldType type, std::vector<uint64_t>& words, std::span<const uint8_t> how) {
     const std::span<std::byte> bytes = std::as_writable_bytes(std::span(words));
     const size_t size = size_of(type), at = how[1] % (bytes.size() / size) * size;
     const int64_t value = value_of(how[2], how[3]);
     std::memcpy(bytes.data() + at, &value, size);
   }
 
-  StoredParts sealed(const std::vector<std::vector<uint64_t>>& values, const std::vector<size_t>& sizes,
-                     const std::map<std::string, int64_t>& numbers) const {
-    StoredParts parts("fuzz");
+  StoredFields sealed(const std::vector<std::vector<uint64_t>>& values, const std::vector<size_t>& sizes,
+                      const std::map<std::string, int64_t>& numbers) const {
+    StoredFields fields("fuzz");
     for (size_t i = 0; i < values.size(); ++i) {
-      const PartsToStore::Array& array = written_.arrays()[i];
+      const FieldsToStore::Array& array = written_.arrays()[i];
       const auto copy = std::make_shared<const std::vector<uint64_t>>(values[i]);
       const auto bytes = std::as_bytes(std::span(*copy)).first(sizes[i]);
-      parts.put(array.name,
-                {array.type, std::make_shared<CheckedBytes>(bytes, block_checksums(bytes), copy, array.name)});
+      fields.put(array.name,
+                 {array.type, std::make_shared<CheckedBytes>(bytes, block_checksums(bytes), copy, array.name)});
     }
     for (const auto& [name, number] : numbers) {
-      parts.put_number(name, number);
+      fields.put_number(name, number);
     }
     for (const auto& [name, text] : written_.texts()) {
-      parts.put_text(name, text);
+      fields.put_text(name, text);
     }
-    return parts;
+    return fields;
   }
 
-  void use(const StoredParts& parts) const {
+  void use(const StoredFields& fields) const {
     const std::unique_ptr<Task> task =
-        recipe_.task->make_task(recipe_, {.tokenizers = &task_->tokenizers(), .stored = &parts});
+        recipe_.task->make_task(recipe_, {.tokenizers = &task_->tokenizers(), .stored = &fields});
     ensure(!task->describe_text().empty(), "fuzz", "nothing is said of the text");
     for (int64_t number = 0; number < 3; ++number) {
       const Update update = task->next_update(number);
@@ -105,7 +105,7 @@ class WrittenTask {
 
   Recipe recipe_;
   std::unique_ptr<Task> task_;
-  PartsToStore written_;
+  FieldsToStore written_;
 };
 
 template <class Own>

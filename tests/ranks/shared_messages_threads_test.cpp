@@ -54,7 +54,7 @@ TEST(SharedMessages, ARankThatSharesNothingIsLeftOut) {
 
 TEST(SharedMessages, ASingleRankHasNone) { EXPECT_EQ(SharedMessages::connect(Ranks(), MemorySharing::on), nullptr); }
 
-// Far more than the lanes hold, both ways at once, with two tags.
+// Far more than the rings hold, both ways at once, with two tags.
 TEST(SharedMessages, ArriveWholeAndInOrder) {
   run_thread_ranks(2, [](Transport& transport) {
     const auto messages = SharedMessages::connect(Ranks(transport), MemorySharing::on);
@@ -111,13 +111,13 @@ TEST(SharedMessages, AMessageOfOneKindTooManyIsRefusedAndNotQueued) {
     const Ranks ranks(transport);
     const auto messages = SharedMessages::connect(ranks, MemorySharing::on);
     const std::vector<uint32_t> sent = numbers(10, 1);
-    for (int tag = 0; tag < SharedSection::kLanes; ++tag) {
+    for (int tag = 0; tag < SharedSection::kRings; ++tag) {
       SharedMessages::Message message = outgoing(1 - ranks.rank(), tag, sent);
       messages->begin(message);
       EXPECT_TRUE(message.has_ended);
     }
     {
-      SharedMessages::Message refused = outgoing(1 - ranks.rank(), SharedSection::kLanes, sent);
+      SharedMessages::Message refused = outgoing(1 - ranks.rank(), SharedSection::kRings, sent);
       EXPECT_THROW(messages->begin(refused), RankError);
     }
     EXPECT_NO_THROW(messages->advance());

@@ -112,7 +112,7 @@ bool Masking::mask_first_maskable(MaskedText& text) const {
   return false;
 }
 
-std::vector<int32_t> TextPieces::types(std::span<const RowRange> ranges, TokenId separator) const {
+std::vector<int32_t> MarkedText::types(std::span<const RowRange> ranges, TokenId separator) const {
   std::vector<int32_t> types;
   for (const auto& [begin, end] : ranges) {
     int64_t document = corpus_.document_of(begin);
@@ -131,7 +131,7 @@ std::vector<int32_t> TextPieces::types(std::span<const RowRange> ranges, TokenId
   return types;
 }
 
-RaggedTokens TextPieces::read(std::span<const RowRange> ranges, uint64_t first_row) const {
+RaggedTokens MarkedText::read(std::span<const RowRange> ranges, uint64_t first_row) const {
   RaggedTokens text;
   std::vector<int64_t> lengths;
   for (const auto& [begin, end] : ranges) {

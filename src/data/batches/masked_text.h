@@ -46,11 +46,11 @@ class Masking {
 };
 
 // A text as rows, one for each token, marks included.
-class TextPieces {
+class MarkedText {
  public:
   // The corpus must outlive it.
-  TextPieces(const TextCorpus& corpus, DocumentBorders borders) : corpus_(corpus), borders_(borders) {}
-  TextPieces(TextCorpus&& corpus, DocumentBorders borders) = delete;
+  MarkedText(const TextCorpus& corpus, DocumentBorders borders) : corpus_(corpus), borders_(borders) {}
+  MarkedText(TextCorpus&& corpus, DocumentBorders borders) = delete;
 
   int64_t size() const { return corpus_.tokens(); }
   // One segment for each document in a range, or, where borders are crossed, for each range.

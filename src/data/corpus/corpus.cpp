@@ -272,35 +272,35 @@ std::string Corpus::where(int64_t sentence) const {
   return fmt::format("{}", fmt::join(lines, " | "));
 }
 
-void Corpus::store(PartsToStore& parts) const {
+void Corpus::store(FieldsToStore& fields) const {
   for (size_t k = 0; k < stores_.size(); ++k) {
-    stores_[k].store(parts, fmt::format("side{}", k));
+    stores_[k].store(fields, fmt::format("side{}", k));
   }
-  parts.add("lines", lines_);
-  parts.add("first_sentences", std::span<const int64_t>(first_sentences_));
-  parts.add_number("fingerprint", static_cast<int64_t>(fingerprint_));
-  report_.store(parts);
+  fields.add("lines", lines_);
+  fields.add("first_sentences", std::span<const int64_t>(first_sentences_));
+  fields.add_number("fingerprint", static_cast<int64_t>(fingerprint_));
+  report_.store(fields);
 }
 
-Corpus Corpus::stored(const StoredParts& parts, const std::vector<CorpusSide>& sides) {
-  Corpus corpus(parts.array<int64_t>("lines"));
+Corpus Corpus::stored(const StoredFields& fields, const std::vector<CorpusSide>& sides) {
+  Corpus corpus(fields.array<int64_t>("lines"));
   for (size_t k = 0; k < sides.size(); ++k) {
-    corpus.stores_.emplace_back(parts, fmt::format("side{}", k), sides[k].vocabulary);
+    corpus.stores_.emplace_back(fields, fmt::format("side{}", k), sides[k].vocabulary);
     corpus.files_.push_back(sides[k].files);
-    require<FormatError>(corpus.stores_.back().size() == corpus.size() && corpus.size() > 0, parts.where(),
+    require<FormatError>(corpus.stores_.back().size() == corpus.size() && corpus.size() > 0, fields.where(),
                          "{} sentences on side {}, but {} lines", corpus.stores_.back().size(), k, corpus.size());
   }
   // Not ends, but numbers that rise from 0; several files may begin at the same sentence, where some had none.
-  const SpillArray<int64_t> first = parts.array<int64_t>("first_sentences");
+  const SpillArray<int64_t> first = fields.array<int64_t>("first_sentences");
   for (int64_t i = 0; i < first.size(); ++i) {
     corpus.first_sentences_.push_back(first[i]);
   }
   const std::vector<int64_t>& begins = corpus.first_sentences_;
   require<FormatError>(begins.size() == sides[0].files.size() && begins.front() == 0 &&
                            std::ranges::is_sorted(begins) && begins.back() <= corpus.size(),
-                       parts.where(), "the files' first sentences are damaged");
-  corpus.fingerprint_ = static_cast<uint64_t>(parts.number("fingerprint"));
-  corpus.report_ = CorpusReport::stored(parts);
+                       fields.where(), "the files' first sentences are damaged");
+  corpus.fingerprint_ = static_cast<uint64_t>(fields.number("fingerprint"));
+  corpus.report_ = CorpusReport::stored(fields);
   return corpus;
 }
 

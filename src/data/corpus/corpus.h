@@ -46,9 +46,9 @@ class Corpus {
   std::string where(int64_t sentence) const;  // "train.de:12 | train.en:12", for messages
 
   const CorpusReport& report() const { return report_; }
-  // For files, and back: with the sides that it was read for. The parts refer to the corpus.
-  void store(PartsToStore& parts) const;
-  static Corpus stored(const StoredParts& parts, const std::vector<CorpusSide>& sides);
+  // For files, and back: with the sides that it was read for. The fields refer to the corpus.
+  void store(FieldsToStore& fields) const;
+  static Corpus stored(const StoredFields& fields, const std::vector<CorpusSide>& sides);
 
   // A hash of all tokens in order: a position in this corpus means nothing in one with another fingerprint.
   uint64_t fingerprint() const { return fingerprint_; }

@@ -55,22 +55,22 @@ std::string CorpusReport::text() const {
   return text;
 }
 
-void CorpusReport::store(PartsToStore& parts) const {
-  parts.add_number("report.lines", lines);
-  parts.add_number("report.kept", kept);
-  parts.add_number("report.truncated", truncated);
-  parts.add_number("report.empty_files", empty_files);
+void CorpusReport::store(FieldsToStore& fields) const {
+  fields.add_number("report.lines", lines);
+  fields.add_number("report.kept", kept);
+  fields.add_number("report.truncated", truncated);
+  fields.add_number("report.empty_files", empty_files);
   for (size_t i = 0; i < kDropReasons; ++i) {
     if (drops[i].count > 0) {
       const std::string name = fmt::format("report.{}", name_of(static_cast<DropReason>(i)));
-      parts.add_number(name, drops[i].count);
-      parts.add_text(name, drops[i].first);
+      fields.add_number(name, drops[i].count);
+      fields.add_text(name, drops[i].first);
     }
   }
 }
 
-CorpusReport CorpusReport::stored(const StoredParts& parts) {
-  const auto count = [&](const std::string& name) { return parts.count(name, 0); };
+CorpusReport CorpusReport::stored(const StoredFields& fields) {
+  const auto count = [&](const std::string& name) { return fields.count(name, 0); };
   CorpusReport report{.lines = count("report.lines"),
                       .kept = count("report.kept"),
                       .truncated = count("report.truncated"),
@@ -78,8 +78,8 @@ CorpusReport CorpusReport::stored(const StoredParts& parts) {
                       .drops = {}};
   for (size_t i = 0; i < kDropReasons; ++i) {
     const std::string name = fmt::format("report.{}", name_of(static_cast<DropReason>(i)));
-    if (parts.has_number(name)) {
-      report.drops[i] = {.count = count(name), .first = parts.text(name)};
+    if (fields.has_number(name)) {
+      report.drops[i] = {.count = count(name), .first = fields.text(name)};
     }
   }
   return report;

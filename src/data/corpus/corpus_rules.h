@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "data/corpus/stored_parts.h"
+#include "data/corpus/stored_fields.h"
 #include "data/lines/line_reader.h"
 #include "text/tokenizer.h"
 
@@ -53,8 +53,8 @@ struct CorpusReport {
   // "29000 lines, 28990 kept, 10 dropped: 8 too long (first train.de:88), 2 empty (first train.en:5)"
   std::string text() const;
 
-  void store(PartsToStore& parts) const;
-  static CorpusReport stored(const StoredParts& parts);
+  void store(FieldsToStore& fields) const;
+  static CorpusReport stored(const StoredFields& fields);
 };
 
 }  // namespace heed

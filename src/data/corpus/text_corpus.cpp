@@ -179,7 +179,7 @@ std::string TextCorpus::where(int64_t token) const {
   // The marks of a prepared corpus come from a file.
   require<FormatError>(mark.token >= 0 && mark.token <= token && mark.file >= 0 &&
                            static_cast<size_t>(mark.file) < files_.size() && mark.line >= 0 &&
-                           mark.line <= StoredParts::kMostCounted,
+                           mark.line <= StoredFields::kMostCounted,
                        names(), "the mark of token {} is damaged", token);
   std::vector<int32_t> between;
   store_.read_between(mark.token, token, between);
@@ -187,23 +187,23 @@ std::string TextCorpus::where(int64_t token) const {
   return fmt::format("{}:{}", files_[static_cast<size_t>(mark.file)].string(), mark.line + breaks);
 }
 
-void TextCorpus::store(PartsToStore& parts, const std::string& name) const {
-  store_.store(parts, name);
-  parts.add(name + ".marks", marks_);
-  parts.add_number(name + ".bytes", size_.bytes);
-  parts.add_number(name + ".characters", size_.characters);
-  parts.add_number(name + ".fingerprint", static_cast<int64_t>(fingerprint_));
+void TextCorpus::store(FieldsToStore& fields, const std::string& name) const {
+  store_.store(fields, name);
+  fields.add(name + ".marks", marks_);
+  fields.add_number(name + ".bytes", size_.bytes);
+  fields.add_number(name + ".characters", size_.characters);
+  fields.add_number(name + ".fingerprint", static_cast<int64_t>(fingerprint_));
 }
 
-TextCorpus TextCorpus::stored(const StoredParts& parts, const std::string& name, const TextRules& rules,
+TextCorpus TextCorpus::stored(const StoredFields& fields, const std::string& name, const TextRules& rules,
                               const Tokenizer& tokenizer) {
-  TextCorpus corpus(TokenStore(parts, name, tokenizer.vocabulary_size()), parts.array<Mark>(name + ".marks"));
-  require<FormatError>(corpus.tokens() > 0 && corpus.documents() > 0 && corpus.marks_.size() > 0, parts.where(),
+  TextCorpus corpus(TokenStore(fields, name, tokenizer.vocabulary_size()), fields.array<Mark>(name + ".marks"));
+  require<FormatError>(corpus.tokens() > 0 && corpus.documents() > 0 && corpus.marks_.size() > 0, fields.where(),
                        "'{}' holds no text", name);
   corpus.files_ = rules.files;
   corpus.line_break_ = text_marks(tokenizer, rules.documents).line_break;
-  corpus.size_ = {parts.count(name + ".bytes", 1), parts.count(name + ".characters", 1)};
-  corpus.fingerprint_ = static_cast<uint64_t>(parts.number(name + ".fingerprint"));
+  corpus.size_ = {fields.count(name + ".bytes", 1), fields.count(name + ".characters", 1)};
+  corpus.fingerprint_ = static_cast<uint64_t>(fields.number(name + ".fingerprint"));
   return corpus;
 }
 

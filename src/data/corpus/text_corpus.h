@@ -36,10 +36,10 @@ class TextCorpus {
   std::string where(int64_t token) const;  // "input.txt:812", for messages
   std::string names() const;               // of its files, for messages
 
-  // For files, as NAME.tokens and so on, and back: with the rules and the tokenizer that it was read with. The parts
+  // For files, as NAME.tokens and so on, and back: with the rules and the tokenizer that it was read with. The fields
   // refer to the corpus.
-  void store(PartsToStore& parts, const std::string& name) const;
-  static TextCorpus stored(const StoredParts& parts, const std::string& name, const TextRules& rules,
+  void store(FieldsToStore& fields, const std::string& name) const;
+  static TextCorpus stored(const StoredFields& fields, const std::string& name, const TextRules& rules,
                            const Tokenizer& tokenizer);
 
   // A hash of all tokens, marks included: a position in this corpus means nothing in one with another fingerprint.

@@ -10,23 +10,24 @@ TokenStore::TokenStore(int64_t vocabulary, const SpillRules& rules)
                        vocabulary, INT32_MAX);
 }
 
-TokenStore::TokenStore(const StoredParts& parts, const std::string& name, int64_t vocabulary) : TokenStore(vocabulary) {
+TokenStore::TokenStore(const StoredFields& fields, const std::string& name, int64_t vocabulary)
+    : TokenStore(vocabulary) {
   if (is_narrow()) {
-    narrow_ = parts.array_below<uint16_t>(name + ".tokens", vocabulary);
+    narrow_ = fields.array_below<uint16_t>(name + ".tokens", vocabulary);
   } else {
-    wide_ = parts.array_below<int32_t>(name + ".tokens", vocabulary);
+    wide_ = fields.array_below<int32_t>(name + ".tokens", vocabulary);
   }
   tokens_ = is_narrow() ? narrow_.size() : wide_.size();
-  ends_ = parts.ends(name + ".ends", tokens_, StoredParts::Sequences::filled);
+  ends_ = fields.ends(name + ".ends", tokens_, StoredFields::Sequences::filled);
 }
 
-void TokenStore::store(PartsToStore& parts, const std::string& name) const {
+void TokenStore::store(FieldsToStore& fields, const std::string& name) const {
   if (is_narrow()) {
-    parts.add(name + ".tokens", narrow_);
+    fields.add(name + ".tokens", narrow_);
   } else {
-    parts.add(name + ".tokens", wide_);
+    fields.add(name + ".tokens", wide_);
   }
-  parts.add(name + ".ends", ends_);
+  fields.add(name + ".ends", ends_);
 }
 
 void TokenStore::append(std::span<const TokenId> sequence) {

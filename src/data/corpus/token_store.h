@@ -7,7 +7,7 @@
 
 #include "base/strong.h"
 #include "data/corpus/spill.h"
-#include "data/corpus/stored_parts.h"
+#include "data/corpus/stored_fields.h"
 
 namespace heed {
 
@@ -17,10 +17,10 @@ class TokenStore {
  public:
   explicit TokenStore(int64_t vocabulary, const SpillRules& rules = {});
 
-  // The sequences that store() put among these parts, to be read; none of them is empty.
-  TokenStore(const StoredParts& parts, const std::string& name, int64_t vocabulary);
-  // Sealed, as NAME.tokens and NAME.ends; this must outlive the parts.
-  void store(PartsToStore& parts, const std::string& name) const;
+  // The sequences that store() put among these fields, to be read; none of them is empty.
+  TokenStore(const StoredFields& fields, const std::string& name, int64_t vocabulary);
+  // Sealed, as NAME.tokens and NAME.ends; this must outlive the fields.
+  void store(FieldsToStore& fields, const std::string& name) const;
 
   // ShapeError for an id outside the vocabulary.
   void append(std::span<const TokenId> sequence);

@@ -17,18 +17,18 @@ struct FlatLists {
     values.insert(values.end(), list.begin(), list.end());
     ends.push_back(static_cast<int64_t>(values.size()));
   }
-  void store(PartsToStore& parts, const std::string& name) && {
-    parts.add(name, std::move(values));
-    parts.add(name + ".ends", std::move(ends));
+  void store(FieldsToStore& fields, const std::string& name) && {
+    fields.add(name, std::move(values));
+    fields.add(name + ".ends", std::move(ends));
   }
 };
 
 // Reads one list after the other.
 class ListReader {
  public:
-  ListReader(const StoredParts& parts, const std::string& name, int64_t limit)
-      : values_(parts.array_below<int32_t>(name, limit)),
-        ends_(parts.ends(name + ".ends", values_.size(), StoredParts::Sequences::maybe_empty)) {}
+  ListReader(const StoredFields& fields, const std::string& name, int64_t limit)
+      : values_(fields.array_below<int32_t>(name, limit)),
+        ends_(fields.ends(name + ".ends", values_.size(), StoredFields::Sequences::maybe_empty)) {}
 
   int64_t size() const { return ends_.size(); }
   std::vector<int32_t> next() {
@@ -56,7 +56,7 @@ bool is_whole(const LabeledExample& example, const ExampleLimits& limits) {
 
 }  // namespace
 
-void store_examples(PartsToStore& parts, const std::string& name, const std::vector<LabeledExample>& examples) {
+void store_examples(FieldsToStore& fields, const std::string& name, const std::vector<LabeledExample>& examples) {
   FlatLists ids, types, words, labels;
   std::vector<double> numbers;
   std::vector<std::string> places;
@@ -70,31 +70,31 @@ void store_examples(PartsToStore& parts, const std::string& name, const std::vec
     numbers.push_back(example.number);
     places.push_back(example.where);
   }
-  std::move(ids).store(parts, name + ".ids");
-  std::move(types).store(parts, name + ".types");
-  std::move(words).store(parts, name + ".words");
-  std::move(labels).store(parts, name + ".labels");
-  parts.add(name + ".numbers", std::move(numbers));
-  parts.add_texts(name + ".places", places);
+  std::move(ids).store(fields, name + ".ids");
+  std::move(types).store(fields, name + ".types");
+  std::move(words).store(fields, name + ".words");
+  std::move(labels).store(fields, name + ".labels");
+  fields.add(name + ".numbers", std::move(numbers));
+  fields.add_texts(name + ".places", places);
 }
 
-std::vector<LabeledExample> stored_examples(const StoredParts& parts, const std::string& name,
+std::vector<LabeledExample> stored_examples(const StoredFields& fields, const std::string& name,
                                             const ExampleLimits& limits) {
-  ListReader ids(parts, name + ".ids", limits.vocabulary), types(parts, name + ".types", kTextTypes),
-      words(parts, name + ".words", limits.max_length), labels(parts, name + ".labels", limits.labels);
-  const SpillArray<double> numbers = parts.array<double>(name + ".numbers");
-  std::vector<std::string> places = parts.texts_of(name + ".places");
+  ListReader ids(fields, name + ".ids", limits.vocabulary), types(fields, name + ".types", kTextTypes),
+      words(fields, name + ".words", limits.max_length), labels(fields, name + ".labels", limits.labels);
+  const SpillArray<double> numbers = fields.array<double>(name + ".numbers");
+  std::vector<std::string> places = fields.texts_of(name + ".places");
   const int64_t count = ids.size();
   for (const int64_t other : {types.size(), words.size(), labels.size(), numbers.size()}) {
-    require<FormatError>(other == count && std::cmp_equal(places.size(), count), parts.where(),
-                         "the parts of '{}' have different lengths", name);
+    require<FormatError>(other == count && std::cmp_equal(places.size(), count), fields.where(),
+                         "the fields of '{}' have different lengths", name);
   }
   std::vector<LabeledExample> examples;
   examples.reserve(places.size());
   for (int64_t i = 0; i < count; ++i) {
     EncodedText text{.ids = ids.next(), .types = types.next(), .first_of_words = words.next()};
     examples.push_back({std::move(text), labels.next(), numbers[i], std::move(places[static_cast<size_t>(i)])});
-    require<FormatError>(is_whole(examples.back(), limits), parts.where(), "example {} of '{}' is damaged", i, name);
+    require<FormatError>(is_whole(examples.back(), limits), fields.where(), "example {} of '{}' is damaged", i, name);
   }
   return examples;
 }

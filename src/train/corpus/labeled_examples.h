@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/corpus/stored_parts.h"
+#include "data/corpus/stored_fields.h"
 #include "encode/encoder_texts.h"
 #include "models/config.h"
 
@@ -18,7 +18,7 @@ struct LabeledExample {
 };
 
 // As NAME.ids and so on.
-void store_examples(PartsToStore& parts, const std::string& name, const std::vector<LabeledExample>& examples);
+void store_examples(FieldsToStore& fields, const std::string& name, const std::vector<LabeledExample>& examples);
 
 // What the ids and labels must be below, and what the labels are of.
 struct ExampleLimits {
@@ -26,7 +26,7 @@ struct ExampleLimits {
   Head head = Head::one_label;
 };
 // Reads them completely. FormatError for examples that no text gives.
-std::vector<LabeledExample> stored_examples(const StoredParts& parts, const std::string& name,
+std::vector<LabeledExample> stored_examples(const StoredFields& fields, const std::string& name,
                                             const ExampleLimits& limits);
 
 }  // namespace heed

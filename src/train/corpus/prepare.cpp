@@ -92,9 +92,9 @@ std::string prepare_corpus(const Recipe& recipe, const fs::path& output, int thr
                                       .spill_folder = nearest_folder(partial ? partial->path() : folder)});
   if (partial) {
     require_unchanged(source);
-    PartsToStore parts;
-    task->store(parts);
-    write_prepared_corpus(partial->path(), source, task->tokenizers(), parts);
+    FieldsToStore fields;
+    task->store(fields);
+    write_prepared_corpus(partial->path(), source, task->tokenizers(), fields);
     require_new(folder);
     partial->move_into_place();
   }

@@ -29,26 +29,26 @@ constexpr size_t kCheckedAtOnce = size_t{256}
                                   << 20;  // of all arrays, up to which they are checked when the corpus is opened
 constexpr std::string_view kBlocks = ".checksums";  // the tensor with the checksums of an array's blocks
 
-StoredType stored_type_of(PartType type) {
+StoredType stored_type_of(FieldType type) {
   switch (type) {
-    case PartType::u8:
+    case FieldType::u8:
       return StoredType::u8;
-    case PartType::u16:
+    case FieldType::u16:
       return StoredType::u16;
-    case PartType::i32:
+    case FieldType::i32:
       return StoredType::i32;
-    case PartType::i64:
+    case FieldType::i64:
       return StoredType::i64;
-    case PartType::f64:
+    case FieldType::f64:
       break;
   }
   return StoredType::f64;
 }
 
-std::optional<PartType> part_type(StoredType type) {
-  for (const PartType part : {PartType::u8, PartType::u16, PartType::i32, PartType::i64, PartType::f64}) {
-    if (stored_type_of(part) == type) {
-      return part;
+std::optional<FieldType> part_type(StoredType type) {
+  for (const FieldType field : {FieldType::u8, FieldType::u16, FieldType::i32, FieldType::i64, FieldType::f64}) {
+    if (stored_type_of(field) == type) {
+      return field;
     }
   }
   return std::nullopt;
@@ -74,21 +74,21 @@ class ArrayList {
 };
 
 // Wide elements first, which aligns all of them. Returns the checksum of the list.
-std::string write_arrays(const fs::path& path, std::vector<PartsToStore::Array> arrays) {
+std::string write_arrays(const fs::path& path, std::vector<FieldsToStore::Array> arrays) {
   std::ranges::stable_sort(arrays, std::greater(), [](const auto& array) { return size_of(array.type); });
   std::vector<std::vector<uint64_t>> checksums;
   checksums.reserve(arrays.size());
   std::vector<TensorSource> tensors;
   tensors.reserve(2 * arrays.size());
   ArrayList list;
-  for (const PartsToStore::Array& array : arrays) {
+  for (const FieldsToStore::Array& array : arrays) {
     checksums.push_back(block_checksums(array.bytes));
     list.add(array.name, stored_type_of(array.type), array.bytes.size(), checksums.back());
     tensors.push_back(tensor_source(array.name + std::string(kBlocks), StoredType::u64,
                                     {static_cast<int64_t>(checksums.back().size())},
                                     std::as_bytes(std::span(checksums.back()))));
   }
-  for (const PartsToStore::Array& array : arrays) {
+  for (const FieldsToStore::Array& array : arrays) {
     const size_t elements = array.bytes.size() / size_of(array.type);
     tensors.push_back(
         tensor_source(array.name, stored_type_of(array.type), {static_cast<int64_t>(elements)}, array.bytes));
@@ -153,21 +153,21 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& folder, const js
 }  // namespace
 
 void write_prepared_corpus(const fs::path& folder, const PreparedSource& source, const Tokenizers& tokenizers,
-                           const PartsToStore& parts) {
+                           const FieldsToStore& fields) {
   for (const auto& [key, value] : source.settings) {
     require<ConfigError>(!find_invalid_utf8(value), key, "{} is not UTF-8", shown(value));
   }
   json texts = json::object();
-  for (const auto& [name, text] : parts.texts()) {
+  for (const auto& [name, text] : fields.texts()) {
     texts[name] = replace_invalid_utf8(text);
   }
   json root{{"format", kPreparedFormat},
             {"version", kPreparedVersion},
             {"source", json_of(source)},
-            {"numbers", parts.numbers()},
+            {"numbers", fields.numbers()},
             {"texts", std::move(texts)}};
   root["tokenizers"] = write_tokenizers(folder, tokenizers);
-  root["arrays"] = write_arrays(folder / kArrayFile, parts.arrays());
+  root["arrays"] = write_arrays(folder / kArrayFile, fields.arrays());
   root[kSeal] = seal_of(root);
   write_file(folder / kDescriptionFile, root.dump(2) + "\n");
 }
@@ -188,7 +188,7 @@ std::unique_ptr<const PreparedCorpus> open_prepared_corpus(const Recipe& recipe,
   } else {
     setup.tokenizers = &corpus->tokenizers();
   }
-  setup.stored = &corpus->parts();
+  setup.stored = &corpus->fields();
   return corpus;
 }
 
@@ -203,7 +203,7 @@ void take_prepared_corpus(const Recipe& before, Recipe& now, TrainListener& list
   }
 }
 
-PreparedCorpus::PreparedCorpus(fs::path folder) : folder_(std::move(folder)), parts_((folder_ / kArrayFile).string()) {
+PreparedCorpus::PreparedCorpus(fs::path folder) : folder_(std::move(folder)), fields_((folder_ / kArrayFile).string()) {
   require<IoError>(fs::exists(folder_), folder_.string(), "there is no such folder of a prepared corpus");
   require<IoError>(holds_prepared_corpus(folder_), folder_.string(), "holds no prepared corpus: it has no {}",
                    kDescriptionFile);
@@ -224,10 +224,10 @@ void PreparedCorpus::read_description() {
                          "its checksum does not match: it was damaged or edited");
     source_ = source_from(root.at("source"));
     for (const auto& [name, number] : root.at("numbers").get<std::map<std::string, int64_t>>()) {
-      parts_.put_number(name, number);
+      fields_.put_number(name, number);
     }
     for (const auto& [name, text] : root.at("texts").get<std::map<std::string, std::string>>()) {
-      parts_.put_text(name, text);
+      fields_.put_text(name, text);
     }
     for (const json& entry : root.at("tokenizers")) {
       const bool shared = !tokenizers_.empty() && entry == root.at("tokenizers").front();
@@ -246,7 +246,7 @@ void PreparedCorpus::map_arrays(const std::string& checksum) {
   size_t total = 0;
   for (const StoredTensor& tensor : file->tensors()) {
     total += tensor.bytes.size();
-    const std::optional<PartType> type = part_type(tensor.type);
+    const std::optional<FieldType> type = part_type(tensor.type);
     if (!type) {
       continue;  // checksums; those of no array are not read
     }
@@ -260,15 +260,15 @@ void PreparedCorpus::map_arrays(const std::string& checksum) {
       std::memcpy(checksums.data(), blocks.bytes.data(), blocks.bytes.size());
     }
     list.add(tensor.name, tensor.type, tensor.bytes.size(), checksums);
-    parts_.put(tensor.name,
-               {*type, std::make_shared<CheckedBytes>(tensor.bytes, std::move(checksums), file,
-                                                      fmt::format("{}: {}", path.string(), shown(tensor.name)))});
+    fields_.put(tensor.name,
+                {*type, std::make_shared<CheckedBytes>(tensor.bytes, std::move(checksums), file,
+                                                       fmt::format("{}: {}", path.string(), shown(tensor.name)))});
   }
   require<FormatError>(list.text() == checksum, path.string(),
                        "is not the file that {} belongs to: it was damaged, edited or exchanged", kDescriptionFile);
   for (const StoredTensor& tensor : file->tensors()) {
     if (total <= kCheckedAtOnce && part_type(tensor.type)) {
-      parts_.verify(tensor.name);
+      fields_.verify(tensor.name);
     }
   }
 }

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "checkpoint/model_directory.h"
-#include "data/corpus/stored_parts.h"
+#include "data/corpus/stored_fields.h"
 #include "train/corpus/prepared_source.h"
 
 namespace heed {
 
 // Writes the files into a folder, which exists. IoError names the file that the system refuses.
 void write_prepared_corpus(const std::filesystem::path& folder, const PreparedSource& source,
-                           const Tokenizers& tokenizers, const PartsToStore& parts);
+                           const Tokenizers& tokenizers, const FieldsToStore& fields);
 
 class PreparedCorpus {
  public:
@@ -30,7 +30,7 @@ class PreparedCorpus {
   void require_tokenizers(const Tokenizers& tokenizers) const;
 
   const Tokenizers& tokenizers() const { return tokenizers_; }
-  const StoredParts& parts() const { return parts_; }
+  const StoredFields& fields() const { return fields_; }
 
  private:
   void read_description();
@@ -39,10 +39,10 @@ class PreparedCorpus {
   std::filesystem::path folder_;
   PreparedSource source_;
   Tokenizers tokenizers_;
-  StoredParts parts_;
+  StoredFields fields_;
 };
 
-// Opens the prepared corpus that the recipe names and checks that it is this recipe's. Puts its parts into the setup,
+// Opens the prepared corpus that the recipe names and checks that it is this recipe's. Puts its fields into the setup,
 // which must not outlive it, and its tokenizers if the setup has none. Null if the recipe names no corpus.
 std::unique_ptr<const PreparedCorpus> open_prepared_corpus(const Recipe& recipe, TaskSetup& setup);
 

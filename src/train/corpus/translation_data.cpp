@@ -90,25 +90,25 @@ ValidationText read_validation_text(const PairDataRecipe& data) {
   return text;
 }
 
-void store(PartsToStore& parts, const ValidationText& text) {
-  parts.add_texts("validation.source", text.source);
-  parts.add_texts("validation.target", text.target);
+void store(FieldsToStore& fields, const ValidationText& text) {
+  fields.add_texts("validation.source", text.source);
+  fields.add_texts("validation.target", text.target);
 }
 
-ValidationText stored_validation_text(const StoredParts& parts) {
-  ValidationText text{parts.texts_of("validation.source"), parts.texts_of("validation.target")};
-  require<FormatError>(text.source.size() == text.target.size(), parts.where(), "{} validation sources, but {} targets",
-                       text.source.size(), text.target.size());
+ValidationText stored_validation_text(const StoredFields& fields) {
+  ValidationText text{fields.texts_of("validation.source"), fields.texts_of("validation.target")};
+  require<FormatError>(text.source.size() == text.target.size(), fields.where(),
+                       "{} validation sources, but {} targets", text.source.size(), text.target.size());
   return text;
 }
 
-void store(PartsToStore& parts, const ValidationOverlap& overlap) {
-  parts.add_number("overlap.pairs", overlap.pairs);
-  parts.add_number("overlap.sources", overlap.sources);
+void store(FieldsToStore& fields, const ValidationOverlap& overlap) {
+  fields.add_number("overlap.pairs", overlap.pairs);
+  fields.add_number("overlap.sources", overlap.sources);
 }
 
-ValidationOverlap stored_overlap(const StoredParts& parts) {
-  return {.pairs = parts.count("overlap.pairs", 0), .sources = parts.count("overlap.sources", 0)};
+ValidationOverlap stored_overlap(const StoredFields& fields) {
+  return {.pairs = fields.count("overlap.pairs", 0), .sources = fields.count("overlap.sources", 0)};
 }
 
 ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation,

@@ -31,16 +31,16 @@ struct ValidationText {
 };
 ValidationText read_validation_text(const PairDataRecipe& data);
 // The same of a prepared corpus.
-void store(PartsToStore& parts, const ValidationText& text);
-ValidationText stored_validation_text(const StoredParts& parts);
+void store(FieldsToStore& fields, const ValidationText& text);
+ValidationText stored_validation_text(const StoredFields& fields);
 
 // How many validation pairs occur in the training text: both sides, or the source with any translation. Lines with
 // words that the tokenizers do not know are not counted.
 struct ValidationOverlap {
   int64_t pairs = 0, sources = 0;
 };
-void store(PartsToStore& parts, const ValidationOverlap& overlap);
-ValidationOverlap stored_overlap(const StoredParts& parts);
+void store(FieldsToStore& fields, const ValidationOverlap& overlap);
+ValidationOverlap stored_overlap(const StoredFields& fields);
 ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation, const TokenizerPair& tokenizers);
 
 }  // namespace heed

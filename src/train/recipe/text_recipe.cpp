@@ -93,8 +93,8 @@ void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRe
   check_standard_input(data, tokenizer);
 }
 
-TextParts text_parts(const TextDataRecipe& data) {
-  TextParts parts{rules_of(data, data.train), std::nullopt};
+TextSplit text_split(const TextDataRecipe& data) {
+  TextSplit parts{rules_of(data, data.train), std::nullopt};
   if (!data.validation.empty()) {
     parts.validation = rules_of(data, data.validation);
   } else if (data.validation_share > 0.0) {
@@ -109,8 +109,8 @@ TextParts text_parts(const TextDataRecipe& data) {
   return parts;
 }
 
-TextParts stored_text_parts(const TextDataRecipe& data) {
-  TextParts parts{rules_of(data, data.train), std::nullopt};
+TextSplit stored_text_split(const TextDataRecipe& data) {
+  TextSplit parts{rules_of(data, data.train), std::nullopt};
   if (!data.validation.empty()) {
     parts.validation = rules_of(data, data.validation);
   } else if (data.validation_share > 0.0) {
@@ -158,7 +158,7 @@ std::vector<int64_t> TextRecipe::vocabulary_sizes() const {
     check_vocabulary(tokenizer.learned);
     return {tokenizer.learned.vocabulary};
   }
-  return {make_tokenizers(text_parts(data).train).front()->vocabulary_size()};
+  return {make_tokenizers(text_split(data).train).front()->vocabulary_size()};
 }
 
 }  // namespace heed

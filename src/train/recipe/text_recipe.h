@@ -37,13 +37,13 @@ void check_text_tokenizer(const TextTokenizerRecipe& tokenizer, const TextDataRe
 
 // The training text, and the validation text if there is one. When that is a share of the training text, all of the
 // text is read once, to find where to split it.
-struct TextParts {
+struct TextSplit {
   TextRules train;
   std::optional<TextRules> validation;
 };
-TextParts text_parts(const TextDataRecipe& data);
+TextSplit text_split(const TextDataRecipe& data);
 // The same for a prepared corpus, without the ranges, which only reading needs.
-TextParts stored_text_parts(const TextDataRecipe& data);
+TextSplit stored_text_split(const TextDataRecipe& data);
 
 // Loads the recipe's tokenizer, or learns it from the text.
 Tokenizers make_text_tokenizers(const TextTokenizerRecipe& recipe, const TextRules& text);

@@ -126,25 +126,25 @@ void LabeledTask::read_text() {
   validation_ = with_label_ids(std::move(validation), {labels_, "model.labels", ""});
 }
 
-void LabeledTask::store(PartsToStore& parts) const {
-  parts.add_texts("labels", labels_);
-  parts.add_texts("labels.given", given_labels_);
-  store_examples(parts, "train", train_);
-  store_examples(parts, "validation", validation_);
+void LabeledTask::store(FieldsToStore& fields) const {
+  fields.add_texts("labels", labels_);
+  fields.add_texts("labels.given", given_labels_);
+  store_examples(fields, "train", train_);
+  store_examples(fields, "validation", validation_);
 }
 
 // A recipe that is resumed may name the labels that were found.
-void LabeledTask::take_stored(const StoredParts& parts) {
-  labels_ = parts.texts_of("labels");
-  require<ConfigError>(given_labels_ == labels_ || given_labels_ == parts.texts_of("labels.given"), "model.labels",
+void LabeledTask::take_stored(const StoredFields& fields) {
+  labels_ = fields.texts_of("labels");
+  require<ConfigError>(given_labels_ == labels_ || given_labels_ == fields.texts_of("labels.given"), "model.labels",
                        "are others than the prepared corpus has: prepare it again");
   const ExampleLimits limits{.vocabulary = tokenizers_.front()->vocabulary_size(),
                              .max_length = max_length_,
                              .labels = static_cast<int64_t>(labels_.size()),
                              .head = head_};
-  train_ = stored_examples(parts, "train", limits);
-  validation_ = stored_examples(parts, "validation", limits);
-  require<FormatError>(!train_.empty(), parts.where(), "holds no text");
+  train_ = stored_examples(fields, "train", limits);
+  validation_ = stored_examples(fields, "validation", limits);
+  require<FormatError>(!train_.empty(), fields.where(), "holds no text");
 }
 
 std::string LabeledTask::describe_text() const {

@@ -28,7 +28,7 @@ class LabeledTask final : public Task {
   std::string describe_origins(const Update& update) const override;
   std::string list_origins(const Update& update) const override;
 
-  void store(PartsToStore& parts) const override;
+  void store(FieldsToStore& fields) const override;
 
   bool can_validate() const override { return !validation_.empty(); }
   // As score_examples() says.
@@ -38,7 +38,7 @@ class LabeledTask final : public Task {
   using Example = LabeledExample;
 
   void read_text();
-  void take_stored(const StoredParts& parts);
+  void take_stored(const StoredFields& fields);
   std::unique_ptr<Shard> shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const;
   const std::string& where(int64_t index) const { return train_[static_cast<size_t>(index)].where; }
 

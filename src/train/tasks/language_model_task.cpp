@@ -89,17 +89,17 @@ std::string LanguageModelTask::describe_overlap() const {
   if (documents.found + lines.found == 0) {
     return "";
   }
-  std::vector<std::string> parts;
+  std::vector<std::string> fields;
   for (const auto& [name, shared] : {std::pair{"documents", documents}, {"lines", lines}}) {
     if (shared.all > 0) {
-      parts.push_back(fmt::format("{} of {} {}", shared.found, shared.all, name));
+      fields.push_back(fmt::format("{} of {} {}", shared.found, shared.all, name));
     }
   }
-  return fmt::format("; found in the training text too: {} of at least about {} bytes", fmt::join(parts, ", "),
+  return fmt::format("; found in the training text too: {} of at least about {} bytes", fmt::join(fields, ", "),
                      kTellingBytes);
 }
 
-// Parts with unknown words are not found: they may differ.
+// Fields with unknown words are not found: they may differ.
 LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
   const int64_t min_tokens = telling_tokens(*validation());
   const auto shared = [&](auto for_each_part) {
@@ -127,19 +127,19 @@ LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
   return overlap;
 }
 
-void LanguageModelTask::store(PartsToStore& parts) const {
-  TextTask::store(parts);
+void LanguageModelTask::store(FieldsToStore& fields) const {
+  TextTask::store(fields);
   if (validation()) {
-    parts.add_number("overlap.documents.found", overlap_.documents.found);
-    parts.add_number("overlap.documents.all", overlap_.documents.all);
-    parts.add_number("overlap.lines.found", overlap_.lines.found);
-    parts.add_number("overlap.lines.all", overlap_.lines.all);
+    fields.add_number("overlap.documents.found", overlap_.documents.found);
+    fields.add_number("overlap.documents.all", overlap_.documents.all);
+    fields.add_number("overlap.lines.found", overlap_.lines.found);
+    fields.add_number("overlap.lines.all", overlap_.lines.all);
   }
 }
 
-LanguageModelTask::Overlap LanguageModelTask::stored_overlap(const StoredParts& parts) {
+LanguageModelTask::Overlap LanguageModelTask::stored_overlap(const StoredFields& fields) {
   const auto shared = [&](const std::string& name) {
-    return Shared{.found = parts.count(name + ".found", 0), .all = parts.count(name + ".all", 0)};
+    return Shared{.found = fields.count(name + ".found", 0), .all = fields.count(name + ".all", 0)};
   };
   return {.documents = shared("overlap.documents"), .lines = shared("overlap.lines")};
 }

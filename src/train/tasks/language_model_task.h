@@ -15,7 +15,7 @@ class LanguageModelTask final : public TextTask {
   std::string describe_text() const override;
   std::vector<std::pair<std::string, int64_t>> sizes() const override;
   Update next_update(int64_t number) override;
-  void store(PartsToStore& parts) const override;
+  void store(FieldsToStore& fields) const override;
 
   // The loss over the validation text, read in sequences as long as those in training; and samples, with the same draws
   // each time.
@@ -34,7 +34,7 @@ class LanguageModelTask final : public TextTask {
   TextRows rows_of(const TextCorpus& text) const { return {text, data().borders}; }
   TextRows origins() const override { return rows_of(train()); }
   Overlap find_overlap() const;
-  static Overlap stored_overlap(const StoredParts& parts);
+  static Overlap stored_overlap(const StoredFields& fields);
   std::string describe_overlap() const;
   std::vector<Sample> write_samples(const Inference& inference) const;
 

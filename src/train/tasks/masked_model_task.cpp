@@ -98,24 +98,24 @@ MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
   const MaskedModelRecipe& own = recipe.of<MaskedModelRecipe>();
   masking_.emplace(tokenizer(), mask_of(tokenizer(), own), own.masking);
   read_text(setup);
-  begin_batches(pieces_of(train()).size());
+  begin_batches(marked(train()).size());
 }
 
-MaskedModelTask::Batch MaskedModelTask::batch_of(const TextPieces& pieces, const ShardRows& rows, RandomKey key) const {
-  Batch batch{masking_->apply(pieces.read(rows.ranges, rows.first_row), key), {}};
+MaskedModelTask::Batch MaskedModelTask::batch_of(const MarkedText& text, const ShardRows& rows, RandomKey key) const {
+  Batch batch{masking_->apply(text.read(rows.ranges, rows.first_row), key), {}};
   if (token_types_ > 0 && data().columns == TextColumns::pair) {
     const TextMarks marks = text_marks(tokenizer(), data().documents, data().columns);
-    batch.types = pieces.types(rows.ranges, *marks.separator);
+    batch.types = text.types(rows.ranges, *marks.separator);
   }
   return batch;
 }
 
 Update MaskedModelTask::next_update(int64_t number) {
-  const TextPieces pieces = pieces_of(train());
+  const MarkedText text = marked(train());
   Update update;
   std::vector<Batch> batches;
   for (const ShardRows& rows : next_shards(update)) {
-    batches.push_back(batch_of(pieces, rows, key_.derive(static_cast<uint64_t>(number))));
+    batches.push_back(batch_of(text, rows, key_.derive(static_cast<uint64_t>(number))));
   }
   ensure_chosen(batches, *masking_, "data.train");
   for (Batch& batch : batches) {
@@ -129,10 +129,10 @@ Update MaskedModelTask::next_update(int64_t number) {
 
 // Sequences as long as those in training, masked in the same way each time.
 std::vector<MaskedModelTask::Batch> MaskedModelTask::masked_validation() const {
-  const TextPieces pieces = pieces_of(*validation());
+  const MarkedText text = marked(*validation());
   std::vector<Batch> batches;
-  for (const std::vector<RowRange>& ranges : cover(pieces.size(), kMaskedValidationTokens)) {
-    batches.push_back(batch_of(pieces, {ranges, static_cast<uint64_t>(ranges.front().begin)},
+  for (const std::vector<RowRange>& ranges : cover(text.size(), kMaskedValidationTokens)) {
+    batches.push_back(batch_of(text, {ranges, static_cast<uint64_t>(ranges.front().begin)},
                                RandomKey{}.derive("masking of validation")));
   }
   ensure_chosen(batches, *masking_, "data.validation");

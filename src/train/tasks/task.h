@@ -11,7 +11,7 @@
 #include "base/errors.h"
 #include "checkpoint/model_directory.h"
 #include "data/batches/batches.h"
-#include "data/corpus/stored_parts.h"
+#include "data/corpus/stored_fields.h"
 #include "heed/train_types.h"
 #include "models/any_model.h"
 #include "parallel/shard.h"
@@ -55,8 +55,8 @@ class Task {
   virtual std::string describe_origins(const Update& update) const = 0;
   virtual std::string list_origins(const Update& update) const = 0;
 
-  // All that it has read, for a prepared corpus; the parts refer to the task.
-  virtual void store(PartsToStore& parts) const = 0;
+  // All that it has read, for a prepared corpus; the fields refer to the task.
+  virtual void store(FieldsToStore& fields) const = 0;
 
   virtual bool can_validate() const = 0;  // whether there is text for it
   virtual Scores validate(const Inference& inference) const = 0;
@@ -74,9 +74,9 @@ void seek_batches(Batches& batches, const BatchPosition& position, std::string_v
 struct TaskSetup {
   const Tokenizers* tokenizers = nullptr;  // of the run that is resumed; null: the recipe's, or learned from the text
   int threads = 1;
-  Ranks ranks;                          // that tokenize the text together: each has all tokens in the end
-  std::filesystem::path spill_folder;   // for unnamed files with tokens that do not fit into memory
-  const StoredParts* stored = nullptr;  // what store() gave, instead of the text; then `tokenizers` are given too
+  Ranks ranks;                           // that tokenize the text together: each has all tokens in the end
+  std::filesystem::path spill_folder;    // for unnamed files with tokens that do not fit into memory
+  const StoredFields* stored = nullptr;  // what store() gave, instead of the text; then `tokenizers` are given too
 };
 
 }  // namespace heed

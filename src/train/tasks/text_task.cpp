@@ -21,14 +21,14 @@ TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup)
       seed_(static_cast<uint64_t>(recipe.training.seed)),
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
-      parts_(setup.stored != nullptr ? stored_text_parts(data_) : text_parts(data_)),
+      fields_(setup.stored != nullptr ? stored_text_split(data_) : text_split(data_)),
       tokenizers_(setup.tokenizers != nullptr ? *setup.tokenizers
-                                              : recipe.of<TextRecipe>().make_tokenizers(parts_.train)) {}
+                                              : recipe.of<TextRecipe>().make_tokenizers(fields_.train)) {}
 
 void TextTask::read_text(const TaskSetup& setup) {
-  train_.emplace(read(parts_.train, "train", setup));
-  if (parts_.validation) {
-    validation_.emplace(read(*parts_.validation, "validation", setup));
+  train_.emplace(read(fields_.train, "train", setup));
+  if (fields_.validation) {
+    validation_.emplace(read(*fields_.validation, "validation", setup));
   }
 }
 
@@ -50,9 +50,9 @@ void TextTask::begin_batches(int64_t rows) {
 // "300 tokens in 5 documents of 1200 bytes".
 std::string TextTask::describe(const TextCorpus& text) const {
   const int64_t tokens = text.tokens(), number = text.documents(), bytes = text.size().bytes;
-  const std::string parts = fmt::format(" in {} document{}", number, plural(number));
+  const std::string fields = fmt::format(" in {} document{}", number, plural(number));
   return fmt::format("{} token{}{} of {} byte{}", tokens, plural(tokens),
-                     data_.documents == Documents::none ? "" : parts, bytes, plural(bytes));
+                     data_.documents == Documents::none ? "" : fields, bytes, plural(bytes));
 }
 
 std::string TextTask::describe_text() const {
@@ -66,10 +66,10 @@ std::vector<std::pair<std::string, int64_t>> TextTask::sizes() const {
           {"validation_bytes", validation_ ? validation_->size().bytes : 0}};
 }
 
-void TextTask::store(PartsToStore& parts) const {
-  train_->store(parts, "train");
+void TextTask::store(FieldsToStore& fields) const {
+  train_->store(fields, "train");
   if (validation_) {
-    validation_->store(parts, "validation");
+    validation_->store(fields, "validation");
   }
 }
 

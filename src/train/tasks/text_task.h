@@ -24,7 +24,7 @@ class TextTask : public Task {
   std::string describe_origins(const Update& update) const final;
   std::string list_origins(const Update& update) const final;
 
-  void store(PartsToStore& parts) const override;
+  void store(FieldsToStore& fields) const override;
 
   bool can_validate() const final { return validation_.has_value(); }
 
@@ -62,7 +62,7 @@ class TextTask : public Task {
   TextDataRecipe data_;
   uint64_t seed_;
   int64_t batches_per_update_, shards_per_batch_;
-  TextParts parts_;
+  TextSplit fields_;
   Tokenizers tokenizers_;
   std::optional<TextCorpus> train_, validation_;
   int64_t rows_ = 0;  // of an epoch

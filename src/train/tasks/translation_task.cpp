@@ -135,10 +135,10 @@ std::string TranslationTask::list_origins(const Update& update) const {
   return heed::list_origins(corpus_, update.examples);
 }
 
-void TranslationTask::store(PartsToStore& parts) const {
-  corpus_.store(parts);
-  heed::store(parts, validation_);
-  heed::store(parts, overlap_);
+void TranslationTask::store(FieldsToStore& fields) const {
+  corpus_.store(fields);
+  heed::store(fields, validation_);
+  heed::store(fields, overlap_);
 }
 
 // Sides that are too long for the model are truncated. Pairs with an empty side count only for BLEU. If the loss is

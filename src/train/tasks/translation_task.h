@@ -28,7 +28,7 @@ class TranslationTask final : public Task {
   std::string describe_origins(const Update& update) const override;
   std::string list_origins(const Update& update) const override;
 
-  void store(PartsToStore& parts) const override;
+  void store(FieldsToStore& fields) const override;
 
   bool can_validate() const override { return !validation_.source.empty(); }
   Scores validate(const Inference& inference) const override;

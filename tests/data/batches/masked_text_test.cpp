@@ -138,42 +138,42 @@ TEST(Masking, RefusesSharesThatMakeNoSenseAndWordsOfBytes) {
               HasSubstr("data.whole_words"));
 }
 
-class Pieces : public InFolder {};
+class TextWithMarks : public InFolder {};
 
-TEST_F(Pieces, OfPairsHaveTheTypeOfTheirText) {
+TEST_F(TextWithMarks, GivesEachTokenOfAPairTheTypeOfItsText) {
   ThreadPool pool(1);
   const Tokenizer& bytes = test::trained(TokenizerKind::byte);
   const TextRules rules{
       .files = {put("a", "ab\tc\n\nd\tef\n")}, .documents = Documents::lines, .columns = TextColumns::pair};
   const TextCorpus corpus = read_text_corpus(rules, bytes, pool);
-  const TextPieces pieces(corpus, DocumentBorders::kept);
-  ASSERT_EQ(pieces.size(), 12);  // <ab|c><d|ef>
+  const MarkedText text(corpus, DocumentBorders::kept);
+  ASSERT_EQ(text.size(), 12);  // <ab|c><d|ef>
   const TokenId sep = bytes.special().sep;
   const std::vector<RowRange> whole{{0, 12}}, parts{{4, 9}, {10, 12}};
-  EXPECT_THAT(pieces.read(whole).ids,
+  EXPECT_THAT(text.read(whole).ids,
               ElementsAre(2, 5 + 'a', 5 + 'b', sep.value, 5 + 'c', 3, 2, 5 + 'd', sep.value, 5 + 'e', 5 + 'f', 3));
-  EXPECT_THAT(pieces.types(whole, sep), ElementsAre(0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1));
-  EXPECT_THAT(pieces.types(parts, sep), ElementsAre(1, 1, 0, 0, 0, 1, 1));
+  EXPECT_THAT(text.types(whole, sep), ElementsAre(0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(text.types(parts, sep), ElementsAre(1, 1, 0, 0, 0, 1, 1));
   TextRules wrong = rules;
   wrong.files = {put("b", "a\tb\nc\n")};
   EXPECT_THAT(message_of<FormatError>([&] { read_text_corpus(wrong, bytes, pool); }),
               HasSubstr("b:2: 1 column, expected 2"));
 }
 
-TEST_F(Pieces, IncludeBosAndEosOfEachDocument) {
+TEST_F(TextWithMarks, IncludesBosAndEosOfEachDocument) {
   ThreadPool pool(1);
   const Tokenizer& bytes = test::trained(TokenizerKind::byte);
   const TextCorpus corpus =
       read_text_corpus({.files = {put("a", "ab\nc\n")}, .documents = Documents::lines}, bytes, pool);
-  const TextPieces pieces(corpus, DocumentBorders::kept);
-  EXPECT_EQ(pieces.size(), 7);  // <ab><c>
+  const MarkedText text(corpus, DocumentBorders::kept);
+  EXPECT_EQ(text.size(), 7);  // <ab><c>
   const std::vector<RowRange> ranges{{1, 6}};
-  const RaggedTokens text = pieces.read(ranges, 4);
-  EXPECT_THAT(text.ids, ElementsAre(5 + 'a', 5 + 'b', 3, 2, 5 + 'c'));
-  EXPECT_EQ(text.segments.count(), 2);
-  EXPECT_EQ(text.segments.length(0), 3);
-  EXPECT_EQ(text.segments.first_row(), 4U);
-  EXPECT_EQ(TextPieces(corpus, DocumentBorders::crossed).read(ranges).segments.count(), 1);
+  const RaggedTokens read = text.read(ranges, 4);
+  EXPECT_THAT(read.ids, ElementsAre(5 + 'a', 5 + 'b', 3, 2, 5 + 'c'));
+  EXPECT_EQ(read.segments.count(), 2);
+  EXPECT_EQ(read.segments.length(0), 3);
+  EXPECT_EQ(read.segments.first_row(), 4U);
+  EXPECT_EQ(MarkedText(corpus, DocumentBorders::crossed).read(ranges).segments.count(), 1);
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ TEST_F(PreparedTest, ItServesSeveralReadersAtOnce) {
   const PreparedCorpus one(prepared.prepared), other(prepared.prepared);
   one.require_recipe(prepared);
   other.require_recipe(prepared);
-  EXPECT_EQ(one.parts().number("fingerprint"), other.parts().number("fingerprint"));
+  EXPECT_EQ(one.fields().number("fingerprint"), other.fields().number("fingerprint"));
   train(prepared, "run");
 }
 

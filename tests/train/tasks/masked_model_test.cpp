@@ -179,7 +179,7 @@ TEST_F(MaskedModelTraining, RefusesWhatMakesNoSense) {
   recipe = masked_recipe();
   masked(recipe).tokenizer.file = file("no-mask.tokenizer");
   save_tokenizer(
-      *make_text_tokenizers(masked_recipe().of<MaskedModelRecipe>().tokenizer, text_parts(masked(recipe).data).train)
+      *make_text_tokenizers(masked_recipe().of<MaskedModelRecipe>().tokenizer, text_split(masked(recipe).data).train)
            .front(),
       file("no-mask.tokenizer"));
   EXPECT_THAT(refusal(recipe), HasSubstr("tokenizer.mask: the tokenizer has no token \"<mask>\""));

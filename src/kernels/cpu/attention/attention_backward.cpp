@@ -51,7 +51,7 @@ struct Buffers {
     slopes = from.take<float>(slope_count);
   }
 
-  PieceRows chunk;
+  QueryRows chunk;
   RowRandom* random;
   float *queries, *d_output, *d_queries;  // panels of a chunk's rows
   float* exponents;                       // log2(e) log_sum_exp of each row
@@ -117,27 +117,27 @@ class Backward {
 
   void run(const Share& share) {
     for (int64_t h = 0; h < share.key_value_heads; ++h) {
-      run_head(share.piece, share.first_key_value_head + h);
+      run_head(share.query_range, share.first_key_value_head + h);
     }
   }
 
  private:
-  void run_head(const Piece& piece, int64_t key_value_head) {
-    const int64_t queries = piece.queries;
+  void run_head(const QueryRange& query_range, int64_t key_value_head) {
+    const int64_t queries = query_range.queries;
     const ResidueClass tokens =
-        class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
+        class_of(settings_, *call_.segments, *call_.memory.segments, query_range.sequence, query_range.residue);
     key_count_ = tokens.keys;
-    first_key_row_ = call_.memory.segments->begin(piece.sequence) + tokens.residue;
+    first_key_row_ = call_.memory.segments->begin(query_range.sequence) + tokens.residue;
     key_value_head_ = key_value_head;
     first_head_ = key_value_head * heads_;
     one_tile_ = queries > 0 && queries * heads_ <= kRowGroup && key_count_ > 0 && key_count_ <= kKeyBlock;
-    begin_table(piece);
+    begin_table(query_range);
     if (!one_tile_) {
       clear(buffers_.d_keys, widths_.of_keys, max_keys_, key_count_);
       clear(buffers_.d_values, widths_.of_values, max_keys_, key_count_);
     }
     for (int64_t first = 0; first < queries; first += max_queries_) {
-      run_chunk({piece.sequence, piece.residue, first, std::min(max_queries_, queries - first), 0});
+      run_chunk({query_range.sequence, query_range.residue, first, std::min(max_queries_, queries - first), 0});
     }
     // The panels of queries hold scale log2(e) q; the dropout scale has not been applied yet.
     const float dropout_scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
@@ -151,13 +151,13 @@ class Backward {
   }
 
   // Its own part of the table's gradient starts at zero.
-  void begin_table(const Piece& piece) {
-    d_by_distance_ = DistanceTable<float>(settings_, call_.d_by_distance, piece.sequence * settings_.heads);
+  void begin_table(const QueryRange& query_range) {
+    d_by_distance_ = DistanceTable<float>(settings_, call_.d_by_distance, query_range.sequence * settings_.heads);
     if (d_by_distance_.empty()) {
       return;
     }
-    const int64_t first = call_.segments->begin(piece.sequence);
-    const int64_t rows = settings_.by_distance.of == TableOf::head ? 1 : piece.queries;
+    const int64_t first = call_.segments->begin(query_range.sequence);
+    const int64_t rows = settings_.by_distance.of == TableOf::head ? 1 : query_range.queries;
     for (int64_t head = first_head_; head < first_head_ + heads_; ++head) {
       for (int64_t row = first; row < first + rows; ++row) {
         std::fill_n(d_by_distance_.row(row, head), d_by_distance_.columns, 0.0F);
@@ -183,10 +183,10 @@ class Backward {
     return {matrix, key_value_head_ * width, width, count, first_key_row_ + first_key * stride, stride};
   }
 
-  void run_chunk(const Piece& piece) {
-    if (!(piece == piece_)) {
-      piece_ = piece;
-      chunk_.list(settings_, *call_.segments, *call_.memory.segments, piece);
+  void run_chunk(const QueryRange& query_range) {
+    if (!(query_range == query_range_)) {
+      query_range_ = query_range;
+      chunk_.list(settings_, *call_.segments, *call_.memory.segments, query_range);
       only_tile_.reset();
     }
     draw_rows(settings_, chunk_, first_head_, buffers_.random);
@@ -366,11 +366,11 @@ class Backward {
   HeadWidths widths_;
   int64_t max_queries_, max_rows_, max_keys_;
   Buffers buffers_;
-  PieceRows& chunk_ = buffers_.chunk;
+  QueryRows& chunk_ = buffers_.chunk;
   DistanceTable<const float> by_distance_, d_mass_;
   DistanceTable<float> d_by_distance_;
 
-  Piece piece_{-1, 0, 0, 0, 0};
+  QueryRange query_range_{-1, 0, 0, 0, 0};
   bool one_tile_ = false;               // all rows fit in one group and all keys in one block: sums start at zero
   std::optional<ScoreTile> only_tile_;  // of the chunk, when there is only one
   int64_t first_head_ = 0, key_value_head_ = 0;

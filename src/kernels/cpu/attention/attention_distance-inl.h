@@ -78,7 +78,7 @@ HWY_INLINE void add_clamped(Vec x, float* row, int64_t column, int64_t columns) 
 
 // Calls body(r, row of the table, the column of the tile's first key) for each row of a tile.
 template <class Float, class Body>
-HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
+HWY_INLINE void for_table_rows(const ScoreTile& tile, const QueryRows& rows, int64_t first_head,
                                const DistanceTable<Float>& table, const Body& body) {
   for (int64_t r = 0; r < tile.rows; ++r) {
     const int64_t row = tile.first_row + r, head = row / rows.queries(), query = row - head * rows.queries();
@@ -89,7 +89,7 @@ HWY_INLINE void for_table_rows(const ScoreTile& tile, const PieceRows& rows, int
 
 // Calls body(row of the table, i) for rows [first, first + count) of a share, each of which has its own.
 template <class Body>
-HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table,
+HWY_INLINE void for_own_rows(const QueryRows& rows, int64_t first_head, const DistanceTable<float>& table,
                              int64_t first, int64_t count, const Body& body) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t head = (first + i) / rows.queries(), query = first + i - head * rows.queries();
@@ -98,13 +98,13 @@ HWY_INLINE void for_own_rows(const PieceRows& rows, int64_t first_head, const Di
 }
 
 // Clears all rows of a share.
-inline void clear_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table) {
+inline void clear_own_rows(const QueryRows& rows, int64_t first_head, const DistanceTable<float>& table) {
   for_own_rows(rows, first_head, table, 0, rows.rows(),
                [&table](float* row, int64_t) { std::fill_n(row, table.columns, 0.0F); });
 }
 
 // Row first + i of a share is multiplied by factors[i].
-inline void scale_own_rows(const PieceRows& rows, int64_t first_head, const DistanceTable<float>& table, int64_t first,
+inline void scale_own_rows(const QueryRows& rows, int64_t first_head, const DistanceTable<float>& table, int64_t first,
                            int64_t count, const float* factors) {
   for_own_rows(rows, first_head, table, first, count, [&](float* row, int64_t i) {
     for (int64_t c = 0; c < table.columns; ++c) {
@@ -114,7 +114,7 @@ inline void scale_own_rows(const PieceRows& rows, int64_t first_head, const Dist
 }
 
 // scores += factor * table, for the vectors that the rows need.
-inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
+inline void add_by_distance(const ScoreTile& tile, const QueryRows& rows, int64_t first_head,
                             const DistanceTable<const float>& table, float factor, float* scores) {
   const Vec factors = hn::Set(Floats(), factor);
   for_table_rows(tile, rows, first_head, table, [&](int64_t r, const float* from, int64_t column) HWY_ATTR {
@@ -126,7 +126,7 @@ inline void add_by_distance(const ScoreTile& tile, const PieceRows& rows, int64_
 }
 
 // table += factor * scores, which are zeros for keys that are not seen: the gradient of a table, or the mass.
-inline void add_to_table(const ScoreTile& tile, const PieceRows& rows, int64_t first_head,
+inline void add_to_table(const ScoreTile& tile, const QueryRows& rows, int64_t first_head,
                          const DistanceTable<float>& table, float factor, const float* scores) {
   const Vec factors = hn::Set(Floats(), factor);
   for_table_rows(tile, rows, first_head, table, [&](int64_t r, float* to, int64_t column) HWY_ATTR {

@@ -77,7 +77,7 @@ class Forward {
         mass_(call.settings, call.mass) {}
 
   void run(const Share& share, const Surroundings& surroundings) {
-    begin_piece(share.piece);
+    begin_query_range(share.query_range);
     if (few_rows_) {
       attend_few_rows(share, prefetch_.begin(share, surroundings));
       return;
@@ -90,9 +90,9 @@ class Forward {
 
  private:
   // What all heads share.
-  void begin_piece(const Piece& piece) {
-    piece_ = piece;
-    rows_.list(settings_, *call_.segments, *call_.memory.segments, piece);
+  void begin_query_range(const QueryRange& query_range) {
+    query_range_ = query_range;
+    rows_.list(settings_, *call_.segments, *call_.memory.segments, query_range);
     const Visibility::Range seen = rows_.seen();
     first_block_ = seen.begin / kKeyBlock;
     end_block_ = ceil_div(seen.end, kKeyBlock);
@@ -195,7 +195,7 @@ class Forward {
     }
   }
 
-  // The piece's rows of head h of its group.
+  // The range of queries's rows of head h of its group.
   template <class Element>
   HeadRows<T, Element> rows_of(const HostView<Element>& matrix, int64_t h) const {
     const int64_t width = matrix.columns / settings_.heads;
@@ -208,7 +208,7 @@ class Forward {
       first_key_ = first_key;
       block_keys_ = std::min(kKeyBlock, rows_.keys() - first_key);
       const int64_t stride = rows_.stride();
-      list_rows(call_.memory, {piece_.sequence, piece_.residue + first_key * stride, block_keys_, stride},
+      list_rows(call_.memory, {query_range_.sequence, query_range_.residue + first_key * stride, block_keys_, stride},
                 buffers_.key_rows);
     }
   }
@@ -433,7 +433,7 @@ class Forward {
     const float scale = settings_.dropout.active() ? settings_.dropout.scale() : 1.0F;
     if (rows_.stride() > 1) {
       for (int64_t r = 0; r < rows_.rows(); ++r) {
-        std::fill_n(weights_of(r), call_.memory.segments->length(piece_.sequence), 0.0F);
+        std::fill_n(weights_of(r), call_.memory.segments->length(query_range_.sequence), 0.0F);
       }
     }
     for (int64_t first_key = 0; first_key < rows_.keys(); first_key += kKeyBlock) {
@@ -445,7 +445,7 @@ class Forward {
         finish_scores(tile);
         for (int64_t r = first; r < first + tile.rows; ++r) {
           write_weights_of_row(tile, r - first, 1.0F / scale * buffers_.inverses[r],
-                               weights_of(r) + piece_.residue + first_key * rows_.stride());
+                               weights_of(r) + query_range_.residue + first_key * rows_.stride());
         }
       }
     }
@@ -454,11 +454,12 @@ class Forward {
   // The weights of a row, for all keys of the sequence.
   float* weights_of(int64_t r) const {
     const ResidueClass tokens =
-        class_of(settings_, *call_.segments, *call_.memory.segments, piece_.sequence, piece_.residue);
+        class_of(settings_, *call_.segments, *call_.memory.segments, query_range_.sequence, query_range_.residue);
     const int64_t head = first_head_ + r / rows_.queries();
-    const int64_t query = tokens.first_query + (piece_.first_query + r % rows_.queries()) * tokens.stride;
-    return operands_.weights.data + piece_.first_weight +
-           (head * call_.segments->length(piece_.sequence) + query) * call_.memory.segments->length(piece_.sequence);
+    const int64_t query = tokens.first_query + (query_range_.first_query + r % rows_.queries()) * tokens.stride;
+    return operands_.weights.data + query_range_.first_weight +
+           (head * call_.segments->length(query_range_.sequence) + query) *
+               call_.memory.segments->length(query_range_.sequence);
   }
 
   void write_weights_of_row(const ScoreTile& tile, int64_t r, float inverse, float* to) const {
@@ -489,14 +490,14 @@ class Forward {
   ForwardBuffers buffers_;
   const HeadState* head_ = nullptr;  // the one whose rows are attended to
   RowPrefetch<Cached> prefetch_;
-  PieceRows& rows_ = buffers_.piece;
+  QueryRows& rows_ = buffers_.query_range;
   DistanceTable<const float> by_distance_;
   DistanceTable<float> mass_;
 
-  Piece piece_{-1, 0, 0, 0, 0};
+  QueryRange query_range_{-1, 0, 0, 0, 0};
   int64_t first_block_ = 0, end_block_ = 0;  // of the keys that its rows see
   bool one_block_ = false, few_rows_ = false;
-  std::optional<ScoreTile> only_tile_;  // of a piece small enough to have only one
+  std::optional<ScoreTile> only_tile_;  // of a range of queries small enough to have only one
   int64_t first_head_ = 0, key_value_head_ = 0;
   int64_t first_key_ = -1, block_keys_ = 0;  // of the block
 };

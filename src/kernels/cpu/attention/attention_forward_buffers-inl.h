@@ -45,7 +45,7 @@ struct HeadState {
 // A worker's memory for one share.
 struct ForwardBuffers {
   ForwardBuffers(Carver& from, int64_t max_queries, const AttentionSettings& settings, HeadWidths widths)
-      : piece(from, max_queries, settings.heads / settings.key_value_heads),
+      : query_range(from, max_queries, settings.heads / settings.key_value_heads),
         many(from, max_queries * settings.heads / settings.key_value_heads, widths) {
     few = from.take<HeadState>(settings.key_value_heads);
     for (int64_t h = 0; h < settings.key_value_heads; ++h) {
@@ -66,9 +66,9 @@ struct ForwardBuffers {
     inverses = from.take<float>(padded);
   }
 
-  PieceRows piece;
-  HeadState many;                    // of a piece of many rows
-  HeadState* few;                    // of each key-value head of a piece of few rows
+  QueryRows query_range;
+  HeadState many;                    // of a range of queries of many rows
+  HeadState* few;                    // of each key-value head of a range of queries of few rows
   int64_t* key_rows;                 // the rows of the keys of a block
   int64_t* next_key_rows;            // the same of the block that is prefetched
   float *keys, *values;              // of one block: keys as columns, values as rows

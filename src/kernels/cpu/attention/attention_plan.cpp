@@ -14,7 +14,7 @@ constexpr int64_t kSmallestTaskWork = int64_t{1} << 18;
 // Packing a key costs as much as multiplying it with this many queries.
 constexpr int64_t kQueriesPerPackedKey = 8;
 
-int64_t pieces_of(int64_t queries, int64_t max_queries) {
+int64_t query_ranges_of(int64_t queries, int64_t max_queries) {
   return max_queries == 0 ? 1 : ceil_div(queries, max_queries);
 }
 
@@ -52,39 +52,40 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
     }
   };
   visit([&](int64_t, const ResidueClass& tokens) {
-    const int64_t parts = pieces_of(tokens.queries, max_queries);
+    const int64_t parts = query_ranges_of(tokens.queries, max_queries);
     count += parts;
     products += (tokens.queries * group + parts * kQueriesPerPackedKey) * tokens.keys;
   });
-  Piece* const pieces = context.shared_scratch.reserve<Piece>(count);
-  Piece* next = pieces;
+  QueryRange* const query_ranges = context.shared_scratch.reserve<QueryRange>(count);
+  QueryRange* next = query_ranges;
   int64_t weights = 0, sequence = 0;
   visit([&](int64_t s, const ResidueClass& tokens) {
     for (; sequence < s; ++sequence) {
       weights += queries.length(sequence) * keys.length(sequence) * settings.heads;
     }
-    for (int64_t part = pieces_of(tokens.queries, max_queries) - 1; part >= 0; --part) {
+    for (int64_t part = query_ranges_of(tokens.queries, max_queries) - 1; part >= 0; --part) {
       const int64_t first = part * max_queries;
       const int64_t size = max_queries == 0 ? tokens.queries : std::min(max_queries, tokens.queries - first);
       *next++ = {s, tokens.residue, first, size, weights};
     }
   });
-  pieces_ = pieces;
+  query_ranges_ = query_ranges;
   count_ = count * key_value_heads_;
   per_task_ = shares_of_task(std::max<int64_t>(1, 2 * head_width * products / std::max<int64_t>(1, count)),
                              max_queries > 0 && max_queries * group <= kFewRows ? RowCount::few : RowCount::many);
 }
 
-// `work`: of one key-value head of a piece. Several tasks per thread, unless there is hardly anything to do. Of few
+// `work`: of one key-value head of a range of queries. Several tasks per thread, unless there is hardly anything to do. Of few
 // rows the heads stay together where that leaves enough tasks, since whole rows of keys and values are read fastest.
 int64_t Shares::shares_of_task(int64_t work, RowCount rows) const {
-  const int64_t for_balance = count_ / (4 * threads_), pieces = count_ / key_value_heads_;
+  const int64_t for_balance = count_ / (4 * threads_), query_ranges = count_ / key_value_heads_;
   int64_t shares = std::max({int64_t{1}, kSmallestTaskWork / work, std::min(kTaskWork / work, for_balance)});
   if (rows == RowCount::few) {
-    const bool whole = pieces % threads_ == 0 || pieces >= 4 * threads_;
+    const bool whole = query_ranges % threads_ == 0 || query_ranges >= 4 * threads_;
     shares = std::max(shares, whole ? key_value_heads_ : ceil_div(key_value_heads_, 2 * threads_));
   }
-  return shares > key_value_heads_ ? shares - shares % key_value_heads_ : shares;  // whole pieces, which one core reads
+  return shares > key_value_heads_ ? shares - shares % key_value_heads_
+                                   : shares;  // whole ranges of queries, which one core reads
 }
 
 bool Shares::pool_begins_with(int64_t task) const {
@@ -114,19 +115,19 @@ void list_rows(const ConstKeyValueView& memory, const TokenRange& tokens, int64_
   }
 }
 
-void PieceRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
-                     const Piece& piece) {
-  const int64_t s = piece.sequence;
-  const ResidueClass tokens = class_of(settings, queries, keys, s, piece.residue);
+void QueryRows::list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
+                     const QueryRange& query_range) {
+  const int64_t s = query_range.sequence;
+  const ResidueClass tokens = class_of(settings, queries, keys, s, query_range.residue);
   const Visibility visibility = settings.visibility.within_class();
   heads_ = settings.heads / settings.key_value_heads;
-  query_count_ = piece.queries;
+  query_count_ = query_range.queries;
   stride_ = tokens.stride;
-  first_query_row_ = queries.begin(s) + tokens.first_query + piece.first_query * stride_;
-  first_position_ = tokens.first_position + piece.first_query;
+  first_query_row_ = queries.begin(s) + tokens.first_query + query_range.first_query * stride_;
+  first_position_ = tokens.first_position + query_range.first_query;
   key_count_ = tokens.keys;
   for (int64_t i = 0; i < query_count_; ++i) {
-    const int64_t query = piece.first_query + i, position = first_position_ + i;
+    const int64_t query = query_range.first_query + i, position = first_position_ + i;
     const uint64_t* const mask =
         settings.mask == nullptr ? nullptr : settings.mask->row(s, tokens.first_query + query * stride_);
     queries_[i] = {visibility.range(position, position, key_count_), mask, tokens.residue, stride_};
@@ -134,7 +135,7 @@ void PieceRows::list(const AttentionSettings& settings, const Segments& queries,
   sum_up();
 }
 
-void PieceRows::sum_up() {
+void QueryRows::sum_up() {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   seen_ = {kNever, 0};
   for (int64_t first = 0; first < rows(); first += kRowGroup) {

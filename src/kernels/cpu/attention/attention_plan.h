@@ -29,47 +29,48 @@ struct HeadWidths {
 };
 
 // Some of a sequence's queries: of one class of a strided pattern, by which they are counted.
-struct Piece {
+struct QueryRange {
   int64_t sequence, residue;
   int64_t first_query, queries;
   int64_t first_weight;  // where the weights of its sequence begin, if they were requested
-  bool operator==(const Piece&) const = default;
+  bool operator==(const QueryRange&) const = default;
 };
 
-// One worker's unit of work: the queries of a piece for some key-value heads, each with all heads that share it. For
+// One worker's unit of work: the queries of a range of queries for some key-value heads, each with all heads that share it. For
 // each of these, rows are ordered by head, then by query.
 struct Share {
-  Piece piece;
+  QueryRange query_range;
   int64_t first_key_value_head, key_value_heads;
 };
 
 // What a worker does around a share, as far as that is known.
 struct Surroundings {
-  bool begins;       // the worker had no share of this piece before, nor one that named it as the next
-  Piece next_piece;  // the share's own if none is known
+  bool begins;            // the worker had no share of this range of queries before, nor one that named it as the next
+  QueryRange next_range;  // the share's own if none is known
 };
 
 // All shares of a call, grouped into tasks long enough to be worth claiming.
 class Shares {
  public:
-  // `max_queries` per piece; 0: whole classes, those without queries too.
+  // `max_queries` per range of queries; 0: whole classes, those without queries too.
   Shares(Context& context, const AttentionSettings& settings, const Segments& queries, const Segments& keys,
          int64_t head_width, int64_t max_queries);
 
   int64_t tasks() const { return ceil_div(count_, per_task_); }
 
   // Calls body(share, surroundings) for each share of a task. Sequences come in order, so that a worker has about the
-  // same rows here as in other ops. Within a sequence the last piece comes first: under a causal mask it is the
+  // same rows here as in other ops. Within a sequence the last range of queries comes first: under a causal mask it is the
   // longest, and the short ones balance the load at the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
     const int64_t begin = task * per_task_, end = std::min(count_, begin + per_task_);
     const bool begins = begin % key_value_heads_ != 0 || pool_begins_with(task);
     for (int64_t i = begin, heads = 0; i < end; i += heads) {
-      const int64_t piece = i / key_value_heads_, head = i % key_value_heads_;
+      const int64_t query_range = i / key_value_heads_, head = i % key_value_heads_;
       heads = std::min(key_value_heads_ - head, end - i);
-      const bool whole = heads == key_value_heads_ && (piece + 1) * key_value_heads_ < count_;
-      body(Share{pieces_[piece], head, heads}, Surroundings{begins && i == begin, pieces_[whole ? piece + 1 : piece]});
+      const bool whole = heads == key_value_heads_ && (query_range + 1) * key_value_heads_ < count_;
+      body(Share{query_ranges_[query_range], head, heads},
+           Surroundings{begins && i == begin, query_ranges_[whole ? query_range + 1 : query_range]});
     }
   }
 
@@ -79,8 +80,8 @@ class Shares {
   // Whether it is the first of some worker's own share of the tasks.
   bool pool_begins_with(int64_t task) const;
 
-  const Piece* pieces_;
-  int64_t key_value_heads_, threads_, count_ = 0, per_task_ = 1;  // in key-value heads of pieces
+  const QueryRange* query_ranges_;
+  int64_t key_value_heads_, threads_, count_ = 0, per_task_ = 1;  // in key-value heads of ranges of queries
 };
 
 // The queries and keys of a class.
@@ -162,13 +163,14 @@ struct Sight {
   Visibility::Range any, all;
 };
 
-// The queries of a piece, and the rows that they form with the heads of a share.
-class PieceRows {
+// The queries of a range of queries, and the rows that they form with the heads of a share.
+class QueryRows {
  public:
-  PieceRows(Carver& from, int64_t max_queries, int64_t heads)
+  QueryRows(Carver& from, int64_t max_queries, int64_t heads)
       : queries_(from.take<Query>(max_queries)), sights_(from.take<Sight>(groups_for(max_queries * heads))) {}
 
-  void list(const AttentionSettings& settings, const Segments& queries, const Segments& keys, const Piece& piece);
+  void list(const AttentionSettings& settings, const Segments& queries, const Segments& keys,
+            const QueryRange& query_range);
 
   int64_t rows() const { return heads_ * query_count_; }
   int64_t heads() const { return heads_; }

@@ -38,8 +38,8 @@ constexpr int64_t cache_lines_of(int64_t values) {
   return ceil_div(values * static_cast<int64_t>(sizeof(T)), kCacheLine);
 }
 
-// Prefetches the keys and values of pieces of few rows: while a slice is computed, the next one, and while a piece's last
-// one is, the next piece's first. A few lines at a time: more than the processor has miss buffers for would hold up its
+// Prefetches the keys and values of ranges of queries of few rows: while a slice is computed, the next one, and while a range of queries's last
+// one is, the next range of queries's first. A few lines at a time: more than the processor has miss buffers for would hold up its
 // own loads.
 template <class Cached>
 class RowPrefetch {
@@ -58,14 +58,14 @@ class RowPrefetch {
     }
   }
 
-  // Returns the slices in which the share's piece is to be read. A first slice that nobody prefetched is asked for at
+  // Returns the slices in which the share's range of queries is to be read. A first slice that nobody prefetched is asked for at
   // once.
   const Slices& begin(const Share& share, const Surroundings& surroundings) {
-    own_ = rows_of(share.piece, share.first_key_value_head, share.key_value_heads);
-    next_piece_ = {};
+    own_ = rows_of(share.query_range, share.first_key_value_head, share.key_value_heads);
+    next_range_ = {};
     const int64_t group = settings_.heads / settings_.key_value_heads;
-    if (!(surroundings.next_piece == share.piece) && surroundings.next_piece.queries * group <= kFewRows) {
-      next_piece_ = rows_of(surroundings.next_piece, 0, settings_.key_value_heads);
+    if (!(surroundings.next_range == share.query_range) && surroundings.next_range.queries * group <= kFewRows) {
+      next_range_ = rows_of(surroundings.next_range, 0, settings_.key_value_heads);
     }
     if (surroundings.begins) {
       listed_block_ = -1;
@@ -83,7 +83,7 @@ class RowPrefetch {
       take(own_, next);
     } else {
       listed_block_ = -1;
-      take(next_piece_, next_piece_.slices.first());
+      take(next_range_, next_range_.slices.first());
     }
     lines_of_step_ = ceil_div(rows_left_ * lines_of_row_, steps);
   }
@@ -101,15 +101,15 @@ class RowPrefetch {
     Slices slices;
   };
 
-  Rows rows_of(const Piece& piece, int64_t first_head, int64_t heads) const {
+  Rows rows_of(const QueryRange& query_range, int64_t first_head, int64_t heads) const {
     const ResidueClass tokens =
-        class_of(settings_, *call_.segments, *call_.memory.segments, piece.sequence, piece.residue);
-    const int64_t first = tokens.first_position + piece.first_query;
+        class_of(settings_, *call_.segments, *call_.memory.segments, query_range.sequence, query_range.residue);
+    const int64_t first = tokens.first_position + query_range.first_query;
     const Visibility::Range seen =
-        settings_.visibility.within_class().range(first, first + piece.queries - 1, tokens.keys);
+        settings_.visibility.within_class().range(first, first + query_range.queries - 1, tokens.keys);
     const int64_t row_bytes =
         heads * std::max(widths_.of_keys, widths_.of_values) * static_cast<int64_t>(sizeof(Cached));
-    return {piece.sequence, piece.residue, first_head, heads, Slices(seen, row_bytes)};
+    return {query_range.sequence, query_range.residue, first_head, heads, Slices(seen, row_bytes)};
   }
 
   // The rows to prefetch from now on.
@@ -189,7 +189,7 @@ class RowPrefetch {
   int64_t* row_list_;
   CacheLevel level_ = level_for_blocks();
 
-  Rows own_, next_piece_;  // of this share's piece, and of the next one
+  Rows own_, next_range_;  // of this share's range of queries, and of the next one
   int64_t listed_block_ = -1;
   // Where prefetching is in its slice:
   Slice::Of of_ = Slice::Of::keys;

@@ -109,9 +109,9 @@ HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
   return x[0];
 }
 
-// The RowRandom of each row, when the first of the piece's heads is `first_head`; does nothing without dropout. Plain
+// The RowRandom of each row, when the first of the range of queries's heads is `first_head`; does nothing without dropout. Plain
 // loops: the compiler vectorizes them.
-inline void draw_rows(const AttentionSettings& settings, const PieceRows& rows, int64_t first_head, RowRandom* random) {
+inline void draw_rows(const AttentionSettings& settings, const QueryRows& rows, int64_t first_head, RowRandom* random) {
   const Dropout& dropout = settings.dropout;
   const uint64_t heads = settings.drawn_heads();
   for (int64_t h = 0; dropout.active() && h < rows.heads(); ++h, random += rows.queries()) {

@@ -20,12 +20,12 @@ namespace heed::cpu::HWY_NAMESPACE {
 
 // Which of the keys the rows see, and hence which vectors of scores are computed.
 struct ScoreTile {
-  ScoreTile(const PieceRows& piece, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
+  ScoreTile(const QueryRows& query_range, int64_t first_of_rows, int64_t first_of_keys, int64_t key_count)
       : first_row(first_of_rows),
-        rows(std::min(kRowGroup, piece.rows() - first_of_rows)),
+        rows(std::min(kRowGroup, query_range.rows() - first_of_rows)),
         first_key(first_of_keys),
         keys(key_count) {
-    const Sight& sight = piece.sight(first_row);
+    const Sight& sight = query_range.sight(first_row);
     if (sight.all.begin <= first_key && sight.all.end >= first_key + keys) {
       seen_by_any = kAllKeys >> (kKeyBlock - keys);
       std::fill_n(seen, rows, seen_by_any);
@@ -34,7 +34,7 @@ struct ScoreTile {
       std::fill_n(seen, rows, 0);
       std::fill_n(vectors, rows, Span{0, 0});
     } else {
-      look(piece);
+      look(query_range);
     }
   }
 
@@ -66,10 +66,10 @@ struct ScoreTile {
     return {static_cast<uint8_t>(needed.begin / kLanes), static_cast<uint8_t>(vectors_for(needed.end))};
   }
 
-  void look(const PieceRows& piece) {
+  void look(const QueryRows& query_range) {
     uint64_t seen_by_all = kAllKeys;
     for (int64_t r = 0; r < rows; ++r) {
-      seen[r] = piece.query_of(first_row + r).seen_bits(first_key);
+      seen[r] = query_range.query_of(first_row + r).seen_bits(first_key);
       seen_by_all &= seen[r];
       seen_by_any |= seen[r];
     }

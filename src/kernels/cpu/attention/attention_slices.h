@@ -1,4 +1,4 @@
-// The order in which the keys and values of a piece with few rows are read.
+// The order in which the keys and values of a range of queries with few rows are read.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Slice {
   enum class Of : bool { keys, values };
 
   Of of;
-  int64_t begin, end;  // counted in the piece's class
+  int64_t begin, end;  // counted in the range of queries's class
 };
 
 // Block by block: the keys that any query sees, slice by slice, then their values. A row holds all heads, and the rows

@@ -196,25 +196,25 @@ void multiply_into(Context& context, const Operand& a, const Operand& b, Bf16Pro
   multiply(context, a, panels, {take_gradient, &target});
 }
 
-// The bias gradient is summed within parts of the rows and then over the parts, which depend only on the sizes.
-struct BiasParts {
+// The bias gradient is summed within slices of the rows and then over the slices, which depend only on the sizes.
+struct BiasSums {
   ConstView d_y;
-  float* sums;  // of each part, a row of as many columns
+  float* sums;  // of each slice, a row of as many columns
 };
 
-void sum_bias_part(const void* context, const DepthPart& part) {
-  const BiasParts& bias = *static_cast<const BiasParts*>(context);
+void sum_bias_slice(const void* context, const DepthSlice& slice) {
+  const BiasSums& bias = *static_cast<const BiasSums*>(context);
   HWY_DYNAMIC_DISPATCH(run_sum_columns)
-  (bias.d_y.row_range(part.first, part.depth), bias.sums + part.number * bias.d_y.columns());
+  (bias.d_y.row_range(slice.first, slice.depth), bias.sums + slice.number * bias.d_y.columns());
 }
 
-void add_bias_parts(const LinearWeightGradient& call, const BiasParts& bias, int64_t parts) {
+void add_bias_slices(const LinearWeightGradient& call, const BiasSums& bias, int64_t slices) {
   const int64_t columns = bias.d_y.columns();
   float* const d_bias = host<float>(call.d_bias).data;
   for (int64_t c = 0; c < columns; ++c) {
     float sum = 0.0F;
-    for (int64_t part = 0; part < parts; ++part) {
-      sum += bias.sums[part * columns + c];
+    for (int64_t slice = 0; slice < slices; ++slice) {
+      sum += bias.sums[slice * columns + c];
     }
     sum *= static_cast<float>(call.scale);
     d_bias[c] = call.write == Write::add ? d_bias[c] + sum : sum;
@@ -254,22 +254,22 @@ void linear_input_gradient(Context& context, Bf16Products products, const Linear
 void linear_weight_gradient(Context& context, Bf16Products products, const LinearWeightGradient& call) {
   const Operand d_y{call.d_y, Layout::transposed}, x{call.x};
   const GradientTarget target{call.d_weight, call.write, call.scale};
-  const DepthParts parts(call.d_y.rows());
+  const DepthSlices slices(call.d_y.rows());
   const bool with_bias = !call.d_bias.empty();
-  const BiasParts bias{call.d_y,
-                       with_bias ? context.bias_scratch.reserve<float>(parts.count() * call.d_y.columns()) : nullptr};
+  const BiasSums bias{call.d_y,
+                      with_bias ? context.bias_scratch.reserve<float>(slices.count() * call.d_y.columns()) : nullptr};
   if (call.d_weight.empty()) {
-    context.pool.run(parts.count(), [&](int64_t part, int) { sum_bias_part(&bias, parts.at(part)); });
+    context.pool.run(slices.count(), [&](int64_t slice, int) { sum_bias_slice(&bias, slices.at(slice)); });
   } else if (is_deep(d_y, x)) {
-    multiply_deep(context, d_y, x, products, {take_gradient, &target}, {with_bias ? sum_bias_part : nullptr, &bias});
+    multiply_deep(context, d_y, x, products, {take_gradient, &target}, {with_bias ? sum_bias_slice : nullptr, &bias});
   } else {
     multiply_into(context, d_y, x, products, target);
     if (with_bias) {
-      context.pool.run(parts.count(), [&](int64_t part, int) { sum_bias_part(&bias, parts.at(part)); });
+      context.pool.run(slices.count(), [&](int64_t slice, int) { sum_bias_slice(&bias, slices.at(slice)); });
     }
   }
   if (with_bias) {
-    add_bias_parts(call, bias, parts.count());
+    add_bias_slices(call, bias, slices.count());
   }
 }
 

@@ -25,9 +25,9 @@ constexpr int64_t kTransposedSteps = 256;
 // Pairs are widened tile by tile for so few row tiles, and for more of them once.
 constexpr int64_t kFewTiles = 2;
 
-constexpr int64_t kDepthParts = 8;
-constexpr int64_t kDeepPartAtLeast = 64;      // long: enough to make up for storing a part's sums
-constexpr int64_t kDeepElements = 128 * 256;  // small: this many elements of C are stored for every part
+constexpr int64_t kDepthSlices = 8;
+constexpr int64_t kDeepSliceAtLeast = 64;     // long: enough to make up for storing a slice's sums
+constexpr int64_t kDeepElements = 128 * 256;  // small: this many elements of C are stored for every slice
 
 Element element_of(const Operand& b, Bf16Products products) {
   return products == Bf16Products::pairs && b.matrix.type() == DType::bf16 ? Element::pair : Element::single;
@@ -194,52 +194,52 @@ void multiply(Context& context, const Operand& a, const Panels& b, Sink sink) {
   });
 }
 
-DepthParts::DepthParts(int64_t depth) : depth_(depth), part_(round_up(ceil_div(depth, kDepthParts), 2)) {}
+DepthSlices::DepthSlices(int64_t depth) : depth_(depth), slice_(round_up(ceil_div(depth, kDepthSlices), 2)) {}
 
-int64_t DepthParts::count() const { return ceil_div(depth_, std::max<int64_t>(1, part_)); }
+int64_t DepthSlices::count() const { return ceil_div(depth_, std::max<int64_t>(1, slice_)); }
 
-DepthPart DepthParts::at(int64_t number) const {
-  return {number, number * part_, std::min(part_, depth_ - number * part_)};
+DepthSlice DepthSlices::at(int64_t number) const {
+  return {number, number * slice_, std::min(slice_, depth_ - number * slice_)};
 }
 
 bool is_deep(const Operand& a, const Operand& b) {
-  return a.rows() * b.columns() <= kDeepElements && b.rows() >= kDepthParts * kDeepPartAtLeast;
+  return a.rows() * b.columns() <= kDeepElements && b.rows() >= kDepthSlices * kDeepSliceAtLeast;
 }
 
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,
                    PartVisitor visitor) {
-  ensure(a.layout == Layout::transposed && b.layout == Layout::plain, "product", "parts of the depth have to be rows");
+  ensure(a.layout == Layout::transposed && b.layout == Layout::plain, "product", "slices of the depth have to be rows");
   ensure(a.columns() == b.rows(), "product", "{} columns against {} rows", a.columns(), b.rows());
   const ProductKernels& kernels = product_kernels();
   const Element element = element_of(b, products);
-  const DepthParts parts(b.rows());
+  const DepthSlices slices(b.rows());
   const int64_t stride = round_up(b.columns(), kernels.panel_columns);
-  const int64_t packed = stride * parts.max_length(), sums = a.rows() * stride;
+  const int64_t packed = stride * slices.max_length(), sums = a.rows() * stride;
   const int threads = context.pool.threads();
-  float* const all_packed = context.shared_scratch.reserve<float>(threads * packed + parts.count() * sums);
+  float* const all_packed = context.shared_scratch.reserve<float>(threads * packed + slices.count() * sums);
   float* const all_sums = all_packed + threads * packed;
 
-  context.pool.run(parts.count(), [&](int64_t number, int worker) {
-    const DepthPart part = parts.at(number);
-    const Operand a_part{a.matrix.row_range(part.first, part.depth), a.layout};
-    const Operand b_part{b.matrix.row_range(part.first, part.depth), b.layout};
-    const int64_t steps = steps_of(part.depth, element);
+  context.pool.run(slices.count(), [&](int64_t number, int worker) {
+    const DepthSlice slice = slices.at(number);
+    const Operand a_slice{a.matrix.row_range(slice.first, slice.depth), a.layout};
+    const Operand b_slice{b.matrix.row_range(slice.first, slice.depth), b.layout};
+    const int64_t steps = steps_of(slice.depth, element);
     float* const panels = all_packed + worker * packed;
-    kernels.pack_panels(b_part, element, {0, stride / kernels.panel_columns, 0, steps, steps * kernels.panel_columns},
+    kernels.pack_panels(b_slice, element, {0, stride / kernels.panel_columns, 0, steps, steps * kernels.panel_columns},
                         panels);
-    multiply_region(context.scratch(worker), a_part, {panels, part.depth, b.columns(), element},
+    multiply_region(context.scratch(worker), a_slice, {panels, slice.depth, b.columns(), element},
                     {0, a.rows(), 0, b.columns()}, {}, all_sums + number * sums);
     if (visitor.visit != nullptr) {
-      visitor.visit(visitor.context, part);
+      visitor.visit(visitor.context, slice);
     }
   });
 
-  const RowTasks tasks(a.rows(), parts.count() * stride, threads);
+  const RowTasks tasks(a.rows(), slices.count() * stride, threads);
   context.pool.run(tasks.count(), [&](int64_t task, int) {
     const int64_t first = tasks.begin(task), rows = tasks.end(task) - first;
     float* const total = all_sums + first * stride;
-    for (int64_t part = 1; part < parts.count(); ++part) {
-      kernels.add_up(total + part * sums, rows * stride, total);
+    for (int64_t slice = 1; slice < slices.count(); ++slice) {
+      kernels.add_up(total + slice * sums, rows * stride, total);
     }
     sink.take(sink.context, {total, stride, first, rows, 0, b.columns()});
   });

@@ -78,29 +78,29 @@ void multiply(Context& context, const Operand& a, const Panels& b, Sink sink);
 // Some rows of A B, on this worker alone.
 void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
 
-// How a long sum is split into parts (the depth of multiply_deep, the rows that a bias gradient adds up): by its length
+// How a long sum is split into slices (the depth of multiply_deep, the rows that a bias gradient adds up): by its length
 // alone, without splitting a pair.
-struct DepthPart {
+struct DepthSlice {
   int64_t number, first, depth;
 };
-class DepthParts {
+class DepthSlices {
  public:
-  explicit DepthParts(int64_t depth);
+  explicit DepthSlices(int64_t depth);
   int64_t count() const;
-  DepthPart at(int64_t number) const;
-  int64_t max_length() const { return part_; }
+  DepthSlice at(int64_t number) const;
+  int64_t max_length() const { return slice_; }
 
  private:
-  int64_t depth_, part_;
+  int64_t depth_, slice_;
 };
 
-// Called by the worker that has just multiplied a part and so has its rows in cache; `visit` may be null.
+// Called by the worker that has just multiplied a slice and so has its rows in cache; `visit` may be null.
 struct PartVisitor {
-  void (*visit)(const void* context, const DepthPart& part);
+  void (*visit)(const void* context, const DepthSlice& slice);
   const void* context;
 };
 
-// All of A B where the depth is long and C small, A transposed and B plain: every worker takes whole parts of the
+// All of A B where the depth is long and C small, A transposed and B plain: every worker takes whole slices of the
 // depth, reading each once from end to end, and their products are added up in order.
 bool is_deep(const Operand& a, const Operand& b);  // deep enough for multiply_deep to be faster
 void multiply_deep(Context& context, const Operand& a, const Operand& b, Bf16Products products, Sink sink,

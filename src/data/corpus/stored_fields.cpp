@@ -1,25 +1,25 @@
-#include "data/corpus/stored_parts.h"
+#include "data/corpus/stored_fields.h"
 
 #include <cstring>
 
 namespace heed {
 
-size_t size_of(PartType type) {
+size_t size_of(FieldType type) {
   switch (type) {
-    case PartType::u8:
+    case FieldType::u8:
       return 1;
-    case PartType::u16:
+    case FieldType::u16:
       return 2;
-    case PartType::i32:
+    case FieldType::i32:
       return 4;
-    case PartType::i64:
-    case PartType::f64:
+    case FieldType::i64:
+    case FieldType::f64:
       break;
   }
   return 8;
 }
 
-void PartsToStore::add_texts(const std::string& name, std::span<const std::string> texts) {
+void FieldsToStore::add_texts(const std::string& name, std::span<const std::string> texts) {
   std::vector<char> bytes;
   std::vector<int64_t> ends;
   ends.reserve(texts.size());
@@ -31,26 +31,26 @@ void PartsToStore::add_texts(const std::string& name, std::span<const std::strin
   add(name + ".ends", std::move(ends));
 }
 
-int64_t StoredParts::number(const std::string& name) const {
+int64_t StoredFields::number(const std::string& name) const {
   const auto it = numbers_.find(name);
   require<FormatError>(it != numbers_.end(), where_, "has no number '{}'", name);
   return it->second;
 }
 
-int64_t StoredParts::count(const std::string& name, int64_t least) const {
+int64_t StoredFields::count(const std::string& name, int64_t least) const {
   const int64_t found = number(name);
   require<FormatError>(found >= least && found <= kMostCounted, where_, "'{}' is {}, expected {} to {}", name, found,
                        least, kMostCounted);
   return found;
 }
 
-const std::string& StoredParts::text(const std::string& name) const {
+const std::string& StoredFields::text(const std::string& name) const {
   const auto it = texts_.find(name);
   require<FormatError>(it != texts_.end(), where_, "has no text '{}'", name);
   return it->second;
 }
 
-std::shared_ptr<CheckedBytes> StoredParts::bytes(const std::string& name, PartType type, size_t value_size) const {
+std::shared_ptr<CheckedBytes> StoredFields::bytes(const std::string& name, FieldType type, size_t value_size) const {
   const auto it = arrays_.find(name);
   require<FormatError>(it != arrays_.end(), where_, "has no array '{}'", name);
   require<FormatError>(it->second.type == type && it->second.bytes->size() % value_size == 0, where_,
@@ -58,8 +58,8 @@ std::shared_ptr<CheckedBytes> StoredParts::bytes(const std::string& name, PartTy
   return it->second.bytes;
 }
 
-SpillArray<int64_t> StoredParts::ends(const std::string& name, int64_t total, Sequences sequences) const {
-  const auto found = bytes(name, PartType::i64, sizeof(int64_t));
+SpillArray<int64_t> StoredFields::ends(const std::string& name, int64_t total, Sequences sequences) const {
+  const auto found = bytes(name, FieldType::i64, sizeof(int64_t));
   const int64_t step = sequences == Sequences::filled ? 1 : 0;
   const auto at = [](const std::byte* from) {
     int64_t value = 0;
@@ -83,7 +83,7 @@ SpillArray<int64_t> StoredParts::ends(const std::string& name, int64_t total, Se
   return SpillArray<int64_t>(found);
 }
 
-std::vector<std::string> StoredParts::texts_of(const std::string& name) const {
+std::vector<std::string> StoredFields::texts_of(const std::string& name) const {
   const SpillArray<char> bytes = array<char>(name + ".bytes");
   const SpillArray<int64_t> text_ends = ends(name + ".ends", bytes.size(), Sequences::maybe_empty);
   std::vector<std::string> texts;

@@ -15,38 +15,38 @@
 
 namespace heed {
 
-enum class PartType : uint8_t { u8, u16, i32, i64, f64 };
-size_t size_of(PartType type);
+enum class FieldType : uint8_t { u8, u16, i32, i64, f64 };
+size_t size_of(FieldType type);
 
 template <class T>
-constexpr PartType part_type_of() {
+constexpr FieldType field_type_of() {
   if constexpr (std::is_same_v<T, uint16_t>) {
-    return PartType::u16;
+    return FieldType::u16;
   } else if constexpr (std::is_same_v<T, int32_t>) {
-    return PartType::i32;
+    return FieldType::i32;
   } else if constexpr (std::is_same_v<T, double>) {
-    return PartType::f64;
+    return FieldType::f64;
   } else if constexpr (sizeof(T) == 1) {
-    return PartType::u8;
+    return FieldType::u8;
   } else {
     static_assert(sizeof(T) % sizeof(int64_t) == 0 && alignof(T) == alignof(int64_t));
-    return PartType::i64;  // also structs of several
+    return FieldType::i64;  // also structs of several
   }
 }
 
-// Collects the parts that are to be written. Arrays are not copied, except for vectors that are moved in: they must
+// Collects the fields that are to be written. Arrays are not copied, except for vectors that are moved in: they must
 // outlive this.
-class PartsToStore {
+class FieldsToStore {
  public:
   struct Array {
     std::string name;
-    PartType type;
+    FieldType type;
     std::span<const std::byte> bytes;
   };
 
   template <class T>
   void add(std::string name, std::span<const T> values) {
-    arrays_.push_back({std::move(name), part_type_of<T>(), std::as_bytes(values)});
+    arrays_.push_back({std::move(name), field_type_of<T>(), std::as_bytes(values)});
   }
   template <class T>
   void add(std::string name, const SpillArray<T>& values) {
@@ -74,17 +74,17 @@ class PartsToStore {
   std::map<std::string, std::string> texts_;
 };
 
-// The parts as they were read. A part that is missing, or of another type, is a FormatError that names the file.
-class StoredParts {
+// The fields as they were read. A field that is missing, or of another type, is a FormatError that names the file.
+class StoredFields {
  public:
   static constexpr int64_t kMostCounted = int64_t{1} << 53;
 
   struct Array {
-    PartType type = PartType::u8;
+    FieldType type = FieldType::u8;
     std::shared_ptr<CheckedBytes> bytes;  // aligned to the type
   };
 
-  explicit StoredParts(std::string where) : where_(std::move(where)) {}
+  explicit StoredFields(std::string where) : where_(std::move(where)) {}
 
   void put(const std::string& name, Array array) { arrays_[name] = std::move(array); }
   void put_number(const std::string& name, int64_t number) { numbers_[name] = number; }
@@ -99,7 +99,7 @@ class StoredParts {
 
   template <class T>
   SpillArray<T> array(const std::string& name) const {
-    return SpillArray<T>(bytes(name, part_type_of<T>(), sizeof(T)));
+    return SpillArray<T>(bytes(name, field_type_of<T>(), sizeof(T)));
   }
   // Ends of sequences that are laid end to end, none of them empty unless it may be: they rise, up to `total`.
   enum class Sequences : uint8_t { filled, maybe_empty };
@@ -107,7 +107,7 @@ class StoredParts {
   // Values from 0 up to below a limit.
   template <class T>
   SpillArray<T> array_below(const std::string& name, int64_t limit) const {
-    const auto found = bytes(name, part_type_of<T>(), sizeof(T));
+    const auto found = bytes(name, field_type_of<T>(), sizeof(T));
     found->set_check([limit, where = found->where()](size_t, std::span<const std::byte> block) {
       for (const T value : std::span(reinterpret_cast<const T*>(block.data()), block.size() / sizeof(T))) {
         require<FormatError>(static_cast<int64_t>(value) >= 0 && static_cast<int64_t>(value) < limit, where,
@@ -125,7 +125,7 @@ class StoredParts {
   }
 
  private:
-  std::shared_ptr<CheckedBytes> bytes(const std::string& name, PartType type, size_t value_size) const;
+  std::shared_ptr<CheckedBytes> bytes(const std::string& name, FieldType type, size_t value_size) const;
 
   std::string where_;
   std::map<std::string, Array> arrays_;

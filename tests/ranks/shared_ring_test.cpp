@@ -1,4 +1,4 @@
-#include "ranks/shared_lane.h"
+#include "ranks/shared_ring.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ std::vector<std::byte> bytes_of_size(size_t size, unsigned seed = 1) {
 }
 
 // A file's two sections as its owner maps them, and as another process would.
-class SharedLanes : public testing::Test {
+class SharedRings : public testing::Test {
  protected:
   SharedFile file_ = SharedFile::create(2 * SharedSection::bytes(kSlots)).value();
   SharedFile again_ = SharedFile::open(file_.address()).value();
@@ -28,8 +28,8 @@ class SharedLanes : public testing::Test {
   SharedSection other_ = SharedSection::map(again_, 1, kSlots).value();
 };
 
-TEST_F(SharedLanes, WhatOneSidePutsTheOtherTakes) {
-  SharedLane out = own_.make_lane(7).value(), in = other_.find_lane(7).value();
+TEST_F(SharedRings, WhatOneSidePutsTheOtherTakes) {
+  SharedRing out = own_.make_ring(7).value(), in = other_.find_ring(7).value();
   for (const size_t size : {size_t{1}, kSlot, kSlot + 1, 3 * kSlot}) {
     const std::vector<std::byte> sent = bytes_of_size(size);
     std::vector<std::byte> received(size);
@@ -39,8 +39,8 @@ TEST_F(SharedLanes, WhatOneSidePutsTheOtherTakes) {
   }
 }
 
-TEST_F(SharedLanes, AFullLaneTakesMoreWhenPartsOfItWereRead) {
-  SharedLane out = own_.make_lane(7).value(), in = other_.find_lane(7).value();
+TEST_F(SharedRings, AFullRingTakesMoreWhenPartsOfItWereRead) {
+  SharedRing out = own_.make_ring(7).value(), in = other_.find_ring(7).value();
   const std::vector<std::byte> sent = bytes_of_size(5 * kSlot);
   std::vector<std::byte> received(sent.size());
   const std::span<const std::byte> from(sent);
@@ -53,36 +53,36 @@ TEST_F(SharedLanes, AFullLaneTakesMoreWhenPartsOfItWereRead) {
   EXPECT_EQ(received, sent);
 }
 
-TEST_F(SharedLanes, AnEmptyLaneGivesNothing) {
-  own_.make_lane(7);
+TEST_F(SharedRings, AnEmptyRingGivesNothing) {
+  own_.make_ring(7);
   std::vector<std::byte> received(10);
-  EXPECT_EQ(other_.find_lane(7)->take(received), 0U);
+  EXPECT_EQ(other_.find_ring(7)->take(received), 0U);
 }
 
-TEST_F(SharedLanes, EachTagHasALaneOfItsOwn) {
-  EXPECT_FALSE(other_.find_lane(0));
+TEST_F(SharedRings, EachTagHasARingOfItsOwn) {
+  EXPECT_FALSE(other_.find_ring(0));
   const std::vector<std::byte> first = bytes_of_size(100, 1), second = bytes_of_size(100, 2);
-  own_.make_lane(0)->put(first);
-  own_.make_lane(1)->put(second);
+  own_.make_ring(0)->put(first);
+  own_.make_ring(1)->put(second);
   std::vector<std::byte> received(100);
-  EXPECT_EQ(other_.find_lane(1)->take(received), 100U);
+  EXPECT_EQ(other_.find_ring(1)->take(received), 100U);
   EXPECT_EQ(received, second);
-  EXPECT_EQ(other_.find_lane(0)->take(received), 100U);
+  EXPECT_EQ(other_.find_ring(0)->take(received), 100U);
   EXPECT_EQ(received, first);
 }
 
-TEST_F(SharedLanes, TheirNumberIsLimited) {
-  for (int tag = 0; tag < SharedSection::kLanes; ++tag) {
-    EXPECT_TRUE(own_.make_lane(tag));
+TEST_F(SharedRings, TheirNumberIsLimited) {
+  for (int tag = 0; tag < SharedSection::kRings; ++tag) {
+    EXPECT_TRUE(own_.make_ring(tag));
   }
-  EXPECT_FALSE(own_.make_lane(SharedSection::kLanes));
-  EXPECT_TRUE(own_.make_lane(0));
+  EXPECT_FALSE(own_.make_ring(SharedSection::kRings));
+  EXPECT_TRUE(own_.make_ring(0));
 }
 
-TEST_F(SharedLanes, SectionsOfAFileAreApart) {
+TEST_F(SharedRings, SectionsOfAFileAreApart) {
   SharedSection first = SharedSection::map(file_, 0, kSlots).value();
-  first.make_lane(3);
-  EXPECT_FALSE(own_.find_lane(3));
+  first.make_ring(3);
+  EXPECT_FALSE(own_.find_ring(3));
 }
 
 TEST(SharedFile, AFileThatDoesNotExistIsNotOpened) {

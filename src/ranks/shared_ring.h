@@ -1,4 +1,4 @@
-// Memory that two processes of one machine share, and the lanes in it.
+// Memory that two processes of one machine share, and the rings in it.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ class SharedFile {
   int number_ = -1;
 };
 
-struct SharedLaneHead;
+struct SharedRingHead;
 
 // What goes from one process to one other with one tag: a ring of slots, which one side fills and the other empties.
 // Both sides know how long each message is, so that nothing but the bytes has to be in it.
-class SharedLane {
+class SharedRing {
  public:
-  SharedLane(SharedLaneHead& head, std::span<std::byte> slots) : head_(&head), slots_(slots) {}
+  SharedRing(SharedRingHead& head, std::span<std::byte> slots) : head_(&head), slots_(slots) {}
 
   // Copies the beginning of `bytes`, as much as has room or has come. Returns how much. A message's parts are as long
   // as a slot, but for its last one.
@@ -45,23 +45,23 @@ class SharedLane {
  private:
   std::byte* slot(uint64_t number) const;
 
-  SharedLaneHead* head_;
+  SharedRingHead* head_;
   std::span<std::byte> slots_;
 };
 
-// The part of a shared file in which all lanes from one process to one other are.
+// The part of a shared file in which all rings from one process to one other are.
 class SharedSection {
  public:
-  static constexpr int kLanes = 64;
+  static constexpr int kRings = 64;
   static constexpr size_t kSlotBytes = size_t{1} << 18;
 
   static size_t bytes(int slots);
-  // Maps the file's section number `index`, with `slots` slots in each lane. None where it can't be mapped.
+  // Maps the file's section number `index`, with `slots` slots in each ring. None where it can't be mapped.
   static std::optional<SharedSection> map(const SharedFile& file, int index, int slots);
 
-  // The lane with this tag. The sender makes it; to the receiver it is not there before. None: all lanes are taken.
-  std::optional<SharedLane> make_lane(int tag);
-  std::optional<SharedLane> find_lane(int tag);
+  // The ring with this tag. The sender makes it; to the receiver it is not there before. None: all rings are taken.
+  std::optional<SharedRing> make_ring(int tag);
+  std::optional<SharedRing> find_ring(int tag);
 
  private:
   struct Unmap {
@@ -70,8 +70,8 @@ class SharedSection {
   };
 
   SharedSection(void* memory, int slots);
-  SharedLaneHead* heads() const;
-  SharedLane lane(int index) const;
+  SharedRingHead* heads() const;
+  SharedRing ring(int index) const;
 
   std::unique_ptr<void, Unmap> memory_;
   int slots_;

@@ -1,4 +1,4 @@
-#include "ranks/shared_lane.h"
+#include "ranks/shared_ring.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 
 namespace heed {
 
-// Each number is written by one side, so each has a cache line of its own. In memory of zeros, a lane is free.
-struct SharedLaneHead {
+// Each number is written by one side, so each has a cache line of its own. In memory of zeros, a ring is free.
+struct SharedRingHead {
   alignas(64) std::atomic<int64_t> tag_plus_one;
   alignas(64) std::atomic<uint64_t> filled;  // slots, ever
   alignas(64) std::atomic<uint64_t> emptied;
@@ -25,7 +25,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<int64_t>
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kHeadBytes = round_up(SharedSection::kLanes * sizeof(SharedLaneHead), kPage);
+constexpr size_t kHeadBytes = round_up(SharedSection::kRings * sizeof(SharedRingHead), kPage);
 
 }  // namespace
 
@@ -57,12 +57,12 @@ SharedFile::~SharedFile() {
 
 std::string SharedFile::address() const { return fmt::format("/proc/{}/fd/{}", getpid(), number_); }
 
-std::byte* SharedLane::slot(uint64_t number) const {
+std::byte* SharedRing::slot(uint64_t number) const {
   const size_t slots = slots_.size() / SharedSection::kSlotBytes;
   return slots_.data() + number % slots * SharedSection::kSlotBytes;
 }
 
-size_t SharedLane::put(std::span<const std::byte> bytes) {
+size_t SharedRing::put(std::span<const std::byte> bytes) {
   const size_t slots = slots_.size() / SharedSection::kSlotBytes;
   uint64_t filled = head_->filled.load(std::memory_order_relaxed);
   size_t done = 0;
@@ -75,7 +75,7 @@ size_t SharedLane::put(std::span<const std::byte> bytes) {
   return done;
 }
 
-size_t SharedLane::take(std::span<std::byte> bytes) {
+size_t SharedRing::take(std::span<std::byte> bytes) {
   uint64_t emptied = head_->emptied.load(std::memory_order_relaxed);
   size_t done = 0;
   while (done < bytes.size() && emptied < head_->filled.load(std::memory_order_acquire)) {
@@ -89,7 +89,7 @@ size_t SharedLane::take(std::span<std::byte> bytes) {
 
 void SharedSection::Unmap::operator()(void* memory) const { munmap(memory, bytes); }
 
-size_t SharedSection::bytes(int slots) { return kHeadBytes + static_cast<size_t>(kLanes * slots) * kSlotBytes; }
+size_t SharedSection::bytes(int slots) { return kHeadBytes + static_cast<size_t>(kRings * slots) * kSlotBytes; }
 
 std::optional<SharedSection> SharedSection::map(const SharedFile& file, int index, int slots) {
   const auto offset = static_cast<off_t>(static_cast<size_t>(index) * bytes(slots));
@@ -99,31 +99,31 @@ std::optional<SharedSection> SharedSection::map(const SharedFile& file, int inde
 
 SharedSection::SharedSection(void* memory, int slots) : memory_(memory, Unmap{bytes(slots)}), slots_(slots) {}
 
-SharedLaneHead* SharedSection::heads() const { return static_cast<SharedLaneHead*>(memory_.get()); }
+SharedRingHead* SharedSection::heads() const { return static_cast<SharedRingHead*>(memory_.get()); }
 
-SharedLane SharedSection::lane(int index) const {
+SharedRing SharedSection::ring(int index) const {
   const size_t size = static_cast<size_t>(slots_) * kSlotBytes;
   auto* const first = static_cast<std::byte*>(memory_.get()) + kHeadBytes + static_cast<size_t>(index) * size;
   return {heads()[index], {first, size}};
 }
 
-std::optional<SharedLane> SharedSection::find_lane(int tag) {
-  for (int i = 0; i < kLanes; ++i) {
+std::optional<SharedRing> SharedSection::find_ring(int tag) {
+  for (int i = 0; i < kRings; ++i) {
     if (heads()[i].tag_plus_one.load(std::memory_order_acquire) == int64_t{tag} + 1) {
-      return lane(i);
+      return ring(i);
     }
   }
   return std::nullopt;
 }
 
-std::optional<SharedLane> SharedSection::make_lane(int tag) {
-  if (auto lane = find_lane(tag)) {
-    return lane;
+std::optional<SharedRing> SharedSection::make_ring(int tag) {
+  if (auto ring = find_ring(tag)) {
+    return ring;
   }
-  for (int i = 0; i < kLanes; ++i) {
+  for (int i = 0; i < kRings; ++i) {
     if (heads()[i].tag_plus_one.load(std::memory_order_relaxed) == 0) {
       heads()[i].tag_plus_one.store(int64_t{tag} + 1, std::memory_order_release);
-      return lane(i);
+      return ring(i);
     }
   }
   return std::nullopt;

@@ -17,7 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE = ("src", "include", "plugins")
 WALK = re.compile(r"^#+ .*`heed (translate|train)`", re.IGNORECASE)
-HOP = re.compile(r"\[`[^`]+`\]\(([^)#]+)\)")
+HOP = re.compile(r"\[`[^`]+`\]\(([^)#]+)(?:#[^)]*)?\)")
 
 
 class Tree:

@@ -6,6 +6,7 @@
 #include "tensor/view_bytes.h"
 
 namespace heed {
+
 GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables,
                                    const PieceOwners& owners, DType type)
     : ranks_(ranks),
@@ -167,35 +168,6 @@ bool GradientExchange::add_next() {
     post_receives(peer);
   }
   return true;
-}
-
-void GradientExchange::share_norms(View squared_norms) const {
-  const size_t count = owners_.pieces().size();
-  double* const norms = host<double>(squared_norms).data;
-  std::vector<double> all(count * static_cast<size_t>(ranks_.count()));
-  ranks_.all_gather(std::as_bytes(std::span(norms, count)), std::as_writable_bytes(std::span(all)));
-  for (size_t i = 0; i < count; ++i) {
-    norms[i] = all[static_cast<size_t>(owners_.owner(i)) * count + i];
-  }
-}
-
-void GradientExchange::share_weights() const {
-  share_pieces(ranks_, owners_, all_of(ranks_),
-               [this](size_t piece) { return bytes_of(trainables_.values(owners_.pieces()[piece])); });
-}
-
-void GradientExchange::collect(View flat) const {
-  std::vector<Transfer> transfers;
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
-    const WeightPiece& range = owners_.pieces()[i];
-    const std::span<std::byte> memory = bytes_of(flat.column_range(range.first, range.count));
-    if (ranks_.is_first() && !owners_.is_own(i)) {
-      transfers.push_back(ranks_.receive(owners_.owner(i), Channel::state, memory));
-    } else if (!ranks_.is_first() && owners_.is_own(i)) {
-      transfers.push_back(ranks_.send(0, Channel::state, memory));
-    }
-  }
-  ranks_.wait_for_all(transfers);
 }
 
 }  // namespace heed

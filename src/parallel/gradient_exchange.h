@@ -1,4 +1,4 @@
-// Sums of shards' gradients, and new weights, between ranks that train copies of one model.
+// Sums of shards' gradients between ranks that train copies of one model.
 #pragma once
 
 #include <deque>
@@ -32,13 +32,6 @@ class GradientExchange {
   // After the last round: this rank's pieces are complete in gradients().
   void finish_update();
 
-  // Fills in the norms of the others' pieces.
-  void share_norms(View squared_norms) const;
-  // The optimizer's new weights, from their owners to all.
-  void share_weights() const;
-  // Brings memory that is laid out like the masters from the pieces' owners to the first rank.
-  void collect(View flat) const;
-
  private:
   // The pieces that this rank owns, as they come from one other rank.
   struct Peer {
@@ -57,7 +50,7 @@ class GradientExchange {
   void expect_as_many_writes();
   View gradient_of(size_t piece) const;
 
-  const Ranks& ranks_;
+  Ranks ranks_;
   Backend& backend_;
   Trainables& trainables_;
   const PieceOwners& owners_;

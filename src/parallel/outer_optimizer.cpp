@@ -82,17 +82,18 @@ class PieceMeans {
 
 }  // namespace
 
-OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, WireType type)
+OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, View momentum, const OuterStep& step,
+                               WireType type)
     : backend_(backend),
       trainables_(trainables),
       step_(step),
       format_(type, trainables.gradients().type()),
       pieces_(trainables.pieces()),
+      momentum_(momentum),
       anchor_({trainables.masters().elements()}, backend.master_type()),
-      momentum_({trainables.masters().elements()}, backend.master_type()),
       mean_({WeightPiece::kMaxElements}, trainables.gradients().type()),
       part_({WeightPiece::kMaxElements}, trainables.gradients().type()) {
-  backend_.fill(momentum_.view(), 0.0);
+  backend_.copy(trainables_.masters(), anchor_.view());
   if (!format_.is_wide()) {
     int64_t bytes = 0;
     begins_.reserve(pieces_.size());
@@ -103,8 +104,6 @@ OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, const O
     wire_ = Tensor({bytes}, DType::i8);
   }
 }
-
-void OuterOptimizer::begin() { backend_.copy(trainables_.masters(), anchor_.view()); }
 
 void OuterOptimizer::step(const Ranks& ranks) {
   if (ranks.is_alone()) {
@@ -169,7 +168,7 @@ void OuterOptimizer::take_difference(size_t piece) {
 
 void OuterOptimizer::move_anchor(size_t piece) {
   const int64_t count = pieces_[piece].count;
-  const View anchor = piece_of(anchor_.view(), piece), moments = piece_of(momentum_.view(), piece);
+  const View anchor = piece_of(anchor_.view(), piece), moments = piece_of(momentum_, piece);
   const View mean = mean_.view().column_range(0, count), part = part_.view().column_range(0, count);
   backend_.copy(format_.decode(wire(piece), count, part), mean);
   backend_.scale(moments, step_.momentum);

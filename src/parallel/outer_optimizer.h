@@ -25,16 +25,12 @@ struct OuterStep {
 // ranks, each sends 2 (n - 1) / n times the weights.
 class OuterOptimizer {
  public:
-  // Differences and means travel in `type`.
-  OuterOptimizer(Backend& backend, Trainables& trainables, const OuterStep& step, WireType type);
+  // Goes on from the masters as they are, which are the same on all ranks, and from `momentum`, which is laid out like
+  // them and zeros at first: all that a run needs to go on after a step. Differences and means travel in `type`.
+  OuterOptimizer(Backend& backend, Trainables& trainables, View momentum, const OuterStep& step, WireType type);
 
-  // From the masters as they are, which are the same on all ranks.
-  void begin();
   // Collective. Uses the gradients' memory.
   void step(const Ranks& ranks);
-
-  // With the masters, all that a run needs to go on after a step.
-  View momentum() const { return momentum_.view(); }
 
  private:
   void step_together(const Ranks& ranks);
@@ -50,7 +46,8 @@ class OuterOptimizer {
   WireFormat format_;
   std::vector<WeightPiece> pieces_;
   std::vector<int64_t> begins_;  // of each piece among the bytes that travel
-  Tensor anchor_, momentum_;
+  View momentum_;
+  Tensor anchor_;
   Tensor wire_;         // differences, then means; empty where they travel as they are, from the gradients' memory
   Tensor mean_, part_;  // of one piece
 };

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/calls/elements.h"
+#include "tensor/view_bytes.h"
 
 namespace heed {
 
@@ -63,13 +64,49 @@ SharedPieces begin_to_share(const Ranks& ranks, const PieceOwners& owners, std::
   return shared;
 }
 
-void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
-                  const std::function<std::span<std::byte>(size_t piece)>& memory) {
-  SharedPieces shared = begin_to_share(ranks, owners, receivers, memory);
+void share_norms(const Ranks& ranks, const PieceOwners& owners, View squared_norms) {
+  if (owners.owns_all()) {
+    return;
+  }
+  const size_t count = owners.pieces().size();
+  double* const norms = host<double>(squared_norms).data;
+  std::vector<double> all(count * static_cast<size_t>(ranks.count()));
+  ranks.all_gather(std::as_bytes(std::span(norms, count)), std::as_writable_bytes(std::span(all)));
+  for (size_t i = 0; i < count; ++i) {
+    norms[i] = all[static_cast<size_t>(owners.owner(i)) * count + i];
+  }
+}
+
+void share_weights(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                   const Trainables& trainables) {
+  if (owners.owns_all()) {
+    return;
+  }
+  SharedPieces shared = begin_to_share(ranks, owners, receivers, [&](size_t index) {
+    const WeightPiece& piece = owners.pieces()[index];
+    return trainables.has_gradient(piece.weight) ? bytes_of(trainables.values(piece)) : std::span<std::byte>();
+  });
   for (ComingPiece& coming : shared.coming) {
     ranks.wait(coming.transfer);
   }
   ranks.wait_for_all(shared.sent);
+}
+
+void collect_pieces(const Ranks& ranks, const PieceOwners& owners, View flat) {
+  if (owners.owns_all()) {
+    return;
+  }
+  std::vector<Transfer> transfers;
+  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+    const WeightPiece& range = owners.pieces()[i];
+    const std::span<std::byte> memory = bytes_of(flat.column_range(range.first, range.count));
+    if (ranks.is_first() && !owners.is_own(i)) {
+      transfers.push_back(ranks.receive(owners.owner(i), Channel::state, memory));
+    } else if (!ranks.is_first() && owners.is_own(i)) {
+      transfers.push_back(ranks.send(0, Channel::state, memory));
+    }
+  }
+  ranks.wait_for_all(transfers);
 }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "nn/weights/trainables.h"
 #include "optim/piece_owners.h"
 #include "ranks/ranks.h"
 
@@ -47,8 +48,16 @@ struct SharedPieces {
 // Each piece goes from its owner to all other `receivers`. Pieces whose memory is empty are left out.
 SharedPieces begin_to_share(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
                             const std::function<std::span<std::byte>(size_t piece)>& memory);
-// Waits for all of them.
-void share_pieces(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
-                  const std::function<std::span<std::byte>(size_t piece)>& memory);
+
+// The following do nothing where this rank owns all pieces.
+
+// Fills in the norms of the other ranks' pieces, of which their owners have computed them.
+void share_norms(const Ranks& ranks, const PieceOwners& owners, View squared_norms);
+// Sends the values of the trained weights that this rank owns to `receivers`, and takes those that others own, of the
+// weights that are held here.
+void share_weights(const Ranks& ranks, const PieceOwners& owners, std::span<const int> receivers,
+                   const Trainables& trainables);
+// Brings memory that is laid out like the masters from the pieces' owners to the first rank.
+void collect_pieces(const Ranks& ranks, const PieceOwners& owners, View flat);
 
 }  // namespace heed

@@ -293,8 +293,8 @@ Pipeline::Pipeline(const Ranks& stages, Backend& backend, DType storage, const A
   ensure(stages.count() == plan.count(), "pipeline", "{} ranks for {} stages", stages.count(), plan.count());
 }
 
-std::vector<TokenLosses> Pipeline::differentiate(std::span<const Shard* const> shards, const ShardPass& pass,
-                                                 StageGradients& gradients) {
+std::vector<TokenLosses> Pipeline::accumulate_gradients(std::span<const Shard* const> shards, const ShardPass& pass,
+                                                        StageGradients& gradients) {
   return Run(*this, shards, pass, gradients).run();
 }
 

@@ -12,13 +12,6 @@
 
 namespace heed {
 
-// What all shards of an update have in common.
-struct ShardPass {
-  double loss_scale = 1.0;
-  RandomKey key;  // of dropout
-  Smoothing smoothing{0.0F};
-};
-
 // One forward, one backward in turn: stage p of P runs the forward of P - 1 - p shards ahead, and then for each shard
 // the forward of one and the backward of an earlier one, so that at most P - p shards have their activations here.
 // Messages are received ahead: while a shard is computed, the next one's input travels.
@@ -33,8 +26,8 @@ class Pipeline {
   // Collective. All ranks call it with the same shards, whose gradients are then in `gradients`. The last one may be
   // null: then other copies of the model have a shard with whose gradients this one has to go on. Returns each shard's
   // losses in the last stage, and in the others nothing.
-  std::vector<TokenLosses> differentiate(std::span<const Shard* const> shards, const ShardPass& pass,
-                                         StageGradients& gradients);
+  std::vector<TokenLosses> accumulate_gradients(std::span<const Shard* const> shards, const ShardPass& pass,
+                                                StageGradients& gradients);
 
  private:
   class Run;  // an update

@@ -5,6 +5,13 @@
 
 namespace heed {
 
+// What all shards of an update have in common.
+struct ShardPass {
+  double loss_scale = 1.0;
+  RandomKey key;  // of dropout
+  Smoothing smoothing{0.0F};
+};
+
 struct ShardTexts {
   const Sequences& source;
   const Sequences& target;

@@ -103,11 +103,4 @@ void StageExchange::finish() {
   added_ = 0;
 }
 
-void StageExchange::share_weights() const {
-  share_pieces(ranks_, owners_, copies_, [this](size_t index) {
-    const WeightPiece& piece = owners_.pieces()[index];
-    return trainables_.has_gradient(piece.weight) ? bytes_of(trainables_.values(piece)) : std::span<std::byte>();
-  });
-}
-
 }  // namespace heed

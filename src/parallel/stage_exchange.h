@@ -1,4 +1,4 @@
-// Sums of shards' gradients, and new weights, between ranks that train copies of one stage of a model.
+// Sums of shards' gradients between ranks that train copies of one stage of a model.
 #pragma once
 
 #include <deque>
@@ -12,6 +12,7 @@ namespace heed {
 // An update's shards are dealt out in rounds, as by GradientExchange: in each, every copy has at most one, and copy c
 // the c-th. Whoever owns a piece adds the shards' gradients of it in their order, each complete before it is added. All
 // copies of a stage complete the gradients of the same weights in the same order, and so send and expect them in it.
+// Where there is one copy, it adds its own.
 class StageExchange {
  public:
   // `owners` divides the pieces among `ranks`, of which `copies` hold this stage, in the order of their shards.
@@ -30,9 +31,6 @@ class StageExchange {
   // gradients.
   void begin(const std::vector<Complete>& gradients, int64_t round);
   void finish();
-
-  // The optimizer's new weights, from their owners to all copies.
-  void share_weights() const;
 
  private:
   // A piece that this rank owns, and its values in this rank's shard, if it has one.

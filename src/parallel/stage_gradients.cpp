@@ -3,15 +3,15 @@
 namespace heed {
 namespace {
 
-View weight_in(const Tensor& flat, int64_t offset, const Shape& shape) {
-  auto* const address = static_cast<std::byte*>(host_address(flat.view())) + offset * size_of(flat.type());
+View weight_in(const View& flat, int64_t offset, const Shape& shape) {
+  auto* const address = static_cast<std::byte*>(host_address(flat)) + offset * size_of(flat.type());
   return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
 }
 
 }  // namespace
 
 StageGradients::StageGradients(Backend& backend, Trainables& trainables, const StagePlan& plan, DType type,
-                               StageExchange* exchange)
+                               StageExchange& exchange)
     : backend_(backend), trainables_(trainables), type_(type), exchange_(exchange) {
   const std::deque<Weight>& weights = trainables.weights().all();
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -32,28 +32,18 @@ StageGradients::StageGradients(Backend& backend, Trainables& trainables, const S
 }
 
 View StageGradients::of_update(size_t weight) const {
-  const View flat = trainables_.gradients();
-  auto* const address = static_cast<std::byte*>(host_address(flat)) + trainables_.offset(weight) * size_of(flat.type());
-  const Shape& shape = trainables_.weights().all()[weight].shape();
-  return {address, flat.type(), shape.rows(), shape.columns(), shape.columns()};
+  return weight_in(trainables_.gradients(), trainables_.offset(weight), trainables_.weights().all()[weight].shape());
 }
 
-// The first shard writes where the update's sum will be.
-View StageGradients::of_shard(size_t weight, int64_t shard) {
-  if (writes_to_sum(shard)) {
-    return of_update(weight);
-  }
+View StageGradients::of_shard(size_t weight) {
   if (shard_.empty()) {
     shard_ = Tensor({trainables_.gradients().elements()}, trainables_.gradients().type());
   }
-  return weight_in(shard_, trainables_.offset(weight), trainables_.weights().all()[weight].shape());
+  return weight_in(shard_.view(), trainables_.offset(weight), trainables_.weights().all()[weight].shape());
 }
 
 View StageGradients::open_table(int64_t shard) {
   const auto table = static_cast<size_t>(table_);
-  if (writes_to_sum(shard)) {
-    return of_update(table);
-  }
   Tensor& open = open_[static_cast<size_t>(shard) % open_.size()];
   if (open.empty()) {
     open = Tensor(trainables_.weights().all()[table].shape(), trainables_.gradients().type());
@@ -63,9 +53,9 @@ View StageGradients::open_table(int64_t shard) {
 
 // Finishes the exchange of the previous shard first: this one's gradients go to the same memory.
 void StageGradients::begin(int64_t shard) {
-  finish_exchange();
+  exchange_.finish();
   for (const size_t i : own_) {
-    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
+    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i));
   }
   if (table_ >= 0) {
     trainables_.weights().all()[static_cast<size_t>(table_)].trainable().begin_gradient(open_table(shard));
@@ -81,9 +71,9 @@ void StageGradients::finish(int64_t shard) {
 }
 
 void StageGradients::begin_routed(int64_t shard) {
-  finish_exchange();
+  exchange_.finish();
   for (const size_t i : routed_) {
-    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i, shard));
+    trainables_.weights().all()[i].trainable().begin_gradient(of_shard(i));
   }
   if (table_ >= 0) {
     Trainable& trainable = trainables_.weights().all()[static_cast<size_t>(table_)].trainable();
@@ -102,27 +92,16 @@ std::vector<size_t> StageGradients::routed_and_table() const {
 }
 
 void StageGradients::complete(const std::vector<size_t>& weights, int64_t shard) {
+  std::vector<StageExchange::Complete> gradients;
+  gradients.reserve(weights.size());
   for (const size_t i : weights) {
     trainables_.complete(backend_, i);
-    round(trainables_.weights().all()[i].trainable().gradient());
-  }
-  add(weights, shard);
-}
-
-void StageGradients::add(const std::vector<size_t>& weights, int64_t shard) {
-  std::vector<StageExchange::Complete> gradients;
-  for (const size_t i : weights) {
     const View gradient = trainables_.weights().all()[i].trainable().gradient();
-    if (exchange_ != nullptr) {
-      gradients.push_back({i, gradient});
-    } else if (shard > 0) {
-      backend_.add(gradient, of_update(i));
-    }
+    round(gradient);
+    gradients.push_back({i, gradient});
   }
-  if (exchange_ != nullptr) {
-    finish_exchange();
-    exchange_->begin(gradients, shard);
-  }
+  exchange_.finish();
+  exchange_.begin(gradients, shard);
 }
 
 void StageGradients::skip(int64_t shard) { skip(own_, shard); }
@@ -134,14 +113,8 @@ void StageGradients::skip(const std::vector<size_t>& weights, int64_t shard) {
   for (const size_t i : weights) {
     gradients.push_back({i, {}});
   }
-  finish_exchange();
-  exchange_->begin(gradients, shard);
-}
-
-void StageGradients::finish_exchange() {
-  if (exchange_ != nullptr) {
-    exchange_->finish();
-  }
+  exchange_.finish();
+  exchange_.begin(gradients, shard);
 }
 
 void StageGradients::round(View gradient) {
@@ -165,7 +138,7 @@ void StageGradients::discard() {
 }
 
 void StageGradients::finish_update() {
-  finish_exchange();
+  exchange_.finish();
   for (size_t i = 0; i < trainables_.weights().all().size(); ++i) {
     if (trainables_.has_gradient(i)) {
       trainables_.weights().all()[i].trainable().move_gradient(of_update(i));

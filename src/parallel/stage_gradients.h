@@ -17,10 +17,9 @@ namespace heed {
 // each shard on its way, to which first the loss contributes, then the rows that come back.
 class StageGradients {
  public:
-  // Each shard's gradient is rounded to `type` before it is added, as if it had travelled. With an exchange, this is
-  // one of several copies of the stage, and the owners of the weights get the sum over all copies' shards.
-  StageGradients(Backend& backend, Trainables& trainables, const StagePlan& plan, DType type = DType::f32,
-                 StageExchange* exchange = nullptr);
+  // Each shard's gradient is rounded to `type` before it is added, also where it does not travel. The owners of the
+  // weights get the sum over all copies' shards by the exchange.
+  StageGradients(Backend& backend, Trainables& trainables, const StagePlan& plan, DType type, StageExchange& exchange);
 
   // begin() and finish() enclose all that a shard contributes here, except through embeddings looked up for other
   // stages; begin_routed() and finish_routed() enclose those. Shards come in order, counted from 0, and at most as many
@@ -32,28 +31,24 @@ class StageGradients {
   // Called instead of these where this copy has no shard while others have one.
   void skip(int64_t shard);
   void skip_routed(int64_t shard);
-  // Completes the trainables' gradients, as Trainables::finish_update does; with an exchange, those of what this rank
-  // owns.
+  // Completes the trainables' gradients of what this rank owns, as Trainables::finish_update does.
   void finish_update();
   // Gives memory back until the next update.
   void discard();
 
  private:
   View of_update(size_t weight) const;
-  View of_shard(size_t weight, int64_t shard);
+  View of_shard(size_t weight);
   View open_table(int64_t shard);
   void complete(const std::vector<size_t>& weights, int64_t shard);
-  void add(const std::vector<size_t>& weights, int64_t shard);
   void skip(const std::vector<size_t>& weights, int64_t shard);
-  void finish_exchange();
   std::vector<size_t> routed_and_table() const;
-  bool writes_to_sum(int64_t shard) const { return shard == 0 && exchange_ == nullptr; }
   void round(View gradient);
 
   Backend& backend_;
   Trainables& trainables_;
   DType type_;
-  StageExchange* exchange_;
+  StageExchange& exchange_;
   std::vector<size_t> own_, routed_;  // weights, the shared table in neither
   int64_t table_ = -1;                // the weight that is a routed table and the output projection; -1: none
   Tensor shard_, rounded_;

@@ -49,8 +49,9 @@ std::vector<double> masters_after(int steps_taken, int count, const OuterStep& s
     const Ranks ranks(transport);
     const auto backend = make_cpu_backend(1);
     Replica replica(*backend);
-    OuterOptimizer optimizer(*backend, *replica.trainables, step, type);
-    optimizer.begin();
+    const Tensor momentum({replica.trainables->masters().elements()}, DType::f32);
+    backend->fill(momentum.view(), 0.0);
+    OuterOptimizer optimizer(*backend, *replica.trainables, momentum.view(), step, type);
     for (int i = 0; i < steps_taken; ++i) {
       replica.train(static_cast<uint64_t>(10 * i + ranks.rank()));
       optimizer.step(ranks);

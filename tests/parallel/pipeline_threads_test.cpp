@@ -149,7 +149,9 @@ Computed compute_in_stages(const ModelConfig& config, DType storage, int64_t cou
     Trainables trainables(*backend, weights, storage, Trainables::Gradients::wanted, {}, held);
     trainables.initialize(*backend, 1);
     Pipeline pipeline(ranks, *backend, storage, model, plan);
-    StageGradients gradients(*backend, trainables, plan);
+    const PieceOwners owners(trainables);
+    StageExchange exchange(Ranks(), {0}, *backend, trainables, owners, DType::f32);
+    StageGradients gradients(*backend, trainables, plan, DType::f32, exchange);
     const auto shards = pipeline_shards(config.architecture, count);
     std::vector<const Shard*> pointers;
     for (const auto& shard : shards) {
@@ -158,7 +160,8 @@ Computed compute_in_stages(const ModelConfig& config, DType storage, int64_t cou
     const ShardPass pass{.loss_scale = 0.125, .key = kPipelineKey, .smoothing = kPipelineSmoothing};
     std::vector<TokenLosses> losses;
     for (int update = 0; update < 2; ++update) {  // the second one overwrites what the first left
-      losses = pipeline.differentiate(pointers, pass, gradients);
+      exchange.begin_update(count);
+      losses = pipeline.accumulate_gradients(pointers, pass, gradients);
     }
     const std::lock_guard lock(mutex);
     collect(trainables, computed);

@@ -2,7 +2,6 @@
 
 #include "base/system/files.h"
 #include "checkpoint/model_directory.h"
-#include "train/learner/adapter_training.h"
 #include "train/learner/planned_parts.h"
 #include "train/recipe/recipe.h"
 
@@ -85,9 +84,7 @@ WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& 
   config.source_vocabulary = sized.source_vocabulary;
   config.target_vocabulary = sized.target_vocabulary;
   WeightsAtStart start{model.from->match(weights, config, model.tokenizers), {}, {}};
-  start.parts = parts_after(start.taken, weights, recipe.adapter);
-  freeze_parts(recipe, weights, start.parts);
-  require_trained(start.parts);
+  start.parts = parts_after(start.taken, recipe, weights);
   start.warning = frozen_at_random(start.taken, weights, start.parts);
   return start;
 }

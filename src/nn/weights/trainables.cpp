@@ -118,7 +118,7 @@ void Trainables::discard_gradients() {
   }
 }
 
-void Trainables::lend_others(Backend& backend) {
+void Trainables::attach_remote_weights(Backend& backend) {
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (is_held(i)) {
       continue;
@@ -131,7 +131,7 @@ void Trainables::lend_others(Backend& backend) {
   }
 }
 
-void Trainables::take_others_back() {
+void Trainables::detach_remote_weights() {
   for (size_t i = 0; i < parts_.size(); ++i) {
     if (!is_held(i)) {
       Weight& weight = weights_.all()[i];

@@ -95,9 +95,9 @@ class Trainables {
   void discard_master(const WeightPiece& piece);
   // Gives the gradients' memory back until the next update.
   void discard_gradients();
-  // While the masters of all weights are here: lets layers read those that are not held, too, and ends that.
-  void lend_others(Backend& backend);
-  void take_others_back();
+  // While the masters of all weights are here: lets layers also read those that other ranks hold, and ends that.
+  void attach_remote_weights(Backend& backend);
+  void detach_remote_weights();
 
  private:
   View part(const Tensor& flat, size_t index) const;  // that of one weight

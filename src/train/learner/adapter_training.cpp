@@ -7,29 +7,6 @@
 
 namespace heed {
 
-std::vector<WeightPart> parts_after(const TakenWeights& taken, const Weights& weights, const AdapterConfig& adapter) {
-  std::vector<WeightPart> parts;
-  parts.reserve(weights.all().size());
-  for (const Weight& weight : weights.all()) {
-    const bool of_base = adapter.rank > 0 && std::ranges::count(taken.whole, weight.name()) > 0;
-    parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
-  }
-  return parts;
-}
-
-std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Weights& weights, const AdapterConfig& adapter) {
-  TakenWeights taken;
-  if (adapter.rank > 0) {
-    const AdapterDescription description = load_adapter(folder);
-    for (const Weight& weight : weights.all()) {
-      if (!is_adapter(weight) && std::ranges::count(description.whole, weight.name()) == 0) {
-        taken.whole.push_back(weight.name());
-      }
-    }
-  }
-  return parts_after(taken, weights, adapter);
-}
-
 void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, const std::filesystem::path& base,
                      const StartingModel& model, const TakenWeights& taken, const Weights& weights) {
   AdapterDescription description{

@@ -1,7 +1,7 @@
-// Training an adapter: which weights belong to its base, and where they come from.
+// Training an adapter: which base it belongs to.
 #pragma once
 
-#include <vector>
+#include <filesystem>
 
 #include "checkpoint/model_directory.h"
 #include "nn/weights/adapters.h"
@@ -9,12 +9,6 @@
 #include "train/learner/starting_model.h"
 
 namespace heed {
-
-// Where an adapter is trained, the weights that were taken unchanged from the starting model belong to the base. All
-// others are trained.
-std::vector<WeightPart> parts_after(const TakenWeights& taken, const Weights& weights, const AdapterConfig& adapter);
-// The same for a run that is resumed.
-std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Weights& weights, const AdapterConfig& adapter);
 
 // Says which base an adapter belongs to.
 void save_adapter_of(const ModelFolder& folder, const AdapterConfig& adapter, const std::filesystem::path& base,

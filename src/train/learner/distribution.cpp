@@ -32,7 +32,9 @@ Distribution::Distribution(const Recipe& recipe, const Ranks& ranks)
     : all_(ranks),
       layout_(parse_layout(recipe.training.layout, ranks.count(), kLayoutKey)),
       copies_(layout_.divides_model() ? group(RankGroup::data) : all_),
-      holders_(layout_.tensor == 1 ? all_ : group(RankGroup::part)) {}
+      holders_(layout_.tensor == 1 ? all_ : group(RankGroup::part)) {
+  require_possible(recipe);
+}
 
 Ranks Distribution::group(RankGroup kind) const {
   return all_.group(members_of(layout_, kind, all_.rank()), static_cast<int>(kind));

@@ -18,9 +18,8 @@ std::vector<std::string> settings_against_parts(const Recipe& recipe);
 // The ranks of a run, in groups, as its layout says.
 class Distribution {
  public:
-  Distribution(const Recipe& recipe, const Ranks& ranks);
   // ConfigError for a layout that this recipe can't have.
-  void require_possible(const Recipe& recipe) const;
+  Distribution(const Recipe& recipe, const Ranks& ranks);
 
   const Ranks& all() const { return all_; }
   // The ranks that hold the same part of the model as this one.
@@ -50,6 +49,7 @@ class Distribution {
 
  private:
   Ranks group(RankGroup kind) const;
+  void require_possible(const Recipe& recipe) const;
   void require_division(ModelConfig model) const;
 
   Ranks all_;

@@ -2,10 +2,21 @@
 
 #include <algorithm>
 
+#include "checkpoint/adapter.h"
 #include "models/any_model.h"
 #include "train/recipe/masked_model_recipe.h"
 
 namespace heed {
+namespace {
+
+void freeze_parts(const Recipe& recipe, const Weights& weights, std::vector<WeightPart>& parts) {
+  const std::vector<bool> frozen = matching_weights(weights, recipe.training.freeze, "training.freeze");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = frozen[i] && parts[i] == WeightPart::trained ? WeightPart::frozen : parts[i];
+  }
+}
+
+}  // namespace
 
 std::vector<WeightPart> planned_parts(const Recipe& recipe, Weights& weights) {
   const bool adapts = recipe.adapter.rank > 0;
@@ -21,16 +32,30 @@ std::vector<WeightPart> planned_parts(const Recipe& recipe, Weights& weights) {
   return parts;
 }
 
-void freeze_parts(const Recipe& recipe, const Weights& weights, std::vector<WeightPart>& parts) {
-  const std::vector<bool> frozen = matching_weights(weights, recipe.training.freeze, "training.freeze");
-  for (size_t i = 0; i < parts.size(); ++i) {
-    parts[i] = frozen[i] && parts[i] == WeightPart::trained ? WeightPart::frozen : parts[i];
+std::vector<WeightPart> parts_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights) {
+  std::vector<WeightPart> parts;
+  parts.reserve(weights.all().size());
+  for (const Weight& weight : weights.all()) {
+    const bool of_base = recipe.adapter.rank > 0 && std::ranges::count(taken.whole, weight.name()) > 0;
+    parts.push_back(of_base ? WeightPart::of_base : WeightPart::trained);
   }
-}
-
-void require_trained(const std::vector<WeightPart>& parts) {
+  freeze_parts(recipe, weights, parts);
   require<ConfigError>(std::ranges::count(parts, WeightPart::trained) > 0, "recipe",
                        "training.freeze leaves no weight to train");
+  return parts;
+}
+
+std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Recipe& recipe, const Weights& weights) {
+  TakenWeights taken;
+  if (recipe.adapter.rank > 0) {
+    const AdapterDescription description = load_adapter(folder);
+    for (const Weight& weight : weights.all()) {
+      if (!is_adapter(weight) && std::ranges::count(description.whole, weight.name()) == 0) {
+        taken.whole.push_back(weight.name());
+      }
+    }
+  }
+  return parts_after(taken, recipe, weights);
 }
 
 // Names, and the shapes of what may have an adapter, do not depend on the vocabularies.

@@ -1,4 +1,4 @@
-// What a recipe's training does with each weight, before its run begins.
+// What training does with each weight.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace heed {
 
-// Registers the recipe's adapters, too. Assumes that everything else is then taken from the base. ConfigError for a
-// pattern that matches nothing.
+// Before a run begins. Registers the recipe's adapters, too, and assumes that everything else is then taken from the
+// base. ConfigError for a pattern in training.freeze that matches nothing.
 std::vector<WeightPart> planned_parts(const Recipe& recipe, Weights& weights);
 
-// Freezes the trained ones that match training.freeze. ConfigError for a pattern that matches nothing.
-void freeze_parts(const Recipe& recipe, const Weights& weights, std::vector<WeightPart>& parts);
-// ConfigError when there are none.
-void require_trained(const std::vector<WeightPart>& parts);
+// Where an adapter is trained, the weights that were taken unchanged from the starting model belong to its base. All
+// others are trained, unless training.freeze names them. ConfigError, as above, and when no weight is trained.
+std::vector<WeightPart> parts_after(const TakenWeights& taken, const Recipe& recipe, const Weights& weights);
+// The same for a run that is resumed.
+std::vector<WeightPart> parts_of_run(const ModelFolder& folder, const Recipe& recipe, const Weights& weights);
 
 // ConfigError for what is wrong with [adapter] and training.freeze, before any text is read.
 void check_parts(const Recipe& recipe);

@@ -6,9 +6,8 @@
 #include "base/system/clock.h"
 #include "base/system/memory.h"
 #include "checkpoint/weights.h"
-#include "parallel/rank_checks.h"
-#include "text/vocabulary/vocabulary.h"
 #include "train/learner/final_weights.h"
+#include "train/run/run_events.h"
 
 namespace heed {
 namespace {
@@ -32,24 +31,46 @@ class Trainer::Meter {
   Meter& operator=(const Meter&) = delete;
 
  private:
-  const Ranks& ranks() const { return trainer_.ranks_.all(); }
+  const Ranks& ranks() const { return trainer_.ranks().all(); }
 
   Trainer& trainer_;
   double began_, waited_;
   int64_t sent_;
 };
 
+Trainer::Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start,
+                 TrainListener& listener, const Ranks& ranks)
+    : Trainer({backend, recipe, folder, listener, ranks}, start) {}
+
+Trainer::Trainer(const RunRequest& request, TrainStart start)
+    : Trainer(request, start == TrainStart::resume ? resume_run(request) : begin_run(request)) {}
+
+Trainer::Trainer(const RunRequest& request, StartedRun run)
+    : backend_(request.backend),
+      listener_(request.listener),
+      folder_(request.folder),
+      checkpoints_(folder_.checkpoints()),
+      recipe_(std::move(run.recipe)),
+      task_(std::move(run.task)),
+      learner_(std::move(run.learner)),
+      state_(std::move(run.state)),
+      files_(std::move(run.files)),
+      parameters_(learner_->model().weights().elements()),
+      trained_parameters_(learner_->model().trainables.trained_elements()),
+      advanced_from_(state_.update - 1),
+      saved_at_(state_.update),
+      saved_candidates_(state_.candidates.size()),
+      validated_at_(state_.candidates.empty() ? -1 : state_.candidates.back().update),
+      epochs_at_validation_(state_.examples / task_->examples()),
+      started_(seconds_now() - state_.seconds) {}
+
 EndReason Trainer::run() {
-  compare_ranks();
-  learner_->begin_run();
-  advanced_from_ = state_.update - 1;
-  started_ = seconds_now() - state_.seconds;
   record(to_json(TrainingStart{.update = state_.update,
                                .parameters = parameters(),
                                .trained_parameters = trained_parameters(),
                                .precision = name_of(storage_of(recipe_.training.precision)),
                                .threads = backend_.threads(),
-                               .layout = ranks_.all().is_alone() ? "" : ranks_.layout_text(),
+                               .layout = ranks().all().is_alone() ? "" : ranks().layout_text(),
                                .task = recipe_.training.task,
                                .sizes = task_->sizes()}));
   std::optional<EndReason> end;
@@ -69,45 +90,29 @@ EndReason Trainer::run() {
   } else if (validated_at_ != state_.update) {
     validate_and_save();
   }
-  // What is left to do needs none of it, but memory of its own.
-  learner_->end_run();
-  if (ranks_.is_first()) {
-    write_final_weights();
+  const std::vector<WeightPart> parts = learner_->model().parts();
+  learner_.reset();  // what is left to do needs none of it, but memory of its own
+  if (files_) {
+    write_final_weights(parts);
   }
   record(to_json(TrainingEnd{state_.update, *end, seconds()}));
   return *end;
 }
 
-// Which text, tokenizers and weights: what the position and the weights' sum depend on.
-void Trainer::compare_ranks() const {
-  const Ranks& all = ranks_.all();
-  if (all.is_alone()) {
-    return;
-  }
-  require_same_on_all_ranks(all, {{"recipe", checksum_of(to_toml(recipe_))},
-                                  {"training text", fmt::format("{:016x}", state_.position.stream)},
-                                  {"update", std::to_string(state_.update)}});
-  if (ranks_.divides_model()) {
-    learner_->compare_weights(ranks_.copies(), "part of the model");
-  } else {
-    learner_->compare_weights(all, "model");
-  }
-}
-
 void Trainer::record(const std::string& event) {
-  if (ranks_.is_first()) {
-    metrics_->add(event);
+  if (files_) {
+    files_->metrics.add(event);
   }
 }
 
 // The first rank decides for all: time, and what the user asks for, are its own.
 std::optional<EndReason> Trainer::agreed_reason_to_end() {
   int8_t decision = -1;
-  if (ranks_.is_first()) {
+  if (ranks().is_first()) {
     const std::optional<EndReason> reason = reason_to_end();
     decision = reason ? static_cast<int8_t>(*reason) : decision;
   }
-  ranks_.all().broadcast(std::as_writable_bytes(std::span(&decision, 1)));
+  ranks().all().broadcast(std::as_writable_bytes(std::span(&decision, 1)));
   return decision < 0 ? std::nullopt : std::optional(static_cast<EndReason>(decision));
 }
 
@@ -166,20 +171,18 @@ void Trainer::advance() {
   learner_->average({.last = state_.update, .count = state_.update - advanced_from_});
 }
 
-// Ranks that were lost since the last outer step are left out of all that follows.
 void Trainer::synchronize() {
-  const int lost = ranks_.leave_out_lost(), left = ranks_.all().count();
-  if (ranks_.is_first() && lost > 0) {
+  const int lost = learner_->synchronize(), left = ranks().all().count();
+  if (ranks().is_first() && lost > 0) {
     listener_.on_message(fmt::format("update {}: {} of {} ranks do not answer; the run goes on with {}", state_.update,
                                      lost, lost + left, left));
   }
-  learner_->synchronize();
 }
 
 // One optimizer step. A rank that trains on its own may have no targets in an update.
 void Trainer::update() {
   const Update update = task_->next_update(state_.update);
-  const LossSums found = learner_->differentiate(update, state_.update);
+  const LossSums found = learner_->accumulate_gradients(update, state_.update);
   if (!std::isfinite(found.loss)) {
     fail_for_nonfinite(
         fmt::format("the loss is {}", without_sign_of_nan(found.loss / static_cast<double>(found.targets))), update);
@@ -191,7 +194,7 @@ void Trainer::update() {
                          update);
     }
   }
-  since_report_.add(found);
+  since_report_.losses.add(found);
   ++state_.update;
   state_.examples += static_cast<int64_t>(update.examples.size());
   state_.position = task_->position();
@@ -204,7 +207,7 @@ void Trainer::fail_for_nonfinite(const std::string& what, const Update& update) 
     save();
   }
   std::string rest;
-  if (ranks_.is_first()) {
+  if (files_) {
     const std::filesystem::path list = folder_.path / "failed-batch.txt";
     write_file(list, task_->list_origins(update));
     rest = fmt::format(" (all are in {})", list.string());
@@ -214,20 +217,18 @@ void Trainer::fail_for_nonfinite(const std::string& what, const Update& update) 
                      "a lower schedule.peak or optimizer.clip, or without these lines, may get further",
                      what, task_->describe_origins(update), rest,
                      learner_->is_local() ? "last state that all ranks shared" : "state before it",
-                     checkpoints_.weights(std::max<int64_t>(0, saved_at_)).parent_path().string());
+                     checkpoints_.weights(saved_at_).parent_path().string());
 }
 
 void Trainer::report_progress() {
-  if (learner_->is_local()) {
-    sum_over_ranks(since_report_);
-  }
-  const auto targets = static_cast<double>(since_report_.targets);
+  const LossSums losses = losses_since_report();
+  const auto targets = static_cast<double>(losses.targets);
   const TrainStatus status{
       .update = state_.update,
       .epoch = epoch(),
-      .loss = since_report_.loss / targets,
-      .negative_log_likelihood = since_report_.negative_log_likelihood / targets,
-      .kl_divergence = since_report_.kl_divergence / targets,
+      .loss = losses.loss / targets,
+      .negative_log_likelihood = losses.negative_log_likelihood / targets,
+      .kl_divergence = losses.kl_divergence / targets,
       .learning_rate = learning_rate(recipe_.schedule, state_.update),
       .gradient_norm = learner_->gradient_norm(),
       .target_tokens_per_second = targets / since_report_.seconds,
@@ -241,28 +242,30 @@ void Trainer::report_progress() {
   listener_.on_status(status);
 }
 
-// Time and messages stay this rank's.
-void Trainer::sum_over_ranks(LossSums& sums) const {
-  std::vector<LossSums> all(static_cast<size_t>(ranks_.all().count()));
-  ranks_.all().all_gather(std::as_bytes(std::span(&sums, 1)), std::as_writable_bytes(std::span(all)));
-  sums = {};
-  for (const LossSums& each : all) {
+// Ranks that train independently have losses of their own shards.
+LossSums Trainer::losses_since_report() const {
+  if (!learner_->is_local()) {
+    return since_report_.losses;
+  }
+  LossSums sums;
+  for (const LossSums& each : gathered(ranks().all(), {since_report_.losses})) {
     sums.add(each);
   }
+  return sums;
 }
 
 std::vector<RankStatus> Trainer::rank_statuses() const {
-  const Ranks& ranks = ranks_.all();
-  if (ranks.is_alone()) {
+  const Ranks& all_ranks = ranks().all();
+  if (all_ranks.is_alone()) {
     return {};
   }
   const RankStatus own{.seconds = since_report_.seconds,
                        .waited = since_report_.waited,
                        .sent_bytes = since_report_.sent_bytes,
                        .peak_memory_bytes = peak_memory_bytes(),
-                       .optimizer_bytes = learner_->optimizer_bytes()};
-  std::vector<RankStatus> all(static_cast<size_t>(ranks.count()));
-  ranks.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
+                       .optimizer_bytes = learner_->model().optimizer.resident_bytes()};
+  std::vector<RankStatus> all(static_cast<size_t>(all_ranks.count()));
+  all_ranks.all_gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(all)));
   return all;
 }
 
@@ -280,50 +283,57 @@ void Trainer::validate_and_save() {
   const bool on_schedule = validation_is_due();
   validated_at_ = state_.update;
   epochs_at_validation_ = state_.examples / task_->examples();
-  learner_->compare_weights(ranks_.copies(), "model");
-  learner_->collect();
-  if (task_->can_validate() && !ranks_.is_first()) {
-    state_.candidates.push_back({state_.update, 0.0, on_schedule});  // so that all know how many there are
-  } else if (task_->can_validate()) {
-    const Scores scores = learner_->validate(*task_);
-    require<NumericError>(std::isfinite(scores.loss), fmt::format("validation after update {}", state_.update),
-                          "the loss is {}; what was saved before is in {}", without_sign_of_nan(scores.loss),
-                          folder_.checkpoints().string());
-    const bool best =
-        std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < scores.value; });
-    state_.candidates.push_back({state_.update, scores.value, on_schedule});
-    const ValidationStatus status{state_.update, scores, seconds(), best};
-    record(to_json(status));
-    listener_.on_validation(status);
+  require_same_weights(learner_->model(), ranks());
+  CollectedState collected = learner_->collect();
+  if (task_->can_validate()) {
+    // The others' values don't matter, but all ranks know how many there are.
+    state_.candidates.push_back({state_.update, ranks().is_first() ? validate(collected).value : 0.0, on_schedule});
   }
-  save();
+  save(collected);
+}
+
+Scores Trainer::validate(CollectedState& collected) {
+  const Scores scores = collected.validate(*task_);
+  require<NumericError>(std::isfinite(scores.loss), fmt::format("validation after update {}", state_.update),
+                        "the loss is {}; what was saved before is in {}", without_sign_of_nan(scores.loss),
+                        folder_.checkpoints().string());
+  const bool best = std::ranges::all_of(state_.candidates, [&](const Candidate& c) { return c.value < scores.value; });
+  const ValidationStatus status{state_.update, scores, seconds(), best};
+  record(to_json(status));
+  listener_.on_validation(status);
+  return scores;
 }
 
 void Trainer::save() {
-  if (saved_at_ == state_.update && saved_candidates_ == state_.candidates.size()) {
+  if (!is_saved()) {
+    CollectedState collected = learner_->collect();
+    save(collected);
+  }
+}
+
+void Trainer::save(CollectedState& collected) {
+  if (is_saved()) {
     return;
   }
-  learner_->collect();
-  if (ranks_.is_first()) {
-    write_checkpoint();
+  if (files_) {
+    write_checkpoint(collected);
   } else {
-    learner_->send_own_state();
+    collected.send_own();
   }
   saved_at_ = state_.update;
   saved_candidates_ = state_.candidates.size();
-  learner_->release();
 }
 
-void Trainer::write_checkpoint() {
-  metrics_->sync();
-  state_.seconds = started_ > 0.0 ? seconds() : 0.0;
-  state_.metrics_bytes = metrics_->bytes();
-  learner_->write(checkpoints_, state_);
+void Trainer::write_checkpoint(CollectedState& collected) {
+  files_->metrics.sync();
+  state_.seconds = seconds();
+  state_.metrics_bytes = files_->metrics.bytes();
+  collected.write(checkpoints_, state_);
   const auto wanted = final_updates(recipe_.checkpoints, state_.candidates);
   checkpoints_.prune(recipe_.checkpoints.keep, {wanted.begin(), wanted.end()});
 }
 
-void Trainer::write_final_weights() {
+void Trainer::write_final_weights(const std::vector<WeightPart>& parts) {
   // A run that was resumed with another choice may lack checkpoints of the new one.
   std::vector<Candidate> there = state_.candidates;
   std::erase_if(there, [&](const Candidate& c) { return !std::filesystem::exists(checkpoints_.weights(c.update)); });
@@ -331,12 +341,8 @@ void Trainer::write_final_weights() {
   if (updates.empty()) {
     updates = {state_.update};
   }
-  std::vector<WeightPart> parts;
-  for (size_t i = 0; i < learner_->weights().all().size(); ++i) {
-    parts.push_back(learner_->trainables().part_of(i));
-  }
-  write_average(backend_, {recipe_.model, recipe_.adapter, std::move(parts)}, checkpoints_, updates,
-                adapts() ? folder_.adapter_weights() : folder_.weights());
+  write_average(backend_, {recipe_.model, recipe_.adapter, parts}, checkpoints_, updates,
+                recipe_.adapter.rank > 0 ? folder_.adapter_weights() : folder_.weights());
 }
 
 }  // namespace heed

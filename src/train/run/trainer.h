@@ -4,18 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/system/files.h"
-#include "checkpoint/model_directory.h"
-#include "heed/train_types.h"
-#include "ranks/ranks.h"
-#include "train/learner/distribution.h"
-#include "train/learner/learner.h"
-#include "train/learner/starting_model.h"
-#include "train/learner/training_state.h"
-#include "train/recipe/recipe.h"
-#include "train/run/metrics_log.h"
-#include "train/run/run_events.h"
-#include "train/tasks/task.h"
+#include "train/run/run_start.h"
 
 namespace heed {
 
@@ -29,26 +18,24 @@ class Trainer {
   Trainer(Backend& backend, const Recipe& recipe, const ModelFolder& folder, TrainStart start, TrainListener& listener,
           const Ranks& ranks = Ranks());
 
-  // Trains until a limit or the listener ends the run. Writes model.safetensors.
+  // Trains until a limit or the listener ends the run. Writes model.safetensors. To be called once.
   EndReason run();
 
-  int64_t parameters() const { return learner_->weights().elements(); }
-  int64_t trained_parameters() const { return learner_->trainables().trained_elements(); }
+  int64_t parameters() const { return parameters_; }
+  int64_t trained_parameters() const { return trained_parameters_; }
 
  private:
-  struct Totals : LossSums {
+  struct Totals {
+    LossSums losses;
     double seconds = 0.0, waited = 0.0;
     int64_t sent_bytes = 0;
   };
 
   class Meter;  // adds the time and the messages of its life to since_report_
 
-  void begin();
-  void resume();
-  TrainingState newest_state();
-  void make_task(const Tokenizers* tokenizers);
-  void build_model();
-  void compare_ranks() const;
+  Trainer(const RunRequest& request, TrainStart start);
+  Trainer(const RunRequest& request, StartedRun run);
+
   std::optional<EndReason> agreed_reason_to_end();
   std::optional<EndReason> reason_to_end();
   std::optional<EndReason> limit_reached() const;
@@ -57,40 +44,42 @@ class Trainer {
   void update();
   [[noreturn]] void fail_for_nonfinite(const std::string& what, const Update& update);
   void report_progress();
-  void sum_over_ranks(LossSums& sums) const;
+  LossSums losses_since_report() const;
   std::vector<RankStatus> rank_statuses() const;
   bool is_due(int64_t every) const;
   bool validation_is_due() const;
   void validate_and_save();
+  Scores validate(CollectedState& collected);
   void save();
-  void write_checkpoint();
-  void write_final_weights();
+  void save(CollectedState& collected);
+  bool is_saved() const { return saved_at_ == state_.update && saved_candidates_ == state_.candidates.size(); }
+  void write_checkpoint(CollectedState& collected);
+  void write_final_weights(const std::vector<WeightPart>& parts);
   double seconds() const;
   double epoch() const;
   double fraction() const;
-  bool adapts() const { return recipe_.adapter.rank > 0; }
+  const Distribution& ranks() const { return learner_->ranks(); }
   void record(const std::string& event);
 
   Backend& backend_;
-  Recipe recipe_;
-  ModelFolder folder_;
   TrainListener& listener_;
-  std::optional<FolderLock> lock_;
+  ModelFolder folder_;
   Checkpoints checkpoints_;
-  Distribution ranks_;
 
+  Recipe recipe_;
   std::unique_ptr<Task> task_;
-  std::optional<Learner> learner_;
-
+  std::unique_ptr<Learner> learner_;
   TrainingState state_;
-  std::optional<MetricsLog> metrics_;
+  std::optional<RunFiles> files_;  // the first rank's
+  int64_t parameters_, trained_parameters_;
+
   Totals since_report_;
-  int64_t advanced_from_ = -1;  // the update before advance()
-  int64_t saved_at_ = -1;
-  size_t saved_candidates_ = 0;
-  int64_t validated_at_ = -1;
-  int64_t epochs_at_validation_ = 0;
-  double started_ = 0.0;
+  int64_t advanced_from_;  // the update before advance()
+  int64_t saved_at_;
+  size_t saved_candidates_;
+  int64_t validated_at_;  // -1: not yet
+  int64_t epochs_at_validation_;
+  double started_;  // when the run would have begun if it had never been interrupted
 };
 
 }  // namespace heed

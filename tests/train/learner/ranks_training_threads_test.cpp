@@ -68,6 +68,9 @@ TEST_F(RanksTraining, ARankWithAnotherRecipeOrTextIsNamed) {
   other = recipe;
   task(other).data.train_source = {file("other.de")};
   expect_error<RankError>([&] { train_with("text", other); }, {"rank 1 of 2"});
+  // Nothing is left behind that would have to be removed before the next try.
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "recipe"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "text"));
 }
 
 }  // namespace

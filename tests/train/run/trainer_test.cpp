@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "checkpoint/safetensors.h"
+#include "ops/tape.h"
 #include "train/training_testing.h"
 
 namespace heed::test {

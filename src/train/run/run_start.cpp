@@ -1,0 +1,256 @@
+#include "train/run/run_start.h"
+
+#include <utility>
+
+#include "checkpoint/weights.h"
+#include "parallel/rank_checks.h"
+#include "text/vocabulary/vocabulary.h"
+#include "train/corpus/prepared_corpus.h"
+#include "train/learner/adapter_training.h"
+#include "train/learner/final_weights.h"
+#include "train/learner/planned_parts.h"
+#include "train/learner/starting_model.h"
+#include "train/run/run_folder.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kBusy = "another process trains in this folder: wait for it, or choose another folder";
+
+// A run before memory is allocated for it.
+struct PlannedRun {
+  Recipe recipe;  // with what the text decides about the model
+  Distribution ranks;
+  std::unique_ptr<Task> task;
+  WeightPlan weights;
+  // Of a run that begins from another model.
+  std::optional<StartingModel> from;
+  TakenWeights taken;
+
+  bool adapts() const { return recipe.adapter.rank > 0; }
+};
+
+// Reads the text; with these tokenizers, unless there are none.
+PlannedRun read_text(const RunRequest& request, const Recipe& recipe, Distribution ranks,
+                     const Tokenizers& tokenizers) {
+  const Backend& backend = request.backend;
+  const DType storage = storage_of(recipe.training.precision);
+  require<ConfigError>(backend.supports(storage), "training.precision", "{} is not supported by the {} backend",
+                       name_of(storage), backend.name());
+  if (!ranks.all().is_alone()) {
+    request.listener.on_message(fmt::format("layout of {} ranks: {}", ranks.all().count(), ranks.layout_text()));
+  }
+  PlannedRun plan{recipe, std::move(ranks), nullptr, {}, std::nullopt, {}};
+  TaskSetup setup{.tokenizers = tokenizers.empty() ? nullptr : &tokenizers,
+                  .threads = backend.threads(),
+                  .spill_folder = nearest_folder(request.folder.path)};
+  const std::unique_ptr<const PreparedCorpus> prepared = open_prepared_corpus(recipe, setup);
+  plan.task = recipe.task->make_task(recipe, setup);
+  request.listener.on_message(
+      fmt::format("training text{}: {}", prepared ? " (prepared)" : "", plan.task->describe_text()));
+  ModelConfig& model = plan.recipe.model;
+  const std::span<const TokenizerRole> roles = tokenizer_roles(model.architecture);
+  for (size_t i = 0; i < roles.size(); ++i) {
+    model.*roles[i].vocabulary = plan.task->tokenizers()[i]->vocabulary_size();
+  }
+  plan.task->complete(model);
+  model.validate();
+  plan.weights.registered = std::make_unique<RegisteredModel>(plan.recipe, plan.ranks);
+  return plan;
+}
+
+// Says which tokenizers are taken.
+Tokenizers taken_tokenizers(const StartingModel& from, const RunRequest& request) {
+  Tokenizers tokenizers = starting_tokenizers(request.recipe, from);
+  if (!tokenizers.empty()) {
+    request.listener.on_message(
+        fmt::format("tokenizer: that of {}, instead of what [tokenizer] says (training.from_tokenizers)",
+                    request.recipe.training.from));
+  }
+  return tokenizers;
+}
+
+PlannedRun plan_new_run(const RunRequest& request) {
+  const Recipe& recipe = request.recipe;
+  recipe.validate_for_new_run();
+  Distribution ranks(recipe, request.ranks);
+  // Before time is spent on reading the text.
+  if (ranks.is_first()) {
+    require_no_run(request.folder);
+    require_writable(request.folder.path);
+  }
+  check_parts(recipe);
+  std::optional<StartingModel> from;
+  if (!recipe.training.from.empty()) {
+    from.emplace(ModelFolder{recipe.training.from});
+  }
+  PlannedRun plan =
+      read_text(request, recipe, std::move(ranks), from ? taken_tokenizers(*from, request) : Tokenizers());
+  const Weights& weights = plan.weights.registered->weights;
+  if (from) {
+    plan.taken = from->match(weights, plan.recipe.model, plan.task->tokenizers());
+    request.listener.on_message(plan.taken.text("metrics.jsonl"));
+  }
+  plan.weights.parts = parts_after(plan.taken, recipe, weights);
+  if (const std::string text = frozen_at_random(plan.taken, weights, plan.weights.parts); from && !text.empty()) {
+    request.listener.on_message(text);
+  }
+  plan.from = std::move(from);
+  return plan;
+}
+
+PlannedRun plan_resumed_run(const RunRequest& request) {
+  const ModelFolder& folder = request.folder;
+  Recipe recipe = request.recipe;
+  const Recipe before = recipe_of_run(folder);
+  require_same_run(folder, before, recipe);
+  take_prepared_corpus(before, recipe, request.listener);
+  const ModelDescription description = load_description(folder);
+  require_same_model(folder, before, description);
+  PlannedRun plan =
+      read_text(request, recipe, Distribution(recipe, request.ranks), load_tokenizers(folder, description));
+  plan.weights.parts = parts_of_run(folder, recipe, plan.weights.registered->weights);
+  return plan;
+}
+
+std::unique_ptr<ModelInTraining> allocate(Backend& backend, PlannedRun& plan) {
+  return std::make_unique<ModelInTraining>(backend, plan.recipe, plan.ranks, std::move(plan.weights));
+}
+
+// With drawn weights, and those that it takes from another model.
+std::unique_ptr<ModelInTraining> initialized_model(Backend& backend, PlannedRun& plan) {
+  std::unique_ptr<ModelInTraining> model = allocate(backend, plan);
+  model->trainables.initialize(backend, static_cast<uint64_t>(plan.recipe.training.seed));
+  if (plan.from) {
+    plan.from->copy(plan.taken, backend, model->trainables);
+  }
+  if (model->average) {
+    model->average->begin();
+  }
+  return model;
+}
+
+TrainingState load_newest_state(ModelInTraining& model, const Distribution& ranks, const ModelFolder& folder) {
+  const Checkpoints checkpoints(folder.checkpoints());
+  const std::vector<int64_t> saved = checkpoints.resumable();
+  require<FormatError>(!saved.empty(), folder.checkpoints().string(),
+                       "holds no complete checkpoint to resume from: start again in another folder");
+  try {
+    return load_state(model, ranks, checkpoints, saved.back());
+  } catch (const FormatError& error) {
+    if (saved.size() == 1) {
+      throw;
+    }
+    throw FormatError(fmt::format("{}; without {} the run goes on from update {}", error.what(),
+                                  checkpoints.weights(saved.back()).parent_path().string(), saved[saved.size() - 2]));
+  }
+}
+
+struct LoadedModel {
+  std::unique_ptr<ModelInTraining> model;
+  TrainingState state;
+};
+
+LoadedModel loaded_model(Backend& backend, PlannedRun& plan, const ModelFolder& folder) {
+  std::unique_ptr<ModelInTraining> model = allocate(backend, plan);
+  TrainingState state = load_newest_state(*model, plan.ranks, folder);
+  const Checkpoints checkpoints(folder.checkpoints());
+  load_frozen(checkpoints.weights(state.update), backend, model->trainables);
+  if (plan.adapts()) {
+    load_base_of(folder, backend, model->trainables);
+  }
+  checkpoints.verify_weights(final_updates(plan.recipe.checkpoints, state.candidates));
+  model->trainables.refresh(backend);
+  // A run without interruption would not have validated there.
+  std::erase_if(state.candidates, [](const Candidate& candidate) { return !candidate.on_schedule; });
+  return {std::move(model), std::move(state)};
+}
+
+// Which text, tokenizers and weights: what the position and the weights' sum depend on.
+void require_same_start(const PlannedRun& plan, const ModelInTraining& model, int64_t update) {
+  if (!plan.ranks.all().is_alone()) {
+    require_same_on_all_ranks(plan.ranks.all(),
+                              {{"recipe", checksum_of(to_toml(plan.recipe))},
+                               {"training text", fmt::format("{:016x}", plan.task->position().stream)},
+                               {"update", std::to_string(update)}});
+    require_same_weights(model, plan.ranks);
+  }
+}
+
+// Collective, though the first rank alone writes: what a model in parts lacks there comes from the others.
+std::optional<RunFiles> publish(const RunRequest& request, const PlannedRun& plan, ModelInTraining& model,
+                                TrainingState& state) {
+  CollectedState collected(model, plan.ranks, plan.ranks.divides_model() ? StateIs::with_owners : StateIs::everywhere);
+  if (!plan.ranks.is_first()) {
+    return std::nullopt;
+  }
+  const ModelFolder& folder = request.folder;
+  const Folder before = make_folder(folder.path);
+  auto lock = std::make_unique<FolderLock>(folder.path, kBusy);
+  require_no_run(folder);
+  remove_unfinished_files(folder.path);
+  NewEntries entries(folder.path, before);
+  save_description(folder, plan.recipe.model, plan.task->tokenizers(), plan.task->documents(), plan.task->columns());
+  MetricsLog metrics(folder.metrics(), 0);
+  if (plan.from) {
+    metrics.add(to_json(plan.taken));
+  }
+  if (plan.adapts()) {
+    save_adapter_of(folder, plan.recipe.adapter, plan.recipe.training.from, *plan.from, plan.taken, model.weights());
+  }
+  metrics.sync();
+  state.metrics_bytes = metrics.bytes();
+  collected.write(Checkpoints(folder.checkpoints()), state);
+  // Last, because its existence says that there is something to resume.
+  write_file(folder.recipe(), to_toml(plan.recipe));
+  entries.keep();
+  return RunFiles{std::move(lock), std::move(metrics)};
+}
+
+StartedRun started(PlannedRun&& plan, std::unique_ptr<ModelInTraining> model, TrainingState&& state,
+                   std::optional<RunFiles>&& files) {
+  auto learner = std::make_unique<Learner>(plan.recipe, std::move(plan.ranks), std::move(model));
+  if (learner->is_local()) {
+    learner->ranks().tolerate_losses();
+  }
+  return {std::move(plan.recipe), std::move(plan.task), std::move(learner), std::move(state), std::move(files)};
+}
+
+}  // namespace
+
+StartedRun begin_run(const RunRequest& request) {
+  PlannedRun plan = plan_new_run(request);
+  std::unique_ptr<ModelInTraining> model = initialized_model(request.backend, plan);
+  TrainingState state;
+  state.position = plan.task->position();
+  request.listener.on_start();
+  require_same_start(plan, *model, state.update);
+  std::optional<RunFiles> files = publish(request, plan, *model, state);
+  return started(std::move(plan), std::move(model), std::move(state), std::move(files));
+}
+
+StartedRun resume_run(const RunRequest& request) {
+  const ModelFolder& folder = request.folder;
+  request.recipe.validate();
+  require<ConfigError>(std::filesystem::exists(folder.recipe()), folder.path.string(),
+                       "holds no run to resume: there is no recipe.toml");
+  std::unique_ptr<FolderLock> lock;
+  if (request.ranks.is_first()) {
+    lock = std::make_unique<FolderLock>(folder.path, kBusy);
+    remove_unfinished_files(folder.path);
+  }
+  PlannedRun plan = plan_resumed_run(request);
+  auto [model, state] = loaded_model(request.backend, plan, folder);
+  plan.task->seek(state.position);
+  request.listener.on_start();
+  require_same_start(plan, *model, state.update);
+  std::optional<RunFiles> files;
+  if (request.ranks.is_first()) {
+    files.emplace(std::move(lock), MetricsLog(folder.metrics(), state.metrics_bytes));
+    write_file(folder.recipe(), to_toml(plan.recipe));
+    request.listener.on_message(fmt::format("resuming after update {}", state.update));
+  }
+  return started(std::move(plan), std::move(model), std::move(state), std::move(files));
+}
+
+}  // namespace heed

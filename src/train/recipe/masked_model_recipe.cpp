@@ -42,6 +42,15 @@ Tokenizers MaskedModelRecipe::make_tokenizers(const TextRules& text) const {
   return make_text_tokenizers(with_mask, text);
 }
 
+TokenId MaskedModelRecipe::mask_in(const Tokenizer& of_run) const {
+  const std::optional<TokenId> found = of_run.find(show_piece(mask));
+  require<ConfigError>(found.has_value(), "tokenizer.mask",
+                       "the tokenizer has no token \"{}\": learn it with that text among its user symbols, or set "
+                       "tokenizer.mask to the text of its mask token",
+                       mask);
+  return *found;
+}
+
 std::unique_ptr<Task> MaskedModelRecipe::make_task(const Recipe& recipe, const TaskSetup& setup) const {
   return std::make_unique<MaskedModelTask>(recipe, setup);
 }

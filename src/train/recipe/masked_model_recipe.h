@@ -17,6 +17,9 @@ class MaskedModelRecipe final : public TextRecipe {
   void validate(const Recipe& recipe) const override;
   // One that is learned has the mask token among its user symbols.
   Tokenizers make_tokenizers(const TextRules& text) const override;
+  void require_tokens(const Tokenizer& of_run) const override { (void)mask_in(of_run); }
+  // ConfigError when the tokenizer has no mask token.
+  TokenId mask_in(const Tokenizer& of_run) const;
   std::unique_ptr<Task> make_task(const Recipe& recipe, const TaskSetup& setup) const override;
 };
 

@@ -62,6 +62,8 @@ class TextRecipe : public TaskRecipe {
 
   // Loads the tokenizer, or learns it from the text.
   virtual Tokenizers make_tokenizers(const TextRules& text) const { return make_text_tokenizers(tokenizer, text); }
+  // ConfigError for a tokenizer that lacks a token which the task needs.
+  virtual void require_tokens(const Tokenizer&) const {}
 };
 
 }  // namespace heed

@@ -54,6 +54,21 @@ class ValueShard final : public Shard {
   ValuedBatch batch_;
 };
 
+int64_t rows_of(const LabeledExample& example) { return std::ssize(example.text.ids); }
+
+uint64_t fingerprint(const std::vector<LabeledExample>& examples) {
+  RandomKey content;
+  for (const LabeledExample& example : examples) {
+    for (const std::vector<int32_t>* const part : {&example.text.ids, &example.text.types, &example.labels}) {
+      for (const int32_t value : *part) {
+        content = content.derive(static_cast<uint64_t>(value));
+      }
+    }
+    content = content.derive(fmt::format("{}", example.number));
+  }
+  return content.bits;
+}
+
 }  // namespace
 
 LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
@@ -62,89 +77,75 @@ LabeledTask::LabeledTask(const Recipe& recipe, const TaskSetup& setup)
       max_length_(recipe.model.max_length),
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
-      own_recipe_(recipe.task->clone()),
-      labels_(recipe.model.labels),
-      given_labels_(recipe.model.labels) {
-  recipe_ = dynamic_cast<const LabeledRecipe*>(own_recipe_.get());
-  tokenizers_ = setup.tokenizers != nullptr ? *setup.tokenizers : recipe_->make_tokenizers();
-  if (setup.stored != nullptr) {
-    take_stored(*setup.stored);
-  } else {
-    read_text();
-  }
-  RandomKey content;
-  for (const Example& example : train_) {
-    for (const std::vector<int32_t>* const part : {&example.text.ids, &example.text.types, &example.labels}) {
-      for (const int32_t value : *part) {
-        content = content.derive(static_cast<uint64_t>(value));
-      }
-    }
-    content = content.derive(fmt::format("{}", example.number));
-  }
-  batches_.emplace(
-      examples(),
-      [this](int64_t i) {
-        const auto rows = static_cast<int64_t>(train_[static_cast<size_t>(i)].text.ids.size());
-        return SentenceRows{rows, rows};
-      },
-      BatchRules{.sentences = recipe_->data.batch_sequences, .order = PoolOrder::shuffled},
-      static_cast<uint64_t>(recipe.training.seed), content.bits);
-}
+      data_(recipe.of<LabeledRecipe>().data),
+      given_labels_(recipe.model.labels),
+      tokenizers_(setup.tokenizers != nullptr ? *setup.tokenizers : recipe.of<LabeledRecipe>().make_tokenizers()),
+      text_(setup.stored != nullptr ? stored_text(*setup.stored) : read_text()),
+      batches_(
+          examples(),
+          [this](int64_t i) {
+            const int64_t rows = rows_of(text_.train[static_cast<size_t>(i)]);
+            return SentenceRows{rows, rows};
+          },
+          BatchRules{.sentences = data_.batch_sequences, .order = PoolOrder::shuffled},
+          static_cast<uint64_t>(recipe.training.seed), fingerprint(text_.train)) {}
 
 // The recipe may list labels that the training text lacks, so that models of several texts have the same ones.
-void LabeledTask::read_text() {
+LabeledTask::Text LabeledTask::read_text() const {
   constexpr std::string_view kConsequence = ": nothing would be learned about it";
-  const LabeledDataRecipe& data = recipe_->data;
   const LabeledReading reading{.tokenizer = *tokenizers_.front(),
                                .head = head_,
                                .max_length = max_length_,
-                               .columns = data.columns,
-                               .format = data.format,
-                               .too_long = data.too_long};
-  std::vector<NamedExample> train = read_examples(data.train, reading);
+                               .columns = data_.columns,
+                               .format = data_.format,
+                               .too_long = data_.too_long};
+  std::vector<NamedExample> train = read_examples(data_.train, reading);
   std::set<std::string> trained;
   for (const NamedExample& named : train) {
     trained.insert(named.labels.begin(), named.labels.end());
   }
+  Text text{.labels = given_labels_, .train = {}, .validation = {}};
   if (head_ != Head::number) {
     require<FormatError>(!trained.empty(), "data.train", "no text has a label");
-    if (labels_.empty()) {
-      labels_.assign(trained.begin(), trained.end());
+    if (text.labels.empty()) {
+      text.labels.assign(trained.begin(), trained.end());
     }
   }
-  train_ = with_label_ids(std::move(train), {labels_, "model.labels", std::string(kConsequence)});
-  if (data.validation.empty()) {
-    return;
+  text.train = with_label_ids(std::move(train), {text.labels, "model.labels", std::string(kConsequence)});
+  if (data_.validation.empty()) {
+    return text;
   }
-  std::vector<NamedExample> validation = read_examples(data.validation, reading);
+  std::vector<NamedExample> validation = read_examples(data_.validation, reading);
   for (const NamedExample& named : validation) {
     for (const std::string& label : named.labels) {
       require<FormatError>(trained.contains(label), named.example.where, "the label '{}' is not in the training text{}",
                            label, kConsequence);
     }
   }
-  validation_ = with_label_ids(std::move(validation), {labels_, "model.labels", ""});
+  text.validation = with_label_ids(std::move(validation), {text.labels, "model.labels", ""});
+  return text;
 }
 
 void LabeledTask::store(FieldsToStore& fields) const {
-  fields.add_texts("labels", labels_);
+  fields.add_texts("labels", text_.labels);
   fields.add_texts("labels.given", given_labels_);
-  store_examples(fields, "train", train_);
-  store_examples(fields, "validation", validation_);
+  store_examples(fields, "train", text_.train);
+  store_examples(fields, "validation", text_.validation);
 }
 
 // A recipe that is resumed may name the labels that were found.
-void LabeledTask::take_stored(const StoredFields& fields) {
-  labels_ = fields.texts_of("labels");
-  require<ConfigError>(given_labels_ == labels_ || given_labels_ == fields.texts_of("labels.given"), "model.labels",
+LabeledTask::Text LabeledTask::stored_text(const StoredFields& fields) const {
+  Text text{.labels = fields.texts_of("labels"), .train = {}, .validation = {}};
+  require<ConfigError>(given_labels_ == text.labels || given_labels_ == fields.texts_of("labels.given"), "model.labels",
                        "are others than the prepared corpus has: prepare it again");
   const ExampleLimits limits{.vocabulary = tokenizers_.front()->vocabulary_size(),
                              .max_length = max_length_,
-                             .labels = static_cast<int64_t>(labels_.size()),
+                             .labels = std::ssize(text.labels),
                              .head = head_};
-  train_ = stored_examples(fields, "train", limits);
-  validation_ = stored_examples(fields, "validation", limits);
-  require<FormatError>(!train_.empty(), fields.where(), "holds no text");
+  text.train = stored_examples(fields, "train", limits);
+  text.validation = stored_examples(fields, "validation", limits);
+  require<FormatError>(!text.train.empty(), fields.where(), "holds no text");
+  return text;
 }
 
 std::string LabeledTask::describe_text() const {
@@ -158,17 +159,17 @@ std::string LabeledTask::describe_text() const {
                ? fmt::format("{} word{} in {} sentence{}", words, plural(words), number, plural(number))
                : fmt::format("{} text{}", number, plural(number));
   };
-  std::string text = count(train_);
+  std::string text = count(text_.train);
   if (head_ != Head::number) {
-    text += fmt::format(" with {} label{}", labels_.size(), plural(std::ssize(labels_)));
+    text += fmt::format(" with {} label{}", text_.labels.size(), plural(std::ssize(text_.labels)));
   }
-  return validation_.empty() ? text : text + "; validation: " + count(validation_);
+  return text_.validation.empty() ? text : text + "; validation: " + count(text_.validation);
 }
 
 std::vector<std::pair<std::string, int64_t>> LabeledTask::sizes() const {
-  return {{"train_texts", static_cast<int64_t>(train_.size())},
-          {"validation_texts", static_cast<int64_t>(validation_.size())},
-          {"labels", static_cast<int64_t>(labels_.size())}};
+  return {{"train_texts", static_cast<int64_t>(text_.train.size())},
+          {"validation_texts", static_cast<int64_t>(text_.validation.size())},
+          {"labels", static_cast<int64_t>(text_.labels.size())}};
 }
 
 std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& examples, uint64_t first_row) const {
@@ -176,9 +177,9 @@ std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& 
   std::ranges::transform(examples, std::back_inserter(texts), [](const Example* e) { return &e->text; });
   Sequences sequences = sequences_of(texts, token_types_, first_row);
   if (head_ == Head::number || head_ == Head::several_labels) {
-    LabelTargets targets{{}, head_ == Head::number ? 1 : static_cast<int64_t>(labels_.size())};
+    LabelTargets targets{{}, head_ == Head::number ? 1 : static_cast<int64_t>(text_.labels.size())};
     for (const Example* const example : examples) {
-      const std::vector<double> values = targets_of(*example, head_, labels_.size());
+      const std::vector<double> values = targets_of(*example, head_, text_.labels.size());
       targets.values.insert(targets.values.end(), values.begin(), values.end());
     }
     return std::make_unique<ValueShard>(ValuedBatch{std::move(sequences), std::move(targets)});
@@ -199,19 +200,17 @@ std::unique_ptr<Shard> LabeledTask::shard_of(const std::vector<const Example*>& 
 }
 
 Update LabeledTask::next_update(int64_t) {
-  const auto rows_of = [&](int64_t index) {
-    return static_cast<int64_t>(train_[static_cast<size_t>(index)].text.ids.size());
-  };
+  const auto rows_at = [&](int64_t index) { return rows_of(text_.train[static_cast<size_t>(index)]); };
   Update update;
   uint64_t first_row = 0;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
-    const std::span<const int64_t> chosen = batches_->next();
+    const std::span<const int64_t> chosen = batches_.next();
     update.examples.insert(update.examples.end(), chosen.begin(), chosen.end());
-    for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_of)) {
+    for (const std::span<const int64_t> part : cut_evenly(chosen, shards_per_batch_, rows_at)) {
       std::vector<const Example*> examples;
       uint64_t rows = 0;
       for (const int64_t index : part) {
-        examples.push_back(&train_[static_cast<size_t>(index)]);
+        examples.push_back(&text_.train[static_cast<size_t>(index)]);
         rows += examples.back()->text.ids.size();
       }
       update.shards.push_back(shard_of(examples, first_row));
@@ -221,7 +220,7 @@ Update LabeledTask::next_update(int64_t) {
   return update;
 }
 
-void LabeledTask::seek(const BatchPosition& position) { seek_batches(*batches_, position, "data.train"); }
+void LabeledTask::seek(const BatchPosition& position) { seek_batches(batches_, position, "data.train"); }
 
 std::string LabeledTask::describe_origins(const Update& update) const {
   return first_origins(std::span<const int64_t>(update.examples), [&](int64_t index) { return where(index); });
@@ -233,7 +232,7 @@ std::string LabeledTask::list_origins(const Update& update) const {
 
 Scores LabeledTask::validate(const Inference& inference) const {
   Lanes lanes(inference.backend);
-  return score_examples({inference.model, inference.storage, lanes}, validation_);
+  return score_examples({inference.model, inference.storage, lanes}, text_.validation);
 }
 
 }  // namespace heed

@@ -72,14 +72,14 @@ void for_each_line(const TextCorpus& text, const TextMarks& marks, Use use) {
 }  // namespace
 
 LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setup)
-    : TextTask(recipe, setup), samples_(recipe.of<LanguageModelRecipe>().samples) {
-  read_text(setup);
+    : TextTask(recipe, setup,
+               [](const TextCorpus& text, DocumentBorders borders) { return TextRows(text, borders).size(); }),
+      samples_(recipe.of<LanguageModelRecipe>().samples) {
   if (validation()) {
     require<FormatError>(rows_of(*validation()).size() > 0, validation()->names(),
                          "the validation text is a single token, of which nothing can be predicted");
     overlap_ = setup.stored != nullptr ? stored_overlap(*setup.stored) : find_overlap();
   }
-  begin_batches(rows_of(train()).size());
 }
 
 std::string LanguageModelTask::describe_text() const { return TextTask::describe_text() + describe_overlap(); }
@@ -89,17 +89,17 @@ std::string LanguageModelTask::describe_overlap() const {
   if (documents.found + lines.found == 0) {
     return "";
   }
-  std::vector<std::string> fields;
+  std::vector<std::string> shares;
   for (const auto& [name, shared] : {std::pair{"documents", documents}, {"lines", lines}}) {
     if (shared.all > 0) {
-      fields.push_back(fmt::format("{} of {} {}", shared.found, shared.all, name));
+      shares.push_back(fmt::format("{} of {} {}", shared.found, shared.all, name));
     }
   }
-  return fmt::format("; found in the training text too: {} of at least about {} bytes", fmt::join(fields, ", "),
+  return fmt::format("; found in the training text too: {} of at least about {} bytes", fmt::join(shares, ", "),
                      kTellingBytes);
 }
 
-// Fields with unknown words are not found: they may differ.
+// Passages with unknown words are not found: they may differ.
 LanguageModelTask::Overlap LanguageModelTask::find_overlap() const {
   const int64_t min_tokens = telling_tokens(*validation());
   const auto shared = [&](auto for_each_part) {

@@ -37,15 +37,6 @@ void ensure_chosen(Batches& batches, const Masking& masking, std::string_view ke
   require<FormatError>(any, key, "an update has no token that can be masked");
 }
 
-TokenId mask_of(const Tokenizer& tokenizer, const MaskedModelRecipe& recipe) {
-  const std::optional<TokenId> mask = tokenizer.find(show_piece(recipe.mask));
-  require<ConfigError>(mask.has_value(), "tokenizer.mask",
-                       "the tokenizer has no token \"{}\": learn it with that text among its user symbols, or set "
-                       "tokenizer.mask to the text of its mask token",
-                       recipe.mask);
-  return *mask;
-}
-
 // What a model makes of the chosen rows of a text.
 struct Predictions {
   std::vector<int32_t> tokens;  // the likeliest of each chosen row, in order
@@ -91,18 +82,16 @@ Predictions predict(const Inference& inference, const MaskedText& text, const st
 }  // namespace
 
 MaskedModelTask::MaskedModelTask(const Recipe& recipe, const TaskSetup& setup)
-    : TextTask(recipe, setup),
+    : TextTask(recipe, setup,
+               [](const TextCorpus& text, DocumentBorders borders) { return MarkedText(text, borders).size(); }),
       samples_(recipe.of<MaskedModelRecipe>().samples),
       token_types_(recipe.model.token_types),
-      key_(RandomKey{seed()}.derive("masking")) {
-  const MaskedModelRecipe& own = recipe.of<MaskedModelRecipe>();
-  masking_.emplace(tokenizer(), mask_of(tokenizer(), own), own.masking);
-  read_text(setup);
-  begin_batches(marked(train()).size());
-}
+      key_(RandomKey{seed()}.derive("masking")),
+      masking_(tokenizer(), recipe.of<MaskedModelRecipe>().mask_in(tokenizer()),
+               recipe.of<MaskedModelRecipe>().masking) {}
 
 MaskedModelTask::Batch MaskedModelTask::batch_of(const MarkedText& text, const ShardRows& rows, RandomKey key) const {
-  Batch batch{masking_->apply(text.read(rows.ranges, rows.first_row), key), {}};
+  Batch batch{masking_.apply(text.read(rows.ranges, rows.first_row), key), {}};
   if (token_types_ > 0 && data().columns == TextColumns::pair) {
     const TextMarks marks = text_marks(tokenizer(), data().documents, data().columns);
     batch.types = text.types(rows.ranges, *marks.separator);
@@ -117,7 +106,7 @@ Update MaskedModelTask::next_update(int64_t number) {
   for (const ShardRows& rows : next_shards(update)) {
     batches.push_back(batch_of(text, rows, key_.derive(static_cast<uint64_t>(number))));
   }
-  ensure_chosen(batches, *masking_, "data.train");
+  ensure_chosen(batches, masking_, "data.train");
   for (Batch& batch : batches) {
     auto shard = std::make_unique<MaskedShard>(std::move(batch.text), std::move(batch.types));
     if (shard->targets() > 0) {
@@ -135,7 +124,7 @@ std::vector<MaskedModelTask::Batch> MaskedModelTask::masked_validation() const {
     batches.push_back(batch_of(text, {ranges, static_cast<uint64_t>(ranges.front().begin)},
                                RandomKey{}.derive("masking of validation")));
   }
-  ensure_chosen(batches, *masking_, "data.validation");
+  ensure_chosen(batches, masking_, "data.validation");
   return batches;
 }
 

@@ -35,7 +35,7 @@ class MaskedModelTask final : public TextTask {
 
   int64_t samples_, token_types_;
   RandomKey key_;
-  std::optional<Masking> masking_;
+  Masking masking_;
 };
 
 }  // namespace heed

@@ -14,21 +14,27 @@ static_assert(RaggedText::kNothing == Targets::kIgnored);
 
 int64_t size_of_range(const RowRange& range) { return range.end - range.begin; }
 
+// Before time is spent on reading the text.
+Tokenizers tokenizers_for(const TextRecipe& recipe, const TaskSetup& setup, const TextRules& train) {
+  Tokenizers tokenizers = setup.tokenizers != nullptr ? *setup.tokenizers : recipe.make_tokenizers(train);
+  recipe.require_tokens(*tokenizers.front());
+  return tokenizers;
+}
+
 }  // namespace
 
-TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup)
+TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup, RowsOf rows_of)
     : data_(recipe.of<TextRecipe>().data),
       seed_(static_cast<uint64_t>(recipe.training.seed)),
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
-      fields_(setup.stored != nullptr ? stored_text_split(data_) : text_split(data_)),
-      tokenizers_(setup.tokenizers != nullptr ? *setup.tokenizers
-                                              : recipe.of<TextRecipe>().make_tokenizers(fields_.train)) {}
-
-void TextTask::read_text(const TaskSetup& setup) {
-  train_.emplace(read(fields_.train, "train", setup));
-  if (fields_.validation) {
-    validation_.emplace(read(*fields_.validation, "validation", setup));
+      parts_(setup.stored != nullptr ? stored_text_split(data_) : text_split(data_)),
+      tokenizers_(tokenizers_for(recipe.of<TextRecipe>(), setup, parts_.train)),
+      train_(read(parts_.train, "train", setup)),
+      rows_(rows_of(train_, data_.borders)),
+      batches_(rows_, data_.batches, seed_, train_.fingerprint()) {
+  if (parts_.validation) {
+    validation_.emplace(read(*parts_.validation, "validation", setup));
   }
 }
 
@@ -42,32 +48,27 @@ TextCorpus TextTask::read(const TextRules& rules, const std::string& name, const
       {.memory_bytes = static_cast<size_t>(data_.memory_megabytes) << 20, .folder = setup.spill_folder});
 }
 
-void TextTask::begin_batches(int64_t rows) {
-  rows_ = rows;
-  batches_.emplace(rows, data_.batches, seed_, train_->fingerprint());
-}
-
 // "300 tokens in 5 documents of 1200 bytes".
 std::string TextTask::describe(const TextCorpus& text) const {
   const int64_t tokens = text.tokens(), number = text.documents(), bytes = text.size().bytes;
-  const std::string fields = fmt::format(" in {} document{}", number, plural(number));
+  const std::string parts = fmt::format(" in {} document{}", number, plural(number));
   return fmt::format("{} token{}{} of {} byte{}", tokens, plural(tokens),
-                     data_.documents == Documents::none ? "" : fields, bytes, plural(bytes));
+                     data_.documents == Documents::none ? "" : parts, bytes, plural(bytes));
 }
 
 std::string TextTask::describe_text() const {
-  return describe(*train_) + (validation_ ? "; validation: " + describe(*validation_) : "");
+  return describe(train_) + (validation_ ? "; validation: " + describe(*validation_) : "");
 }
 
 std::vector<std::pair<std::string, int64_t>> TextTask::sizes() const {
-  return {{"train_tokens", train_->tokens()},
-          {"train_bytes", train_->size().bytes},
+  return {{"train_tokens", train_.tokens()},
+          {"train_bytes", train_.size().bytes},
           {"validation_tokens", validation_ ? validation_->tokens() : 0},
           {"validation_bytes", validation_ ? validation_->size().bytes : 0}};
 }
 
 void TextTask::store(FieldsToStore& fields) const {
-  train_->store(fields, "train");
+  train_.store(fields, "train");
   if (validation_) {
     validation_->store(fields, "validation");
   }
@@ -77,7 +78,7 @@ std::vector<TextTask::ShardRows> TextTask::next_shards(Update& update) {
   std::vector<ShardRows> shards;
   uint64_t first_row = 0;
   for (int64_t i = 0; i < batches_per_update_; ++i) {
-    const std::vector<RowRange> batch = batches_->next();
+    const std::vector<RowRange> batch = batches_.next();
     std::ranges::transform(batch, std::back_inserter(update.examples), &RowRange::begin);
     for (const auto part : cut_evenly(std::span(batch), shards_per_batch_, size_of_range)) {
       shards.push_back({{part.begin(), part.end()}, first_row});

@@ -17,9 +17,9 @@ class TextTask : public Task {
   std::string describe_text() const override;
   std::vector<std::pair<std::string, int64_t>> sizes() const override;
 
-  int64_t examples() const final { return batches_->sequences_per_epoch(); }
-  const BatchPosition& position() const final { return batches_->position(); }
-  void seek(const BatchPosition& position) final { seek_batches(*batches_, position, "data.train"); }
+  int64_t examples() const final { return batches_.sequences_per_epoch(); }
+  const BatchPosition& position() const final { return batches_.position(); }
+  void seek(const BatchPosition& position) final { seek_batches(batches_, position, "data.train"); }
 
   std::string describe_origins(const Update& update) const final;
   std::string list_origins(const Update& update) const final;
@@ -29,18 +29,16 @@ class TextTask : public Task {
   bool can_validate() const final { return validation_.has_value(); }
 
  protected:
-  // Takes the setup's tokenizers or makes the recipe's. The constructor of a task then calls read_text() and
-  // begin_batches().
-  TextTask(const Recipe& recipe, const TaskSetup& setup);
-  // Reads the text of the recipe's files, or takes the stored tokens.
-  void read_text(const TaskSetup& setup);
-  // `rows` of the training text are an epoch.
-  void begin_batches(int64_t rows);
+  // How many rows of the training text are an epoch.
+  using RowsOf = int64_t (*)(const TextCorpus& text, DocumentBorders borders);
+  // Takes the setup's tokenizers or makes the recipe's. Reads the text of the recipe's files, or takes the stored
+  // tokens.
+  TextTask(const Recipe& recipe, const TaskSetup& setup, RowsOf rows_of);
 
   const TextDataRecipe& data() const { return data_; }
   uint64_t seed() const { return seed_; }  // of the run
   const Tokenizer& tokenizer() const { return *tokenizers_.front(); }
-  const TextCorpus& train() const { return *train_; }
+  const TextCorpus& train() const { return train_; }
   const std::optional<TextCorpus>& validation() const { return validation_; }
 
   struct ShardRows {
@@ -64,9 +62,10 @@ class TextTask : public Task {
   int64_t batches_per_update_, shards_per_batch_;
   TextSplit fields_;
   Tokenizers tokenizers_;
-  std::optional<TextCorpus> train_, validation_;
-  int64_t rows_ = 0;  // of an epoch
-  std::optional<TextBatches> batches_;
+  TextCorpus train_;
+  std::optional<TextCorpus> validation_;
+  int64_t rows_;  // of an epoch
+  TextBatches batches_;
 };
 
 // `types` may be empty: none.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "base/errors.h"
@@ -10,68 +11,83 @@
 namespace heed {
 namespace {
 
-std::vector<float> read(const SafeTensors& stored, const std::string& weight) {
-  return read_weight(stored, stored.at(weight));
+using Values = std::vector<float>;
+
+// As heed has them.
+Values read_rows(const SafeTensors& stored, const NamedTensor& tensor) {
+  Values values;
+  for (const WeightRows& part : tensor.rows) {
+    const Values all = read_weight(stored, stored.at(part.weight->name()));
+    const auto row = static_cast<int64_t>(all.size()) / part.weight->shape()[0];
+    const auto first = all.begin() + part.first * row;
+    values.insert(values.end(), first, first + part.count * row);
+  }
+  return values;
+}
+
+// Rows 2c and 2c + 1 of a head are heed's c and c + width / 2.
+Values with_rotated_pairs(const Values& values, int64_t rows, int64_t width) {
+  Values paired;
+  paired.reserve(values.size());
+  const int64_t columns = static_cast<int64_t>(values.size()) / rows;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t in_head = r % width;
+    const auto row = values.begin() + (r - in_head + in_head / 2 + in_head % 2 * (width / 2)) * columns;
+    paired.insert(paired.end(), row, row + columns);
+  }
+  return paired;
+}
+
+float scale_of_embedding(const ModelConfig& config) {
+  return static_cast<float>(
+      config.embedding_scale == EmbeddingScale::sqrt_model ? std::sqrt(static_cast<double>(config.model)) : 1.0);
+}
+
+Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfig& config) {
+  switch (tensor.form) {
+    case ForeignForm::rotated_pairs:
+      return with_rotated_pairs(values, tensor.count(), config.width_of_head());
+    case ForeignForm::scaled_by_model:
+      std::ranges::for_each(values, [scale = scale_of_embedding(config)](float& x) { x *= scale; });
+      break;
+    case ForeignForm::same:
+      break;
+  }
+  return values;
+}
+
+GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const SafeTensors& stored, GgufType type) {
+  const auto values = [tensor, config, &stored] { return foreign_values(read_rows(stored, tensor), tensor, config); };
+  if (tensor.is_vector()) {
+    return {tensor.name, {tensor.count()}, GgufType::f32, values};
+  }
+  const int64_t columns = tensor.columns();
+  if (tensor.has(WeightRole::position_embedding)) {
+    return {tensor.name, {tensor.count(), columns}, GgufType::f32, values};
+  }
+  const bool in_blocks = type == GgufType::q8_0 || type == GgufType::q4_0;
+  require<ConfigError>(!in_blocks || columns % kGgufBlock == 0, tensor.rows.front().weight->name(),
+                       "has rows of {}, which {}'s blocks of {} do not divide: export the model as f16", columns,
+                       name_of(type), kGgufBlock);
+  return {tensor.name, {tensor.count(), columns}, type, values};
 }
 
 }  // namespace
 
-void ExportedWeights::add_plain(std::string name, const std::string& weight) {
-  const SafeTensors& stored = stored_;
-  tensors_.push_back(
-      {std::move(name), stored.at(weight).shape, GgufType::f32, [&stored, weight] { return read(stored, weight); }});
-}
-
-void ExportedWeights::add(std::string name, const std::string& weight, StoredRows rows, const Change& change) {
-  const SafeTensors& stored = stored_;
-  const int64_t columns = stored.at(weight).shape.back();
-  const bool in_blocks = type_ == GgufType::q8_0 || type_ == GgufType::q4_0;
-  require<ConfigError>(!in_blocks || columns % kGgufBlock == 0, weight,
-                       "has rows of {}, which {}'s blocks of {} do not divide: export the model as f16", columns,
-                       name_of(type_), kGgufBlock);
-  tensors_.push_back({std::move(name), {rows.count, columns}, type_, [=, &stored] {
-                        const Values all = read(stored, weight);
-                        const auto first = all.begin() + rows.first * columns;
-                        return change(Values(first, first + rows.count * columns));
-                      }});
-}
-
-void ExportedWeights::add_matrix(std::string name, const std::string& weight, StoredRows rows) {
-  add(std::move(name), weight, rows, [](Values values) { return values; });
-}
-
-void ExportedWeights::add_matrix(std::string name, const std::string& weight) {
-  add_matrix(std::move(name), weight, {0, stored_.at(weight).shape.front()});
-}
-
-void ExportedWeights::add_rotated(std::string name, const std::string& weight, StoredRows rows) {
-  const int64_t width = config_.width_of_head(), columns = stored_.at(weight).shape.back();
-  add(std::move(name), weight, rows, [width, columns](const Values& values) {
-    Values paired;
-    paired.reserve(values.size());
-    const int64_t count = static_cast<int64_t>(values.size()) / columns;
-    for (int64_t r = 0; r < count; ++r) {
-      const int64_t in_head = r % width;
-      const auto row = values.begin() + (r - in_head + in_head / 2 + in_head % 2 * (width / 2)) * columns;
-      paired.insert(paired.end(), row, row + columns);
+std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,
+                                         const SafeTensors& stored, GgufType type) {
+  if (config.tying != Tying::none && config.embedding_scale != EmbeddingScale::none) {
+    for (ForeignTensor& tensor : names.tensors) {
+      if (tensor.roles.front() == WeightRole::logits) {
+        tensor.roles = {WeightRole::token_embedding};
+      }
     }
-    return paired;
-  });
-}
-
-void ExportedWeights::add_vocabulary() {
-  const std::string table = "embedding.tokens";
-  const auto scale = static_cast<float>(
-      config_.embedding_scale == EmbeddingScale::sqrt_model ? std::sqrt(static_cast<double>(config_.model)) : 1.0);
-  add("token_embd.weight", table, {0, stored_.at(table).shape.front()}, [scale](Values values) {
-    std::ranges::for_each(values, [scale](float& x) { x *= scale; });
-    return values;
-  });
-  if (config_.tying == Tying::none) {
-    add_matrix("output.weight", "output.weight");
-  } else if (config_.embedding_scale != EmbeddingScale::none) {
-    add_matrix("output.weight", table);
   }
+  std::vector<GgufTensor> tensors;
+  for (const NamedTensor& tensor : named_tensors(names, weights)) {
+    tensors.push_back(exported(tensor, config, stored, type));
+  }
+  return tensors;
 }
 
 }  // namespace heed

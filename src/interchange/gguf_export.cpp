@@ -7,6 +7,7 @@
 #include "checkpoint/stored_model.h"
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
+#include "interchange/exported_weights.h"
 #include "interchange/gguf.h"
 #include "interchange/gguf_tokenizer.h"
 #include "interchange/gpt2_form.h"
@@ -25,13 +26,13 @@ struct Form {
   std::string name;
   void (*require)(const ModelConfig& config, const std::string& where);
   std::vector<GgufEntry> (*entries)(const ModelConfig& config);
-  std::vector<GgufTensor> (*tensors)(const ModelConfig& config, const SafeTensors& stored, GgufType type);
+  ForeignNames (*names)();
 };
 
 // Positions tell the forms apart; what else a form needs is refused by its own name.
 Form form_of(const ModelConfig& config) {
-  return config.positions == Positions::learned ? Form{"gpt2", require_gpt2_form, gpt2_entries, gpt2_tensors}
-                                                : Form{"llama", require_llama_form, llama_entries, llama_tensors};
+  return config.positions == Positions::learned ? Form{"gpt2", require_gpt2_form, gpt2_entries, gpt2_names}
+                                                : Form{"llama", require_llama_form, llama_entries, llama_names};
 }
 
 std::vector<GgufEntry> general_entries(const ModelFolder& from, const Form& form, GgufType type) {
@@ -76,7 +77,7 @@ GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::pat
   }
   require_not_quantized(stored);
   verify_checksum(stored);
-  const std::vector<GgufTensor> tensors = form.tensors(description.config, stored, type);
+  const std::vector<GgufTensor> tensors = exported_weights(form.names(), description.config, weights, stored, type);
   return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
 }
 

@@ -1,6 +1,7 @@
 #include "interchange/gpt2_form.h"
 
-#include "interchange/exported_weights.h"
+#include <array>
+
 #include "interchange/form_needs.h"
 
 namespace heed {
@@ -24,15 +25,20 @@ std::vector<FormNeed> gpt2_needs(const ModelConfig& c) {
   return needs;
 }
 
-void add_norm(ExportedWeights& weights, const std::string& to, const std::string& from) {
-  weights.add_plain(to + ".weight", from + ".gain");
-  weights.add_plain(to + ".bias", from + ".bias");
-}
-
-void add_linear(ExportedWeights& weights, const std::string& to, const std::string& from) {
-  weights.add_matrix(to + ".weight", from + ".weight");
-  weights.add_plain(to + ".bias", from + ".bias");
-}
+constexpr Sublayer kGpt2Attention = Sublayer::self_attention, kGpt2FeedForward = Sublayer::feed_forward;
+constexpr std::array kGpt2Tensors{
+    ForeignTensor{"token_embd.{term}", {WeightRole::token_embedding}, {}, ForeignForm::scaled_by_model},
+    ForeignTensor{"output.{term}", {WeightRole::logits}},
+    ForeignTensor{"position_embd.{term}", {WeightRole::position_embedding}},
+    ForeignTensor{"output_norm.{term}", {WeightRole::final_norm}},
+    ForeignTensor{"blk.{layer}.attn_norm.{term}", {WeightRole::sublayer_norm}, kGpt2Attention},
+    ForeignTensor{
+        "blk.{layer}.attn_qkv.{term}", {WeightRole::query, WeightRole::key, WeightRole::value}, kGpt2Attention},
+    ForeignTensor{"blk.{layer}.attn_output.{term}", {WeightRole::attention_output}, kGpt2Attention},
+    ForeignTensor{"blk.{layer}.ffn_norm.{term}", {WeightRole::sublayer_norm}, kGpt2FeedForward},
+    ForeignTensor{"blk.{layer}.ffn_up.{term}", {WeightRole::up}, kGpt2FeedForward},
+    ForeignTensor{"blk.{layer}.ffn_down.{term}", {WeightRole::down}, kGpt2FeedForward},
+};
 
 }  // namespace
 
@@ -50,21 +56,6 @@ std::vector<GgufEntry> gpt2_entries(const ModelConfig& config) {
           {"gpt2.attention.layer_norm_epsilon", static_cast<float>(config.epsilon)}};
 }
 
-std::vector<GgufTensor> gpt2_tensors(const ModelConfig& config, const SafeTensors& stored, GgufType type) {
-  ExportedWeights weights(config, stored, type);
-  weights.add_vocabulary();
-  weights.add_plain("position_embd.weight", "embedding.positions");
-  add_norm(weights, "output_norm", "decoder.norm");
-  for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
-    const std::string to = fmt::format("blk.{}.", layer), from = fmt::format("decoder.layers.{}.", layer);
-    add_norm(weights, to + "attn_norm", from + "attention.norm");
-    add_linear(weights, to + "attn_qkv", from + "attention.projection");
-    add_linear(weights, to + "attn_output", from + "attention.output");
-    add_norm(weights, to + "ffn_norm", from + "feed_forward.norm");
-    add_linear(weights, to + "ffn_up", from + "feed_forward.inner");
-    add_linear(weights, to + "ffn_down", from + "feed_forward.output");
-  }
-  return weights.take();
-}
+ForeignNames gpt2_names() { return {.tensors = {kGpt2Tensors.begin(), kGpt2Tensors.end()}}; }
 
 }  // namespace heed

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
 #include "interchange/gguf.h"
+#include "interchange/naming.h"
 #include "models/config.h"
 
 namespace heed {
@@ -17,8 +17,7 @@ void require_gpt2_form(const ModelConfig& config, const std::string& where);
 // The model's sizes and constants.
 std::vector<GgufEntry> gpt2_entries(const ModelConfig& config);
 
-// The file's weights, by llama.cpp's names, matrices in `type`, the table of positions in f32. They refer to the file.
-// ConfigError for a matrix whose rows are not whole blocks of the type.
-std::vector<GgufTensor> gpt2_tensors(const ModelConfig& config, const SafeTensors& stored, GgufType type);
+// llama.cpp's names.
+ForeignNames gpt2_names();
 
 }  // namespace heed

@@ -1,8 +1,8 @@
 #include "interchange/llama_form.h"
 
+#include <array>
 #include <cmath>
 
-#include "interchange/exported_weights.h"
 #include "interchange/form_needs.h"
 
 namespace heed {
@@ -35,21 +35,21 @@ double rotary_base_of(const ModelConfig& config) {
              : config.rotary_base.of(0);
 }
 
-void add_layer(ExportedWeights& weights, const ModelConfig& config, int64_t layer) {
-  const std::string to = fmt::format("blk.{}.", layer), from = fmt::format("decoder.layers.{}.", layer);
-  const int64_t queries = config.heads * config.width_of_head(),
-                keys = config.heads_of_keys(0) * config.width_of_head();
-  const std::string projection = from + "attention.projection.weight", inner = from + "feed_forward.inner.weight";
-  weights.add_plain(to + "attn_norm.weight", from + "attention.norm.gain");
-  weights.add_rotated(to + "attn_q.weight", projection, {0, queries});
-  weights.add_rotated(to + "attn_k.weight", projection, {queries, keys});
-  weights.add_matrix(to + "attn_v.weight", projection, {queries + keys, keys});
-  weights.add_matrix(to + "attn_output.weight", from + "attention.output.weight");
-  weights.add_plain(to + "ffn_norm.weight", from + "feed_forward.norm.gain");
-  weights.add_matrix(to + "ffn_gate.weight", inner, {0, config.inner.of(0)});
-  weights.add_matrix(to + "ffn_up.weight", inner, {config.inner.of(0), config.inner.of(0)});
-  weights.add_matrix(to + "ffn_down.weight", from + "feed_forward.output.weight");
-}
+constexpr Sublayer kLlamaAttention = Sublayer::self_attention, kLlamaFeedForward = Sublayer::feed_forward;
+constexpr std::array kLlamaTensors{
+    ForeignTensor{"token_embd.{term}", {WeightRole::token_embedding}, {}, ForeignForm::scaled_by_model},
+    ForeignTensor{"output.{term}", {WeightRole::logits}},
+    ForeignTensor{"output_norm.{term}", {WeightRole::final_norm}},
+    ForeignTensor{"blk.{layer}.attn_norm.{term}", {WeightRole::sublayer_norm}, kLlamaAttention},
+    ForeignTensor{"blk.{layer}.attn_q.{term}", {WeightRole::query}, kLlamaAttention, ForeignForm::rotated_pairs},
+    ForeignTensor{"blk.{layer}.attn_k.{term}", {WeightRole::key}, kLlamaAttention, ForeignForm::rotated_pairs},
+    ForeignTensor{"blk.{layer}.attn_v.{term}", {WeightRole::value}, kLlamaAttention},
+    ForeignTensor{"blk.{layer}.attn_output.{term}", {WeightRole::attention_output}, kLlamaAttention},
+    ForeignTensor{"blk.{layer}.ffn_norm.{term}", {WeightRole::sublayer_norm}, kLlamaFeedForward},
+    ForeignTensor{"blk.{layer}.ffn_gate.{term}", {WeightRole::gate}, kLlamaFeedForward},
+    ForeignTensor{"blk.{layer}.ffn_up.{term}", {WeightRole::up}, kLlamaFeedForward},
+    ForeignTensor{"blk.{layer}.ffn_down.{term}", {WeightRole::down}, kLlamaFeedForward},
+};
 
 }  // namespace
 
@@ -81,14 +81,6 @@ std::vector<GgufEntry> llama_entries(const ModelConfig& config) {
   return entries;
 }
 
-std::vector<GgufTensor> llama_tensors(const ModelConfig& config, const SafeTensors& stored, GgufType type) {
-  ExportedWeights weights(config, stored, type);
-  weights.add_vocabulary();
-  weights.add_plain("output_norm.weight", "decoder.norm.gain");
-  for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
-    add_layer(weights, config, layer);
-  }
-  return weights.take();
-}
+ForeignNames llama_names() { return {.tensors = {kLlamaTensors.begin(), kLlamaTensors.end()}}; }
 
 }  // namespace heed

@@ -3,8 +3,10 @@
 namespace heed {
 
 CausalLM::CausalLM(const Scope& scope, const ModelConfig& config)
-    : embedding_(scope / "embedding", embedding_options(config, config.target_vocabulary, use_of_only_table(config))),
-      decoder_(scope / "decoder", stack_shape(scope / "decoder", config, Stack::decoder)),
+    : embedding_((scope / "embedding").in(Stack::decoder),
+                 embedding_options(config, config.target_vocabulary, use_of_only_table(config))),
+      decoder_(stack_scope(scope, Stack::decoder),
+               stack_shape(stack_scope(scope, Stack::decoder), config, Stack::decoder)),
       output_(scope / "output", config, config.target_vocabulary,
               config.tying == Tying::none ? nullptr : &embedding_.table()) {}
 

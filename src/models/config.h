@@ -13,7 +13,6 @@
 namespace heed {
 
 enum class Architecture : uint8_t { seq2seq, causal_lm, encoder };
-enum class Stack : uint8_t { encoder, decoder };
 enum class Tying : uint8_t { none, output, all };  // output: with the target embedding; all: source embedding too
 enum class EmbeddingScale : uint8_t { none, sqrt_model };
 enum class EmbeddingNorm : uint8_t { none, present };

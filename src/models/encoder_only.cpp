@@ -15,8 +15,10 @@ OutputProjection head_of(const Scope& scope, const ModelConfig& config, const We
 }  // namespace
 
 EncoderOnly::EncoderOnly(const Scope& scope, const ModelConfig& config)
-    : embedding_(scope / "embedding", embedding_options(config, config.source_vocabulary, use_of_only_table(config))),
-      encoder_(scope / "encoder", stack_shape(scope / "encoder", config, Stack::encoder)),
+    : embedding_((scope / "embedding").in(Stack::encoder),
+                 embedding_options(config, config.source_vocabulary, use_of_only_table(config))),
+      encoder_(stack_scope(scope, Stack::encoder),
+               stack_shape(stack_scope(scope, Stack::encoder), config, Stack::encoder)),
       output_(head_of(scope, config, embedding_.table())),
       head_(config.head),
       pooling_(config.pooling) {}

@@ -8,12 +8,14 @@ namespace {
 LinearWeights output_weights(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied) {
   const Division division = config.head == Head::tokens ? Division::rows() : Division::none();
   LinearWeights weights{tied, nullptr};
+  const WeightRoles roles{{config.head == Head::tokens ? WeightRole::logits : WeightRole::labels}};
   const Initialization initialization = matrix_initialization(config, 1).inner();
   if (tied == nullptr) {
-    weights.weight = &scope.add("weight", {outputs, config.model}, WeightUse::product, initialization, division);
+    weights.weight = &scope.add("weight", roles, {outputs, config.model}, WeightUse::product, initialization, division);
   }
   if (config.output_bias == Bias::present) {
-    weights.bias = &scope.add("bias", {outputs}, WeightUse::vector, initialization.of_bias(config.model), division);
+    weights.bias = &scope.add("bias", {roles, WeightTerm::bias}, {outputs}, WeightUse::vector,
+                              initialization.of_bias(config.model), division);
   }
   return weights;
 }

@@ -10,13 +10,15 @@ WeightUse use_of_table(Tying tying, Tying least) {
 }  // namespace
 
 Seq2Seq::Seq2Seq(const Scope& scope, const ModelConfig& config)
-    : source_(scope / "source",
+    : source_((scope / "source").in(Stack::encoder),
               embedding_options(config, config.source_vocabulary, use_of_table(config.tying, Tying::all))),
-      target_(scope / "target",
+      target_((scope / "target").in(Stack::decoder),
               embedding_options(config, config.target_vocabulary, use_of_table(config.tying, Tying::output),
                                 config.tying == Tying::all ? &source_.table() : nullptr)),
-      encoder_(scope / "encoder", stack_shape(scope / "encoder", config, Stack::encoder)),
-      decoder_(scope / "decoder", stack_shape(scope / "decoder", config, Stack::decoder)),
+      encoder_(stack_scope(scope, Stack::encoder),
+               stack_shape(stack_scope(scope, Stack::encoder), config, Stack::encoder)),
+      decoder_(stack_scope(scope, Stack::decoder),
+               stack_shape(stack_scope(scope, Stack::decoder), config, Stack::decoder)),
       output_(scope / "output", config, config.target_vocabulary,
               config.tying == Tying::none ? nullptr : &target_.table()) {}
 

@@ -42,7 +42,8 @@ Linear::Options output_options(const AttentionShape& shape) {
           .bias = shape.output_bias,
           .initialization = shape.initialization.residual(),
           .op = {},
-          .divided = Divided::inputs};
+          .divided = Divided::inputs,
+          .roles = {{WeightRole::attention_output}}};
 }
 
 template <class Call>
@@ -67,25 +68,26 @@ int64_t distances_of(const AttentionShape& shape) {
 const Weight* add_relative_keys(const Scope& scope, const AttentionShape& shape) {
   return shape.relative_clip == 0
              ? nullptr
-             : &scope.add("relative_keys", {distances_of(shape), shape.head_width}, WeightUse::product,
-                          shape.initialization.inner(), Division::shared_by_heads());
+             : &scope.add("relative_keys", WeightRole::relative_keys, {distances_of(shape), shape.head_width},
+                          WeightUse::product, shape.initialization.inner(), Division::shared_by_heads());
 }
 
 const Weight* add_relative_values(const Scope& scope, const AttentionShape& shape) {
   return shape.relative_clip == 0 || shape.relative_values == RelativeValues::none
              ? nullptr
-             : &scope.add("relative_values", {value_head_width(shape), distances_of(shape)}, WeightUse::product,
+             : &scope.add("relative_values", WeightRole::relative_values,
+                          {value_head_width(shape), distances_of(shape)}, WeightUse::product,
                           shape.initialization.inner(), Division::shared_by_heads());
 }
 
 }  // namespace
 
-QueryKeyNorm::QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Heads heads)
+QueryKeyNorm::QueryKeyNorm(const Scope& scope, WeightRole role, const AttentionShape& shape, Heads heads)
     : groups_{shape.head_norm == HeadNorm::each_head ? heads.value : 1} {
   if (shape.head_norm != HeadNorm::none) {
     NormShape norm = shape.norm;
     norm.width = heads.value * shape.head_width / groups_.count;
-    norm_.emplace(scope, norm, Division::shared_by_heads());
+    norm_.emplace(scope, role, norm, Division::shared_by_heads());
   }
 }
 
@@ -104,11 +106,13 @@ SelfAttention::SelfAttention(const Scope& scope, const AttentionShape& shape)
                                          .initialization = stacked_self(shape),
                                          .op = {},
                                          .divided = Divided::outputs,
-                                         .stacked = {query_width(shape), key_width(shape), value_width(shape)}}),
+                                         .roles = {{WeightRole::query, query_width(shape)},
+                                                   {WeightRole::key, key_width(shape)},
+                                                   {WeightRole::value, value_width(shape)}}}),
       relative_keys_(add_relative_keys(scope, shape)),
       relative_values_(add_relative_values(scope, shape)),
-      query_norm_(scope / "query_norm", shape, Heads(shape_.heads)),
-      key_norm_(scope / "key_norm", shape, Heads(shape_.key_value_heads)),
+      query_norm_(scope / "query_norm", WeightRole::query_norm, shape, Heads(shape_.heads)),
+      key_norm_(scope / "key_norm", WeightRole::key_norm, shape, Heads(shape_.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
 
 RelativeScores SelfAttention::scores_by_distance(Pass& pass, const Columns& queries, const Segments& keys) const {
@@ -177,16 +181,18 @@ CrossAttention::CrossAttention(const Scope& scope, const AttentionShape& shape)
                                .bias = shape.bias,
                                .initialization = shape.initialization.inner(),
                                .op = {},
-                               .divided = Divided::outputs}),
-      key_value_(scope / "key_value", {.inputs = shape.model,
-                                       .outputs = key_width(shape) + value_width(shape),
-                                       .bias = shape.bias,
-                                       .initialization = stacked_cross(shape),
-                                       .op = {},
-                                       .divided = Divided::outputs,
-                                       .stacked = {key_width(shape), value_width(shape)}}),
-      query_norm_(scope / "query_norm", shape, Heads(shape_.heads)),
-      key_norm_(scope / "key_norm", shape, Heads(shape_.key_value_heads)),
+                               .divided = Divided::outputs,
+                               .roles = {{WeightRole::query}}}),
+      key_value_(scope / "key_value",
+                 {.inputs = shape.model,
+                  .outputs = key_width(shape) + value_width(shape),
+                  .bias = shape.bias,
+                  .initialization = stacked_cross(shape),
+                  .op = {},
+                  .divided = Divided::outputs,
+                  .roles = {{WeightRole::key, key_width(shape)}, {WeightRole::value, value_width(shape)}}}),
+      query_norm_(scope / "query_norm", WeightRole::query_norm, shape, Heads(shape_.heads)),
+      key_norm_(scope / "key_norm", WeightRole::key_norm, shape, Heads(shape_.key_value_heads)),
       output_(scope / "output", output_options(shape)) {}
 
 AttentionInputs CrossAttention::keys_and_values(Pass& pass, const Memory& memory) const {

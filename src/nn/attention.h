@@ -44,7 +44,7 @@ struct AttentionShape {
 // The norm of queries or of keys, with weights of its own; where there is none, they stay what they are.
 class QueryKeyNorm {
  public:
-  QueryKeyNorm(const Scope& scope, const AttentionShape& shape, Heads heads);  // of this rank
+  QueryKeyNorm(const Scope& scope, WeightRole role, const AttentionShape& shape, Heads heads);  // of this rank
   Columns operator()(Pass& pass, const Columns& x) const;
 
  private:

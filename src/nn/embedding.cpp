@@ -50,21 +50,23 @@ Embedding::Embedding(const Scope& scope, const Options& options)
       max_length_(options.max_length),
       dropout_{scope.site("dropout"), options.dropout},
       op_{options.scale, options.norm ? DropoutSite() : dropout_, {&scope.parts(), options.vocabulary}} {
-  table_ = options.shared != nullptr ? options.shared
-                                     : &scope.add("tokens", {options.vocabulary, options.model}, options.use,
-                                                  options.initialization, Division::rows());
+  table_ = options.shared != nullptr
+               ? options.shared
+               : &scope.add("tokens", WeightRole::token_embedding, {options.vocabulary, options.model}, options.use,
+                            options.initialization, Division::rows());
   if (positions_ == Positions::sinusoidal) {
     sinusoidal_ = std::make_unique<SinusoidalPositions>(max_length_, Width(options.model));
   }
   if (positions_ == Positions::learned) {
-    learned_positions_ =
-        &scope.add("positions", {options.max_length, options.model}, WeightUse::table, options.initialization);
+    learned_positions_ = &scope.add("positions", WeightRole::position_embedding, {options.max_length, options.model},
+                                    WeightUse::table, options.initialization);
   }
   if (options.token_types > 0) {
-    types_ = &scope.add("types", {options.token_types, options.model}, WeightUse::table, options.initialization);
+    types_ = &scope.add("types", WeightRole::type_embedding, {options.token_types, options.model}, WeightUse::table,
+                        options.initialization);
   }
   if (options.norm) {
-    norm_.emplace(scope / "norm", *options.norm);
+    norm_.emplace(scope / "norm", WeightRole::embedding_norm, *options.norm);
   }
 }
 

@@ -16,14 +16,15 @@ Linear::Options inner_options(const Scope& scope, const FeedForwardShape& shape)
             .initialization = shape.initialization.inner(2),
             .op = {},
             .divided = Divided::outputs,
-            .stacked = {shape.inner, shape.inner}};
+            .roles = {{WeightRole::gate, shape.inner}, {WeightRole::up, shape.inner}}};
   }
   return {.inputs = shape.model,
           .outputs = shape.inner,
           .bias = shape.bias,
           .initialization = shape.initialization.inner(),
           .op = {.activation = shape.activation, .dropout = inner_dropout(scope, shape)},
-          .divided = Divided::outputs};
+          .divided = Divided::outputs,
+          .roles = {{WeightRole::up}}};
 }
 
 }  // namespace
@@ -38,7 +39,8 @@ FeedForward::FeedForward(const Scope& scope, const FeedForwardShape& shape)
                                  .bias = shape.bias,
                                  .initialization = shape.initialization.residual(),
                                  .op = {},
-                                 .divided = Divided::inputs}) {}
+                                 .divided = Divided::inputs,
+                                 .roles = {{WeightRole::down}}}) {}
 
 Var FeedForward::operator()(Pass& pass, const Var& x) const {
   Var inner = inner_(pass, to_parts(pass, x, *parts_));

@@ -5,6 +5,18 @@
 namespace heed {
 namespace {
 
+// A sublayer, and its name in a layer's path.
+struct NamedSublayer {
+  std::string_view name;
+  Sublayer sublayer;
+};
+constexpr NamedSublayer kOnlyAttention{"attention", Sublayer::self_attention};  // of a layer without cross-attention
+constexpr NamedSublayer kSelfAttention{"self_attention", Sublayer::self_attention};
+constexpr NamedSublayer kCrossAttention{"cross_attention", Sublayer::cross_attention};
+constexpr NamedSublayer kFeedForward{"feed_forward", Sublayer::feed_forward};
+
+Scope scope_of(const Scope& layer, const NamedSublayer& part) { return (layer / part.name).in(part.sublayer); }
+
 // Positions of a target and a memory have nothing to do with each other.
 AttentionShape without_positions(AttentionShape shape) {
   shape.rotary = {};
@@ -73,12 +85,12 @@ void make_room_for_maps(const StackCall& call, size_t layers) {
 
 SelfAttentionLayer::SelfAttentionLayer(const Scope& scope, const StackShape& shape)
     : branches_(shape.branches),
-      around_attention_(scope / "attention", shape.residual),
-      attention_(scope / "attention", shape.attention),
+      around_attention_(scope_of(scope, kOnlyAttention), shape.residual),
+      attention_(scope_of(scope, kOnlyAttention), shape.attention),
       around_feed_forward_(shape.branches == Branches::parallel
-                               ? Residual::without_norm(scope / "feed_forward", shape.residual.dropout)
-                               : Residual(scope / "feed_forward", shape.residual)),
-      feed_forward_(scope / "feed_forward", shape.feed_forward) {}
+                               ? Residual::without_norm(scope_of(scope, kFeedForward), shape.residual.dropout)
+                               : Residual(scope_of(scope, kFeedForward), shape.residual)),
+      feed_forward_(scope_of(scope, kFeedForward), shape.feed_forward) {}
 
 Stream SelfAttentionLayer::operator()(Pass& pass, Stream stream, const Sequences& sequences,
                                       const SelfAttentionCall& self, const Norm* next) const {
@@ -95,12 +107,12 @@ Stream SelfAttentionLayer::operator()(Pass& pass, Stream stream, const Sequences
 }
 
 DecoderLayer::DecoderLayer(const Scope& scope, const StackShape& shape)
-    : around_self_(scope / "self_attention", shape.residual),
-      self_attention_(scope / "self_attention", shape.attention),
-      around_cross_(scope / "cross_attention", shape.residual),
-      cross_attention_(scope / "cross_attention", without_positions(shape.attention)),
-      around_feed_forward_(scope / "feed_forward", shape.residual),
-      feed_forward_(scope / "feed_forward", shape.feed_forward) {}
+    : around_self_(scope_of(scope, kSelfAttention), shape.residual),
+      self_attention_(scope_of(scope, kSelfAttention), shape.attention),
+      around_cross_(scope_of(scope, kCrossAttention), shape.residual),
+      cross_attention_(scope_of(scope, kCrossAttention), without_positions(shape.attention)),
+      around_feed_forward_(scope_of(scope, kFeedForward), shape.residual),
+      feed_forward_(scope_of(scope, kFeedForward), shape.feed_forward) {}
 
 Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& target, const Memory& memory,
                                 const SelfAttentionCall& self, const CrossAttentionCall& cross,
@@ -124,10 +136,10 @@ Stream DecoderLayer::operator()(Pass& pass, Stream stream, const Sequences& targ
 template <class Layer>
 Layers<Layer>::Layers(const Scope& scope, const StackShape& shape) : placement_(shape.residual.placement) {
   for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    layers_.emplace_back(scope / "layers" / layer, shape_of_layer(shape, layer));
+    layers_.emplace_back((scope / "layers" / layer).in_layer(layer), shape_of_layer(shape, layer));
   }
   if (shape.final_norm == FinalNorm::present) {
-    final_norm_.emplace(scope / "norm", shape.residual.norm);
+    final_norm_.emplace(scope / "norm", WeightRole::final_norm, shape.residual.norm);
   }
 }
 

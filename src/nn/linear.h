@@ -20,7 +20,7 @@ class Linear {
     Initialization initialization = Initialization::xavier_uniform();
     LinearOptions op;  // activation and dropout; none where the inputs are divided
     Divided divided = Divided::none;
-    std::vector<int64_t> stacked = {};  // of divided outputs; see Division
+    WeightRoles roles = {};  // of the outputs; several: matrices that are stacked in one, each divided on its own
   };
 
   Linear(const Scope& scope, const Options& options);

@@ -2,24 +2,25 @@
 
 namespace heed {
 
-Norm::Norm(const Scope& scope, const NormShape& shape, const Division& division)
-    : weights_{shape.kind, &scope.add("gain", {shape.width}, WeightUse::vector, Initialization::ones(), division),
+Norm::Norm(const Scope& scope, WeightRole role, const NormShape& shape, const Division& division)
+    : weights_{shape.kind, &scope.add("gain", role, {shape.width}, WeightUse::vector, Initialization::ones(), division),
                nullptr, shape.epsilon} {
   if (shape.kind == NormKind::layer && shape.bias == Bias::present) {
-    weights_.bias = &scope.add("bias", {shape.width}, WeightUse::vector, Initialization::zeros(), division);
+    weights_.bias = &scope.add("bias", {role, WeightTerm::bias}, {shape.width}, WeightUse::vector,
+                               Initialization::zeros(), division);
   }
 }
 
 Residual::Residual(const Scope& sublayer, const Options& options) : Residual(sublayer, options.dropout) {
   const NormPlacement placement = options.placement;
   if (placement == NormPlacement::pre || placement == NormPlacement::sandwich) {
-    input_norm_.emplace(sublayer / "norm", options.norm);
+    input_norm_.emplace(sublayer / "norm", WeightRole::sublayer_norm, options.norm);
   }
   if (placement == NormPlacement::sandwich || placement == NormPlacement::branch) {
-    branch_norm_.emplace(sublayer / "branch_norm", options.norm);
+    branch_norm_.emplace(sublayer / "branch_norm", WeightRole::branch_norm, options.norm);
   }
   if (placement == NormPlacement::post) {
-    output_norm_.emplace(sublayer / "norm", options.norm);
+    output_norm_.emplace(sublayer / "norm", WeightRole::sublayer_norm, options.norm);
   }
 }
 

@@ -24,7 +24,7 @@ struct NormShape {
 
 class Norm {
  public:
-  Norm(const Scope& scope, const NormShape& shape, const Division& division = {});
+  Norm(const Scope& scope, WeightRole role, const NormShape& shape, const Division& division = {});
 
   Var operator()(Pass& pass, const Var& x) const { return norm(pass, x, weights_); }
   const NormWeights& weights() const { return weights_; }

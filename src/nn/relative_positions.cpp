@@ -73,8 +73,8 @@ int64_t BucketRule::bucket_of(int64_t distance) const {
 }
 
 BucketBias::BucketBias(const Scope& scope, Heads heads, const BucketRule& rule, Initialization initialization)
-    : table_(&scope.add("relative_bias", {rule.buckets, heads.value}, WeightUse::vector, initialization,
-                        Division::columns())),
+    : table_(&scope.add("relative_bias", WeightRole::relative_bias, {rule.buckets, heads.value}, WeightUse::vector,
+                        initialization, Division::columns())),
       first_(-rule.max_distance) {
   const int64_t last = rule.reach == Visibility::Reach::causal ? 0 : rule.max_distance;
   for (int64_t distance = first_; distance <= last; ++distance) {

@@ -1,4 +1,4 @@
-// A weight as layers and ops see it: its name, its shape, how it is used, and its value in one stored form.
+// A weight as layers and ops see it: its name, its shape, what it is and how it is used, and its value in one stored form.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/kernels.h"
+#include "ops/weight_role.h"
 
 namespace heed {
 
@@ -23,11 +24,13 @@ enum class WeightUse : uint8_t {
 // Knows nothing about training except where its gradient goes.
 class Weight {
  public:
-  Weight(std::string name, Shape shape, WeightUse use) : name_(std::move(name)), shape_(shape), use_(use) {}
+  Weight(std::string name, Shape shape, WeightUse use, WeightIdentity identity = {})
+      : name_(std::move(name)), shape_(shape), use_(use), identity_(std::move(identity)) {}
 
   const std::string& name() const { return name_; }
   const Shape& shape() const { return shape_; }
   WeightUse use() const { return use_; }
+  const WeightIdentity& identity() const { return identity_; }  // in the whole model
 
   // Matrices in the run's precision, perhaps packed; vectors in the master type.
   WeightView value() const { return {value_, packed_.get()}; }
@@ -64,6 +67,7 @@ class Weight {
   std::string name_;
   Shape shape_;
   WeightUse use_;
+  WeightIdentity identity_;
   ConstView value_;
   Tensor own_;
   std::unique_ptr<PackedWeight> packed_;

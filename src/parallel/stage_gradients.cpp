@@ -18,7 +18,7 @@ StageGradients::StageGradients(Backend& backend, Trainables& trainables, const S
     if (!trainables.has_gradient(i)) {
       continue;
     }
-    const bool is_routed = plan.is_routed(weights[i].name());
+    const bool is_routed = plan.is_routed(weights[i].identity());
     if (is_routed && weights[i].use() == WeightUse::product_and_table) {
       table_ = static_cast<int64_t>(i);
     } else {

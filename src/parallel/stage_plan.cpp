@@ -1,16 +1,12 @@
 #include "parallel/stage_plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <optional>
 
 #include "base/text/plural.h"
 
 namespace heed {
 namespace {
-
-constexpr std::string_view kEncoder = "encoder.", kDecoder = "decoder.", kLayers = "layers.";
 
 // Products per token: elements of the matrices that each layer multiplies.
 std::vector<double> work_of_layers(const ModelConfig& config) {
@@ -74,23 +70,6 @@ LayerRange within(int64_t begin, int64_t end, int64_t first, int64_t layers) {
   return {static_cast<size_t>(low), static_cast<size_t>(high)};
 }
 
-// K of "layers.K.more", and `more`.
-struct LayerName {
-  int64_t layer = 0;
-  std::string_view more;
-};
-std::optional<LayerName> layer_name(std::string_view rest) {
-  LayerName name;
-  if (!rest.starts_with(kLayers)) {
-    return std::nullopt;
-  }
-  rest.remove_prefix(kLayers.size());
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), name.layer);
-  ensure(error == std::errc(), "stages", "{} is not a layer's weight", rest);
-  name.more = rest.substr(static_cast<size_t>(end - rest.data()) + 1);
-  return name;
-}
-
 }  // namespace
 
 StagePlan::StagePlan(const ModelConfig& config, int count)
@@ -125,11 +104,12 @@ void StagePlan::place_tables(const ModelConfig& config) {
   const int last = count() - 1;
   if (config.architecture == Architecture::seq2seq) {
     const int entry = stage_of_layer(encoder_layers_);
-    tables_ = {{"source.", config.tying == Tying::all ? last : 0, 0},
-               {"target.", config.tying == Tying::none ? entry : last, entry}};
+    tables_ = {{Stack::encoder, config.tying == Tying::all ? last : 0, 0},
+               {Stack::decoder, config.tying == Tying::none ? entry : last, entry}};
   } else {
     const bool tied = config.tying != Tying::none && config.head == Head::tokens;
-    tables_ = {{"embedding.", tied ? last : 0, 0}};
+    const Stack only = config.architecture == Architecture::encoder ? Stack::encoder : Stack::decoder;
+    tables_ = {{only, tied ? last : 0, 0}};
   }
   for (size_t i = 0; i < tables_.size(); ++i) {
     const bool of_target = i == 1;
@@ -165,30 +145,32 @@ std::vector<StagePort> StagePlan::inputs_of(int stage) const {
   return ports;
 }
 
-int StagePlan::stage_of(std::string_view weight) const {
-  const auto table = std::ranges::find_if(tables_, [&](const Table& t) { return weight.starts_with(t.scope); });
-  if (table != tables_.end()) {
-    return table->home;
-  }
-  const bool in_encoder = weight.starts_with(kEncoder) && encoder_layers_ > 0;
-  if (!in_encoder && !weight.starts_with(kDecoder)) {
-    return count() - 1;  // the output projection
-  }
-  const int64_t first = in_encoder ? 0 : encoder_layers_, layers = in_encoder ? encoder_layers_ : decoder_layers_;
-  const std::string_view rest = weight.substr(in_encoder ? kEncoder.size() : kDecoder.size());
-  const std::optional<LayerName> name = layer_name(rest);
-  if (!name) {
-    return stage_of_layer(rest.starts_with("norm.") ? first + layers - 1 : first);
-  }
-  const int stage = stage_of_layer(first + name->layer);
-  const bool is_input_norm = stream_is_normed_ && (name->more.starts_with("attention.norm.") ||
-                                                   name->more.starts_with("self_attention.norm."));
-  return is_input_norm && name->layer > 0 ? stage_of_layer(first + name->layer - 1) : stage;
+const StagePlan::Table* StagePlan::table_of(const WeightIdentity& weight) const {
+  const auto table = std::ranges::find_if(tables_, [&](const Table& one) { return weight.is_of(one.stack); });
+  return is_of_embedding(weight) && table != tables_.end() ? &*table : nullptr;
 }
 
-bool StagePlan::is_routed(std::string_view weight) const {
-  return std::ranges::any_of(
-      tables_, [&](const Table& table) { return table.home != table.reader && weight.starts_with(table.scope); });
+int StagePlan::stage_of(const WeightIdentity& weight) const {
+  if (const Table* const table = table_of(weight)) {
+    return table->home;
+  }
+  if (!weight.place.stack) {
+    return count() - 1;  // the output projection
+  }
+  const bool in_encoder = weight.is_of(Stack::encoder);
+  const int64_t first = in_encoder ? 0 : encoder_layers_, layers = in_encoder ? encoder_layers_ : decoder_layers_;
+  if (!weight.place.layer) {
+    return stage_of_layer(weight.has(WeightRole::final_norm) ? first + layers - 1 : first);
+  }
+  const int64_t layer = *weight.place.layer;
+  const bool is_input_norm =
+      stream_is_normed_ && weight.has(WeightRole::sublayer_norm) && weight.is_of(Sublayer::self_attention);
+  return stage_of_layer(first + (is_input_norm && layer > 0 ? layer - 1 : layer));
+}
+
+bool StagePlan::is_routed(const WeightIdentity& weight) const {
+  const Table* const table = table_of(weight);
+  return table != nullptr && table->home != table->reader;
 }
 
 }  // namespace heed

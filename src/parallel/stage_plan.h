@@ -1,7 +1,6 @@
 // A model whose layers are divided into stages, each run by ranks of its own: who runs and holds what.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "models/config.h"
@@ -54,17 +53,18 @@ class StagePlan {
   // Of the tables whose home is not their reader.
   const std::vector<EmbeddingRoute>& routes() const { return routes_; }
 
-  // Who holds a weight, by its name: where it is read. A norm that the layer before it computes is with that layer.
-  int stage_of(std::string_view weight) const;
+  // Who holds a weight: where it is read. A norm that the layer before it computes is with that layer.
+  int stage_of(const WeightIdentity& weight) const;
   // Whether it belongs to an embedding that is looked up for another stage.
-  bool is_routed(std::string_view weight) const;
+  bool is_routed(const WeightIdentity& weight) const;
 
  private:
   struct Table {
-    std::string_view scope;
+    Stack stack;  // that reads it
     int home = 0, reader = 0;
   };
 
+  const Table* table_of(const WeightIdentity& weight) const;
   int stage_of_layer(int64_t layer) const;  // counted over both stacks
   bool is_whole(int64_t first, int64_t end) const;
   void place_tables(const ModelConfig& config);

@@ -1,43 +1,38 @@
 #include "quant/normed_products.h"
 
-#include <algorithm>
-
 namespace heed {
 namespace {
 
-constexpr std::string_view kGain = ".norm.gain";
-
-const Weight* find_product(const Weights& weights, const std::string& name) {
-  const auto it = std::ranges::find(weights.all(), name, &Weight::name);
-  return it == weights.all().end() ? nullptr : &*it;
+bool is_of_layer(const WeightIdentity& weight, const WeightIdentity& other) {
+  return weight.place.stack == other.place.stack && weight.place.layer == other.place.layer;
 }
 
-// "decoder.layers.0.feed_forward" gives the matrices that read its input norm.
-std::vector<std::string> readers_of_sublayer(const std::string& path, const ModelConfig& config) {
-  const size_t dot = path.rfind('.');
-  const std::string layer = path.substr(0, dot), sublayer = path.substr(dot + 1);
-  if (sublayer == "feed_forward") {
-    return {path + ".inner.weight"};
-  }
-  if (sublayer == "cross_attention") {
-    return {path + ".query.weight"};
-  }
-  if (config.branches == Branches::parallel) {
-    return {path + ".projection.weight", layer + ".feed_forward.inner.weight"};
-  }
-  return {path + ".projection.weight"};
+bool is_input_of_feed_forward(const WeightIdentity& weight) {
+  return weight.has(WeightRole::gate) || weight.has(WeightRole::up);
 }
 
-// Of the norm at a stack's end. An encoder's rows are embeddings of their own, and a tied table is looked up, too.
-std::vector<std::string> readers_of_stack(const std::string& stack, const ModelConfig& config) {
-  if (stack == "decoder") {
-    return config.tying == Tying::none ? std::vector<std::string>{"output.weight"} : std::vector<std::string>{};
+// Whether a product reads the norm of a sublayer's input. Parallel branches read the attention's.
+bool reads_norm_of_sublayer(const WeightIdentity& product, const WeightIdentity& norm, Branches branches) {
+  if (!is_of_layer(product, norm)) {
+    return false;
   }
-  std::vector<std::string> readers;
-  for (int64_t layer = 0; config.architecture == Architecture::seq2seq && layer < config.decoder_layers; ++layer) {
-    readers.push_back(fmt::format("decoder.layers.{}.cross_attention.key_value.weight", layer));
+  switch (*norm.place.sublayer) {
+    case Sublayer::feed_forward:
+      return is_input_of_feed_forward(product);
+    case Sublayer::cross_attention:
+      return product.is_of(Sublayer::cross_attention) && product.has(WeightRole::query);
+    case Sublayer::self_attention:
+      break;
   }
-  return readers;
+  return (product.is_of(Sublayer::self_attention) && product.has(WeightRole::query)) ||
+         (branches == Branches::parallel && is_input_of_feed_forward(product));
+}
+
+// Of the norm at a stack's end. What an encoder alone writes are embeddings of their own, and a tied table is looked
+// up, too.
+bool reads_norm_of_stack(const WeightIdentity& product, const WeightIdentity& norm) {
+  return norm.is_of(Stack::decoder) ? product.has(WeightRole::logits)
+                                    : product.is_of(Sublayer::cross_attention) && product.has(WeightRole::key);
 }
 
 }  // namespace
@@ -48,18 +43,20 @@ std::vector<NormedProducts> normed_products(const ModelConfig& config, const Wei
     return found;
   }
   for (const Weight& gain : weights.all()) {
-    if (!gain.name().ends_with(kGain)) {
+    const WeightIdentity& norm = gain.identity();
+    const bool of_sublayer = norm.has(WeightRole::sublayer_norm), of_stack = norm.has(WeightRole::final_norm);
+    if (norm.term != WeightTerm::factor || !(of_sublayer || of_stack)) {
       continue;
     }
-    const std::string path = gain.name().substr(0, gain.name().size() - kGain.size());
-    const bool of_stack = path == "encoder" || path == "decoder";
-    if (!of_stack && path.find(".layers.") == std::string::npos) {
-      continue;
-    }
-    NormedProducts normed{path + ".norm", {}};
-    for (const std::string& name : of_stack ? readers_of_stack(path, config) : readers_of_sublayer(path, config)) {
-      if (const Weight* const product = find_product(weights, name)) {
-        normed.products.push_back(product);
+    NormedProducts normed;
+    for (const Weight& weight : weights.all()) {
+      const WeightIdentity& other = weight.identity();
+      if (other.place == norm.place && other.has(norm.roles.front().role)) {
+        normed.norm.push_back(&weight);
+      }
+      if (other.term == WeightTerm::factor &&
+          (of_stack ? reads_norm_of_stack(other, norm) : reads_norm_of_sublayer(other, norm, config.branches))) {
+        normed.products.push_back(&weight);
       }
     }
     if (!normed.products.empty()) {

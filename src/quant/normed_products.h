@@ -1,7 +1,6 @@
 // Norms, and the products that read them.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "models/config.h"
@@ -11,7 +10,7 @@ namespace heed {
 
 // A norm whose output nothing reads but these products, so that a column's factor can move from one to the others.
 struct NormedProducts {
-  std::string norm;  // its path: the gain is norm.gain
+  std::vector<const Weight*> norm;  // its gain and, if it has one, its bias
   std::vector<const Weight*> products;
 };
 

@@ -124,7 +124,9 @@ class Planning {
       }
     }
     if (!best.factors.empty()) {
-      plan_.smoothing.divided[norm.norm + ".gain"] = plan_.smoothing.divided[norm.norm + ".bias"] = best.factors;
+      for (const Weight* const weight : norm.norm) {
+        plan_.smoothing.divided[weight->name()] = best.factors;
+      }
     }
     take(readers, best);
   }

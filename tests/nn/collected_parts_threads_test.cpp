@@ -15,11 +15,14 @@ namespace {
 // A weight divided in each way, with sizes that three ranks share unevenly.
 void register_all(const Scope& scope) {
   const Linear outputs(scope / "outputs", {.inputs = 5, .outputs = 9, .op = {}, .divided = Divided::outputs});
-  const Linear stacked(scope / "stacked",
-                       {.inputs = 4, .outputs = 13, .op = {}, .divided = Divided::outputs, .stacked = {6, 7}});
+  const Linear stacked(scope / "stacked", {.inputs = 4,
+                                           .outputs = 13,
+                                           .op = {},
+                                           .divided = Divided::outputs,
+                                           .roles = {{WeightRole::key, 6}, {WeightRole::value, 7}}});
   const Linear inputs(scope / "inputs", {.inputs = 7, .outputs = 3, .op = {}, .divided = Divided::inputs});
-  const Norm norm(scope / "norm", {.width = 6});
-  const Norm shared(scope / "shared", {.width = 6}, Division::shared_by_heads());
+  const Norm norm(scope / "norm", WeightRole::final_norm, {.width = 6});
+  const Norm shared(scope / "shared", WeightRole::query_norm, {.width = 6}, Division::shared_by_heads());
 }
 
 std::vector<float> floats(const ConstView& flat) {

@@ -97,14 +97,17 @@ TEST(Orthogonalization, TheProcessorsBackendAgreesWithTheReference) {
   }
 }
 
+const WeightIdentity kHidden{.roles = {{WeightRole::up}}};
+
 class Muon : public testing::Test {
  protected:
   // A hidden matrix of two stacked ones, and weights that Muon leaves to Adam.
   void SetUp() override {
-    weights_.add("layer.weight", {8, 6}, WeightUse::product, Initialization::xavier_uniform(2));
+    weights_.add("layer.weight", {8, 6}, WeightUse::product, Initialization::xavier_uniform(2), {}, kHidden);
     weights_.add("layer.bias", {8}, WeightUse::vector, Initialization::normal(1.0));
     weights_.add("embedding", {9, 6}, WeightUse::product_and_table, Initialization::normal(1.0));
-    weights_.add("output.weight", {9, 6}, WeightUse::product, Initialization::normal(1.0));
+    weights_.add("output.weight", {9, 6}, WeightUse::product, Initialization::normal(1.0), {},
+                 {.roles = {{WeightRole::logits}}});
     trainables_.emplace(*backend_, weights_, DType::f64);
     trainables_->initialize(*backend_, 1);
   }
@@ -152,8 +155,8 @@ TEST_F(Muon, UpdatesEachOfTheStackedMatricesSeparately) {
 std::vector<double> updated(int threads) {
   const auto backend = make_cpu_backend(threads);
   Weights weights;
-  weights.add("first.weight", {96, 48}, WeightUse::product, Initialization::xavier_uniform(2));
-  weights.add("second.weight", {40, 80}, WeightUse::product, Initialization::xavier_uniform());
+  weights.add("first.weight", {96, 48}, WeightUse::product, Initialization::xavier_uniform(2), {}, kHidden);
+  weights.add("second.weight", {40, 80}, WeightUse::product, Initialization::xavier_uniform(), {}, kHidden);
   Trainables trainables(*backend, weights, DType::bf16);
   trainables.initialize(*backend, 1);
   Optimizer optimizer(*backend, trainables, {.kind = OptimizerKind::muon});

@@ -144,7 +144,7 @@ Computed compute_in_stages(const ModelConfig& config, DType storage, int64_t cou
     const StagePlan plan(config, ranks.count());
     std::vector<bool> held;
     for (const Weight& weight : weights.all()) {
-      held.push_back(plan.stage_of(weight.name()) == ranks.rank());
+      held.push_back(plan.stage_of(weight.identity()) == ranks.rank());
     }
     Trainables trainables(*backend, weights, storage, Trainables::Gradients::wanted, {}, held);
     trainables.initialize(*backend, 1);

@@ -20,6 +20,16 @@ ModelConfig staged_pairs() {
   return config;
 }
 
+// The weights of a model by their names.
+class NamedWeights {
+ public:
+  explicit NamedWeights(const ModelConfig& config) { AnyModel(Scope(weights_), config); }
+  const WeightIdentity& operator[](std::string_view name) const { return weights_.find(name).identity(); }
+
+ private:
+  Weights weights_;
+};
+
 TEST(Stages, AreCutWhereTheLargestIsSmallest) {
   // An encoder's layer has 3 units of 2^20 products, a decoder's 4: 42 together.
   const StagePlan two(staged_pairs(), 2), three(staged_pairs(), 3);
@@ -71,33 +81,44 @@ TEST(Stages, LayersThatShareRelativeBiasesStayTogether) {
 }
 
 TEST(Stages, WeightsAreWhereTheyAreRead) {
+  const NamedWeights weights(staged_pairs());
   const StagePlan plan(staged_pairs(), 2);
-  EXPECT_EQ(plan.stage_of("source.tokens"), 0);
-  EXPECT_EQ(plan.stage_of("encoder.layers.5.feed_forward.inner.weight"), 0);
-  EXPECT_EQ(plan.stage_of("encoder.norm.gain"), 0);
-  EXPECT_EQ(plan.stage_of("target.tokens"), 0);
-  EXPECT_EQ(plan.stage_of("decoder.layers.0.self_attention.norm.gain"), 0);
-  EXPECT_EQ(plan.stage_of("decoder.layers.1.self_attention.norm.gain"), 0) << "the layer before computes it";
-  EXPECT_EQ(plan.stage_of("decoder.layers.1.self_attention.input.weight"), 1);
-  EXPECT_EQ(plan.stage_of("decoder.layers.1.cross_attention.norm.gain"), 1);
-  EXPECT_EQ(plan.stage_of("decoder.norm.gain"), 1);
-  EXPECT_EQ(plan.stage_of("output.weight"), 1);
+  EXPECT_EQ(plan.stage_of(weights["source.tokens"]), 0);
+  EXPECT_EQ(plan.stage_of(weights["encoder.layers.5.feed_forward.inner.weight"]), 0);
+  EXPECT_EQ(plan.stage_of(weights["encoder.norm.gain"]), 0);
+  EXPECT_EQ(plan.stage_of(weights["target.tokens"]), 0);
+  EXPECT_EQ(plan.stage_of(weights["decoder.layers.0.self_attention.norm.gain"]), 0);
+  EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.self_attention.norm.gain"]), 0) << "the layer before computes it";
+  EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.self_attention.input.weight"]), 1);
+  EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.cross_attention.norm.gain"]), 1);
+  EXPECT_EQ(plan.stage_of(weights["decoder.norm.gain"]), 1);
+  EXPECT_EQ(plan.stage_of(weights["output.weight"]), 1);
 }
 
 TEST(Stages, ATableThatIsTheOutputProjectionTooIsInTheLast) {
   ModelConfig config = staged_pairs();
   config.tying = Tying::output;
+  const NamedWeights weights(config);
   const StagePlan output(config, 3);
-  EXPECT_EQ(output.stage_of("source.tokens"), 0);
-  EXPECT_EQ(output.stage_of("target.tokens"), 2);
-  EXPECT_FALSE(output.is_routed("source.tokens"));
-  EXPECT_TRUE(output.is_routed("target.tokens"));
+  EXPECT_EQ(output.stage_of(weights["source.tokens"]), 0);
+  EXPECT_EQ(output.stage_of(weights["target.tokens"]), 2);
+  EXPECT_FALSE(output.is_routed(weights["source.tokens"]));
+  EXPECT_TRUE(output.is_routed(weights["target.tokens"]));
   config.tying = Tying::all;
   const StagePlan all(config, 3);
-  EXPECT_EQ(all.stage_of("source.tokens"), 2);
+  EXPECT_EQ(all.stage_of(weights["source.tokens"]), 2);
   ASSERT_EQ(all.routes().size(), 2U);
   EXPECT_EQ(all.routes()[0].reader, 0);
   EXPECT_EQ(all.routes()[1].reader, 1);
+}
+
+TEST(Stages, WhatLayersShareIsWithTheFirst) {
+  ModelConfig config = small_config(Architecture::seq2seq);
+  config.positions = Positions::relative_bias;
+  const NamedWeights weights(config);
+  const StagePlan plan(config, 2);
+  EXPECT_EQ(plan.stage_of(weights["encoder.relative_bias"]), 0);
+  EXPECT_EQ(plan.stage_of(weights["decoder.relative_bias"]), 1);
 }
 
 TEST(Stages, TheStreamAndTheMemoryCross) {

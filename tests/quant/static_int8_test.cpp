@@ -53,6 +53,7 @@ class StaticInt8 : public testing::Test {
   static constexpr int64_t kWidth = 32;
 
   StaticInt8() {
+    norm_ = &weights_.add("layer.norm.gain", {kWidth}, WeightUse::vector, Initialization::ones());
     product_ = &weights_.add("layer.projection.weight", {16, kWidth}, WeightUse::product, Initialization::zeros());
     values_ = drawn("weight", 16 * kWidth);
   }
@@ -63,7 +64,7 @@ class StaticInt8 : public testing::Test {
 
   std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
   Weights weights_;
-  const Weight* product_;
+  const Weight *norm_, *product_;
   std::vector<float> values_, rows_ = drawn("inputs", 400 * kWidth);
   ProductInputs inputs_{kWidth, Squares::none};
 };
@@ -91,7 +92,7 @@ TEST_F(StaticInt8, SmoothsAColumnOfOutliers) {
     rows_[i] *= 50.0F;
   }
   const double before = plan({}).inputs.at("layer.projection.weight").noise.decibels();
-  const StaticPlan found = plan({{"layer.norm", {product_}}});
+  const StaticPlan found = plan({{{norm_}, {product_}}});
   EXPECT_GT(found.inputs.at("layer.projection.weight").noise.decibels(), before + 6.0);
 
   std::vector<float> gain(kWidth, 1.0F), scaled = values_;
@@ -105,7 +106,7 @@ TEST_F(StaticInt8, SmoothsAColumnOfOutliers) {
 
 TEST_F(StaticInt8, DoesNotSmoothWhatSomethingElseReadsToo) {
   const Weight& other = weights_.add("other", {16, kWidth}, WeightUse::product, Initialization::zeros());
-  EXPECT_TRUE(plan({{"layer.norm", {product_, &other}}}).smoothing.divided.empty());
+  EXPECT_TRUE(plan({{{norm_}, {product_, &other}}}).smoothing.divided.empty());
 }
 
 std::vector<std::string> readers_of(const ModelConfig& config, const std::string& norm) {
@@ -114,7 +115,7 @@ std::vector<std::string> readers_of(const ModelConfig& config, const std::string
   std::vector<std::string> names;
   for (const NormedProducts& one : normed_products(config, weights)) {
     for (const Weight* const product : one.products) {
-      if (one.norm == norm) {
+      if (one.norm.front()->name() == norm + ".gain") {
         names.push_back(product->name());
       }
     }

@@ -1,6 +1,7 @@
 #include "nn/weights/adapters.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text/pattern.h"
@@ -9,17 +10,23 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kOutput = "output.", kHead = "head.", kMatrix = ".weight";
+constexpr std::string_view kMatrix = ".weight";
 
 void add_adapter(Weights& weights, Weight& matrix, const AdapterConfig& config) {
   const AdapterNames names = adapter_names(matrix.name());
   const int64_t out = matrix.shape()[0], in = matrix.shape()[1];
   const Weight& a = weights.add(names.a, {config.rank, in}, WeightUse::product,
-                                Initialization::normal(1.0 / std::sqrt(static_cast<double>(in))));
-  const Weight& b = weights.add(names.b, {out, config.rank}, WeightUse::product, Initialization::zeros());
+                                Initialization::normal(1.0 / std::sqrt(static_cast<double>(in))), {},
+                                {matrix.identity().place, {{WeightRole::adapter_a}}});
+  const Weight& b = weights.add(names.b, {out, config.rank}, WeightUse::product, Initialization::zeros(), {},
+                                {matrix.identity().place, {{WeightRole::adapter_b}}});
   const DropoutSite dropout{RandomKey{}.derive(names.a), Probability(static_cast<float>(config.dropout))};
   matrix.add_low_rank(std::make_shared<LowRank>(LowRank{&a, &b, config.scale(), dropout}));
 }
+
+constexpr std::array kHiddenMatrices{
+    WeightRole::query, WeightRole::key, WeightRole::value, WeightRole::attention_output,
+    WeightRole::gate,  WeightRole::up,  WeightRole::down};
 
 // The names among which patterns choose, and which of them each chooses.
 template <class Use>
@@ -41,8 +48,8 @@ void for_each_match(const std::vector<std::string_view>& names, const std::vecto
 }  // namespace
 
 bool is_hidden_matrix(const Weight& weight) {
-  return weight.use() == WeightUse::product && weight.name().ends_with(kMatrix) &&
-         !weight.name().starts_with(kOutput) && !weight.name().starts_with(kHead);
+  const auto is_projection = [](const RoleRows& rows) { return std::ranges::count(kHiddenMatrices, rows.role) > 0; };
+  return weight.identity().term == WeightTerm::factor && std::ranges::any_of(weight.identity().roles, is_projection);
 }
 
 void AdapterConfig::validate() const {
@@ -63,7 +70,7 @@ AdapterNames adapter_names(std::string_view matrix) {
 }
 
 bool is_adapter(const Weight& weight) {
-  return weight.name().ends_with(".adapter_a") || weight.name().ends_with(".adapter_b");
+  return weight.identity().has(WeightRole::adapter_a) || weight.identity().has(WeightRole::adapter_b);
 }
 
 std::vector<std::string> add_adapters(Weights& weights, const AdapterConfig& config) {

@@ -30,14 +30,17 @@ double Initialization::value(const Shape& shape, RandomKey key, int64_t index) c
 }
 
 const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initialization initialization,
-                           const Division& division) {
+                           const Division& division, WeightIdentity identity) {
   ensure(!closed_, "weights", "{} is registered after memory was allocated", name);
   ensure(std::ranges::none_of(weights_, [&](const Weight& w) { return w.name() == name; }), "weights",
          "{} is registered twice", name);
+  if (identity.roles.size() == 1 && identity.roles.front().rows == 0) {
+    identity.roles.front().rows = shape[0];
+  }
   initializations_.push_back(initialization);
   divisions_.push_back(division);
   slices_.emplace_back(shape, division, parts_, parts_.index());
-  return weights_.emplace_back(std::move(name), slices_.back().shape(), use);
+  return weights_.emplace_back(std::move(name), slices_.back().shape(), use, std::move(identity));
 }
 
 void Weights::initial_values(size_t index, uint64_t seed,

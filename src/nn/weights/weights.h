@@ -74,10 +74,10 @@ class Weights {
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
-  // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight". The shape
-  // is that of the whole; the weight has that of this rank's part.
+  // The reference stays valid. Names are unique paths, such as "encoder.layers.0.feed_forward.inner.weight"; what a
+  // weight is, its identity says. The shape is that of the whole; the weight has that of this rank's part.
   const Weight& add(std::string name, Shape shape, WeightUse use, Initialization initialization,
-                    const Division& division = {});
+                    const Division& division = {}, WeightIdentity identity = {});
   // No weight can be added any more: memory has been allocated for them.
   void close() { closed_ = true; }
 
@@ -112,16 +112,34 @@ class Weights {
   bool closed_ = false;
 };
 
-// Registers weights below a path.
+// What a weight is at the place where it is registered.
+struct RolesAndTerm {
+  RolesAndTerm(WeightRole role,
+               WeightTerm what = WeightTerm::factor)  // NOLINT(google-explicit-constructor): most have one
+      : RolesAndTerm(WeightRoles{{role}}, what) {}
+  RolesAndTerm(WeightRoles stacked,
+               WeightTerm what = WeightTerm::factor)  // NOLINT(google-explicit-constructor): as above
+      : roles(std::move(stacked)), term(what) {}
+
+  WeightRoles roles;
+  WeightTerm term;
+};
+
+// Registers weights below a path, which names them, at a place in the model.
 class Scope {
  public:
-  explicit Scope(Weights& weights, std::string path = "") : weights_(&weights), path_(std::move(path)) {}
+  explicit Scope(Weights& weights, std::string path = "") : Scope(weights, std::move(path), {}) {}
 
-  Scope operator/(std::string_view name) const { return Scope(*weights_, join(name)); }
+  Scope operator/(std::string_view name) const { return {*weights_, join(name), place_}; }
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
-  const Weight& add(std::string_view name, Shape shape, WeightUse use, Initialization initialization,
+  // The same path, at a more precise place.
+  Scope in(Stack stack) const { return {*weights_, path_, {stack, place_.layer, place_.sublayer}}; }
+  Scope in(Sublayer sublayer) const { return {*weights_, path_, {place_.stack, place_.layer, sublayer}}; }
+  Scope in_layer(int64_t layer) const { return {*weights_, path_, {place_.stack, layer, place_.sublayer}}; }
+
+  const Weight& add(std::string_view name, RolesAndTerm what, Shape shape, WeightUse use, Initialization initialization,
                     const Division& division = {}) const {
-    return weights_->add(join(name), shape, use, initialization, division);
+    return weights_->add(join(name), shape, use, initialization, division, {place_, std::move(what.roles), what.term});
   }
   // What this rank has of the model.
   const Parts& parts() const { return weights_->parts(); }
@@ -130,12 +148,16 @@ class Scope {
   const std::string& path() const { return path_; }
 
  private:
+  Scope(Weights& weights, std::string path, const WeightPlace& place)
+      : weights_(&weights), path_(std::move(path)), place_(place) {}
+
   std::string join(std::string_view name) const {
     return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
   }
 
   Weights* weights_;
   std::string path_;
+  WeightPlace place_;
 };
 
 }  // namespace heed

@@ -14,20 +14,34 @@ namespace {
 constexpr double kWidth = 290, kHalf = (kWidth - 8) / 2, kLine = 26, kGap = 16, kPlus = 9, kAround = 34, kBetween = 120;
 constexpr double kMargin = 8, kLineOfText = 15;  // beside the text of a box, and from one of its lines to the next
 
-// How many parameters the weights have whose names begin like this.
+// How many parameters a model's weights have, all layers' together.
 class ParameterCounts {
  public:
   explicit ParameterCounts(const ModelConfig& config) { AnyModel(Scope(weights_), config); }
 
-  int64_t below(std::string_view prefix) const {
-    return sum([&](const std::string& name) { return name.starts_with(prefix); });
+  int64_t of_embedding(Stack stack) const {
+    return sum([&](const WeightIdentity& weight) { return weight.is_of(stack) && is_of_embedding(weight); });
   }
-  // Of all layers' parts with this path below the layer: "attention.norm.".
-  int64_t of_layers(const std::string& stack, const std::string& part) const {
-    return sum([&](const std::string& name) {
-      const std::string layers = stack + ".layers.";
-      return name.starts_with(layers) && name.substr(name.find('.', layers.size()) + 1).starts_with(part);
+  // Of a sublayer without the norms around it.
+  int64_t of_sublayer(Stack stack, Sublayer sublayer) const {
+    return sum([&](const WeightIdentity& weight) {
+      return weight.is_of(stack) && weight.is_of(sublayer) && !weight.has(WeightRole::sublayer_norm) &&
+             !weight.has(WeightRole::branch_norm);
     });
+  }
+  int64_t of_norms(Stack stack, Sublayer sublayer, WeightRole norm) const {
+    return sum([&](const WeightIdentity& weight) {
+      return weight.is_of(stack) && weight.is_of(sublayer) && weight.has(norm);
+    });
+  }
+  // Of what a stack has beside its layers.
+  int64_t beside_layers(Stack stack, WeightRole role) const {
+    return sum(
+        [&](const WeightIdentity& weight) { return weight.is_of(stack) && !weight.place.layer && weight.has(role); });
+  }
+  int64_t of_output() const {
+    return sum(
+        [](const WeightIdentity& weight) { return weight.has(WeightRole::logits) || weight.has(WeightRole::labels); });
   }
 
  private:
@@ -35,7 +49,7 @@ class ParameterCounts {
   int64_t sum(Choose choose) const {
     int64_t total = 0;
     for (const Weight& weight : weights_.all()) {
-      total += choose(weight.name()) ? weight.shape().elements() : 0;
+      total += choose(weight.identity()) ? weight.shape().elements() : 0;
     }
     return total;
   }
@@ -188,21 +202,23 @@ class Diagram {
     DiagramColumn left(parts_, first), right(parts_, pairs ? first + kWidth + kBetween : first);
     double memory = 0;
     if (pairs) {
-      const double source = embedding(left, "source", "source tokens", config_.source_vocabulary, Own::yes);
-      stack(left, "encoder", config_.encoder_layers);
+      const double source = embedding(left, Stack::encoder, "source tokens", config_.source_vocabulary, Own::yes);
+      stack(left, Stack::encoder);
       memory = left.height();
       const Own own = config_.tying == Tying::all ? Own::no : Own::yes;
-      const double target = embedding(right, "target", "target tokens, shifted right", config_.target_vocabulary, own);
+      const double target =
+          embedding(right, Stack::decoder, "target tokens, shifted right", config_.target_vocabulary, own);
       if (own == Own::no) {
         parts_.add("<path class=\"tied\" d=\"M{} {}L{} {}\"/>", left.right(), -source, right.left(), -target);
       }
-      body(right, "decoder", config_.decoder_layers, target);
+      body(right, Stack::decoder, target);
       link_memory(left, right, memory);
     } else {
       const bool encodes = config_.architecture == Architecture::encoder;
-      const double tokens = embedding(right, "embedding", "tokens",
-                                      encodes ? config_.source_vocabulary : config_.target_vocabulary, Own::yes);
-      body(right, encodes ? "encoder" : "decoder", encodes ? config_.encoder_layers : config_.decoder_layers, tokens);
+      const Stack only = encodes ? Stack::encoder : Stack::decoder;
+      const double tokens =
+          embedding(right, only, "tokens", encodes ? config_.source_vocabulary : config_.target_vocabulary, Own::yes);
+      body(right, only, tokens);
     }
     return framed(std::max(left.height(), right.height()) + 16, right.right() + kAround + 22);
   }
@@ -218,8 +234,7 @@ class Diagram {
   }
 
   // The middle of the box.
-  double embedding(DiagramColumn& column, const std::string& name, std::string_view tokens, int64_t vocabulary,
-                   Own own) {
+  double embedding(DiagramColumn& column, Stack reader, std::string_view tokens, int64_t vocabulary, Own own) {
     column.label(tokens);
     Facts facts = embedding_facts(config_);
     if (own == Own::no) {
@@ -227,97 +242,96 @@ class Diagram {
     }
     return column.box({.title = fmt::format("Embedding, {} &#8594; {}", grouped(vocabulary), grouped(config_.model)),
                        .facts = std::move(facts),
-                       .parameters = counts_.below(name + ".")});
+                       .parameters = counts_.of_embedding(reader)});
   }
 
   std::string norm_name() const { return config_.norm == NormKind::rms ? "RMS norm" : "Layer norm"; }
 
-  void norm(DiagramColumn& column, const std::string& stack, const std::string& part, int64_t layers) {
-    column.line({norm_name(), {}, counts_.of_layers(stack, part + "."), layers}, "norm");
+  void norm(DiagramColumn& column, Stack stack, Sublayer part, WeightRole role) {
+    column.line({norm_name(), {}, counts_.of_norms(stack, part, role), config_.layers_of(stack)}, "norm");
   }
 
-  DiagramBox box_of(const std::string& stack, const std::string& part, int64_t layers) const {
-    const int64_t norms = counts_.of_layers(stack, part + ".norm.") + counts_.of_layers(stack, part + ".branch_norm.");
-    const bool crosses = part == "cross_attention", feeds_forward = part == "feed_forward";
-    return {.title = feeds_forward        ? "Feed-forward"
-                     : crosses            ? "Cross-attention"
-                     : stack == "decoder" ? "Causal self-attention"
-                                          : "Self-attention",
+  DiagramBox box_of(Stack stack, Sublayer part) const {
+    const bool crosses = part == Sublayer::cross_attention, feeds_forward = part == Sublayer::feed_forward;
+    return {.title = feeds_forward             ? "Feed-forward"
+                     : crosses                 ? "Cross-attention"
+                     : stack == Stack::decoder ? "Causal self-attention"
+                                               : "Self-attention",
             .facts = feeds_forward ? feed_forward_facts(config_)
                      : crosses     ? cross_attention_facts(config_)
-                               : self_attention_facts(config_, stack == "encoder" ? Stack::encoder : Stack::decoder),
-            .parameters = counts_.of_layers(stack, part + ".") - norms,
-            .layers = layers,
+                                   : self_attention_facts(config_, stack),
+            .parameters = counts_.of_sublayer(stack, part),
+            .layers = config_.layers_of(stack),
             .widths = (feeds_forward ? config_.inner.is_uniform() : config_.key_value_heads.is_uniform())
                           ? DiagramBox::Layers::alike
                           : DiagramBox::Layers::different};
   }
 
   // A branch around the residual stream, with its norms. The middle of its box.
-  double sublayer(DiagramColumn& column, const std::string& stack, const std::string& part, int64_t layers) {
+  double sublayer(DiagramColumn& column, Stack stack, Sublayer part) {
     const double from = column.height();
     const NormPlacement placement = config_.placement;
     if (placement == NormPlacement::pre || placement == NormPlacement::sandwich) {
-      norm(column, stack, part + ".norm", layers);
+      norm(column, stack, part, WeightRole::sublayer_norm);
     }
-    const double middle = column.box(box_of(stack, part, layers));
+    const double middle = column.box(box_of(stack, part));
     if (placement == NormPlacement::branch || placement == NormPlacement::sandwich) {
-      norm(column, stack, part + ".branch_norm", layers);
+      norm(column, stack, part, WeightRole::branch_norm);
     }
     column.plus(from);
     if (placement == NormPlacement::post) {
-      norm(column, stack, part + ".norm", layers);
+      norm(column, stack, part, WeightRole::sublayer_norm);
     }
     return middle;
   }
 
-  void parallel_layer(DiagramColumn& column, const std::string& stack, int64_t layers) {
+  void parallel_layer(DiagramColumn& column, Stack stack) {
     const double from = column.height();
     if (config_.branches == Branches::parallel_own_norms) {
-      const auto norm_of = [&](const std::string& part) {
-        return DiagramBox{
-            .title = norm_name(), .parameters = counts_.of_layers(stack, part + ".norm."), .layers = layers};
+      const auto norm_of = [&](Sublayer part) {
+        return DiagramBox{.title = norm_name(),
+                          .parameters = counts_.of_norms(stack, part, WeightRole::sublayer_norm),
+                          .layers = config_.layers_of(stack)};
       };
-      column.norms_side_by_side(norm_of("attention"), norm_of("feed_forward"));
+      column.norms_side_by_side(norm_of(Sublayer::self_attention), norm_of(Sublayer::feed_forward));
     } else {
-      norm(column, stack, "attention.norm", layers);
+      norm(column, stack, Sublayer::self_attention, WeightRole::sublayer_norm);
     }
-    column.side_by_side(box_of(stack, "attention", layers), box_of(stack, "feed_forward", layers));
+    column.side_by_side(box_of(stack, Sublayer::self_attention), box_of(stack, Sublayer::feed_forward));
     column.plus(from);
   }
 
-  void stack(DiagramColumn& column, const std::string& name, int64_t layers) {
-    const int64_t shared =
-        counts_.below(name + ".") - counts_.below(name + ".layers.") - counts_.below(name + ".norm.");
+  void stack(DiagramColumn& column, Stack one) {
+    const int64_t shared = counts_.beside_layers(one, WeightRole::relative_bias);
     if (shared > 0) {
       column.line({"Relative bias of all layers", {}, shared, 1}, "norm");
     }
     const double from = column.height();
-    if (layers > 0) {
-      layer(column, name, layers);
-      column.layers(from, layers);
+    if (config_.layers_of(one) > 0) {
+      layer(column, one);
+      column.layers(from, config_.layers_of(one));
     }
     if (config_.final_norm == FinalNorm::present) {
-      column.line({norm_name(), {}, counts_.below(name + ".norm."), 1}, "norm");
+      column.line({norm_name(), {}, counts_.beside_layers(one, WeightRole::final_norm), 1}, "norm");
     }
   }
 
-  void layer(DiagramColumn& column, const std::string& name, int64_t layers) {
-    const bool crosses = config_.architecture == Architecture::seq2seq && name == "decoder";
+  void layer(DiagramColumn& column, Stack one) {
+    const bool crosses = config_.architecture == Architecture::seq2seq && one == Stack::decoder;
     if (config_.branches != Branches::sequential) {
-      parallel_layer(column, name, layers);
+      parallel_layer(column, one);
       return;
     }
-    sublayer(column, name, crosses ? "self_attention" : "attention", layers);
+    sublayer(column, one, Sublayer::self_attention);
     if (crosses) {
-      cross_ = sublayer(column, name, "cross_attention", layers);
+      cross_ = sublayer(column, one, Sublayer::cross_attention);
     }
-    sublayer(column, name, "feed_forward", layers);
+    sublayer(column, one, Sublayer::feed_forward);
   }
 
   // The stack and what is made of its output. `table`: the middle of the embedding, for a tied output.
-  void body(DiagramColumn& column, const std::string& name, int64_t layers, double table) {
-    stack(column, name, layers);
+  void body(DiagramColumn& column, Stack one, double table) {
+    stack(column, one);
     const bool encodes = config_.architecture == Architecture::encoder;
     const bool of_tokens = !encodes || config_.head == Head::tokens;
     if (encodes && !of_tokens && config_.head != Head::token_labels) {
@@ -328,7 +342,7 @@ class Diagram {
     const double output = column.box(
         {.title = fmt::format("{}, {} &#8594; {}", of_tokens ? "Output" : "Head", config_.model, grouped(outputs)),
          .facts = output_facts(config_),
-         .parameters = counts_.below("output.") + counts_.below("head.")});
+         .parameters = counts_.of_output()});
     if (tied) {
       parts_.add("<path class=\"tied\" d=\"M{0} {1}H{2}V{3}H{0}\"/>", column.right(), -output,
                  column.right() + kAround + 12, -table);

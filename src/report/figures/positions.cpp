@@ -7,6 +7,7 @@
 
 #include "base/rounding.h"
 #include "checkpoint/safetensors.h"
+#include "models/any_model.h"
 
 namespace heed {
 namespace {
@@ -69,13 +70,18 @@ PositionMap rotary(const ModelConfig& config) {
                   [&](int64_t p, int64_t c) { return std::cos(static_cast<double>(p) * all.frequency(c)); });
 }
 
-std::optional<PositionMap> learned(const std::filesystem::path& weights) {
+std::optional<PositionMap> learned(const ModelConfig& config, const std::filesystem::path& weights) {
   if (!std::filesystem::exists(weights)) {
     return std::nullopt;
   }
   const SafeTensors file(weights);
-  const auto found = std::ranges::find_if(file.tensors(), [](const StoredTensor& tensor) {
-    return tensor.name.ends_with(".positions") && tensor.shape.size() == 2 && tensor.type == StoredType::f32;
+  Weights registered;
+  const AnyModel model(Scope(registered), config);
+  const auto table = std::ranges::find_if(
+      registered.all(), [](const Weight& weight) { return weight.identity().has(WeightRole::position_embedding); });
+  const auto found = std::ranges::find_if(file.tensors(), [&](const StoredTensor& tensor) {
+    return table != registered.all().end() && tensor.name == table->name() && tensor.shape.size() == 2 &&
+           tensor.type == StoredType::f32;
   });
   if (found == file.tensors().end()) {
     return std::nullopt;
@@ -102,7 +108,7 @@ std::optional<PositionMap> position_map(const ModelConfig& config, const std::fi
     case Positions::sinusoidal:
       return sinusoidal(config);
     case Positions::learned:
-      return learned(weights);
+      return learned(config, weights);
     case Positions::rotary:
       return rotary(config);
     default:

@@ -15,7 +15,7 @@ std::vector<bool> held_by(const RegisteredModel& registered, int stage) {
   std::vector<bool> held;
   held.reserve(registered.weights.all().size());
   for (const Weight& weight : registered.weights.all()) {
-    held.push_back(registered.stages.stage_of(weight.name()) == stage);
+    held.push_back(registered.stages.stage_of(weight.identity()) == stage);
   }
   return held;
 }
@@ -29,7 +29,7 @@ PieceOwners divide_pieces(const Trainables& trainables, const RegisteredModel& r
   PieceOwners::Holders holders;
   holders.reserve(trainables.weights().all().size());
   for (const Weight& weight : trainables.weights().all()) {
-    holders.push_back(ranks.holders_of_stage(registered.stages.stage_of(weight.name())));
+    holders.push_back(ranks.holders_of_stage(registered.stages.stage_of(weight.identity())));
   }
   return Optimizer::divide(trainables, recipe.optimizer,
                            {.rank = ranks.holders().rank(), .count = ranks.holders().count()}, holders);

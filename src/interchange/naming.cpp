@@ -1,0 +1,112 @@
+#include "interchange/naming.h"
+
+#include <algorithm>
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}";
+
+bool is_norm(WeightRole role) {
+  return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
+         role == WeightRole::sublayer_norm || role == WeightRole::branch_norm || role == WeightRole::final_norm;
+}
+
+std::string replaced(std::string text, std::string_view mark, std::string_view by) {
+  const size_t at = text.find(mark);
+  return at == std::string::npos ? text : text.replace(at, mark.size(), by);
+}
+
+// What one tensor is of.
+struct Wanted {
+  const ForeignTensor& tensor;
+  std::optional<int64_t> layer;
+  WeightTerm term;
+};
+
+std::string name_of(const ForeignNames& names, const Wanted& wanted) {
+  const TermNames& terms = is_norm(*wanted.tensor.roles.front()) ? names.norms : names.matrices;
+  std::string name = replaced(std::string(wanted.tensor.name), kTermMark,
+                              wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
+  return wanted.layer ? replaced(std::move(name), kLayerMark, std::to_string(names.first_layer + *wanted.layer)) : name;
+}
+
+bool is_at(const WeightIdentity& weight, const Wanted& wanted) {
+  return weight.term == wanted.term && weight.place.layer == wanted.layer &&
+         weight.place.sublayer == wanted.tensor.sublayer &&
+         (!wanted.tensor.stack || weight.place.stack == wanted.tensor.stack);
+}
+
+// Rows that follow those listed last become part of them.
+void add_rows(std::vector<WeightRows>& rows, const WeightRows& more) {
+  const bool follow =
+      !rows.empty() && rows.back().weight == more.weight && rows.back().first + rows.back().count == more.first;
+  if (follow) {
+    rows.back().count += more.count;
+  } else {
+    rows.push_back(more);
+  }
+}
+
+std::vector<WeightRows> rows_of(const Weights& weights, const Wanted& wanted) {
+  std::vector<WeightRows> found;
+  for (const std::optional<WeightRole> role : wanted.tensor.roles) {
+    for (const Weight& weight : weights.all()) {
+      int64_t first = 0;
+      for (const RoleRows& part : weight.identity().roles) {
+        if (part.role == role && is_at(weight.identity(), wanted)) {
+          add_rows(found, {&weight, first, part.rows});
+        }
+        first += part.rows;
+      }
+    }
+  }
+  return found;
+}
+
+bool is_of_layer(const ForeignTensor& tensor) { return tensor.name.find(kLayerMark) != std::string_view::npos; }
+
+int64_t layers_in(const Weights& weights) {
+  int64_t layers = 0;
+  for (const Weight& weight : weights.all()) {
+    layers = std::max(layers, weight.identity().place.layer.value_or(-1) + 1);
+  }
+  return layers;
+}
+
+}  // namespace
+
+int64_t NamedTensor::count() const {
+  int64_t sum = 0;
+  for (const WeightRows& part : rows) {
+    sum += part.count;
+  }
+  return sum;
+}
+
+std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights& weights) {
+  std::vector<NamedTensor> found;
+  const auto add = [&](const ForeignTensor& tensor, std::optional<int64_t> layer) {
+    for (const WeightTerm term : {WeightTerm::factor, WeightTerm::bias}) {
+      const Wanted wanted{tensor, layer, term};
+      if (std::vector<WeightRows> rows = rows_of(weights, wanted); !rows.empty()) {
+        found.push_back({name_of(names, wanted), std::move(rows), tensor.form});
+      }
+    }
+  };
+  for (const ForeignTensor& tensor : names.tensors) {
+    if (!is_of_layer(tensor)) {
+      add(tensor, {});
+    }
+  }
+  for (int64_t layer = 0; layer < layers_in(weights); ++layer) {
+    for (const ForeignTensor& tensor : names.tensors) {
+      if (is_of_layer(tensor)) {
+        add(tensor, layer);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace heed

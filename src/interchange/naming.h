@@ -1,0 +1,65 @@
+// What another program calls a model's weights, as data: a table from roles to names.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nn/weights/weights.h"
+
+namespace heed {
+
+// How the other program holds the values of a tensor.
+enum class ForeignForm : uint8_t {
+  same,
+  rotated_pairs,   // columns of a head that are rotated together are neighbours; heed's are half a head apart
+  scaled_by_model  // multiplied by the factor that heed applies after looking a row up
+};
+
+// A tensor of the other program: the matrices of some roles, one after the other. Where heed stacks them otherwise, the
+// same rows are found there.
+struct ForeignTensor {
+  std::string_view name;  // "{layer}" in it is the layer's number, and "{term}" the name of the term
+  std::array<std::optional<WeightRole>, 3> roles;
+  std::optional<Sublayer> sublayer = {};
+  ForeignForm form = ForeignForm::same;
+  std::optional<Stack> stack = {};  // none: of whichever stack
+};
+
+struct TermNames {
+  std::string_view factor = "weight", bias = "bias";
+};
+
+// A format: what its tensors are called, and in which order they are listed: those beside the layers, then layer by
+// layer.
+struct ForeignNames {
+  std::vector<ForeignTensor> tensors;
+  TermNames matrices = {}, norms = {};
+  int64_t first_layer = 0;  // the number of the first layer
+};
+
+// Some neighbouring rows of a weight.
+struct WeightRows {
+  const Weight* weight;
+  int64_t first, count;
+};
+
+// One tensor of the other program, and the rows of weights that it holds, one after the other.
+struct NamedTensor {
+  std::string name;
+  std::vector<WeightRows> rows;
+  ForeignForm form;
+
+  int64_t count() const;  // of all rows
+  int64_t columns() const { return rows.front().weight->shape().columns(); }
+  bool is_vector() const { return rows.front().weight->shape().rank() == 1; }
+  bool has(WeightRole role) const { return rows.front().weight->identity().has(role); }
+};
+
+// All tensors of a model. Roles that it lacks have none: those of biases, or of an output projection that is an
+// embedding table too.
+std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights& weights);
+
+}  // namespace heed

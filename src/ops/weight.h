@@ -1,4 +1,5 @@
-// A weight as layers and ops see it: its name, its shape, what it is and how it is used, and its value in one stored form.
+// A weight as layers and ops see it: its name and shape, what it is and how it is used, and its value in one stored
+// form.
 #pragma once
 
 #include <memory>

@@ -51,12 +51,12 @@ struct WeightPlace {
   bool operator==(const WeightPlace&) const = default;
 };
 
-// The roles of a weight's rows: of all of them, or where several matrices are stacked in one, of `rows` after the other.
-// Of a vector, the rows are its elements.
+// A role, and how many rows have it; a vector's rows are its elements.
 struct RoleRows {
   WeightRole role;
   int64_t rows = 0;  // 0: all
 };
+// The roles of a weight, in the order of its rows: several where matrices are stacked in one.
 using WeightRoles = std::vector<RoleRows>;
 
 struct WeightIdentity {

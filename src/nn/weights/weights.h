@@ -114,12 +114,10 @@ class Weights {
 
 // What a weight is at the place where it is registered.
 struct RolesAndTerm {
-  RolesAndTerm(WeightRole role,
-               WeightTerm what = WeightTerm::factor)  // NOLINT(google-explicit-constructor): most have one
-      : RolesAndTerm(WeightRoles{{role}}, what) {}
-  RolesAndTerm(WeightRoles stacked,
-               WeightTerm what = WeightTerm::factor)  // NOLINT(google-explicit-constructor): as above
-      : roles(std::move(stacked)), term(what) {}
+  // NOLINTBEGIN(google-explicit-constructor): most have one role, which says it all
+  RolesAndTerm(WeightRole role, WeightTerm what = WeightTerm::factor) : RolesAndTerm(WeightRoles{{role}}, what) {}
+  RolesAndTerm(WeightRoles stacked, WeightTerm what = WeightTerm::factor) : roles(std::move(stacked)), term(what) {}
+  // NOLINTEND(google-explicit-constructor)
 
   WeightRoles roles;
   WeightTerm term;

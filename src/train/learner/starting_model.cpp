@@ -1,7 +1,6 @@
 #include "train/learner/starting_model.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -26,51 +25,37 @@ size_t index_of_role(Architecture from, std::string_view role, Architecture to) 
 }
 
 // The role of the tokenizer whose tokens are a weight's rows; empty where they are something else.
-std::string_view role_of_rows(std::string_view weight, Architecture architecture) {
-  if (weight == "source.tokens") {
-    return "source";
-  }
-  if (weight == "target.tokens") {
-    return "target";
-  }
-  if (weight == "output.weight" || weight == "output.bias") {
+std::string_view role_of_rows(const WeightIdentity& weight, Architecture architecture) {
+  if (weight.has(WeightRole::logits)) {
     return tokenizer_roles(architecture).back().name;
   }
-  return weight == "embedding.tokens" ? "text" : "";
+  if (!weight.has(WeightRole::token_embedding)) {
+    return "";
+  }
+  return architecture != Architecture::seq2seq ? "text" : weight.is_of(Stack::encoder) ? "source" : "target";
 }
 
-// What a weight of the new model means in another one that has none of its name: the beginnings of both names, and when
-// that holds. The first that the other model has is taken.
-struct Counterpart {
-  std::string_view here, there;
-  bool (*holds)(const ModelConfig& here, const ModelConfig& there);
-};
-
-bool always(const ModelConfig&, const ModelConfig&) { return true; }
-bool to_encoder(const ModelConfig& here, const ModelConfig&) { return here.architecture == Architecture::encoder; }
-bool to_decoder(const ModelConfig& here, const ModelConfig&) { return here.architecture == Architecture::causal_lm; }
-bool from_encoder(const ModelConfig&, const ModelConfig& there) { return there.architecture == Architecture::encoder; }
-bool from_decoder(const ModelConfig&, const ModelConfig& there) {
-  return there.architecture == Architecture::causal_lm;
+// What a weight of the new model means in another one that has none of its name: an embedding that the same stack
+// reads, or else the only table of tokens; of an output projection, the table that is one too. Null: nothing.
+const Weight* counterpart_in(const Weights& there, const WeightIdentity& here) {
+  const auto first_of = [&](auto matches) {
+    const auto it = std::ranges::find_if(there.all(), matches);
+    return it == there.all().end() ? nullptr : &*it;
+  };
+  const auto is_table = [](const Weight& weight) { return weight.identity().has(WeightRole::token_embedding); };
+  if (here.has(WeightRole::logits) && here.term == WeightTerm::factor) {
+    return first_of([](const Weight& weight) { return weight.use() == WeightUse::product_and_table; });
+  }
+  if (!is_of_embedding(here)) {
+    return nullptr;
+  }
+  const Weight* const same = first_of([&](const Weight& weight) {
+    const WeightIdentity& other = weight.identity();
+    return other.place == here.place && other.term == here.term && other.has(here.roles.front().role);
+  });
+  const bool only_table = same == nullptr && std::ranges::count_if(there.all(), is_table) == 1;
+  return only_table && here.has(WeightRole::token_embedding) ? first_of(is_table) : same;
 }
-bool from_one_table(const ModelConfig&, const ModelConfig& there) { return there.tying == Tying::all; }
-bool from_tied_output(const ModelConfig&, const ModelConfig& there) {
-  return there.tying != Tying::none && there.head == Head::tokens;
-}
-
-constexpr std::array kCounterparts{
-    Counterpart{"embedding.", "source.", to_encoder},
-    Counterpart{"embedding.", "target.", to_decoder},
-    Counterpart{"embedding.tokens", "source.tokens", from_one_table},
-    Counterpart{"source.", "embedding.", from_encoder},
-    Counterpart{"target.", "embedding.", from_decoder},
-    Counterpart{"source.tokens", "embedding.tokens", always},
-    Counterpart{"target.tokens", "source.tokens", from_one_table},
-    Counterpart{"target.tokens", "embedding.tokens", always},
-    Counterpart{"output.weight", "target.tokens", from_tied_output},
-    Counterpart{"output.weight", "source.tokens", from_one_table},
-    Counterpart{"output.weight", "embedding.tokens", from_tied_output},
-};
 
 // Whether models of this architecture have a setting.
 bool has_setting(Architecture architecture, std::string_view name) {
@@ -101,7 +86,13 @@ std::optional<TokenId> special_counterpart(const SpecialTokens& own, const Speci
 }
 
 // The rows of a head are labels.
-bool is_head(std::string_view weight) { return weight == "head.weight" || weight == "head.bias"; }
+bool is_head(const Weight& weight) { return weight.identity().has(WeightRole::labels); }
+
+std::shared_ptr<const Weights> registered_weights(const ModelConfig& config) {
+  const auto weights = std::make_shared<Weights>();
+  AnyModel(Scope(*weights), config);
+  return weights;
+}
 
 // A row of a vector is one element.
 int64_t row_size(const Shape& shape) { return shape.elements() / shape[0]; }
@@ -143,6 +134,7 @@ StartingModel::StartingModel(const ModelFolder& folder)
     : folder_(folder),
       description_(load_description(folder)),
       tokenizers_(load_tokenizers(folder, description_)),
+      registered_(registered_weights(description_.config)),
       file_(weights_of(folder)) {
   require_weights_of(file_, folder_, description_.config);
   verify_checksum(file_);
@@ -194,15 +186,16 @@ std::vector<int32_t> StartingModel::rows_for_labels(const std::vector<std::strin
 }
 
 // Where the rows of a weight come from, when they are tokens of two vocabularies or labels of two heads that differ.
-std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
+std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const Weight& there, const ModelConfig& config,
                                             const Tokenizers& tokenizers) const {
-  if (is_head(weight.name())) {
+  const StoredTensor& stored = file_.at(there.name());
+  if (is_head(weight)) {
     const bool same_width =
         !stored.shape.empty() && stored.elements() / stored.shape.front() == row_size(weight.shape());
     return same_width ? rows_for_labels(config.labels, weight.shape()[0]) : std::vector<int32_t>();
   }
-  const std::string_view name = role_of_rows(weight.name(), config.architecture);
-  const std::string_view name_there = role_of_rows(stored.name, description_.config.architecture);
+  const std::string_view name = role_of_rows(weight.identity(), config.architecture);
+  const std::string_view name_there = role_of_rows(there.identity(), description_.config.architecture);
   const TokenizerRole* const role = role_named(name, config.architecture);
   const TokenizerRole* const other = role_named(name_there, description_.config.architecture);
   const bool are_tokens = role != nullptr && other != nullptr && !stored.shape.empty() &&
@@ -219,14 +212,9 @@ std::vector<int32_t> StartingModel::rows_of(const Weight& weight, const StoredTe
 }
 
 // The weight of the same name, or else the one that means the same; null: none.
-const StoredTensor* StartingModel::counterpart(const std::string& name, const ModelConfig& config) const {
-  const StoredTensor* found = file_.find(name);
-  for (const Counterpart& one : kCounterparts) {
-    if (found == nullptr && name.starts_with(one.here) && one.holds(config, description_.config)) {
-      found = file_.find(fmt::format("{}{}", one.there, name.substr(one.here.size())));
-    }
-  }
-  return found;
+const Weight* StartingModel::counterpart(const Weight& weight) const {
+  const auto named = std::ranges::find(registered_->all(), weight.name(), &Weight::name);
+  return named != registered_->all().end() ? &*named : counterpart_in(*registered_, weight.identity());
 }
 
 TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& config,
@@ -236,20 +224,21 @@ TakenWeights StartingModel::match(const Weights& weights, const ModelConfig& con
     if (is_adapter(weight)) {
       continue;
     }
-    const StoredTensor* const stored = counterpart(weight.name(), config);
+    const Weight* const there = counterpart(weight);
+    const StoredTensor* const stored = there == nullptr ? nullptr : file_.find(there->name());
     if (stored == nullptr) {
       taken.fresh.push_back({weight.name(), "the other model has no such weight"});
       continue;
     }
-    std::vector<int32_t> rows = rows_of(weight, *stored, config, tokenizers);
+    std::vector<int32_t> rows = rows_of(weight, *there, config, tokenizers);
     const bool by_row = !rows.empty(), fits = by_row || stored->shape == stored_shape(weight.shape());
     const auto known = static_cast<int64_t>(rows.size()) - std::ranges::count(rows, kNoRow);
     if (known > 0) {
       taken.by_text.push_back({weight.name(), known, std::move(rows)});
     } else if (by_row) {
-      taken.fresh.push_back({weight.name(), is_head(weight.name()) ? "the heads have no label in common"
-                                            : tokenizers.empty()   ? "the new vocabulary is not known yet"
-                                                                   : "the vocabularies have no token in common"});
+      taken.fresh.push_back({weight.name(), is_head(weight)      ? "the heads have no label in common"
+                                            : tokenizers.empty() ? "the new vocabulary is not known yet"
+                                                                 : "the vocabularies have no token in common"});
     } else if (fits) {
       taken.whole.push_back(weight.name());
     } else {

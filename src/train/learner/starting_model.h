@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -70,13 +71,14 @@ class StartingModel {
   // For each token of the run its row in this model, or kNoRow; empty where the vocabularies are the same.
   std::vector<int32_t> rows_for(const Tokenizer& of_run, const Tokenizer& of_this) const;
   std::vector<int32_t> rows_for_labels(const std::vector<std::string>& labels, int64_t count) const;
-  const StoredTensor* counterpart(const std::string& name, const ModelConfig& config) const;
-  std::vector<int32_t> rows_of(const Weight& weight, const StoredTensor& stored, const ModelConfig& config,
+  const Weight* counterpart(const Weight& weight) const;
+  std::vector<int32_t> rows_of(const Weight& weight, const Weight& there, const ModelConfig& config,
                                const Tokenizers& tokenizers) const;
 
   ModelFolder folder_;
   ModelDescription description_;
   Tokenizers tokenizers_;
+  std::shared_ptr<const Weights> registered_;  // without values
   SafeTensors file_;
 };
 

@@ -18,20 +18,20 @@ std::string replaced(std::string text, std::string_view mark, std::string_view b
 }
 
 // What one tensor is of.
-struct Wanted {
+struct TensorOfTerm {
   const ForeignTensor& tensor;
   std::optional<int64_t> layer;
   WeightTerm term;
 };
 
-std::string name_of(const ForeignNames& names, const Wanted& wanted) {
+std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted) {
   const TermNames& terms = is_norm(*wanted.tensor.roles.front()) ? names.norms : names.matrices;
   std::string name = replaced(std::string(wanted.tensor.name), kTermMark,
                               wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
   return wanted.layer ? replaced(std::move(name), kLayerMark, std::to_string(names.first_layer + *wanted.layer)) : name;
 }
 
-bool is_at(const WeightIdentity& weight, const Wanted& wanted) {
+bool is_at(const WeightIdentity& weight, const TensorOfTerm& wanted) {
   return weight.term == wanted.term && weight.place.layer == wanted.layer &&
          weight.place.sublayer == wanted.tensor.sublayer &&
          (!wanted.tensor.stack || weight.place.stack == wanted.tensor.stack);
@@ -48,7 +48,7 @@ void add_rows(std::vector<WeightRows>& rows, const WeightRows& more) {
   }
 }
 
-std::vector<WeightRows> rows_of(const Weights& weights, const Wanted& wanted) {
+std::vector<WeightRows> rows_of(const Weights& weights, const TensorOfTerm& wanted) {
   std::vector<WeightRows> found;
   for (const std::optional<WeightRole> role : wanted.tensor.roles) {
     for (const Weight& weight : weights.all()) {
@@ -88,9 +88,9 @@ std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights&
   std::vector<NamedTensor> found;
   const auto add = [&](const ForeignTensor& tensor, std::optional<int64_t> layer) {
     for (const WeightTerm term : {WeightTerm::factor, WeightTerm::bias}) {
-      const Wanted wanted{tensor, layer, term};
+      const TensorOfTerm wanted{tensor, layer, term};
       if (std::vector<WeightRows> rows = rows_of(weights, wanted); !rows.empty()) {
-        found.push_back({name_of(names, wanted), std::move(rows), tensor.form});
+        found.push_back({foreign_name(names, wanted), std::move(rows), tensor.form});
       }
     }
   };

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "interchange/gpt2_form.h"
 #include "interchange/llama_form.h"
-#include "models/model_testing.h"
+#include "models/any_model.h"
 
 namespace heed::test {
 namespace {
@@ -33,9 +35,15 @@ std::vector<std::string> names_in(const ForeignNames& names, const ModelConfig& 
 }
 
 ModelConfig one_layer(Architecture architecture) {
-  ModelConfig config = small_config(architecture);
-  config.encoder_layers = config.decoder_layers = 1;
-  return config;
+  return {.architecture = architecture,
+          .model = 8,
+          .inner = 12,
+          .heads = 2,
+          .encoder_layers = 1,
+          .decoder_layers = 1,
+          .source_vocabulary = 11,
+          .target_vocabulary = 13,
+          .max_length = 16};
 }
 
 TEST(Naming, FindsTheRowsOfEachRoleInStackedMatrices) {
@@ -95,7 +103,8 @@ TEST(Naming, StacksSublayersAndTermsHaveNamesOfTheirOwn) {
 
 // Every weight of a model of the form is in the file, once and whole.
 TEST(Naming, ATableOfAFormNamesAllWeights) {
-  ModelConfig config = small_config(Architecture::causal_lm);
+  ModelConfig config = one_layer(Architecture::causal_lm);
+  config.decoder_layers = 2;
   config.positions = Positions::learned;
   config.output_bias = Bias::none;
   Weights weights;

@@ -28,12 +28,12 @@ void for_each_pair(
 
 // Reads as many lines at a time as have arrived, to answer a person or a program that keeps writing. Nothing is read
 // before it is asked for.
-class ArrivingLines {
+class AvailableLines {
  public:
-  explicit ArrivingLines(std::string path);
-  ~ArrivingLines();
-  ArrivingLines(const ArrivingLines&) = delete;
-  ArrivingLines& operator=(const ArrivingLines&) = delete;
+  explicit AvailableLines(std::string path);
+  ~AvailableLines();
+  AvailableLines(const AvailableLines&) = delete;
+  AvailableLines& operator=(const AvailableLines&) = delete;
 
   // Waits for a line, and takes it with those that have arrived after it, up to `max_lines` in all. None at the end.
   // Throws as above.

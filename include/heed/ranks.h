@@ -31,10 +31,23 @@ RankOfJob rank_of_job();
 // All ranks of the job call this. Each takes another chunk whenever it is free, the first rank too. When a rank no
 // longer answers, its chunk goes to another one and the job ends without it, unless it is the first. Without other
 // ranks, this process does all the work.
-void share_work(const SharedWork& work);
+template <class Chunk, class Results>
+void share_work(const SharedWork<Chunk, Results>& work);
 
 // How many lines a chunk has: `alone`, which batches best, where there are no other ranks; otherwise fewer, so that all
 // ranks end at about the same time.
 size_t lines_at_once(size_t alone);
+
+// Among several ranks.
+void share_messages(const MessageWork& work);
+
+template <class Chunk, class Results>
+void share_work(const SharedWork<Chunk, Results>& work) {
+  if (rank_of_job().is_alone()) {
+    work_alone(work);
+  } else {
+    share_messages(as_messages(work));
+  }
+}
 
 }  // namespace heed

@@ -17,6 +17,17 @@ namespace {
 
 constexpr size_t kWindow = 1000;  // lines translated at a time: enough to batch them by length
 
+struct LineRange {
+  size_t begin = 0, end = 0;
+  static constexpr auto members() { return std::tuple(&LineRange::begin, &LineRange::end); }
+};
+struct BestTranslation {
+  std::string text;
+  int64_t tokens = 0;
+  static constexpr auto members() { return std::tuple(&BestTranslation::text, &BestTranslation::tokens); }
+};
+using BestTranslations = std::vector<BestTranslation>;
+
 // Translates the lines on all ranks; the first one gets all translations, their time and their tokens.
 std::vector<std::string> translate_all(const Translator& translator, const std::vector<std::string>& sources,
                                        const EvaluationOptions& options, EvaluationReport& report) {
@@ -25,32 +36,28 @@ std::vector<std::string> translate_all(const Translator& translator, const std::
   best.reserve(sources.size());
   size_t next = 0;
   const double start = seconds_now();
-  share_work(
-      {.next = [&]() -> std::optional<std::vector<std::string>> {
-         const size_t begin = std::exchange(next, std::min(next + window, sources.size()));
-         return begin < next ? std::optional(std::vector{std::to_string(begin), std::to_string(next)}) : std::nullopt;
-       },
-       .work =
-           [&](const std::vector<std::string>& chunk) {
-             const size_t begin = std::stoul(chunk[0]), end = std::stoul(chunk[1]);
-             const auto translated = translator.translate(
-                 std::span(sources).subspan(begin, end - begin), options.translation,
-                 [&](size_t line) { return fmt::format("{}:{}", options.source, begin + line + 1); });
-             std::vector<std::string> results;
-             results.reserve(2 * translated.size());
-             for (const std::vector<Translation>& translations : translated) {
-               results.push_back(translations.front().text);
-               results.push_back(std::to_string(translations.front().tokens));
-             }
-             return results;
-           },
-       .take =
-           [&](const std::vector<std::string>& results) {
-             for (size_t i = 0; i < results.size(); i += 2) {
-               best.push_back(results[i]);
-               report.target_tokens += std::stoll(results[i + 1]);
-             }
-           }});
+  share_work(SharedWork<LineRange, BestTranslations>{
+      .next = [&]() -> std::optional<LineRange> {
+        const size_t begin = std::exchange(next, std::min(next + window, sources.size()));
+        return begin < next ? std::optional(LineRange{begin, next}) : std::nullopt;
+      },
+      .work =
+          [&](const LineRange& range) {
+            BestTranslations results;
+            for (const std::vector<Translation>& translations : translator.translate(
+                     std::span(sources).subspan(range.begin, range.end - range.begin), options.translation,
+                     [&](size_t line) { return fmt::format("{}:{}", options.source, range.begin + line + 1); })) {
+              results.push_back({translations.front().text, translations.front().tokens});
+            }
+            return results;
+          },
+      .take =
+          [&](const BestTranslations& results) {
+            for (const BestTranslation& result : results) {
+              best.push_back(result.text);
+              report.target_tokens += result.tokens;
+            }
+          }});
   report.seconds = seconds_now() - start;
   return best;
 }

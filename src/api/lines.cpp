@@ -93,16 +93,16 @@ void for_each_pair(
   }
 }
 
-struct ArrivingLines::State {
+struct AvailableLines::State {
   std::string path;
   std::optional<LineReader> reader;
   int64_t before_last = 0;  // lines taken before the last ones
 };
 
-ArrivingLines::ArrivingLines(std::string path) : state_(std::make_unique<State>(State{std::move(path), {}, 0})) {}
-ArrivingLines::~ArrivingLines() = default;
+AvailableLines::AvailableLines(std::string path) : state_(std::make_unique<State>(State{std::move(path), {}, 0})) {}
+AvailableLines::~AvailableLines() = default;
 
-std::vector<std::string> ArrivingLines::next(size_t max_lines) {
+std::vector<std::string> AvailableLines::next(size_t max_lines) {
   if (!state_->reader) {
     state_->reader.emplace(state_->path);
   }
@@ -115,7 +115,7 @@ std::vector<std::string> ArrivingLines::next(size_t max_lines) {
   return lines;
 }
 
-std::string ArrivingLines::name(size_t line) const {
+std::string AvailableLines::name(size_t line) const {
   return fmt::format("{}:{}", state_->reader->name(), state_->before_last + static_cast<int64_t>(line) + 1);
 }
 

@@ -36,6 +36,6 @@ RankOfJob rank_of_job() {
 
 size_t lines_at_once(size_t alone) { return job_ranks().is_alone() ? alone : std::min(alone, kLinesOfChunk); }
 
-void share_work(const SharedWork& work) { share_work(job_ranks(), work); }
+void share_messages(const MessageWork& work) { share_messages(job_ranks(), work); }
 
 }  // namespace heed

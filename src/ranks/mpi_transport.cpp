@@ -23,7 +23,7 @@ constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause =
 // Before a large message leaves, its receiver is asked. The answer is queued after what the receiver sends itself,
 // since two processes share one connection. If everything to be sent were in those queues, answers would take as long
 // as messages, and where both ranks send, the link would carry half as much as it can. So MPI is given this many bytes
-// of a queue at a time, or one message; the rest waits here. A receiver takes the messages of a queue in their order, so
+// of an outbox at a time, or one message; the rest waits here. A receiver takes the messages of an outbox in their order, so
 // what it waits for is never held up by something that it does not take.
 constexpr size_t kLargestBegun = size_t{1} << 21;
 // From this size on, a message goes through memory that both ranks share, where they do.
@@ -46,9 +46,9 @@ void sleep_for(double seconds) { std::this_thread::sleep_for(Seconds(seconds)); 
 
 class MpiTransport::Open final : public Transfer::State {
  public:
-  // To or from a rank; `queue` of what is sent.
-  Open(MpiTransport& transport, int whom, std::span<const std::byte> sent, Queue* its_queue)
-      : other(whom), bytes(sent), queue(its_queue), transport_(transport) {}
+  // To or from a rank; `outbox` of what is sent.
+  Open(MpiTransport& transport, int whom, std::span<const std::byte> sent, Outbox* its_outbox)
+      : other(whom), bytes(sent), outbox(its_outbox), transport_(transport) {}
   ~Open() override { transport_.abandon(*this); }
   Open(const Open&) = delete;
   Open& operator=(const Open&) = delete;
@@ -60,7 +60,7 @@ class MpiTransport::Open final : public Transfer::State {
   enum class Phase : uint8_t { unknown, waiting, begun, done } phase = Phase::unknown;  // begun: MPI has it
   int other;
   std::span<const std::byte> bytes;
-  Queue* queue;  // null: it is received, or goes through shared memory
+  Outbox* outbox;  // null: it is received, or goes through shared memory
   std::optional<SharedMessages::Message> shared;
 
  private:
@@ -90,19 +90,19 @@ Transfer MpiTransport::send(int to, const Topic& topic, std::span<const std::byt
   std::shared_ptr<Open> transfer;  // goes after the lock
   const std::lock_guard lock(mutex_);
   check_failure();
-  const int queue_tag = tag(topic);
+  const int outbox_tag = tag(topic);
   if (shared_ && shared_->sends_to(to) && may_be_shared(topic.channel, bytes.size())) {
     transfer = std::make_shared<Open>(*this, to, bytes, nullptr);
-    begin_shared(*transfer, {.rank = to, .tag = queue_tag, .sent = bytes});
+    begin_shared(*transfer, {.rank = to, .tag = outbox_tag, .sent = bytes});
     return Transfer(std::move(transfer));
   }
-  Queue& queue = queues_[{to, queue_tag}];
-  queue.tag = queue_tag;
-  transfer = std::make_shared<Open>(*this, to, bytes, &queue);
-  queue.waiting.push_back(transfer.get());
+  Outbox& outbox = outboxes_[{to, outbox_tag}];
+  outbox.tag = outbox_tag;
+  transfer = std::make_shared<Open>(*this, to, bytes, &outbox);
+  outbox.waiting.push_back(transfer.get());
   transfer->phase = Open::Phase::waiting;
   count_open();
-  advance(queue);
+  advance(outbox);
   return Transfer(std::move(transfer));
 }
 
@@ -186,11 +186,11 @@ bool MpiTransport::test(Open& transfer) {
       shared_->advance();
     }
     if (transfer.phase == Open::Phase::waiting) {
-      advance(*transfer.queue);
+      advance(*transfer.outbox);
     } else if (has_ended(transfer)) {
       close(transfer);
-      if (transfer.queue != nullptr) {
-        advance(*transfer.queue);
+      if (transfer.outbox != nullptr) {
+        advance(*transfer.outbox);
       }
     }
   }
@@ -209,35 +209,35 @@ bool MpiTransport::has_ended(Open& transfer) const {
 void MpiTransport::close(Open& transfer) {
   transfer.phase = Open::Phase::done;
   --open_;
-  if (transfer.queue != nullptr) {
-    leave_queue(transfer);
+  if (transfer.outbox != nullptr) {
+    leave_outbox(transfer);
   }
 }
 
 // What has left makes room for what waits.
-void MpiTransport::advance(Queue& queue) {
-  while (!queue.waiting.empty() && !queue.begun.empty() && has_ended(*queue.begun.front())) {
-    close(*queue.begun.front());
+void MpiTransport::advance(Outbox& outbox) {
+  while (!outbox.waiting.empty() && !outbox.begun.empty() && has_ended(*outbox.begun.front())) {
+    close(*outbox.begun.front());
   }
   const auto has_room = [&] {
-    return queue.begun.empty() || queue.begun_bytes + queue.waiting.front()->bytes.size() <= kLargestBegun;
+    return outbox.begun.empty() || outbox.begun_bytes + outbox.waiting.front()->bytes.size() <= kLargestBegun;
   };
-  while (!queue.waiting.empty() && has_room()) {
-    Open& next = *queue.waiting.front();
-    require_mpi(mpi_.send(mpi_.self, next.bytes.data(), next.bytes.size(), next.other, queue.tag, &next.request),
+  while (!outbox.waiting.empty() && has_room()) {
+    Open& next = *outbox.waiting.front();
+    require_mpi(mpi_.send(mpi_.self, next.bytes.data(), next.bytes.size(), next.other, outbox.tag, &next.request),
                 "send");
     next.phase = Open::Phase::begun;
-    queue.begun.push_back(&next);
-    queue.begun_bytes += next.bytes.size();
-    queue.waiting.pop_front();
+    outbox.begun.push_back(&next);
+    outbox.begun_bytes += next.bytes.size();
+    outbox.waiting.pop_front();
   }
 }
 
-void MpiTransport::leave_queue(Open& transfer) {
-  Queue& queue = *transfer.queue;
-  std::erase(queue.waiting, &transfer);
-  if (std::erase(queue.begun, &transfer) > 0) {
-    queue.begun_bytes -= transfer.bytes.size();
+void MpiTransport::leave_outbox(Open& transfer) {
+  Outbox& outbox = *transfer.outbox;
+  std::erase(outbox.waiting, &transfer);
+  if (std::erase(outbox.begun, &transfer) > 0) {
+    outbox.begun_bytes -= transfer.bytes.size();
   }
 }
 
@@ -265,8 +265,8 @@ void MpiTransport::abandon(Open& transfer) {
   if (transfer.shared) {
     return shared_->abandon(*transfer.shared);
   }
-  if (transfer.queue != nullptr) {
-    leave_queue(transfer);
+  if (transfer.outbox != nullptr) {
+    leave_outbox(transfer);
   } else if (!broken_) {
     mpi_.cancel(mpi_.self, &transfer.request);
   }
@@ -313,9 +313,9 @@ void MpiTransport::advance_waiting() {
   if (shared_ && !notices_.failure()) {
     shared_->advance();
   }
-  for (auto& [whom, queue] : queues_) {
-    if (!queue.waiting.empty() && !notices_.failure()) {
-      advance(queue);
+  for (auto& [whom, outbox] : outboxes_) {
+    if (!outbox.waiting.empty() && !notices_.failure()) {
+      advance(outbox);
     }
   }
 }

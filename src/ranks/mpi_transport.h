@@ -58,7 +58,7 @@ class MpiTransport final : public Transport {
  private:
   class Open;  // a transfer
   // The messages to one rank on one channel, in their order: those that MPI has, and those that wait here.
-  struct Queue {
+  struct Outbox {
     std::deque<Open*> begun, waiting;
     size_t begun_bytes = 0;
     int tag = 0;
@@ -77,9 +77,9 @@ class MpiTransport final : public Transport {
   bool has_ended(Open& transfer) const;
   void count_open();
   void close(Open& transfer);
-  void advance(Queue& queue);
+  void advance(Outbox& outbox);
   void advance_waiting();
-  void leave_queue(Open& transfer);
+  void leave_outbox(Open& transfer);
   void wait(Open& transfer);
   void abandon(Open& transfer);
 
@@ -91,8 +91,8 @@ class MpiTransport final : public Transport {
   std::mutex mutex_;  // of MPI, and of all that follows
   std::condition_variable changed_;
   Notices notices_;
-  std::map<std::pair<int, int>, Queue> queues_;  // by rank and tag
-  std::unique_ptr<SharedMessages> shared_;       // null: none
+  std::map<std::pair<int, int>, Outbox> outboxes_;  // by rank and tag
+  std::unique_ptr<SharedMessages> shared_;          // null: none
   int open_ = 0;
   bool idle_ = false, stopping_ = false, ending_ = false;
   bool broken_ = false;  // memory of a message on its way is gone: MPI must not move data any more

@@ -1,4 +1,4 @@
-// Memory that two processes of one machine share, and the rings in it.
+// Memory that two processes of one machine share, and the rings of messages in it.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <list>
@@ -16,53 +15,33 @@
 namespace heed {
 namespace {
 
-using Texts = std::vector<std::string>;
-
 struct Chunk {
   uint64_t number = 0;  // from the first
-  Texts texts;
+  std::string message;  // the chunk's, or that of its results
 };
 
-// A message of the numbers' bytes and the texts, each after its size. An empty one says that there is no chunk, or that
-// there are no results yet.
-std::string as_message(const std::optional<Chunk>& chunk) {
+// The number's bytes and the message. Nothing says that there is no chunk, or that there are no results yet.
+std::string with_number(const std::optional<Chunk>& chunk) {
   std::string bytes;
-  const auto add = [&](uint64_t number) { bytes.append(reinterpret_cast<const char*>(&number), sizeof number); };
   if (chunk) {
-    add(chunk->number);
-    for (const std::string& text : chunk->texts) {
-      add(text.size());
-      bytes += text;
-    }
+    append_value(chunk->number, bytes);
+    bytes += chunk->message;
   }
   return bytes;
 }
 
-std::optional<Chunk> from_message(std::string_view bytes) {
+std::optional<Chunk> numbered(std::string_view bytes) {
   if (bytes.empty()) {
     return std::nullopt;
   }
-  const auto take = [&] {
-    uint64_t number = 0;
-    ensure(bytes.size() >= sizeof number, "ranks", "a chunk ends within a number");
-    std::memcpy(&number, bytes.data(), sizeof number);
-    bytes.remove_prefix(sizeof number);
-    return number;
-  };
-  Chunk chunk{take(), {}};
-  while (!bytes.empty()) {
-    const uint64_t size = take();
-    ensure(bytes.size() >= size, "ranks", "a chunk ends within a text");
-    chunk.texts.emplace_back(bytes.substr(0, size));
-    bytes.remove_prefix(size);
-  }
-  return chunk;
+  const auto number = take_value<uint64_t>(bytes);
+  return Chunk{number, std::string(bytes)};
 }
 
 // What there is to do and what is done; both threads of the first rank use it.
 class Chunks {
  public:
-  explicit Chunks(const SharedWork& work) : work_(work) {}
+  explicit Chunks(const MessageWork& work) : work_(work) {}
 
   // A chunk that nobody works on.
   std::optional<Chunk> draw() {
@@ -87,7 +66,7 @@ class Chunks {
     if (open_.erase(results.number) == 0) {
       return;  // from a rank that had been given up
     }
-    done_.emplace(results.number, std::move(results.texts));
+    done_.emplace(results.number, std::move(results.message));
     for (auto next = done_.begin(); next != done_.end() && next->first == taken_; next = done_.erase(next), ++taken_) {
       work_.take(next->second);
     }
@@ -124,21 +103,21 @@ class Chunks {
         return Chunk{found->first, found->second};
       }
     }
-    std::optional<Texts> texts = at_end_ ? std::nullopt : work_.next();
-    at_end_ = !texts;
-    if (!texts) {
+    std::optional<std::string> message = at_end_ ? std::nullopt : work_.next();
+    at_end_ = !message;
+    if (!message) {
       return std::nullopt;
     }
-    const auto added = open_.emplace(drawn_++, std::move(*texts)).first;
+    const auto added = open_.emplace(drawn_++, std::move(*message)).first;
     return Chunk{added->first, added->second};
   }
 
-  const SharedWork& work_;
+  const MessageWork& work_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<uint64_t, Texts> open_;  // drawn, not done
+  std::map<uint64_t, std::string> open_;  // drawn, not done
   std::deque<uint64_t> again_;
-  std::map<uint64_t, Texts> done_;  // not taken yet
+  std::map<uint64_t, std::string> done_;  // not taken yet
   uint64_t drawn_ = 0, taken_ = 0;
   bool at_end_ = false;
   std::exception_ptr failure_;
@@ -188,7 +167,7 @@ class Dealer {
   void receive(const Ranks::Message& message) {
     Worker& worker = workers_[static_cast<size_t>(message.from)];
     worker = {State::asking, std::nullopt};
-    if (std::optional<Chunk> results = from_message(message.bytes)) {
+    if (std::optional<Chunk> results = numbered(message.bytes)) {
       chunks_.finish(std::move(*results));
     }
   }
@@ -208,7 +187,7 @@ class Dealer {
       return;  // those that are being worked on may come back
     }
     worker = {chunk ? State::working : State::ended, chunk ? std::optional(chunk->number) : std::nullopt};
-    sent_.push_back({as_message(chunk), {}});
+    sent_.push_back({with_number(chunk), {}});
     sent_.back().transfer = ranks_.send(rank, Channel::work, std::as_bytes(std::span(sent_.back().bytes)));
   }
 
@@ -225,13 +204,7 @@ class Dealer {
   std::list<Sent> sent_;
 };
 
-void work_alone(const SharedWork& work) {
-  while (const std::optional<Texts> chunk = work.next()) {
-    work.take(work.work(*chunk));
-  }
-}
-
-void deal_and_work(const Ranks& ranks, const SharedWork& work) {
+void deal_and_work(const Ranks& ranks, const MessageWork& work) {
   Chunks chunks(work);
   std::thread dealing([&] {
     try {
@@ -242,7 +215,7 @@ void deal_and_work(const Ranks& ranks, const SharedWork& work) {
   });
   try {
     while (const std::optional<Chunk> chunk = chunks.wait_and_draw()) {
-      chunks.finish({chunk->number, work.work(chunk->texts)});
+      chunks.finish({chunk->number, work.work(chunk->message)});
     }
   } catch (...) {
     chunks.fail(std::current_exception());
@@ -253,25 +226,23 @@ void deal_and_work(const Ranks& ranks, const SharedWork& work) {
   }
 }
 
-void work_for_first(const Ranks& ranks, const SharedWork& work) {
+void work_for_first(const Ranks& ranks, const MessageWork& work) {
   std::optional<Chunk> results;
   while (true) {
-    ranks.send_text(0, Channel::results, as_message(results));
-    const std::optional<Chunk> chunk = from_message(ranks.receive_from(0, Channel::work).bytes);
+    ranks.send_text(0, Channel::results, with_number(results));
+    const std::optional<Chunk> chunk = numbered(ranks.receive_from(0, Channel::work).bytes);
     if (!chunk) {
       return;
     }
-    results = Chunk{chunk->number, work.work(chunk->texts)};
+    results = Chunk{chunk->number, work.work(chunk->message)};
   }
 }
 
 }  // namespace
 
-void share_work(const Ranks& ranks, const SharedWork& work) {
+void share_messages(const Ranks& ranks, const MessageWork& work) {
   ranks.tolerate_losses();
-  if (ranks.is_alone()) {
-    work_alone(work);
-  } else if (ranks.is_first()) {
+  if (ranks.is_first()) {
     deal_and_work(ranks, work);
   } else {
     work_for_first(ranks, work);

@@ -6,10 +6,19 @@
 
 namespace heed {
 
-// See heed/ranks.h. Collective.
+// See heed/ranks.h. Collective; there must be several ranks.
 //
 // The first rank works too: another of its threads deals out meanwhile. Chunks of a rank that is lost are dealt out
 // again.
-void share_work(const Ranks& ranks, const SharedWork& work);
+void share_messages(const Ranks& ranks, const MessageWork& work);
+
+template <class Chunk, class Results>
+void share_work(const Ranks& ranks, const SharedWork<Chunk, Results>& work) {
+  if (ranks.is_alone()) {
+    work_alone(work);
+  } else {
+    share_messages(ranks, as_messages(work));
+  }
+}
 
 }  // namespace heed

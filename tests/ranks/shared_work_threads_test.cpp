@@ -14,6 +14,7 @@ namespace heed {
 namespace {
 
 using Chunk = std::vector<std::string>;
+using Work = SharedWork<Chunk, Chunk>;
 
 // Chunks "0", "1", ..., each with an empty text after the number.
 auto numbers_below(int64_t end) {
@@ -29,15 +30,16 @@ TEST_P(SharedWorkOfEachCount, ResultsComeInOrderWhoeverWorkedOnThem) {
   std::vector<std::string> taken;
   run_thread_ranks(GetParam(), [&](Transport& transport) {
     const Ranks ranks(transport);
-    share_work(ranks, {.next = numbers_below(ranks.is_first() ? 50 : 0),
-                       .work =
-                           [](const Chunk& chunk) {
-                             EXPECT_EQ(chunk.back(), "");
-                             // Earlier chunks take longer.
-                             std::this_thread::sleep_for(std::chrono::microseconds(100 * (50 - std::stoi(chunk[0]))));
-                             return Chunk{chunk[0] + "!"};
-                           },
-                       .take = [&](const Chunk& results) { taken.push_back(results.at(0)); }});
+    share_work(ranks,
+               Work{.next = numbers_below(ranks.is_first() ? 50 : 0),
+                    .work =
+                        [](const Chunk& chunk) {
+                          EXPECT_EQ(chunk.back(), "");
+                          // Earlier chunks take longer.
+                          std::this_thread::sleep_for(std::chrono::microseconds(100 * (50 - std::stoi(chunk[0]))));
+                          return Chunk{chunk[0] + "!"};
+                        },
+                    .take = [&](const Chunk& results) { taken.push_back(results.at(0)); }});
   });
   ASSERT_EQ(taken.size(), 50u);
   for (size_t i = 0; i < taken.size(); ++i) {
@@ -47,23 +49,23 @@ TEST_P(SharedWorkOfEachCount, ResultsComeInOrderWhoeverWorkedOnThem) {
 
 TEST_P(SharedWorkOfEachCount, NoWorkEndsAtOnce) {
   run_thread_ranks(GetParam(), [&](Transport& transport) {
-    share_work(Ranks(transport), {.next = numbers_below(0),
-                                  .work = [](const Chunk& chunk) { return chunk; },
-                                  .take = [](const Chunk&) { ADD_FAILURE(); }});
+    share_work(Ranks(transport), Work{.next = numbers_below(0),
+                                      .work = [](const Chunk& chunk) { return chunk; },
+                                      .take = [](const Chunk&) { ADD_FAILURE(); }});
   });
 }
 
 TEST(SharedWork, AllRanksWork) {
   std::vector<std::atomic<int>> worked(3);
   run_thread_ranks(3, [&](Transport& transport) {
-    share_work(Ranks(transport), {.next = numbers_below(60),
-                                  .work =
-                                      [&](const Chunk& chunk) {
-                                        ++worked[static_cast<size_t>(transport.rank())];
-                                        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-                                        return chunk;
-                                      },
-                                  .take = [](const Chunk&) {}});
+    share_work(Ranks(transport), Work{.next = numbers_below(60),
+                                      .work =
+                                          [&](const Chunk& chunk) {
+                                            ++worked[static_cast<size_t>(transport.rank())];
+                                            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                                            return chunk;
+                                          },
+                                      .take = [](const Chunk&) {}});
   });
   for (const std::atomic<int>& count : worked) {
     EXPECT_GE(count, 5);
@@ -78,18 +80,18 @@ void fail_in(const std::string& part, int rank) {
         fail<FormatError>("line 7", "is broken");
       }
     };
-    share_work(Ranks(transport), {.next =
-                                      [&, numbers = numbers_below(200)]() mutable {
-                                        maybe_fail("next");
-                                        return numbers();
-                                      },
-                                  .work =
-                                      [&](const Chunk& chunk) {
-                                        maybe_fail("work");
-                                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                                        return chunk;
-                                      },
-                                  .take = [&](const Chunk&) { maybe_fail("take"); }});
+    share_work(Ranks(transport), Work{.next =
+                                          [&, numbers = numbers_below(200)]() mutable {
+                                            maybe_fail("next");
+                                            return numbers();
+                                          },
+                                      .work =
+                                          [&](const Chunk& chunk) {
+                                            maybe_fail("work");
+                                            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                            return chunk;
+                                          },
+                                      .take = [&](const Chunk&) { maybe_fail("take"); }});
   });
 }
 

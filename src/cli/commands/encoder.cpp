@@ -39,7 +39,7 @@ Option pairs_option(EncoderOptions& options) {
 // Calls use(lines, name) for the lines of a file, many at a time.
 template <class Use>
 void for_each_part(const std::string& path, Use use) {
-  ArrivingLines input(path);
+  AvailableLines input(path);
   for (auto lines = input.next(kTextsPerCall); !lines.empty(); lines = input.next(kTextsPerCall)) {
     use(lines, [&](size_t line) { return input.name(line); });
   }

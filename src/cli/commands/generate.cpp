@@ -131,34 +131,38 @@ std::vector<std::string> read_prompts(const GenerateOptions& options) {
   return prompts;
 }
 
-// All ranks know all prompts, so a chunk is only the number of its first prompt and the one after its last.
+// All ranks know all prompts, so a chunk is a range of them.
+struct PromptRange {
+  size_t begin = 0, end = 0;
+  static constexpr auto members() { return std::tuple(&PromptRange::begin, &PromptRange::end); }
+};
+
 void share_prompts(const Generator& generator, const GenerateOptions& options) {
   const std::vector<std::string> prompts = read_prompts(options);
   const GenerationOptions generation = generation_options(options);
   const size_t at_once = lines_at_once(kPromptsTogether);
   size_t next = 0;
-  const auto work = [&](const std::vector<std::string>& chunk) {
-    const size_t begin = std::stoul(chunk[0]), end = std::stoul(chunk[1]);
-    const std::vector<std::string> some(prompts.begin() + static_cast<int64_t>(begin),
-                                        prompts.begin() + static_cast<int64_t>(end));
+  const auto work = [&](const PromptRange& range) {
+    const std::vector<std::string> some(prompts.begin() + static_cast<int64_t>(range.begin),
+                                        prompts.begin() + static_cast<int64_t>(range.end));
     std::string text;
     InOrder listener(some, options, [&](const std::string& one) { text += one; });
     generator.generate(some, generation, &listener,
-                       [&](size_t i) { return fmt::format("{}:{}", options.prompts, begin + i + 1); });
-    return std::vector{text};
+                       [&](size_t i) { return fmt::format("{}:{}", options.prompts, range.begin + i + 1); });
+    return text;
   };
-  share_work(
-      {.next = [&]() -> std::optional<std::vector<std::string>> {
-         const size_t begin = std::exchange(next, std::min(next + at_once, prompts.size()));
-         return begin < next ? std::optional(std::vector{std::to_string(begin), std::to_string(next)}) : std::nullopt;
-       },
-       .work = work,
-       .take = [](const std::vector<std::string>& results) { show_output(results.front()); }});
+  share_work(SharedWork<PromptRange, std::string>{
+      .next = [&]() -> std::optional<PromptRange> {
+        const size_t begin = std::exchange(next, std::min(next + at_once, prompts.size()));
+        return begin < next ? std::optional(PromptRange{begin, next}) : std::nullopt;
+      },
+      .work = work,
+      .take = [](const std::string& text) { show_output(text); }});
   flush_output();
 }
 
 void converse(const Generator& generator, const GenerateOptions& options) {
-  ArrivingLines input("-");
+  AvailableLines input("-");
   while (true) {
     show_output("> ");
     const std::vector<std::string> lines = input.next(1);
@@ -203,7 +207,7 @@ void generate(const GenerateOptions& options) {
   } else if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
     converse(generator, options);
   } else {
-    ArrivingLines input("-");
+    AvailableLines input("-");
     for (auto lines = input.next(kPromptsTogether); !lines.empty(); lines = input.next(kPromptsTogether)) {
       write_texts(generator, lines, options, [&](size_t line) { return input.name(line); });
     }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "cli/commands.h"
@@ -127,23 +128,14 @@ struct LineChunk {
   int64_t first = 0;
   std::vector<std::string> lines, prefixes;
 
-  std::vector<std::string> as_texts() const {
-    std::vector<std::string> texts{std::to_string(first), std::to_string(lines.size())};
-    texts.insert(texts.end(), lines.begin(), lines.end());
-    texts.insert(texts.end(), prefixes.begin(), prefixes.end());
-    return texts;
-  }
-  static LineChunk from_texts(const std::vector<std::string>& texts) {
-    const auto begin = texts.begin() + 2, end = begin + std::stol(texts[1]);
-    return {std::stol(texts[0]), {begin, end}, {end, texts.end()}};
-  }
+  static constexpr auto members() { return std::tuple(&LineChunk::first, &LineChunk::lines, &LineChunk::prefixes); }
 };
 
-std::string translated(const Translator& translator, const TranslateOptions& options, LineChunk chunk) {
+std::string translated(const Translator& translator, const TranslateOptions& options, const LineChunk& chunk) {
   std::string text;
   int64_t number = chunk.first;
   TranslationOptions translation = options.translation;
-  translation.prefixes = std::move(chunk.prefixes);
+  translation.prefixes = chunk.prefixes;
   const auto name = [&](size_t line) {
     return fmt::format("{}:{}", input_name(options), chunk.first + static_cast<int64_t>(line) + 1);
   };
@@ -191,19 +183,17 @@ void translate(const TranslateOptions& options) {
   // Refuses options that make no sense before anyone has typed a line.
   translator.translate({}, options.translation);
   Output output(options);
-  ArrivingLines input(options.input);
+  AvailableLines input(options.input);
   int64_t number = 0;
-  share_work({.next = [&]() -> std::optional<std::vector<std::string>> {
-                LineChunk chunk{number, input.next(lines_at_once(kLinesAtOnce)), {}};
-                chunk.prefixes = prefixes.next(chunk.lines.size());
-                number += static_cast<int64_t>(chunk.lines.size());
-                return chunk.lines.empty() ? std::nullopt : std::optional(chunk.as_texts());
-              },
-              .work =
-                  [&](const std::vector<std::string>& texts) {
-                    return std::vector{translated(translator, options, LineChunk::from_texts(texts))};
-                  },
-              .take = [&](const std::vector<std::string>& results) { output.write(results.front()); }});
+  share_work(SharedWork<LineChunk, std::string>{
+      .next = [&]() -> std::optional<LineChunk> {
+        LineChunk chunk{number, input.next(lines_at_once(kLinesAtOnce)), {}};
+        chunk.prefixes = prefixes.next(chunk.lines.size());
+        number += std::ssize(chunk.lines);
+        return chunk.lines.empty() ? std::nullopt : std::optional(std::move(chunk));
+      },
+      .work = [&](const LineChunk& chunk) { return translated(translator, options, chunk); },
+      .take = [&](const std::string& text) { output.write(text); }});
   if (rank_of_job().is_first()) {
     prefixes.finish();
     output.finish();

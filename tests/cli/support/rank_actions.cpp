@@ -83,15 +83,14 @@ void meet(const Ranks& ranks, double seconds) {
 // Work that takes a while. The first rank shows what came out of it.
 void share(int64_t chunks) {
   int64_t next = 0;
-  share_work({.next = [&]() -> std::optional<std::vector<std::string>> {
-                return next < chunks ? std::optional(std::vector{std::to_string(next++)}) : std::nullopt;
-              },
-              .work =
-                  [](const std::vector<std::string>& chunk) {
-                    compute(0.1);
-                    return std::vector{"result " + chunk.front()};
-                  },
-              .take = [](const std::vector<std::string>& results) { say(results.front()); }});
+  share_work(
+      SharedWork<int64_t, std::string>{.next = [&] { return next < chunks ? std::optional(next++) : std::nullopt; },
+                                       .work =
+                                           [](const int64_t& chunk) {
+                                             compute(0.1);
+                                             return fmt::format("result {}", chunk);
+                                           },
+                                       .take = [](const std::string& result) { say(result); }});
 }
 
 void act(const std::string& action, const std::string& argument) {

@@ -73,7 +73,7 @@ struct TokenizerTraining {
   double coverage = 0.0;                  // share of all characters that the vocabulary covers; 0: 0.9995 (char: 1)
 };
 
-// What happens to a text of too many tokens.
+// What happens to a text of too many tokens. Where one cannot be left out, drop refuses it.
 enum class TooLong : uint8_t { drop, truncate, refuse };
 
 inline constexpr std::array<NamedValue<TooLong>, 3> kTooLongNames{

@@ -4,7 +4,7 @@
 
 namespace heed {
 
-LoadedDraft::LoadedDraft(const DraftOptions& options, const WritingModels& targets, Backend& backend, DType storage) {
+LoadedDraft::LoadedDraft(const DraftOptions& options, const LoadedEnsemble& targets, Backend& backend, DType storage) {
   if (options.by == Drafts::none) {
     return;
   }

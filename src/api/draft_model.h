@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "api/writing_models.h"
+#include "api/loaded_ensemble.h"
 #include "decode/drafts/speculation.h"
 
 namespace heed {
@@ -12,7 +12,7 @@ namespace heed {
 // draft's model has another architecture or vocabulary.
 class LoadedDraft {
  public:
-  LoadedDraft(const DraftOptions& options, const WritingModels& targets, Backend& backend, DType storage);
+  LoadedDraft(const DraftOptions& options, const LoadedEnsemble& targets, Backend& backend, DType storage);
 
   // Null without drafts.
   const Drafting* drafting() const { return drafting_ ? &*drafting_ : nullptr; }

@@ -92,7 +92,7 @@ struct Encoder::State {
     require_reads(TextColumns::one);
     std::vector<EncodedText> found;
     for (size_t i = 0; i < texts.size(); ++i) {
-      found.push_back(encode_text_or_pair(stored.text(), {texts[i]}, stored.config().max_length, Overlong::refuse,
+      found.push_back(encode_text_or_pair(stored.text(), {texts[i]}, stored.config().max_length, TooLong::refuse,
                                           text_name(name, i)));
     }
     return found;
@@ -102,7 +102,7 @@ struct Encoder::State {
     std::vector<EncodedText> found;
     for (size_t i = 0; i < pairs.size(); ++i) {
       found.push_back(encode_text_or_pair(stored.text(), {pairs[i].first, &pairs[i].second}, stored.config().max_length,
-                                          Overlong::refuse, text_name(name, i)));
+                                          TooLong::refuse, text_name(name, i)));
     }
     return found;
   }

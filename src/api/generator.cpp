@@ -8,12 +8,12 @@
 #include "api/draft_model.h"
 #include "base/system/threads.h"
 #include "base/text/plural.h"
-#include "decode/rules/token_ids.h"
 #include "decode/scoring/perplexity.h"
 #include "decode/texts/text_generation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
 #include "text/lines/multiline.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
@@ -42,9 +42,10 @@ struct Generator::State {
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
-  WritingModels models;
+  LoadedEnsemble models;
   LoadedDraft draft;
-  Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting()};
+  Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(), SourceVocabulary::other,
+                      models.step_bytes()};
   AutomatonCache automata{models.first().text()};
 };
 

@@ -30,10 +30,10 @@ struct Translator::State {
 
   DType storage, cached;
   std::unique_ptr<Backend> backend;
-  WritingModels models;
+  LoadedEnsemble models;
   LoadedDraft draft;
-  Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(),
-                      vocabulary_of_source(tokenizers())};
+  Scheduler scheduler{models.inference(*backend, storage, cached), draft.drafting(), vocabulary_of_source(tokenizers()),
+                      models.step_bytes()};
   AutomatonCache automata{tokenizers().target};
   std::optional<Shortlist> shortlist;
 };

@@ -11,10 +11,10 @@
 #include "bench/random_model.h"
 #include "bench/roofline.h"
 #include "bench/train_shapes.h"
-#include "decode/lanes.h"
 #include "decode/texts/translation.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/precision.h"
+#include "kernels/lanes.h"
 #include "kernels/profiled_backend.h"
 
 namespace heed {

@@ -102,18 +102,18 @@ class Streams {
   }
 
   void read(const std::vector<int32_t>& prompt) {
-    std::vector<Fresh> fresh;
+    std::vector<NewTokens> new_tokens;
     for (const SequenceId sequence : sequences_) {
-      fresh.push_back({sequence, prompt});
+      new_tokens.push_back({sequence, prompt});
     }
-    take(stepper_->next(fresh));
+    take(stepper_->next(new_tokens));
   }
   void step() {
-    fresh_.clear();
+    new_tokens_.clear();
     for (size_t s = 0; s < sequences_.size(); ++s) {
-      fresh_.push_back({sequences_[s], std::span(&tokens_[s], 1)});
+      new_tokens_.push_back({sequences_[s], std::span(&tokens_[s], 1)});
     }
-    take(stepper_->next(fresh_));
+    take(stepper_->next(new_tokens_));
   }
   int64_t length() const { return stepper_->length(sequences_.front()); }
 
@@ -128,7 +128,7 @@ class Streams {
   std::unique_ptr<Stepper> stepper_;
   std::vector<SequenceId> sequences_;
   std::vector<int32_t> tokens_;
-  std::vector<Fresh> fresh_;
+  std::vector<NewTokens> new_tokens_;
 };
 
 std::vector<int32_t> random_prompt(int64_t tokens, int64_t vocabulary) {

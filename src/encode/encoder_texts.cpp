@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "decode/rules/token_ids.h"
 #include "ops/rows/select_rows.h"
 #include "text/lines/text_pair.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
@@ -99,7 +99,7 @@ std::vector<int32_t> word_rows(const Sequences& sequences, const std::vector<con
 }  // namespace
 
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
-                                Overlong overlong, const std::string& where) {
+                                TooLong too_long, const std::string& where) {
   const ReadingMarks marks = reading_marks(tokenizer);
   require_text(text.first, where);
   std::vector<int32_t> first = ids_of(tokenizer.encode(text.first)), second;
@@ -111,7 +111,7 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
   const auto most = static_cast<size_t>(max_length);
   require<FormatError>(most > around, where, "the model takes {} tokens, of which special tokens alone need {}", most,
                        around);
-  require<FormatError>(overlong == Overlong::truncate || first.size() + second.size() + around <= most, where,
+  require<FormatError>(too_long == TooLong::truncate || first.size() + second.size() + around <= most, where,
                        "{} tokens with special tokens, but the model takes at most {}",
                        first.size() + second.size() + around, most);
   cut_to(most - around, first, second);
@@ -129,12 +129,12 @@ EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& te
 }
 
 EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
-                        Overlong overlong, const std::string& where) {
+                        TooLong too_long, const std::string& where) {
   if (columns == TextColumns::one) {
-    return encode_text_or_pair(tokenizer, {line}, max_length, overlong, where);
+    return encode_text_or_pair(tokenizer, {line}, max_length, too_long, where);
   }
   const TextPair pair = split_pair(line, where);
-  return encode_text_or_pair(tokenizer, {pair.first, &pair.second}, max_length, overlong, where);
+  return encode_text_or_pair(tokenizer, {pair.first, &pair.second}, max_length, too_long, where);
 }
 
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,

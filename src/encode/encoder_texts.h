@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "decode/lanes.h"
 #include "heed/labeled_files.h"
+#include "heed/tokenizer_types.h"
+#include "kernels/lanes.h"
 #include "models/any_model.h"
-#include "text/lines/overlong.h"
 #include "text/tokenizer.h"
 
 namespace heed {
@@ -29,10 +29,10 @@ struct TextOrPair {
 // FormatError, naming `where`, for text that is not UTF-8 or, unless it is to be truncated, is too long. Of two texts
 // that are truncated, the longer one loses tokens at its end until both fit.
 EncodedText encode_text_or_pair(const Tokenizer& tokenizer, const TextOrPair& text, int64_t max_length,
-                                Overlong overlong, const std::string& where);
+                                TooLong too_long, const std::string& where);
 // The text of a line, or the two that it holds.
 EncodedText encode_line(const Tokenizer& tokenizer, const std::string& line, TextColumns columns, int64_t max_length,
-                        Overlong overlong, const std::string& where);
+                        TooLong too_long, const std::string& where);
 // FormatError also for an empty list of words.
 EncodedText encode_words(const Tokenizer& tokenizer, std::span<const std::string> words, int64_t max_length,
                          const std::string& where);

@@ -73,7 +73,7 @@ class Sides {
   bool sources_are_understood() const {
     std::vector<std::string> written;
     for (const std::vector<TranslatedLine>& line :
-         translate_lines(translator_, sources_, {.beam = 1}, line_name, Overlong::truncate)) {
+         translate_lines(translator_, sources_, {.beam = 1}, line_name, TooLong::truncate)) {
       written.push_back(line.front().translation.text);
     }
     return depends_on_sources(written);
@@ -94,7 +94,7 @@ class Sides {
     double sum = 0.0;
     int64_t tokens = 0;
     for (const PairScore& score :
-         score_lines(translator_, {sources, targets}, {line_name, line_name}, Overlong::truncate)) {
+         score_lines(translator_, {sources, targets}, {line_name, line_name}, TooLong::truncate)) {
       sum -= score.log_probability;
       tokens += score.tokens;
     }

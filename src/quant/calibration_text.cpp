@@ -5,13 +5,13 @@
 
 #include "base/rounding.h"
 #include "data/lines/line_reader.h"
-#include "decode/rules/token_ids.h"
 #include "decode/scoring/perplexity.h"
 #include "decode/texts/text_generation.h"
 #include "decode/texts/text_translation.h"
 #include "encode/encoder_texts.h"
 #include "quant/calibration_sides.h"
 #include "text/lines/multiline.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
@@ -124,7 +124,7 @@ class PairCalibration {
     }
     const auto name = [](size_t i) { return fmt::format("line {}", i + 1); };
     for (std::vector<TranslatedLine>& line :
-         translate_lines(translator_, lines_, {.beam = 1}, name, Overlong::truncate)) {
+         translate_lines(translator_, lines_, {.beam = 1}, name, TooLong::truncate)) {
       targets_.push_back(std::move(line.front().ids));
     }
   }
@@ -216,7 +216,7 @@ CalibrationTokens lines_of_text(const std::string& path, const StoredModel& stor
     const std::string where = fmt::format("{}:{}", path, ++number);
     if (!is_blank(line)) {
       texts.push_back(
-          encode_line(stored.text(), line, columns, stored.config().max_length, Overlong::truncate, where).ids);
+          encode_line(stored.text(), line, columns, stored.config().max_length, TooLong::truncate, where).ids);
     }
   }
   require_known(texts, stored.text(), path);

@@ -24,6 +24,11 @@ KeyValueCache::KeyValueCache(Backend& backend, DType storage, const CacheShape& 
       state_size_(LinearStates::size(shape.heads, shape.width / shape.heads,
                                      (shape.value_width > 0 ? shape.value_width : shape.width) / shape.heads)) {}
 
+int64_t KeyValueCache::page_bytes(DType storage, const CacheShape& shape) {
+  const int64_t scales = storage == DType::i8 ? shape.heads * size_of(DType::f32) : 0;
+  return 2 * shape.layers * kPage * (std::max(shape.width, shape.value_width) * size_of(storage) + scales);
+}
+
 SequenceId KeyValueCache::add() { return SequenceId(open().id); }
 
 SequenceId KeyValueCache::fork(SequenceId sequence) {
@@ -340,7 +345,7 @@ void KeyValueCache::release(int32_t page) {
 void KeyValueCache::grow() {
   const auto old_pages = static_cast<int64_t>(readers_.size());
   // Large steps: a page that was never written takes no memory yet, and copying after each small step would cost more.
-  int64_t pages = std::max(kFirstPages, 4 * old_pages);
+  int64_t pages = std::max({kFirstPages, pages_for(shape_.begin_with), 4 * old_pages});
   if (shape_.max_tokens > 0) {
     pages = std::min(pages, pages_for(shape_.max_tokens));
   }

@@ -20,6 +20,7 @@ struct CacheShape {
   int64_t value_width = 0;  // of values; 0: as keys
   int64_t window = 0;       // the latest tokens that any layer needs; 0: all tokens are cached
   int64_t max_tokens = 0;   // the budget: of all sequences together, in whole pages; 0: as many as memory holds
+  int64_t begin_with = 0;   // tokens that there is room for at first; 0: some
   int64_t roll_back = 0;    // tokens that roll_back() can always drop, also where pages are freed
   // The layers of linear attention, which keep sums (see LinearStates). The budget does not count these: their size
   // does not depend on a sequence's length.
@@ -56,6 +57,9 @@ class KeyValueCache {
   KeyValueCache(Backend& backend, DType storage, const CacheShape& shape);
   KeyValueCache(const KeyValueCache&) = delete;
   KeyValueCache& operator=(const KeyValueCache&) = delete;
+
+  // Of kPageTokens tokens, without sums of linear attention.
+  static int64_t page_bytes(DType storage, const CacheShape& shape);
 
   SequenceId add();  // an empty one
   SequenceId fork(SequenceId sequence);

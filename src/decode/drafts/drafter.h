@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "decode/drafts/draft_pace.h"
+#include "decode/drafts/draft_length_policy.h"
 #include "decode/sampling/sampling.h"
 #include "decode/steppers/stepper.h"
 #include "heed/drafting.h"
@@ -47,11 +47,11 @@ class Drafter {
     int64_t steps = 0;      // one after the other
     int64_t texts = 0;      // that were read
     int64_t caught_up = 0;  // tokens of theirs that were read before anything was drafted
-    int64_t afforded = 0;   // of these, those of texts with more than DraftPace::kCheapToRead
+    int64_t afforded = 0;   // of these, those of texts with more than DraftLengthPolicy::kCheapToRead
   };
 
-  // Adds to each task's draft, which is empty, as many tokens as the pace finds worth it.
-  virtual Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) = 0;
+  // Adds to each task's draft, which is empty, as many tokens as the policy finds worth it.
+  virtual Work draft(std::span<const DraftTask> tasks, const DraftLengthPolicy& policy, std::span<Draft> drafts) = 0;
   // The text has ended.
   virtual void forget(int64_t text) = 0;
 };

@@ -34,12 +34,12 @@ class ModelDrafter final : public Drafter {
                             {.roll_back = kMaxDraftTokens, .layers = model.layers});
   }
 
-  Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) override {
+  Work draft(std::span<const DraftTask> tasks, const DraftLengthPolicy& policy, std::span<Draft> drafts) override {
     Work work;
     going_.clear();
-    begin_new_texts(tasks, pace);
+    begin_new_texts(tasks, policy);
     for (size_t i = 0; i < tasks.size(); ++i) {
-      if (is_wanted(tasks[i], pace) && catch_up(tasks[i], pace, work)) {
+      if (is_wanted(tasks[i], policy) && catch_up(tasks[i], policy, work)) {
         going_.push_back({i,
                           &texts_.at(tasks[i].text),
                           1.0,
@@ -55,7 +55,7 @@ class ModelDrafter final : public Drafter {
       }
     }
     while (!going_.empty()) {
-      step(tasks, pace, drafts);
+      step(tasks, policy, drafts);
       ++work.steps;
     }
     return work;
@@ -91,11 +91,11 @@ class ModelDrafter final : public Drafter {
   };
 
   // A trial drafts for one text.
-  bool is_wanted(const DraftTask& task, const DraftPace& pace) const {
-    return task.most > 0 && (going_.empty() || !pace.is_trial());
+  bool is_wanted(const DraftTask& task, const DraftLengthPolicy& policy) const {
+    return task.most > 0 && (going_.empty() || !policy.is_trial());
   }
 
-  void begin_new_texts(std::span<const DraftTask> tasks, const DraftPace& pace) {
+  void begin_new_texts(std::span<const DraftTask> tasks, const DraftLengthPolicy& policy) {
     std::vector<std::vector<int32_t>> sources;
     std::vector<Text*> begun;
     for (const DraftTask& task : tasks) {
@@ -108,7 +108,7 @@ class ModelDrafter final : public Drafter {
         sources.emplace_back(task.source.begin(), task.source.end());
         begun.push_back(&found->second);
       }
-      if (pace.is_trial() && (begins || found->second.sequence)) {
+      if (policy.is_trial() && (begins || found->second.sequence)) {
         break;
       }
     }
@@ -120,7 +120,7 @@ class ModelDrafter final : public Drafter {
 
   // Finds what the draft's model has not read of the text, and drops drafted tokens that the text does not have. False
   // when the model takes no more tokens.
-  bool catch_up(const DraftTask& task, const DraftPace& pace, Work& work) {
+  bool catch_up(const DraftTask& task, const DraftLengthPolicy& policy, Work& work) {
     const auto begun = texts_.find(task.text);
     if (begun == texts_.end() || !begun->second.sequence) {
       return false;
@@ -139,11 +139,11 @@ class ModelDrafter final : public Drafter {
       }
       begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
       same = 0;
-    } else if (task.source.empty() && !pace.can_afford_reading(std::ssize(own()) - static_cast<int64_t>(same))) {
+    } else if (task.source.empty() && !policy.can_afford_reading(std::ssize(own()) - static_cast<int64_t>(same))) {
       begin_later(task, text, kLittleContext);
       text.is_cut = true;
       same = 0;
-    } else if (text.is_cut && pace.can_afford_reading(std::ssize(task.tokens))) {
+    } else if (text.is_cut && policy.can_afford_reading(std::ssize(task.tokens))) {
       begin_later(task, text, std::max<int64_t>(1, stepper_->max_length() / 2));
       same = 0;
     }
@@ -153,7 +153,7 @@ class ModelDrafter final : public Drafter {
     }
     text.agreed = same;
     text.unread.assign(own().begin() + static_cast<int64_t>(same), own().end());
-    work.afforded += std::ssize(text.unread) > DraftPace::kCheapToRead ? std::ssize(text.unread) : 0;
+    work.afforded += std::ssize(text.unread) > DraftLengthPolicy::kCheapToRead ? std::ssize(text.unread) : 0;
     return true;
   }
 
@@ -167,12 +167,12 @@ class ModelDrafter final : public Drafter {
   }
 
   // One more token of each text.
-  void step(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) {
-    fresh_.clear();
+  void step(std::span<const DraftTask> tasks, const DraftLengthPolicy& policy, std::span<Draft> drafts) {
+    new_tokens_.clear();
     for (const Going& going : going_) {
-      fresh_.push_back({*going.text->sequence, going.text->unread});
+      new_tokens_.push_back({*going.text->sequence, going.text->unread});
     }
-    const NextTokens next = stepper_->next(fresh_);
+    const NextTokens next = stepper_->next(new_tokens_);
     for (size_t row = 0; row < going_.size(); ++row) {
       Text& text = *going_[row].text;
       text.read.insert(text.read.end(), text.unread.begin(), text.unread.end());
@@ -181,7 +181,7 @@ class ModelDrafter final : public Drafter {
     size_t still = 0;
     for (size_t row = 0; row < going_.size(); ++row) {
       const DraftTask& task = tasks[going_[row].task];
-      if (propose(task, pace, next, static_cast<int64_t>(row), going_[row], drafts[going_[row].task])) {
+      if (propose(task, policy, next, static_cast<int64_t>(row), going_[row], drafts[going_[row].task])) {
         if (still != row) {
           going_[still] = std::move(going_[row]);
         }
@@ -192,15 +192,15 @@ class ModelDrafter final : public Drafter {
   }
 
   // Whether to go on with the text.
-  bool propose(const DraftTask& task, const DraftPace& pace, const NextTokens& next, int64_t row, Going& going,
-               Draft& draft) {
+  bool propose(const DraftTask& task, const DraftLengthPolicy& policy, const NextTokens& next, int64_t row,
+               Going& going, Draft& draft) {
     const std::span logits(next.logits.row(row), static_cast<size_t>(next.logits.columns));
     const Draw draw{task.draw.key, task.draw.position + draft.tokens.size()};
     const int32_t token =
         task.sampler.sample(logits, going.counts, draw, sampling_memory_, {going.tokens, &going.walk});
     const double confidence = std::exp(static_cast<double>(next.log_probs(row, token)));
-    going.chance *= pace.chance(Guess::by_model, confidence);
-    if (!pace.worth_checking(going.chance)) {
+    going.chance *= policy.chance(Guess::by_model, confidence);
+    if (!policy.worth_checking(going.chance)) {
       return false;
     }
     draft.guess = Guess::by_model;
@@ -213,7 +213,7 @@ class ModelDrafter final : public Drafter {
     if (task.sampler.looks_at_text()) {
       going.tokens.push_back(token);
     }
-    return static_cast<int64_t>(draft.tokens.size()) < task.most && pace.worth_another(going.chance);
+    return static_cast<int64_t>(draft.tokens.size()) < task.most && policy.worth_another(going.chance);
   }
 
   SamplingMemory sampling_memory_;
@@ -221,7 +221,7 @@ class ModelDrafter final : public Drafter {
   std::unique_ptr<Stepper> stepper_;
   std::unordered_map<int64_t, Text> texts_;
   std::vector<Going> going_;
-  std::vector<Fresh> fresh_;
+  std::vector<NewTokens> new_tokens_;
 };
 
 }  // namespace

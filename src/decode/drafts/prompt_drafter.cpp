@@ -70,13 +70,13 @@ class CombinedDrafter final : public Drafter {
   CombinedDrafter(std::unique_ptr<Drafter> if_sure, std::unique_ptr<Drafter> otherwise)
       : if_sure_(std::move(if_sure)), otherwise_(std::move(otherwise)) {}
 
-  Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) override {
-    Work work = if_sure_->draft(tasks, pace, drafts);
+  Work draft(std::span<const DraftTask> tasks, const DraftLengthPolicy& policy, std::span<Draft> drafts) override {
+    Work work = if_sure_->draft(tasks, policy, drafts);
     left_.clear();
     numbers_.clear();
     for (size_t i = 0; i < tasks.size(); ++i) {
       const bool is_sure =
-          !drafts[i].tokens.empty() && pace.chance(drafts[i].guess, drafts[i].confidence.front()) >= kSure;
+          !drafts[i].tokens.empty() && policy.chance(drafts[i].guess, drafts[i].confidence.front()) >= kSure;
       if (!is_sure) {
         drafts[i].clear();
         left_.push_back(tasks[i]);
@@ -88,7 +88,7 @@ class CombinedDrafter final : public Drafter {
     }
     others_.resize(left_.size());
     std::ranges::for_each(others_, &Draft::clear);
-    const Work of_others = otherwise_->draft(left_, pace, others_);
+    const Work of_others = otherwise_->draft(left_, policy, others_);
     for (size_t i = 0; i < left_.size(); ++i) {
       std::swap(drafts[numbers_[i]], others_[i]);
     }
@@ -110,10 +110,10 @@ class PromptDrafter final : public Drafter {
  public:
   explicit PromptDrafter(SourceVocabulary source) : source_(source) {}
 
-  Work draft(std::span<const DraftTask> tasks, const DraftPace& pace, std::span<Draft> drafts) override {
+  Work draft(std::span<const DraftTask> tasks, const DraftLengthPolicy& policy, std::span<Draft> drafts) override {
     Work work;
     for (size_t i = 0; i < tasks.size(); ++i) {
-      look_up(tasks[i], pace, drafts[i]);
+      look_up(tasks[i], policy, drafts[i]);
       work.steps = std::max<int64_t>(work.steps, drafts[i].tokens.empty() ? 0 : 1);
       work.texts += drafts[i].tokens.empty() ? 0 : 1;
     }
@@ -127,7 +127,7 @@ class PromptDrafter final : public Drafter {
     size_t source = 0;  // tokens of it in the index
   };
 
-  void look_up(const DraftTask& task, const DraftPace& pace, Draft& draft) {
+  void look_up(const DraftTask& task, const DraftLengthPolicy& policy, Draft& draft) {
     const auto [found, is_new] = texts_.try_emplace(task.text);
     Index& index = found->second.index;
     size_t& source = found->second.source;
@@ -146,8 +146,8 @@ class PromptDrafter final : public Drafter {
     double chance = 1.0;
     draft.guess = Guess::from_text;
     for (size_t k = 0; k < static_cast<size_t>(task.most); ++k) {
-      chance *= pace.chance(Guess::from_text, confidence);
-      if (!pace.worth_checking(chance)) {
+      chance *= policy.chance(Guess::from_text, confidence);
+      if (!policy.worth_checking(chance)) {
         return;
       }
       // Where the match ends at the text's end, the draft goes on with itself: the text repeats.

@@ -32,8 +32,8 @@ Speculation::~Speculation() { publish(); }
 
 void Speculation::publish() {
   if (log_ != nullptr) {
-    log_->add(sum(pace_.report(), published_, -1));
-    published_ = pace_.report();
+    log_->add(sum(policy_.report(), published_, -1));
+    published_ = policy_.report();
   }
 }
 
@@ -44,12 +44,12 @@ void Speculation::begin_step(std::span<DraftTask> tasks, int64_t others) {
   std::ranges::for_each(drafts_, &Draft::clear);
   step_ = {.texts = texts};
   usual_ = others == 0;
-  const int64_t most = tasks.empty() ? 0 : pace_.next_most(texts);
+  const int64_t most = tasks.empty() ? 0 : policy_.next_most(texts);
   if (most > 0) {
     for (DraftTask& task : tasks) {
       task.most = std::min(task.most, most);
     }
-    const Drafter::Work work = drafter_->draft(tasks, pace_, drafts_);
+    const Drafter::Work work = drafter_->draft(tasks, policy_, drafts_);
     step_.drafter_steps = work.steps;
     step_.drafting = work.texts;
     step_.caught_up = work.caught_up;
@@ -66,8 +66,8 @@ void Speculation::begin_step(std::span<DraftTask> tasks, int64_t others) {
 void Speculation::checked(size_t task, int64_t right, int64_t compared) {
   step_.accepted += right;
   for (int64_t k = 0; k < compared; ++k) {
-    pace_.learn(drafts_[task].guess, drafts_[task].confidence[static_cast<size_t>(k)],
-                k < right ? DraftPace::Checked::right : DraftPace::Checked::wrong);
+    policy_.learn(drafts_[task].guess, drafts_[task].confidence[static_cast<size_t>(k)],
+                  k < right ? DraftLengthPolicy::Checked::right : DraftLengthPolicy::Checked::wrong);
   }
 }
 
@@ -75,7 +75,7 @@ void Speculation::end_step(int64_t written) {
   step_.written = written;
   step_.seconds = seconds_now() - began_;
   if (usual_) {
-    pace_.add(step_);
+    policy_.add(step_);
   }
 }
 

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "decode/drafts/draft_pace.h"
+#include "decode/drafts/draft_length_policy.h"
 #include "decode/drafts/drafter.h"
-#include "decode/lanes.h"
+#include "kernels/lanes.h"
 
 namespace heed {
 
@@ -30,9 +30,9 @@ class DraftLog {
 
 class Speculation {
  public:
-  // The log, if there is one, gets the report. `share` is the drafter's, as of DraftPace.
+  // The log, if there is one, gets the report. `share` is the drafter's, as of DraftLengthPolicy.
   Speculation(std::unique_ptr<Drafter> drafter, int64_t tokens, DraftLog* log = nullptr, double share = 0.0)
-      : drafter_(std::move(drafter)), pace_(tokens, share), log_(log) {}
+      : drafter_(std::move(drafter)), policy_(tokens, share), log_(log) {}
   ~Speculation();
   Speculation(const Speculation&) = delete;
   Speculation& operator=(const Speculation&) = delete;
@@ -48,13 +48,13 @@ class Speculation {
   void end_step(int64_t written);
 
   void forget(int64_t text) { drafter_->forget(text); }
-  const DraftReport& report() const { return pace_.report(); }
+  const DraftReport& report() const { return policy_.report(); }
   // Adds to the log what has not been added yet.
   void publish();
 
  private:
   std::unique_ptr<Drafter> drafter_;
-  DraftPace pace_;
+  DraftLengthPolicy policy_;
   DraftLog* log_;
   DraftReport published_;
   int64_t texts_ = 0;

@@ -37,10 +37,10 @@ void DraftedSequence::request_draft(const DraftRequest& request, std::vector<Dra
                    .walk = request.walk});
 }
 
-Fresh DraftedSequence::next_fresh(Wanted wanted) {
+NewTokens DraftedSequence::new_tokens(RowsWanted wanted) {
   const std::span<const int32_t> drafted = draft();
   tokens_.insert(tokens_.end(), drafted.begin(), drafted.end());
-  return {sequence_, std::span(tokens_).subspan(read_), drafted.empty() ? wanted : Wanted::all};
+  return {sequence_, std::span(tokens_).subspan(read_), drafted.empty() ? wanted : RowsWanted::all};
 }
 
 void DraftedSequence::end_step() {

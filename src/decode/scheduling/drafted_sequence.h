@@ -32,7 +32,7 @@ class DraftedSequence {
   // Adds a task after begin_step(), unless the text has more than one token to read: then it gets no draft.
   void request_draft(const DraftRequest& request, std::vector<DraftTask>& tasks);
   // What it reads: its unread tokens, and its draft if there is one; then all rows are wanted, and otherwise `wanted`.
-  Fresh next_fresh(Wanted wanted = Wanted::last);
+  NewTokens new_tokens(RowsWanted wanted = RowsWanted::last);
 
   // After the step: the draft is no longer among the tokens.
   void end_step();

@@ -32,6 +32,9 @@ class Request {
   virtual std::span<const int32_t> source() const = 0;
   // The only tokens that it may write, as in Candidates; none: it may write all.
   virtual std::span<const int32_t> candidates() const { return {}; }
+  // How many tokens each of its sequences will probably have in the end, what it continues included. 0: it cannot know,
+  // and takes part whatever memory it takes.
+  virtual int64_t expected_tokens() const { return 0; }
   virtual int64_t max_sequences() const = 0;                     // at once
   virtual int64_t sequences() const { return max_sequences(); }  // that it has, or will have when it has begun
 
@@ -40,7 +43,7 @@ class Request {
   // Before a step: adds the texts that a draft can continue, and then what its sequences read, drafts included. The
   // tokens must stay in memory until they have been read, which takes several steps if there are many.
   virtual void add_drafts(std::vector<DraftTask>& tasks) = 0;
-  virtual void add_fresh(std::vector<Fresh>& fresh) = 0;
+  virtual void add_new_tokens(std::vector<NewTokens>& new_tokens) = 0;
   // After the step: takes the rows that it wanted, from `first_row` on. Returns how many tokens were written.
   virtual int64_t take(const NextTokens& next, int64_t first_row) = 0;
   virtual bool done() const = 0;

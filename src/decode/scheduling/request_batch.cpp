@@ -43,8 +43,8 @@ void RequestBatch::remove(Request& request) {
 const std::vector<RequestBatch::Ended>& RequestBatch::step() {
   ended_.clear();
   begin_drafts();
-  list_fresh();
-  give_rows(context_.stepper.next(fresh_));
+  list_new_tokens();
+  give_rows(context_.stepper.next(new_tokens_));
   return ended_;
 }
 
@@ -64,8 +64,8 @@ void RequestBatch::begin_drafts() {
 }
 
 // First the requests that read little, then parts of prompts, in the order in which they came.
-void RequestBatch::list_fresh() {
-  fresh_.clear();
+void RequestBatch::list_new_tokens() {
+  new_tokens_.clear();
   tokens_ = rows_ = 0;
   for (Member& member : members_) {
     member.first_row = rows_;
@@ -74,13 +74,13 @@ void RequestBatch::list_fresh() {
       continue;
     }
     asked_.clear();
-    member.request->add_fresh(asked_);
-    if (asked_.size() == 1 && asked_.front().wanted == Wanted::last && asked_.front().tokens.size() > kShort) {
+    member.request->add_new_tokens(asked_);
+    if (asked_.size() == 1 && asked_.front().wanted == RowsWanted::last && asked_.front().tokens.size() > kShort) {
       member.prompt = asked_.front();
       continue;
     }
-    for (const Fresh& fresh : asked_) {
-      add(member, fresh);
+    for (const NewTokens& new_tokens : asked_) {
+      add(member, new_tokens);
     }
   }
   const int64_t limit = std::max(kStepTokens, tokens_ + kLeastPart);
@@ -99,15 +99,15 @@ void RequestBatch::list_part(Member& member, int64_t most) {
     add(member, *member.prompt);
     member.prompt.reset();
   } else {
-    add(member, {member.prompt->sequence, left.first(part), Wanted::none});
+    add(member, {member.prompt->sequence, left.first(part), RowsWanted::none});
     member.prompt->tokens = left.subspan(part);
   }
 }
 
-void RequestBatch::add(Member& member, const Fresh& fresh) {
-  const auto tokens = static_cast<int64_t>(fresh.tokens.size());
-  const int64_t rows = fresh.wanted == Wanted::all ? tokens : fresh.wanted == Wanted::last ? 1 : 0;
-  fresh_.push_back(fresh);
+void RequestBatch::add(Member& member, const NewTokens& new_tokens) {
+  const auto tokens = static_cast<int64_t>(new_tokens.tokens.size());
+  const int64_t rows = new_tokens.wanted == RowsWanted::all ? tokens : new_tokens.wanted == RowsWanted::last ? 1 : 0;
+  new_tokens_.push_back(new_tokens);
   tokens_ += tokens;
   member.rows += rows;
   rows_ += rows;

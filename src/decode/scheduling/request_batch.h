@@ -38,14 +38,14 @@ class RequestBatch {
  private:
   struct Member {
     Request* request;
-    std::optional<Fresh> prompt;      // what is left of one that is read in parts
+    std::optional<NewTokens> prompt;  // what is left of one that is read in parts
     int64_t first_row = 0, rows = 0;  // that it gets in this step
   };
 
   void begin_drafts();
-  void list_fresh();
+  void list_new_tokens();
   void list_part(Member& member, int64_t most);
-  void add(Member& member, const Fresh& fresh);
+  void add(Member& member, const NewTokens& new_tokens);
   void give_rows(const NextTokens& next);
 
   SamplingMemory memory_;
@@ -53,8 +53,8 @@ class RequestBatch {
   std::vector<Member> members_;
   std::vector<Ended> ended_;
   std::vector<DraftTask> tasks_;
-  std::vector<Fresh> asked_, fresh_;
-  int64_t tokens_ = 0, rows_ = 0;  // of fresh_
+  std::vector<NewTokens> asked_, new_tokens_;
+  int64_t tokens_ = 0, rows_ = 0;  // of new_tokens_
 };
 
 // Runs requests together until all are done, and throws what the first of them threw.

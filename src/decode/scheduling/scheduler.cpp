@@ -8,9 +8,8 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kMaxRequests = 64;        // of a worker at once
-constexpr int64_t kMaxSequences = 128;      // of a worker at once
-constexpr int64_t kMaxSourceTokens = 2048;  // of sources that are read together
+constexpr int64_t kMaxRequests = 64;    // of a worker at once
+constexpr int64_t kMaxSequences = 128;  // of a worker at once
 
 Interrupted state_of(const Interruption& interruption) {
   if (interruption.stop.stop_requested()) {
@@ -46,19 +45,23 @@ class Scheduler::Worker {
   // Once it is full, it takes no more until it is half empty: each join costs a pass of the encoder, which is fast only
   // with many sources.
   bool takes_more() {
-    is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences);
+    is_full_ = is_full_ && (2 * requests() > kMaxRequests || 2 * sequences() > kMaxSequences ||
+                            2 * bytes() > scheduler_.memory_.budget());
     return !is_full_;
   }
-  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit.
-  bool has_room(const Request& request, int64_t share) const {
-    const auto more = static_cast<int64_t>(request.source().size());
-    return requests() < kMaxRequests && sequences() < std::min(share, kMaxSequences) &&
-           (joining_tokens_ == 0 || joining_tokens_ + more <= kMaxSourceTokens);
+  // `share` is what each worker has if all sequences are divided evenly. The last request may exceed it and the limit
+  // of sequences, and one that is alone the budget.
+  bool has_room(const Request& request, int64_t share) {
+    const RequestMemory& memory = scheduler_.memory_;
+    const auto more = std::ssize(request.source());
+    is_full_ = is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences ||
+               (!idle() && bytes() + memory.bytes_of(request) > memory.budget());
+    return !is_full_ && sequences() < share &&
+           (joining_tokens_ == 0 || joining_tokens_ + more <= memory.max_source_tokens());
   }
   void take(Job& job, Request& request) {
     members_.push_back({.job = &job, .request = &request});
-    joining_tokens_ += static_cast<int64_t>(request.source().size());
-    is_full_ = is_full_ || requests() >= kMaxRequests || sequences() >= kMaxSequences;
+    joining_tokens_ += std::ssize(request.source());
   }
   // Finds the members that are to end in the next step, also because others of the same caller have failed.
   void look_at_jobs() {
@@ -104,6 +107,14 @@ class Scheduler::Worker {
     int64_t sum = 0;
     for (const Member& member : members_) {
       sum += member.request->sequences();
+    }
+    return sum;
+  }
+
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const Member& member : members_) {
+      sum += scheduler_.memory_.bytes_of(*member.request);
     }
     return sum;
   }
@@ -161,7 +172,9 @@ class Scheduler::Worker {
       return;
     }
     const Inference inference = scheduler_.inference_.on(backend_);
-    stepper_ = make_stepper(inference, stepper_options(scheduler_.drafting_));
+    StepperOptions options = stepper_options(scheduler_.drafting_);
+    options.begin_with = scheduler_.memory_.tokens_in_budget();
+    stepper_ = make_stepper(inference, options);
     speculation_ = make_speculation(scheduler_.drafting_, inference, scheduler_.source_);
     batch_ = std::make_unique<RequestBatch>(*stepper_, speculation_.get());
   }
@@ -194,16 +207,17 @@ class Scheduler::Worker {
   bool is_full_ = false;
 };
 
-Scheduler::~Scheduler() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  requests_came_.notify_all();
-  for (std::thread& thread : threads_) {
-    thread.join();
-  }
+Scheduler::Scheduler(const Inference& inference, const Drafting* drafting, SourceVocabulary source, int64_t step_bytes)
+    : inference_(inference),
+      drafting_(drafting),
+      source_(source),
+      memory_(inference, step_bytes),
+      workers_(static_cast<size_t>(inference.backend.threads())),
+      lanes_(inference.backend, [this](size_t lane, Backend& backend) { return take_turn(lane, backend); }) {
+  require_cache_type(inference);
 }
+
+Scheduler::~Scheduler() = default;
 
 void Scheduler::run(std::span<Request* const> requests, const Interruption& interruption) {
   Job job{.requests = requests, .interruption = interruption};
@@ -212,12 +226,11 @@ void Scheduler::run(std::span<Request* const> requests, const Interruption& inte
   }
   if (requests.size() > 1 || !run_alone(job)) {
     std::unique_lock lock(mutex_);
-    start();
     jobs_.push_back(&job);
     for (const Request* request : requests) {
       sequences_ += request->max_sequences();
     }
-    requests_came_.notify_all();
+    lanes_.call_turns();
     request_ended_.wait(lock, [&job] { return job.left == 0; });
   }
   if (job.failure) {
@@ -245,30 +258,23 @@ bool Scheduler::run_alone(Job& job) {
   });
 }
 
-// Started when they are first needed: callers that write one text at a time need no workers.
-void Scheduler::start() {
-  while (static_cast<int>(threads_.size()) < lanes_.count()) {
-    Backend& backend = *backends_.emplace_back(inference_.backend.make_lane());
-    threads_.emplace_back([this, &backend] { work(backend); });
-  }
-}
-
-void Scheduler::work(Backend& backend) {
+// One step of a lane's worker, which is gone when there is nothing to do.
+bool Scheduler::take_turn(size_t lane, Backend& backend) {
   std::unique_lock lock(mutex_);
-  while (true) {
-    requests_came_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-    if (jobs_.empty()) {
-      return;
-    }
-    Worker worker(*this, backend);
-    while (!worker.idle() || !jobs_.empty()) {
-      hand_out(worker);
-      lock.unlock();
-      const std::vector<Ended> ended = worker.step();
-      lock.lock();
-      std::ranges::for_each(ended, [this](const Ended& member) { end(member); });
-    }
+  std::unique_ptr<Worker>& worker = workers_[lane];
+  if (worker == nullptr) {
+    worker = std::make_unique<Worker>(*this, backend);
   }
+  hand_out(*worker);
+  lock.unlock();
+  const std::vector<Ended> ended = worker->step();
+  lock.lock();
+  std::ranges::for_each(ended, [this](const Ended& member) { end(member); });
+  const bool goes_on = !worker->idle() || !jobs_.empty();
+  if (!goes_on) {
+    worker.reset();
+  }
+  return goes_on;
 }
 
 // Takes requests from the callers in turn. Those of a call that is to end are all handed out at once, to be ended.

@@ -6,25 +6,23 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <vector>
 
-#include "decode/lanes.h"
 #include "decode/scheduling/request_batch.h"
+#include "decode/scheduling/request_memory.h"
 #include "heed/interruption.h"
+#include "kernels/lanes.h"
 
 namespace heed {
 
-// A model with the threads that run it. Any number of threads may use it at once. As many workers as the backend has
-// threads take requests, each with a stepper of its own: small batches finish sooner side by side, each on one thread,
-// than one large batch with all threads within each op. A request that is alone has all threads.
+// A model with the threads that run it. Any number of threads may use it at once. Each lane has a worker, which takes
+// requests and has a stepper of its own: small batches finish sooner side by side, each on one thread, than one large
+// batch with all threads within each op. A request that is alone has all threads.
 class Scheduler {
  public:
-  // What the arguments refer to must outlive it. With `drafting`, texts are drafted.
+  // What the arguments refer to must outlive it. With `drafting`, texts are drafted. `step_bytes` as of RequestMemory.
   explicit Scheduler(const Inference& inference, const Drafting* drafting = nullptr,
-                     SourceVocabulary source = SourceVocabulary::other)
-      : inference_(inference), drafting_(drafting), source_(source), lanes_(inference.backend) {
-    require_cache_type(inference);
-  }
+                     SourceVocabulary source = SourceVocabulary::other, int64_t step_bytes = 0);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -44,23 +42,22 @@ class Scheduler {
   class Worker;
 
   bool run_alone(Job& job);
-  void start();
-  void work(Backend& backend);
+  bool take_turn(size_t lane, Backend& backend);
   void hand_out(Worker& worker);
   void end(const Ended& ended);
 
   Inference inference_;
   const Drafting* drafting_;
   SourceVocabulary source_;
-  Lanes lanes_;
+  RequestMemory memory_;
 
   std::mutex mutex_;  // of all below
-  std::condition_variable requests_came_, request_ended_;
-  std::deque<Job*> jobs_;  // with requests that nobody has taken
-  int64_t sequences_ = 0;  // of all requests that have not ended
-  bool stopping_ = false;
-  std::vector<std::unique_ptr<Backend>> backends_;
-  std::vector<std::thread> threads_;
+  std::condition_variable request_ended_;
+  std::deque<Job*> jobs_;                         // with requests that nobody has taken
+  int64_t sequences_ = 0;                         // of all requests that have not ended
+  std::vector<std::unique_ptr<Worker>> workers_;  // of each lane; null: it has no requests
+
+  Lanes lanes_;  // the last: its threads use all of the above
 };
 
 }  // namespace heed

@@ -6,7 +6,7 @@
 #include "base/errors.h"
 #include "base/text/excerpt.h"
 #include "base/text/plural.h"
-#include "decode/rules/token_ids.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {

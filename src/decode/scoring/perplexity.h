@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "decode/lanes.h"
+#include "kernels/lanes.h"
 #include "models/any_model.h"
 
 namespace heed {

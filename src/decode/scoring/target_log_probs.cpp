@@ -66,20 +66,20 @@ std::vector<double> through_cache(const Inference& inference, std::span<const st
   const Segments& segments = inputs.segments();
   const std::span<const int32_t> ids = inputs.tokens().ids();
   std::vector<double> log_probs;
-  std::vector<Fresh> fresh;
+  std::vector<NewTokens> new_tokens;
   int64_t s = 0;
   for (int64_t begin = 0; begin < inputs.rows();) {
     const int64_t step_end = std::min(inputs.rows(), begin + kStepRows);
-    fresh.clear();
+    new_tokens.clear();
     for (int64_t row = begin; row < step_end; s += row == segments.end(s) ? 1 : 0) {
       const int64_t end = std::min(segments.end(s), step_end);
       if (row < end) {
-        fresh.push_back({sequences[static_cast<size_t>(s)],
-                         ids.subspan(static_cast<size_t>(row), static_cast<size_t>(end - row)), Wanted::all});
+        new_tokens.push_back({sequences[static_cast<size_t>(s)],
+                              ids.subspan(static_cast<size_t>(row), static_cast<size_t>(end - row)), RowsWanted::all});
       }
       row = end;
     }
-    const NextTokens next = stepper->next(fresh);
+    const NextTokens next = stepper->next(new_tokens);
     for (int64_t row = begin; row < step_end; ++row) {
       const int32_t target = expected.ids()[static_cast<size_t>(row)];
       log_probs.push_back(target == Targets::kIgnored ? 0.0 : next.log_probs.row(row - begin)[target]);

@@ -21,7 +21,7 @@ class GroupSearch {
   std::span<const int32_t> last_token(int64_t hypothesis) const;
   const AutomatonWalk& walk() const { return groups_.front().walk(); }
   int64_t further_rows() const { return groups_.front().further_rows(); }
-  Wanted wanted() const { return groups_.front().wanted(); }
+  RowsWanted wanted() const { return groups_.front().wanted(); }
   int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);
   std::vector<int64_t> advance(const HostView<float>& log_probs, int64_t first_row);
 

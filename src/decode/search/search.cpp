@@ -18,7 +18,15 @@ SearchRequest::SearchRequest(const SearchTask& task, const TranslationOptions& o
       width_(GroupSearch::width(options)),
       end_(rules.tokens.eos),
       greedy_(greedy),
-      search_(options, rules, task) {}
+      search_(options, rules, task),
+      length_(std::ssize(task.tokens)) {}
+
+// Translations are mostly about as long as their source.
+int64_t SearchRequest::expected_tokens() const {
+  const auto source = std::ssize(task_.source), given = std::ssize(task_.tokens);
+  const int64_t most = given - task_.prefix + task_.max_length;
+  return source == 0 ? most : std::min(most, std::max(given + source + source / 4, length_ + 1));
+}
 
 void SearchRequest::begin(const StepContext& context, SequenceId sequence) {
   stepper_ = &context.stepper;
@@ -45,13 +53,13 @@ void SearchRequest::add_drafts(std::vector<DraftTask>& tasks) {
   }
 }
 
-void SearchRequest::add_fresh(std::vector<Fresh>& fresh) {
+void SearchRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
   if (single_) {
-    fresh.push_back(single_->next_fresh(search_.wanted()));
+    new_tokens.push_back(single_->new_tokens(search_.wanted()));
     return;
   }
   for (size_t h = 0; h < sequences_.size(); ++h) {
-    fresh.push_back(
+    new_tokens.push_back(
         {sequences_[h], has_read_ ? search_.last_token(static_cast<int64_t>(h)) : task_.tokens, search_.wanted()});
   }
 }
@@ -63,6 +71,7 @@ int64_t SearchRequest::take(const NextTokens& next, int64_t first_row) {
     return take_greedily(next, row);
   }
   replace(search_.advance(next.log_probs, row));
+  ++length_;
   return search_.active();
 }
 
@@ -74,6 +83,7 @@ int64_t SearchRequest::take_greedily(const NextTokens& next, int64_t first_row) 
   };
   const auto add = [&](int64_t, int32_t) { return search_.active() > 0; };
   const int64_t written = single_->write(first_row, choose, add);
+  length_ += written;
   if (done()) {
     single_.reset();
   }

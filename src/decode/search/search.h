@@ -26,10 +26,11 @@ class SearchRequest final : public Request {
 
   std::span<const int32_t> source() const override { return task_.source; }
   std::span<const int32_t> candidates() const override { return task_.candidates; }
+  int64_t expected_tokens() const override;
   int64_t max_sequences() const override { return width_; }
   void begin(const StepContext& context, SequenceId sequence) override;
   void add_drafts(std::vector<DraftTask>& tasks) override;
-  void add_fresh(std::vector<Fresh>& fresh) override;
+  void add_new_tokens(std::vector<NewTokens>& new_tokens) override;
   int64_t take(const NextTokens& next, int64_t first_row) override;
   bool done() const override { return search_.active() == 0; }
   void leave() override;
@@ -57,6 +58,7 @@ class SearchRequest final : public Request {
   Stepper* stepper_ = nullptr;
   Interrupted interrupted_ = Interrupted::no;
   bool has_read_ = false;                  // the first tokens
+  int64_t length_;                         // of the hypotheses that go on, with what they continue
   std::optional<DraftedSequence> single_;  // with a width of 1
   // Otherwise the hypotheses' sequences, in the order of their ranks.
   std::vector<SequenceId> sequences_, going_on_;

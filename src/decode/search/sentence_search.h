@@ -67,7 +67,7 @@ class SentenceSearch {
   int64_t further_rows() const { return max_length_ - 1 - static_cast<int64_t>(active_.front().tokens.size()); }
 
   // After which of the task's tokens it needs a row.
-  Wanted wanted() const { return prefix_.empty() ? Wanted::last : Wanted::all; }
+  RowsWanted wanted() const { return prefix_.empty() ? RowsWanted::last : RowsWanted::all; }
   // To be called before the first advance(). `first_row` is that of the token before the prefix; returns that of the
   // last token.
   int64_t take_prefix(const HostView<float>& log_probs, int64_t first_row);

@@ -136,10 +136,10 @@ Hidden EncoderDecoderStepper::hidden(const Sequences& tokens, std::span<const Ex
 
 Logits EncoderDecoderStepper::logits(const Hidden& hidden) { return model_.logits(pass_, hidden); }
 
-int64_t EncoderDecoderStepper::columns_of_candidates(std::span<const Fresh> fresh) const {
+int64_t EncoderDecoderStepper::columns_of_candidates(std::span<const NewTokens> new_tokens) const {
   int64_t most = 0;
   bool over_all = false;
-  for (const Fresh& f : fresh) {
+  for (const NewTokens& f : new_tokens) {
     const Source& source = source_of(f.sequence);
     most = std::max<int64_t>(most, source.end - source.begin);
     over_all = over_all || source.group == nullptr;

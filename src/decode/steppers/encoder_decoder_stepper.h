@@ -38,7 +38,7 @@ class EncoderDecoderStepper final : public PagedStepper {
   Hidden hidden(const Sequences& tokens, std::span<const Extension> sequences,
                 const std::vector<KeyValueView>& caches) override;
   Logits logits(const Hidden& hidden) override;
-  int64_t columns_of_candidates(std::span<const Fresh> fresh) const override;
+  int64_t columns_of_candidates(std::span<const NewTokens> new_tokens) const override;
   void write_log_probs(const Hidden& hidden, std::span<const SequenceId> sequences, View log_probs) override;
   void gather(std::span<const Candidates> group);
   void write_over_all(const Hidden& hidden, std::span<const int32_t> rows, View log_probs);

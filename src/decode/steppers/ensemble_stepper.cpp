@@ -109,29 +109,30 @@ int64_t EnsembleStepper::length(SequenceId sequence) const {
   return members_.front()->length(ids_of(sequence).front());
 }
 
-std::vector<Fresh> EnsembleStepper::fresh_of_member(std::span<const Fresh> fresh, size_t member) const {
-  std::vector<Fresh> of_member(fresh.begin(), fresh.end());
-  for (Fresh& one : of_member) {
+std::vector<NewTokens> EnsembleStepper::new_tokens_of_member(std::span<const NewTokens> new_tokens,
+                                                             size_t member) const {
+  std::vector<NewTokens> of_member(new_tokens.begin(), new_tokens.end());
+  for (NewTokens& one : of_member) {
     one.sequence = ids_of(one.sequence)[member];
   }
   return of_member;
 }
 
-NextTokens EnsembleStepper::next(std::span<const Fresh> fresh) {
+NextTokens EnsembleStepper::next(std::span<const NewTokens> new_tokens) {
   std::vector<NextTokens> found;
   for (size_t k = 0; k < members_.size(); ++k) {
     try {
-      found.push_back(members_[k]->next(fresh_of_member(fresh, k)));
+      found.push_back(members_[k]->next(new_tokens_of_member(new_tokens, k)));
     } catch (const BudgetError&) {
-      undo(fresh, k);
+      undo(new_tokens, k);
       throw;
     }
   }
   return mean_of(found);
 }
 
-void EnsembleStepper::undo(std::span<const Fresh> fresh, size_t full) {
-  for (const Fresh& one : fresh) {
+void EnsembleStepper::undo(std::span<const NewTokens> new_tokens, size_t full) {
+  for (const NewTokens& one : new_tokens) {
     const MemberIds& ids = ids_of(one.sequence);
     for (size_t k = 0; k < full; ++k) {
       members_[k]->roll_back(ids[k], members_[full]->length(ids[full]));

@@ -25,7 +25,7 @@ class EnsembleStepper final : public Stepper {
   int64_t length(SequenceId sequence) const override;
   // A row's logits are its log-probabilities plus the mean, over the members, of logit - log-probability, which is the
   // same in all columns. So equal members have the logits of one of them.
-  NextTokens next(std::span<const Fresh> fresh) override;
+  NextTokens next(std::span<const NewTokens> new_tokens) override;
 
  private:
   using MemberIds = std::vector<SequenceId>;  // what each member calls a sequence
@@ -33,9 +33,9 @@ class EnsembleStepper final : public Stepper {
   SequenceId add(MemberIds ids);
   const MemberIds& ids_of(SequenceId sequence) const;
   void take_back(std::span<const MemberIds> begun);
-  std::vector<Fresh> fresh_of_member(std::span<const Fresh> fresh, size_t member) const;
+  std::vector<NewTokens> new_tokens_of_member(std::span<const NewTokens> new_tokens, size_t member) const;
   // When member `full` has no room for these tokens, the members before it drop them again.
-  void undo(std::span<const Fresh> fresh, size_t full);
+  void undo(std::span<const NewTokens> new_tokens, size_t full);
   NextTokens mean_of(std::span<const NextTokens> found);
   HostView<float> logits_of(std::span<const NextTokens> found, const HostView<float>& log_probs);
 

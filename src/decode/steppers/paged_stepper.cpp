@@ -10,9 +10,9 @@ namespace {
 
 constexpr int64_t kPassRows = 1024;  // tokens in one pass: enough for products at full rate
 
-int64_t token_count(const Fresh& fresh) { return static_cast<int64_t>(fresh.tokens.size()); }
-int64_t wanted_rows(const Fresh& fresh) {
-  return fresh.wanted == Wanted::all ? token_count(fresh) : fresh.wanted == Wanted::last ? 1 : 0;
+int64_t token_count(const NewTokens& new_tokens) { return static_cast<int64_t>(new_tokens.tokens.size()); }
+int64_t wanted_rows(const NewTokens& new_tokens) {
+  return new_tokens.wanted == RowsWanted::all ? token_count(new_tokens) : new_tokens.wanted == RowsWanted::last ? 1 : 0;
 }
 
 // The tensor's own memory if it can be read here, or else a copy.
@@ -48,6 +48,7 @@ CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options)
                    .width = heads * config.width_of_head(),
                    .value_width = heads * config.width_of_values(),
                    .max_tokens = options.max_tokens,
+                   .begin_with = options.begin_with,
                    .heads = heads};
   for (int64_t layer = 0; !config.key_value_heads.is_uniform() && layer < layers; ++layer) {
     shape.heads_of_layers.push_back(config.heads_of_keys(layer));
@@ -74,14 +75,14 @@ void PagedStepper::write_log_probs(const Hidden& /*hidden*/, std::span<const Seq
   fail<InternalError>("stepper", "this model's sequences have no candidates");
 }
 
-NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
-  const int64_t tokens = check(fresh);
-  candidate_columns_ = columns_of_candidates(fresh);
+NextTokens PagedStepper::next(std::span<const NewTokens> new_tokens) {
+  const int64_t tokens = check(new_tokens);
+  candidate_columns_ = columns_of_candidates(new_tokens);
   if (tokens > kPassRows) {
-    return next_in_passes(fresh);
+    return next_in_passes(new_tokens);
   }
   parts_.clear();
-  for (const Fresh& f : fresh) {
+  for (const NewTokens& f : new_tokens) {
     parts_.push_back({f.sequence, f.tokens, wanted_rows(f)});
   }
   const int64_t rows = run(parts_);
@@ -100,9 +101,9 @@ NextTokens PagedStepper::next(std::span<const Fresh> fresh) {
 }
 
 // The number of tokens.
-int64_t PagedStepper::check(std::span<const Fresh> fresh) const {
+int64_t PagedStepper::check(std::span<const NewTokens> new_tokens) const {
   int64_t tokens = 0;
-  for (const Fresh& f : fresh) {
+  for (const NewTokens& f : new_tokens) {
     const int64_t before = length(f.sequence);
     require(!f.tokens.empty(), "stepper", "sequence {} has no new token", f.sequence.value);
     require(before + token_count(f) <= max_length(), "stepper",
@@ -142,10 +143,10 @@ int64_t PagedStepper::run(std::span<const Part> parts) {
 
 // Each pass takes as many tokens as fit. Of a sequence that is split over several passes and of which only the last row
 // is wanted, the parts before the last want none.
-NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
+NextTokens PagedStepper::next_in_passes(std::span<const NewTokens> new_tokens) {
   extensions_.clear();
   int64_t wanted = 0;
-  for (const Fresh& f : fresh) {
+  for (const NewTokens& f : new_tokens) {
     extensions_.push_back({f.sequence, token_count(f)});
     wanted += wanted_rows(f);
   }
@@ -155,14 +156,14 @@ NextTokens PagedStepper::next_in_passes(std::span<const Fresh> fresh) {
   all_log_probs_ = Tensor({wanted, has_candidates ? candidate_columns_ : vocabulary()}, DType::f32);
   int64_t done = 0, room = kPassRows;
   parts_.clear();
-  for (const Fresh& f : fresh) {
+  for (const NewTokens& f : new_tokens) {
     for (auto rest = f.tokens; !rest.empty();) {
       const auto taken = std::min(room, static_cast<int64_t>(rest.size()));
       const bool last = taken == static_cast<int64_t>(rest.size());
       parts_.push_back({f.sequence, rest.first(static_cast<size_t>(taken)),
-                        f.wanted == Wanted::all ? taken
-                        : last                  ? wanted_rows(f)
-                                                : 0});
+                        f.wanted == RowsWanted::all ? taken
+                        : last                      ? wanted_rows(f)
+                                                    : 0});
       rest = rest.subspan(static_cast<size_t>(taken));
       room -= taken;
       if (room == 0) {

@@ -21,7 +21,7 @@ class PagedStepper : public Stepper {
   void roll_back(SequenceId sequence, int64_t length) override { cache_.roll_back(sequence, length); }
   void remove(SequenceId sequence) override { cache_.remove(sequence); }
   int64_t length(SequenceId sequence) const override { return cache_.length(sequence); }
-  NextTokens next(std::span<const Fresh> fresh) override;
+  NextTokens next(std::span<const NewTokens> new_tokens) override;
 
  protected:
   // The stack's output for these tokens; `caches` have room for their keys and values.
@@ -29,7 +29,7 @@ class PagedStepper : public Stepper {
                         const std::vector<KeyValueView>& caches) = 0;
   virtual Logits logits(const Hidden& hidden) = 0;
   // How many columns the rows of these sequences need if one of them has candidates; 0: none has.
-  virtual int64_t columns_of_candidates(std::span<const Fresh> /*fresh*/) const { return 0; }
+  virtual int64_t columns_of_candidates(std::span<const NewTokens> /*new_tokens*/) const { return 0; }
   // Replaces logits() if one has: a row for each row of `hidden`, which belongs to the sequence of the same index.
   virtual void write_log_probs(const Hidden& hidden, std::span<const SequenceId> sequences, View log_probs);
 
@@ -46,9 +46,9 @@ class PagedStepper : public Stepper {
     int64_t wanted;
   };
 
-  int64_t check(std::span<const Fresh> fresh) const;
+  int64_t check(std::span<const NewTokens> new_tokens) const;
   int64_t run(std::span<const Part> parts);
-  NextTokens next_in_passes(std::span<const Fresh> fresh);
+  NextTokens next_in_passes(std::span<const NewTokens> new_tokens);
   int64_t run_and_keep(std::span<const Part> parts, int64_t first_row);
 
   // What run() left: the rows that are wanted, and the sequence of each.

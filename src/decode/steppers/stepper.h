@@ -12,13 +12,13 @@ namespace heed {
 
 // After which of a sequence's new tokens the caller needs the next-token distribution. Only those are projected to the
 // vocabulary.
-enum class Wanted : uint8_t { none, last, all };
+enum class RowsWanted : uint8_t { none, last, all };
 
 // A sequence's new tokens.
-struct Fresh {
+struct NewTokens {
   SequenceId sequence;
   std::span<const int32_t> tokens;  // at least one
-  Wanted wanted = Wanted::last;
+  RowsWanted wanted = RowsWanted::last;
 };
 
 // Next-token distributions: a row over the vocabulary for each wanted token, in order.
@@ -37,6 +37,7 @@ struct Candidates {
 
 struct StepperOptions {
   int64_t max_tokens = 0;  // cached for all sequences, and as many for all sources; 0: as many as memory holds
+  int64_t begin_with = 0;  // tokens that the caches have room for at first; 0: some
   int64_t roll_back = 0;   // tokens that can always be rolled back, also where all layers are local or linear
   int64_t layers = 0;      // only this many of the decoder's layers run, from the first, then its final norm; 0: all
 };
@@ -69,7 +70,7 @@ class Stepper {
   // Adds tokens to sequences, each named once. Sequences of one source should be neighbours, which is fastest. However
   // many tokens there are, they go through the model in passes of bounded size. BudgetError when there is no room for
   // them; then no sequence has changed. The result is valid until the next call.
-  virtual NextTokens next(std::span<const Fresh> fresh) = 0;
+  virtual NextTokens next(std::span<const NewTokens> new_tokens) = 0;
 };
 
 // ConfigError when the model's keys and values can't be cached in the type that is asked for.

@@ -50,9 +50,9 @@ void GenerationRequest::add_drafts(std::vector<DraftTask>& tasks) {
   }
 }
 
-void GenerationRequest::add_fresh(std::vector<Fresh>& fresh) {
+void GenerationRequest::add_new_tokens(std::vector<NewTokens>& new_tokens) {
   for (Text& text : texts_) {
-    fresh.push_back(text.sequence.next_fresh());
+    new_tokens.push_back(text.sequence.new_tokens());
   }
 }
 

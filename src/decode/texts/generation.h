@@ -46,7 +46,7 @@ class GenerationRequest final : public Request {
   int64_t sequences() const override;
   void begin(const StepContext& context, SequenceId sequence) override;
   void add_drafts(std::vector<DraftTask>& tasks) override;
-  void add_fresh(std::vector<Fresh>& fresh) override;
+  void add_new_tokens(std::vector<NewTokens>& new_tokens) override;
   int64_t take(const NextTokens& next, int64_t first_row) override;
   bool done() const override { return texts_.empty(); }
   void leave() override;

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "base/text/plural.h"
-#include "decode/rules/token_ids.h"
 #include "decode/scoring/forced_texts.h"
 #include "decode/search/scored_tokens.h"
 #include "decode/search/search.h"
 #include "decode/texts/generation.h"
 #include "decode/texts/text_stream.h"
 #include "text/lines/multiline.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "decode/rules/token_ids.h"
 #include "decode/scoring/forced_texts.h"
 #include "decode/search/scored_tokens.h"
 #include "decode/texts/alignment.h"
 #include "decode/texts/unknown_words.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
@@ -27,7 +27,7 @@ std::string name_line(const LineName& name, size_t line) {
 // How many tokens of a line the model takes, its end included, and what happens to the rest.
 struct Room {
   int64_t max_length;
-  Overlong overlong;
+  TooLong too_long;
 };
 
 std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::string& line, const Room& room,
@@ -35,7 +35,7 @@ std::vector<int32_t> tokens_of_line(const Tokenizer& tokenizer, const std::strin
   require_text(line, name_line(name, i));
   std::vector<int32_t> ids = ids_of(tokenizer.encode(line));
   if (const auto tokens = static_cast<int64_t>(ids.size()) + 1; tokens > room.max_length) {
-    require<FormatError>(room.overlong == Overlong::truncate, name_line(name, i),
+    require<FormatError>(room.too_long == TooLong::truncate, name_line(name, i),
                          "{} tokens with the end, but the model takes at most {}: shorten or split the line", tokens,
                          room.max_length);
     ids.resize(static_cast<size_t>(room.max_length) - 1);
@@ -193,9 +193,9 @@ struct ModelTranslations {
   std::vector<size_t> numbers;  // of the lines that they translate
 };
 
-template <class Wanted>
+template <class Select>
 ModelTranslations translations_of(const std::vector<std::vector<int32_t>>& sources, TranslatedLines& translated,
-                                  const Wanted& wanted) {
+                                  const Select& wanted) {
   ModelTranslations found;
   for (size_t i = 0; i < sources.size(); ++i) {
     for (TranslatedLine& line : translated[i]) {
@@ -320,7 +320,7 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
-                                                         Overlong overlong) {
+                                                         TooLong too_long) {
   require<ConfigError>(GroupSearch::width(options) == 1 || !translator.scheduler.drafts(), "translation",
                        "drafts do not serve beam search: leave out the drafts, or the beam of {}",
                        GroupSearch::width(options));
@@ -329,7 +329,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
     rules.tokens.suppressed.push_back(translator.tokenizers.target.special().unk.value);
   }
   rules.forced = forced_phrases(translator.tokenizers.target, options);
-  const Room room{translator.scheduler.inference().max_length(), overlong};
+  const Room room{translator.scheduler.inference().max_length(), too_long};
   SearchedLines searched{std::vector<std::vector<int32_t>>(lines.size()),
                          first_tokens(translator, lines, options, name)};
   require_allowed(searched.first, rules.tokens, name);
@@ -358,11 +358,11 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
 }
 
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
-                                   Overlong overlong) {
+                                   TooLong too_long) {
   const auto& [sources, targets] = pairs;
   require(sources.size() == targets.size(), "score", "{} sources for {} targets", sources.size(), targets.size());
   const SearchRules rules = rules_of(translator);
-  const Room room{translator.scheduler.inference().max_length(), overlong};
+  const Room room{translator.scheduler.inference().max_length(), too_long};
   std::vector<std::vector<int32_t>> inputs, outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     inputs.push_back(with_end(tokens_of_line(translator.tokenizers.source, sources[i], room, name.source, i),

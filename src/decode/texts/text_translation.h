@@ -8,7 +8,7 @@
 #include "decode/rules/automaton_cache.h"
 #include "decode/scheduling/scheduler.h"
 #include "decode/texts/translation.h"
-#include "text/lines/overlong.h"
+#include "heed/tokenizer_types.h"
 #include "text/shortlist.h"
 #include "text/translation_tokenizers.h"
 
@@ -41,10 +41,10 @@ std::vector<int32_t> source_tokens(const TextTranslator& translator, std::string
 std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& translator,
                                                          std::span<const std::string> lines,
                                                          const TranslationOptions& options, const LineName& name,
-                                                         Overlong overlong = Overlong::refuse);
+                                                         TooLong too_long = TooLong::refuse);
 
 // The log-probability of each line's translation. FormatError as above, for either side.
 std::vector<PairScore> score_lines(const TextTranslator& translator, const LinePairs& pairs, const LinePairName& name,
-                                   Overlong overlong = Overlong::refuse);
+                                   TooLong too_long = TooLong::refuse);
 
 }  // namespace heed

@@ -19,7 +19,7 @@ EncoderTexts read_encoder_texts(const Inference& inference, const Tokenizer& tok
   size_t bytes = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     const EncodedText encoded =
-        encode_line(tokenizer, lines[i].source, columns, config.max_length, Overlong::truncate, lines[i].where);
+        encode_line(tokenizer, lines[i].source, columns, config.max_length, TooLong::truncate, lines[i].where);
     const EncodedText* const one = &encoded;
     const Sequences sequence = sequences_of(std::span(&one, 1), config.token_types);
     AttentionMaps maps;

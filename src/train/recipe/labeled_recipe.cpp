@@ -69,8 +69,8 @@ void ClassifyRecipe::set_defaults(Recipe& recipe) const {
 
 std::vector<SettingTable> ClassifyRecipe::settings() {
   return {labeled_settings(data, {flag("pairs", data.columns, TextColumns::one, TextColumns::pair),
-                                  choice<Overlong>("too_long", data.too_long,
-                                                   {{"truncate", Overlong::truncate}, {"refuse", Overlong::refuse}})}),
+                                  choice<TooLong>("too_long", data.too_long,
+                                                  {{"truncate", TooLong::truncate}, {"refuse", TooLong::refuse}})}),
           text_tokenizer_settings(tokenizer)};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/corpus/labeled_text.h"
-#include "text/lines/overlong.h"
+#include "heed/tokenizer_types.h"
 #include "train/recipe/text_recipe.h"
 
 namespace heed {
@@ -11,7 +11,7 @@ struct LabeledDataRecipe {
   std::vector<std::string> train, validation;
   TextColumns columns = TextColumns::one;   // of classify
   WordFormat format = WordFormat::columns;  // of tag
-  Overlong too_long = Overlong::truncate;   // of classify
+  TooLong too_long = TooLong::truncate;     // of classify
   int64_t batch_sequences = 32;
 };
 

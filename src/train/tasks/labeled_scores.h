@@ -18,7 +18,7 @@ struct LabeledReading {
   int64_t max_length = 0;
   TextColumns columns = TextColumns::one;
   WordFormat format = WordFormat::columns;
-  Overlong too_long = Overlong::truncate;  // of texts
+  TooLong too_long = TooLong::truncate;  // of texts
 };
 
 // An example whose labels are names.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "decode/rules/token_ids.h"
 #include "ops/rows/select_rows.h"
 #include "text/lines/multiline.h"
+#include "text/token_ids.h"
 
 namespace heed {
 namespace {

@@ -51,7 +51,7 @@ double loss_per_token(const TextTranslator& translator, const ValidationText& te
   double sum = 0.0;
   int64_t tokens = 0;
   const auto name = [](size_t i) { return fmt::format("validation pair {}", i + 1); };
-  for (const PairScore& score : score_lines(translator, {sources, targets}, {name, name}, Overlong::truncate)) {
+  for (const PairScore& score : score_lines(translator, {sources, targets}, {name, name}, TooLong::truncate)) {
     sum -= score.log_probability;
     tokens += score.tokens;
   }
@@ -65,7 +65,7 @@ double bleu_of(const TextTranslator& translator, const ValidationText& text,
   const std::span<const std::string> sources(text.source.data(), count);
   const auto found = translate_lines(
       translator, sources, {.beam = recipe.beam, .length_penalty = recipe.length_penalty},
-      [](size_t i) { return fmt::format("validation line {}", i + 1); }, Overlong::truncate);
+      [](size_t i) { return fmt::format("validation line {}", i + 1); }, TooLong::truncate);
   std::vector<std::string> hypotheses;
   std::ranges::transform(found, std::back_inserter(hypotheses),
                          [](const auto& best) { return best.front().translation.text; });

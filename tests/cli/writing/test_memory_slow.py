@@ -7,8 +7,9 @@ import tempfile
 import time
 import unittest
 
-from heed_cli import BINARY
+from heed_cli import BINARY, SOURCE
 
+MULTI30K = pathlib.Path(os.environ.get("HEED_DATA", SOURCE.parent / "shared" / "data")) / "multi30k"
 MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
 PARAMETERS_AT_LEAST = 50_000_000
 BESIDE = 60_000_000
@@ -60,6 +61,27 @@ class Memory(unittest.TestCase):
 
     def test_translating_holds_each_weight_once(self):
         self.assert_each_weight_is_held_once(["layers=7"], "translate", ["--max-length", 8], LINES)
+
+    @unittest.skipUnless(MULTI30K.is_dir(), f"no {MULTI30K}: set HEED_DATA")
+    def test_memory_does_not_grow_with_the_lines(self):
+        lines = (MULTI30K / "test2016.de").read_text().splitlines()
+        text = "".join(f"{line}\n" for line in lines[:300])
+        long = "".join(" ".join(lines[i : i + 5]) + "\n" for i in range(0, 150, 5))
+        with tempfile.TemporaryDirectory() as folder:
+            # What multi30k-word-prenorm.toml describes.
+            model = pathlib.Path(folder) / "model"
+            subprocess.run([MAKE_MODEL, model, "kind=word", "vocabulary=0", f"source={MULTI30K / 'train.de'}",
+                            f"target={MULTI30K / 'train.en'}", "width=512", "inner=2048", "heads=8", "layers=6",
+                            "max_length=128", "model.tie=none", "model.norm_placement=pre"], check=True)
+            weights = (model / "model.safetensors").stat().st_size / 4
+            self.assertGreaterEqual(weights, PARAMETERS_AT_LEAST)
+            for precision, bytes_of_weight in (("f32", 4), ("bf16", 2)):
+                for beam in (1, 4):
+                    for name, given, length in (("many", text, 20), ("long", long, 80)):
+                        with self.subTest(f"{name} lines", precision=precision, beam=beam):
+                            peak = peak_memory(["translate", "--model", model, "--precision", precision, "--threads", 2,
+                                                "--beam", beam, "--max-length", length], given)
+                            self.assertLessEqual(peak, 1.15 * bytes_of_weight * weights + BESIDE)
 
     def test_generating_holds_each_weight_once(self):
         # Keys and values take 64 KB a token here: those of many prompts would outweigh the weights.

@@ -13,11 +13,11 @@ using testing::Not;
 TEST(ModelDrafter, ATrialIsOfTheFirstTextThatTheModelReads) {
   const RandomTranslator random;
   const auto drafter = make_model_drafter({*random.model, DType::f32}, *random.backend);
-  DraftPace pace(0);
-  while (pace.next_most(3) == 0) {
-    pace.add({.texts = 3, .written = 3, .seconds = 1.0});
+  DraftLengthPolicy policy(0);
+  while (policy.next_most(3) == 0) {
+    policy.add({.texts = 3, .written = 3, .seconds = 1.0});
   }
-  ASSERT_TRUE(pace.is_trial());
+  ASSERT_TRUE(policy.is_trial());
   const std::vector<int32_t> too_long(41, 5), source{5, 6, 7}, tokens{2};
   const TokenCounts counts;
   const Sampler greedy({.temperature = 0.0}, {});
@@ -32,7 +32,7 @@ TEST(ModelDrafter, ATrialIsOfTheFirstTextThatTheModelReads) {
                      .most = 4});
   }
   std::vector<Draft> drafts(tasks.size());
-  EXPECT_EQ(drafter->draft(tasks, pace, drafts).texts, 1);
+  EXPECT_EQ(drafter->draft(tasks, policy, drafts).texts, 1);
   EXPECT_THAT(drafts[0].tokens, IsEmpty());
   EXPECT_THAT(drafts[1].tokens, Not(IsEmpty()));
   EXPECT_THAT(drafts[2].tokens, IsEmpty());

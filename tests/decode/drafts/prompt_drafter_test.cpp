@@ -11,13 +11,13 @@ using testing::SizeIs;
 using Ids = std::vector<int32_t>;
 
 Ids looked_up(Drafter& drafter, const Ids& source, const Ids& tokens, int64_t most = 4) {
-  const DraftPace pace(4);
+  const DraftLengthPolicy policy(4);
   const TokenCounts counts;
   const Sampler sampler({}, {});
   const std::vector<DraftTask> tasks{
       {.text = 1, .source = source, .tokens = tokens, .counts = counts, .sampler = sampler, .draw = {}, .most = most}};
   std::vector<Draft> drafts(1);
-  drafter.draft(tasks, pace, drafts);
+  drafter.draft(tasks, policy, drafts);
   return drafts[0].tokens;
 }
 

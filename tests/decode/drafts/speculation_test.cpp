@@ -44,7 +44,7 @@ class Says final : public Drafter {
   using Next = std::function<int32_t(const DraftTask& task, const Ids& tokens)>;
   explicit Says(Next next) : next_(std::move(next)) {}
 
-  Work draft(std::span<const DraftTask> tasks, const DraftPace& /*pace*/, std::span<Draft> drafts) override {
+  Work draft(std::span<const DraftTask> tasks, const DraftLengthPolicy& /*policy*/, std::span<Draft> drafts) override {
     for (size_t i = 0; i < tasks.size(); ++i) {
       Ids tokens(tasks[i].tokens.begin(), tasks[i].tokens.end());
       while (static_cast<int64_t>(drafts[i].tokens.size()) < tasks[i].most) {

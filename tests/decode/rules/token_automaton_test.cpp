@@ -10,8 +10,8 @@
 
 #include "base/errors.h"
 #include "decode/language_model_testing.h"
-#include "decode/rules/token_ids.h"
 #include "text/lines/multiline.h"
+#include "text/token_ids.h"
 
 namespace heed::test {
 namespace {
@@ -163,8 +163,8 @@ class Enumeration {
     const std::vector<int32_t> read = ids_of(encode_text(*model_.tokenizer, "a m" + text));
     static const std::vector<std::vector<int32_t>> kNoSource(1);
     const SequenceId sequence = stepper_->begin(kNoSource).front();
-    const std::vector<Fresh> fresh{{sequence, read, Wanted::last}};
-    const NextTokens next = stepper_->next(fresh);
+    const std::vector<NewTokens> new_tokens{{sequence, read, RowsWanted::last}};
+    const NextTokens next = stepper_->next(new_tokens);
     std::vector<double> p;
     for (int32_t token = 0; token < model_.tokenizer->vocabulary_size(); ++token) {
       p.push_back(std::exp(static_cast<double>(next.log_probs(0, token))));

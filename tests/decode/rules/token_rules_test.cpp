@@ -10,7 +10,7 @@
 #include "base/errors.h"
 #include "decode/drafts/speculation.h"
 #include "decode/language_model_testing.h"
-#include "decode/rules/token_ids.h"
+#include "text/token_ids.h"
 #include "text/unicode/unicode.h"
 
 namespace heed::test {

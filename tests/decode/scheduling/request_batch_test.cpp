@@ -23,13 +23,13 @@ class CountingStepper final : public FakeStepper {
  public:
   CountingStepper() : FakeStepper(8, 4000) {}
 
-  NextTokens next(std::span<const Fresh> fresh) override {
+  NextTokens next(std::span<const NewTokens> new_tokens) override {
     int64_t tokens = 0;
-    for (const Fresh& f : fresh) {
+    for (const NewTokens& f : new_tokens) {
       tokens += static_cast<int64_t>(f.tokens.size());
     }
     read_.push_back(tokens);
-    return FakeStepper::next(fresh);
+    return FakeStepper::next(new_tokens);
   }
 
   const std::vector<int64_t>& read() const { return read_; }

@@ -8,11 +8,11 @@
 #include <set>
 
 #include "base/errors.h"
-#include "decode/rules/token_ids.h"
 #include "decode/search/search.h"
 #include "decode/texts/alignment.h"
 #include "decode/texts/unknown_words.h"
 #include "decode/translator_testing.h"
+#include "text/token_ids.h"
 
 namespace heed::test {
 namespace {

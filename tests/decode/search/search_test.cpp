@@ -87,8 +87,8 @@ TEST_P(Search, CachedDecodingGivesTheBitsOfTheFullComputation) {
     const SequenceId sequence = stepper->begin({{source}}).front();
     size_t done = 0;
     for (const size_t step : {size_t{1}, size_t{1}, size_t{17}, size_t{3}, size_t{1}, size_t{18}}) {
-      const std::vector<Fresh> fresh{{sequence, std::span(target).subspan(done, step), Wanted::all}};
-      const NextTokens next = stepper->next(fresh);
+      const std::vector<NewTokens> new_tokens{{sequence, std::span(target).subspan(done, step), RowsWanted::all}};
+      const NextTokens next = stepper->next(new_tokens);
       for (size_t i = 0; i < step; ++i) {
         for (int64_t c = 0; c < 29; ++c) {
           ASSERT_EQ(next.logits(static_cast<int64_t>(i), c),

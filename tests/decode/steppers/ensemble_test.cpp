@@ -60,7 +60,7 @@ std::vector<std::vector<double>> rows_after(const Inference& inference, const Id
   if (!candidates.empty()) {
     stepper->restrict_to({{{sequence, candidates}}});
   }
-  const NextTokens next = stepper->next({{{sequence, tokens, Wanted::all}}});
+  const NextTokens next = stepper->next({{{sequence, tokens, RowsWanted::all}}});
   EXPECT_EQ(next.logits.rows == 0, !candidates.empty());
   std::vector<std::vector<double>> rows;
   for (int64_t row = 0; row < next.log_probs.rows; ++row) {
@@ -99,10 +99,10 @@ TEST_P(EnsembleOfTranslators, ForksRollbacksAndNeighboursChangeNoBit) {
   stepper->remove(begun[1]);
   stepper->roll_back(fork, 2);
   EXPECT_EQ(stepper->length(fork), 2);
-  const NextTokens next = stepper->next({{{begun[0], one, Wanted::none}, {fork, std::span(tokens).last(1)}}});
+  const NextTokens next = stepper->next({{{begun[0], one, RowsWanted::none}, {fork, std::span(tokens).last(1)}}});
   ASSERT_EQ(next.log_probs.rows, 1);
   EXPECT_EQ(row_of(next.log_probs, 0), expected);
-  EXPECT_EQ(stepper->next({{{begun[0], one, Wanted::none}}}).log_probs.rows, 0);
+  EXPECT_EQ(stepper->next({{{begun[0], one, RowsWanted::none}}}).log_probs.rows, 0);
 }
 
 // Penalties of repetition depend on where the zero of logits is.
@@ -114,7 +114,7 @@ TEST_P(EnsembleOfTranslators, LogitsAreAsFarAboveTheLogProbabilitiesAsThoseOfThe
   const Ids source{5, 9, 7, 3}, tokens{2, 8};
   const auto shifts_of = [&](const Inference& inference) {
     const auto stepper = make_stepper(inference);
-    const NextTokens next = stepper->next({{{stepper->begin({{source}}).front(), tokens, Wanted::all}}});
+    const NextTokens next = stepper->next({{{stepper->begin({{source}}).front(), tokens, RowsWanted::all}}});
     std::vector<double> shifts;
     for (int64_t row = 0; row < 2; ++row) {
       shifts.push_back(static_cast<double>(next.logits(row, 0) - next.log_probs(row, 0)));
@@ -274,9 +274,9 @@ class FullStepper : public FakeStepper {
     require<BudgetError>(!full, "test", "no room to begin");
     return FakeStepper::begin(sources);
   }
-  NextTokens next(std::span<const Fresh> fresh) override {
+  NextTokens next(std::span<const NewTokens> new_tokens) override {
     require<BudgetError>(!full, "test", "no room");
-    return FakeStepper::next(fresh);
+    return FakeStepper::next(new_tokens);
   }
   bool full = false;
 

@@ -33,13 +33,13 @@ class FakeStepper : public Stepper {
   }
   void remove(SequenceId sequence) override { read_.erase(sequence.value); }
   int64_t length(SequenceId sequence) const override { return static_cast<int64_t>(read_.at(sequence.value).size()); }
-  NextTokens next(std::span<const Fresh> fresh) override {
+  NextTokens next(std::span<const NewTokens> new_tokens) override {
     rows_.clear();
-    for (const Fresh& f : fresh) {
+    for (const NewTokens& f : new_tokens) {
       Ids& read = read_.at(f.sequence.value);
       for (size_t i = 0; i < f.tokens.size(); ++i) {
         read.push_back(f.tokens[i]);
-        if (f.wanted == Wanted::all || (f.wanted == Wanted::last && i + 1 == f.tokens.size())) {
+        if (f.wanted == RowsWanted::all || (f.wanted == RowsWanted::last && i + 1 == f.tokens.size())) {
           rows_.resize(rows_.size() + static_cast<size_t>(vocabulary_), 0.0F);
           answer(read, std::span(rows_).last(static_cast<size_t>(vocabulary_)));
         }

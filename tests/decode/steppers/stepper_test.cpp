@@ -78,8 +78,8 @@ class StepperOfALanguageModel : public testing::TestWithParam<DType> {
  protected:
   static SequenceId begin(Stepper& stepper) { return stepper.begin({{Ids{}}}).front(); }
   static std::vector<float> next(Stepper& stepper, SequenceId sequence, std::span<const int32_t> tokens) {
-    const std::vector<Fresh> fresh{{sequence, tokens}};
-    return row_of(stepper.next(fresh).logits, 0);
+    const std::vector<NewTokens> new_tokens{{sequence, tokens}};
+    return row_of(stepper.next(new_tokens).logits, 0);
   }
   // Those of the last token, after a prompt in one step and the rest one by one.
   static std::vector<float> logits_token_by_token(Stepper& stepper, const Ids& tokens, size_t prompt) {
@@ -125,13 +125,14 @@ TEST_P(StepperOfALanguageModel, ASequenceIsTheSameInAnyBatch) {
     if (i % 3 == 0) {
       others.push_back(begin(*stepper));
     }
-    std::vector<Fresh> fresh;
+    std::vector<NewTokens> new_tokens;
     for (const SequenceId id : others) {
-      fresh.push_back({id, std::span(other).first(stepper->length(id) == 0 ? 700 : 1)});
+      new_tokens.push_back({id, std::span(other).first(stepper->length(id) == 0 ? 700 : 1)});
     }
-    fresh.insert(fresh.begin() + static_cast<int64_t>(fresh.size() / 2), {sequence, std::span(tokens).subspan(i, 1)});
-    const NextTokens found = stepper->next(fresh);
-    EXPECT_EQ(row_of(found.logits, static_cast<int64_t>((fresh.size() - 1) / 2)), expected[i]) << i;
+    new_tokens.insert(new_tokens.begin() + static_cast<int64_t>(new_tokens.size() / 2),
+                      {sequence, std::span(tokens).subspan(i, 1)});
+    const NextTokens found = stepper->next(new_tokens);
+    EXPECT_EQ(row_of(found.logits, static_cast<int64_t>((new_tokens.size() - 1) / 2)), expected[i]) << i;
     if (i % 5 == 4) {
       stepper->remove(others.front());
       others.erase(others.begin());
@@ -336,9 +337,9 @@ TEST_P(StepperOfALanguageModel, RunsOfTokensGiveTheRowsOfSingleSteps) {
       // Then a run of which the end is wrong.
       Ids with_wrong(tokens.begin() + static_cast<int64_t>(done), tokens.begin() + static_cast<int64_t>(done + run));
       with_wrong.insert(with_wrong.end(), wrong.begin(), wrong.begin() + static_cast<int64_t>(9 - run));
-      const std::vector<Fresh> fresh{{b, std::span(other).subspan(done - 10, run), Wanted::all},
-                                     {a, with_wrong, Wanted::all}};
-      const NextTokens rows = drafted->next(fresh);
+      const std::vector<NewTokens> new_tokens{{b, std::span(other).subspan(done - 10, run), RowsWanted::all},
+                                              {a, with_wrong, RowsWanted::all}};
+      const NextTokens rows = drafted->next(new_tokens);
       for (size_t k = 0; k < run; ++k) {
         ASSERT_EQ(row_of(rows.logits, static_cast<int64_t>(run + k)),
                   next(*plain, single, std::span(tokens).subspan(done + k, 1)))
@@ -365,8 +366,8 @@ TEST_P(StepperOfALanguageModel, LogProbabilitiesAreThoseOfTheLogits) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(*m.inference);
   const Ids tokens = random_tokens(5, 8);
-  const std::vector<Fresh> fresh{{begin(*stepper), tokens, Wanted::all}};
-  const NextTokens found = stepper->next(fresh);
+  const std::vector<NewTokens> new_tokens{{begin(*stepper), tokens, RowsWanted::all}};
+  const NextTokens found = stepper->next(new_tokens);
   ASSERT_EQ(found.log_probs.rows, 5);
   for (int64_t row = 0; row < 5; ++row) {
     double sum = 0.0;
@@ -383,9 +384,9 @@ TEST_P(StepperOfALanguageModel, AllRowsOfSeveralPassesAreThoseOfAFullPass) {
   const RandomLanguageModel m(GetParam());
   const auto stepper = make_stepper(*m.inference);
   const Ids first = random_tokens(1500, 12), second = random_tokens(900, 13);
-  const std::vector<Fresh> fresh{
-      {begin(*stepper), first, Wanted::all}, {begin(*stepper), first}, {begin(*stepper), second, Wanted::all}};
-  const NextTokens found = stepper->next(fresh);
+  const std::vector<NewTokens> new_tokens{
+      {begin(*stepper), first, RowsWanted::all}, {begin(*stepper), first}, {begin(*stepper), second, RowsWanted::all}};
+  const NextTokens found = stepper->next(new_tokens);
   ASSERT_EQ(found.logits.rows, 1500 + 1 + 900);
   Pass pass = Pass::infer(*m.backend, m.inference->storage);
   const CausalLM& model = m.model->causal_lm();
@@ -412,8 +413,9 @@ TEST_P(StepperOfALanguageModel, ExceedingTheBudgetChangesNoSequence) {
     const auto stepper = make_stepper(*m.inference, {.max_tokens = budget});
     const SequenceId a = begin(*stepper), b = begin(*stepper);
     next(*stepper, a, std::span(tokens).first(50));
-    const std::vector<Fresh> fresh{{a, std::span(tokens).subspan(50, count)}, {b, std::span(tokens).first(600)}};
-    EXPECT_THROW(stepper->next(fresh), BudgetError);
+    const std::vector<NewTokens> new_tokens{{a, std::span(tokens).subspan(50, count)},
+                                            {b, std::span(tokens).first(600)}};
+    EXPECT_THROW(stepper->next(new_tokens), BudgetError);
     EXPECT_EQ(stepper->length(a), 50);
     EXPECT_EQ(stepper->length(b), 0);
     EXPECT_EQ(next(*stepper, a, std::span(tokens).subspan(50, 10)),
@@ -428,7 +430,7 @@ TEST_P(StepperOfALanguageModel, RefusesWhatItCannotContinue) {
   const SequenceId sequence = begin(*stepper);
   EXPECT_THROW(next(*stepper, sequence, {}), ShapeError);
   const Ids one{1};
-  const std::vector<Fresh> one_without{{sequence, {}}, {begin(*stepper), one}};
+  const std::vector<NewTokens> one_without{{sequence, {}}, {begin(*stepper), one}};
   EXPECT_THROW(stepper->next(one_without), ShapeError);
   EXPECT_THROW(next(*stepper, sequence, random_tokens(3001, 1)), ShapeError);
   stepper->remove(sequence);

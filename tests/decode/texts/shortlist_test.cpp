@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "decode/language_model_testing.h"
-#include "decode/rules/token_ids.h"
 #include "decode/texts/shortlist_testing.h"
+#include "text/token_ids.h"
 
 namespace heed::test {
 namespace {
@@ -149,7 +149,7 @@ TEST_P(WithShortlist, ProbabilitiesAreNormalisedOverTheCandidates) {
   const Ids source{6, 9, 7, 3}, candidates{3, 5, 11, 20}, bos{2};
   const std::vector<SequenceId> sequences = stepper->begin(std::vector<Ids>{source, source});
   const std::vector<Candidates> restrictions{{sequences[1], candidates}};
-  const std::vector<Fresh> free{{sequences[0], bos}}, restricted{{sequences[1], bos}};
+  const std::vector<NewTokens> free{{sequences[0], bos}}, restricted{{sequences[1], bos}};
   const NextTokens plain = stepper->next(free);
   std::vector<float> logits;
   double sum = 0.0;
@@ -179,7 +179,7 @@ TEST_P(WithShortlist, APrefixHasItsProbabilityAmongTheCandidates) {
   const auto stepper = make_stepper({*t_.model, *t_.backend, GetParam()});
   const SequenceId sequence = stepper->begin(std::vector<Ids>{source})[0];
   stepper->restrict_to(std::vector<Candidates>{{sequence, candidates}});
-  const NextTokens next = stepper->next(std::vector<Fresh>{{sequence, read, Wanted::all}});
+  const NextTokens next = stepper->next(std::vector<NewTokens>{{sequence, read, RowsWanted::all}});
   for (size_t i = 0; i < of_prefix.size(); ++i) {
     const auto column = std::ranges::lower_bound(candidates, of_prefix[i]) - candidates.begin();
     EXPECT_EQ(found.translation.each[i].log_probability, next.log_probs(static_cast<int64_t>(i), column));
@@ -192,7 +192,7 @@ TEST_P(WithShortlist, TheEndHasItsProbabilityAmongTheCandidates) {
   const auto stepper = make_stepper(inference);
   const SequenceId sequence = stepper->begin(std::vector<Ids>{source})[0];
   stepper->restrict_to(std::vector<Candidates>{{sequence, candidates}});
-  const float of_end = stepper->next(std::vector<Fresh>{{sequence, bos}}).log_probs(0, 0);
+  const float of_end = stepper->next(std::vector<NewTokens>{{sequence, bos}}).log_probs(0, 0);
   const auto found = translate_tokens(inference, {source}, {.max_length = 1}, {}, std::vector<Ids>{candidates});
   EXPECT_THAT(found[0][0].token_log_probabilities, testing::ElementsAre(of_end));
 }
@@ -214,7 +214,7 @@ TEST_P(WithShortlist, CandidatesGoWithTheirSequence) {
   stepper->restrict_to(std::vector<Candidates>{{restricted, candidates}});
   stepper->remove(restricted);
   const SequenceId another = stepper->begin(std::vector<Ids>{source})[0];
-  EXPECT_EQ(stepper->next(std::vector<Fresh>{{another, bos}}).logits.columns, t_.tokenizer->vocabulary_size());
+  EXPECT_EQ(stepper->next(std::vector<NewTokens>{{another, bos}}).logits.columns, t_.tokenizer->vocabulary_size());
 }
 
 TEST_P(WithShortlist, CandidatesThatCannotBeAreRefused) {

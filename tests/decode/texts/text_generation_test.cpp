@@ -318,7 +318,7 @@ TEST(PerplexityWindows, KeysAndValuesAreRoundedAsTheyAreWhenTheTextIsWritten) {
     std::vector<int32_t> text = prompt;
     std::vector<double> written;
     for (std::span<const int32_t> fresh = text; text.size() < 40; fresh = std::span(text).last(1)) {
-      const std::vector<Fresh> step{{sequence, fresh, Wanted::last}};
+      const std::vector<NewTokens> step{{sequence, fresh, RowsWanted::last}};
       const std::span row(stepper->next(step).log_probs.row(0), static_cast<size_t>(stepper->vocabulary()));
       const auto best = std::ranges::max_element(row);
       written.push_back(-*best);

@@ -1,4 +1,4 @@
-#include "api/writing_models.h"
+#include "api/loaded_ensemble.h"
 
 #include "api/same_vocabulary.h"
 
@@ -26,9 +26,9 @@ void require_same_documents(const NamedModel& other, const NamedModel& first) {
 
 }  // namespace
 
-WritingModels::WritingModels(const ModelFolder& folder, Architecture architecture,
-                             const std::vector<std::string>& ensemble, Backend& backend, DType storage,
-                             const ContextOptions& context)
+LoadedEnsemble::LoadedEnsemble(const ModelFolder& folder, Architecture architecture,
+                               const std::vector<std::string>& ensemble, Backend& backend, DType storage,
+                               const ContextOptions& context)
     : folder_(folder) {
   require_architecture(folder, architecture);
   models_.emplace_back(folder, backend, storage, std::filesystem::path(), context);
@@ -43,11 +43,11 @@ WritingModels::WritingModels(const ModelFolder& folder, Architecture architectur
   }
 }
 
-Inference WritingModels::inference(Backend& backend, DType storage, DType cached) const {
+Inference LoadedEnsemble::inference(Backend& backend, DType storage, DType cached) const {
   return {first().model(), backend, storage, cached, others_};
 }
 
-int64_t WritingModels::sum_over_models(int64_t (StoredModel::*figure)() const) const {
+int64_t LoadedEnsemble::sum_over_models(int64_t (StoredModel::*figure)() const) const {
   int64_t sum = 0;
   for (const StoredModel& model : models_) {
     sum += (model.*figure)();

@@ -10,7 +10,7 @@ namespace heed::test {
 namespace {
 
 // Batches of lines of several lengths, so that one lane asks for more positions while others read them.
-TEST(Lanes, TranslateAndScoreAtTheSameTime) {
+TEST(Callers, TranslateAndScoreAtTheSameTime) {
   const RandomTranslator t;
   std::vector<std::string> lines;
   for (size_t i = 0; i < 260; ++i) {
@@ -28,7 +28,7 @@ TEST(Lanes, TranslateAndScoreAtTheSameTime) {
   }
 }
 
-TEST(Lanes, SeveralThreadsTranslateAtOnce) {
+TEST(Callers, SeveralThreadsTranslateAtOnce) {
   const RandomTranslator t;
   const auto translate = [&](size_t thread) {
     std::vector<std::string> lines;
@@ -53,7 +53,7 @@ TEST(Lanes, SeveralThreadsTranslateAtOnce) {
   }
 }
 
-TEST(Lanes, SeveralThreadsGenerateAtOnce) {
+TEST(Callers, SeveralThreadsGenerateAtOnce) {
   RandomLanguageModel m;
   const GenerationOptions options{.samples = 2, .max_tokens = 6};
   const std::vector<std::string> prompts{"two", "a man", "ein Hund"};
@@ -72,21 +72,6 @@ TEST(Lanes, SeveralThreadsGenerateAtOnce) {
     thread.join();
   }
   EXPECT_EQ(same, 12);
-}
-
-TEST(Lanes, TheFirstExceptionIsRethrownAfterTheOthersRan) {
-  const auto backend = make_cpu_backend(3);
-  Lanes lanes(*backend);
-  for (const size_t tasks : {size_t{1}, size_t{20}}) {
-    std::atomic<size_t> ran{0};
-    EXPECT_THROW(lanes.run(tasks,
-                           [&](size_t task, Backend&) {
-                             ++ran;
-                             require<FormatError>(task % 2 == 1, "task", "{}", task);
-                           }),
-                 FormatError);
-    EXPECT_EQ(ran, tasks);
-  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "decode/drafts/draft_pace.h"
+#include "decode/drafts/draft_length_policy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,27 +27,27 @@ size_t class_of(double confidence) {
 
 }  // namespace
 
-DraftPace::DraftPace(int64_t tokens, double share) : fixed_(tokens) {
+DraftLengthPolicy::DraftLengthPolicy(int64_t tokens, double share) : fixed_(tokens) {
   if (const double steps = kTrialSteps * share; steps > kToleratedLoss) {
     pause_ = static_cast<int64_t>(std::min((steps - kToleratedLoss) / kPauseLossShare, kLongestPause));
   }
 }
 
-bool DraftPace::can_afford_reading(int64_t tokens) const {
+bool DraftLengthPolicy::can_afford_reading(int64_t tokens) const {
   return fixed_ > 0 || tokens <= kCheapToRead ||
          (read_.count() > 0 && kReadingSafetyFactor * read_.value() * static_cast<double>(tokens) <= saved_);
 }
 
-double DraftPace::row_seconds() const { return std::max(row_.value(), least_row_); }
+double DraftLengthPolicy::row_seconds() const { return std::max(row_.value(), least_row_); }
 
-double DraftPace::Median::value() const {
+double DraftLengthPolicy::Median::value() const {
   std::array<double, kKept> sorted = latest_;
   const size_t count = std::min(count_, kKept);
   std::sort(sorted.begin(), sorted.begin() + static_cast<int64_t>(count));
   return count == 0 ? 0.0 : sorted[(count - 1) / 2];
 }
 
-int64_t DraftPace::next_most(int64_t texts) {
+int64_t DraftLengthPolicy::next_most(int64_t texts) {
   const Median& plain = plain_[texts];
   if (plain.count() < (fixed_ > 0 ? 1 : kPlainSteps)) {
     return 0;
@@ -69,22 +69,24 @@ int64_t DraftPace::next_most(int64_t texts) {
   return probes_ > 0 ? kProbeTokens : kMaxDraftTokens;
 }
 
-bool DraftPace::worth_another(double chance) const {
+bool DraftLengthPolicy::worth_another(double chance) const {
   const double seconds = row_seconds() + draft_.value() / static_cast<double>(texts_);
   return !chooses() || pays(chance * right_of_model_.value(), seconds);
 }
 
 // The limit counts where a stretch of right drafts raises the rate so much that no token would seem worth checking.
-bool DraftPace::pays(double chance, double seconds) const { return chance > std::min(kWorthIt, rate_ * seconds); }
+bool DraftLengthPolicy::pays(double chance, double seconds) const {
+  return chance > std::min(kWorthIt, rate_ * seconds);
+}
 
 // Until tokens of this confidence were checked, it is the confidence itself.
-double DraftPace::chance(Guess guess, double confidence) const {
+double DraftLengthPolicy::chance(Guess guess, double confidence) const {
   const Record& record = records_[static_cast<size_t>(guess)];
   const size_t c = class_of(confidence);
   return (record.right[c] + kPriorTries * confidence) / (record.tried[c] + kPriorTries);
 }
 
-void DraftPace::learn(Guess guess, double confidence, Checked checked) {
+void DraftLengthPolicy::learn(Guess guess, double confidence, Checked checked) {
   Record& record = records_[static_cast<size_t>(guess)];
   const size_t c = class_of(confidence);
   if (record.tried[c] >= kRememberedTries) {
@@ -99,7 +101,7 @@ void DraftPace::learn(Guess guess, double confidence, Checked checked) {
   }
 }
 
-void DraftPace::add(const DraftedStep& step) {
+void DraftLengthPolicy::add(const DraftedStep& step) {
   Median& plain = plain_[step.texts];
   if (step.drafted == 0) {
     plain.add(step.seconds);
@@ -134,7 +136,7 @@ void DraftPace::add(const DraftedStep& step) {
   }
 }
 
-void DraftPace::judge(double loss, double plain) {
+void DraftLengthPolicy::judge(double loss, double plain) {
   probes_ = std::max<int64_t>(0, probes_ - 1);
   loss_ = std::max(0.0, loss_ + loss);
   saved_ += std::max(0.0, -loss);

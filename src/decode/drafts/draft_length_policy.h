@@ -20,7 +20,7 @@ struct DraftedStep {
   int64_t drafter_steps = 0;                  // one after the other
   int64_t drafting = 0;                       // texts that the drafter read and drafted tokens for
   int64_t caught_up = 0;                      // tokens of theirs that it read before it drafted any
-  int64_t afforded = 0;                       // of these, those of texts with more than DraftPace::kCheapToRead
+  int64_t afforded = 0;                       // of these, those of texts with more than DraftLengthPolicy::kCheapToRead
   double draft_seconds = 0.0, seconds = 0.0;  // of drafting, and of the model's step
 };
 
@@ -31,11 +31,11 @@ struct DraftedStep {
 // c > rate * (row + draft). When drafts have cost more time than they saved, by two steps and the time spent on reading
 // whole texts, they pause until the loss is a small share of the time. The time that they saved since the last pause
 // may be spent on reading whole texts, where the drafter has only read their ends.
-class DraftPace {
+class DraftLengthPolicy {
  public:
   // 0: as many tokens as pay; otherwise always this many. `share` is about the time of a drafter's step over that of
   // the model's: where a trial takes long, it waits until it is a small share of the time.
-  explicit DraftPace(int64_t tokens, double share = 0.0);
+  explicit DraftLengthPolicy(int64_t tokens, double share = 0.0);
 
   // Before a step of this many texts: the most tokens to draft for each. 0: the step shows how long one without drafts
   // takes, or drafts do not pay.

@@ -18,9 +18,13 @@ namespace heed {
 class Lanes {
  public:
   using Body = std::function<void(size_t task, Backend& backend)>;
+  // One turn of a lane's work that has no fixed end, such as a step of decoding. Returns whether there is more to do.
+  // It must not throw.
+  using Turn = std::function<bool(size_t lane, Backend& backend)>;
 
-  // `whole` runs a call's only task, with all its threads, unless another call uses it.
-  explicit Lanes(Backend& whole) : whole_(whole) {}
+  // `whole` runs a call's only task, with all its threads, unless another call uses it. After call_turns() every lane
+  // takes turns until one returns false; the tasks of run() come between them.
+  explicit Lanes(Backend& whole, Turn turn = {}) : whole_(whole), turn_(std::move(turn)) {}
   ~Lanes();
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
@@ -32,6 +36,7 @@ class Lanes {
   // Calls body(task, backend) for each task with the backend of all threads. False, and nothing is called, while
   // another call uses it.
   bool run_whole(size_t tasks, const Body& body);
+  void call_turns();
 
  private:
   struct Job {
@@ -39,19 +44,25 @@ class Lanes {
     size_t tasks, next = 0, done = 0;
     std::exception_ptr failure;
   };
+  struct Lane {
+    std::unique_ptr<Backend> backend;
+    bool has_turn = false;
+    std::thread thread;
+  };
 
   void start();
-  void work(Backend& lane);
+  void work(size_t number);
+  void run_task(std::unique_lock<std::mutex>& lock, Backend& backend);
 
   Backend& whole_;
+  const Turn turn_;
   std::mutex whole_mutex_;
 
   std::mutex mutex_;  // of all below
   std::condition_variable work_came_, work_done_;
   std::deque<Job*> jobs_;  // those with tasks that have not begun
   bool stopping_ = false;
-  std::vector<std::unique_ptr<Backend>> backends_;
-  std::vector<std::thread> threads_;
+  std::deque<Lane> lanes_;
 };
 
 }  // namespace heed

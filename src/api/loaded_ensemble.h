@@ -9,13 +9,13 @@
 
 namespace heed {
 
-class WritingModels {
+class LoadedEnsemble {
  public:
   // FormatError for a folder with a model of another architecture and, naming both folders, for a member of the
   // ensemble with another vocabulary or other documents. A model that takes as many tokens as the context asks for
   // stays as it is.
-  WritingModels(const ModelFolder& folder, Architecture architecture, const std::vector<std::string>& ensemble,
-                Backend& backend, DType storage, const ContextOptions& context = {});
+  LoadedEnsemble(const ModelFolder& folder, Architecture architecture, const std::vector<std::string>& ensemble,
+                 Backend& backend, DType storage, const ContextOptions& context = {});
 
   const StoredModel& first() const { return models_.front(); }
   const ModelFolder& folder() const { return folder_; }  // of the first

@@ -26,6 +26,7 @@ LIVES_THERE = {
     "eval": ("BLEU, chrF", ""),
     "kernels": ("the backend", "interface"),
     "kernels/reference": ("naive, in double:", "the oracle"),
+    "kernels/counting": ("no numbers: counts", "what a model costs"),
     "kernels/cpu": ("fast, by", "instruction set"),
     "ops": ("differentiable ops,", "the tape"),
     "nn": ("layers", ""),

@@ -69,7 +69,8 @@ struct MuonStep;
 
 class Backend {
  public:
-  Backend() : own_arena_(std::make_unique<Arena>()), arena_(own_arena_.get()) {}
+  explicit Backend(Backing arena = Backing::memory)
+      : own_arena_(std::make_unique<Arena>(arena)), arena_(own_arena_.get()) {}
   // Shares the memory of `before`: for a backend that wraps another one.
   explicit Backend(Backend& before) : arena_(before.arena_) {}
   virtual ~Backend() = default;
@@ -94,6 +95,8 @@ class Backend {
   }
 
   Arena& arena() { return *arena_; }
+  // Zeros, outside the arena: for what outlives a step, such as weights, their gradients and an optimizer's moments.
+  virtual Tensor keep(Shape shape, DType type) { return {shape, type}; }
 
   // In elements of `types.weights`, whatever the source's type. Reads a few rows at a time: a matrix is never in memory
   // twice.

@@ -24,13 +24,21 @@ double bytes_of(std::initializer_list<ConstView> views) {
 }
 
 // Visible pairs of queries and keys.
-double visible_pairs(const Segments& queries, const Segments& keys, const Visibility& visibility) {
+double visible_pairs(int64_t queries, int64_t keys, const Visibility& visibility) {
   double pairs = 0.0;
+  for (int64_t query = 0; query < queries; ++query) {
+    pairs += static_cast<double>(visibility.count(keys - queries + query, keys));
+  }
+  return pairs;
+}
+
+// Neighbours of the same lengths are counted once.
+double visible_pairs(const Segments& queries, const Segments& keys, const Visibility& visibility) {
+  double pairs = 0.0, last = 0.0;
   for (int64_t s = 0; s < queries.count(); ++s) {
-    const int64_t offset = keys.length(s) - queries.length(s);
-    for (int64_t query = 0; query < queries.length(s); ++query) {
-      pairs += static_cast<double>(visibility.count(offset + query, keys.length(s)));
-    }
+    const bool as_before = s > 0 && queries.length(s) == queries.length(s - 1) && keys.length(s) == keys.length(s - 1);
+    last = as_before ? last : visible_pairs(queries.length(s), keys.length(s), visibility);
+    pairs += last;
   }
   return pairs;
 }
@@ -38,6 +46,8 @@ double visible_pairs(const Segments& queries, const Segments& keys, const Visibi
 class ProfiledBackend final : public Backend {
  public:
   ProfiledBackend(Backend& inner, Profile& profile) : Backend(inner), inner_(inner), profile_(profile) {}
+  ProfiledBackend(std::unique_ptr<Backend> inner, Profile& profile)
+      : Backend(*inner), own_(std::move(inner)), inner_(*own_), profile_(profile) {}
 
   std::string_view name() const override { return inner_.name(); }
   Device device() const override { return inner_.device(); }
@@ -45,9 +55,14 @@ class ProfiledBackend final : public Backend {
   bool supports(DType storage) const override { return inner_.supports(storage); }
   int threads() const override { return inner_.threads(); }
   std::unique_ptr<Backend> make_lane() const override { return inner_.make_lane(); }  // whose calls are not timed
+  // With one thread there is one lane, this one.
   void run_on_lanes(int64_t tasks, const LaneBody& body) override {
+    if (threads() == 1) {
+      return Backend::run_on_lanes(tasks, body);
+    }
     time("on lanes", 0.0, 0.0, [&] { inner_.run_on_lanes(tasks, body); });
   }
+  Tensor keep(Shape shape, DType type) override { return inner_.keep(shape, type); }
   std::unique_ptr<PackedWeight> pack(const Shape& shape, ProductTypes types, const RowSource& rows) override {
     return inner_.pack(shape, types, rows);
   }
@@ -87,7 +102,8 @@ class ProfiledBackend final : public Backend {
   }
 
   void linear(const LinearForward& call) override {
-    const double flops = product({ProductKind::forward, call.x.rows(), call.y.columns(), call.x.columns()});
+    const double flops =
+        product({ProductKind::forward, call.x.rows(), call.y.columns(), call.x.columns()}, call.weight.matrix);
     const double packed = call.weight.packed == nullptr ? 0.0 : static_cast<double>(call.weight.packed->bytes());
     profile_.weight_bytes += profile_.records ? packed + bytes_of({call.weight.matrix}) : 0.0;
     time("linear", flops, packed + bytes_of({call.x, call.weight.matrix, call.y, call.before}),
@@ -98,13 +114,14 @@ class ProfiledBackend final : public Backend {
          [&] { inner_.activation_backward(call); });
   }
   void linear_input_gradient(const LinearInputGradient& call) override {
-    const double flops =
-        product({ProductKind::input_gradient, call.d_y.rows(), call.d_x.columns(), call.d_y.columns()});
+    const double flops = product({ProductKind::input_gradient, call.d_y.rows(), call.d_x.columns(), call.d_y.columns()},
+                                 call.weight.matrix);
     time("linear d_x", flops, bytes_of({call.d_y, call.weight.matrix, call.d_x}),
          [&] { inner_.linear_input_gradient(call); });
   }
   void linear_weight_gradient(const LinearWeightGradient& call) override {
-    const double flops = product({ProductKind::weight_gradient, call.d_y.columns(), call.x.columns(), call.x.rows()});
+    const double flops =
+        product({ProductKind::weight_gradient, call.d_y.columns(), call.x.columns(), call.x.rows()}, call.d_weight);
     time("linear d_w", flops, bytes_of({call.d_y, call.x, call.d_weight}),
          [&] { inner_.linear_weight_gradient(call); });
   }
@@ -200,7 +217,8 @@ class ProfiledBackend final : public Backend {
   }
 
   void output_loss(const OutputLoss& call) override {
-    const double flops = product({ProductKind::forward, call.x.rows(), call.weight.rows(), call.x.columns()});
+    const double flops =
+        product({ProductKind::forward, call.x.rows(), call.weight.rows(), call.x.columns()}, call.weight.matrix);
     time("output and loss", flops, bytes_of({call.x, call.weight.matrix, call.d_logits}),
          [&] { inner_.output_loss(call); });
   }
@@ -261,9 +279,10 @@ class ProfiledBackend final : public Backend {
     }
     return flops * static_cast<double>(settings.heads);
   }
-  double product(const ProductShape& shape) {
+  double product(const ProductShape& shape, const ConstView& matrix) {
     if (profile_.records) {
       ++profile_.products[shape];
+      profile_.flops_of_matrices[host_address(matrix)] += shape.flops();
     }
     return shape.flops();
   }
@@ -283,6 +302,7 @@ class ProfiledBackend final : public Backend {
     ++entry.calls;
   }
 
+  std::unique_ptr<Backend> own_;  // null: it is somebody else's
   Backend& inner_;
   Profile& profile_;
 };
@@ -299,6 +319,10 @@ double Profile::flops() const {
 
 std::unique_ptr<Backend> make_profiled_backend(Backend& inner, Profile& profile) {
   return std::make_unique<ProfiledBackend>(inner, profile);
+}
+
+std::unique_ptr<Backend> make_profiled_backend(std::unique_ptr<Backend> inner, Profile& profile) {
+  return std::make_unique<ProfiledBackend>(std::move(inner), profile);
 }
 
 }  // namespace heed

@@ -31,13 +31,16 @@ struct OpProfile {
 struct Profile {
   std::map<std::string, OpProfile> ops;
   std::map<ProductShape, int64_t> products;  // how often each was computed
-  double weight_bytes = 0.0;                 // of the weights that products read, each as often as it was read
+  // FLOPs of products by what they read or add to of the weights: where a matrix begins, or its gradient.
+  std::map<const void*, double> flops_of_matrices;
+  double weight_bytes = 0.0;  // of the weights that products read, each as often as it was read
   bool records = true;
 
   double flops() const;
 };
 
-// Forwards every call to `inner`, which must outlive it.
+// Forwards every call to `inner`, which must outlive it, or which it owns.
 std::unique_ptr<Backend> make_profiled_backend(Backend& inner, Profile& profile);
+std::unique_ptr<Backend> make_profiled_backend(std::unique_ptr<Backend> inner, Profile& profile);
 
 }  // namespace heed

@@ -37,8 +37,8 @@ Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerCo
     : trainables_(trainables),
       config_(config),
       owners_(std::move(owners)),
-      first_moments_({trainables.masters().elements()}, backend.master_type()),
-      second_moments_({trainables.masters().elements()}, backend.master_type()),
+      first_moments_(backend.keep({trainables.masters().elements()}, backend.master_type())),
+      second_moments_(backend.keep({trainables.masters().elements()}, backend.master_type())),
       squared_norms_({static_cast<int64_t>(owners_.pieces().size())}, DType::f64),
       squared_norm_({1}, DType::f64),
       applied_({1}, DType::f64) {

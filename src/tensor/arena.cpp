@@ -17,9 +17,10 @@ constexpr int64_t kMinReserved = int64_t{1} << 30;
 
 }  // namespace
 
-Arena::Arena() {
+Arena::Arena(Backing backing) : backing_(backing) {
   // A system that counts reservations as used memory grants only a smaller one.
-  for (reserved_bytes_ = kMaxReserved; reserved_bytes_ >= kMinReserved; reserved_bytes_ /= 2) {
+  for (reserved_bytes_ = backing == Backing::none ? kMinReserved : kMaxReserved; reserved_bytes_ >= kMinReserved;
+       reserved_bytes_ /= 2) {
     void* const address = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address != MAP_FAILED) {
@@ -58,7 +59,8 @@ Arena::Block Arena::allocate(int64_t bytes) {
   if (bytes == 0) {
     return block;
   }
-  require<IoError>(bytes <= reserved_bytes_, "memory", "a block of {} bytes, of {} in all", bytes, reserved_bytes_);
+  require<IoError>(bytes <= reserved_bytes_ || backing_ == Backing::none, "memory", "a block of {} bytes, of {} in all",
+                   bytes, reserved_bytes_);
   block.bytes_ = round_up(bytes, kAlignment);
   block.address_ = take(block.bytes_);
   block.arena_ = this;
@@ -69,6 +71,9 @@ Arena::Block Arena::allocate(int64_t bytes) {
 }
 
 std::byte* Arena::take(int64_t bytes) {
+  if (backing_ == Backing::none) {
+    return reserved_;
+  }
   for (auto it = free_.begin(); it != free_.end(); ++it) {
     if (it->second >= bytes) {
       std::byte* const address = it->first;
@@ -85,6 +90,9 @@ std::byte* Arena::take(int64_t bytes) {
 
 void Arena::give_back(std::byte* address, int64_t bytes) {
   in_use_ -= bytes;
+  if (backing_ == Backing::none) {
+    return;
+  }
   auto next = free_.lower_bound(address);
   if (next != free_.begin()) {
     const auto previous = std::prev(next);

@@ -8,13 +8,17 @@
 
 namespace heed {
 
+// none: blocks have a size and no memory of their own. All begin at one address, so that what is written to one is lost
+// when another is. For counting what a step would need.
+enum class Backing : uint8_t { memory, none };
+
 // A first-fit allocator over one reserved range of addresses. The system backs only what has been touched, and the
 // range is kept between steps: once the largest batch has been seen, a step asks the system for nothing. Forward
 // allocates in order and backward releases in reverse, so the blocks behave like a stack, while gradients fill the
 // holes. Not thread-safe: one pass, one arena.
 class Arena {
  public:
-  Arena();
+  explicit Arena(Backing backing = Backing::memory);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -50,6 +54,7 @@ class Arena {
   std::byte* take(int64_t bytes);
   void give_back(std::byte* address, int64_t bytes);
 
+  Backing backing_;
   std::byte* reserved_ = nullptr;
   int64_t reserved_bytes_ = 0;
   std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged

@@ -138,6 +138,14 @@ Tensor::Tensor(Shape shape, DType type, Arena& arena) : shape_(shape), type_(typ
   address_ = block_.address();
 }
 
+Tensor Tensor::at(void* address, Shape shape, DType type) {
+  Tensor tensor;
+  tensor.shape_ = shape;
+  tensor.type_ = type;
+  tensor.address_ = static_cast<std::byte*>(address);
+  return tensor;
+}
+
 View Tensor::view() const {
   return empty() ? View() : View(address_, type_, shape_.rows(), shape_.columns(), shape_.columns());
 }

@@ -151,6 +151,8 @@ class Tensor {
   Tensor() = default;
   Tensor(Shape shape, DType type);                // zeros, memory of its own
   Tensor(Shape shape, DType type, Arena& arena);  // undefined contents
+  // Somebody else's memory, or an address alone, behind which there is none.
+  static Tensor at(void* address, Shape shape, DType type);
 
   const Shape& shape() const { return shape_; }
   DType type() const { return type_; }

@@ -46,6 +46,20 @@ TEST(Arena, PeakIsTheMaximumInUse) {
   EXPECT_EQ(arena.peak_bytes(), 2048);
 }
 
+TEST(Arena, WithNothingBehindItCountsBlocksOfAnySize) {
+  Arena arena(Backing::none);
+  {
+    const Arena::Block a = arena.allocate(int64_t{1} << 50), b = arena.allocate(1);
+    EXPECT_NE(a.address(), nullptr);
+    EXPECT_EQ(a.address(), b.address());
+    *b.address() = std::byte{1};  // small ones may be written
+    EXPECT_EQ(arena.bytes_in_use(), (int64_t{1} << 50) + 64);
+  }
+  const Arena::Block c = arena.allocate(64);
+  EXPECT_EQ(arena.bytes_in_use(), 64);
+  EXPECT_EQ(arena.peak_bytes(), (int64_t{1} << 50) + 64);
+}
+
 TEST(Arena, NeighboursMergeInAnyOrderOfRelease) {
   // Three neighbours, released in each order, leave one hole that takes all of them again.
   for (const auto& order :

@@ -31,12 +31,12 @@ Trainables::Trainables(Backend& backend, Weights& weights, DType precision, Grad
     offsets_[i] = total;
     total += parts_[i] == WeightPart::trained ? padded(weights.all()[i].shape().elements()) : 0;
   }
-  masters_ = Tensor({total}, backend.master_type());
+  masters_ = backend.keep({total}, backend.master_type());
   if (gradients == Gradients::wanted) {
-    gradients_ = Tensor({total}, backend.master_type());
+    gradients_ = backend.keep({total}, backend.master_type());
   }
   if (precision != backend.master_type()) {
-    copies_ = Tensor({total}, precision);
+    copies_ = backend.keep({total}, precision);
   }
   for (size_t i = 0; i < offsets_.size(); ++i) {
     if (parts_[i] != WeightPart::trained) {
@@ -64,11 +64,11 @@ void Trainables::keep(Backend& backend, size_t index) {
     weight.borrow({}, nullptr);
     return;
   }
-  kept.master = Tensor(weight.shape(), backend.master_type());
+  kept.master = backend.keep(weight.shape(), backend.master_type());
   trainables_.push_back(Trainable::frozen(part(kept.master, index)));
   const bool reads_master = precision_ == backend.master_type() || weight.use() == WeightUse::vector;
   if (!reads_master) {
-    kept.copy = Tensor(weight.shape(), precision_);
+    kept.copy = backend.keep(weight.shape(), precision_);
   }
   weight.borrow(part(reads_master ? kept.master : kept.copy, index), &trainables_.back());
 }
@@ -77,7 +77,7 @@ void Trainables::hold_base(Backend& backend, size_t index, ConstView value) {
   Weight& weight = weights_.all()[index];
   ensure(parts_[index] == WeightPart::of_base, "trainables", "{} is not of the base", weight.name());
   Tensor& copy = kept_[index].copy;
-  copy = Tensor(weight.shape(), weight.use() == WeightUse::vector ? backend.master_type() : precision_);
+  copy = backend.keep(weight.shape(), weight.use() == WeightUse::vector ? backend.master_type() : precision_);
   backend.copy(value, copy.view());
   weight.borrow(part(copy, index), nullptr);
 }

@@ -120,8 +120,8 @@ class ProfiledBackend final : public Backend {
          [&] { inner_.linear_input_gradient(call); });
   }
   void linear_weight_gradient(const LinearWeightGradient& call) override {
-    const double flops =
-        product({ProductKind::weight_gradient, call.d_y.columns(), call.x.columns(), call.x.rows()}, call.d_weight);
+    const ProductShape shape{ProductKind::weight_gradient, call.d_y.columns(), call.x.columns(), call.x.rows()};
+    const double flops = call.d_weight.empty() ? 0.0 : product(shape, call.d_weight);
     time("linear d_w", flops, bytes_of({call.d_y, call.x, call.d_weight}),
          [&] { inner_.linear_weight_gradient(call); });
   }

@@ -1,7 +1,8 @@
-// The cost of a model, by arithmetic alone: parameters, floating-point operations, memory. Nothing is allocated.
+// The cost of a model by its parts: parameters, floating-point operations, memory. Nothing is computed, and no memory is
+// needed.
 #pragma once
 
-#include "parallel/stage_plan.h"
+#include "models/config.h"
 #include "plan/plan.h"
 #include "tensor/dtype.h"
 
@@ -18,8 +19,6 @@ struct ModelCost {
 
 // `config` must be valid. `storage` is the type of activations; sums over rows are f32.
 ModelCost cost_of(const ModelConfig& config, const PlanBatch& batch, DType storage);
-// Of these layers alone, with embeddings and output.
-ModelCost cost_of(const ModelConfig& config, const StageRanges& layers, const PlanBatch& batch, DType storage);
 
 // The keys and values that decoding caches per token, over all layers.
 int64_t cache_bytes_per_token(const ModelConfig& config, DType storage);

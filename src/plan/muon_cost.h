@@ -18,9 +18,8 @@ struct MuonRun {
   int threads;
 };
 
-// For a matrix with sides s <= l, each step of the iteration multiplies X X^T (or X^T X), that by itself, and the sum
-// of both by X: 2 s s l + 2 s s s + 2 s s l. A thread that orthogonalizes whole matrices has scratch memory for the
-// largest. Other optimizers cost nothing here.
+// Of an update on a backend that counts. A thread that orthogonalizes whole matrices has scratch memory for the largest;
+// where there are fewer matrices than threads, all threads work on one. Other optimizers cost nothing here.
 MuonCost muon_cost(const ModelConfig& config, const MuonRun& run);
 
 }  // namespace heed

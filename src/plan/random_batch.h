@@ -1,27 +1,30 @@
 // A batch of random tokens, for any model.
 #pragma once
 
-#include "models/any_model.h"
+#include "parallel/shard.h"
 #include "plan/plan.h"
 
 namespace heed {
 
-class RandomBatch {
+class RandomBatch final : public Shard {
  public:
   RandomBatch(const ModelConfig& config, const PlanBatch& shape, uint64_t seed);
 
-  // The tape refers to the batch, which must outlive it.
-  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const;
+  const PlanBatch& shape() const { return shape_; }
+  int64_t targets() const override { return expected_.size(); }
+  ShardTexts texts() const override { return {is_pair_ ? source_ : stream_, stream_}; }
+  // Of what the model's head predicts.
+  TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override;
+  TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
+                             Smoothing smoothing) const override;
 
  private:
-  TokenLosses loss(Pass& pass, const Seq2Seq& model, Smoothing smoothing) const;
-  template <class TokenModel>
-  TokenLosses loss(Pass& pass, const TokenModel& model, Smoothing smoothing) const {
-    return model.loss(pass, tokens_, smoothing);
-  }
-
-  PairBatch pairs_;
-  TokenBatch tokens_;
+  PlanBatch shape_;
+  bool is_pair_;
+  Head head_;
+  Sequences source_, stream_;
+  Targets expected_;     // of each token, or of each text
+  LabelTargets values_;  // of each text
 };
 
 }  // namespace heed

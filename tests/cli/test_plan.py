@@ -298,6 +298,11 @@ class OfRanks(heed_cli.CliTest):
         self.assert_refused(*plan, "model.qk_norm=all", mentions=("tensor 2 does not go with qk_norm = \"all\"",))
         self.assert_refused(*plan, "model.inner=2056", mentions=("leaves each rank 1028 inner columns", "a multiple of 16"))
 
+    def test_a_reason_with_quotation_marks_is_json_too(self):
+        reasons = [reason for one in self.plan("--ranks", "2", "--set", "optimizer.kind=muon")["impossible"]
+                   for reason in one["reasons"]]
+        self.assertEqual([reason for reason in reasons if 'optimizer.kind = "muon"' in reason], reasons[-1:])
+
     def test_one_layout_is_shown_in_full(self):
         text = heed("plan", RECIPE, *self.EIGHT, *self.SPEED, "--layout", "data=2,pipeline=2", "--memory", "1MB").stdout
         for part in ("data=2,pipeline=2,tensor=1", "forward and backward", "optimizer", "idle", "gradients",

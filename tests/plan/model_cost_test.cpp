@@ -188,6 +188,13 @@ std::vector<Case> cases() {
   shared.config.source_vocabulary = shared.config.target_vocabulary;
   shared.config.tying = Tying::all;
   all.push_back(shared);
+  for (const Head head : {Head::one_label, Head::several_labels, Head::number, Head::token_labels}) {
+    Case labels{fmt::format("labels {}", static_cast<int>(head)), small(Architecture::encoder)};
+    labels.config.head = head;
+    labels.config.labels = {"a", "b", "c"};
+    labels.config.token_types = 2;
+    all.push_back(labels);
+  }
   return all;
 }
 

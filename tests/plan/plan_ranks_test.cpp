@@ -180,8 +180,10 @@ TEST(Stages, AnEncodersOutputTravelsThroughTheDecodersStages) {
   const StageCost half = stages_of({.tensor = 2}, config, pairs, DType::f32).front();
   EXPECT_EQ(half.tensor_sums, 2 * 4 + 2 * 6 + 1 + 2 + 1);
   EXPECT_EQ(half.tensor_bytes, (2 * 4 * 60 + 2 * 6 * 90 + 60 + 60 + 90 + 90) * row);
-  EXPECT_EQ(stages[0].parameters - stages[1].parameters, 500 * 96);  // the source's table
-  EXPECT_EQ(stages[3].parameters - stages[2].parameters, 1000);      // the output's table and bias, but no embedding
+  // The first stage of a stack has the norm that the next one's first layer reads, beside its own.
+  const int64_t norm = 2 * 96;
+  EXPECT_EQ(stages[0].parameters - stages[1].parameters, 500 * 96 + norm);  // the source's table
+  EXPECT_EQ(stages[3].parameters - stages[2].parameters, 1000 - norm);      // the output's table and bias, no embedding
 }
 
 TEST(Stages, DividedMatricesHoldAndComputeTheirPart) {

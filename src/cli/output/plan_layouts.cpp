@@ -6,6 +6,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "cli/output/json_text.h"
 #include "cli/output/standard_output.h"
 #include "command_line/plural.h"
 #include "plan/units.h"
@@ -238,8 +239,10 @@ std::string ranks_json(const ModelPlan& plan, int64_t top) {
     }
   }
   for (const ImpossibleLayout& one : ranks.impossible) {
-    impossible += fmt::format("{}{{{}, \"reasons\": [\"{}\"]}}", impossible.empty() ? "" : ", ", json_of(one.layout),
-                              fmt::join(one.reasons, "\", \""));
+    std::vector<std::string> reasons(one.reasons.size());
+    std::ranges::transform(one.reasons, reasons.begin(), json_string);
+    impossible += fmt::format("{}{{{}, \"reasons\": [{}]}}", impossible.empty() ? "" : ", ", json_of(one.layout),
+                              fmt::join(reasons, ", "));
   }
   const LayoutCost* best = ranks.chosen();
   return fmt::format(

@@ -49,6 +49,15 @@ TEST(CountingBackend, ProductsAreCountedByTheMatrixThatTheyReadOrWhoseGradientTh
   EXPECT_EQ(profile.flops_of_matrices.at(host_address(gradient.view())), flops);
 }
 
+TEST(CountingBackend, TheGradientOfABiasAloneIsNoProduct) {
+  Profile profile;
+  const std::unique_ptr<Backend> backend = make_counting_backend(profile);
+  const Tensor d_y({7, 6}, DType::bf16, backend->arena()), bias = backend->keep({1, 6}, DType::f32);
+  backend->linear_weight_gradient({.d_y = d_y.view(), .x = d_y.view(), .d_weight = {}, .d_bias = bias.view()});
+  EXPECT_EQ(profile.flops(), 0.0);
+  EXPECT_TRUE(profile.products.empty());
+}
+
 TEST(CountingBackend, PackedMatricesKnowTheirSize) {
   Profile profile;
   const std::unique_ptr<Backend> backend = make_counting_backend(profile);

@@ -142,8 +142,8 @@ function(heed_source_flags sources_name)
   set(${sources_name} ${kept} PARENT_SCOPE)
 endfunction()
 
-# What keeps Highway from compiling for better instruction sets than HEED_INSTRUCTION_SETS.
-function(heed_highway_limit result)
+# The best of the instruction sets that kernels are compiled for.
+function(heed_best_instruction_set result)
   set(best "${HEED_INSTRUCTION_SETS}")
   if(best STREQUAL "native")
     include(CheckCXXSourceRuns)
@@ -154,6 +154,26 @@ function(heed_highway_limit result)
       set(best avx2)
     endif()
   endif()
+  set(${result} "${best}" PARENT_SCOPE)
+endfunction()
+
+# All of them, in words.
+function(heed_kernel_names result)
+  heed_best_instruction_set(best)
+  if(NOT HEED_X86_64)
+    set(${result} "${CMAKE_SYSTEM_PROCESSOR}" PARENT_SCOPE)
+  elseif(best STREQUAL "sse4")
+    set(${result} "SSE4" PARENT_SCOPE)
+  elseif(best STREQUAL "avx2")
+    set(${result} "SSE4 and AVX2" PARENT_SCOPE)
+  else()
+    set(${result} "SSE4, AVX2 and AVX-512" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# What keeps Highway from compiling for better instruction sets than those.
+function(heed_highway_limit result)
+  heed_best_instruction_set(best)
   if(best STREQUAL "sse4")
     set(${result} "HWY_DISABLED_TARGETS=(HWY_AVX2|HWY_AVX3|HWY_AVX3_DL)" PARENT_SCOPE)
   elseif(best STREQUAL "avx2")

@@ -19,7 +19,7 @@ measure() {
   name=$1 length=$2
   shift 2
   printf '%s, %s characters: ' "$name${*:+ }$*" "$length"
-  "$heed" perplexity --model "$out/$name" --max-length "$length" "$@" < "$out/validation.txt" 2>&1 | tail -n 1
+  "$heed" perplexity --model "$out/$name" --context "$length" "$@" < "$out/validation.txt" 2>&1 | tail -n 1
 }
 
 # compare NAME [SETTING...]

@@ -13,8 +13,8 @@
 namespace heed {
 
 struct PerplexityOptions {
-  int64_t context = 0;  // the most tokens that the model sees at once; 0: the most that it takes
-  int64_t stride = 0;   // tokens by which the context moves on; 0: half the context, rounded up
+  int64_t window = 0;  // the most tokens that the model sees at once; 0: the most that it takes
+  int64_t stride = 0;  // tokens by which the window moves on; 0: half the window, rounded up
   EachToken each = EachToken::left_out;
 };
 

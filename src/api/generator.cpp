@@ -20,14 +20,14 @@ namespace heed {
 namespace {
 
 Windows windows_of(const PerplexityOptions& options, int64_t max_length) {
-  const int64_t context = options.context == 0 ? max_length : options.context;
-  require<ConfigError>(context >= 1, "perplexity", "the context is {}, expected at least 1", context);
-  require<ConfigError>(context <= max_length, "perplexity", "the context is {}, but the model takes at most {} tokens",
-                       context, max_length);
-  const int64_t stride = options.stride == 0 ? ceil_div(context, 2) : options.stride;
-  require<ConfigError>(stride >= 1 && stride <= context, "perplexity",
-                       "the stride is {}, expected 1 to the context of {}", stride, context);
-  return {context, stride};
+  const int64_t window = options.window == 0 ? max_length : options.window;
+  require<ConfigError>(window >= 1, "perplexity", "the window is {}, expected at least 1", window);
+  require<ConfigError>(window <= max_length, "perplexity", "the window is {}, but the model takes at most {} tokens",
+                       window, max_length);
+  const int64_t stride = options.stride == 0 ? ceil_div(window, 2) : options.stride;
+  require<ConfigError>(stride >= 1 && stride <= window, "perplexity",
+                       "the stride is {}, expected 1 to the window of {}", stride, window);
+  return {window, stride};
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Perplexity Generator::perplexity(const std::string& text, const PerplexityOption
     tokens.insert(tokens.begin(), beginning_of_document(tokenizer));
   }
   const std::vector<int32_t> ids = ids_of(tokens);
-  require<FormatError>(ids.size() >= 2, where, "{} token{}, of which nothing can be predicted", count, plural(count));
+  require<FormatError>(ids.size() >= 2, where, "{} token{}, too few to predict one from another", count, plural(count));
   const std::vector<double> nats = surprisals(state_->scheduler.inference(), state_->scheduler.lanes(), ids, windows);
   Perplexity result{.tokens = count, .bytes = static_cast<int64_t>(text.size()), .each = {}};
   double sum = 0.0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/output/build.h"
 #include "cli/output/standard_output.h"
 #include "command_line/parse.h"
 #include "heed/ranks.h"
@@ -35,7 +36,7 @@ Command program(const std::string& called) {
                        shortlist_command(), tag_command(),      tokenizer_command(),  train_command(),
                        translate_command()},
           .footer = "heed COMMAND --help shows a command's options.",
-          .version = version()};
+          .version = fmt::format("heed {}\n{}", version(), build())};
 }
 
 void run(std::span<const std::string> words, const std::string& called) {

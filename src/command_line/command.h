@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text/names.h"
@@ -20,8 +21,9 @@ enum class Takes : uint8_t { nothing, one_word, one_word_each_time, words };
 
 // Made by option() and flag() below. A name without dashes is a positional argument (`RECIPE`).
 struct Option {
-  std::string name;   // "--beam"
-  std::string value;  // the name of its value in the help: "N"; empty if it takes nothing
+  std::string name;      // "--beam"
+  std::string old_name;  // accepted too, but never shown; empty: none
+  std::string value;     // the name of its value in the help: "N"; empty if it takes nothing
   std::string help;
   Takes takes = Takes::one_word;
   Presence presence = Presence::optional;
@@ -29,6 +31,7 @@ struct Option {
   std::string standard;                              // the default, for the help; empty: not shown
   std::function<void(const std::string& text)> set;  // throws ConfigError, which names the option
 
+  bool is_called(std::string_view word) const { return word == name || (!old_name.empty() && word == old_name); }
   bool is_positional() const { return !name.starts_with('-'); }
   bool takes_path() const { return value == "DIR" || value == "RECIPE" || value.starts_with("FILE"); }
 };
@@ -90,6 +93,9 @@ inline Option flag(const std::string& name, bool& target, const std::string& hel
 
 // The same option, but the command is refused without it.
 Option required(Option option);
+
+// The same option under the name that it had in earlier versions too. Help and messages show the new one alone.
+Option formerly(const std::string& old_name, Option option);
 
 // The same option, but the command is refused when it is given without the other one.
 Option needing(const std::string& other, Option option);

@@ -116,6 +116,11 @@ Option required(Option option) {
   return option;
 }
 
+Option formerly(const std::string& old_name, Option option) {
+  option.old_name = old_name;
+  return option;
+}
+
 Option needing(const std::string& other, Option option) {
   option.needs = other;
   return option;

@@ -59,7 +59,7 @@ class Reader {
 };
 
 const Option* Reader::find(std::string_view name) const {
-  const auto it = std::ranges::find(command_.options, name, &Option::name);
+  const auto it = std::ranges::find_if(command_.options, [&](const Option& one) { return one.is_called(name); });
   return it == command_.options.end() || it->is_positional() ? nullptr : &*it;
 }
 

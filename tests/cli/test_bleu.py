@@ -91,7 +91,7 @@ class Report(BleuTest):
 
     def test_signatures_say_what_was_asked_for(self):
         found = self.scores(HYPOTHESES, REFERENCES[:1], "--lowercase")
-        version = heed_cli.heed("--version").stdout.split()[-1]
+        version = heed_cli.heed("--version").stdout.split()[1]
         self.assertEqual(found["signature"], f"nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:heed-{version}")
         self.assertEqual(found["chrf2_signature"],
                          f"nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:heed-{version}")

@@ -89,7 +89,7 @@ class LongTexts(Encoder):
         model = self.trained("--set", "model.positions=rotary", "--set", "training.updates=2")
         self.assert_refused("classify", "--model", model, text=self.TEXT, mentions=["at most 48"])
         for command in "classify", "embed":
-            found = {options: heed(command, "--model", model, "--max-length", 200, *options, text=self.TEXT)
+            found = {options: heed(command, "--model", model, "--context", 200, *options, text=self.TEXT)
                      for options in ((), ("--rotary-scaling", "yarn"))}
             for result in found.values():
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -99,7 +99,7 @@ class LongTexts(Encoder):
     def test_a_learned_table_ends_where_training_ended(self):
         self.recipe_for("classify")
         model = self.trained("--set", "training.updates=2")
-        self.assert_refused("embed", "--model", model, "--max-length", 49, text=self.TEXT,
+        self.assert_refused("embed", "--model", model, "--context", 49, text=self.TEXT,
                             mentions=["a table of 48 positions", "49 tokens"])
 
 
@@ -378,6 +378,8 @@ class Tag(Encoder):
         again = json.loads(heed("tag", "--model", model, "--evaluate", "--json", "--format", "lines", "--input",
                                 self.path / "valid.tsv").stdout)
         self.assertEqual((again["labels"], again["loss"]), (tested["labels"], tested["loss"]))
+        self.assert_refused("tag", "--model", model, "--format", "lines", text="a word\n",
+                            mentions=["--format needs --evaluate"])
 
     def test_bad_files_are_named_by_their_line(self):
         self.recipe_for("tag")

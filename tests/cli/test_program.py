@@ -59,10 +59,11 @@ class Program(heed_cli.CliTest):
         self.assertEqual(refusals, {"heed: threads: expected 1 or more, or 0 for one per processor, found -1\n"})
         self.assertEqual({path.name for path in self.path.iterdir()}, set(files))
 
-    def test_version_is_one_line(self):
+    def test_the_version_says_from_what_and_how_it_was_built(self):
         result = heed("--version")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertRegex(result.stdout, r"\A\d+\.\d+\.\d+\n\Z")
+        self.assertRegex(result.stdout, r"\Aheed \d+\.\d+\.\d+\ncommit (unknown|[0-9a-f]{12}( with changes)?)\n"
+                                        r"\w+ \d+\.\d+\S*, \w*, kernels for .+\n\Z")
 
     def test_a_command_of_commands_without_one_shows_its_help(self):
         for words in ((), ("bench",), ("tokenizer",)):
@@ -98,7 +99,7 @@ class Program(heed_cli.CliTest):
 
     def test_an_empty_path_is_refused_with_the_name_of_its_option(self):
         for words, option in ((("translate", "--model", ""), "--model"), (("train", heed_cli.RECIPE, "--out="), "--out"),
-                              (("demo", "--out", ""), "--out"), (("evaluate", "--output", ""), "--output")):
+                              (("demo", "--out", ""), "--out"), (("evaluate", "--out", ""), "--out")):
             self.assert_refused(*words, mentions=(f"{option}: expected ", "found an empty name"))
 
     def test_an_extra_word_is_refused(self):

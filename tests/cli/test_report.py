@@ -294,7 +294,7 @@ class Options(ReportTest):
         folder = self.whole()
         output = self.path / "elsewhere.html"
         result = heed("report", folder, "--source", self.file("s.txt", "eine katze\nein ball\nein mann\n"),
-                      "--samples", 2, "--output", output, "--beam", 3, "--threads", 1)
+                      "--samples", 2, "--out", output, "--beam", 3, "--threads", 1)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertFalse((folder / "report.html").exists())
         page = Page(output.read_text())
@@ -311,7 +311,7 @@ class Options(ReportTest):
         self.assert_refused("report", folder, "--samples", 1000, mentions=("1000 samples",))
         self.assert_refused("report", folder, "--beam", -2, mentions=("beam",))
         source = self.file("sentences", "eine katze\n")
-        self.assert_refused("report", folder, "--source", source, "--output", source, mentions=("overwritten",))
+        self.assert_refused("report", folder, "--source", source, "--out", source, mentions=("overwritten",))
         self.assert_refused("report", folder, "--threads", -1, mentions=("threads",))
         self.assertFalse((folder / "report.html").exists())
 
@@ -406,7 +406,7 @@ class Refusals(ReportTest):
 
     def test_an_output_in_no_folder_is_named(self):
         output = self.path / "none" / "report.html"
-        self.assert_refused("report", self.model(), "--output", output, mentions=(output,))
+        self.assert_refused("report", self.model(), "--out", output, mentions=(output,))
 
 
 if __name__ == "__main__":

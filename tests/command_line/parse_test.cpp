@@ -13,6 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Optional;
 using testing::ThrowsMessage;
 
@@ -44,7 +45,7 @@ class ParseTest : public testing::Test {
                       {option("--place DIR", v.place, "where"), option("--each TEXT", v.each, "texts"),
                        option("--many FILE...", v.many, "files"), option("--small N", v.small, "an int"),
                        option("--large N", v.large, "a long"), option("--seed N", v.seed, "a seed"),
-                       option("--share X", v.share, "a share"),
+                       formerly("--part", option("--share X", v.share, "a share")),
                        needing("--rate", option("--limit N", v.limit, "a limit")), option("--rate X", v.rate, "a rate"),
                        flag("--loud", v.is_loud, "loudly"), flag("--other", v.way, Way::other, "the other way")}}),
                  .run = [&v] { ++v.runs; },
@@ -108,6 +109,15 @@ TEST_F(ParseTest, ValuesReachTheirTargets) {
   EXPECT_TRUE(values_.is_loud);
   EXPECT_EQ(values_.way, Way::other);
   EXPECT_EQ(values_.runs, 1);
+}
+
+TEST_F(ParseTest, AnOldNameIsAcceptedButNeverShown) {
+  run({"show", "one", "--part", "0.25"});
+  EXPECT_EQ(values_.share, 0.25);
+  EXPECT_THAT(text({"show", "--help"}), Not(HasSubstr("--part")));
+  refuse({"show", "one", "--part", "x"}, "--share: 'x' is not a number");
+  refuse({"show", "one", "--part", "1", "--share", "1"}, "--share is given twice");
+  refuse({"show", "one", "--part"}, "--share: expected X, found nothing after it");
 }
 
 TEST_F(ParseTest, OptionsThatAreNotGivenKeepTheirDefaults) {

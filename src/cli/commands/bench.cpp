@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/output/counted.h"
 #include "cli/output/standard_output.h"
-#include "command_line/plural.h"
 
 namespace heed::cli {
 namespace {
@@ -57,11 +57,11 @@ void print_json(const TrainBenchReport& report) {
 
 void print_text(const TrainBenchReport& report) {
   put("{}\n", report.setup);
-  put("{} parameters{}, {}{}, {} kernels, {} thread{}\n\n", report.parameters,
+  put("{} parameters{}, {}{}, {} kernels, {}\n\n", report.parameters,
       report.trained_parameters == report.parameters ? "" : fmt::format(" ({} trained)", report.trained_parameters),
       name_of(report.precision),
       report.precision == Precision::bf16 ? fmt::format(" (products: {})", report.bf16_products) : "",
-      report.instruction_set, report.threads, plural(report.threads));
+      report.instruction_set, counted(report.threads, "thread"));
   put("target tokens/s     {:>10.0f}   ({:.1f} ms per step of {} target tokens)\n", report.target_tokens_per_second,
       1e3 * report.step_seconds, report.target_tokens);
   put("model FLOP/s        {:>10.1f} G\n", report.model_flops_per_second / kGiga);
@@ -111,8 +111,8 @@ void print_json(const GenerateBenchReport& report) {
 
 void print_text(const GenerateBenchReport& report) {
   put("{}\n", report.setup);
-  put("{} parameters, {}, weights in {}, {} thread{}\n\n", report.parameters, name_of(report.precision),
-      matrices_of(report), report.threads, plural(report.threads));
+  put("{} parameters, {}, weights in {}, {}\n\n", report.parameters, name_of(report.precision), matrices_of(report),
+      counted(report.threads, "thread"));
   put("first token         {:>10.1f} ms  (a prompt of {} tokens)\n", 1e3 * report.prompt_seconds, report.prompt);
   put("prompt FLOP/s       {:>10.1f} G\n", report.prompt_flops_per_second / kGiga);
   put("roofline            {:>10.1f} G   (oneDNN's best product of each of the prompt's shapes, harmonic mean)\n",
@@ -132,7 +132,7 @@ void print_text(const GenerateBenchReport& report) {
   }
   print_ops(report.prompt_ops, "the prompt");
   for (const StreamsBench& s : report.streams) {
-    print_ops(s.ops, fmt::format("{} stream{}, one step", s.streams, plural(s.streams)));
+    print_ops(s.ops, counted(s.streams, "stream") + ", one step");
   }
 }
 
@@ -159,8 +159,8 @@ void print_json(const DecodeBenchReport& report) {
 
 void print_text(const DecodeBenchReport& report) {
   put("{}\n", report.setup);
-  put("{} parameters, {}, weights in {}, {} thread{}\n\n", report.parameters, name_of(report.precision),
-      matrices_of(report), report.threads, plural(report.threads));
+  put("{} parameters, {}, weights in {}, {}\n\n", report.parameters, name_of(report.precision), matrices_of(report),
+      counted(report.threads, "thread"));
   put("{:<8} {:>10} {:>10} {:>10} {:>10}  {}\n", "search", "tokens/s", "seconds", "memory s", "matrix s",
       "share of the binding limit");
   for (const DecodeBenchRow& row : report.rows) {

@@ -6,18 +6,24 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/options/translator_options.h"
+#include "cli/output/counted.h"
 #include "cli/output/json_text.h"
 #include "cli/output/standard_output.h"
-#include "command_line/plural.h"
 #include "heed/lines.h"
 
 namespace heed::cli {
 namespace {
 
 constexpr size_t kTextsPerCall = 4096;  // that share batches
+
+constexpr std::string_view kAnswers =
+    "Lines are answered as they arrive, at most 4096 together. A line that is refused ends the command: the lines "
+    "read\n"
+    "together with it are not answered, those read before them are.\n\n";
 
 struct EncoderOptions {
   ModelOptions model;
@@ -28,6 +34,10 @@ struct EncoderOptions {
 
 std::vector<Option> input_option(EncoderOptions& options, const std::string& what) {
   return {option("--input FILE", options.input, what + ", plain or gzip; -: standard input")};
+}
+
+std::vector<Option> encoder_context_options(ModelOptions& options) {
+  return {formerly("--max-length", context_option(options)), rotary_scaling_option(options)};
 }
 
 Option pairs_option(EncoderOptions& options) {
@@ -141,12 +151,9 @@ void print_text(const Encoder& encoder, const LabelReport& report) {
   for (const NamedScore& score : report.scores.others) {
     put("  {} {:.4f}", score_name(score.name), score.value);
   }
-  const std::string_view what = report.words > 0 ? "sentence" : "text";
-  put("\n{} {}{} in {:.2f} s ({}, {} thread{})\n",
-      report.words > 0 ? fmt::format("{} word{} in {}", report.words, plural(report.words), report.texts)
-                       : fmt::format("{}", report.texts),
-      what, plural(report.texts), report.seconds, name_of(encoder.precision()), encoder.threads(),
-      plural(encoder.threads()));
+  put("\n{}{} in {:.2f} s ({}, {})\n", report.words > 0 ? counted(report.words, "word") + " in " : "",
+      counted(report.texts, report.words > 0 ? "sentence" : "text"), report.seconds, name_of(encoder.precision()),
+      counted(encoder.threads(), "thread"));
   if (!report.scores.labels.empty()) {
     print_labels(report.scores.labels);
   }
@@ -294,7 +301,7 @@ Command classify_command() {
       .summary = "label texts, a line each, with an encoder trained for the task classify",
       .options = joined(
           {model_options(options->model),
-           context_options(options->model),
+           encoder_context_options(options->model),
            input_option(*options, "texts, a line each"),
            {pairs_option(*options), flag("--scores", options->scores, "print each label's probability after the label"),
             flag("--evaluate", options->evaluate,
@@ -303,7 +310,7 @@ Command classify_command() {
                 "--json", options->json,
                 "print one JSON object per line: labels and probabilities, or a number; with --evaluate one in all")}}),
       .run = [options] { classify(*options); },
-      .footer = "Example:\n  heed classify --model classifier < texts.txt",
+      .footer = std::string(kAnswers) + "Example:\n  heed classify --model classifier < texts.txt",
   };
 }
 
@@ -313,17 +320,17 @@ Command tag_command() {
       .name = "tag",
       .summary = "label the words of sentences, a line each, with an encoder trained for the task tag",
       .options = joined({model_options(options->model),
-                         context_options(options->model),
+                         encoder_context_options(options->model),
                          input_option(*options, "sentences, a line each, with spaces between words"),
                          {flag("--evaluate", options->evaluate,
                                "the input is a recipe's data.validation, with labels: print how well these are "
                                "predicted"),
-                          option("--format NAME", options->format, kWordFormatNames,
-                                 "of what is evaluated: columns or lines, as data.format says"),
+                          needing("--evaluate", option("--format NAME", options->format, kWordFormatNames,
+                                                       "of what is evaluated: columns or lines, as data.format says")),
                           flag("--json", options->json,
                                "print one JSON array per line, of words and labels; with --evaluate one object")}}),
       .run = [options] { tag(*options); },
-      .footer = "Example:\n  heed tag --model tagger < sentences.txt",
+      .footer = std::string(kAnswers) + "Example:\n  heed tag --model tagger < sentences.txt",
   };
 }
 
@@ -334,7 +341,7 @@ Command embed_command() {
       .summary = "print an embedding of each line's text, from any encoder",
       .options =
           joined({model_options(options->encoder.model),
-                  context_options(options->encoder.model),
+                  encoder_context_options(options->encoder.model),
                   input_option(options->encoder, "texts, a line each"),
                   {pairs_option(options->encoder),
                    option("--pooling NAME", options->choice.pooling, kPoolingNames,
@@ -345,7 +352,7 @@ Command embed_command() {
                    option("--similarity FILE", options->similarity,
                           "print the cosine of each line's embedding and that of the same line in this file")}}),
       .run = [options] { embed(*options); },
-      .footer = "Example:\n  heed embed --model encoder --normalize < texts.txt",
+      .footer = std::string(kAnswers) + "Example:\n  heed embed --model encoder --normalize < texts.txt",
   };
 }
 

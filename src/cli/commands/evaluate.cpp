@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/options/translator_options.h"
+#include "cli/output/counted.h"
 #include "cli/output/standard_output.h"
 #include "cli/output/translation_scores.h"
-#include "command_line/plural.h"
 #include "heed/ranks.h"
 #include "heed/translator.h"
 
@@ -31,9 +31,9 @@ void print_json(const EvaluateOptions& options, const EvaluationReport& report) 
 
 void print_text(const EvaluateOptions& options, const EvaluationReport& report) {
   print_scores(report.scores);
-  put("{} sentences in {:.2f} s: {:.1f} sentences/s, {:.0f} target tokens/s ({}, {} thread{})\n",
-      report.scores.sentences, report.seconds, report.sentences_per_second(), report.target_tokens_per_second(),
-      name_of(report.precision), report.threads, plural(report.threads));
+  put("{} sentences in {:.2f} s: {:.1f} sentences/s, {:.0f} target tokens/s ({}, {})\n", report.scores.sentences,
+      report.seconds, report.sentences_per_second(), report.target_tokens_per_second(), name_of(report.precision),
+      counted(report.threads, "thread"));
   if (!options.shortlist.empty()) {
     put("shortlist: {:.0f} tokens a sentence on average\n", report.candidates);
   }
@@ -62,9 +62,9 @@ Command evaluate_command() {
                   {required(option("--source FILE", evaluation.source, "source sentences, one per line")),
                    required(option("--reference FILE", evaluation.reference, "reference translations, one per line"))},
                   search_options(evaluation.translation),
-                  context_options(options->model, kTranslatorContext),
+                  {context_option(options->model), rotary_scaling_option(options->model)},
                   {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
-                   option("--output FILE", evaluation.output, "write the translations to this file"),
+                   formerly("--output", option("--out FILE", evaluation.output, "write the translations to this file")),
                    flag("--lowercase", evaluation.letters, LetterCase::lower, "compare in lower case"),
                    flag("--json", options->json, "print one JSON object")}}),
       .processes = Processes::several,

@@ -99,7 +99,7 @@ Command inspect_command() {
       .name = "inspect",
       .summary = "show a model's architecture and its table of parameters, or what comes out of its parts",
       .options = {required(option("RECIPE", options.path, "a recipe, in TOML, or a model directory")),
-                  option("--set KEY=VALUE", options.overrides, "override a setting of the recipe, as table.key=value"),
+                  option("--set TABLE.KEY=VALUE", options.overrides, "override a setting of the recipe"),
                   flag("--probe", arguments->probe, "run a random batch through the model, forward and backward"),
                   needing("--probe", option("--sequences N", options.sequences, "sequences of the batch")),
                   needing("--probe",

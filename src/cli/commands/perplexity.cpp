@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/options/translator_options.h"
+#include "cli/output/counted.h"
 #include "cli/output/json_text.h"
 #include "cli/output/standard_output.h"
-#include "command_line/plural.h"
 #include "heed/generator.h"
 #include "heed/lines.h"
 
@@ -23,9 +23,8 @@ void print_text(const Perplexity& found) {
   for (const TokenSurprisal& token : found.each) {
     put("{}\t{:.6f}\n", token.piece, token.nats);
   }
-  put("{} token{}, {} byte{}\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", found.tokens,
-      plural(found.tokens), found.bytes, plural(found.bytes), found.nats_per_token, found.bits_per_byte,
-      found.perplexity);
+  put("{}, {}\n{:.4f} nats per token, {:.4f} bits per byte, perplexity {:.4f}\n", counted(found.tokens, "token"),
+      counted(found.bytes, "byte"), found.nats_per_token, found.bits_per_byte, found.perplexity);
 }
 
 void print_json(const Perplexity& found) {
@@ -54,11 +53,11 @@ Command perplexity_command() {
       .summary = "measure how well a language model predicts the text on standard input",
       .options = joined(
           {model_options(options->model),
-           context_options(options->model),
-           {cache_option(options->model), ensemble_option(options->model),
-            option("--context N", perplexity.context, "tokens the model sees at once; 0: its maximum"),
+           {formerly("--max-length", context_option(options->model)), rotary_scaling_option(options->model),
+            cache_option(options->model), ensemble_option(options->model),
+            option("--window N", perplexity.window, "tokens that the model sees at once; 0: as many as it takes"),
             option("--stride N", perplexity.stride,
-                   "tokens by which the context advances in a longer text; 0: half the context"),
+                   "tokens by which the window advances in a longer text; 0: half the window"),
             flag("--tokens", perplexity.each, EachToken::listed, "print each token with its negative log-probability"),
             flag("--json", options->json,
                  "print one JSON object: tokens, bytes, nats_per_token, bits_per_byte, perplexity, and each token with "

@@ -1,5 +1,4 @@
 #include "plan/plan.h"
-#include "command_line/plural.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include <stdexcept>
 
 #include "cli/commands.h"
+#include "cli/output/counted.h"
 #include "cli/output/plan_layouts.h"
 #include "cli/output/standard_output.h"
 
@@ -42,11 +42,11 @@ double per_token(double flops_of_batch, const ModelPlan& plan) {
 
 std::string in_words(const PlanBatch& batch) {
   if (batch.source_length > 0 && batch.target_length > 0) {
-    return fmt::format("{} pair{} of {} + {} tokens", batch.sequences, plural(batch.sequences), batch.source_length,
+    return fmt::format("{} of {} + {} tokens", counted(batch.sequences, "pair"), batch.source_length,
                        batch.target_length);
   }
   const int64_t length = batch.source_length + batch.target_length;
-  return fmt::format("{} sequence{} of {} token{}", batch.sequences, plural(batch.sequences), length, plural(length));
+  return fmt::format("{} of {}", counted(batch.sequences, "sequence"), counted(length, "token"));
 }
 
 std::string in_words(double seconds) {
@@ -103,8 +103,8 @@ void print_memory(const PlanMemory& memory) {
 
 void print_timing(const ModelPlan& plan) {
   const PlanTiming& timing = *plan.timing;
-  put("on this machine, {} thread{}: {:.1f} ms per update (median of {}), {} tokens/s, {:.1f} GFLOP/s\n",
-      timing.threads, plural(timing.threads), 1e3 * timing.update_seconds, timing.updates,
+  put("on this machine, {}: {:.1f} ms per update (median of {}), {} tokens/s, {:.1f} GFLOP/s\n",
+      counted(timing.threads, "thread"), 1e3 * timing.update_seconds, timing.updates,
       in_short(static_cast<double>(plan.update_tokens()) / timing.update_seconds), flops_per_second(plan) / 1e9);
 }
 
@@ -112,7 +112,7 @@ void print_timing(const ModelPlan& plan) {
 void print_run(const ModelPlan& plan) {
   const auto updates = static_cast<double>(plan.updates);
   const double tokens = updates * static_cast<double>(plan.update_tokens());
-  put("the recipe's {} update{}: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", plan.updates, plural(plan.updates),
+  put("the recipe's {}: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", counted(plan.updates, "update"),
       in_short(tokens), tokens / static_cast<double>(plan.parameters), updates * plan.update_flops(),
       plan.timing ? fmt::format("; {}", in_words(updates * plan.timing->update_seconds)) : "");
 }
@@ -254,8 +254,7 @@ Command plan_command() {
       .summary = "what a recipe's training costs, and the best model for a budget",
       .options = joined(
           {{option("RECIPE", options.recipe, "a recipe, in TOML"),
-            needing("RECIPE", option("--set KEY=VALUE", options.overrides,
-                                     "override a setting of the recipe, as table.key=value")),
+            needing("RECIPE", option("--set TABLE.KEY=VALUE", options.overrides, "override a setting of the recipe")),
             needing("RECIPE", option("--length N", options.length,
                                      "tokens per sequence; 0: the recipe's context, or 24 for a sentence")),
             needing("RECIPE", option("--threads N", options.threads, "threads to use; 0: one per processor")),

@@ -1,19 +1,18 @@
 #include "heed/report.h"
-#include "command_line/plural.h"
 
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/output/counted.h"
 #include "cli/output/standard_output.h"
 
 namespace heed::cli {
 namespace {
 
 void print_summary(const WrittenReport& report) {
-  put("{}  {:.0f} kB, {} sample{}\n", report.path, static_cast<double>(report.bytes) / 1e3, report.samples,
-      plural(report.samples));
+  put("{}  {:.0f} kB, {}\n", report.path, static_cast<double>(report.bytes) / 1e3, counted(report.samples, "sample"));
   for (const std::string& note : report.notes) {
     put("  {}\n", note);
   }
@@ -27,7 +26,8 @@ Command report_command() {
       .name = "report",
       .summary = "write a page about a trained model: curves, settings, samples, attention",
       .options = {required(option("DIR", options->directory, "a model directory")),
-                  option("--output FILE", options->output, "the file to write; by default DIR/report.html"),
+                  formerly("--output",
+                           option("--out FILE", options->output, "the file to write; by default DIR/report.html")),
                   option("--source FILE", options->source,
                          "sentences to translate, or text for a language model, plain or .gz; by default the recipe's "
                          "validation text"),

@@ -1,5 +1,4 @@
 #include "heed/tokenizer.h"
-#include "command_line/plural.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/output/counted.h"
 #include "cli/output/standard_output.h"
 #include "heed/lines.h"
 
@@ -120,8 +120,8 @@ void encode(const CodingOptions& options) {
         ++lines;
       });
   if (dropped > 0) {
-    std::cerr << fmt::format("heed: {} of {} lines were longer than {} token{} and are left empty\n", dropped.load(),
-                             lines, *encoding.max_length, plural(*encoding.max_length));
+    std::cerr << fmt::format("heed: {} of {} lines were longer than {} and are left empty\n", dropped.load(), lines,
+                             counted(*encoding.max_length, "token"));
   }
 }
 

@@ -34,7 +34,7 @@ Command train_command() {
                   required(option("--out DIR", options->output, "the model directory to write")),
                   option("--set TABLE.KEY=VALUE", options->overrides, "override a setting of the recipe"),
                   option("--prepared DIR", options->prepared, "use the corpus that heed prepare made, not the text"),
-                  option("--layout NAMES", options->layout,
+                  option("--layout LAYOUT", options->layout,
                          "how ranks share the training: copies, stages and parts, such as data=2,pipeline=2,tensor=1"),
                   flag("--resume", options->start, TrainStart::resume, "continue the run in the directory"),
                   option("--threads N", options->threads, "threads to use; 0: one per processor")},

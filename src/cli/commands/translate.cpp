@@ -10,8 +10,8 @@
 #include "cli/commands.h"
 #include "cli/options/draft_options.h"
 #include "cli/options/translator_options.h"
+#include "cli/output/counted.h"
 #include "cli/output/standard_output.h"
-#include "command_line/plural.h"
 #include "heed/lines.h"
 #include "heed/ranks.h"
 #include "heed/translator.h"
@@ -102,9 +102,8 @@ class Prefixes {
       return text_.empty() ? std::vector<std::string>{} : std::vector<std::string>(lines, text_);
     }
     if (of_lines_.size() < next_ + lines) {
-      throw std::runtime_error(
-          fmt::format("{}: {} line{}, but {} has more: each line needs a prefix, which may be empty", path_,
-                      of_lines_.size(), plural(static_cast<int64_t>(of_lines_.size())), input_));
+      throw std::runtime_error(fmt::format("{}: {}, but {} has more: each line needs a prefix, which may be empty",
+                                           path_, counted(std::ssize(of_lines_), "line"), input_));
     }
     const auto first = of_lines_.begin() + static_cast<int64_t>(std::exchange(next_, next_ + lines));
     return {first, first + static_cast<int64_t>(lines)};
@@ -214,9 +213,10 @@ Command translate_command() {
       .options = joined(
           {model_options(options->model),
            {option("--input FILE", options->input, "the lines to translate; -: standard input"),
-            option("--output FILE", options->output, "where the translations go; -: standard output")},
+            formerly("--output",
+                     option("--out FILE", options->output, "where the translations go; -: standard output"))},
            search_options(translation),
-           context_options(options->model, kTranslatorContext),
+           {context_option(options->model), rotary_scaling_option(options->model)},
            {ensemble_option(options->model), cache_option(options->model), shortlist_option(options->shortlist),
             option("--n-best N", translation.n_best,
                    "translations per line, at most the beam width; above 1, lines are \"number ||| text ||| score\""),

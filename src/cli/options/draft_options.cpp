@@ -45,8 +45,8 @@ Option how_many(DraftOptions& options) {
       return;
     }
     set(text);
-    if (options.tokens < 1) {
-      throw ConfigError(fmt::format("--draft-tokens: '{}' is not 1 or more, nor auto", text));
+    if (options.tokens < 1 || options.tokens > kMaxDraftTokens) {
+      throw ConfigError(fmt::format("--draft-tokens: '{}' is neither 1 to {} nor auto", text, kMaxDraftTokens));
     }
   };
   return needing("--draft", made);

@@ -24,17 +24,22 @@ Option shortlist_option(std::string& file) {
                 "among these");
 }
 
-std::vector<Option> context_options(ModelOptions& options, const std::string& name) {
-  ContextOptions& context = options.inference.context;
-  return {option(name + " N", context.max_length,
-                 "tokens that the model takes at most; may exceed the trained length; 0: the model's own"),
-          option("--rotary-scaling KIND", context.rotary_scaling, kRotaryScalingNames,
-                 "slow rotary positions down for a larger " + name + ": linear, ntk, yarn or none")};
+Option context_option(ModelOptions& options) {
+  return option("--context N", options.inference.context.max_length,
+                "tokens that the model takes at most; may exceed the trained length; 0: the model's own");
 }
 
-std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum) {
-  return {option(minimum + " N", rules.min_length, "minimum number of tokens, the end included"),
-          option("--no-repeat-ngram N", rules.no_repeat_ngram, "never repeat a sequence of N tokens; 0: off"),
+Option rotary_scaling_option(ModelOptions& options) {
+  return option("--rotary-scaling KIND", options.inference.context.rotary_scaling, kRotaryScalingNames,
+                "slow rotary positions down for a larger --context: linear, ntk, yarn or none");
+}
+
+Option min_tokens_option(WritingRules& rules) {
+  return option("--min-tokens N", rules.min_length, "minimum number of tokens, the end included");
+}
+
+std::vector<Option> rule_options(WritingRules& rules) {
+  return {option("--no-repeat-ngram N", rules.no_repeat_ngram, "never repeat a sequence of N tokens; 0: off"),
           option("--suppress TEXT", rules.suppress, "this text is never written")};
 }
 
@@ -42,9 +47,12 @@ std::vector<Option> search_options(TranslationOptions& options) {
   return joined(
       {{option("--beam N", options.beam, "beam width; 1 is greedy"),
         option("--length-penalty A", options.length_penalty, "score = sum of log-probabilities / length^A"),
-        option("--max-length N", options.max_length,
-               "tokens at most, the end included; 0: 16 more than twice the source or than what must be written")},
-       rule_options(options.rules, "--min-length"),
+        formerly("--max-length",
+                 option("--max-tokens N", options.max_length,
+                        "tokens at most, the end included; 0: 16 more than twice the source or than what must be "
+                        "written")),
+        formerly("--min-length", min_tokens_option(options.rules))},
+       rule_options(options.rules),
        {option("--coverage-penalty A", options.coverage_penalty,
                "add A * (sum over source tokens of ln min(1, attention paid to it)) to the score"),
         option("--patience A", options.patience, "stop after A * beam finished hypotheses"),

@@ -20,11 +20,11 @@ std::vector<Option> model_options(ModelOptions& options);
 Option cache_option(ModelOptions& options);
 Option ensemble_option(ModelOptions& options);
 Option shortlist_option(std::string& file);
-// `name`: of the option for the length.
-std::vector<Option> context_options(ModelOptions& options, const std::string& name = "--max-length");
-inline constexpr auto kTranslatorContext = "--context";  // --max-length is that of the translation
+Option context_option(ModelOptions& options);
+Option rotary_scaling_option(ModelOptions& options);
 std::vector<Option> search_options(TranslationOptions& options);
-// Rules for what is written; `minimum` is the name of the option for its least length.
-std::vector<Option> rule_options(WritingRules& rules, const std::string& minimum);
+// Rules for what is written.
+std::vector<Option> rule_options(WritingRules& rules);
+Option min_tokens_option(WritingRules& rules);
 
 }  // namespace heed::cli

@@ -1,4 +1,5 @@
 #include "cli/output/plan_layouts.h"
+#include "cli/output/counted.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,6 @@
 
 #include "cli/output/json_text.h"
 #include "cli/output/standard_output.h"
-#include "command_line/plural.h"
 #include "plan/units.h"
 
 namespace heed::cli {
@@ -42,10 +42,10 @@ std::string shape(const Layout& layout) {
 
 void print_head(const ModelPlan& plan) {
   const RanksPlan& ranks = *plan.ranks;
-  put("{} rank{} of {}{}, joined by {} and {}; {} shard{} an update\n", ranks.options.ranks,
-      plural(ranks.options.ranks), rate_in_words(ranks.options.flops_per_second), plan.timing ? " as measured" : "",
+  put("{} of {}{}, joined by {} and {}; {} an update\n", counted(ranks.options.ranks, "rank"),
+      rate_in_words(ranks.options.flops_per_second), plan.timing ? " as measured" : "",
       bandwidth_in_words(ranks.options.link.bytes_per_second), latency_in_words(ranks.options.link.latency),
-      ranks.shards, plural(ranks.shards));
+      counted(ranks.shards, "shard"));
 }
 
 void print_table(const ModelPlan& plan, int64_t top) {
@@ -81,7 +81,7 @@ void print_impossible(const RanksPlan& ranks) {
     }
   }
   if (!reasons.empty()) {
-    put("impossible: {} other layout{}\n", ranks.impossible.size(), plural(std::ssize(ranks.impossible)));
+    put("impossible: {}\n", counted(std::ssize(ranks.impossible), "other layout"));
   }
   for (const std::string& reason : reasons) {
     put("  {}\n", reason);
@@ -92,7 +92,7 @@ void print_choice(const RanksPlan& ranks) {
   if (const LayoutCost* best = ranks.chosen()) {
     put("best: --layout {}\n", to_text(best->layout));
   } else if (ranks.possible.empty()) {
-    put("no layout of {} rank{} is possible\n", ranks.options.ranks, plural(ranks.options.ranks));
+    put("no layout of {} is possible\n", counted(ranks.options.ranks, "rank"));
   } else {
     const auto least =
         std::ranges::min_element(ranks.possible, {}, [](const LayoutCost& cost) { return cost.memory.total(); });
@@ -110,7 +110,7 @@ void print_one(const ModelPlan& plan, const LayoutCost& cost) {
   const int64_t shards = (ranks.shards + cost.layout.data - 1) / cost.layout.data;
   put("{}\n", to_text(cost.layout));
   put("{:<24} {:>10}\n", "an update", "seconds");
-  row("forward and backward", time.compute, fmt::format("of {} shard{} a data rank", shards, plural(shards)));
+  row("forward and backward", time.compute, fmt::format("of {} a data rank", counted(shards, "shard")));
   row("optimizer", time.optimizer, "");
   row("idle", time.idle, "while the stages of the pipeline fill and drain");
   row("gradients", time.gradients, "what backward does not hide");

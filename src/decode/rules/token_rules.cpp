@@ -51,8 +51,7 @@ void keep_to(const TokenRules& rules, const RuledText& text, const AutomatonWalk
 }  // namespace
 
 void validate(const WritingRules& rules) {
-  require<ConfigError>(rules.min_length >= 0, "decoding", "the minimum length is {}, expected 0 or more",
-                       rules.min_length);
+  require<ConfigError>(rules.min_length >= 0, "decoding", "min tokens is {}, expected 0 or more", rules.min_length);
   require<ConfigError>(rules.no_repeat_ngram >= 0, "decoding",
                        "no-repeat-ngram is {}, expected the number of tokens in a row that must not come again, or 0",
                        rules.no_repeat_ngram);

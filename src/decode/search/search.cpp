@@ -139,7 +139,7 @@ void validate(const TranslationOptions& options) {
                  fmt::format("1 to the beam of {}", beam));
   require_option(options.length_penalty >= 0.0 && options.length_penalty <= kMaxLengthPenalty, kWhere, "length penalty",
                  options.length_penalty, fmt::format("0 to {}", kMaxLengthPenalty));
-  require_option(options.max_length >= 0, kWhere, "max length", options.max_length,
+  require_option(options.max_length >= 0, kWhere, "max tokens", options.max_length,
                  "at least 1, or 0 for 16 more than twice the source or than what must be written");
   require_option(options.groups >= 1 && beam % options.groups == 0, kWhere, "groups", options.groups,
                  fmt::format("a number that divides the beam of {}", beam));
@@ -162,8 +162,8 @@ void validate(const TranslationOptions& options) {
       options.alternatives == 0 || (options.groups == 1 && options.n_best == 1 && options.coverage_penalty == 0.0),
       kWhere, "alternatives cannot be combined with groups, n-best lists or a coverage penalty");
   validate(options.rules);
-  require_option(options.max_length == 0 || options.rules.min_length <= options.max_length, kWhere, "min length",
-                 options.rules.min_length, fmt::format("at most the max length of {}", options.max_length));
+  require_option(options.max_length == 0 || options.rules.min_length <= options.max_length, kWhere, "min tokens",
+                 options.rules.min_length, fmt::format("at most the max tokens of {}", options.max_length));
 }
 
 }  // namespace heed

@@ -334,7 +334,7 @@ std::vector<std::vector<TranslatedLine>> translate_lines(const TextTranslator& t
                          first_tokens(translator, lines, options, name)};
   require_allowed(searched.first, rules.tokens, name);
   require<ConfigError>(options.rules.min_length <= room.max_length, "translation",
-                       "the minimum length is {}, but the model writes at most {} tokens", options.rules.min_length,
+                       "min tokens is {}, but the model writes at most {} tokens", options.rules.min_length,
                        room.max_length);
   std::vector<std::vector<int32_t>>& sources = searched.sources;
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -128,8 +128,8 @@ class PositionsScript(unittest.TestCase):
             self.assertIn("train recipes/shakespeare-char.toml --out out/" + positions + " --set data.train=text "
                           "--set model.positions=" + positions, calls)
             for length in (64, 128, 256):
-                self.assertIn(f"perplexity --model out/{positions} --max-length {length}", calls)
-        self.assertIn("perplexity --model out/rotary --max-length 256 --rotary-scaling yarn", calls)
+                self.assertIn(f"perplexity --model out/{positions} --context {length}", calls)
+        self.assertIn("perplexity --model out/rotary --context 256 --rotary-scaling yarn", calls)
         self.assertIn("alibi, 64 characters: 11\n", result.stdout)
 
     def test_says_which_text_is_missing(self):

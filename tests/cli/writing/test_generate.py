@@ -60,29 +60,29 @@ class LongerContext(LanguageModelTest):
     def test_positions_without_a_table_go_beyond_the_trained_length(self):
         for positions in ("none", "sinusoidal", "rotary", "alibi", "relative-bias"):
             model = self.made(positions)
-            long = self.nats(model, "--max-length", 200)
+            long = self.nats(model, "--context", 200)
             self.assertNotEqual(long, self.nats(model))
             # What comes after is the same, read at once or window by window.
-            self.assertEqual(self.nats(model, "--max-length", 200, "--context", 64), self.nats(model))
-            self.generate("--prompt", self.TEXT, "--max-length", 400, "--max-tokens", 5, model=model)
+            self.assertEqual(self.nats(model, "--context", 200, "--window", 64), self.nats(model))
+            self.generate("--prompt", self.TEXT, "--context", 400, "--max-tokens", 5, model=model)
 
     def test_rotary_positions_can_be_scaled(self):
         model = self.made("rotary")
-        found = {kind: self.nats(model, "--max-length", 256, "--rotary-scaling", kind)
+        found = {kind: self.nats(model, "--context", 256, "--rotary-scaling", kind)
                  for kind in ("none", "linear", "ntk", "yarn")}
         self.assertEqual(len(set(found.values())), 4)
 
     def test_what_makes_no_sense_is_refused(self):
         learned, rotary = self.made("learned"), self.made("rotary")
         for command in ("perplexity", "generate"):
-            self.assert_refused(command, "--model", learned, "--max-length", 65, text=self.TEXT,
+            self.assert_refused(command, "--model", learned, "--context", 65, text=self.TEXT,
                                 mentions=["a table of 64 positions", "65 tokens"])
-            self.assert_refused(command, "--model", rotary, "--max-length", -1, text=self.TEXT, mentions=["-1"])
+            self.assert_refused(command, "--model", rotary, "--context", -1, text=self.TEXT, mentions=["-1"])
             self.assert_refused(command, "--model", rotary, "--rotary-scaling", "yarn", text=self.TEXT,
                                 mentions=["above the model's 64"])
-            self.assert_refused(command, "--model", self.model, "--max-length", 65, "--rotary-scaling", "yarn",
+            self.assert_refused(command, "--model", self.model, "--context", 65, "--rotary-scaling", "yarn",
                                 text=self.TEXT, mentions=["not rotary"])
-        self.assertEqual(self.nats(learned, "--max-length", 64), self.nats(learned))
+        self.assertEqual(self.nats(learned, "--context", 64), self.nats(learned))
 
 
 class Generate(LanguageModelTest):
@@ -299,8 +299,8 @@ class Drafts(LanguageModelTest):
         refused("--draft", "layers:2", mentions=["draft layers is 2", "1 to 1"])
         refused("--draft", "layers:", mentions=["not an integer"])
         refused("--draft", "prompt", "--beam", 2, mentions=["beam"])
-        refused("--draft", "prompt", "--draft-tokens", 0, mentions=["--draft-tokens"])
-        refused("--draft", "prompt", "--draft-tokens", 33, mentions=["draft tokens is 33"])
+        refused("--draft", "prompt", "--draft-tokens", 0, mentions=["--draft-tokens: '0' is neither 1 to 32 nor auto"])
+        refused("--draft", "prompt", "--draft-tokens", 33, mentions=["--draft-tokens: '33' is neither 1 to 32 nor auto"])
         refused("--draft-tokens", 3, mentions=["--draft"])
 
 
@@ -347,7 +347,7 @@ class Ensemble(LanguageModelTest):
         subprocess.run([MAKE_MODEL, shorter, "architecture=causal-lm", "kind=char", "vocabulary=0", "max_length=24"],
                        check=True)
         self.generate("--ensemble", shorter, "--max-tokens", 70, "--prompt", "A man")
-        self.assert_refused("perplexity", "--model", self.model, "--ensemble", shorter, "--context", 25, text=self.TEXT,
+        self.assert_refused("perplexity", "--model", self.model, "--ensemble", shorter, "--window", 25, text=self.TEXT,
                             mentions=["at most 24"])
 
     def test_a_longer_context_is_one_of_all_models(self):
@@ -356,7 +356,7 @@ class Ensemble(LanguageModelTest):
             folders[name] = self.path / name
             subprocess.run([MAKE_MODEL, folders[name], "architecture=causal-lm", "kind=char", "vocabulary=0",
                             f"positions={positions}", f"max_length={length}"], check=True)
-        long = ("--max-length", 200, "--rotary-scaling", "yarn", "--context", 150)
+        long = ("--context", 200, "--rotary-scaling", "yarn", "--window", 150)
         run_text = LongerContext.TEXT
         for other in ("rotary", "long"):
             result = run("perplexity", "--model", folders["rotary"], "--ensemble", folders[other], *long, text=run_text)
@@ -416,9 +416,9 @@ class Refused(LanguageModelTest):
                               (b"good\ncaf\xe9\n", "stdin:2: byte 4 of the line is not UTF-8"),
                               (b"good\n\nb\0\n", "stdin:3: byte 2 of the line is NUL")]:
             self.assert_refused("perplexity", "--model", self.model, text=text, mentions=[mention])
-        self.assert_refused("perplexity", "--model", self.model, "--context", "65", text="a man",
-                            mentions=["context is 65", "at most 64"])
-        self.assert_refused("perplexity", "--model", self.model, "--context", "8", "--stride", "9", text="a man",
+        self.assert_refused("perplexity", "--model", self.model, "--window", "65", text="a man",
+                            mentions=["window is 65", "at most 64"])
+        self.assert_refused("perplexity", "--model", self.model, "--window", "8", "--stride", "9", text="a man",
                             mentions=["stride is 9"])
 
 
@@ -444,8 +444,8 @@ class PerplexityOfText(LanguageModelTest):
         self.assertEqual([line.split("\t")[0] for line in lines[:5]], [token["token"] for token in found["each"][:5]])
 
     def test_a_smaller_stride_shows_the_model_more_before_each_token(self):
-        exact = json.loads(self.perplexity(self.TEXT, "--json", "--context", 16, "--stride", 1))
-        coarse = json.loads(self.perplexity(self.TEXT, "--json", "--context", 16, "--stride", 16))
+        exact = json.loads(self.perplexity(self.TEXT, "--json", "--window", 16, "--stride", 1))
+        coarse = json.loads(self.perplexity(self.TEXT, "--json", "--window", 16, "--stride", 16))
         self.assertEqual(exact["tokens"], coarse["tokens"])
         self.assertNotEqual(exact["nats_per_token"], coarse["nats_per_token"])
 

@@ -60,7 +60,7 @@ class Memory(unittest.TestCase):
                     self.assertLessEqual(peak, 1.15 * bytes_of_weight * parameters + BESIDE)
 
     def test_translating_holds_each_weight_once(self):
-        self.assert_each_weight_is_held_once(["layers=7"], "translate", ["--max-length", 8], LINES)
+        self.assert_each_weight_is_held_once(["layers=7"], "translate", ["--max-tokens", 8], LINES)
 
     @unittest.skipUnless(MULTI30K.is_dir(), f"no {MULTI30K}: set HEED_DATA")
     def test_memory_does_not_grow_with_the_lines(self):

@@ -46,25 +46,25 @@ class RanksDecodingTest(CliTest):
 
     def test_translations_are_the_same_bytes(self):
         source = self.file("source", texts(600))
-        for options in ((), ("--beam", "3", "--n-best", "2", "--max-length", "20"), ("--scores", "--prefixes", self.file("prefixes", texts(600)))):
+        for options in ((), ("--beam", "3", "--n-best", "2", "--max-tokens", "20"), ("--scores", "--prefixes", self.file("prefixes", texts(600)))):
             expected = self.alone("translate", "--model", self.translator, "--input", source, *options)
             self.assertEqual(len(set(expected.splitlines())) > 100, True)
             for ranks in (2, 4):
                 self.assertEqual(self.as_ranks(ranks, "translate", "--model", self.translator, "--input", source, *options), expected)
                 found = self.path / "found"
-                self.assertEqual(self.as_ranks(ranks, "translate", "--model", self.translator, "--input", source, "--output", found, *options), "")
+                self.assertEqual(self.as_ranks(ranks, "translate", "--model", self.translator, "--input", source, "--out", found, *options), "")
                 self.assertEqual(found.read_text(), expected)
 
     def test_a_file_gives_what_standard_input_gives(self):
         source = texts(30)
         expected = heed("translate", "--model", self.translator, text=source).stdout
         self.assertEqual(self.alone("translate", "--model", self.translator, "--input", self.file("source", source)), expected)
-        self.assertEqual(self.alone("translate", "--model", self.translator, "--input", self.file("source", source), "--output",
+        self.assertEqual(self.alone("translate", "--model", self.translator, "--input", self.file("source", source), "--out",
                                     self.path / "found"), "")
         self.assertEqual((self.path / "found").read_text(), expected)
 
     def test_no_lines_become_an_empty_file(self):
-        self.as_ranks(2, "translate", "--model", self.translator, "--input", self.file("source", ""), "--output", self.path / "found")
+        self.as_ranks(2, "translate", "--model", self.translator, "--input", self.file("source", ""), "--out", self.path / "found")
         self.assertEqual((self.path / "found").read_text(), "")
 
     def test_generated_texts_are_the_same_bytes(self):
@@ -79,7 +79,7 @@ class RanksDecodingTest(CliTest):
         source, reference = self.file("source", texts(300)), self.file("reference", texts(300))
         found = []
         for run, output in ((self.alone, "one"), (lambda *arguments: self.as_ranks(2, *arguments), "two")):
-            report = json.loads(run("evaluate", "--model", self.translator, "--source", source, "--reference", reference, "--output",
+            report = json.loads(run("evaluate", "--model", self.translator, "--source", source, "--reference", reference, "--out",
                                     self.path / output, "--json"))
             for timed in ("seconds", "sentences_per_second", "target_tokens_per_second", "threads"):
                 self.assertGreater(report.pop(timed), 0)
@@ -89,12 +89,12 @@ class RanksDecodingTest(CliTest):
     def test_a_bad_line_is_named_once_and_leaves_no_file(self):
         source = self.file("source", texts(300).encode() + b"\xff\n")
         self.assert_refused_by_ranks(f"heed: {source}:301: byte 1 of the line is not UTF-8", "translate", "--model", self.translator, "--input", source,
-                                     "--output", self.path / "found")
+                                     "--out", self.path / "found")
         self.assertFalse((self.path / "found").exists())
 
     def test_the_output_must_be_another_file(self):
         source = self.file("source", "ein\n")
-        refusal = self.assert_refused("translate", "--model", self.translator, "--input", source, "--output", source)
+        refusal = self.assert_refused("translate", "--model", self.translator, "--input", source, "--out", source)
         self.assertIn(str(source), refusal)
         self.assertEqual(source.read_text(), "ein\n")
 

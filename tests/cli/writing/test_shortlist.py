@@ -47,7 +47,7 @@ class Shortlist(heed_cli.CliTest):
         return file
 
     def translate(self, *options, text="\n".join(LINES) + "\n", model=None):
-        result = run("translate", "--model", model or self.model, "--max-length", 12, *options, text=text)
+        result = run("translate", "--model", model or self.model, "--max-tokens", 12, *options, text=text)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         return result.stdout.decode()
 
@@ -106,29 +106,29 @@ class Shortlist(heed_cli.CliTest):
         model = self.make("small-cap", "model.logit_cap=0.01")  # makes all candidates about equally likely
         file, line = self.learn(*FEW, model=model), self.file("line", LINES[0] + "\n")
         report = json.loads(heed("evaluate", "--model", model, "--source", line, "--reference", line,
-                                 "--shortlist", file, "--max-length", 8, "--json").stdout)
+                                 "--shortlist", file, "--max-tokens", 8, "--json").stdout)
         score = self.translate("--scores", "--shortlist", file, model=model, text=line.read_text()).split("\t")[-1]
         self.assertAlmostEqual(float(score), -math.log(report["candidates"]), delta=0.05)
 
     def test_every_option_of_a_search_works_with_it(self):
         file = self.learn(*FEW)
         for options in (["--n-best", 2, "--beam", 2], ["--groups", 2, "--beam", 4], ["--alternatives", 3],
-                        ["--prefix", "a park"], ["--force", "dog", "--beam", 8], ["--min-length", 6],
+                        ["--prefix", "a park"], ["--force", "dog", "--beam", 8], ["--min-tokens", 6],
                         ["--no-repeat-ngram", 2], ["--suppress", "a"], ["--unknown", "avoid"], ["--unknown", "copy"],
                         ["--coverage-penalty", 0.2, "--beam", 3], ["--draft", "prompt"]):
-            result = run("translate", "--model", self.model, "--max-length", 16, "--shortlist", file, *options,
+            result = run("translate", "--model", self.model, "--max-tokens", 16, "--shortlist", file, *options,
                          text="ein hund läuft im park .\nzwei kinder .\n")
             self.assertEqual(result.returncode, 0, (options, result.stderr))
         self.assertTrue(all(line.startswith("a park") for line in
                             self.translate("--shortlist", file, "--prefix", "a park", text="hund\nbuch\n").splitlines()))
-        drafted = run("translate", "--model", self.model, "--max-length", 12, "--shortlist", file, "--draft", "prompt",
+        drafted = run("translate", "--model", self.model, "--max-tokens", 12, "--shortlist", file, "--draft", "prompt",
                       "--draft-tokens", 3, text="\n".join(LINES) + "\n")
         self.assertEqual(drafted.stdout.decode(), self.translate("--shortlist", file))
 
     def test_evaluate_says_how_many_tokens_a_sentence_had(self):
         file = self.learn("--best", 2, "--frequent", 5)
         reference = self.file("reference", "\n".join(target for _, target in PAIRS) + "\n")
-        arguments = ["evaluate", "--model", self.model, "--source", self.source, "--reference", reference, "--max-length", 8]
+        arguments = ["evaluate", "--model", self.model, "--source", self.source, "--reference", reference, "--max-tokens", 8]
         report = json.loads(heed(*arguments, "--shortlist", file, "--json").stdout)
         self.assertTrue(5 < report["candidates"] < 400, report)
         self.assertIn("tokens a sentence on average", heed(*arguments, "--shortlist", file).stdout)

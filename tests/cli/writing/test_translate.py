@@ -31,7 +31,7 @@ class ModelTest(heed_cli.CliTest):
         subprocess.run([MAKE_MODEL, cls.model, "kind=char", "vocabulary=0"], check=True)
 
     def translate(self, *options, text="\n".join(LINES) + "\n", model=None, max_length=12):
-        result = run("translate", "--model", model or self.model, "--max-length", max_length, *options, text=text)
+        result = run("translate", "--model", model or self.model, "--max-tokens", max_length, *options, text=text)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         return result.stdout.decode()
 
@@ -148,10 +148,10 @@ class Translate(ModelTest):
         self.assertTrue(all(len(line.split(" ||| ")) == 4 for line in n_best), n_best)
 
     def test_rules_for_what_is_written_hold(self):
-        for line in self.translate("--min-length", 60, "--token-scores", max_length=0).splitlines():
+        for line in self.translate("--min-tokens", 60, "--token-scores", max_length=0).splitlines():
             text, tokens = line.split("\t")
             self.assertTrue(not text or len(tokens.split()) >= 60, line)
-        for line in self.translate("--min-length", 10, "--no-repeat-ngram", 1, "--token-scores").splitlines():
+        for line in self.translate("--min-tokens", 10, "--no-repeat-ngram", 1, "--token-scores").splitlines():
             text, tokens = line.split("\t")
             if text:
                 pieces = [token.rpartition(":")[0] for token in tokens.split()]
@@ -182,15 +182,15 @@ class Translate(ModelTest):
                 (["--force", "\u2603", "--beam", 4], ["\u2603", "no tokens for it"]),
                 (["--force", "ab", "--suppress", "b", "--beam", 4], ["'ab'", "'b'", "suppressed"]),
                 (["--force", "ab", "--beam", 6, "--groups", 2], ["groups"]),
-                (["--force", "ab", "--beam", 4, "--max-length", 2], ["stdin:1", "3 tokens", "at most 2"])]:
+                (["--force", "ab", "--beam", 4, "--max-tokens", 2], ["stdin:1", "3 tokens", "at most 2"])]:
             self.assert_refused("translate", "--model", self.model, *refused, text=text, mentions=mentions)
 
     def test_rules_and_prefixes_that_make_no_sense_are_refused(self):
         text = "Ein Haus.\n"
         for options, mentions in [
-                (["--min-length", -1], ["-1"]),
-                (["--min-length", 9, "--max-length", 8], ["9", "8"]),
-                (["--min-length", 65], ["minimum length is 65", "64"]),
+                (["--min-tokens", -1], ["-1"]),
+                (["--min-tokens", 9, "--max-tokens", 8], ["9", "8"]),
+                (["--min-tokens", 65], ["min tokens is 65", "64"]),
                 (["--suppress", "b", "--prefix", "abc"], ["the prefix of stdin:1", "suppressed"]),
                 (["--diversity", 2], ["--diversity", "--groups"]),
                 (["--coverage-penalty", 1], ["coverage penalty", "beam above 1"]),
@@ -229,7 +229,7 @@ class Translate(ModelTest):
                       (self.translate("--precision", "f32"), self.translate("--precision", "bf16")))
 
     def test_a_person_who_types_gets_each_answer_at_once(self):
-        process = subprocess.Popen([BINARY, "translate", "--model", self.model, "--max-length", "12"],
+        process = subprocess.Popen([BINARY, "translate", "--model", self.model, "--max-tokens", "12"],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             for line in ("Ein Hund.", "Ein Haus.", ""):
@@ -252,7 +252,7 @@ class LongSentences(ModelTest):
 
     def test_positions_without_a_table_go_beyond_the_trained_length(self):
         self.assert_refused("translate", "--model", self.model, text=self.LINE, mentions=("at most 64",))
-        self.translate("--context", 200, "--min-length", 150, text=self.LINE, max_length=200)
+        self.translate("--context", 200, "--min-tokens", 150, text=self.LINE, max_length=200)
         self.assertEqual(self.translate("--context", 200), self.translate(), "what fits is translated alike")
         lines = self.file("lines.txt", self.LINE)
         for command, option in (("score", "--target"), ("evaluate", "--reference")):
@@ -276,7 +276,7 @@ class Drafts(ModelTest):
         plain = self.translate("--scores", max_length=30)
         for draft in (smaller, self.model, "prompt", "layers:1"):
             for tokens in ("auto", 5):
-                result = run("translate", "--model", self.model, "--max-length", 30, "--scores", "--draft", draft,
+                result = run("translate", "--model", self.model, "--max-tokens", 30, "--scores", "--draft", draft,
                              "--draft-tokens", tokens, text="\n".join(LINES) + "\n")
                 self.assertEqual((result.returncode, result.stdout.decode()), (0, plain))
                 self.assertRegex(result.stderr.decode(), r"^drafts: (\d+ of \d+ tokens right .*|no tokens were drafted)\n$")
@@ -308,7 +308,7 @@ class Ensemble(ModelTest):
     def test_scores_are_those_of_both_models_together(self):
         together = ("--ensemble", self.other)
         for search in (["--beam", 3], ["--draft", "layers:1", "--draft-tokens", 3]):
-            result = run("translate", "--model", self.model, *together, *search, "--max-length", 12, "--length-penalty", 0,
+            result = run("translate", "--model", self.model, *together, *search, "--max-tokens", 12, "--length-penalty", 0,
                          "--scores", text="\n".join(LINES) + "\n")
             self.assertEqual(result.returncode, 0, result.stderr)
             columns = [line.split("\t") for line in result.stdout.decode().splitlines()]
@@ -339,8 +339,8 @@ class Ensemble(ModelTest):
         outputs = []
         for options in ([], ["--ensemble", self.other]):
             output = self.path / "output.txt"
-            result = run("evaluate", "--model", self.model, "--source", source, "--reference", reference, "--output", output,
-                         "--max-length", 12, *options)
+            result = run("evaluate", "--model", self.model, "--source", source, "--reference", reference, "--out", output,
+                         "--max-tokens", 12, *options)
             self.assertEqual((result.returncode, result.stderr), (0, b""))
             outputs.append(output.read_text())
         self.assertEqual(outputs[1], self.translate("--ensemble", self.other, text="Ein Hund.\n"))
@@ -407,7 +407,7 @@ class RefusedText(ModelTest):
 
     def test_line_numbers_count_on_from_window_to_window(self):
         text = "a\n" * 1500 + "\xff\n"
-        result = run("translate", "--model", self.model, "--max-length", 1, text=text.encode("latin-1"))
+        result = run("translate", "--model", self.model, "--max-tokens", 1, text=text.encode("latin-1"))
         self.assertEqual((result.returncode, result.stdout.count(b"\n")), (2, 1000))
         self.assertIn(b"stdin:1501", result.stderr)
 
@@ -426,7 +426,7 @@ class RefusedText(ModelTest):
                 (("--beam", 2, "--n-best", 3), ("n-best is 3", "beam of 2")), (("--n-best", 0), ("n-best is 0",)),
                 (("--length-penalty", "nan"), ("--length-penalty", "not a number")),
                 (("--length-penalty", -1), ("length penalty is -1", "0 to 10")),
-                (("--max-length", -1), ("max length is -1",)),
+                (("--max-tokens", -1), ("max tokens is -1",)),
                 (("--precision", "int8"), ("'int8'", "f32", "bf16")), (("--threads", -1), ("-1",)),
                 (("--threads", 100000), ("100000",)), (("--beam", "many"), ("--beam",)), (("--best", 1), ("--best",))):
             self.assert_refused("translate", "--model", self.model, *options, text="Ein Hund.\n", mentions=mentions)
@@ -615,7 +615,7 @@ class ScoreAndEvaluate(ModelTest):
     def test_evaluate_reports_what_bleu_says_of_its_output(self):
         output = self.path / "out.en"
         result = run("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target, "--json",
-                     "--beam", 2, "--output", output)
+                     "--beam", 2, "--out", output)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         report = json.loads(result.stdout)
         translated = run("translate", "--model", self.model, "--beam", 2, text=self.source.read_bytes()).stdout
@@ -649,16 +649,16 @@ class ScoreAndEvaluate(ModelTest):
     def test_an_evaluation_that_is_refused_leaves_no_output(self):
         output = self.path / "out.en"
         self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference",
-                            self.file("short", "x\n"), "--output", output, mentions=("parallel",))
+                            self.file("short", "x\n"), "--out", output, mentions=("parallel",))
         self.assert_refused("evaluate", "--model", self.model, "--source", self.file("none.de", ""), "--reference",
-                            self.file("none.en", ""), "--output", output, mentions=("no lines",))
+                            self.file("none.en", ""), "--out", output, mentions=("no lines",))
         self.assertFalse(output.exists())
         before = self.target.read_bytes()
         self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
-                            "--output", self.target, mentions=(self.target, "overwritten"))
+                            "--out", self.target, mentions=(self.target, "overwritten"))
         self.assertEqual(self.target.read_bytes(), before)
         self.assert_refused("evaluate", "--model", self.model, "--source", self.source, "--reference", self.target,
-                            "--output", self.path / "missing" / "out.en", mentions=("missing",))
+                            "--out", self.path / "missing" / "out.en", mentions=("missing",))
 
 
 if __name__ == "__main__":

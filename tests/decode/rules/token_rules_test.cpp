@@ -79,12 +79,12 @@ TEST(TokenRules, OptionsThatMakeNoSenseAreNamed) {
     return message_of([&] { model.generate({}, {.max_tokens = 5, .rules = rules}); });
   };
   EXPECT_THAT(generating({.min_length = 6}), HasSubstr("min tokens is 6, expected at most the max tokens of 5"));
-  EXPECT_THAT(generating({.min_length = -1}), HasSubstr("minimum length is -1"));
+  EXPECT_THAT(generating({.min_length = -1}), HasSubstr("min tokens is -1"));
   EXPECT_THAT(generating({.no_repeat_ngram = -1}), HasSubstr("no-repeat-ngram is -1"));
   TranslationOptions options;
   options.max_length = 4;
   options.rules.min_length = 5;
-  EXPECT_THAT(message_of([&] { validate(options); }), HasSubstr("min length is 5"));
+  EXPECT_THAT(message_of([&] { validate(options); }), HasSubstr("min tokens is 5"));
   options = {};
   options.prefixes = {"a", "b"};
   EXPECT_THAT(message_of([&] { translator.translate({"a man"}, options); }), HasSubstr("2 prefixes for 1 lines"));

@@ -69,6 +69,8 @@ void check_report(const QuantizationReport& report, const ModelConfig& model, co
   read.insert(read.end(), inputs.begin(), inputs.end());
   require_other_file(report.page, read);
   if (!report.page.empty()) {
+    require<ConfigError>(!std::filesystem::is_directory(report.page), report.page,
+                         "is a folder: name the file that the report is written to");
     const std::filesystem::path folder = std::filesystem::absolute(report.page).parent_path();
     require<IoError>(std::filesystem::is_directory(folder), report.page, "there is no such folder");
     require_writable(folder);

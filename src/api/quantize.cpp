@@ -18,13 +18,14 @@ QuantizedWeights quantize(const QuantizeOptions& options) {
   require_no_model(to);
   // Before anything is written, so that a text that the model cannot be measured on leaves no model behind.
   const auto before = measure_quality(options.model, model, report, threads);
-  QuantizedWeights result =
+  QuantizedModel written =
       quantize_directory(from, to,
                          {.types = {options.type, options.keep},
                           .use = report.page.empty() ? CalibrationUse::types : CalibrationUse::inputs,
                           .group = options.group,
                           .calibration = {options.calibration, options.calibration_target},
                           .threads = threads});
+  QuantizedWeights& result = written.weights;
   if (before) {
     const auto after = measure_quality(options.output, model, report, threads);
     result.changes.push_back(
@@ -34,7 +35,8 @@ QuantizedWeights quantize(const QuantizeOptions& options) {
     const std::string name = to.path.filename().empty() ? to.path.parent_path().filename() : to.path.filename();
     write_file(report.page, quantization_page({name, model, options.type, result}));
   }
-  return result;
+  written.folder->keep();
+  return std::move(written.weights);
 }
 
 }  // namespace heed

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/system/files.h"
+#include "base/system/new_folder.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
 #include "checkpoint/stored_model.h"
@@ -234,10 +235,11 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
                          sink(std::as_bytes(std::span(values)));
                        }});
   }
-  create(to);
+  NewFolder folder(to.path);
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
   save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
                    description.columns);
+  folder.keep();
 }
 
 }  // namespace heed

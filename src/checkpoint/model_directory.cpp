@@ -249,12 +249,6 @@ void require_no_model(const ModelFolder& folder) {
                        folder.path.string(), "holds a model already: choose another directory");
 }
 
-void create(const ModelFolder& folder) {
-  std::error_code problem;
-  std::filesystem::create_directories(folder.path, problem);
-  require<IoError>(!problem, folder.path.string(), "cannot create the folder: {}", problem.message());
-}
-
 ModelDescription load_description(const ModelFolder& folder) {
   const std::string path = folder.path.string();
   require<IoError>(std::filesystem::exists(folder.path), path, "there is no such model directory");

@@ -60,8 +60,6 @@ void save_description(const ModelFolder& folder, const ModelConfig& config, cons
                       Documents documents = Documents::none, std::optional<TextColumns> columns = std::nullopt);
 // ConfigError when the folder holds a model already.
 void require_no_model(const ModelFolder& folder);
-// With its parents, unless it is there. IoError when the system refuses.
-void create(const ModelFolder& folder);
 
 // IoError or FormatError name the file that is missing or wrong.
 ModelDescription load_description(const ModelFolder& folder);

@@ -175,9 +175,9 @@ StaticPlan static_plan_of(const SafeTensors& stored, const AnyModel& model, cons
   return plan_static(backend, matrices, normed_products(model.config(), weights));
 }
 
-// The new file's weights, after a calibration or without.
-QuantizedWeights write_quantized(const ModelFolder& from, const ModelFolder& to, const SafeTensors& stored,
-                                 const AnyModel& model, const Weights& weights, const QuantizationPlan& plan) {
+// The new folder with its weights, after a calibration or without.
+QuantizedModel write_quantized(const ModelFolder& from, const ModelFolder& to, const SafeTensors& stored,
+                               const AnyModel& model, const Weights& weights, const QuantizationPlan& plan) {
   const auto backend = make_cpu_backend(plan.threads);
   ThreadPool pool(plan.threads);
   InputsByWeight inputs;
@@ -192,11 +192,11 @@ QuantizedWeights write_quantized(const ModelFolder& from, const ModelFolder& to,
   const MatrixRounding rounding(plan.group, calibrates ? &calibrated : nullptr);
   const ExactWeights exact(stored, static_plan.smoothing);
   const QuantizedTensors quantized(exact, weights, plan.types, rounding);
-  create(to);
+  auto folder = std::make_unique<NewFolder>(to.path);
   Metadata metadata = mark_of(model.config());
   metadata.insert(quantized.metadata().begin(), quantized.metadata().end());
   write_checked_safetensors(to.weights(), quantized.tensors(), metadata);
-  return quantized.summary();
+  return {quantized.summary(), std::move(folder)};
 }
 
 }  // namespace
@@ -207,7 +207,7 @@ WeightType TypePlan::of(const std::string& weight) const {
   return kept == keep.end() ? type : kept->type;
 }
 
-QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& to, const QuantizationPlan& plan) {
+QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to, const QuantizationPlan& plan) {
   require<ConfigError>(!holds_adapter(from), from.path.string(),
                        "is an adapter: make a plain model of it first, with heed merge");
   require_no_model(to);
@@ -225,10 +225,10 @@ QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& 
   require_matches(plan.types, weights, from);
   require_groups(plan.types, plan.group, weights);
   require_calibration(plan, weights);
-  QuantizedWeights summary = write_quantized(from, to, stored, model, weights, plan);
+  QuantizedModel written = write_quantized(from, to, stored, model, weights, plan);
   save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
                    description.columns);
-  return summary;
+  return written;
 }
 
 }  // namespace heed

@@ -1,6 +1,9 @@
 // Quantizing a model directory.
 #pragma once
 
+#include <memory>
+
+#include "base/system/new_folder.h"
 #include "checkpoint/model_directory.h"
 #include "heed/quantize_types.h"
 #include "quant/calibration_text.h"
@@ -26,6 +29,12 @@ struct QuantizationPlan {
   int threads = 1;  // to calibrate with
 };
 
-QuantizedWeights quantize_directory(const ModelFolder& from, const ModelFolder& to, const QuantizationPlan& plan);
+// A model directory that is removed again unless `folder` is kept.
+struct QuantizedModel {
+  QuantizedWeights weights;
+  std::unique_ptr<NewFolder> folder;
+};
+
+QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to, const QuantizationPlan& plan);
 
 }  // namespace heed

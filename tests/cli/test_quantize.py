@@ -118,27 +118,27 @@ class Quantize(heed_cli.CliTest):
         small, printed = self.quantized()
         share = float(re.search(r"\((0\.\d+)\)", printed).group(1))
         self.assertTrue(0.25 < share < 0.40, printed)
-        together = run("translate", "--model", small, "--max-length", 12, text=TEXT)
+        together = run("translate", "--model", small, "--max-tokens", 12, text=TEXT)
         self.assertEqual((together.returncode, together.stderr), (0, b""))
         for line, translated in zip(LINES, together.stdout.decode().split("\n")):
-            alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
+            alone = run("translate", "--model", small, "--max-tokens", 12, "--threads", 1, text=line + "\n")
             self.assertEqual(alone.stdout.decode(), translated + "\n")
 
     def test_int4_takes_about_a_seventh_and_translates_the_same_in_any_batch(self):
         small, printed = self.quantized("--type", "int4")
         self.assertLess(float(re.search(r"\((0\.\d+)\)", printed).group(1)), 0.30)
-        together = run("translate", "--model", small, "--max-length", 12, text=TEXT).stdout.decode()
+        together = run("translate", "--model", small, "--max-tokens", 12, text=TEXT).stdout.decode()
         for line, translated in zip(LINES, together.split("\n")):
-            alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
+            alone = run("translate", "--model", small, "--max-tokens", 12, "--threads", 1, text=line + "\n")
             self.assertEqual(alone.stdout.decode(), translated + "\n")
 
     def test_static_ranges_are_stored_and_translate_the_same_in_any_batch(self):
         small, printed = self.quantized("--type", "int8-static", "--calibration", self.models / "lines.de")
         self.assertRegex(printed, r"(?m)^ranges of inputs: \w+.* \d+; \d+ matrices smoothed\nlowest .*: \d+\.\d dB, \w+")
         self.assertRegex(heed("inspect", small).stdout, r"(?m)attention\.projection\.weight .* int8-static ")
-        together = run("translate", "--model", small, "--max-length", 12, text=TEXT).stdout.decode()
+        together = run("translate", "--model", small, "--max-tokens", 12, text=TEXT).stdout.decode()
         for line, translated in zip(LINES, together.split("\n")):
-            alone = run("translate", "--model", small, "--max-length", 12, "--threads", 1, text=line + "\n")
+            alone = run("translate", "--model", small, "--max-tokens", 12, "--threads", 1, text=line + "\n")
             self.assertEqual(alone.stdout.decode(), translated + "\n")
 
     def test_calibration_gives_the_same_file_from_gzip_and_on_any_threads(self):
@@ -214,6 +214,14 @@ class Quantize(heed_cli.CliTest):
             self.assertEqual((made.returncode, made.stderr), (0, ""), files)
             shutil.rmtree(self.path / "out")
 
+    def test_nothing_stays_after_a_report_that_cannot_be_written(self):
+        command = ("quantize", "--model", self.model, "--out", self.path / "new" / "small", "--report")
+        for page, mention in ((self.path, "is a folder: name the file"), ("/dev/full", "cannot write: No space left")):
+            self.assert_refused(*command, page, mentions=(str(page), mention))
+            self.assertFalse((self.path / "new").exists())
+        made = heed(*command, self.path / "page.html")
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
+
     def test_int4_with_a_calibration_text_is_nearer_in_its_products(self):
         plain = self.quantized("--type", "int4", model=self.models / "writer")[0].joinpath("model.safetensors").read_bytes()
         small, printed = self.quantized("--type", "int4", "--calibration", self.models / "text", model=self.models / "writer")
@@ -228,7 +236,7 @@ class Quantize(heed_cli.CliTest):
         total = lambda *options: int(re.search(r", (\d+) bytes", self.quantized("--type", "int4", *options, model=wide)[1]).group(1))
         self.assertLess(total("--group", 64), total())
         self.quantized("--type", "int4", "--group", 64, model=wide)
-        self.assertEqual(run("translate", "--model", self.path / "small", "--max-length", 5, text=TEXT).returncode, 0)
+        self.assertEqual(run("translate", "--model", self.path / "small", "--max-tokens", 5, text=TEXT).returncode, 0)
         options = ("--model", self.model, "--out", self.path / "out", "--type", "int4", "--group")
         self.assert_refused("quantize", *options, 64, mentions=("rows of 32", "groups of 64", "--keep"))
         self.assert_refused("quantize", *options, 48, mentions=("groups of 48, expected 32 or 64",))
@@ -296,7 +304,7 @@ class Quantize(heed_cli.CliTest):
 
     def test_f32_is_the_same_model(self):
         small, _ = self.quantized("--type", "f32")
-        same = [run("translate", "--model", model, "--max-length", 12, text=TEXT).stdout for model in (self.model, small)]
+        same = [run("translate", "--model", model, "--max-tokens", 12, text=TEXT).stdout for model in (self.model, small)]
         self.assertEqual(same[0], same[1])
 
     def test_kept_matrices_have_their_own_type_which_inspect_shows(self):
@@ -370,7 +378,7 @@ class Quantize(heed_cli.CliTest):
             for cpu in ("avx2", "avxvnni", "avx512"):
                 scores = [run("score", "--model", model, "--precision", "f32", "--source", source, "--target", target,
                               environment={"HEED_CPU": cpu}) for model in (small, rows)]
-                translations = [run("translate", "--model", model, "--precision", "f32", "--max-length", 12, text=TEXT,
+                translations = [run("translate", "--model", model, "--precision", "f32", "--max-tokens", 12, text=TEXT,
                                     environment={"HEED_CPU": cpu}) for model in (small, rows)]
                 with self.subTest(" ".join(map(str, options)), cpu=cpu):
                     for packed, plain in (scores, translations):

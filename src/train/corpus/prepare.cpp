@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/system/files.h"
+#include "base/system/new_folder.h"
 #include "parallel/rank_checks.h"
 #include "text/vocabulary/vocabulary.h"
 #include "train/corpus/prepared_corpus.h"
@@ -17,10 +18,8 @@ namespace fs = std::filesystem;
 // A folder beside its target, locked, empty, and removed unless it is put in the target's place.
 class PartialFolder {
  public:
-  explicit PartialFolder(const fs::path& target) : target_(target), path_(target.string() + ".partial") {
-    std::error_code problem;
-    fs::create_directories(path_, problem);
-    require<IoError>(!problem, path_.string(), "cannot create the folder: {}", problem.message());
+  explicit PartialFolder(const fs::path& target)
+      : target_(target), path_(target.string() + ".partial"), created_(path_) {
     lock_.emplace(path_, "another process prepares this corpus: wait for it, or choose another folder");
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
       fs::remove_all(entry.path());
@@ -38,11 +37,13 @@ class PartialFolder {
   const fs::path& path() const { return path_; }
   void move_into_place() {
     replace_folder(path_, target_);
+    created_.keep();
     moved_ = true;
   }
 
  private:
   fs::path target_, path_;
+  NewFolder created_;
   std::optional<FolderLock> lock_;
   bool moved_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -28,31 +29,6 @@ std::set<std::filesystem::path> entries_of(const std::filesystem::path& folder) 
 }
 
 }  // namespace
-
-Folder make_folder(const std::filesystem::path& path) {
-  std::error_code problem;
-  const bool created = std::filesystem::create_directories(path, problem);
-  require<IoError>(!problem, path.string(), "cannot create the folder: {}", problem.message());
-  return created ? Folder::created : Folder::existed;
-}
-
-NewEntries::NewEntries(std::filesystem::path path, Folder folder)
-    : path_(std::move(path)), folder_(folder), before_(entries_of(path_)) {}
-
-NewEntries::~NewEntries() {
-  if (kept_) {
-    return;
-  }
-  std::error_code ignored;
-  for (const std::filesystem::path& entry : entries_of(path_)) {
-    if (!before_.contains(entry)) {
-      std::filesystem::remove_all(entry, ignored);
-    }
-  }
-  if (folder_ == Folder::created) {
-    std::filesystem::remove(path_, ignored);
-  }
-}
 
 void require_no_run(const ModelFolder& folder) {
   std::set<std::filesystem::path> taken{folder.recipe(), folder.weights()};

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/system/new_folder.h"
 #include "checkpoint/weights.h"
 #include "parallel/rank_checks.h"
 #include "text/vocabulary/vocabulary.h"
@@ -185,11 +186,11 @@ std::optional<RunFiles> publish(const RunRequest& request, const PlannedRun& pla
     return std::nullopt;
   }
   const ModelFolder& folder = request.folder;
-  const Folder before = make_folder(folder.path);
+  MadeFolders made = make_folders(folder.path);
   auto lock = std::make_unique<FolderLock>(folder.path, kBusy);
   require_no_run(folder);
   remove_unfinished_files(folder.path);
-  NewEntries entries(folder.path, before);
+  NewFolder entries(folder.path, std::move(made));
   save_description(folder, plan.recipe.model, plan.task->tokenizers(), plan.task->documents(), plan.task->columns());
   MetricsLog metrics(folder.metrics(), 0);
   if (plan.from) {

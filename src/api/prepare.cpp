@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "base/system/clock.h"
-#include "base/system/files.h"
 #include "base/system/threads.h"
 #include "ranks/job.h"
 #include "train/corpus/prepare.h"
@@ -12,10 +11,12 @@ namespace heed {
 
 PrepareResult prepare(const PrepareOptions& options) {
   const double begin = seconds_now();
-  const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
+  const Recipe recipe = read_recipe(options.recipe, options.overrides);
+  const int threads = thread_count(options.threads);
+  recipe.validate_for_new_run();
+  require_files(recipe, options.recipe);
   const Ranks ranks = job_ranks();
-  PrepareResult result{.text = prepare_corpus(recipe, options.output, thread_count(options.threads), ranks),
-                       .rank = ranks.rank()};
+  PrepareResult result{.text = prepare_corpus(recipe, options.output, threads, ranks), .rank = ranks.rank()};
   if (!ranks.is_first()) {
     return result;
   }

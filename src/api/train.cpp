@@ -1,6 +1,5 @@
 #include "heed/train.h"
 
-#include "base/system/files.h"
 #include "base/system/threads.h"
 #include "base/text/plural.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -31,7 +30,7 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
   const Ranks ranks = job_ranks();
   QuietListener quiet(of_caller);
   TrainListener& listener = ranks.is_first() ? of_caller : quiet;
-  Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
+  Recipe recipe = read_recipe(options.recipe, options.overrides);
   if (!options.prepared.empty()) {
     recipe.prepared = options.prepared;
   }
@@ -39,6 +38,11 @@ TrainResult train(const TrainOptions& options, TrainListener& of_caller) {
     recipe.training.layout = options.layout;
   }
   const auto backend = make_cpu_backend(thread_count(options.threads));
+  // A run that is resumed may read a corpus that was prepared from files that are gone.
+  if (options.start == TrainStart::fresh && recipe.prepared.empty()) {
+    recipe.validate_for_new_run();
+    require_files(recipe, options.recipe);
+  }
   Trainer trainer(*backend, recipe, ModelFolder{options.output}, options.start, listener, ranks);
   const int64_t all = trainer.parameters(), trained = trainer.trained_parameters();
   listener.on_message(fmt::format("{} parameters{}, {}, {} thread{}{}", all,

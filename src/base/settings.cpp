@@ -285,6 +285,17 @@ Setting setting(std::string name, std::vector<std::string>& value) {
   return plain(std::move(name), SettingType::list, value, [&value] { return in_quotes(value); });
 }
 
+Setting file_setting(std::string name, std::string& value) {
+  Setting made = setting(std::move(name), value);
+  made.change_files = [&value](const auto& change) { change(value); };
+  return made;
+}
+Setting file_setting(std::string name, std::vector<std::string>& value) {
+  Setting made = setting(std::move(name), value);
+  made.change_files = [&value](const auto& change) { std::ranges::for_each(value, change); };
+  return made;
+}
+
 std::string as_toml(const std::vector<int64_t>& values) { return one_or_list(values); }
 std::string as_toml(const std::vector<double>& values) {
   std::vector<std::string> items;

@@ -30,6 +30,8 @@ struct Setting {
   std::function<std::string()> show;  // as TOML
   std::string former;                 // an earlier name, still accepted in files; empty: none
   std::string absent;                 // what files from before this setting mean, as TOML; empty: all files have it
+  // Calls `change` with each name of a file or a folder that the setting holds; empty: the setting names none.
+  std::function<void(const std::function<void(std::string& name)>& change)> change_files;
 
   bool is_called(std::string_view key) const { return key == name || (!former.empty() && key == former); }
 };
@@ -45,6 +47,10 @@ Setting setting(std::string name, double& value);
 Setting setting(std::string name, bool& value);
 Setting setting(std::string name, std::string& value);
 Setting setting(std::string name, std::vector<std::string>& value);
+
+// Names of files or folders.
+Setting file_setting(std::string name, std::string& value);
+Setting file_setting(std::string name, std::vector<std::string>& value);
 
 // One value as itself, several as a list.
 std::string as_toml(const std::vector<int64_t>& values);

@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "base/system/files.h"
+#include "base/system/new_folder.h"
 #include "base/system/threads.h"
 #include "demo/german_english.h"
 #include "train/recipe/translation_recipe.h"
-#include "train/run/run_folder.h"
 #include "train/tasks/tasks.h"
 
 namespace heed {
@@ -66,6 +66,9 @@ Recipe demo_recipe(int64_t updates) {
   return recipe;
 }
 
+// So that the recipe is found with its text wherever the folder is moved.
+std::string name_beside_recipe(const std::filesystem::path& file) { return file.filename().string(); }
+
 // What is there already may be another demo's model, or anything else that took someone time.
 void require_empty(const std::filesystem::path& folder) {
   std::error_code problem;
@@ -80,18 +83,17 @@ Demo write_demo(const DemoOptions& options) {
   require<ConfigError>(options.updates >= 1, "demo", "{} updates, expected 1 or more", options.updates);
   thread_count(options.threads);
   const std::filesystem::path folder(options.folder);
-  const Folder before = make_folder(folder);
+  NewFolder entries(folder);
   require_empty(folder);
-  NewEntries entries(folder, before);
   Recipe recipe = demo_recipe(options.updates);
   const PairFiles train = write_pairs(folder, "train", Split::training, training_pairs(options.updates));
   const PairFiles validation = write_pairs(folder, "validation", Split::validation, kHeldOutPairs);
   const PairFiles test = write_pairs(folder, "test", Split::test, kHeldOutPairs);
   PairDataRecipe& data = recipe.of<TranslationRecipe>().data;
-  data.train_source = {train.source};
-  data.train_target = {train.target};
-  data.validation_source = {validation.source};
-  data.validation_target = {validation.target};
+  data.train_source = {name_beside_recipe(train.source)};
+  data.train_target = {name_beside_recipe(train.target)};
+  data.validation_source = {name_beside_recipe(validation.source)};
+  data.validation_target = {name_beside_recipe(validation.target)};
   const std::filesystem::path path = folder / "demo.toml";
   write_file(path, "description = \"The built-in German-English corpus\"\n\n" + to_toml(recipe));
   entries.keep();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/system/files.h"
 #include "base/system/threads.h"
 #include "models/any_model.h"
 #include "plan/model_cost.h"
@@ -104,7 +103,7 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
 }  // namespace
 
 ModelPlan plan_model(const PlanOptions& options) {
-  const Recipe recipe = parse_recipe(read_file(options.recipe), options.recipe, options.overrides);
+  const Recipe recipe = read_recipe(options.recipe, options.overrides);
   const ModelConfig config = sized_model(recipe, options.recipe);
   const PlanBatch batch = batch_of(recipe, options.length);
   const int64_t length = std::max(batch.source_length, batch.target_length);

@@ -1,6 +1,5 @@
 #include "api/inspect/inspected_model.h"
 
-#include "base/system/files.h"
 #include "checkpoint/model_directory.h"
 #include "train/learner/planned_parts.h"
 #include "train/recipe/recipe.h"
@@ -51,7 +50,7 @@ InspectedModel inspected_model(const std::string& path, const std::vector<std::s
     }
     return model;
   }
-  Recipe recipe = parse_recipe(read_file(path), path, overrides);
+  Recipe recipe = read_recipe(path, overrides);
   InspectedModel model;
   if (!recipe.training.from.empty()) {
     model.from = std::make_shared<const StartingModel>(ModelFolder{recipe.training.from});

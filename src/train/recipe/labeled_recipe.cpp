@@ -14,7 +14,7 @@ constexpr int64_t kUsualText = 32;  // tokens; an estimate
 
 SettingTable labeled_settings(LabeledDataRecipe& data, std::vector<Setting> own) {
   SettingTable table{"data",
-                     {setting("train", data.train), setting("validation", data.validation),
+                     {file_setting("train", data.train), file_setting("validation", data.validation),
                       setting("batch_sequences", data.batch_sequences)},
                      {}};
   std::ranges::move(own, std::back_inserter(table.settings));

@@ -1,8 +1,10 @@
 #include "train/recipe/recipe.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "base/system/files.h"
 #include "models/config_keys.h"
 #include "parallel/layout.h"
 #include "train/learner/starting_model.h"
@@ -11,6 +13,8 @@
 
 namespace heed {
 namespace {
+
+namespace fs = std::filesystem;
 
 SettingTable adapter_settings(AdapterConfig& adapter) {
   return {"adapter",
@@ -44,7 +48,7 @@ SettingTable schedule_settings(ScheduleConfig& schedule) {
 SettingTable training_settings(TrainingRecipe& training) {
   return {
       "training",
-      {setting("task", training.task), setting("from", training.from),
+      {setting("task", training.task), file_setting("from", training.from),
        setting("from_tokenizers", training.from_tokenizers), setting("freeze", training.freeze),
        choice("precision", training.precision, kPrecisionNames), setting("seed", training.seed),
        setting("epochs", training.epochs), setting("updates", training.updates), setting("minutes", training.minutes),
@@ -263,7 +267,7 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   for (SettingTable& own : recipe.task->settings()) {
     const auto same = std::ranges::find(common, own.name, &SettingTable::name);
     if (own.name == "data") {
-      own.settings.push_back(setting("prepared", recipe.prepared));
+      own.settings.push_back(file_setting("prepared", recipe.prepared));
     }
     if (same == common.end()) {
       tables.push_back(std::move(own));
@@ -275,17 +279,68 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe) {
   return tables;
 }
 
-Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
+namespace {
+
+bool is_missing(const fs::path& file) {
+  std::error_code none;
+  return fs::status(file, none).type() == fs::file_type::not_found;
+}
+
+using FilesOfRecipe = std::function<void(std::string& name)>;
+
+// Calls `change` with each file that the recipe itself names, before the overrides.
+Recipe parsed_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides,
+                     const FilesOfRecipe& change) {
   const TaskKind& kind = task_of(toml, name, overrides);
   Recipe recipe = default_recipe(kind);
   std::vector<SettingTable> tables = recipe_settings(recipe);
   add_foreign_keys(tables, kind);
   const std::vector<std::string> present = read_settings(toml, name, tables);
   require<ConfigError>(std::ranges::count(present, "model") > 0, name, "there is no [model] table");
+  for (const SettingTable& table : tables) {
+    for (const Setting& one : table.settings) {
+      if (one.change_files) {
+        one.change_files(change);
+      }
+    }
+  }
   for (const std::string& assignment : overrides) {
     override_setting(assignment, tables);
   }
   return recipe;
+}
+
+}  // namespace
+
+Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides) {
+  return parsed_recipe(toml, name, overrides, [](std::string&) {});
+}
+
+Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides) {
+  const fs::path folder = fs::path(file).parent_path();
+  return parsed_recipe(read_file(file), file, overrides, [&](std::string& name) {
+    const fs::path beside = folder / name;  // the name itself where it is absolute
+    std::error_code none;
+    if (!name.empty() && !is_missing(beside) && !fs::equivalent(name, beside, none)) {
+      name = beside.lexically_normal().string();
+    }
+  });
+}
+
+void require_files(const Recipe& recipe, const std::string& file) {
+  const fs::path here = fs::current_path();
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  for (const RecipeFile& named : recipe.task->files()) {
+    if (named.name == "-" || !is_missing(named.name)) {
+      continue;
+    }
+    const bool has_two_places = fs::path(named.name).is_relative() && folder != here;
+    fail<ConfigError>(file, "{} names {}, which does not exist{}", named.key, named.name,
+                      has_two_places
+                          ? fmt::format(": neither beside the recipe, in {}, nor where heed was started, in {}",
+                                        folder.string(), here.string())
+                          : "");
+  }
 }
 
 std::vector<RecipeDifference> differences(const Recipe& before, const Recipe& now) {

@@ -155,6 +155,11 @@ std::vector<SettingTable> recipe_settings(Recipe& recipe);
 // Reads a recipe and applies `overrides` ("table.key=value"). Its task is the one that training.task names, or else the
 // one that trains models of its architecture.
 Recipe parse_recipe(std::string_view toml, std::string_view name, const std::vector<std::string>& overrides);
+// The same for a file. What it names is looked for beside it, and then where heed was started; what `overrides` name,
+// there alone.
+Recipe read_recipe(const std::string& file, const std::vector<std::string>& overrides);
+// ConfigError for a file of text or of a tokenizer that is in neither place.
+void require_files(const Recipe& recipe, const std::string& file);
 // The recipe's model with vocabularies of one token, for what does not depend on them.
 ModelConfig model_of_any_text(const Recipe& recipe);
 // The recipe's model before its tokenizers exist, with vocabulary sizes filled in by vocabulary_sizes(). Valid;

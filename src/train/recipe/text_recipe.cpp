@@ -44,7 +44,7 @@ TokenizerTraining with_line_break(TokenizerTraining recipe) {
 SettingTable text_data_settings(TextDataRecipe& data) {
   return {
       "data",
-      {setting("train", data.train), setting("validation", data.validation),
+      {file_setting("train", data.train), file_setting("validation", data.validation),
        setting("validation_share", data.validation_share),
        choice<Documents>("documents", data.documents, kDocumentNames),
        flag("cross_documents", data.borders, DocumentBorders::kept, DocumentBorders::crossed),
@@ -55,7 +55,7 @@ SettingTable text_data_settings(TextDataRecipe& data) {
 
 SettingTable text_tokenizer_settings(TextTokenizerRecipe& tokenizer) {
   SettingTable table{"tokenizer", tokenizer_settings(tokenizer.learned)};
-  table.settings.push_back(setting("file", tokenizer.file));
+  table.settings.push_back(file_setting("file", tokenizer.file));
   return table;
 }
 

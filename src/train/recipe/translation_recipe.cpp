@@ -16,10 +16,10 @@ SettingTable data_settings(PairDataRecipe& data) {
   CorpusRules& rules = data.rules;
   BatchRules& batches = data.batches;
   return {"data",
-          {setting("train_source", data.train_source),
-           setting("train_target", data.train_target),
-           setting("validation_source", data.validation_source),
-           setting("validation_target", data.validation_target),
+          {file_setting("train_source", data.train_source),
+           file_setting("train_target", data.train_target),
+           file_setting("validation_source", data.validation_source),
+           file_setting("validation_target", data.validation_target),
            formerly("shortest", setting("min_length", data.min_length)),
            formerly("longest", setting("max_length", data.max_length)),
            choice("too_long", rules.too_long, kTooLongNames),
@@ -44,8 +44,8 @@ SettingTable pair_tokenizer_settings(PairTokenizerRecipe& tokenizer) {
   settings.push_back(setting("shared", tokenizer.shared));
   settings.push_back(setting("source_dropout", tokenizer.source_dropout));
   settings.push_back(setting("target_dropout", tokenizer.target_dropout));
-  settings.push_back(setting("source", tokenizer.source));
-  settings.push_back(setting("target", tokenizer.target));
+  settings.push_back(file_setting("source", tokenizer.source));
+  settings.push_back(file_setting("target", tokenizer.target));
   return {"tokenizer", std::move(settings), {}};
 }
 

@@ -43,6 +43,8 @@ class Demo(heed_cli.CliTest):
         translated = heed("translate", *translate[1].split(), text="Morgen kauft die Frau einen neuen Tisch.\n")
         self.assertEqual((translated.returncode, translated.stdout.count("\n")), (0, 1), translated)
         self.assertEqual(heed("inspect", recipe[1]).returncode, 0)
+        again = heed("train", recipe[1], "--out", self.path / "again", "--set", "training.updates=1", cwd="/")
+        self.assertEqual((again.returncode, again.stderr), (0, ""))
 
     def test_help_says_how_many_updates(self):
         self.assertRegex(heed("demo", "--help").stdout, r"--updates N .*\[1200\]")

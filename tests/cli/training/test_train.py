@@ -199,11 +199,11 @@ class Train(TranslationTest):
         self.assertRegex(table.stdout, r"(?m)^encoder\.layers\.0\.attention\.output\.adapter_a .* f32 +512 bytes$")
         self.assertRegex(table.stdout, r"(?m)^bytes +(\d+): \1 in f32$")
         page = self.path / "page.html"
-        self.assertEqual(heed("report", adapter, "--output", page).returncode, 0)
+        self.assertEqual(heed("report", adapter, "--out", page).returncode, 0)
         self.assertRegex(page.read_text(), r"<dt>Adapter</dt><dd>rank 4<small>alpha 16, \d+ adapted weights, base ../base<")
         self.assertIn("<dt>Trained</dt>", page.read_text())
         base.rename(self.path / "away")
-        report = heed("report", adapter, "--output", page)
+        report = heed("report", adapter, "--out", page)
         self.assertEqual((report.returncode, report.stderr), (0, ""))
         self.assertIn("base is not in", page.read_text())
         self.assertIn(f"base {base.resolve()}, which is not there", heed("inspect", adapter).stdout)
@@ -255,6 +255,31 @@ class Train(TranslationTest):
             self.assert_refused(command[0], self.recipe, *command[1:], "--set", "training.from=/nonexistent",
                                 mentions=("/nonexistent: there is no such model directory",))
 
+    def test_files_are_found_beside_the_recipe_before_the_folder_where_it_was_started(self):
+        here = self.path / "here"
+        here.mkdir()
+        plain = self.file("plain.toml", self.recipe.read_text().replace(f"{self.path}/", ""))
+        self.assertEqual(self.train("whole", "--set", "training.updates=3").returncode, 0)
+        for name in ("train.de", "train.en"):
+            (here / name).write_text("x\n")
+        started = heed("train", plain, "--out", self.path / "beside", "--set", "training.updates=3", cwd=here)
+        self.assertEqual((started.returncode, started.stderr), (0, ""))
+        self.assertEqual(self.weights("beside"), self.weights("whole"))
+        shutil.move(self.path / "valid.de", here / "valid.de")
+        started = heed("train", plain, "--out", self.path / "here too", "--set", "training.updates=3", cwd=here)
+        self.assertEqual((started.returncode, started.stderr), (0, ""))
+        self.assertEqual(self.weights("here too"), self.weights("whole"))
+
+    def test_a_file_that_is_missing_is_named_with_the_folders_that_were_searched(self):
+        here = self.path / "here"
+        here.mkdir()
+        plain = self.file("plain.toml", self.recipe.read_text().replace(f"{self.path}/", ""))
+        (self.path / "train.de").unlink()
+        for command in ("train", "prepare"):
+            refused = heed(command, plain, "--out", self.path / "out", cwd=here)
+            self.assertEqual((refused.returncode, refused.stderr), (2, f"heed: {plain}: data.train_source names train.de, "
+                f"which does not exist: neither beside the recipe, in {self.path}, nor where heed was started, in {here}\n"))
+
     def test_it_refuses_text_that_does_not_fit(self):
         self.file("train.en", "one line\n")
         self.refuse("train.en", "64", "1")
@@ -263,7 +288,7 @@ class Train(TranslationTest):
         self.file("train.en", "".join(f"{target}\n" for _, target in PAIRS[:-1]).encode() + b"\xff\n")
         self.refuse("train.en:64", "UTF-8")
         os.remove(self.path / "train.en")
-        self.refuse("train.en", "No such file")
+        self.refuse("train.en", "which does not exist")
 
     def kept(self, name, *more):
         result = self.train(name, "--set", "training.updates=2", "--set", "validation.bleu=false", "--set",
@@ -308,7 +333,7 @@ class Train(TranslationTest):
     def test_it_refuses_a_file_that_is_not_a_tokenizer(self):
         both = lambda file: ("--set", f"tokenizer.source={file}", "--set", f"tokenizer.target={file}")
         self.refuse("train.de", "tokenizer", more=both(self.path / "train.de"))
-        self.refuse("none.tok", "No such file", more=both(self.path / "none.tok"))
+        self.refuse("none.tok", "which does not exist", more=both(self.path / "none.tok"))
         self.refuse("one tokenizer for both", more=("--set", "tokenizer.source=a", "--set", "tokenizer.target=b"))
 
     def test_it_refuses_a_folder_that_cannot_be_written(self):

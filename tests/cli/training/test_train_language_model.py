@@ -117,7 +117,7 @@ class TrainLanguageModel(train_cli.TrainTest):
         self.refused("data.train=", mentions=["data.train names no file"])
         self.refused("data.documents=file", "data.validation_share=0.1",
                      mentions=[f"{self.text}: no document begins in the part that is kept for validation"])
-        self.refused(f"data.train={self.path / 'none'}", mentions=["none", "cannot open"])
+        self.refused(f"data.train={self.path / 'none'}", mentions=["data.train names", "none, which does not exist"])
         self.refused("data.context=33", mentions=["data.context is 33 tokens", "model.max_length is 32"])
         self.refused("data.train=-", mentions=["standard input"])
         self.refused("data.documents=verse", mentions=["documents", "verse"])

@@ -13,6 +13,7 @@
 #include "ranks/job_share.h"
 #include "ranks/mpi_plugin.h"
 #include "ranks/mpi_transport.h"
+#include "ranks/rank_processes.h"
 
 namespace heed {
 namespace {
@@ -160,8 +161,13 @@ int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const Ran
   std::optional<MpiTransport> transport;
   transport.emplace(mpi, times, when_busy);
   std::optional<std::string> error;
+  std::optional<RankProcesses> processes;
   try {
     the_transport = &*transport;
+    processes.emplace(job_ranks(),
+                      RankProcesses::Job{.print = settings.print,
+                                         .has_failed = [&] { return transport->failure().has_value(); },
+                                         .survives_losses = [&] { return transport->tolerates_losses(); }});
     require_one_build(job_ranks().all_texts(settings.build()));
     share_processors(job_ranks());
     transport->share_memory(SharedMessages::connect(job_ranks(), memory_sharing()));
@@ -170,6 +176,7 @@ int run_with_mpi(const HeedMpiTable& mpi, const JobSettings& settings, const Ran
     error = thrown.what();
   }
   the_transport = nullptr;
+  processes.reset();  // from here on, processes may end
   return end_job(mpi, transport, settings, times, error);
 }
 

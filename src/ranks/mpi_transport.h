@@ -40,6 +40,7 @@ class MpiTransport final : public Transport {
   void announce_failure(const std::string& why) override;
   void tolerate_losses() override;
   bool is_lost(int rank) override;
+  bool tolerates_losses();
 
   // From now on, large messages between ranks that share memory go through it. All ranks call it before they send one.
   void share_memory(std::unique_ptr<SharedMessages> messages);

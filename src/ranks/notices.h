@@ -44,6 +44,7 @@ class Notices {
 
   // A rank that falls silent is lost, and the job goes on without it; except the first.
   void tolerate_losses() { tolerates_losses_ = true; }
+  bool tolerates_losses() const { return tolerates_losses_; }
   bool is_lost(int rank) const { return lost_[static_cast<size_t>(rank)]; }
 
  private:

@@ -1,13 +1,9 @@
 #include "ranks/shared_messages.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <fstream>
 
 #include "base/errors.h"
+#include "ranks/machine.h"
 
 namespace heed {
 namespace {
@@ -16,29 +12,6 @@ constexpr char kMapped = '+', kNotMapped = '-';
 
 // Slots of a ring, by how many other ranks are on the machine.
 int slots_for(size_t others) { return std::clamp(64 / static_cast<int>(others), 2, 16); }
-
-// The same for processes that see each other under /proc: one kernel, one host name, one numbering of processes.
-std::string machine_name() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  struct stat numbering {};
-  const bool is_known = stat("/proc/self/ns/pid", &numbering) == 0 && !boot.empty();
-  return is_known ? fmt::format("{} {} {}", host.data(), boot, numbering.st_ino) : "";
-}
-
-// The ranks of the same machine, in order; none where this one's is not known.
-std::vector<int> ranks_of_machine(const std::vector<std::string>& machines, int own) {
-  std::vector<int> ranks;
-  const std::string& name = machines[static_cast<size_t>(own)];
-  for (size_t rank = 0; rank < machines.size() && !name.empty(); ++rank) {
-    if (machines[rank] == name) {
-      ranks.push_back(static_cast<int>(rank));
-    }
-  }
-  return ranks;
-}
 
 }  // namespace
 

@@ -130,14 +130,23 @@ class RanksTest(CliTest):
             self.assertLess(time.monotonic() - began, 30)
 
     def test_a_killed_rank_ends_the_job_and_is_named(self):
-        for killed in (0, 1):
-            job, processes = self.started(2, ACTIONS, "meet", "100")
+        for ranks, killed, action in ((2, 0, "meet"), (2, 1, "meet"), (4, 2, "meet"), (3, 1, "share"), (3, 0, "share")):
+            job, processes = self.started(ranks, ACTIONS, action, "600")
             os.kill(processes[killed], signal.SIGKILL)
             began = time.monotonic()
             status, out, err = ended(job)
             self.assertLess(time.monotonic() - began, 30)
             self.assertNotEqual(status, 0)
             self.assertIn(f"process rank {killed} with PID", err)
+            self.assertEqual(lines_of_heed(err), [f"heed: rank {killed} of {ranks}: process {processes[killed]} has ended: it was "
+                                                  "killed, or crashed"], err)
+
+    def test_a_job_that_is_told_to_end_names_no_rank(self):
+        job, processes = self.started(3, ACTIONS, "meet", "600")
+        os.kill(job.pid, signal.SIGTERM)
+        status, out, err = ended(job)
+        self.assertNotEqual(status, 0)
+        self.assertEqual(lines_of_heed(err), [], err)
 
     def test_work_of_a_rank_that_is_stopped_is_done_by_others(self):
         expected = [f"result {number}" for number in range(60)]

@@ -10,14 +10,15 @@
 // With H(y|x) = -log p(y|x) for each token of y, the mean over the lines, u = log(size of the vocabulary), y the model's
 // own translation of a line x, x' another line, and t its translation in the file, where that is given:
 //
-//   x is understood   H(y|x) <= H(y|x') / 8
-//   x is copied       H(x|x) < u / 3
-//   x, t are swapped  H(x|t) < H(t|x)  and  H(x|x) < H(t|x)
-//   x is the target's side   (copied or swapped), and not understood
+//   x is understood         H(y|x) <= H(y|x') / 8
+//   x is like what it writes  H(x|x') < (H(y|x') + u) / 2
+//   x, t are swapped        H(x|t) < H(t|x)  and  H(x|x) < H(t|x)
+//   x is the target's side  (like what it writes, or swapped), and not understood
 //
-// A model with one table of embeddings copies much of a text in the language that it writes. So does one that
-// translates within a language; but that one is sure of what it writes, given the line, because it has learned to read
-// it. A model for both directions copies neither language.
+// Whatever a model reads, it expects the language that it writes: of all texts in that language it has an idea that is
+// nearer to its own writing than to a uniform guess, while another language surprises it more than a guess would. A
+// model that writes what it also reads, since it was trained for both directions or translates within one language, is
+// told apart by how much its translation depends on the line.
 //
 //   t = x for most lines: refused unless H(x|x) <= H(x|x') / 8
 
@@ -26,7 +27,6 @@ namespace {
 
 constexpr size_t kLinesJudged = 128;
 constexpr double kUnderstood = 1.0 / 8.0;
-constexpr double kCopied = 1.0 / 3.0;
 
 using Lines = std::span<const std::string>;
 
@@ -55,8 +55,6 @@ class Sides {
         others_(other_lines(sources_)),
         uniform_(std::log(static_cast<double>(vocabulary))) {}
 
-  bool sources_are_copied() const { return surprise(sources_, sources_) < kCopied * uniform_; }
-
   bool are_swapped() const {
     const double forwards = surprise(sources_, targets_);
     return surprise(targets_, sources_) < forwards && surprise(sources_, sources_) < forwards;
@@ -70,14 +68,12 @@ class Sides {
     return 2 * same > sources_.size();
   }
 
-  bool sources_are_understood() const {
-    std::vector<std::string> written;
-    for (const std::vector<TranslatedLine>& line :
-         translate_lines(translator_, sources_, {.beam = 1}, line_name, TooLong::truncate)) {
-      written.push_back(line.front().translation.text);
-    }
-    return depends_on_sources(written);
+  // Of one line alone, or of lines that are all the same, nothing can be said: taken as false.
+  bool sources_are_like_what_is_written() const {
+    return !others_.empty() && surprise(others_, sources_) < (surprise(others_, translations()) + uniform_) / 2.0;
   }
+
+  bool sources_are_understood() const { return depends_on_sources(translations()); }
 
   // Of one line alone, or of lines that are all the same, nothing can be said: taken as true.
   bool depends_on_sources(Lines written) const {
@@ -87,6 +83,16 @@ class Sides {
   Lines sources() const { return sources_; }
 
  private:
+  const std::vector<std::string>& translations() const {
+    if (translations_.empty()) {
+      for (const std::vector<TranslatedLine>& line :
+           translate_lines(translator_, sources_, {.beam = 1}, line_name, TooLong::truncate)) {
+        translations_.push_back(line.front().translation.text);
+      }
+    }
+    return translations_;
+  }
+
   static std::string line_name(size_t i) { return fmt::format("line {}", i + 1); }
 
   // -log p for each token of `targets`, given `sources`.
@@ -104,6 +110,7 @@ class Sides {
   const TextTranslator& translator_;
   Lines sources_, targets_;
   std::vector<std::string> others_;
+  mutable std::vector<std::string> translations_;  // made when they are first needed
   double uniform_;
 };
 
@@ -119,7 +126,7 @@ void require_sides(const TextTranslator& translator, const CalibrationLines& lin
     require<FormatError>(!sides.are_swapped() || sides.sources_are_understood(), files.text,
                          "is the target's side: the model translates from {}, not to it", files.target);
   }
-  require<FormatError>(!sides.sources_are_copied() || sides.sources_are_understood(), files.text,
+  require<FormatError>(!sides.sources_are_like_what_is_written() || sides.sources_are_understood(), files.text,
                        "reads like what the model writes, not like what it translates: calibrate on source text");
 }
 

@@ -185,7 +185,7 @@ CalibrationTokens windows_of_text(const std::string& path, const StoredModel& st
     tokens.insert(tokens.begin(), beginning_of_document(tokenizer));
   }
   const std::vector<int32_t> ids = ids_of(tokens);
-  require<FormatError>(ids.size() >= 2, path, "has one token, of which nothing can be predicted");
+  require<FormatError>(ids.size() >= 2, path, "has one token, too few to predict one from another");
   require_known({ids}, tokenizer, path);
   Lanes lanes(backend);
   const int64_t context = stored.config().max_length;

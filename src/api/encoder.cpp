@@ -248,7 +248,8 @@ void embed_file(const Encoder& encoder, const EmbeddingFiles& files, const TextE
 TextPair text_pair(const std::string& line, const std::string& where) { return split_pair(line, where); }
 
 double cosine_similarity(std::span<const float> a, std::span<const float> b) {
-  require(a.size() == b.size(), "similarity", "embeddings of {} and {} numbers", a.size(), b.size());
+  require(a.size() == b.size(), "similarity", "the embeddings have {} and {} numbers, expected as many", a.size(),
+          b.size());
   double product = 0.0;
   for (size_t i = 0; i < a.size(); ++i) {
     product += static_cast<double>(a[i]) * static_cast<double>(b[i]);

@@ -80,7 +80,7 @@ void require_same_merges(const std::vector<Piece>& pieces, const std::string& wh
   for (const Piece& piece : pieces) {
     const std::optional<std::string> way =
         piece.type == PieceType::normal ? std::nullopt : way_to_join(piece.text, texts);
-    require<ConfigError>(!way, where, "its tokenizer's '{}' is not for text, but llama.cpp would build it from {}",
+    require<ConfigError>(!way, where, "its tokenizer never makes '{}' of a text, but llama.cpp would build it from {}",
                          piece.text, way.value_or(""));
   }
 }

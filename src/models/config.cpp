@@ -327,18 +327,19 @@ void ModelConfig::validate() const {
   check_attention(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);
-  check(positions != Positions::sinusoidal || model % 2 == 0, "sinusoidal positions come in pairs, but model is {}",
-        model);
+  check(positions != Positions::sinusoidal || model % 2 == 0,
+        "sinusoidal positions need an even width, but model is {}", model);
   const bool has_encoder = architecture != Architecture::causal_lm;
   const bool has_decoder = architecture != Architecture::encoder;
   check(!has_encoder || encoder_layers >= 1, "encoder_layers is {}, expected at least 1", encoder_layers);
   check(!has_decoder || decoder_layers >= 1, "decoder_layers is {}, expected at least 1", decoder_layers);
   check(!has_encoder || source_vocabulary >= 1, "source_vocabulary is {}, expected at least 1", source_vocabulary);
   check(!has_decoder || target_vocabulary >= 1, "target_vocabulary is {}, expected at least 1", target_vocabulary);
-  check(source_vocabulary <= kLargest && target_vocabulary <= kLargest, "a vocabulary of {}, at most {} is supported",
-        std::max(source_vocabulary, target_vocabulary), kLargest);
+  check(source_vocabulary <= kLargest && target_vocabulary <= kLargest,
+        "the vocabulary has {} tokens, but at most {} are supported", std::max(source_vocabulary, target_vocabulary),
+        kLargest);
   check(estimated_elements(*this) <= kMaxElements,
-        "these sizes make about {:.1e} parameters, at most {:.0e} are supported", estimated_elements(*this),
+        "the model would have about {:.1e} parameters, but at most {:.0e} are supported", estimated_elements(*this),
         kMaxElements);
   check(tying != Tying::all || architecture == Architecture::seq2seq, "tie = \"all\" is for seq2seq models");
   check(tying != Tying::all || source_vocabulary == target_vocabulary,
@@ -364,7 +365,8 @@ void ModelConfig::validate() const {
             (positions != Positions::alibi && positions != Positions::relative_bias && !has_relative_keys()),
         "attention_cap does not go with positions \"alibi\", \"relative-bias\", \"relative-keys\" and "
         "\"relative-keys-values\", which add to the scores");
-  check(logit_cap == 0.0 || head == Head::tokens, "logit_cap is of scores of tokens: it needs head = \"tokens\"");
+  check(logit_cap == 0.0 || head == Head::tokens,
+        "logit_cap limits the scores of tokens, so it needs head = \"tokens\"");
   check(std::isfinite(epsilon) && epsilon > 0.0, "epsilon is {}, expected above 0", epsilon);
   check(std::isfinite(init_deviation) && init_deviation > 0.0, "init_deviation is {}, expected above 0",
         init_deviation);

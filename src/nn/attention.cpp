@@ -161,7 +161,8 @@ Var SelfAttention::operator()(Pass& pass, const Var& x, const Sequences& sequenc
 
 Var SelfAttention::mix_linearly(Pass& pass, const AttentionInputs& inputs, const Sequences& sequences,
                                 const SelfAttentionCall& call) const {
-  require(call.mask.get() == nullptr, "linear attention", "a mask: it hides pairs, and linear attention forms none");
+  require(call.mask.get() == nullptr, "linear attention",
+          "a mask hides pairs of tokens, but linear attention forms no pairs");
   const LinearAttentionOptions options{shape_.heads, shape_.key_value_heads, shape_.visibility.parts().front().reach,
                                        shape_.linear_feature, call.weights};
   if (call.cache == nullptr) {

@@ -10,7 +10,7 @@ void require_same_on_all_ranks(const Ranks& ranks, const std::vector<NamedText>&
     const std::vector<std::string> all = ranks.all_texts(thing.text);
     for (size_t rank = 1; rank < all.size(); ++rank) {
       require<RankError>(all[rank] == all.front(), ranks.name_of(static_cast<int>(rank)),
-                         "its {} is not the first rank's ({} and {})", thing.name, all[rank], all.front());
+                         "its {} differs from the first rank's ({} and {})", thing.name, all[rank], all.front());
     }
   }
 }

@@ -89,8 +89,8 @@ StagePlan::StagePlan(const ModelConfig& config, int count)
   require<ConfigError>(config.positions != Positions::relative_bias ||
                            (is_whole(0, encoder_layers_) && is_whole(encoder_layers_, layers)),
                        "layout",
-                       "pipeline is {}, which divides the layers that share relative biases (positions "
-                       "\"relative-bias\")",
+                       "pipeline is {}, but layers that share relative biases (positions \"relative-bias\") have to "
+                       "stay in one stage",
                        count);
   place_tables(config);
 }

@@ -29,7 +29,7 @@ void check(const TokenizerTraining& training) {
   const bool open = training.kind == Kind::word || training.kind == Kind::character || training.kind == Kind::byte;
   require<ConfigError>((open && training.vocabulary == 0) ||
                            (training.vocabulary >= smallest && training.vocabulary <= kLargestVocabulary),
-                       "vocabulary", "{} for {}, expected {} to {}", training.vocabulary, kind, smallest,
+                       "vocabulary", "{} tokens for {}, expected {} to {}", training.vocabulary, kind, smallest,
                        kLargestVocabulary);
   require<ConfigError>(training.minimum_count >= 0, "minimum count", "{}, expected 0 or more", training.minimum_count);
   require<ConfigError>(training.minimum_count == 0 || (!is_sentencepiece(training.kind) && training.kind != Kind::byte),

@@ -88,7 +88,7 @@ TEST(GgufTokenizer, WhatLlamaCppWouldCutDifferentlyIsRefused) {
   training.user_symbols = {};
   training.special.eos = "qz";  // both are characters, which llama.cpp would join
   expect_error<ConfigError>([&] { tokenizer_entries(*trained_with(training), Documents::none, "model"); },
-                            {"'qz' is not for text", "'q' and 'z'"});
+                            {"never makes 'qz' of a text", "'q' and 'z'"});
 }
 
 TEST(GgufTokenizer, AModelFromElsewhereIsWrittenIfItLeavesTextUnchanged) {

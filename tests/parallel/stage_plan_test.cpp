@@ -74,8 +74,8 @@ TEST(Stages, LayersThatShareRelativeBiasesStayTogether) {
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "layout: pipeline is 3, which divides the layers that share relative biases (positions "
-                 "\"relative-bias\")");
+                 "layout: pipeline is 3, but layers that share relative biases (positions \"relative-bias\") have to "
+                 "stay in one stage");
   }
   EXPECT_EQ(StagePlan(config, 2).layers_of(1), (StageRanges{{2, 2}, {0, 2}}));
 }

@@ -41,7 +41,7 @@ class CorpusBuilder {
       corpus_.first_sentences_.push_back(corpus_.size());
       read_files();
     }
-    require<FormatError>(corpus_.size() > 0, "corpus", "no line of {} is left: {}", sides_[0].files[0].string(),
+    require<FormatError>(corpus_.size() > 0, "corpus", "no line of {} can be used: {}", sides_[0].files[0].string(),
                          report().text());
     for (TokenStore& store : corpus_.stores_) {
       store.seal();
@@ -60,12 +60,13 @@ class CorpusBuilder {
   void check_rules() const {
     require<ConfigError>(!sides_.empty() && !sides_[0].files.empty(), "corpus", "no files");
     require<ConfigError>(rules_.max_ratio == 0.0 || rules_.max_ratio >= 1.0, "corpus",
-                         "a ratio of lengths of {}, expected 1 or more, or 0 for no limit", rules_.max_ratio);
+                         "the largest ratio of lengths is {}, expected 1 or more, or 0 for no limit", rules_.max_ratio);
     for (const CorpusSide& side : sides_) {
-      require<ConfigError>(side.files.size() == sides_[0].files.size(), "corpus", "{} files beside {}",
-                           side.files.size(), sides_[0].files.size());
+      require<ConfigError>(side.files.size() == sides_[0].files.size(), "corpus",
+                           "one side has {} files, but the other has {}", side.files.size(), sides_[0].files.size());
       require<ConfigError>(side.min_length >= 0 && side.max_length >= 1 && side.min_length <= side.max_length, "corpus",
-                           "from {} to {} tokens is not a range", side.min_length, side.max_length);
+                           "the shortest sentence has {} tokens and the longest {}, which is not a range",
+                           side.min_length, side.max_length);
     }
   }
 

@@ -44,7 +44,7 @@ TokenTries::TokenTries(const Tokenizer& tokenizer, std::span<const int32_t> supp
     std::optional<std::string> text = tokenizer.bytes_of(TokenId(token));
     require<ConfigError>(
         text.has_value(), "constraints",
-        "they need a tokenizer of heed's whose tokens are pieces of text (bpe, unigram, char or byte)");
+        "the tokenizer's tokens must be pieces of text (bpe, unigram, char or byte), and it must be one of heed's");
     if (text->empty() || token == eos_ || std::ranges::find(suppressed, token) != suppressed.end()) {
       continue;
     }

@@ -32,8 +32,8 @@ DistanceScores by_distance(const AttentionOptions& options, int64_t query_rows) 
   const int64_t distances = relative.table.columns() / (of_heads ? 1 : options.heads);
   require(relative.table.rows() == (of_heads ? options.heads : query_rows) && distances > 0 &&
               relative.table.columns() == (of_heads ? distances : distances * options.heads),
-          "attention", "scores by distance {} for {} heads and {} queries", relative.table.value(), options.heads,
-          query_rows);
+          "attention", "relative positions: the scores are {}, which does not fit {} heads and {} queries",
+          relative.table.value(), options.heads, query_rows);
   return {relative.table.value(), relative.of, distances, relative.first, relative.factor};
 }
 
@@ -53,8 +53,8 @@ OwnPatterns own_patterns(const AttentionOptions& options) {
   const int64_t heads = range.of / patterns;
   const OwnPatterns own{range.first / heads, std::max<int64_t>(1, options.heads / heads), heads, range.first % heads};
   require(own.count * heads == options.heads ? own.first_head == 0 : own.first_head + options.heads <= heads,
-          "attention", "heads {} to {} of {} cut patterns of {} heads", range.first, range.first + options.heads - 1,
-          range.of, heads);
+          "attention", "heads {} to {} of {} are not whole patterns of {} heads", range.first,
+          range.first + options.heads - 1, range.of, heads);
   return own;
 }
 
@@ -75,8 +75,9 @@ std::vector<AttentionSettings> parts_of(Pass& pass, const Columns& queries, cons
   for (int64_t pattern = own.first; pattern < own.first + count; ++pattern) {
     const Visibility& visibility = options.visibility.parts()[static_cast<size_t>(pattern)];
     require(scores.table.empty() || (count == 1 && visibility.stride == 1), "attention",
-            "scores by distance for heads that differ, or with a stride");
-    require(scores.table.empty() || !options.cap.active(), "attention", "scores by distance with a cap");
+            "relative positions need one visibility for all heads, without a stride");
+    require(scores.table.empty() || !options.cap.active(), "attention",
+            "relative positions cannot be combined with a cap on the scores");
     AttentionSettings& part = parts.emplace_back(AttentionSettings{
         .heads = options.heads / count,
         .key_value_heads = options.key_value_heads / count,
@@ -123,7 +124,7 @@ void require_agrees(const AttentionMask& mask, const Visibility& visibility) {
       }
     }
     require(shown == 0 || seen > 0, "attention",
-            "sequence {}: all that the mask shows is outside the window of {} tokens, or between the strides of {}", s,
+            "sequence {}: the mask shows only keys outside the window of {} tokens, or between the strides of {}", s,
             visibility.window, visibility.stride);
   }
 }
@@ -189,11 +190,11 @@ Tensor allocate_mass(Pass& pass, const AttentionSettings& settings, const Weight
                      const ConstKeyValueView& memory) {
   const DistanceScores& scores = settings.by_distance;
   require(!scores.table.empty() && scores.of == TableOf::query, "attention",
-          "relative values {} without scores by distance of each query", values.name());
+          "relative values {} need relative scores for each query", values.name());
   const int64_t width = memory.values.columns() / settings.key_value_heads;
   require(values.shape() == Shape({width, scores.distances}), "attention",
-          "relative values {} {} for heads of {} columns and {} distances", values.name(), values.shape(), width,
-          scores.distances);
+          "relative values {} are {}, which does not fit heads of {} columns and {} distances", values.name(),
+          values.shape(), width, scores.distances);
   return pass.allocate_master({scores.table.rows(), scores.table.columns()});
 }
 

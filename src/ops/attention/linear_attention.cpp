@@ -43,9 +43,9 @@ void require_heads(const Columns& queries, const Segments& segments, const Const
   const int64_t size = LinearStates::size(options.key_value_heads, width / options.key_value_heads,
                                           memory.values.columns() / options.key_value_heads);
   require(memory.states.sums.empty() || memory.states.sums.columns() == size, "linear attention",
-          "sums {} for {} elements", memory.states.sums, size);
+          "the cache has sums of {}, expected {} elements", memory.states.sums, size);
   require(options.weights == nullptr || memory.states.sums.empty(), "linear attention",
-          "weights of keys that were summed");
+          "the cache has summed the keys, whose weights are no longer known");
 }
 
 LinearResult run_linear(Pass& pass, const Columns& queries, const Segments& segments, const ConstKeyValueView& memory,

@@ -77,7 +77,7 @@ LanguageModelTask::LanguageModelTask(const Recipe& recipe, const TaskSetup& setu
       samples_(recipe.of<LanguageModelRecipe>().samples) {
   if (validation()) {
     require<FormatError>(rows_of(*validation()).size() > 0, validation()->names(),
-                         "the validation text is a single token, of which nothing can be predicted");
+                         "the validation text has one token, too few to predict one from another");
     overlap_ = setup.stored != nullptr ? stored_overlap(*setup.stored) : find_overlap();
   }
 }

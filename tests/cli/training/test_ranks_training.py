@@ -74,7 +74,7 @@ class RanksTraining(TranslationTest):
         other = (":", "-n", "1", *same, "--set", "schedule.peak=0.001")
         status, out, err = ended(start(1, *same, *other))
         self.assertEqual((status, len(lines_of_heed(err))), (2, 1), err)
-        self.assertIn("rank 1 of 2: its recipe is not the first rank's", err)
+        self.assertIn("rank 1 of 2: its recipe differs from the first rank's", err)
 
     def latest_checkpoint(self, name):
         return max((folder.name for folder in (self.path / name / "checkpoints").glob("update-????????")), default="")

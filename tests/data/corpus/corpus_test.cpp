@@ -189,7 +189,7 @@ TEST_F(CorpusReading, EmptyFilesAreRefusedOrSkipped) {
 
 TEST_F(CorpusReading, ATextWithoutKeptLinesIsRefused) {
   EXPECT_EQ(refusal_of_pair("\n", "1\n"),
-            "corpus: no line of s is left: 1 line, 0 kept, 1 dropped: 1 empty (first s:1)");
+            "corpus: no line of s can be used: 1 line, 0 kept, 1 dropped: 1 empty (first s:1)");
 }
 
 TEST_F(CorpusReading, InvalidUtf8IsRefusedWithTheLine) {

@@ -245,7 +245,7 @@ TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
           attention(pass, fused(x, segments, 4, 4),
                     {.heads = 2, .key_value_heads = 2, .relative = {.table = table, .of = of}});
         },
-        {"attention: ", "scores by distance f64[3, 4]", "2 heads", "5 queries"});
+        {"attention: ", "the scores are f64[3, 4]", "2 heads", "5 queries"});
   }
   TestParameter buckets("buckets", {3, 2}, 7);
   expect_error<ShapeError>(
@@ -263,9 +263,10 @@ TEST(Attention, ErrorsAboutScoresByDistanceShowBothSides) {
     attention(pass, fused(x, segments, 4, 4),
               {.heads = 2, .key_value_heads = 2, .relative = scores, .relative_values = buckets});
   };
-  expect_error<ShapeError>([&] { attend({}); }, {"attention: ", "relative values buckets", "without scores"});
+  expect_error<ShapeError>([&] { attend({}); },
+                           {"attention: ", "relative values buckets", "need relative scores for each query"});
   expect_error<ShapeError>([&] { attend({.table = of_queries, .of = TableOf::query}); },
-                           {"attention: ", "relative values buckets [3, 2]", "2 columns", "3 distances"});
+                           {"attention: ", "relative values buckets are [3, 2]", "2 columns", "3 distances"});
 }
 
 // One head each, with the weights that it shows.

@@ -23,7 +23,7 @@ struct PairFiles {
 
 PairFiles write_pairs(const std::filesystem::path& folder, const std::string& name, Split split, int64_t count) {
   std::string source, target;
-  for (const SentencePair& pair : german_english_corpus(split, count)) {
+  for (const Sentence& pair : german_english_corpus(split, count)) {
     source += pair.source + "\n";
     target += pair.target + "\n";
   }

@@ -1,16 +1,15 @@
 #include "demo/german_english.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 #include "base/errors.h"
-#include "demo/german_english_patterns.h"
 
 namespace heed {
-namespace german_english {
 namespace {
 
-constexpr int64_t kMinWords = 4, kMaxWords = 16;  // words
+constexpr int64_t kMinWords = 4, kMaxWords = 16;
 
 // A sentence belongs to the split for which its combinations are reserved; if some are reserved for each, to none.
 bool belongs_to(const Sentence& sentence, Split split) {
@@ -45,32 +44,22 @@ Split split_of(const Combination& combination) {
   }
 }
 
-std::vector<Sentence> draw_corpus(Split split, int64_t count, uint64_t seed) {
+std::vector<Sentence> german_english_corpus(Split split, int64_t count, uint64_t seed) {
   require<ConfigError>(count >= 0 && count <= kMaxGermanEnglishPairs, "german-english", "{} pairs, expected 0 to {}",
                        count, kMaxGermanEnglishPairs);
+  static const Grammar grammar(kGermanEnglishGrammar);
   const RandomKey key = RandomKey{seed}.derive("german-english");
   std::vector<Sentence> sentences;
   std::unordered_set<std::string> sources, targets;
   for (uint64_t i = 0; static_cast<int64_t>(sentences.size()) < count; ++i) {
-    Sentence sentence = draw_sentence(key.derive(i));
-    const auto& [source, target] = sentence.pair;
-    if (has_good_length(source) && has_good_length(target) && belongs_to(sentence, split) &&
-        !targets.contains(target) && sources.insert(source).second) {
-      targets.insert(target);
+    Sentence sentence = grammar.expand("sentence", key.derive(i));
+    if (has_good_length(sentence.source) && has_good_length(sentence.target) && belongs_to(sentence, split) &&
+        !targets.contains(sentence.target) && sources.insert(sentence.source).second) {
+      targets.insert(sentence.target);
       sentences.push_back(std::move(sentence));
     }
   }
   return sentences;
-}
-
-}  // namespace german_english
-
-std::vector<SentencePair> german_english_corpus(Split split, int64_t count, uint64_t seed) {
-  std::vector<SentencePair> pairs;
-  for (german_english::Sentence& sentence : german_english::draw_corpus(split, count, seed)) {
-    pairs.push_back(std::move(sentence.pair));
-  }
-  return pairs;
 }
 
 }  // namespace heed

@@ -10,16 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "demo/grammar.h"
+
 namespace heed {
-
-struct SentencePair {
-  std::string source, target;  // German, English
-
-  bool operator==(const SentencePair&) const = default;
-};
 
 // Validation and test sentences have the same words and patterns as training sentences, but each contains an adjective
 // with a noun, or a verb with an object, that never occur together in training nor in the other one.
@@ -27,6 +23,12 @@ enum class Split : uint8_t { training, validation, test };
 
 // `count` different pairs. ConfigError for more than kMaxGermanEnglishPairs.
 inline constexpr int64_t kMaxGermanEnglishPairs = 500'000;
-std::vector<SentencePair> german_english_corpus(Split split, int64_t count, uint64_t seed = 1);
+std::vector<Sentence> german_english_corpus(Split split, int64_t count, uint64_t seed = 1);
+
+// The grammar's text; its rule `sentence` draws any sentence, of any length.
+extern const std::string_view kGermanEnglishGrammar;
+
+// The split that a combination is reserved for; Split::training means that all may use it.
+Split split_of(const Combination& combination);
 
 }  // namespace heed

@@ -10,71 +10,56 @@
 
 #include "base/checksum.h"
 #include "base/errors.h"
-#include "demo/german_english_clauses.h"
-#include "demo/german_english_patterns.h"
 
 namespace heed {
 namespace {
 
-using namespace german_english;  // NOLINT(google-build-using-namespace)
 using testing::HasSubstr;
 
-constexpr GrammaticalCase kNominative = GrammaticalCase::nominative, kAccusative = GrammaticalCase::accusative,
-                          kDative = GrammaticalCase::dative;
-
-template <class Word>
-const Word& find(std::span<const Word> words, std::string_view german) {
-  const auto it = std::ranges::find(words, german, &Word::german);
-  require<InternalError>(it != words.end(), "test", "no word {}", german);
-  return *it;
+// The grammar with phrases to put into clauses, and rules of the test's own.
+Grammar with(const std::string& rules) {
+  return Grammar(std::string(kGermanEnglishGrammar) + R"(
+draw doctor = head:noun[base=Arzt] single det=the
+draw man = head:noun[base=Mann] single det=the
+draw girl = head:noun[base=Mädchen] single det=the
+draw book = head:noun[base=Buch] single det=the
+draw letter = head:noun[base=Brief] single det=a
+draw park = head:noun[base=Park] single det=the
+)" + rules + "\n");
 }
 
-const Verb& verb(std::string_view whole) {
-  const auto words = verbs();
-  const auto it =
-      std::ranges::find_if(words, [&](const Verb& v) { return std::string(v.prefix).append(v.infinitive) == whole; });
-  require<InternalError>(it != words.end(), "test", "no verb {}", whole);
-  return *it;
+// What a rule draws that has nothing to choose from, such as "p:doctor | {p} | {p}". Begins with a capital.
+Sentence drawn(const std::string& actions_and_texts, const std::string& rules = "") {
+  return with(rules + "\ndraw probe = " + actions_and_texts).expand("probe", RandomKey{1});
 }
 
-const Modal& modal(std::string_view infinitive) { return *std::ranges::find(modals(), infinitive, &Modal::infinitive); }
-
-NounPhrase noun(std::string_view german, Determiner determiner, Number number = Number::singular) {
-  return {.noun = &find(nouns(), german), .determiner = determiner, .number = number};
+Sentence phrase(const std::string& actions, const std::string& texts) {
+  return drawn("p:phrase | " + texts, "draw phrase = " + actions);
 }
 
-NounPhrase described(std::string_view adjective, NounPhrase phrase) {
-  phrase.adjective = &find(adjectives(), adjective);
-  return phrase;
+// The nominative, the accusative and the dative.
+std::string cases(const std::string& actions) {
+  return phrase(actions, "- {p}").source.substr(2) + "/" + phrase(actions, "- {p case=acc}").source.substr(2) + "/" +
+         phrase(actions, "- {p case=dat}").source.substr(2);
 }
 
-std::string cases(const NounPhrase& phrase) {
-  return german(phrase, kNominative) + "/" + german(phrase, kAccusative) + "/" + german(phrase, kDative);
-}
+std::string english(const std::string& actions) { return phrase(actions, "{p}").target; }
 
-Clause clause(const Phrase& subject, std::string_view verb_name, const Phrase& accusative = {}) {
-  Clause made;
-  made.subject = subject;
-  made.verb = &verb(verb_name);
-  made.accusative = accusative;
-  made.tense = Tense::progressive;
-  return made;
+// A clause in the progressive, unless its actions say otherwise. `text` may choose the order of its words.
+std::string clause(const std::string& subject, const std::string& actions, const std::string& text = "{c}") {
+  const Sentence sentence = drawn("c:told | " + text, "draw told = is=clause subject:" + subject +
+                                                          " agr=$subject.agr tense=progressive " + actions);
+  return sentence.source + " = " + sentence.target;
 }
-
-std::string both(const Clause& c, Front front = Front::subject) {
-  return german_statement(c, front) + " = " + english_statement(c, front);
-}
-
-std::string subordinate(const Clause& c) { return german(c, GermanOrder::verb_last, Gap::none); }
 
 const std::vector<Sentence>& training() {
-  static const std::vector<Sentence> sentences = draw_corpus(Split::training, 60'000, 1);
+  static const std::vector<Sentence> sentences = german_english_corpus(Split::training, 60'000);
   return sentences;
 }
 
 const std::vector<Sentence>& held_out(Split split) {
-  static const std::vector<Sentence> validation = draw_corpus(Split::validation, 4'000, 1);
-  static const std::vector<Sentence> test = draw_corpus(Split::test, 4'000, 1);
+  static const std::vector<Sentence> validation = german_english_corpus(Split::validation, 4'000);
+  static const std::vector<Sentence> test = german_english_corpus(Split::test, 4'000);
   return split == Split::test ? test : validation;
 }
 
@@ -94,157 +79,150 @@ std::vector<std::string> words_of(std::string text) {
 }
 
 TEST(GermanNouns, AgreeInGenderAndCaseAfterDer) {
-  const Determiner the = Determiner::definite;
-  EXPECT_EQ(cases(described("alt", noun("Mann", the))), "der alte Mann/den alten Mann/dem alten Mann");
-  EXPECT_EQ(cases(described("alt", noun("Frau", the))), "die alte Frau/die alte Frau/der alten Frau");
-  EXPECT_EQ(cases(described("klug", noun("Kind", the))), "das kluge Kind/das kluge Kind/dem klugen Kind");
-  EXPECT_EQ(cases(described("alt", noun("Kind", the, Number::plural))),
+  EXPECT_EQ(cases("head:noun[base=Mann] single det=the adjective:adjective[base=alt]"),
+            "der alte Mann/den alten Mann/dem alten Mann");
+  EXPECT_EQ(cases("head:noun[base=Frau] single det=the adjective:adjective[base=alt]"),
+            "die alte Frau/die alte Frau/der alten Frau");
+  EXPECT_EQ(cases("head:noun[base=Kind] single det=the adjective:adjective[base=klug]"),
+            "das kluge Kind/das kluge Kind/dem klugen Kind");
+  EXPECT_EQ(cases("head:noun[base=Kind] plural det=the adjective:adjective[base=alt]"),
             "die alten Kinder/die alten Kinder/den alten Kindern");
-  EXPECT_EQ(cases(noun("Stadt", Determiner::demonstrative)), "diese Stadt/diese Stadt/dieser Stadt");
-  EXPECT_EQ(cases(described("müde", noun("Gast", Determiner::every))),
+  EXPECT_EQ(cases("head:noun[base=Stadt] single det=this"), "diese Stadt/diese Stadt/dieser Stadt");
+  EXPECT_EQ(cases("head:noun[base=Gast] single det=every adjective:adjective[base=müde]"),
             "jeder müde Gast/jeden müden Gast/jedem müden Gast");
 }
 
 TEST(GermanNouns, AgreeAfterEinKeinMein) {
-  const Determiner a = Determiner::indefinite;
-  EXPECT_EQ(cases(described("teuer", noun("Rock", a))), "ein teurer Rock/einen teuren Rock/einem teuren Rock");
-  EXPECT_EQ(cases(described("rot", noun("Tasche", a))), "eine rote Tasche/eine rote Tasche/einer roten Tasche");
-  EXPECT_EQ(cases(described("dunkel", noun("Zimmer", a))),
+  EXPECT_EQ(cases("head:noun[base=Rock] single det=a adjective:adjective[base=teuer]"),
+            "ein teurer Rock/einen teuren Rock/einem teuren Rock");
+  EXPECT_EQ(cases("head:noun[base=Tasche] single det=a adjective:adjective[base=rot]"),
+            "eine rote Tasche/eine rote Tasche/einer roten Tasche");
+  EXPECT_EQ(cases("head:noun[base=Zimmer] single det=a adjective:adjective[base=dunkel]"),
             "ein dunkles Zimmer/ein dunkles Zimmer/einem dunklen Zimmer");
-  EXPECT_EQ(cases(described("neu", noun("Hemd", Determiner::negative, Number::plural))),
+  EXPECT_EQ(cases("head:noun[base=Hemd] plural det=bare negative=yes adjective:adjective[base=neu]"),
             "keine neuen Hemden/keine neuen Hemden/keinen neuen Hemden");
-  NounPhrase ours = described("jung", noun("Bruder", Determiner::possessive));
-  ours.possessor = kWe;
+  const std::string ours =
+      "head:noun[base=Bruder] single det=my owner:pronoun[column=4] adjective:adjective[base=jung]";
   EXPECT_EQ(cases(ours), "unser junger Bruder/unseren jungen Bruder/unserem jungen Bruder");
-  EXPECT_EQ(english(Phrase(ours), EnglishRole::subject), "our young brother");
+  EXPECT_EQ(english(ours), "Our young brother");
 }
 
 TEST(GermanNouns, AgreeWithNothingBefore) {
-  EXPECT_EQ(cases(described("frisch", noun("Brot", Determiner::none))), "frisches Brot/frisches Brot/frischem Brot");
-  EXPECT_EQ(cases(described("kalt", noun("Kaffee", Determiner::none))), "kalter Kaffee/kalten Kaffee/kaltem Kaffee");
-  NounPhrase two = described("rot", noun("Jacke", Determiner::number));
-  two.number = Number::plural;
-  EXPECT_EQ(cases(two), "zwei rote Jacken/zwei rote Jacken/zwei roten Jacken");
+  EXPECT_EQ(cases("head:noun[base=Brot] single det=bare adjective:adjective[base=frisch]"),
+            "frisches Brot/frisches Brot/frischem Brot");
+  EXPECT_EQ(cases("head:noun[base=Kaffee] single det=bare adjective:adjective[base=kalt]"),
+            "kalter Kaffee/kalten Kaffee/kaltem Kaffee");
+  EXPECT_EQ(cases("head:noun[base=Jacke] plural det=many number:number[base=zwei] adjective:adjective[base=rot]"),
+            "zwei rote Jacken/zwei rote Jacken/zwei roten Jacken");
 }
 
 TEST(GermanNouns, HaveWeakEndingsWhereTheyShould) {
-  EXPECT_EQ(cases(noun("Junge", Determiner::definite)), "der Junge/den Jungen/dem Jungen");
-  EXPECT_EQ(cases(noun("Student", Determiner::indefinite)), "ein Student/einen Studenten/einem Studenten");
-  EXPECT_EQ(cases(noun("Auto", Determiner::definite, Number::plural)), "die Autos/die Autos/den Autos");
+  EXPECT_EQ(cases("head:noun[base=Junge] single det=the"), "der Junge/den Jungen/dem Jungen");
+  EXPECT_EQ(cases("head:noun[base=Student] single det=a"), "ein Student/einen Studenten/einem Studenten");
+  EXPECT_EQ(cases("head:noun[base=Auto] plural det=the"), "die Autos/die Autos/den Autos");
 }
 
 TEST(EnglishNouns, TakeAOrAnByTheirSound) {
-  const auto says = [](const NounPhrase& phrase) { return english(Phrase(phrase), EnglishRole::object); };
-  EXPECT_EQ(says(noun("Apfel", Determiner::indefinite)), "an apple");
-  EXPECT_EQ(says(described("rot", noun("Auto", Determiner::indefinite))), "a red car");
-  EXPECT_EQ(says(described("alt", noun("Auto", Determiner::indefinite))), "an old car");
-  EXPECT_EQ(says(noun("Mann", Determiner::demonstrative, Number::plural)), "these men");
-  EXPECT_EQ(says(noun("Milch", Determiner::negative)), "any milk");
+  EXPECT_EQ(english("head:noun[base=Apfel] single det=a"), "An apple");
+  EXPECT_EQ(english("head:noun[base=Auto] single det=a adjective:adjective[base=rot]"), "A red car");
+  EXPECT_EQ(english("head:noun[base=Auto] single det=a adjective:adjective[base=alt]"), "An old car");
+  EXPECT_EQ(english("head:noun[base=Mann] plural det=this"), "These men");
+  EXPECT_EQ(english("head:noun[base=Milch] single det=bare negative=yes"), "Any milk");
 }
 
 TEST(Prepositions, ContractAndGovernTheirCase) {
-  EXPECT_EQ(german(PrepositionalPhrase{"in", "in", kDative, noun("Garten", Determiner::definite)}), "im Garten");
-  EXPECT_EQ(
-      german(PrepositionalPhrase{"in", "to", kAccusative, described("alt", noun("Museum", Determiner::definite))}),
-      "ins alte Museum");
-  EXPECT_EQ(german(PrepositionalPhrase{"in", "to", kAccusative, noun("Stadt", Determiner::definite)}), "in die Stadt");
-  EXPECT_EQ(german(PrepositionalPhrase{"zu", "to", kDative, noun("Bahnhof", Determiner::definite)}), "zum Bahnhof");
-  EXPECT_EQ(german(PrepositionalPhrase{"in", "in", kDative, noun("Park", Determiner::demonstrative)}),
-            "in diesem Park");
-  EXPECT_EQ(german(PrepositionalPhrase{"auf", "on", kDative, noun("Tisch", Determiner::definite, Number::plural)}),
-            "auf den Tischen");
+  const auto at = [](const std::string& actions, const std::string& texts) { return phrase(actions, texts).source; };
+  EXPECT_EQ(at("head:noun[base=Garten] single det=the", "in {p case=dat}"), "Im Garten");
+  EXPECT_EQ(at("head:noun[base=Museum] single det=the adjective:adjective[base=alt]", "in {p case=acc}"),
+            "Ins alte Museum");
+  EXPECT_EQ(at("head:noun[base=Stadt] single det=the", "in {p case=acc}"), "In die Stadt");
+  EXPECT_EQ(at("head:noun[base=Park] single det=this", "in {p case=dat}"), "In diesem Park");
+  EXPECT_EQ(at("head:noun[base=Tisch] plural det=the", "auf {p case=dat}"), "Auf den Tischen");
+  EXPECT_EQ(drawn("what:w | {towards}", "draw w = head:noun[base=Bahnhof] single det=the").source, "Zum Bahnhof");
+  EXPECT_EQ(drawn("what:w | {towards}", "draw w = head:noun[base=Schule] single det=the").source, "In die Schule");
 }
 
 TEST(Clauses, PutTheVerbSecondOrLast) {
-  Clause c = clause(noun("Mann", Determiner::definite), "lesen", noun("Brief", Determiner::indefinite));
-  EXPECT_EQ(both(c), "der Mann liest einen Brief = the man is reading a letter");
-  c.time = &find(time_adverbs(), "heute");
-  EXPECT_EQ(both(c), "der Mann liest heute einen Brief = the man is reading a letter today");
-  EXPECT_EQ(both(c, Front::time), "heute liest der Mann einen Brief = today the man is reading a letter");
-  EXPECT_EQ(subordinate(c), "der Mann heute einen Brief liest");
-  EXPECT_EQ(german(c, GermanOrder::verb_first, Gap::none), "liest der Mann heute einen Brief");
-  EXPECT_EQ(english(c, EnglishOrder::question, Gap::none), "is the man reading a letter today");
-  EXPECT_EQ(english(c, EnglishOrder::question, Gap::accusative), "is the man reading today");
+  const std::string reads = "head:verb[stem=les] accusative:letter";
+  EXPECT_EQ(clause("man", reads), "Der Mann liest einen Brief = The man is reading a letter");
+  const std::string today = reads + " time:time[base=heute]";
+  EXPECT_EQ(clause("man", today), "Der Mann liest heute einen Brief = The man is reading a letter today");
+  EXPECT_EQ(clause("man", today + " front=yes"),
+            "Heute liest der Mann einen Brief = Today the man is reading a letter");
+  EXPECT_EQ(clause("man", today, "{c order=last}"),
+            "Der Mann heute einen Brief liest = The man is reading a letter today");
+  EXPECT_EQ(clause("man", today, "{c order=first}"),
+            "Liest der Mann heute einen Brief = Is the man reading a letter today");
+  EXPECT_EQ(clause("man", "head:verb[stem=les] time:time[base=heute]", "was {c order=first} | what {c order=first}"),
+            "Was liest der Mann heute = What is the man reading today");
 }
 
 TEST(Clauses, SeparatePrefixesFromTheirVerbs) {
-  Clause c = clause(&pronoun(kI), "anrufen", noun("Arzt", Determiner::definite));
-  EXPECT_EQ(both(c), "ich rufe den Arzt an = I am calling the doctor");
-  EXPECT_EQ(subordinate(c), "ich den Arzt anrufe");
-  EXPECT_EQ(german_purpose(c), "um den Arzt anzurufen");
-  EXPECT_EQ(english_purpose(c), "to call the doctor");
-  c.modal = &modal("müssen");
-  EXPECT_EQ(both(c), "ich muss den Arzt anrufen = I have to call the doctor");
-  EXPECT_EQ(subordinate(c), "ich den Arzt anrufen muss");
-  c.modal = nullptr;
-  c.tense = Tense::past;
-  EXPECT_EQ(both(c), "ich habe den Arzt angerufen = I called the doctor");
-  EXPECT_EQ(subordinate(c), "ich den Arzt angerufen habe");
+  const std::string i = "pronoun[column=1]", calls = "head:verb[stem=ruf] accusative:doctor ";
+  EXPECT_EQ(clause(i, calls), "Ich rufe den Arzt an = I am calling the doctor");
+  EXPECT_THAT(clause(i, calls, "{c order=last}"), HasSubstr("Ich den Arzt anrufe"));
+  EXPECT_EQ(clause(i, calls, "um {c order=zu} | to {c order=zu}"), "Um den Arzt anzurufen = To call the doctor");
+  const std::string must = calls + "tense=simple modal:modal[plural=müssen]", past = calls + "tense=past";
+  EXPECT_EQ(clause(i, must), "Ich muss den Arzt anrufen = I have to call the doctor");
+  EXPECT_THAT(clause(i, must, "{c order=last}"), HasSubstr("Ich den Arzt anrufen muss"));
+  EXPECT_EQ(clause(i, past), "Ich habe den Arzt angerufen = I called the doctor");
+  EXPECT_THAT(clause(i, past, "{c order=last}"), HasSubstr("Ich den Arzt angerufen habe"));
 }
 
 TEST(Clauses, TakeHabenOrSeinInThePerfect) {
-  Clause c = clause(&pronoun(kShe), "gehen");
-  c.prepositional = {"in", "to", kAccusative, noun("Park", Determiner::definite)};
-  c.tense = Tense::past;
-  EXPECT_EQ(both(c), "sie ist in den Park gegangen = she went to the park");
-  c = clause(&pronoun(kWe), "aufstehen");
-  c.tense = Tense::past;
-  EXPECT_EQ(both(c), "wir sind aufgestanden = we got up");
-  EXPECT_EQ(english(c, EnglishOrder::question, Gap::none), "did we get up");
+  EXPECT_EQ(drawn("c:told | {c}",
+                  "draw told = is=clause subject:pronoun[column=f] agr=third head:verb[stem=geh] tense=past place:to\n"
+                  "draw to = what:park | {towards} | to {what}")
+                .source,
+            "Sie ist in den Park gegangen");
+  const std::string up = "head:verb[prefix=auf stem=steh] tense=past";
+  EXPECT_EQ(clause("pronoun[column=4]", up), "Wir sind aufgestanden = We got up");
+  EXPECT_THAT(clause("pronoun[column=4]", up, "{c order=first}"), HasSubstr("Did we get up"));
 }
 
 TEST(Clauses, NegateWithNichtAndKein) {
-  Clause c = clause(&pronoun(kYou), "kaufen", noun("Uhr", Determiner::negative));
-  c.polarity = Polarity::negative;
-  EXPECT_EQ(both(c), "du kaufst keine Uhr = you are not buying a clock");
-  c.accusative = noun("Uhr", Determiner::definite);
-  EXPECT_EQ(both(c), "du kaufst die Uhr nicht = you are not buying the clock");
-  c.tense = Tense::past;
-  EXPECT_EQ(both(c), "du hast die Uhr nicht gekauft = you did not buy the clock");
-  c.modal = &modal("können");
-  EXPECT_EQ(both(c), "du kannst die Uhr nicht kaufen = you cannot buy the clock");
-  c.modal = &modal("dürfen");
-  EXPECT_EQ(both(c), "du darfst die Uhr nicht kaufen = you are not allowed to buy the clock");
-  c.subject = &pronoun(kHe);
-  c.modal = &modal("wollen");
-  EXPECT_EQ(both(c), "er will die Uhr nicht kaufen = he does not want to buy the clock");
+  const std::string you = "pronoun[column=2]", he = "pronoun[column=m]";
+  const std::string no_letter = "head:verb[stem=kauf] negative=yes accusative:letter ";
+  const std::string not_the = "head:verb[stem=kauf] negative=yes accusative:book ";
+  EXPECT_EQ(clause(you, no_letter), "Du kaufst keinen Brief = You are not buying a letter");
+  EXPECT_EQ(clause(you, not_the), "Du kaufst das Buch nicht = You are not buying the book");
+  EXPECT_EQ(clause(you, not_the + "tense=past"), "Du hast das Buch nicht gekauft = You did not buy the book");
+  const std::string modal = not_the + "tense=simple modal:modal";
+  EXPECT_EQ(clause(you, modal + "[plural=können]"), "Du kannst das Buch nicht kaufen = You cannot buy the book");
+  EXPECT_EQ(clause(you, modal + "[plural=dürfen]"),
+            "Du darfst das Buch nicht kaufen = You are not allowed to buy the book");
+  EXPECT_EQ(clause(he, modal + "[plural=wollen]"), "Er will das Buch nicht kaufen = He does not want to buy the book");
 }
 
 TEST(Clauses, OrderTheirObjects) {
-  Clause c = clause(noun("Lehrer", Determiner::definite), "geben", noun("Buch", Determiner::definite));
-  c.dative = noun("Mädchen", Determiner::definite);
-  c.time = &find(time_adverbs(), "morgen");
-  c.tense = Tense::future;
-  EXPECT_EQ(both(c), "der Lehrer gibt dem Mädchen morgen das Buch = the teacher will give the girl the book tomorrow");
-  c.verb = &verb("erklären");
-  EXPECT_THAT(both(c), HasSubstr("the teacher will explain the book to the girl tomorrow"));
-  Clause seek = clause(&pronoun(kThey), "suchen", noun("Schlüssel", Determiner::definite));
-  seek.time = &find(time_adverbs(), "oft");
-  seek.tense = Tense::simple;
-  EXPECT_EQ(both(seek), "sie suchen den Schlüssel oft = they often look for the key");
+  const std::string objects = " dative:girl accusative:book time:time[base=morgen] tense=future";
+  EXPECT_EQ(clause("man", "head:verb[stem=geb]" + objects),
+            "Der Mann gibt dem Mädchen morgen das Buch = The man will give the girl the book tomorrow");
+  EXPECT_THAT(clause("man", "head:verb[stem=erklär]" + objects),
+              HasSubstr("The man will explain the book to the girl tomorrow"));
+  EXPECT_EQ(clause("pronoun[column=p]", "head:verb[stem=such] accusative:book time:time[base=oft] tense=simple"),
+            "Sie suchen das Buch oft = They often look for the book");
 }
 
 TEST(Clauses, CompareTwoNouns) {
-  Clause c;
-  c.subject = noun("Hund", Determiner::definite);
-  c.predicate = &find(adjectives(), "schnell");
-  EXPECT_EQ(both(c), "der Hund ist schnell = the dog is fast");
-  c.compared_with = noun("Katze", Determiner::definite);
-  EXPECT_EQ(both(c), "der Hund ist schneller als die Katze = the dog is faster than the cat");
+  const std::string fast = "predicate:adjective[base=schnell] tense=simple";
+  EXPECT_EQ(clause("man", fast), "Der Mann ist schnell = The man is fast");
+  EXPECT_EQ(clause("man", fast + " than:girl"),
+            "Der Mann ist schneller als das Mädchen = The man is faster than the girl");
 }
 
 TEST(GermanEnglish, DescribesPeopleUnambiguously) {
   // "die Frau, die das Kind sieht": only a subject that shows its case tells who sees whom.
   int64_t seen = 0;
   for (const Sentence& sentence : training()) {
-    const bool who = sentence.pair.target.find(" who ") != std::string::npos;
+    const bool who = sentence.target.find(" who ") != std::string::npos;
     for (const std::string_view pronoun : {"die", "das"}) {
-      const size_t at = sentence.pair.source.find(", " + std::string(pronoun) + " ");
-      const bool whom = sentence.pair.target.find(" whom ") != std::string::npos;
+      const size_t at = sentence.source.find(", " + std::string(pronoun) + " ");
+      const bool whom = sentence.target.find(" whom ") != std::string::npos;
       if (at != std::string::npos && whom && !who) {
-        const std::string rest = sentence.pair.source.substr(at + pronoun.size() + 3);
+        const std::string rest = sentence.source.substr(at + pronoun.size() + 3);
         const std::string subject = rest.substr(0, rest.find(' '));
-        EXPECT_THAT(subject, testing::AnyOf("ich", "du", "er", "wir")) << sentence.pair.source;
+        EXPECT_THAT(subject, testing::AnyOf("ich", "du", "er", "wir")) << sentence.source;
         ++seen;
       }
     }
@@ -264,18 +242,19 @@ TEST(GermanEnglish, IsTheSameEveryTime) {
 // Draws in the arguments of one call would come in whatever order the compiler evaluates them.
 TEST(GermanEnglish, IsTheSameWhateverCompilesIt) {
   Checksum all;
-  for (const auto& [source, target] : german_english_corpus(Split::training, 500)) {
-    const std::string line = source + "\t" + target + "\n";
+  for (const Sentence& sentence : german_english_corpus(Split::training, 500)) {
+    const std::string line = sentence.source + "\t" + sentence.target + "\n";
     all.add(std::as_bytes(std::span(line)));
   }
-  EXPECT_EQ(all.text(), "7b5e840f9aafc3dd");
+  EXPECT_EQ(all.text(), "4fbf044a9829ac2d");
 }
 
 TEST(GermanEnglish, HasOneTranslationPerSentenceAndOneSentencePerTranslation) {
-  // For everything that the grammar generates, not only for what draw_corpus() accepts.
+  // For everything that the grammar generates, not only for what a corpus accepts.
+  const Grammar grammar(kGermanEnglishGrammar);
   std::map<std::string, std::string> english_of, german_of;
   for (uint64_t i = 0; i < 100'000; ++i) {
-    const SentencePair pair = draw_sentence(RandomKey{7}.derive(i)).pair;
+    const Sentence pair = grammar.expand("sentence", RandomKey{7}.derive(i));
     ASSERT_EQ(english_of.try_emplace(pair.source, pair.target).first->second, pair.target) << pair.source;
     ASSERT_EQ(german_of.try_emplace(pair.target, pair.source).first->second, pair.source) << pair.target;
   }
@@ -287,8 +266,8 @@ TEST(GermanEnglish, HasEnoughDistinctSentencesInEachSplit) {
   for (const auto* const sentences : {&training(), &held_out(Split::validation), &held_out(Split::test)}) {
     pairs += sentences->size();
     for (const Sentence& sentence : *sentences) {
-      sources.insert(sentence.pair.source);
-      targets.insert(sentence.pair.target);
+      sources.insert(sentence.source);
+      targets.insert(sentence.target);
     }
   }
   EXPECT_EQ(pairs, 68'000U);
@@ -300,7 +279,7 @@ TEST(GermanEnglish, IsWellFormedAndOfModestSize) {
   std::set<std::string> german_forms, english_forms;
   for (const Sentence& sentence : training()) {
     for (const auto& [text, forms] :
-         {std::pair(sentence.pair.source, &german_forms), std::pair(sentence.pair.target, &english_forms)}) {
+         {std::pair(sentence.source, &german_forms), std::pair(sentence.target, &english_forms)}) {
       const std::vector<std::string> words = words_of(text);
       ASSERT_GE(words.size(), 4U) << text;
       ASSERT_LE(words.size(), 16U) << text;
@@ -335,32 +314,47 @@ TEST(GermanEnglish, ReservesCombinationsForValidationAndTest) {
           ++new_here;
         }
       }
-      ASSERT_GT(new_here, 0U) << sentence.pair.source;
+      ASSERT_GT(new_here, 0U) << sentence.source;
     }
     EXPECT_GT(unseen.size(), 40U);
   }
 }
 
+// The German word for each English one of a list, in the form that `english` names.
+std::map<std::string, std::string> lexicon(const std::string& list, const std::string& english) {
+  const Grammar grammar = with("draw probe = w:" + list + " | - {w.base} | - {w." + english + "}");
+  std::map<std::string, std::string> words;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    const Sentence word = grammar.expand("probe", RandomKey{1}.derive(i));
+    words[word.target.size() < 2 ? "" : word.target.substr(2)] = word.source.substr(2);
+  }
+  words.erase("");
+  return words;
+}
+
 // What the sentences say of their combinations is what their words show: adjectives before nouns, in English, whose
 // words do not inflect but for the plural.
 std::set<std::pair<std::string, std::string>> described_nouns(const Sentence& sentence) {
+  static const std::map<std::string, std::string> adjectives = lexicon("adjective", "base");
+  static const std::map<std::string, std::string> nouns = [] {
+    std::map<std::string, std::string> all = lexicon("noun", "base");
+    all.merge(lexicon("noun", "plural"));
+    return all;
+  }();
   std::set<std::pair<std::string, std::string>> found;
-  const std::string& text = sentence.pair.target;
-  for (const Adjective& adjective : adjectives()) {
-    const std::string before = " " + std::string(adjective.english) + " ";
+  const std::string& text = sentence.target;
+  for (const auto& [english, german] : adjectives) {
+    const std::string before = " " + english + " ";
     for (size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
       const std::string_view rest = std::string_view(text).substr(at + before.size());
-      const Noun* longest = nullptr;
-      for (const Noun& noun : nouns()) {
-        if (rest.starts_with(noun.english) && (longest == nullptr || longest->english.size() < noun.english.size())) {
-          longest = &noun;
-        }
-        if (!noun.english_plural.empty() && rest.starts_with(noun.english_plural)) {
-          longest = &noun;
+      std::pair<std::string, std::string> longest;
+      for (const auto& noun : nouns) {
+        if (rest.starts_with(noun.first) && noun.first.size() > longest.first.size()) {
+          longest = noun;
         }
       }
-      if (longest != nullptr) {
-        found.emplace(adjective.german, longest->german);
+      if (!longest.first.empty()) {
+        found.emplace(german, longest.second);
       }
     }
   }
@@ -371,7 +365,7 @@ TEST(GermanEnglish, HasNoReservedCombinationInTrainingText) {
   std::set<std::pair<std::string, std::string>> trained;
   for (const Sentence& sentence : training()) {
     for (const auto& pair : described_nouns(sentence)) {
-      ASSERT_EQ(split_of({pair.first, pair.second}), Split::training) << sentence.pair.target;
+      ASSERT_EQ(split_of({pair.first, pair.second}), Split::training) << sentence.target;
       trained.insert(pair);
     }
   }
@@ -388,7 +382,7 @@ TEST(GermanEnglish, HasNoReservedCombinationInTrainingText) {
 TEST(GermanEnglish, TestsOnlyWordsThatAreInTraining) {
   std::set<std::string> known;
   for (const Sentence& sentence : training()) {
-    for (const std::string& text : {sentence.pair.source, sentence.pair.target}) {
+    for (const std::string& text : {sentence.source, sentence.target}) {
       for (const std::string& word : words_of(text)) {
         known.insert(word);
       }
@@ -396,7 +390,7 @@ TEST(GermanEnglish, TestsOnlyWordsThatAreInTraining) {
   }
   for (const Split split : {Split::validation, Split::test}) {
     for (const Sentence& sentence : held_out(split)) {
-      for (const std::string& text : {sentence.pair.source, sentence.pair.target}) {
+      for (const std::string& text : {sentence.source, sentence.target}) {
         for (const std::string& word : words_of(text)) {
           ASSERT_TRUE(known.contains(word)) << word << " in " << text;
         }
@@ -413,7 +407,7 @@ TEST(GermanEnglish, ContainsEveryPhenomenon) {
           ", die ",  ", das ",    "Warum ",  "Wer ",      "Wen ",      "Wem ",  "Wohin ",  "Wo ",      "Was ",
           " im ",    " ins ",     " zum ",   " auf den ", " auf dem ", " kein", " nicht",  " zurück.", " an.",
           "abzu",    "er als ",   "Heute ",  " bin ",     " unsere",   " mit "}) {
-      if (sentence.pair.source.find(sign) != std::string::npos) {
+      if (sentence.source.find(sign) != std::string::npos) {
         ++seen[std::string(sign)];
       }
     }

@@ -104,9 +104,7 @@ class Run {
     const Batch& first = *request_.batches.front();
     add_logits("logits", first);
     add_losses(differentiate(first, 0));
-    for (const Weight& weight : weights_.all()) {
-      results_.add("gradient:" + weight.name(), weight.trainable().gradient());
-    }
+    add_gradients("gradient:");
     trainables_.begin_update();
     if (request_.steps.count > 0) {
       take_steps();
@@ -131,6 +129,12 @@ class Run {
     return losses;
   }
 
+  void add_gradients(const std::string& prefix) {
+    for (const Weight& weight : weights_.all()) {
+      results_.add(prefix + weight.name(), weight.trainable().gradient());
+    }
+  }
+
   void add_losses(const TokenLosses& losses) {
     std::vector<double> values;
     for (int64_t row = 0; row < losses.rows(); ++row) {
@@ -149,6 +153,7 @@ class Run {
     std::vector<double> norms;
     for (int64_t step = 0; step < request_.steps.count; ++step) {
       differentiate(*request_.batches[static_cast<size_t>(step) % request_.batches.size()], step);
+      add_gradients(fmt::format("gradient {}:", step));  // as the optimizer is given them
       optimizer.update(*backend_, request_.steps.learning_rate);
       norms.push_back(optimizer.gradient_norm());
     }

@@ -65,6 +65,15 @@ class Oracle(nn.Module):
     def heed_gradients(self):
         return self.stacked(lambda parameter: parameter.grad)
 
+    def load(self, weights):
+        """Takes the values of heed's parameters, by its names."""
+        for name, pieces in self.pieces.items():
+            row = 0
+            for piece in pieces:
+                tensor, first, end = piece if isinstance(piece, tuple) else (piece, 0, len(piece))
+                tensor.data[first:end] = weights[name][row:row + end - first]
+                row += end - first
+
     def add(self, name, *pieces):
         self.pieces[name] = pieces
 

@@ -256,6 +256,15 @@ class Comparison:
         where = f"{name}{list(map(int, at))}"
         self.note(group, where, float(error[at]), relative, f"expected {expected[at]:.9g}, found {found[at]:.9g}")
 
+    def within(self, group, name, expected, found, bounds):
+        """Each element: |found - expected| <= its bound. The error is in units of it."""
+        error = numpy.abs(found - expected)
+        error = numpy.where(error == 0, 0.0, error / numpy.maximum(bounds, 1e-300))
+        error = numpy.where(numpy.isnan(found), numpy.inf, error)
+        at = numpy.unravel_index(error.argmax(), error.shape)
+        self.note(group, f"{name}{list(map(int, at))}", float(error[at]), 1.0,
+                  f"expected {expected[at]:.9g}, found {found[at]:.9g}, bound {bounds[at]:.3g}")
+
     def norm(self, group, name, expected, found, relative):
         """|found - expected| <= relative * |expected|, as norms of whole tensors."""
         difference = numpy.linalg.norm((found.reshape(expected.shape) - expected).ravel())

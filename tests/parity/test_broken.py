@@ -177,7 +177,8 @@ def mistakes():
         "another second beta": Steps("decoupled", epsilon=1e-5, beta2=0.99),
         "another epsilon": Steps("decoupled", epsilon=1.1e-5),
     }.items():
-        yield what, stepping.elements_agree(what, GPT, "f32", right, 1e-4, oracle_steps=wrong)
+        yield what, stepping.own_gradients_agree(what, GPT, "f32", right, stepping.logits_by_element, oracle_steps=wrong)
+        yield f"{what}, f64", stepping.elements_agree(what, GPT, "f64", right, 1e-9, oracle_steps=wrong)
 
     yield "masks show a token of padding", cases.padded_agrees("", S2S, 1e-5, extra_keys=1)
     yield "recomputed with other dropout", cases.replay_agrees("", GPT, replay_seed=2)

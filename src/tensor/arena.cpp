@@ -1,8 +1,10 @@
 #include "tensor/arena.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/errors.h"
@@ -12,29 +14,59 @@ namespace heed {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kMaxReserved = int64_t{1} << 40;  // addresses cost nothing until they are touched
-constexpr int64_t kMinReserved = int64_t{1} << 30;
+constexpr int64_t kLargePage = int64_t{2} << 20;
+constexpr int64_t kWritable = int64_t{1} << 28;  // where hosts write indices without backing; takes what is written
+constexpr int64_t kMost = int64_t{1} << 46;      // no system has so many addresses
+
+// Where an arena's first range should begin, so that it can grow in place: arenas begin far apart, below what the system
+// has given out by itself. This is advice, which the system need not take.
+std::byte* distant_address() {
+  constexpr uintptr_t kApart = uintptr_t{256} << 30;
+  constexpr uintptr_t kArenas = 128;
+  static const uintptr_t highest = [] {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    void* const given = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (given == MAP_FAILED) {
+      return uintptr_t{0};
+    }
+    munmap(given, page);
+    return reinterpret_cast<uintptr_t>(given) / kLargePage * kLargePage;
+  }();
+  static std::atomic<uintptr_t> arenas{0};
+  const uintptr_t distance = (arenas.fetch_add(1) % kArenas + 1) * kApart;
+  return distance + kApart < highest ? reinterpret_cast<std::byte*>(highest - distance) : nullptr;
+}
+
+// At `wanted`, or elsewhere where that is taken; null where the system refuses.
+std::byte* map_memory(std::byte* wanted, int64_t bytes) {
+  void* const address =
+      mmap(wanted, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) {
+    return nullptr;
+  }
+  // Large pages save page faults and translation misses where the system grants them; a refusal costs nothing.
+  madvise(address, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  return static_cast<std::byte*>(address);
+}
+
+// Whole pages: large ones where they hold a quarter at least.
+int64_t whole_pages(int64_t bytes) {
+  return round_up(bytes, bytes < kLargePage / 4 ? int64_t{sysconf(_SC_PAGESIZE)} : kLargePage);
+}
 
 }  // namespace
 
 Arena::Arena(Backing backing) : backing_(backing) {
-  // A system that counts reservations as used memory grants only a smaller one.
-  for (reserved_bytes_ = backing == Backing::none ? kMinReserved : kMaxReserved; reserved_bytes_ >= kMinReserved;
-       reserved_bytes_ /= 2) {
-    void* const address = mmap(nullptr, static_cast<size_t>(reserved_bytes_), PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (address != MAP_FAILED) {
-      reserved_ = static_cast<std::byte*>(address);
-      break;
-    }
+  if (backing == Backing::none) {
+    require<IoError>(add_range(kWritable), "memory", "the system refused {} bytes", kWritable);
   }
-  require<IoError>(reserved_ != nullptr, "memory", "the system refused to reserve {} bytes", kMinReserved);
-  // Large pages save page faults and translation misses where the system grants them; a refusal costs nothing.
-  madvise(reserved_, static_cast<size_t>(reserved_bytes_), MADV_HUGEPAGE);
-  free_.emplace(reserved_, reserved_bytes_);
 }
 
-Arena::~Arena() { munmap(reserved_, static_cast<size_t>(reserved_bytes_)); }
+Arena::~Arena() {
+  for (const Range& range : ranges_) {
+    munmap(range.address, static_cast<size_t>(range.bytes));
+  }
+}
 
 Arena::Block& Arena::Block::operator=(Block&& other) noexcept {
   if (this != &other) {
@@ -59,40 +91,102 @@ Arena::Block Arena::allocate(int64_t bytes) {
   if (bytes == 0) {
     return block;
   }
-  require<IoError>(bytes <= reserved_bytes_ || backing_ == Backing::none, "memory", "a block of {} bytes, of {} in all",
-                   bytes, reserved_bytes_);
+  require<IoError>(bytes <= kMost || backing_ == Backing::none, "memory",
+                   "a block of {} bytes, more than can be addressed", bytes);
   block.bytes_ = round_up(bytes, kAlignment);
   block.address_ = take(block.bytes_);
   block.arena_ = this;
   in_use_ += block.bytes_;
   peak_ = std::max(peak_, in_use_);
-  extent_ = std::max(extent_, block.address_ + block.bytes_ - reserved_);
+  if (backing_ == Backing::memory) {
+    note_use(block);
+  }
   return block;
+}
+
+void Arena::note_use(const Block& block) {
+  const Range& last = ranges_.back();
+  std::byte* const end = block.address_ + block.bytes_;
+  if (end > last.address && end <= last.address + last.bytes) {
+    used_ = std::max(used_, end - last.address);
+  }
 }
 
 std::byte* Arena::take(int64_t bytes) {
   if (backing_ == Backing::none) {
-    return reserved_;
+    return ranges_.front().address;
   }
-  for (auto it = free_.begin(); it != free_.end(); ++it) {
-    if (it->second >= bytes) {
-      std::byte* const address = it->first;
-      const int64_t rest = it->second - bytes;
-      free_.erase(it);
-      if (rest > 0) {
-        free_.emplace(address + bytes, rest);
-      }
-      return address;
+  const auto fits = [bytes](const auto& hole) { return hole.second >= bytes; };
+  auto hole = std::ranges::find_if(free_, fits);
+  if (hole == free_.end()) {
+    grow_for(bytes);
+    hole = std::ranges::find_if(free_, fits);
+  }
+  std::byte* const address = hole->first;
+  const int64_t rest = hole->second - bytes;
+  free_.erase(hole);
+  if (rest > 0) {
+    free_.emplace(address + bytes, rest);
+  }
+  return address;
+}
+
+void Arena::grow_for(int64_t bytes) {
+  int64_t held = 0, at_end = 0;
+  for (const Range& range : ranges_) {
+    held += range.bytes;
+  }
+  if (!ranges_.empty()) {
+    const auto next = free_.upper_bound(ranges_.back().address + ranges_.back().bytes - 1);
+    if (next != free_.begin()) {
+      const auto [address, size] = *std::prev(next);
+      at_end = address + size == ranges_.back().address + ranges_.back().bytes ? size : 0;
     }
   }
-  fail<IoError>("memory", "no room for {} more bytes beside the {} in use", bytes, in_use_);
+  // The quarter is a convenience; what is needed is not.
+  const int64_t ahead = held / 4, missing = bytes - at_end;
+  const bool grown = extend(whole_pages(std::max(missing, ahead))) || extend(whole_pages(missing)) ||
+                     add_range(whole_pages(std::max(bytes, ahead))) || add_range(whole_pages(bytes));
+  require<IoError>(grown, "memory", "the system refused {} more bytes beside {} in use", whole_pages(missing), in_use_);
+}
+
+bool Arena::extend(int64_t bytes) {
+  if (ranges_.empty()) {
+    return false;
+  }
+  std::byte* const end = ranges_.back().address + ranges_.back().bytes;
+  std::byte* const address = map_memory(end, bytes);
+  if (address != nullptr && address != end) {
+    munmap(address, static_cast<size_t>(bytes));
+  }
+  if (address != end) {
+    return false;
+  }
+  ranges_.back().bytes += bytes;
+  add_free(address, bytes);
+  return true;
+}
+
+bool Arena::add_range(int64_t bytes) {
+  std::byte* const address = map_memory(distant_address(), bytes);
+  if (address == nullptr) {
+    return false;
+  }
+  former_bytes_ += ranges_.empty() ? 0 : ranges_.back().bytes;
+  used_ = 0;
+  ranges_.push_back({address, bytes});
+  add_free(address, bytes);
+  return true;
 }
 
 void Arena::give_back(std::byte* address, int64_t bytes) {
   in_use_ -= bytes;
-  if (backing_ == Backing::none) {
-    return;
+  if (backing_ == Backing::memory) {
+    add_free(address, bytes);
   }
+}
+
+void Arena::add_free(std::byte* address, int64_t bytes) {
   auto next = free_.lower_bound(address);
   if (next != free_.begin()) {
     const auto previous = std::prev(next);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace heed {
 
@@ -12,10 +13,11 @@ namespace heed {
 // when another is. For counting what a step would need.
 enum class Backing : uint8_t { memory, none };
 
-// A first-fit allocator over one reserved range of addresses. The system backs only what has been touched, and the
-// range is kept between steps: once the largest batch has been seen, a step asks the system for nothing. Forward
-// allocates in order and backward releases in reverse, so the blocks behave like a stack, while gradients fill the
-// holes. Not thread-safe: one pass, one arena.
+// A first-fit allocator over memory that grows as it is used: by a quarter at least, in place where the addresses behind
+// it are free, else by another range. Nothing is reserved ahead, so limits of the address space and systems that count
+// reservations see what is used. The memory is kept between steps: once the largest batch has been seen, a step asks the
+// system for nothing. Forward allocates in order and backward releases in reverse, so the blocks behave like a stack,
+// while gradients fill the holes. Not thread-safe: one pass, one arena.
 class Arena {
  public:
   explicit Arena(Backing backing = Backing::memory);
@@ -43,22 +45,33 @@ class Arena {
     int64_t bytes_ = 0;
   };
 
-  // 64-byte aligned; contents undefined. Zero bytes give an empty block.
+  // 64-byte aligned; contents undefined. Zero bytes give an empty block. IoError where the system has no more.
   Block allocate(int64_t bytes);
 
   int64_t bytes_in_use() const { return in_use_; }
   int64_t peak_bytes() const { return peak_; }
-  int64_t extent() const { return extent_; }  // addresses used so far, from the first to the last
+  int64_t extent() const { return former_bytes_ + used_; }  // addresses used so far, but for gaps between ranges
 
  private:
+  struct Range {
+    std::byte* address;
+    int64_t bytes;
+  };
+
   std::byte* take(int64_t bytes);
   void give_back(std::byte* address, int64_t bytes);
+  void add_free(std::byte* address, int64_t bytes);
+  void grow_for(int64_t bytes);
+  bool extend(int64_t bytes);
+  bool add_range(int64_t bytes);
+  void note_use(const Block& block);
 
   Backing backing_;
-  std::byte* reserved_ = nullptr;
-  int64_t reserved_bytes_ = 0;
+  std::vector<Range> ranges_;           // the last one grows
   std::map<std::byte*, int64_t> free_;  // by address, neighbours always merged
-  int64_t in_use_ = 0, peak_ = 0, extent_ = 0;
+  int64_t in_use_ = 0, peak_ = 0;
+  int64_t former_bytes_ = 0;  // of all ranges but the last
+  int64_t used_ = 0;          // of the last range, from its beginning
 };
 
 }  // namespace heed

@@ -16,6 +16,7 @@
 #include "base/rounding.h"
 #include "kernels/cpu/attention/attention_pack-inl.h"
 #include "kernels/cpu/attention/attention_plan.h"
+#include "kernels/cpu/attention/attention_prefetch-inl.h"
 #include "kernels/cpu/attention/attention_tile-inl.h"
 #include "kernels/cpu/attention/attention_transpose-inl.h"
 #include "kernels/cpu/machine/simd-inl.h"
@@ -53,22 +54,22 @@ static_assert(strip_vectors(kFewRows) >= 2);  // deinterleaved columns are read 
 
 constexpr int64_t kKeysOfStep = 8;  // in weigh_few()
 
-// The calls of meanwhile() to weigh `keys` values, if the width is a whole number of strips.
+// The steps of the prefetch for `keys` values, if the width is a whole number of strips.
 inline int64_t weigh_steps(int64_t rows, int64_t keys, int64_t width) {
   const int64_t strip = strip_vectors(rows) * kLanes;
   return ceil_div(keys, kKeysOfStep) * std::max<int64_t>(1, width / strip);
 }
 
 // kVectors vectors, from panel column `column` on, of to[r] = start + sum over keys of p[r][j] * v(j).
-template <int kRows, int kVectors, class T, class Meanwhile>
+template <int kRows, int kVectors, class T>
 HWY_NOINLINE void weigh_strip(const float* p, const HeadRows<T>& values, int64_t column, Steps keys, Sums to,
-                              const Meanwhile& meanwhile) {
+                              RowPrefetch<T>& prefetch) {
   const Floats d;
   const ColumnOrder order = values.order;
   Vec sums[kRows][kVectors];
   begin_sums(to, sums);
   for (int64_t j = keys.begin; j < keys.end;) {
-    meanwhile();
+    prefetch.step();
     for (const int64_t end = std::min(keys.end, j + kKeysOfStep); j < end; ++j) {
       Vec x[kVectors];
       read_vectors<kVectors>(values.row(j) + column, values.width - column, order, x);
@@ -98,17 +99,17 @@ HWY_INLINE int64_t with_strip(int64_t vectors, const Body& body) {
   return kMost;
 }
 
-// One panel of to[r] = start + sum over keys of p[r][j] * v(j). meanwhile() is called about weigh_steps() times for all
+// One panel of to[r] = start + sum over keys of p[r][j] * v(j), in about weigh_steps() steps of the prefetch for all
 // panels.
-template <int kRows, class T, class Meanwhile>
+template <int kRows, class T>
 void weigh_few(const float* p, const HeadRows<T>& values, int64_t panel, Steps keys, Sums to,
-               const Meanwhile& meanwhile) {
+               RowPrefetch<T>& prefetch) {
   const int64_t columns = panel_columns(values.width, panel);
   for (int64_t c = 0; c < columns;) {
     const int64_t column = panel * kPanel + c;
     const Sums strip{to.panel + c, to.start, to.decay};
     c += kLanes * with_strip<strip_vectors(kRows)>((columns - c) / kLanes, [&](auto vectors) {
-           weigh_strip<kRows, vectors>(p, values, column, keys, strip, meanwhile);
+           weigh_strip<kRows, vectors>(p, values, column, keys, strip, prefetch);
          });
   }
 }

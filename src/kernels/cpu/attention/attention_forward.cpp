@@ -31,14 +31,15 @@ namespace {
 
 constexpr int64_t kShareRows = 512;  // enough rows to make up for packing their keys
 
-// T: the type of queries and output; Cached: that of keys and values.
-template <class T, class Cached>
+// Of the columns in panels: the order that suits their type, or, where operands are of several types, the natural one.
+enum class PanelOrder : bool { of_columns, natural };
+
+// Cached: the type of keys and values. Queries and output have a type of their own, which is asked for only where they
+// are read and written.
+template <class Cached>
 struct Operands {
   explicit Operands(const AttentionForward& call)
-      : queries(host<T>(call.queries)),
-        keys(host<Cached>(call.memory.keys)),
-        values(host<Cached>(call.memory.values)),
-        output(host<T>(call.output)) {
+      : keys(host<Cached>(call.memory.keys)), values(host<Cached>(call.memory.values)) {
     if constexpr (std::is_same_v<Cached, int8_t>) {
       key_scales = host<float>(call.memory.scales.keys);
       value_scales = host<float>(call.memory.scales.values);
@@ -51,23 +52,21 @@ struct Operands {
     }
   }
 
-  HostView<const T> queries;
   HostView<const Cached> keys, values;
-  HostView<T> output;
   HostView<float> log_sum_exp{}, weights{};
   HostView<const float> key_scales{}, value_scales{};
 };
 
-template <class T, class Cached>
+template <class Cached>
 class Forward {
   static constexpr bool kScaled = std::is_same_v<Cached, int8_t>;
-  static constexpr bool kOneType = std::is_same_v<T, Cached>;
 
  public:
-  Forward(const AttentionForward& call, const Operands<T, Cached>& operands, Scratch& scratch, int64_t max_queries)
+  Forward(const AttentionForward& call, const Operands<Cached>& operands, Scratch& scratch, int64_t max_queries)
       : call_(call),
         settings_(call.settings),
         operands_(operands),
+        order_(call.queries.type() == dtype_of<Cached> ? PanelOrder::of_columns : PanelOrder::natural),
         heads_(call.settings.heads / call.settings.key_value_heads),
         widths_(call.settings, call.queries, call.output),
         value_panels_(panels_for(widths_.of_values)),
@@ -138,7 +137,7 @@ class Forward {
       const Steps keys = steps_of(slice);
       prefetch_.begin_slice(slice,
                             share.key_value_heads * score_steps(tile.rows, keys.end - keys.begin, widths_.of_keys));
-      for_each_head(share, [&] { score_few_rows(tile.rows, keys, [this]() HWY_ATTR { prefetch_.step(); }); });
+      for_each_head(share, [&] { score_few_rows(tile.rows, keys); });
     });
     for_each_head(share, [&] {
       list_scales();
@@ -180,8 +179,11 @@ class Forward {
     draw_rows(settings_, rows_, first_head_, head_->random);
     const Vec scale = hn::Set(Floats(), static_cast<float>(settings_.scale) * kLog2E);
     for (int64_t h = 0; h < heads_; ++h) {
-      pack_rows(rows_of(operands_.queries, h), head_->max_rows, head_->queries + h * rows_.queries() * kPanel,
-                [scale](Vec q) { return hn::Mul(q, scale); });
+      float* const panels = head_->queries + h * rows_.queries() * kPanel;
+      with_type([&]<class T>() {
+        pack_rows(rows_of<T>(host<T>(call_.queries), h), head_->max_rows, panels,
+                  [scale](Vec q) { return hn::Mul(q, scale); });
+      });
     }
     std::fill_n(head_->maxima, round_up(rows_.rows(), kLanes), kLowest);
     if (!one_block_) {
@@ -195,12 +197,19 @@ class Forward {
     }
   }
 
-  // The range of queries's rows of head h of its group.
-  template <class Element>
+  // Calls body<T>(), T the type of queries and output.
+  template <class Body>
+  void with_type(const Body& body) const {
+    call_.queries.type() == DType::bf16 ? body.template operator()<bf16>() : body.template operator()<float>();
+  }
+
+  // The rows of head h of its group, of the queries in this range.
+  template <class T, class Element>
   HeadRows<T, Element> rows_of(const HostView<Element>& matrix, int64_t h) const {
     const int64_t width = matrix.columns / settings_.heads;
-    const HeadRows rows(matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0), rows_.stride());
-    return kOneType ? rows : rows.in_natural_order();
+    const HeadRows<T, Element> rows(matrix, (first_head_ + h) * width, width, rows_.queries(), rows_.query_row(0),
+                                    rows_.stride());
+    return order_ == PanelOrder::natural ? rows.in_natural_order() : rows;
   }
 
   void take_block(int64_t first_key) {
@@ -229,7 +238,7 @@ class Forward {
   HeadRows<Cached> key_rows(const HostView<const Cached>& matrix) const {
     const int64_t width = matrix.columns / settings_.key_value_heads;
     const HeadRows<Cached> rows(matrix, key_value_head_ * width, width, block_keys_, buffers_.key_rows);
-    return kOneType ? rows : rows.in_natural_order();
+    return order_ == PanelOrder::natural ? rows.in_natural_order() : rows;
   }
 
   // The scales of the block's keys.
@@ -278,12 +287,11 @@ class Forward {
   }
 
   // Scores of some keys of the block, from the vector that holds the first of them.
-  template <class Meanwhile>
-  void score_few_rows(int64_t count, Steps keys, const Meanwhile& meanwhile) {
+  void score_few_rows(int64_t count, Steps keys) {
     const int64_t begin = keys.begin / kLanes * kLanes;
     with_few_rows(count, [&](auto rows) {
       score_few<rows>(head_->queries, head_->max_rows, key_rows(operands_.keys).part(begin, keys.end - begin),
-                      head_->scores + begin, meanwhile);
+                      head_->scores + begin, prefetch_);
     });
   }
 
@@ -380,8 +388,7 @@ class Forward {
     const Steps both{std::max(seen.begin, keys.begin), std::min(seen.end, keys.end)};
     for (int64_t panel = 0; panel < value_panels_; ++panel) {
       with_few_rows(tile.rows, [&](auto rows) {
-        weigh_few<rows>(head_->scores, key_rows(operands_.values), panel, both, output_of(panel, 0, part),
-                        [this]() HWY_ATTR { prefetch_.step(); });
+        weigh_few<rows>(head_->scores, key_rows(operands_.values), panel, both, output_of(panel, 0, part), prefetch_);
       });
     }
   }
@@ -402,10 +409,12 @@ class Forward {
   void write_output() {
     for (int64_t h = 0; h < heads_; ++h) {
       const int64_t first = h * rows_.queries();
-      unpack_rows(head_->output + first * kPanel, head_->max_rows, rows_of(operands_.output, h),
-                  [inverses = buffers_.inverses + first](int64_t r, Vec sum) {
-                    return hn::MulAdd(sum, hn::Set(Floats(), inverses[r]), hn::Zero(Floats()));
-                  });
+      with_type([&]<class T>() {
+        unpack_rows(head_->output + first * kPanel, head_->max_rows, rows_of<T>(host<T>(call_.output), h),
+                    [inverses = buffers_.inverses + first](int64_t r, Vec sum) {
+                      return hn::MulAdd(sum, hn::Set(Floats(), inverses[r]), hn::Zero(Floats()));
+                    });
+      });
     }
   }
 
@@ -441,7 +450,7 @@ class Forward {
       few_rows_ ? list_scales() : pack_block();
       for (int64_t first = 0; first < rows_.rows(); first += kRowGroup) {
         const ScoreTile tile(rows_, first, first_key, block_keys_);
-        few_rows_ ? score_few_rows(tile.rows, {0, block_keys_}, [] {}) : score_many_rows(tile);
+        few_rows_ ? score_few_rows(tile.rows, {0, block_keys_}) : score_many_rows(tile);
         finish_scores(tile);
         for (int64_t r = first; r < first + tile.rows; ++r) {
           write_weights_of_row(tile, r - first, 1.0F / scale * buffers_.inverses[r],
@@ -483,7 +492,8 @@ class Forward {
 
   const AttentionForward& call_;
   const AttentionSettings& settings_;
-  const Operands<T, Cached>& operands_;
+  const Operands<Cached>& operands_;
+  PanelOrder order_;
   int64_t heads_;
   HeadWidths widths_;
   int64_t value_panels_;
@@ -502,16 +512,16 @@ class Forward {
   int64_t first_key_ = -1, block_keys_ = 0;  // of the block
 };
 
-template <class T, class Cached>
+template <class Cached>
 void forward(Context& context, const AttentionForward& call) {
   const AttentionSettings& settings = call.settings;
   const int64_t heads = settings.heads / settings.key_value_heads;
   const int64_t max_queries = std::min(call.segments->max_length(), std::max<int64_t>(1, kShareRows / heads));
   const Shares shares(context, settings, *call.segments, *call.memory.segments, call.queries.columns() / settings.heads,
                       max_queries);
-  const Operands<T, Cached> operands(call);
+  const Operands<Cached> operands(call);
   context.pool.run(shares.tasks(), [&](int64_t task, int worker) {
-    Forward<T, Cached> work(call, operands, context.scratch(worker), max_queries);
+    Forward<Cached> work(call, operands, context.scratch(worker), max_queries);
     shares.for_each(task,
                     [&work](const Share& share, const Surroundings& surroundings) { work.run(share, surroundings); });
   });
@@ -519,11 +529,9 @@ void forward(Context& context, const AttentionForward& call) {
 
 }  // namespace
 
-void attention_f32(Context& context, const AttentionForward& call) { forward<float, float>(context, call); }
-void attention_f32_over_bf16(Context& context, const AttentionForward& call) { forward<float, bf16>(context, call); }
-void attention_f32_over_int8(Context& context, const AttentionForward& call) { forward<float, int8_t>(context, call); }
-void attention_bf16(Context& context, const AttentionForward& call) { forward<bf16, bf16>(context, call); }
-void attention_bf16_over_int8(Context& context, const AttentionForward& call) { forward<bf16, int8_t>(context, call); }
+void attention_over_f32(Context& context, const AttentionForward& call) { forward<float>(context, call); }
+void attention_over_bf16(Context& context, const AttentionForward& call) { forward<bf16>(context, call); }
+void attention_over_int8(Context& context, const AttentionForward& call) { forward<int8_t>(context, call); }
 
 }  // namespace heed::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -531,25 +539,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed::cpu {
 
-HWY_EXPORT(attention_f32);
-HWY_EXPORT(attention_f32_over_bf16);
-HWY_EXPORT(attention_f32_over_int8);
-HWY_EXPORT(attention_bf16);
-HWY_EXPORT(attention_bf16_over_int8);
+HWY_EXPORT(attention_over_f32);
+HWY_EXPORT(attention_over_bf16);
+HWY_EXPORT(attention_over_int8);
 
 void attention(Context& context, const AttentionForward& call) {
   if (call.queries.rows() == 0) {
     return;
   }
-  const DType cached = call.memory.keys.type();
-  if (call.queries.type() == DType::bf16) {
-    cached == DType::i8 ? HWY_DYNAMIC_DISPATCH(attention_bf16_over_int8)(context, call)
-                        : HWY_DYNAMIC_DISPATCH(attention_bf16)(context, call);
-  } else if (cached == DType::f32) {
-    HWY_DYNAMIC_DISPATCH(attention_f32)(context, call);
-  } else {
-    cached == DType::i8 ? HWY_DYNAMIC_DISPATCH(attention_f32_over_int8)(context, call)
-                        : HWY_DYNAMIC_DISPATCH(attention_f32_over_bf16)(context, call);
+  switch (call.memory.keys.type()) {
+    case DType::i8:
+      return HWY_DYNAMIC_DISPATCH(attention_over_int8)(context, call);
+    case DType::bf16:
+      return HWY_DYNAMIC_DISPATCH(attention_over_bf16)(context, call);
+    default:
+      return HWY_DYNAMIC_DISPATCH(attention_over_f32)(context, call);
   }
 }
 

@@ -19,6 +19,7 @@
 
 #include "kernels/cpu/attention/attention_pack-inl.h"
 #include "kernels/cpu/attention/attention_plan.h"
+#include "kernels/cpu/attention/attention_prefetch-inl.h"
 #include "kernels/cpu/attention/attention_share-inl.h"
 #include "kernels/cpu/attention/attention_tile-inl.h"
 #include "kernels/cpu/attention/attention_transpose-inl.h"
@@ -240,9 +241,9 @@ HWY_INLINE ChainVec add_chains(const ChainVec (&x)[kCount]) {
   }
 }
 
-template <int kRows, int64_t kColumns, class T, class Meanwhile>
+template <int kRows, int64_t kColumns, class T>
 HWY_NOINLINE void score_panel(const float* queries, const HeadRows<T>& keys, int64_t panel, float* scores,
-                              const Meanwhile& meanwhile) {
+                              RowPrefetch<T>& prefetch) {
   constexpr int kKeys = keys_at_once(kRows);
   const Chains d;
   const RowAddresses<T> addresses(keys);
@@ -251,7 +252,7 @@ HWY_NOINLINE void score_panel(const float* queries, const HeadRows<T>& keys, int
     ChainVec chains[kRows][kChains];
 #pragma GCC unroll 4
     for (int64_t j = 0; j < kChains; j += kKeys) {
-      meanwhile();
+      prefetch.step();
       const T* some[kKeys];
       for (int i = 0; i < kKeys; ++i) {
         some[i] = block.row(j + i) + panel * kPanel;
@@ -275,20 +276,20 @@ HWY_NOINLINE void score_panel(const float* queries, const HeadRows<T>& keys, int
   }
 }
 
-// scores[r][j] = q(r).k(j), up to a whole vector of keys. meanwhile() is called score_steps() times.
-template <int kRows, class T, class Meanwhile>
+// scores[r][j] = q(r).k(j), up to a whole vector of keys, in score_steps() steps of the prefetch.
+template <int kRows, class T>
 void score_few(const float* queries, int64_t panel_rows, const HeadRows<T>& keys, float* scores,
-               const Meanwhile& meanwhile) {
+               RowPrefetch<T>& prefetch) {
   for (int64_t panel = 0; panel < panels_for(keys.width); ++panel, queries += panel_rows * kPanel) {
     if (panel_columns(keys.width, panel) == kPanel) {
-      score_panel<kRows, kPanel>(queries, keys, panel, scores, meanwhile);
+      score_panel<kRows, kPanel>(queries, keys, panel, scores, prefetch);
     } else {
-      score_panel<kRows, 0>(queries, keys, panel, scores, meanwhile);
+      score_panel<kRows, 0>(queries, keys, panel, scores, prefetch);
     }
   }
 }
 
-// The calls of meanwhile() for `keys` keys.
+// The steps of the prefetch for `keys` keys.
 inline int64_t score_steps(int64_t rows, int64_t keys, int64_t width) {
   return vectors_for(keys) * kLanes / keys_at_once(static_cast<int>(rows)) * panels_for(width);
 }

@@ -22,7 +22,7 @@ ModelConfig shared_model(Architecture architecture) {
   ModelConfig config;
   config.architecture = architecture;
   config.model = 48;
-  config.inner = 96;
+  config.inner = 128;
   config.heads = 4;
   config.encoder_layers = 3;
   config.decoder_layers = 5;

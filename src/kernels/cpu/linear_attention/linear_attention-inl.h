@@ -75,12 +75,12 @@ HWY_INLINE float* state_panel(float* state, int64_t rows, int64_t panel) {
 
 // [n, 64] panels of phi(x), for queries or keys.
 template <class T>
-void pack_features(const HeadRows<T>& from, LinearFeature kind, float* panels) {
+HWY_NOINLINE void pack_features(const HeadRows<T>& from, LinearFeature kind, float* panels) {
   pack_rows(from, kLinearChunk, panels, [kind](Vec x) { return feature_of(kind, x); });
 }
 // phi(K)^T: row c is column c of all keys of the chunk.
 template <class T>
-void pack_feature_columns(const HeadRows<T>& from, LinearFeature kind, float* columns) {
+HWY_NOINLINE void pack_feature_columns(const HeadRows<T>& from, LinearFeature kind, float* columns) {
   pack_columns(from, columns);
   for (int64_t c = 0; c < from.width; ++c) {
     for (int64_t v = 0; v < vectors_for(from.rows); ++v) {
@@ -101,17 +101,19 @@ HWY_INLINE void put_after(float* panels, int64_t row, int64_t width, float value
 
 // [V | 1] as rows.
 template <class T>
-void pack_values(const HeadRows<T>& from, float* panels) {
+HWY_NOINLINE void pack_values(const HeadRows<T>& from, float* panels) {
   pack_rows(from, kLinearChunk, panels);
   for (int64_t r = 0; r < from.rows; ++r) {
     put_after(panels, r, from.width, 1.0F);
   }
 }
 
+// The products are out of line: copied into each place that calls them, they would take a third of the time to compile.
+
 // to = or += left x right over a range of steps that is the same for all rows.
 template <class LeftOperand>
-HWY_INLINE void multiply_all(int64_t rows, int64_t columns, LeftOperand left, const float* right, int64_t steps,
-                             Sums to) {
+HWY_NOINLINE void multiply_all(int64_t rows, int64_t columns, LeftOperand left, const float* right, int64_t steps,
+                               Sums to) {
   product(
       rows, vectors_for(columns), left, right,
       [steps](int64_t, int64_t) {
@@ -122,7 +124,8 @@ HWY_INLINE void multiply_all(int64_t rows, int64_t columns, LeftOperand left, co
 
 // to[rows, one panel's columns] = x y, where x's columns are spread over panels of a chunk's rows, and row c of y
 // belongs to column c of x.
-HWY_INLINE void multiply_wide(int64_t rows, int64_t width, const float* x, const float* y, int64_t columns, float* to) {
+inline HWY_NOINLINE void multiply_wide(int64_t rows, int64_t width, const float* x, const float* y, int64_t columns,
+                                       float* to) {
   for (int64_t panel = 0; panel < panels_for(width); ++panel) {
     multiply_all(rows, columns, LeftRows{x + panel * kBlockElements}, y + panel * kBlockElements,
                  panel_columns(width, panel), Sums{to, panel == 0 ? Sums::Start::zero : Sums::Start::former});
@@ -131,7 +134,8 @@ HWY_INLINE void multiply_wide(int64_t rows, int64_t width, const float* x, const
 
 // Scores of a chunk's rows against its keys: x y for keys up to the one at the row's own position, which is
 // `first + row`, and zeros after it.
-HWY_INLINE void multiply_causal(int64_t rows, int64_t first, int64_t width, const float* x, const float* y, float* to) {
+inline HWY_NOINLINE void multiply_causal(int64_t rows, int64_t first, int64_t width, const float* x, const float* y,
+                                         float* to) {
   constexpr int64_t kRows = 16;
   for (int64_t row = 0; row < rows; row += kRows) {
     const int64_t count = std::min(kRows, rows - row);
@@ -147,8 +151,8 @@ HWY_INLINE void multiply_causal(int64_t rows, int64_t first, int64_t width, cons
 }
 
 // to = or += scores y, for scores by multiply_causal.
-HWY_INLINE void multiply_scores(int64_t rows, int64_t first, const float* scores, const float* y, int64_t columns,
-                                Sums to) {
+inline HWY_NOINLINE void multiply_scores(int64_t rows, int64_t first, const float* scores, const float* y,
+                                         int64_t columns, Sums to) {
   product(
       rows, vectors_for(columns), LeftRows{scores}, y,
       [first](int64_t row, int64_t count) {

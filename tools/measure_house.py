@@ -89,12 +89,17 @@ def print_walks(tree):
         print(f"heed {walk}: {len(files)} hops over {len(set(files))} files")
 
 
+def words_of(page):
+    """Words, without the bars of tables and other signs that stand alone."""
+    return sum(1 for word in page.split() if any(character.isalnum() for character in word))
+
+
 def print_words(tree):
     pages = [name for name in tree.names if re.fullmatch(r"(README|CONTRIBUTING)\.md|docs/[^/]*\.md", name)]
-    words = {name: len(tree.read(name).split()) for name in pages}
+    words = {name: words_of(tree.read(name)) for name in pages}
     measurements = [name for name in tree.names if re.fullmatch(r"docs/measurements/.*\.md", name)]
     print(f"\nwords of the pages: {sum(words.values())} in {len(pages)}", end="")
-    print(f", and {sum(len(tree.read(name).split()) for name in measurements)} of measurements")
+    print(f", and {sum(words_of(tree.read(name)) for name in measurements)} of measurements")
     for name in sorted(words, key=words.get, reverse=True)[:5]:
         print(f"  {words[name]:>6}  {name}")
 

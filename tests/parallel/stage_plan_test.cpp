@@ -89,7 +89,7 @@ TEST(Stages, WeightsAreWhereTheyAreRead) {
   EXPECT_EQ(plan.stage_of(weights["target.tokens"]), 0);
   EXPECT_EQ(plan.stage_of(weights["decoder.layers.0.self_attention.norm.gain"]), 0);
   EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.self_attention.norm.gain"]), 0) << "the layer before computes it";
-  EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.self_attention.input.weight"]), 1);
+  EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.self_attention.projection.weight"]), 1);
   EXPECT_EQ(plan.stage_of(weights["decoder.layers.1.cross_attention.norm.gain"]), 1);
   EXPECT_EQ(plan.stage_of(weights["decoder.norm.gain"]), 1);
   EXPECT_EQ(plan.stage_of(weights["output.weight"]), 1);

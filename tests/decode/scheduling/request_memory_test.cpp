@@ -57,7 +57,7 @@ TEST_F(MemoryOfRequests, TheBudgetOfALaneGrowsWithTheWeightsAndNotWithTheLanes) 
 TEST_F(MemoryOfRequests, ManyLinesGiveTheTranslationsOfEachAlone) {
   std::vector<std::string> lines;
   for (size_t i = 0; i < 300; ++i) {
-    lines.push_back(corpus()[i % corpus().size()].substr(0, 1 + i % 17));
+    lines.push_back(corpus()[i % 2].substr(0, 1 + i % 13));
   }
   for (const int64_t beam : {int64_t{1}, int64_t{64}}) {
     const auto all = t_.translate(lines, {.beam = beam, .max_length = 6});

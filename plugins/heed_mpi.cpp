@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "ranks/mpi_table.h"
+#include "ranks/mpi/mpi_table.h"
 
 namespace {
 

@@ -146,7 +146,7 @@ def check_file(house, file, own, used):
             continue
         target = target_of(*match.groups(), file, house.root, house.folders)
         if target == PUBLIC:
-            header = "heed/" + match.group(2).rsplit("/", 1)[-1]
+            header = match.group(2)
             used.add(house.handles.get(header))
             reason = public_breach(house, own, header, f"heed/{file.name}")
         else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/architecture.svg from the table of folders in src/CMakeLists.txt.
+"""Draws docs/pictures/architecture.svg from the table of folders in src/CMakeLists.txt.
 
     tools/draw_architecture.py [--check]
 
@@ -15,7 +15,7 @@ import sys
 from check_floors import read_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DRAWING = ROOT / "docs" / "architecture.svg"
+DRAWING = ROOT / "docs" / "pictures" / "architecture.svg"
 
 LIVES_THERE = {
     "base": ("errors, settings,", "threads, files"),

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "heed/inference.h"
-#include "heed/labeled_files.h"
-#include "heed/labels.h"
-#include "heed/train_types.h"
+#include "heed/types/inference.h"
+#include "heed/types/labeled_files.h"
+#include "heed/types/labels.h"
+#include "heed/types/train.h"
 
 namespace heed {
 

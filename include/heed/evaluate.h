@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/evaluation_types.h"
+#include "heed/types/evaluation.h"
 
 namespace heed {
 

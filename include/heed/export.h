@@ -1,7 +1,7 @@
 // Writing a model in another program's format.
 #pragma once
 
-#include "heed/export_types.h"
+#include "heed/types/export.h"
 
 namespace heed {
 

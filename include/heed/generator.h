@@ -5,10 +5,10 @@
 #include <memory>
 #include <span>
 
-#include "heed/drafting.h"
-#include "heed/generation.h"
-#include "heed/inference.h"
-#include "heed/token_scores.h"
+#include "heed/types/drafting.h"
+#include "heed/types/generation.h"
+#include "heed/types/inference.h"
+#include "heed/types/token_scores.h"
 
 namespace heed {
 

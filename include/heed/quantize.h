@@ -1,7 +1,7 @@
 // Making a smaller model of a trained one, for inference.
 #pragma once
 
-#include "heed/quantize_types.h"
+#include "heed/types/quantize.h"
 
 namespace heed {
 

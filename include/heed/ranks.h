@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "heed/shared_work.h"
+#include "heed/types/shared_work.h"
 
 namespace heed {
 

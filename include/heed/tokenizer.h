@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 
 namespace heed {
 

@@ -1,7 +1,7 @@
 // Training a model from a recipe.
 #pragma once
 
-#include "heed/train_types.h"
+#include "heed/types/train.h"
 
 namespace heed {
 

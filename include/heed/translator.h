@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "heed/drafting.h"
-#include "heed/evaluation_types.h"
-#include "heed/inference.h"
-#include "heed/translation.h"
+#include "heed/types/drafting.h"
+#include "heed/types/evaluation.h"
+#include "heed/types/inference.h"
+#include "heed/types/translation.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "checkpoint/stored_model.h"
-#include "heed/inference.h"
+#include "heed/types/inference.h"
 
 namespace heed {
 

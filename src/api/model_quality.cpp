@@ -81,11 +81,11 @@ void check_report(const QuantizationReport& report, const ModelConfig& model, co
                        "--report-source and --report-reference must be given together");
   const bool translates = model.architecture == Architecture::seq2seq;
   require<ConfigError>(!names_pairs || translates, "report", "{} is measured on one text: name it with --report-text",
-                       in_words(model.architecture));
+                       describe(model.architecture));
   require<ConfigError>(report.text.empty() || !translates, "report",
                        "{} is measured on sentences and their translations: name them with --report-source and "
                        "--report-reference",
-                       in_words(model.architecture));
+                       describe(model.architecture));
   const bool has_accuracy =
       model.architecture != Architecture::encoder || model.head == Head::one_label || model.head == Head::token_labels;
   require<ConfigError>(report.text.empty() || has_accuracy, "report",

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/quantize_types.h"
+#include "heed/types/quantize.h"
 #include "models/config.h"
 
 namespace heed {

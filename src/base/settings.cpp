@@ -114,7 +114,7 @@ std::optional<SettingValue> value_of(const toml::node& node, SettingType type) {
 
 void set_value(const Setting& setting, const toml::node& node, const std::string& where) {
   const std::optional<SettingValue> value = value_of(node, setting.type);
-  require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, in_words(setting.type));
+  require<ConfigError>(value.has_value(), where, "{} must be {}", setting.name, describe(setting.type));
   const double* const number = std::get_if<double>(&*value);
   require<ConfigError>(is_finite(*value), where, "{} is {}, expected a finite number", setting.name,
                        number == nullptr ? "not finite in one layer" : fmt::format("{}", *number));
@@ -236,7 +236,7 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
   }
   require<ConfigError>(!is_out_of_range(setting.type, text), where, "{} is '{}', which is too large", setting.name,
                        text);
-  require<ConfigError>(may_be_plain, where, "{} is '{}', but must be {}", setting.name, text, in_words(setting.type));
+  require<ConfigError>(may_be_plain, where, "{} is '{}', but must be {}", setting.name, text, describe(setting.type));
   require<ConfigError>(setting.type == SettingType::text || !text.starts_with('['), where,
                        "{} is '{}', which is not a list: [\"a\", \"b\"], or a,b", setting.name, text);
   if (setting.type == SettingType::list) {
@@ -248,7 +248,7 @@ void set_from_text(const Setting& setting, const std::string& text, const std::s
 
 }  // namespace
 
-std::string_view in_words(SettingType type) {
+std::string_view describe(SettingType type) {
   constexpr std::array<std::string_view, 7> kWords{"an integer",
                                                    "a number",
                                                    "true or false",

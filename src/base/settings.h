@@ -11,7 +11,7 @@
 
 #include "base/errors.h"
 #include "base/text/names.h"
-#include "heed/names.h"
+#include "heed/types/names.h"
 
 namespace heed {
 
@@ -20,7 +20,7 @@ using SettingValue = std::variant<int64_t, double, bool, std::string, std::vecto
 // list: of texts; integers and numbers: one or a list of several.
 enum class SettingType : uint8_t { integer, number, flag, text, list, integers, numbers };
 // For messages: what a value must be.
-std::string_view in_words(SettingType type);
+std::string_view describe(SettingType type);
 
 // One setting. The variable that it sets must outlive it.
 struct Setting {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/inference.h"
+#include "heed/types/inference.h"
 #include "nn/weights/weights.h"
 
 namespace heed {

@@ -79,7 +79,7 @@ std::string describe_setup(const GenerateShape& shape) {
   const ModelConfig& c = shape.config;
   return fmt::format(
       "{}: decoder-only, model {}, inner {}, heads {}, layers {}, vocabulary {}, context {}, {}", shape.name, c.model,
-      in_words(c.inner), c.heads, c.decoder_layers, c.target_vocabulary, c.max_length,
+      describe(c.inner), c.heads, c.decoder_layers, c.target_vocabulary, c.max_length,
       c.gating == Gating::gated ? "rotary positions, SwiGLU, RMSNorm, untied" : "learned positions, GELU, tied");
 }
 

@@ -61,7 +61,7 @@ SettingValue value_of(const json& value, const Setting& setting, const std::stri
                     (setting.type == SettingType::integers && std::ranges::all_of(several, is_integer)) ||
                     (setting.type == SettingType::numbers && std::ranges::all_of(several, is_number));
   require<FormatError>(fits, where, "model.{} is {}, expected {}", setting.name, shown(value.dump()),
-                       in_words(setting.type));
+                       describe(setting.type));
   switch (setting.type) {
     case SettingType::integer:
       return value.get<int64_t>();
@@ -129,7 +129,7 @@ std::vector<TokenizerFile> parse_tokenizers(const json& object, Architecture arc
   for (const TokenizerRole& role : tokenizer_roles(architecture)) {
     names.emplace_back(role.name);
     require<FormatError>(object.contains(role.name), where, "names no \"{}\" tokenizer, which {} needs", role.name,
-                         in_words(architecture));
+                         describe(architecture));
     files.push_back({file_name(object, names.back().c_str(), where), ""});
     names.push_back(fmt::format("{}{}", role.name, kChecksumEnding));
     files.back().checksum = optional_text(object, names.back().c_str(), where);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "heed/labeled_files.h"
+#include "heed/types/labeled_files.h"
 #include "models/config.h"
 #include "text/lines/documents.h"
 #include "text/tokenizer.h"

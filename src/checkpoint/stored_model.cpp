@@ -69,14 +69,14 @@ StoredModel::StoredModel(const ModelFolder& folder, Backend& backend, DType stor
 const Tokenizer& StoredModel::tokenizer(std::string_view role) const {
   const std::span<const TokenizerRole> roles = tokenizer_roles(config().architecture);
   const auto it = std::ranges::find(roles, role, &TokenizerRole::name);
-  ensure(it != roles.end(), "stored model", "{} has no {} tokenizer", in_words(config().architecture), role);
+  ensure(it != roles.end(), "stored model", "{} has no {} tokenizer", describe(config().architecture), role);
   return *tokenizers_[static_cast<size_t>(it - roles.begin())];
 }
 
 void require_architecture(const ModelFolder& folder, Architecture architecture) {
   const Architecture found = load_description(folder).config.architecture;
   require<FormatError>(found == architecture, folder.path.string(), "holds {}, but {} is needed here; {}",
-                       in_words(found), in_words(architecture), commands_for(found));
+                       describe(found), describe(architecture), commands_for(found));
 }
 
 // Only a few rows of a table are read.

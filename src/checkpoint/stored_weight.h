@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "heed/weight_type.h"
+#include "heed/types/weight_type.h"
 #include "ops/weight.h"
 
 namespace heed {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/text/names.h"
-#include "heed/names.h"
+#include "heed/types/names.h"
 
 namespace heed::cli {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/labeled_files.h"
-#include "heed/tokenizer_types.h"
+#include "heed/types/labeled_files.h"
+#include "heed/types/tokenizer.h"
 #include "kernels/lanes.h"
 #include "models/any_model.h"
 #include "text/tokenizer.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "eval/words.h"
-#include "heed/evaluation_types.h"
+#include "heed/types/evaluation.h"
 
 namespace heed {
 

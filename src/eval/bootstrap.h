@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/errors.h"
-#include "heed/evaluation_types.h"
+#include "heed/types/evaluation.h"
 
 namespace heed {
 

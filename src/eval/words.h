@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/letter_case.h"
+#include "heed/types/letter_case.h"
 
 namespace heed {
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "heed/export_types.h"
+#include "heed/types/export.h"
 
 namespace heed {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checkpoint/model_directory.h"
-#include "heed/export_types.h"
+#include "heed/types/export.h"
 
 namespace heed {
 

@@ -13,7 +13,7 @@ std::vector<FormNeed> gpt2_needs(const ModelConfig& c) {
       {"positions", c.positions == Positions::learned, R"("learned")"},
       {"activation", c.activation == Activation::gelu_tanh, R"("gelu-tanh")"},
       {"gated", c.gating == Gating::plain, "false"},
-      {"key_value_heads", c.keys_in_words() == fmt::format("{}", c.heads), "0"},
+      {"key_value_heads", c.key_heads_text() == fmt::format("{}", c.heads), "0"},
       {"head_width", c.width_of_head() * c.heads == c.model, "0"},
       {"attention_bias", c.bias_of_attention_inputs() == Bias::present && c.bias_of_attention_output() == Bias::present,
        R"("all")"},

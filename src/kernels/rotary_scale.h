@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/context.h"
+#include "heed/types/context.h"
 
 namespace heed {
 

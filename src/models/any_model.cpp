@@ -4,7 +4,7 @@
 
 namespace heed {
 
-std::string_view in_words(Architecture architecture) {
+std::string_view describe(Architecture architecture) {
   switch (architecture) {
     case Architecture::seq2seq:
       return "an encoder-decoder";

@@ -14,7 +14,7 @@
 namespace heed {
 
 // "an encoder-decoder", as messages name what they found and what they need.
-std::string_view in_words(Architecture architecture);
+std::string_view describe(Architecture architecture);
 
 class AnyModel {
  public:
@@ -41,8 +41,8 @@ class AnyModel {
   template <class Kind>
   const Kind& as(Architecture wanted) const {
     const Kind* const model = std::get_if<Kind>(&model_);
-    require<ConfigError>(model != nullptr, "model", "is {}, where {} is needed", in_words(config_.architecture),
-                         in_words(wanted));
+    require<ConfigError>(model != nullptr, "model", "is {}, where {} is needed", describe(config_.architecture),
+                         describe(wanted));
     return *model;
   }
 

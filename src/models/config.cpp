@@ -73,16 +73,16 @@ void check_pattern(const ModelConfig& config, const LayerPattern& pattern, int64
         rotates ? ", or rotary_base 0 in that layer" : "");
   check(config.attention_cap == 0.0 || !is_linear(pattern),
         "attention_cap limits scores, but attention \"linear\" has none: leave it at 0");
-  check(keys % parts == 0, "attention \"{}\" has {} parts, which do not divide {} head{}{}", text_of(pattern), parts,
+  check(keys % parts == 0, "attention \"{}\" has {} parts, which do not divide {} head{}{}", to_text(pattern), parts,
         keys, plural(keys), keys == config.heads ? "" : " of keys and values");
   check(!adds_to_scores || (parts == 1 && pattern.front().kind != HeadPattern::Kind::strided),
         "positions \"alibi\", \"relative-bias\", \"relative-keys\" and \"relative-keys-values\" need one pattern for "
         "all heads of a layer, full or local, but attention has \"{}\"",
-        text_of(pattern));
+        to_text(pattern));
   for (const HeadPattern& part : pattern) {
     check(part.kind != HeadPattern::Kind::strided || part.size < config.max_length,
           "attention \"{}\" sees no other token in sequences of at most {} tokens (max_length)",
-          text_of(LayerPattern{part}), config.max_length);
+          to_text(LayerPattern{part}), config.max_length);
   }
 }
 
@@ -182,8 +182,8 @@ std::vector<LayerPattern> ModelConfig::patterns_in_use() const {
   return patterns;
 }
 
-std::string ModelConfig::keys_in_words() const {
-  return in_words(key_value_heads.with_each([this](int64_t own) { return own > 0 ? own : heads; }));
+std::string ModelConfig::key_heads_text() const {
+  return describe(key_value_heads.with_each([this](int64_t own) { return own > 0 ? own : heads; }));
 }
 
 int64_t ModelConfig::most_heads_of_keys(int64_t layers) const {
@@ -266,7 +266,7 @@ std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t p
   for (const LayerPattern& pattern : config.patterns_in_use()) {
     const auto patterns = static_cast<int64_t>(pattern.size());
     must(patterns % parts == 0 || parts % patterns == 0,
-         fmt::format("does not divide attention \"{}\" of {} patterns", text_of(pattern), patterns));
+         fmt::format("does not divide attention \"{}\" of {} patterns", to_text(pattern), patterns));
   }
   must(config.head_norm != HeadNorm::all_heads,
        "does not go with qk_norm = \"all\", which normalizes all heads together");

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/labels.h"
+#include "heed/types/labels.h"
 #include "models/per_layer.h"
 #include "nn/embedding.h"
 #include "nn/head_pattern.h"
@@ -100,7 +100,7 @@ struct ModelConfig {
     return own > 0 ? own : heads;
   }
   int64_t most_heads_of_keys(int64_t layers) const;  // of the first layers of a stack
-  std::string keys_in_words() const;                 // the heads of keys, for people
+  std::string key_heads_text() const;                // the heads of keys, for people
 
   // Scores that an encoder gives to a token or a text.
   int64_t encoder_outputs() const {

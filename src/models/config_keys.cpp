@@ -17,7 +17,7 @@ Setting patterns(std::string name, std::vector<LayerPattern>& value) {
     std::vector<std::string> texts;
     texts.reserve(value.size());
     for (const LayerPattern& pattern : value) {
-      texts.push_back(fmt::format("\"{}\"", text_of(pattern)));
+      texts.push_back(fmt::format("\"{}\"", to_text(pattern)));
     }
     return fmt::format("[{}]", fmt::join(texts, ", "));
   };

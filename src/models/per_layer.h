@@ -39,7 +39,7 @@ class PerLayer {
 
 // For people: "2048", "1024 / 2048", or of more than three values "512 to 2048".
 template <class Value>
-std::string in_words(const PerLayer<Value>& setting) {
+std::string describe(const PerLayer<Value>& setting) {
   constexpr size_t kFew = 3;
   const std::vector<Value>& values = setting.values();
   if (setting.is_uniform()) {

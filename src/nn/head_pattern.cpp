@@ -46,7 +46,7 @@ HeadPattern head_pattern(const std::string& where, std::string_view text) {
                     text);
 }
 
-std::string text_of(const HeadPattern& pattern) {
+std::string to_text(const HeadPattern& pattern) {
   switch (pattern.kind) {
     case HeadPattern::Kind::local:
       return fmt::format("local:{}", pattern.size);
@@ -75,11 +75,11 @@ VisibilityByHead visibility_of(const LayerPattern& pattern, Visibility::Reach re
   return VisibilityByHead(std::move(parts));
 }
 
-std::string text_of(const LayerPattern& pattern) {
+std::string to_text(const LayerPattern& pattern) {
   std::vector<std::string> parts;
   parts.reserve(pattern.size());
   for (const HeadPattern& part : pattern) {
-    parts.push_back(text_of(part));
+    parts.push_back(to_text(part));
   }
   return fmt::format("{}", fmt::join(parts, "+"));
 }

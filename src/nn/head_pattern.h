@@ -25,7 +25,7 @@ using LayerPattern = std::vector<HeadPattern>;
 
 VisibilityByHead visibility_of(const LayerPattern& pattern, Visibility::Reach reach);
 inline bool is_linear(const LayerPattern& pattern) { return pattern.front().kind == HeadPattern::Kind::linear; }
-std::string text_of(const LayerPattern& pattern);
+std::string to_text(const LayerPattern& pattern);
 // ConfigError, about `where`, for what is not a pattern.
 LayerPattern layer_pattern(const std::string& where, const std::string& text);
 

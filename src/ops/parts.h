@@ -37,7 +37,7 @@ class Parts {
   }
 
   // x = the sum of the x of all ranks (+ b), added in their order whatever their number, and rounded once: the same
-  // bits on all of them. x is in one piece.
+  // bits on all of them. x is contiguous.
   void sum(Backend& backend, View x, ConstView bias = {}) const;
   // What each rank has, in their order; all of one shape.
   std::vector<Tensor> gather(Backend& backend, ConstView own) const;

@@ -5,7 +5,7 @@
 
 namespace heed {
 
-MovingAverage::MovingAverage(Backend& backend, Trainables& trainables, const PieceOwners& owners, double decay)
+MovingAverage::MovingAverage(Backend& backend, Trainables& trainables, const SliceOwners& owners, double decay)
     : backend_(backend),
       trainables_(trainables),
       owners_(owners),
@@ -21,8 +21,8 @@ void MovingAverage::add(const UpdateSpan& updates) {
   if (owners_.owns_all()) {
     return backend_.blend(trainables_.masters(), average_.view(), 1.0 - decay);
   }
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
-    const auto& [weight, first, count] = owners_.pieces()[i];
+  for (size_t i = 0; i < owners_.slices().size(); ++i) {
+    const auto& [weight, first, count] = owners_.slices()[i];
     if (owners_.is_own(i)) {
       backend_.blend(trainables_.masters().column_range(first, count), average_.view().column_range(first, count),
                      1.0 - decay);
@@ -31,9 +31,9 @@ void MovingAverage::add(const UpdateSpan& updates) {
 }
 
 void MovingAverage::discard_others() {
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+  for (size_t i = 0; i < owners_.slices().size(); ++i) {
     if (!owners_.is_own(i)) {
-      average_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+      average_.discard(owners_.slices()[i].first, owners_.slices()[i].count);
     }
   }
   set_aside_.discard(0, set_aside_.elements());

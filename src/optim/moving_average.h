@@ -2,7 +2,7 @@
 #pragma once
 
 #include "nn/weights/trainables.h"
-#include "optim/piece_owners.h"
+#include "optim/slice_owners.h"
 
 namespace heed {
 
@@ -15,11 +15,11 @@ struct UpdateSpan {
 // After update n, with w its weights:
 //   average = d average + (1 - d) w    d = min(decay, (1 + n) / (10 + n))
 // The average decays faster at first, so that it does not retain the initialization. Each rank has that of its own
-// pieces.
+// slices.
 class MovingAverage {
  public:
   // What it refers to must outlive it.
-  MovingAverage(Backend& backend, Trainables& trainables, const PieceOwners& owners, double decay);
+  MovingAverage(Backend& backend, Trainables& trainables, const SliceOwners& owners, double decay);
 
   // From the weights as they are.
   void begin();
@@ -27,7 +27,7 @@ class MovingAverage {
   void add(const UpdateSpan& updates);
 
   View view() const { return average_.view(); }
-  // Gives the memory of the others' pieces back.
+  // Gives the memory of the others' slices back.
   void discard_others();
 
   // Puts the average in place of the weights while it lives; null: nothing. The masters are in masters() meanwhile.
@@ -49,7 +49,7 @@ class MovingAverage {
 
   Backend& backend_;
   Trainables& trainables_;
-  const PieceOwners& owners_;
+  const SliceOwners& owners_;
   double decay_;
   Tensor average_, set_aside_;
 };

@@ -33,22 +33,22 @@ void OptimizerConfig::validate() const {
                        "clip is {} and weight_decay {}, expected at least 0", max_norm, weight_decay);
 }
 
-Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners)
+Optimizer::Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, SliceOwners owners)
     : trainables_(trainables),
       config_(config),
       owners_(std::move(owners)),
       first_moments_(backend.keep({trainables.masters().elements()}, backend.master_type())),
       second_moments_(backend.keep({trainables.masters().elements()}, backend.master_type())),
-      squared_norms_({static_cast<int64_t>(owners_.pieces().size())}, DType::f64),
+      squared_norms_({static_cast<int64_t>(owners_.slices().size())}, DType::f64),
       squared_norm_({1}, DType::f64),
       applied_({1}, DType::f64) {
   config.validate();
   split_weights();
-  own_norms_ = Tensor({static_cast<int64_t>(own_pieces_.size())}, DType::f64);
+  own_norms_ = Tensor({static_cast<int64_t>(own_slices_.size())}, DType::f64);
 }
 
-PieceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
-                              const PieceOwners::Holders& holders) {
+SliceOwners Optimizer::divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
+                              const SliceOwners::Holders& holders) {
   std::vector<bool> together;
   for (const Weight& weight : trainables.weights().all()) {
     together.push_back(config.kind == OptimizerKind::muon && is_hidden_matrix(weight));
@@ -63,13 +63,13 @@ bool Optimizer::is_of_muon(const Weight& weight) const {
 // Padding after a matrix of Muon's is not updated; after others it is, with zeros.
 void Optimizer::split_weights() {
   const Weights& weights = trainables_.weights();
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+  for (size_t i = 0; i < owners_.slices().size(); ++i) {
     if (!owners_.is_own(i)) {
       continue;
     }
-    const auto& [index, first, count] = owners_.pieces()[i];
+    const auto& [index, first, count] = owners_.slices()[i];
     const Weight& weight = weights.all()[index];
-    own_pieces_.push_back({first, count});
+    own_slices_.push_back({first, count});
     if (is_of_muon(weight)) {
       if (first == trainables_.offset(index)) {
         leave_to_muon(weight, weights.initialization(index).parts, first);
@@ -108,11 +108,11 @@ void Optimizer::update(Backend& backend, double learning_rate) {
 
 void Optimizer::measure(Backend& backend) {
   if (owners_.owns_all()) {
-    return backend.squared_norms(trainables_.gradients(), own_pieces_, squared_norms_.view());
+    return backend.squared_norms(trainables_.gradients(), own_slices_, squared_norms_.view());
   }
-  backend.squared_norms(trainables_.gradients(), own_pieces_, own_norms_.view());
+  backend.squared_norms(trainables_.gradients(), own_slices_, own_norms_.view());
   int64_t next = 0;
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+  for (size_t i = 0; i < owners_.slices().size(); ++i) {
     if (owners_.is_own(i)) {
       backend.copy(own_norms_.view().column_range(next++, 1),
                    squared_norms_.view().column_range(static_cast<int64_t>(i), 1));
@@ -124,8 +124,8 @@ void Optimizer::measure(Backend& backend) {
 void Optimizer::sum_norms(Backend& backend) {
   const Weights& weights = trainables_.weights();
   const Parts& parts = weights.parts();
-  for (size_t i = 0; parts.index() > 0 && i < owners_.pieces().size(); ++i) {
-    if (!weights.is_divided(owners_.pieces()[i].weight)) {
+  for (size_t i = 0; parts.index() > 0 && i < owners_.slices().size(); ++i) {
+    if (!weights.is_divided(owners_.slices()[i].weight)) {
       squared_norms_.data<double>()[i] = 0.0;
     }
   }
@@ -201,10 +201,10 @@ void Optimizer::muon(Backend& backend, const Matrix& matrix, double learning_rat
 }
 
 void Optimizer::discard_others() {
-  for (size_t i = 0; i < owners_.pieces().size(); ++i) {
+  for (size_t i = 0; i < owners_.slices().size(); ++i) {
     if (!owners_.is_own(i)) {
-      first_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
-      second_moments_.discard(owners_.pieces()[i].first, owners_.pieces()[i].count);
+      first_moments_.discard(owners_.slices()[i].first, owners_.slices()[i].count);
+      second_moments_.discard(owners_.slices()[i].first, owners_.slices()[i].count);
     }
   }
 }

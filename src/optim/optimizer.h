@@ -8,7 +8,7 @@
 #include "nn/weights/adapters.h"
 #include "nn/weights/trainables.h"
 #include "optim/muon.h"
-#include "optim/piece_owners.h"
+#include "optim/slice_owners.h"
 
 namespace heed {
 
@@ -44,22 +44,22 @@ class Optimizer {
  public:
   // Updates everything.
   Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config)
-      : Optimizer(backend, trainables, config, PieceOwners(trainables)) {}
+      : Optimizer(backend, trainables, config, SliceOwners(trainables)) {}
   // Updates what this rank owns.
-  Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, PieceOwners owners);
+  Optimizer(Backend& backend, Trainables& trainables, const OptimizerConfig& config, SliceOwners owners);
   // As an optimizer of this kind needs them: Muon takes whole matrices.
-  static PieceOwners divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
-                            const PieceOwners::Holders& holders = {});
+  static SliceOwners divide(const Trainables& trainables, const OptimizerConfig& config, RankOf own,
+                            const SliceOwners::Holders& holders = {});
 
   // Measures the gradients that this rank owns; the others' norms come from them.
   void measure(Backend& backend);
-  View squared_norms() const { return squared_norms_.view(); }  // of all pieces: f64 [1, pieces]
-  // Updates this rank's pieces, once the norms of all pieces are known.
+  View squared_norms() const { return squared_norms_.view(); }  // of all slices: f64 [1, slices]
+  // Updates this rank's slices, once the norms of all slices are known.
   void step(Backend& backend, double learning_rate);
   // Where one rank owns everything.
   void update(Backend& backend, double learning_rate);
 
-  const PieceOwners& owners() const { return owners_; }
+  const SliceOwners& owners() const { return owners_; }
 
   // What an interrupted run has to save besides the masters.
   struct State {
@@ -92,8 +92,8 @@ class Optimizer {
 
   Trainables& trainables_;
   OptimizerConfig config_;
-  PieceOwners owners_;
-  std::vector<ElementRange> own_pieces_;
+  SliceOwners owners_;
+  std::vector<ElementRange> own_slices_;
   Tensor own_norms_;  // of those
   Tensor first_moments_, second_moments_, squared_norms_, squared_norm_, applied_;
   std::vector<Matrix> matrices_;

@@ -8,7 +8,7 @@
 namespace heed {
 
 GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainables& trainables,
-                                   const PieceOwners& owners, DType type)
+                                   const SliceOwners& owners, DType type)
     : ranks_(ranks),
       backend_(backend),
       trainables_(trainables),
@@ -16,17 +16,17 @@ GradientExchange::GradientExchange(const Ranks& ranks, Backend& backend, Trainab
       type_(type),
       sums_(backend),
       peers_(static_cast<size_t>(ranks.count())),
-      open_pieces_(open_pieces(ranks.count())) {
+      open_slices_(open_slices(ranks.count())) {
   int64_t largest = 0;
-  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+  for (size_t i = 0; i < owners.slices().size(); ++i) {
     if (owners.is_own(i)) {
       own_.push_back(i);
-      largest = std::max(largest, owners.pieces()[i].count);
+      largest = std::max(largest, owners.slices()[i].count);
     }
   }
   for (size_t r = 0; r < peers_.size(); ++r) {
     peers_[r].rank = static_cast<int>(r);
-    for (size_t i = 0; i < open_pieces_ && static_cast<int>(r) != ranks.rank(); ++i) {
+    for (size_t i = 0; i < open_slices_ && static_cast<int>(r) != ranks.rank(); ++i) {
       peers_[r].memory.emplace_back(Shape{largest}, type);
     }
   }
@@ -61,8 +61,8 @@ void GradientExchange::end_round() {
   if (has_shard()) {
     trainables_.finish_exchanged_shard(backend_);
     expect_as_many_writes();
-    for (; next_to_send_ < owners_.pieces().size(); ++next_to_send_) {
-      send_piece(next_to_send_);
+    for (; next_to_send_ < owners_.slices().size(); ++next_to_send_) {
+      send_slice(next_to_send_);
     }
   }
   while (add_next()) {
@@ -81,7 +81,7 @@ void GradientExchange::finish_round() {
         ranks_.wait(peer.open.front());
       }
     }
-    ensure(add_next(), "exchange", "piece {} is not complete", added_);
+    ensure(add_next(), "exchange", "slice {} is not complete", added_);
   }
   ranks_.wait_for_all(sent_);
   is_open_ = false;
@@ -92,39 +92,39 @@ void GradientExchange::expect_as_many_writes() {
   const std::deque<Weight>& weights = trainables_.weights().all();
   const bool is_first = expected_.empty();
   expected_.resize(weights.size());
-  for (const WeightPiece& piece : owners_.pieces()) {
-    const int64_t writes = weights[piece.weight].trainable().writes();
-    ensure(is_first || writes == expected_[piece.weight], "exchange",
-           "the gradient of {} was written {} times, {} times before", weights[piece.weight].name(), writes,
-           expected_[piece.weight]);
-    expected_[piece.weight] = writes;
+  for (const WeightSlice& slice : owners_.slices()) {
+    const int64_t writes = weights[slice.weight].trainable().writes();
+    ensure(is_first || writes == expected_[slice.weight], "exchange",
+           "the gradient of {} was written {} times, {} times before", weights[slice.weight].name(), writes,
+           expected_[slice.weight]);
+    expected_[slice.weight] = writes;
   }
 }
 
-bool GradientExchange::is_finished(size_t piece) const {
-  const size_t weight = owners_.pieces()[piece].weight;
+bool GradientExchange::is_finished(size_t slice) const {
+  const size_t weight = owners_.slices()[slice].weight;
   return trainables_.weights().all()[weight].trainable().writes() == expected_[weight];
 }
 
 void GradientExchange::send_finished() {
-  while (has_shard() && next_to_send_ < owners_.pieces().size() && is_finished(next_to_send_)) {
-    send_piece(next_to_send_++);
+  while (has_shard() && next_to_send_ < owners_.slices().size() && is_finished(next_to_send_)) {
+    send_slice(next_to_send_++);
   }
 }
 
-View GradientExchange::gradient_of(size_t piece) const {
-  const WeightPiece& range = owners_.pieces()[piece];
+View GradientExchange::gradient_of(size_t slice) const {
+  const WeightSlice& range = owners_.slices()[slice];
   const View flat = rounded_.empty() ? trainables_.exchanged_shard() : rounded_.view();
   return flat.column_range(range.first, range.count);
 }
 
-void GradientExchange::send_piece(size_t piece) {
-  const WeightPiece& range = owners_.pieces()[piece];
+void GradientExchange::send_slice(size_t slice) {
+  const WeightSlice& range = owners_.slices()[slice];
   if (!rounded_.empty()) {
-    backend_.copy(trainables_.exchanged_shard().column_range(range.first, range.count), gradient_of(piece));
+    backend_.copy(trainables_.exchanged_shard().column_range(range.first, range.count), gradient_of(slice));
   }
-  if (!owners_.is_own(piece)) {
-    sent_.push_back(ranks_.send(owners_.owner(piece), Channel::gradients, bytes_of(gradient_of(piece))));
+  if (!owners_.is_own(slice)) {
+    sent_.push_back(ranks_.send(owners_.owner(slice), Channel::gradients, bytes_of(gradient_of(slice))));
   }
 }
 
@@ -132,14 +132,14 @@ void GradientExchange::post_receives(Peer& peer) {
   if (peer.rank == ranks_.rank() || peer.rank >= shards_) {
     return;
   }
-  while (peer.open.size() < open_pieces_ && added_ + peer.open.size() < own_.size()) {
+  while (peer.open.size() < open_slices_ && added_ + peer.open.size() < own_.size()) {
     const size_t next = added_ + peer.open.size();
-    const View memory = peer.memory[next % open_pieces_].view().column_range(0, owners_.pieces()[own_[next]].count);
+    const View memory = peer.memory[next % open_slices_].view().column_range(0, owners_.slices()[own_[next]].count);
     peer.open.push_back(ranks_.receive(peer.rank, Channel::gradients, bytes_of(memory)));
   }
 }
 
-// The next own piece, if all shards of the round have finished it.
+// The next own slice, if all shards of the round have finished it.
 bool GradientExchange::add_next() {
   if (added_ == own_.size() || (has_shard() && next_to_send_ <= own_[added_])) {
     return false;
@@ -149,15 +149,15 @@ bool GradientExchange::add_next() {
       return false;
     }
   }
-  const size_t piece = own_[added_];
-  const WeightPiece& range = owners_.pieces()[piece];
+  const size_t slice = own_[added_];
+  const WeightSlice& range = owners_.slices()[slice];
   const View sum = trainables_.gradients().column_range(range.first, range.count);
   std::vector<ConstView> shards;
   for (int64_t shard = 0; shard < shards_; ++shard) {
     const Peer& peer = peers_[static_cast<size_t>(shard)];
     const bool is_mine = peer.rank == ranks_.rank();
-    shards.push_back(is_mine ? gradient_of(piece)
-                             : peer.memory[added_ % open_pieces_].view().column_range(0, range.count));
+    shards.push_back(is_mine ? gradient_of(slice)
+                             : peer.memory[added_ % open_slices_].view().column_range(0, range.count));
   }
   rounds_ == 0 ? sums_.set(sum, shards) : sums_.add(sum, shards);
   ++added_;

@@ -2,41 +2,41 @@
 
 #include <algorithm>
 
-#include "parallel/piece_messages.h"
+#include "parallel/slice_messages.h"
 #include "tensor/view_bytes.h"
 
 namespace heed {
 namespace {
 
-// The means of the pieces that a rank owns: their differences, as they come from the others, in the order of the ranks.
-class PieceMeans {
+// The means of the slices that a rank owns: their differences, as they come from the others, in the order of the ranks.
+class SliceMeans {
  public:
-  PieceMeans(const Ranks& ranks, Backend& backend, const PieceOwners& owners, const WireFormat& format, DType wide)
+  SliceMeans(const Ranks& ranks, Backend& backend, const SliceOwners& owners, const WireFormat& format, DType wide)
       : ranks_(ranks),
         backend_(backend),
         format_(format),
-        pieces_(owners.pieces()),
+        slices_(owners.slices()),
         sums_(backend),
-        sum_({WeightPiece::kMaxElements}, wide),
-        scratch_({ranks.count(), WeightPiece::kMaxElements}, wide),
-        open_(open_pieces(ranks.count())) {
-    for (size_t i = 0; i < pieces_.size(); ++i) {
+        sum_({WeightSlice::kMaxElements}, wide),
+        scratch_({ranks.count(), WeightSlice::kMaxElements}, wide),
+        open_(open_slices(ranks.count())) {
+    for (size_t i = 0; i < slices_.size(); ++i) {
       if (owners.is_own(i)) {
         own_.push_back(i);
       }
     }
     for (size_t i = 0; i < std::min(open_.size(), own_.size()); ++i) {
-      memory_.emplace_back(Shape{ranks.count(), format.bytes(WeightPiece::kMaxElements)}, DType::i8);
+      memory_.emplace_back(Shape{ranks.count(), format.bytes(WeightSlice::kMaxElements)}, DType::i8);
       receive(i);
     }
   }
 
   std::span<const size_t> own() const { return own_; }
 
-  // Replaces this rank's differences of its next own piece, in the form in which they travel, by the mean over all
+  // Replaces this rank's differences of its next own slice, in the form in which they travel, by the mean over all
   // ranks.
   void replace_by_mean(std::span<std::byte> differences) {
-    const int64_t count = pieces_[own_[next_]].count;
+    const int64_t count = slices_[own_[next_]].count;
     const size_t slot = next_ % open_.size();
     const View sum = sum_.view().column_range(0, count);
     ranks_.wait_for_all(open_[slot]);
@@ -63,7 +63,7 @@ class PieceMeans {
     for (int rank = 0; rank < ranks_.count(); ++rank) {
       if (rank != ranks_.rank()) {
         open_[slot].push_back(
-            ranks_.receive(rank, Channel::gradients, received(slot, rank, pieces_[own_[index]].count)));
+            ranks_.receive(rank, Channel::gradients, received(slot, rank, slices_[own_[index]].count)));
       }
     }
   }
@@ -71,11 +71,11 @@ class PieceMeans {
   const Ranks& ranks_;
   Backend& backend_;
   const WireFormat& format_;
-  std::span<const WeightPiece> pieces_;
+  std::span<const WeightSlice> slices_;
   std::vector<size_t> own_;
-  PieceSums sums_;
-  Tensor sum_, scratch_;                     // of one piece; a row of scratch for each rank
-  std::vector<Tensor> memory_;               // of each open piece, a row for each rank
+  SliceSums sums_;
+  Tensor sum_, scratch_;                     // of one slice; a row of scratch for each rank
+  std::vector<Tensor> memory_;               // of each open slice, a row for each rank
   std::vector<std::vector<Transfer>> open_;  // goes before its memory
   size_t next_ = 0;                          // among own ones
 };
@@ -88,18 +88,18 @@ OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, View mo
       trainables_(trainables),
       step_(step),
       format_(type, trainables.gradients().type()),
-      pieces_(trainables.pieces()),
+      slices_(trainables.slices()),
       momentum_(momentum),
       anchor_({trainables.masters().elements()}, backend.master_type()),
-      mean_({WeightPiece::kMaxElements}, trainables.gradients().type()),
-      part_({WeightPiece::kMaxElements}, trainables.gradients().type()) {
+      mean_({WeightSlice::kMaxElements}, trainables.gradients().type()),
+      part_({WeightSlice::kMaxElements}, trainables.gradients().type()) {
   backend_.copy(trainables_.masters(), anchor_.view());
   if (!format_.is_wide()) {
     int64_t bytes = 0;
-    begins_.reserve(pieces_.size());
-    for (const WeightPiece& piece : pieces_) {
+    begins_.reserve(slices_.size());
+    for (const WeightSlice& slice : slices_) {
       begins_.push_back(bytes);
-      bytes += format_.bytes(piece.count);
+      bytes += format_.bytes(slice.count);
     }
     wire_ = Tensor({bytes}, DType::i8);
   }
@@ -107,7 +107,7 @@ OuterOptimizer::OuterOptimizer(Backend& backend, Trainables& trainables, View mo
 
 void OuterOptimizer::step(const Ranks& ranks) {
   if (ranks.is_alone()) {
-    for (size_t i = 0; i < pieces_.size(); ++i) {
+    for (size_t i = 0; i < slices_.size(); ++i) {
       take_difference(i);
       move_anchor(i);
     }
@@ -117,60 +117,60 @@ void OuterOptimizer::step(const Ranks& ranks) {
   trainables_.refresh(backend_);
 }
 
-// Computes pieces while others travel.
+// Computes slices while others travel.
 void OuterOptimizer::step_together(const Ranks& ranks) {
-  const PieceOwners owners(trainables_, {}, {.rank = ranks.rank(), .count = ranks.count()});
-  PieceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
+  const SliceOwners owners(trainables_, {}, {.rank = ranks.rank(), .count = ranks.count()});
+  SliceMeans means(ranks, backend_, owners, format_, trainables_.gradients().type());
   std::vector<Transfer> sent;
-  for (size_t i = 0; i < pieces_.size(); ++i) {
+  for (size_t i = 0; i < slices_.size(); ++i) {
     if (!owners.is_own(i)) {
       take_difference(i);
       sent.push_back(ranks.send(owners.owner(i), Channel::gradients, wire(i)));
     }
   }
-  for (const size_t piece : means.own()) {
-    take_difference(piece);
-    means.replace_by_mean(wire(piece));
+  for (const size_t slice : means.own()) {
+    take_difference(slice);
+    means.replace_by_mean(wire(slice));
   }
   ranks.wait_for_all(sent);  // others' means come to the same memory
 
-  const auto memory = [this](size_t piece) { return wire(piece); };
-  SharedPieces shared = begin_to_share(ranks, owners, all_of(ranks), memory);
-  for (const size_t piece : means.own()) {
-    move_anchor(piece);
+  const auto memory = [this](size_t slice) { return wire(slice); };
+  SharedSlices shared = begin_to_share(ranks, owners, all_of(ranks), memory);
+  for (const size_t slice : means.own()) {
+    move_anchor(slice);
   }
-  for (ComingPiece& coming : shared.coming) {
+  for (ComingSlice& coming : shared.coming) {
     ranks.wait(coming.transfer);
-    move_anchor(coming.piece);
+    move_anchor(coming.slice);
   }
   ranks.wait_for_all(shared.sent);
 }
 
-View OuterOptimizer::piece_of(View flat, size_t piece) const {
-  return flat.column_range(pieces_[piece].first, pieces_[piece].count);
+View OuterOptimizer::slice_of(View flat, size_t slice) const {
+  return flat.column_range(slices_[slice].first, slices_[slice].count);
 }
 
-std::span<std::byte> OuterOptimizer::wire(size_t piece) const {
-  return format_.is_wide() ? bytes_of(piece_of(trainables_.gradients(), piece))
-                           : bytes_of(wire_.view().column_range(begins_[piece], format_.bytes(pieces_[piece].count)));
+std::span<std::byte> OuterOptimizer::wire(size_t slice) const {
+  return format_.is_wide() ? bytes_of(slice_of(trainables_.gradients(), slice))
+                           : bytes_of(wire_.view().column_range(begins_[slice], format_.bytes(slices_[slice].count)));
 }
 
 // Between updates, nobody needs the gradients.
-void OuterOptimizer::take_difference(size_t piece) {
-  const View difference = piece_of(trainables_.gradients(), piece);
-  backend_.copy(piece_of(trainables_.masters(), piece), difference);
+void OuterOptimizer::take_difference(size_t slice) {
+  const View difference = slice_of(trainables_.gradients(), slice);
+  backend_.copy(slice_of(trainables_.masters(), slice), difference);
   backend_.scale(difference, -1.0);
-  backend_.add(piece_of(anchor_.view(), piece), difference);
+  backend_.add(slice_of(anchor_.view(), slice), difference);
   if (!format_.is_wide()) {
-    format_.encode(backend_, difference, wire(piece));
+    format_.encode(backend_, difference, wire(slice));
   }
 }
 
-void OuterOptimizer::move_anchor(size_t piece) {
-  const int64_t count = pieces_[piece].count;
-  const View anchor = piece_of(anchor_.view(), piece), moments = piece_of(momentum_, piece);
+void OuterOptimizer::move_anchor(size_t slice) {
+  const int64_t count = slices_[slice].count;
+  const View anchor = slice_of(anchor_.view(), slice), moments = slice_of(momentum_, slice);
   const View mean = mean_.view().column_range(0, count), part = part_.view().column_range(0, count);
-  backend_.copy(format_.decode(wire(piece), count, part), mean);
+  backend_.copy(format_.decode(wire(slice), count, part), mean);
   backend_.scale(moments, step_.momentum);
   backend_.add(mean, moments);
   backend_.scale(mean, -step_.rate);
@@ -178,7 +178,7 @@ void OuterOptimizer::move_anchor(size_t piece) {
   backend_.copy(moments, part);
   backend_.scale(part, -step_.rate * step_.momentum);
   backend_.add(part, anchor);
-  backend_.copy(anchor, piece_of(trainables_.masters(), piece));
+  backend_.copy(anchor, slice_of(trainables_.masters(), slice));
 }
 
 void send_optimizer(const Ranks& ranks, const Optimizer::State& state) {

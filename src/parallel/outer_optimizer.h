@@ -21,7 +21,7 @@ struct OuterStep {
 //   anchor -= rate (g + momentum m)    Nesterov's step
 //   w_r = anchor
 // Each rank takes this step for all weights, so none is missed when a rank leaves. Only the mean is shared out: a
-// piece's differences go to one rank, which adds them in the order of the ranks and sends the mean to all. With n
+// slice's differences go to one rank, which adds them in the order of the ranks and sends the mean to all. With n
 // ranks, each sends 2 (n - 1) / n times the weights.
 class OuterOptimizer {
  public:
@@ -34,22 +34,22 @@ class OuterOptimizer {
 
  private:
   void step_together(const Ranks& ranks);
-  // Puts a piece's difference where it travels from; and takes its mean from there.
-  void take_difference(size_t piece);
-  void move_anchor(size_t piece);
-  View piece_of(View flat, size_t piece) const;
-  std::span<std::byte> wire(size_t piece) const;
+  // Puts a slice's difference where it travels from; and takes its mean from there.
+  void take_difference(size_t slice);
+  void move_anchor(size_t slice);
+  View slice_of(View flat, size_t slice) const;
+  std::span<std::byte> wire(size_t slice) const;
 
   Backend& backend_;
   Trainables& trainables_;
   OuterStep step_;
   WireFormat format_;
-  std::vector<WeightPiece> pieces_;
-  std::vector<int64_t> begins_;  // of each piece among the bytes that travel
+  std::vector<WeightSlice> slices_;
+  std::vector<int64_t> begins_;  // of each slice among the bytes that travel
   View momentum_;
   Tensor anchor_;
   Tensor wire_;         // differences, then means; empty where they travel as they are, from the gradients' memory
-  Tensor mean_, part_;  // of one piece
+  Tensor mean_, part_;  // of one slice
 };
 
 // For a checkpoint, each rank sends its optimizer's state to the first, which receives one after the other.

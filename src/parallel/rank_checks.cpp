@@ -17,11 +17,11 @@ void require_same_on_all_ranks(const Ranks& ranks, const std::vector<NamedText>&
 
 std::string checksum_of_values(const Trainables& trainables) {
   Checksum checksum;
-  for (const WeightPiece& piece : trainables.pieces()) {
-    if (!trainables.is_held(piece.weight)) {
+  for (const WeightSlice& slice : trainables.slices()) {
+    if (!trainables.is_held(slice.weight)) {
       continue;
     }
-    const View values = trainables.values(piece);
+    const View values = trainables.values(slice);
     checksum.add({static_cast<const std::byte*>(host_address(values)),
                   static_cast<size_t>(values.elements() * size_of(values.type()))});
   }

@@ -4,21 +4,21 @@
 #include <deque>
 #include <vector>
 
-#include "parallel/piece_messages.h"
+#include "parallel/slice_messages.h"
 #include "ranks/ranks.h"
 
 namespace heed {
 
 // An update's shards are dealt out in rounds, as by GradientExchange: in each, every copy has at most one, and copy c
-// the c-th. Whoever owns a piece adds the shards' gradients of it in their order, each complete before it is added. All
+// the c-th. Whoever owns a slice adds the shards' gradients of it in their order, each complete before it is added. All
 // copies of a stage complete the gradients of the same weights in the same order, and so send and expect them in it.
 // Where there is one copy, it adds its own.
 class StageExchange {
  public:
-  // `owners` divides the pieces among `ranks`, of which `copies` hold this stage, in the order of their shards.
+  // `owners` divides the slices among `ranks`, of which `copies` hold this stage, in the order of their shards.
   // Gradients travel in `type`; when they come here, they are rounded to it.
   StageExchange(const Ranks& ranks, std::vector<int> copies, Backend& backend, Trainables& trainables,
-                const PieceOwners& owners, DType type);
+                const SliceOwners& owners, DType type);
 
   void begin_update(int64_t shards) { shards_ = shards; }
 
@@ -33,36 +33,36 @@ class StageExchange {
   void finish();
 
  private:
-  // A piece that this rank owns, and its values in this rank's shard, if it has one.
-  struct OwnPiece {
-    size_t piece = 0;
+  // A slice that this rank owns, and its values in this rank's shard, if it has one.
+  struct OwnSlice {
+    size_t slice = 0;
     View gradient;
   };
-  // What comes from one other copy, a few pieces at a time.
+  // What comes from one other copy, a few slices at a time.
   struct Peer {
     std::vector<Tensor> memory;
     std::deque<Transfer> open;  // goes before its memory
   };
 
-  View in_piece(const Complete& gradient, size_t piece) const;
-  void send_piece(size_t piece, const View& gradient);
+  View in_slice(const Complete& gradient, size_t slice) const;
+  void send_slice(size_t slice, const View& gradient);
   void receive_next(size_t copy);
 
   Ranks ranks_;
   std::vector<int> copies_;
   Backend& backend_;
   Trainables& trainables_;
-  const PieceOwners& owners_;
+  const SliceOwners& owners_;
   DType type_;
-  PieceSums sums_;
-  std::vector<std::vector<size_t>> pieces_;  // of each weight
-  size_t open_pieces_;                       // from each copy
+  SliceSums sums_;
+  std::vector<std::vector<size_t>> slices_;  // of each weight
+  size_t open_slices_;                       // from each copy
   int64_t shards_ = 0;                       // of the update
 
   // Of the round that has begun.
   bool is_first_round_ = false;
-  size_t senders_ = 0, added_ = 0;  // copies that have a shard in it; pieces of own_
-  std::vector<OwnPiece> own_;
+  size_t senders_ = 0, added_ = 0;  // copies that have a shard in it; slices of own_
+  std::vector<OwnSlice> own_;
   std::vector<Peer> peers_;         // by copy
   std::deque<Tensor> wire_copies_;  // what is sent, where that is not the gradients themselves
   std::vector<Transfer> sent_;

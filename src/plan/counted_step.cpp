@@ -9,7 +9,7 @@
 #include "nn/weights/trainables.h"
 #include "ops/tape.h"
 #include "parallel/stage_run.h"
-#include "plan/absent_ranks.h"
+#include "plan/layouts/absent_ranks.h"
 #include "plan/random_batch.h"
 
 namespace heed {

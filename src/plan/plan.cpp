@@ -4,9 +4,9 @@
 
 #include "base/system/threads.h"
 #include "models/any_model.h"
+#include "plan/layouts/plan_ranks.h"
 #include "plan/model_cost.h"
 #include "plan/muon_cost.h"
-#include "plan/plan_ranks.h"
 #include "plan/short_run.h"
 #include "train/learner/planned_parts.h"
 #include "train/run/trainer.h"
@@ -46,11 +46,11 @@ std::string describe_model(const ModelConfig& config) {
     return encodes && decodes && encoder != decoder ? fmt::format("{} and {}", encoder, decoder)
                                                     : fmt::format("{}", encodes ? encoder : decoder);
   };
-  const std::string keys = config.keys_in_words(), whole = fmt::format("{}", config.heads);
-  return fmt::format("{}: layers {}, model {}, inner {}{}, heads {}{}, vocabulary {}", in_words(config.architecture),
+  const std::string keys = config.key_heads_text(), whole = fmt::format("{}", config.heads);
+  return fmt::format("{}: layers {}, model {}, inner {}{}, heads {}{}, vocabulary {}", describe(config.architecture),
                      encodes && decodes ? fmt::format("{} + {}", config.encoder_layers, config.decoder_layers)
                                         : sizes(config.encoder_layers, config.decoder_layers),
-                     config.model, in_words(config.inner), config.gating == Gating::gated ? " gated" : "", config.heads,
+                     config.model, describe(config.inner), config.gating == Gating::gated ? " gated" : "", config.heads,
                      keys == whole ? "" : fmt::format(" ({} of keys)", keys),
                      sizes(config.source_vocabulary, config.target_vocabulary));
 }

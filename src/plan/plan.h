@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/rounding.h"
-#include "heed/precision.h"
-#include "plan/layouts.h"
+#include "heed/types/precision.h"
+#include "plan/layouts/layouts.h"
 
 namespace heed {
 

@@ -71,18 +71,18 @@ double parse_rate(std::string_view text, std::string_view where) {
   return quantity(text, where, kRates, Zero::refused, "500G, 1.5T or 5e11");
 }
 
-std::string bandwidth_in_words(double bytes_per_second) {
+std::string describe_bandwidth(double bytes_per_second) {
   const double bits = 8.0 * bytes_per_second;
   return bits >= 1e9   ? fmt::format("{:.3g} Gbit/s", bits / 1e9)
          : bits >= 1e6 ? fmt::format("{:.3g} Mbit/s", bits / 1e6)
                        : fmt::format("{:.3g} kbit/s", bits / 1e3);
 }
 
-std::string latency_in_words(double seconds) {
+std::string describe_latency(double seconds) {
   return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
 }
 
-std::string rate_in_words(double flops_per_second) {
+std::string describe_rate(double flops_per_second) {
   return flops_per_second >= 1e12 ? fmt::format("{:.3g} TFLOP/s", flops_per_second / 1e12)
                                   : fmt::format("{:.3g} GFLOP/s", flops_per_second / 1e9);
 }

@@ -19,8 +19,8 @@ double parse_size(std::string_view text, std::string_view where);
 double parse_rate(std::string_view text, std::string_view where);
 
 // The same the other way, with three digits: "1 Gbit/s", "50 us", "1.5 TFLOP/s".
-std::string bandwidth_in_words(double bytes_per_second);
-std::string latency_in_words(double seconds);
-std::string rate_in_words(double flops_per_second);
+std::string describe_bandwidth(double bytes_per_second);
+std::string describe_latency(double seconds);
+std::string describe_rate(double flops_per_second);
 
 }  // namespace heed

@@ -232,7 +232,7 @@ CalibrationTokens calibration_tokens(const CalibrationFiles& files, const Stored
   }
   require<ConfigError>(files.target.empty(), files.target,
                        "translations serve to calibrate a translation model, but the model is {}",
-                       in_words(architecture));
+                       describe(architecture));
   return architecture == Architecture::causal_lm ? windows_of_text(files.text, stored, backend)
                                                  : lines_of_text(files.text, stored);
 }

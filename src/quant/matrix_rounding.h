@@ -5,7 +5,7 @@
 
 #include "base/system/threads.h"
 #include "checkpoint/safetensors.h"
-#include "heed/quantize_types.h"
+#include "heed/types/quantize.h"
 #include "quant/static_int8.h"
 
 namespace heed {

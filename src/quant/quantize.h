@@ -5,7 +5,7 @@
 
 #include "base/system/new_folder.h"
 #include "checkpoint/model_directory.h"
-#include "heed/quantize_types.h"
+#include "heed/types/quantize.h"
 #include "quant/calibration_text.h"
 
 namespace heed {

@@ -11,8 +11,8 @@
 
 #include "base/errors.h"
 #include "ranks/job_share.h"
-#include "ranks/mpi_plugin.h"
-#include "ranks/mpi_transport.h"
+#include "ranks/mpi/mpi_plugin.h"
+#include "ranks/mpi/mpi_transport.h"
 #include "ranks/rank_processes.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ranks/mpi_table.h"
+#include "ranks/mpi/mpi_table.h"
 #include "ranks/rank_failure.h"
 #include "ranks/transport.h"
 

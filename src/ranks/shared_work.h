@@ -1,7 +1,7 @@
 // Work in chunks, which the first rank deals out to the others as they come free.
 #pragma once
 
-#include "heed/shared_work.h"
+#include "heed/types/shared_work.h"
 #include "ranks/ranks.h"
 
 namespace heed {

@@ -18,9 +18,9 @@ enum class Channel : uint8_t {
   failure,
   control,      // decisions of the first rank
   sums,         // losses and norms
-  gradients,    // pieces of a shard's gradient
-  weights,      // pieces of what the optimizer updated
-  state,        // pieces of the optimizer's state, for a checkpoint
+  gradients,    // slices of a shard's gradient
+  weights,      // slices of what the optimizer updated
+  state,        // slices of the optimizer's state, for a checkpoint
   activations,  // between stages of a pipeline, towards the last
   derivatives,  // and back
   partial,      // sums over the parts of a matrix

@@ -48,7 +48,7 @@ std::string architecture(const ModelConfig& model) {
   }
 }
 
-std::string run_in_words(const RunMetrics& metrics) {
+std::string describe_run(const RunMetrics& metrics) {
   std::string words;
   if (!metrics.precision.empty()) {
     words += fmt::format("trained in {} on {}", metrics.precision, counted(metrics.threads, "thread"));
@@ -75,7 +75,7 @@ std::string_view links_to_texts(const ReportContent& content) {
 }
 
 void header(Html& page, const ReportContent& content) {
-  const std::string run = content.metrics ? run_in_words(*content.metrics) : "";
+  const std::string run = content.metrics ? describe_run(*content.metrics) : "";
   page.add("<header>\n<p class=\"kicker\">heed training report</p>\n<h1>{}</h1>\n<p class=\"lead\">{}{}{}</p>\n",
            escape_html(content.name), architecture(content.model), run.empty() ? "" : "; ", escape_html(run));
   page.add(

@@ -172,7 +172,7 @@ std::string quantization_page(const QuantizationContent& content) {
       "<header>\n<p class=\"kicker\">heed quantization report</p>\n<h1>{}</h1>\n<p class=\"lead\">{} in {}</p>\n"
       "<nav aria-label=\"Sections\"><a href=\"#layers\">Layers</a><a href=\"#outliers\">Outliers</a>"
       "<a href=\"#matrices\">Matrices</a></nav>\n</header>\n<main>\n",
-      escape_html(content.name), in_words(content.model.architecture), name_of(content.type));
+      escape_html(content.name), describe(content.model.architecture), name_of(content.type));
   summary(page, content.weights);
   write_layers(page, content.weights);
   write_outliers(page, content.weights);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heed/quantize_types.h"
+#include "heed/types/quantize.h"
 #include "models/config.h"
 
 namespace heed {

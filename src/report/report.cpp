@@ -92,7 +92,7 @@ class Report {
     content_.model = load_description(folder_).config;
     require<ConfigError>(options_.beam == 0 || content_.model.architecture == Architecture::seq2seq, "report",
                          "a beam is for translations, but this is {}: leave out --beam",
-                         in_words(content_.model.architecture));
+                         describe(content_.model.architecture));
     content_.name = name();
     read_recipe();
     content_.tables = configuration(content_.model, recipe_);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heed/precision.h"
+#include "heed/types/precision.h"
 
 namespace heed {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/strong.h"
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 
 namespace heed {
 

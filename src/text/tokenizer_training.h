@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 #include "text/tokenizer.h"
 
 namespace heed {

@@ -354,7 +354,7 @@ class Page(unittest.TestCase):
         self.assertTrue(set(quoted) & set(script("--show-commands").splitlines()), quoted)
 
     def test_the_figure_is_what_the_command_draws(self):
-        drawing = SOURCE / "docs" / "scaling.svg"
+        drawing = SOURCE / "docs" / "pictures" / "scaling.svg"
         with tempfile.TemporaryDirectory() as folder:
             drawn = pathlib.Path(folder) / "scaling.svg"
             self.assertEqual(heed("plan", "--flops", "1e21", "--svg", drawn).returncode, 0)

@@ -146,9 +146,9 @@ TEST(ModelConfig, LayersMayDiffer) {
   EXPECT_EQ(rotary.rotary(5).base, 1e6);
   EXPECT_EQ(read_model("[model]\ninner = [7]\n", "r").inner, PerLayer<int64_t>(7));
   EXPECT_THAT(describe(read_model("[model]\ninner = 7\n", "r")), ::testing::HasSubstr("\ninner = 7\n"));
-  EXPECT_EQ(in_words(c.inner), "1024 / 2048");
-  EXPECT_EQ(c.keys_in_words(), "1 / 8 / 2");
-  EXPECT_EQ(in_words(PerLayer<int64_t>{3, 9, 2, 3}), "2 to 9");
+  EXPECT_EQ(describe(c.inner), "1024 / 2048");
+  EXPECT_EQ(c.key_heads_text(), "1 / 8 / 2");
+  EXPECT_EQ(describe(PerLayer<int64_t>{3, 9, 2, 3}), "2 to 9");
 }
 
 TEST(ModelConfig, RefusesListsThatDoNotFitTheLayers) {

@@ -24,14 +24,14 @@ struct ScalarStep {
 // The model that the ranks have, and how a rank changes it between outer steps.
 struct Replica {
   explicit Replica(Backend& backend) {
-    weights.add("a", {300, 700}, WeightUse::product, Initialization::normal(1.0));  // several pieces
+    weights.add("a", {300, 700}, WeightUse::product, Initialization::normal(1.0));  // several slices
     weights.add("b", {7}, WeightUse::vector, Initialization::normal(1.0));
     trainables.emplace(backend, weights, DType::f32);
     trainables->initialize(backend, 1);
   }
   void train(uint64_t seed) {
-    for (const WeightPiece& piece : trainables->pieces()) {
-      for (int64_t i = piece.first; i < piece.first + piece.count; ++i) {
+    for (const WeightSlice& slice : trainables->slices()) {
+      for (int64_t i = slice.first; i < slice.first + slice.count; ++i) {
         host<float>(trainables->masters())(0, i) +=
             0.1F * static_cast<float>(uniform_draw(RandomKey{seed}, static_cast<uint64_t>(i)) - 0.4);
       }

@@ -149,7 +149,7 @@ Computed compute_in_stages(const ModelConfig& config, DType storage, int64_t cou
     Trainables trainables(*backend, weights, storage, Trainables::Gradients::wanted, {}, held);
     trainables.initialize(*backend, 1);
     Pipeline pipeline(ranks, *backend, storage, model, plan);
-    const PieceOwners owners(trainables);
+    const SliceOwners owners(trainables);
     StageExchange exchange(Ranks(), {0}, *backend, trainables, owners, DType::f32);
     StageGradients gradients(*backend, trainables, plan, DType::f32, exchange);
     const auto shards = pipeline_shards(config.architecture, count);

@@ -99,7 +99,7 @@ TEST(CountedStep, AStageOfAPipelineHoldsWhatIsCounted) {
       config.keep = keep;
       for (const auto& [stage, held] : run_in_stages(config, 3)) {
         const CountedStep counted = count_step(config, {stage, 3}, shared_batch(config), DType::bf16);
-        EXPECT_EQ(counted.peak_bytes, held.peak_bytes) << "stage " << stage << " of " << in_words(architecture);
+        EXPECT_EQ(counted.peak_bytes, held.peak_bytes) << "stage " << stage << " of " << describe(architecture);
       }
     }
   }
@@ -113,7 +113,7 @@ TEST(CountedStep, ARankWithAShareOfEachMatrixHoldsAndSendsWhatIsCounted) {
       const PlanBatch batch = shared_batch(config);
       const Held held = run_in_shares(config, shares);
       const CountedStep counted = count_step(config, {.shares = shares}, batch, DType::bf16);
-      EXPECT_EQ(counted.peak_bytes, held.peak_bytes) << in_words(architecture);
+      EXPECT_EQ(counted.peak_bytes, held.peak_bytes) << describe(architecture);
       const int64_t of_logits = batch.tokens() * 16 * (shares - 1);
       EXPECT_DOUBLE_EQ(counted.summed_bytes * 2.0 * (shares - 1) / shares,
                        static_cast<double>(held.sent_bytes - of_logits));

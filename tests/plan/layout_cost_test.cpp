@@ -1,4 +1,4 @@
-#include "plan/layout_cost.h"
+#include "plan/layouts/layout_cost.h"
 
 #include <gtest/gtest.h>
 

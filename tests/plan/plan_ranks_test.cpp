@@ -1,4 +1,4 @@
-#include "plan/plan_ranks.h"
+#include "plan/layouts/plan_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/errors.h"
-#include "plan/layout_stages.h"
+#include "plan/layouts/layout_stages.h"
 #include "plan/model_cost.h"
 #include "source_root.h"
 

@@ -59,14 +59,14 @@ TEST(Units, WhatIsNotAPositiveNumberWithAKnownUnitIsRefused) {
 }
 
 TEST(Units, WordsHaveThreeDigits) {
-  EXPECT_EQ(bandwidth_in_words(125e6), "1 Gbit/s");
-  EXPECT_EQ(bandwidth_in_words(12.5e6), "100 Mbit/s");
-  EXPECT_EQ(bandwidth_in_words(1e3), "8 kbit/s");
-  EXPECT_EQ(latency_in_words(50e-6), "50 us");
-  EXPECT_EQ(latency_in_words(2e-3), "2 ms");
-  EXPECT_EQ(rate_in_words(1.5e12), "1.5 TFLOP/s");
-  EXPECT_EQ(rate_in_words(285e9), "285 GFLOP/s");
-  EXPECT_EQ(rate_in_words(1e6), "0.001 GFLOP/s");
+  EXPECT_EQ(describe_bandwidth(125e6), "1 Gbit/s");
+  EXPECT_EQ(describe_bandwidth(12.5e6), "100 Mbit/s");
+  EXPECT_EQ(describe_bandwidth(1e3), "8 kbit/s");
+  EXPECT_EQ(describe_latency(50e-6), "50 us");
+  EXPECT_EQ(describe_latency(2e-3), "2 ms");
+  EXPECT_EQ(describe_rate(1.5e12), "1.5 TFLOP/s");
+  EXPECT_EQ(describe_rate(285e9), "285 GFLOP/s");
+  EXPECT_EQ(describe_rate(1e6), "0.001 GFLOP/s");
 }
 
 }  // namespace

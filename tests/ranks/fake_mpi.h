@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ranks/mpi_table.h"
+#include "ranks/mpi/mpi_table.h"
 
 namespace heed {
 

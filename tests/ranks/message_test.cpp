@@ -1,4 +1,4 @@
-#include "heed/message.h"
+#include "heed/types/message.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ranks/mpi_plugin.h"
+#include "ranks/mpi/mpi_plugin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

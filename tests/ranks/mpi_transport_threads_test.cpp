@@ -1,4 +1,4 @@
-#include "ranks/mpi_transport.h"
+#include "ranks/mpi/mpi_transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

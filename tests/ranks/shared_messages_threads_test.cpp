@@ -1,4 +1,4 @@
-#include "ranks/shared_messages.h"
+#include "ranks/shared_memory/shared_messages.h"
 
 #include <gtest/gtest.h>
 

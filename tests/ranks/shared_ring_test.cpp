@@ -1,4 +1,4 @@
-#include "ranks/shared_ring.h"
+#include "ranks/shared_memory/shared_ring.h"
 
 #include <gtest/gtest.h>
 

@@ -110,7 +110,7 @@ TEST(ArchitectureDiagram, ShowsEveryParameterOfEveryArchitectureOnce) {
     for (const NormPlacement placement :
          {NormPlacement::pre, NormPlacement::post, NormPlacement::sandwich, NormPlacement::branch}) {
       config.placement = placement;
-      EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config)) << in_words(architecture);
+      EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config)) << describe(architecture);
     }
     config.positions = Positions::relative_bias;
     EXPECT_EQ(parameters_drawn(architecture_diagram(config)), parameters_of(config));

@@ -1,4 +1,4 @@
-"""docs/architecture.svg is what tools/draw_architecture.py draws of the table of folders."""
+"""docs/pictures/architecture.svg is what tools/draw_architecture.py draws of the table of folders."""
 
 import pathlib
 import re

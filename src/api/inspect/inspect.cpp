@@ -121,7 +121,7 @@ std::vector<ParameterCount> counts_of(const std::vector<ParameterInfo>& paramete
   return counts;
 }
 
-std::string adapter_in_words(const ModelFolder& folder) {
+std::string describe_adapter(const ModelFolder& folder) {
   const AdapterDescription adapter = load_adapter(folder);
   const ModelFolder base = base_of(folder, adapter);
   return fmt::format("adapter of rank {} and alpha {} for {} matri{}; base {}{}", adapter.rank, adapter.alpha,
@@ -149,7 +149,7 @@ ModelSummary inspect_recipe(const std::string& path, const std::vector<std::stri
   ModelSummary summary{
       .architecture = describe(model.config), .notes = model.notes, .parameters = {}, .trained = {}, .counts = {}};
   if (model.adapter) {
-    summary.notes.push_back(adapter_in_words(*model.adapter));
+    summary.notes.push_back(describe_adapter(*model.adapter));
   }
   add_parameters(model, path, summary);
   summary.counts = counts_of(summary.parameters);

@@ -32,7 +32,7 @@ void print_json(const TranslationScores& scores) {
   put("}}\n");
 }
 
-std::string in_words(const SampledScore& score) {
+std::string describe(const SampledScore& score) {
   return fmt::format("{:6.2f}   mean {:6.2f}   95% within {:.2f} to {:.2f}", score.score, score.samples.mean,
                      score.samples.low, score.samples.high);
 }
@@ -40,8 +40,8 @@ std::string in_words(const SampledScore& score) {
 void print_text(const TranslationScores& scores) {
   print_scores(scores);
   for (const PairedComparison& c : scores.comparisons) {
-    put("{:<8} system    {}\n{:<8} baseline  {}\n{:<8} p = {:.4f}\n\n", c.metric, in_words(c.system), "",
-        in_words(c.baseline), "", c.p_value);
+    put("{:<8} system    {}\n{:<8} baseline  {}\n{:<8} p = {:.4f}\n\n", c.metric, describe(c.system), "",
+        describe(c.baseline), "", c.p_value);
   }
   print_signatures(scores);
 }

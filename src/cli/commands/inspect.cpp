@@ -15,13 +15,13 @@
 namespace heed::cli {
 namespace {
 
-std::string count_in_words(const ParameterCount& count) {
+std::string describe_count(const ParameterCount& count) {
   return count.vocabulary.empty() ? fmt::format("{}", count.elements)
                                   : fmt::format("{} x {}", count.elements, count.vocabulary);
 }
 
 // "  int8    263168 bytes", of a model directory.
-std::string stored_in_words(const ParameterInfo& parameter) {
+std::string describe_stored(const ParameterInfo& parameter) {
   return parameter.type.empty() ? "" : fmt::format("  {:<4}  {:>11} bytes", parameter.type, parameter.bytes);
 }
 
@@ -58,11 +58,11 @@ void print_summary(const ModelSummary& summary) {
   }
   for (const ParameterInfo& parameter : summary.parameters) {
     put("{:<{}}  {:>{}}  {:>12}{}{}\n", parameter.name, name_width, parameter.shape, shape_width,
-        count_in_words(parameter.count), stored_in_words(parameter), parameter.trained ? "" : "  frozen");
+        describe_count(parameter.count), describe_stored(parameter), parameter.trained ? "" : "  frozen");
   }
   const auto put_counts = [&](std::string_view what, const std::vector<ParameterCount>& all) {
     std::vector<std::string> counts;
-    std::ranges::transform(all, std::back_inserter(counts), count_in_words);
+    std::ranges::transform(all, std::back_inserter(counts), describe_count);
     put("{:<{}}  {:>{}}  {:>12}\n", what, name_width, "", shape_width, fmt::format("{}", fmt::join(counts, " + ")));
   };
   put_counts("parameters", summary.counts);

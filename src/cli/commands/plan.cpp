@@ -40,7 +40,7 @@ double per_token(double flops_of_batch, const ModelPlan& plan) {
   return flops_of_batch / static_cast<double>(plan.batch.tokens());
 }
 
-std::string in_words(const PlanBatch& batch) {
+std::string describe(const PlanBatch& batch) {
   if (batch.source_length > 0 && batch.target_length > 0) {
     return fmt::format("{} of {} + {} tokens", counted(batch.sequences, "pair"), batch.source_length,
                        batch.target_length);
@@ -49,7 +49,7 @@ std::string in_words(const PlanBatch& batch) {
   return fmt::format("{} of {}", counted(batch.sequences, "sequence"), counted(length, "token"));
 }
 
-std::string in_words(double seconds) {
+std::string describe(double seconds) {
   if (seconds < 120.0) {
     return fmt::format("{:.3g} s", seconds);
   }
@@ -114,13 +114,13 @@ void print_run(const ModelPlan& plan) {
   const double tokens = updates * static_cast<double>(plan.update_tokens());
   put("the recipe's {}: {} tokens, {:.3g} per parameter; {:.3g} FLOPs{}\n", counted(plan.updates, "update"),
       in_short(tokens), tokens / static_cast<double>(plan.parameters), updates * plan.update_flops(),
-      plan.timing ? fmt::format("; {}", in_words(updates * plan.timing->update_seconds)) : "");
+      plan.timing ? fmt::format("; {}", describe(updates * plan.timing->update_seconds)) : "");
 }
 
 void print_plan(const ModelPlan& plan) {
   put("{}; {}\n", plan.model, name_of(plan.precision));
   put("an update: {}{}{}\n\n", plan.batches > 1 ? fmt::format("{} batches of ", plan.batches) : "",
-      in_words(plan.batch),
+      describe(plan.batch),
       plan.shards_per_batch == 1
           ? ""
           : fmt::format(", {}in {} shards", plan.batches > 1 ? "each " : "", plan.shards_per_batch));

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "command_line/command.h"
-#include "heed/drafting.h"
+#include "heed/types/drafting.h"
 
 namespace heed::cli {
 

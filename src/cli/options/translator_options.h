@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "command_line/command.h"
-#include "heed/context.h"
-#include "heed/inference.h"
-#include "heed/translation.h"
+#include "heed/types/context.h"
+#include "heed/types/inference.h"
+#include "heed/types/translation.h"
 
 namespace heed::cli {
 

@@ -43,8 +43,8 @@ std::string shape(const Layout& layout) {
 void print_head(const ModelPlan& plan) {
   const RanksPlan& ranks = *plan.ranks;
   put("{} of {}{}, joined by {} and {}; {} an update\n", counted(ranks.options.ranks, "rank"),
-      rate_in_words(ranks.options.flops_per_second), plan.timing ? " as measured" : "",
-      bandwidth_in_words(ranks.options.link.bytes_per_second), latency_in_words(ranks.options.link.latency),
+      describe_rate(ranks.options.flops_per_second), plan.timing ? " as measured" : "",
+      describe_bandwidth(ranks.options.link.bytes_per_second), describe_latency(ranks.options.link.latency),
       counted(ranks.shards, "shard"));
 }
 

@@ -72,7 +72,7 @@ std::string gradients_table(const std::string& title, const std::vector<ProbedGr
   return text;
 }
 
-std::string changes_in_words(const Probe& probe) {
+std::string describe_changes(const Probe& probe) {
   std::string text;
   for (const ProbedChange& change : probe.changes) {
     text += fmt::format("\ntoken {} of the first {} replaced: the {}'s output changed at {} of its {} positions{}\n",
@@ -131,7 +131,7 @@ std::string probe_in_tables(const Probe& probe) {
               ? fmt::format(" (equal probabilities for all {}: {:.4f})\n\n", probe.outputs, *probe.uniform_guess)
               : "\n\n";
   return text + parts_table(probe) + attention_table(probe) + gradients_table("norms by layer", probe.layers) +
-         gradients_table("norms by parameter", probe.parameters) + changes_in_words(probe);
+         gradients_table("norms by parameter", probe.parameters) + describe_changes(probe);
 }
 
 std::string probe_in_json(const Probe& probe) {

@@ -48,13 +48,13 @@ std::string progress_bar(const TrainStatus& s) {
 }
 
 // "bits per byte" for "bits_per_byte".
-std::string in_words(std::string name) {
+std::string describe(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
 }
 
 // How long ranks waited for others. Where one waited much less than another, the other waited for it.
-std::string in_words(const std::vector<RankStatus>& ranks) {
+std::string describe(const std::vector<RankStatus>& ranks) {
   if (ranks.empty()) {
     return "";
   }
@@ -98,7 +98,7 @@ void TrainDisplay::on_status(const TrainStatus& s) {
       fmt::format("update {}  epoch {:.2f}  loss {:.3f}  rate {:.2e}  norm {:.2f}  {:.0f} tokens/s  {}", s.update,
                   s.epoch, s.loss, s.learning_rate, s.gradient_norm, s.target_tokens_per_second, duration(s.seconds));
   if (!terminal_) {
-    show_line(numbers + in_words(s.ranks));
+    show_line(numbers + describe(s.ranks));
     return;
   }
   // A line up to the last column would wrap on some terminals, and then only a part of it would be overwritten.
@@ -111,7 +111,7 @@ void TrainDisplay::on_validation(const ValidationStatus& s) {
   std::string others;
   for (const NamedScore& score : s.scores.others) {
     others += score.name == "bleu" ? fmt::format("  BLEU {:.2f}", score.value)
-                                   : fmt::format("  {} {:.4f}", in_words(score.name), score.value);
+                                   : fmt::format("  {} {:.4f}", describe(score.name), score.value);
   }
   show_line(fmt::format("validation at update {}: loss {:.4f}{}{}  {}", s.update, s.scores.loss, others,
                         s.best ? "  (best)" : "", duration(s.seconds)));

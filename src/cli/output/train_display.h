@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/train_types.h"
+#include "heed/types/train.h"
 
 namespace heed::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heed/evaluation_types.h"
+#include "heed/types/evaluation.h"
 
 namespace heed::cli {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "heed/drafting.h"
+#include "heed/types/drafting.h"
 
 namespace heed {
 

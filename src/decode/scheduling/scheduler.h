@@ -10,7 +10,7 @@
 
 #include "decode/scheduling/request_batch.h"
 #include "decode/scheduling/request_memory.h"
-#include "heed/interruption.h"
+#include "heed/types/interruption.h"
 #include "kernels/lanes.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "decode/search/sentence_search.h"
-#include "heed/token_scores.h"
+#include "heed/types/token_scores.h"
 #include "text/tokenizer.h"
 
 namespace heed {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heed/interruption.h"
+#include "heed/types/interruption.h"
 
 namespace heed {
 namespace {

@@ -10,7 +10,7 @@
 #include "decode/rules/token_rules.h"
 #include "decode/steppers/row_tokens.h"
 #include "decode/steppers/stepper.h"
-#include "heed/translation.h"
+#include "heed/types/translation.h"
 
 namespace heed {
 

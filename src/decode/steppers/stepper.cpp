@@ -20,7 +20,7 @@ std::unique_ptr<Stepper> make_stepper_of_one(const Inference& inference, const S
       break;
   }
   fail<ConfigError>("model", "is {}, which does not continue sequences",
-                    in_words(inference.model.config().architecture));
+                    describe(inference.model.config().architecture));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "decode/rules/automaton_cache.h"
 #include "decode/scheduling/scheduler.h"
 #include "decode/texts/translation.h"
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 #include "text/shortlist.h"
 #include "text/translation_tokenizers.h"
 

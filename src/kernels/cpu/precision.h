@@ -1,7 +1,7 @@
 // The type of a trained model's matrix products.
 #pragma once
 
-#include "heed/inference.h"
+#include "heed/types/inference.h"
 #include "tensor/dtype.h"
 
 namespace heed {

@@ -6,7 +6,7 @@ namespace heed {
 namespace {
 
 std::span<float> floats_of(const View& view) {
-  ensure(view.contiguous(), "parts", "{} is not in one piece", view);
+  ensure(view.contiguous(), "parts", "{} is not in one slice", view);
   return {host<float>(view).data, static_cast<size_t>(view.elements())};
 }
 

@@ -86,28 +86,28 @@ int64_t Trainables::end(size_t weight) const {
   return offsets_[weight] + padded(weights_.all()[weight].shape().elements());
 }
 
-std::vector<WeightPiece> Trainables::pieces() const {
-  std::vector<WeightPiece> pieces;
+std::vector<WeightSlice> Trainables::slices() const {
+  std::vector<WeightSlice> slices;
   for (size_t i = parts_.size(); i-- > 0;) {
     const int64_t elements = parts_[i] == WeightPart::trained ? weights_.all()[i].shape().elements() : 0;
-    for (int64_t done = 0; done < elements; done += WeightPiece::kMaxElements) {
-      pieces.push_back({i, offsets_[i] + done, std::min(WeightPiece::kMaxElements, elements - done)});
+    for (int64_t done = 0; done < elements; done += WeightSlice::kMaxElements) {
+      slices.push_back({i, offsets_[i] + done, std::min(WeightSlice::kMaxElements, elements - done)});
     }
   }
-  return pieces;
+  return slices;
 }
 
 bool Trainables::reads_master(size_t weight) const {
   return copies_.empty() || weights_.all()[weight].use() == WeightUse::vector;
 }
 
-View Trainables::values(const WeightPiece& piece) const {
-  return (reads_master(piece.weight) ? masters() : copies()).column_range(piece.first, piece.count);
+View Trainables::values(const WeightSlice& slice) const {
+  return (reads_master(slice.weight) ? masters() : copies()).column_range(slice.first, slice.count);
 }
 
-void Trainables::discard_master(const WeightPiece& piece) {
-  if (!reads_master(piece.weight) || !is_held(piece.weight)) {
-    masters_.discard(piece.first, piece.count);
+void Trainables::discard_master(const WeightSlice& slice) {
+  if (!reads_master(slice.weight) || !is_held(slice.weight)) {
+    masters_.discard(slice.first, slice.count);
   }
 }
 

@@ -18,7 +18,7 @@ enum class WeightPart : uint8_t {
 
 // A part of a trained weight, at most kMaxElements long: what ranks own, exchange and measure. `first` is its position
 // in the flat buffers.
-struct WeightPiece {
+struct WeightSlice {
   static constexpr int64_t kMaxElements = 128 * 1024;
 
   size_t weight = 0;
@@ -85,14 +85,14 @@ class Trainables {
   int64_t offset(size_t weight) const { return offsets_[weight]; }
   int64_t end(size_t weight) const;
   // All of them, in their order in the flat buffers. They depend on each weight's size alone.
-  std::vector<WeightPiece> pieces() const;
+  std::vector<WeightSlice> slices() const;
   View masters() const { return masters_.view(); }
   View gradients() const { return gradients_.view(); }
   View copies() const { return copies_.view(); }  // empty where matrices are read from the masters
-  // A piece of what layers read: of the copies or, for vectors and where there are none, of the masters.
-  View values(const WeightPiece& piece) const;
-  // Gives the memory of a piece's master back, where layers don't read it.
-  void discard_master(const WeightPiece& piece);
+  // A slice of what layers read: of the copies or, for vectors and where there are none, of the masters.
+  View values(const WeightSlice& slice) const;
+  // Gives the memory of a slice's master back, where layers don't read it.
+  void discard_master(const WeightSlice& slice);
   // Gives the gradients' memory back until the next update.
   void discard_gradients();
   // While the masters of all weights are here: lets layers also read those that other ranks hold, and ends that.

@@ -13,22 +13,22 @@ AttentionGradients::AttentionGradients(Backend& backend, const AttentionInputs& 
   for (const Columns* operand : {&inputs.queries, &inputs.keys, &inputs.values}) {
     open(*operand);
   }
-  for (const Piece& piece : pieces_) {
-    if (piece.begins_here && written_columns(piece.columns.var) < piece.columns.var.columns()) {
-      backend_.fill(piece.columns.var.gradient(), 0.0);
+  for (const Operand& one : operands_) {
+    if (one.begins_here && written_columns(one.columns.var) < one.columns.var.columns()) {
+      backend_.fill(one.columns.var.gradient(), 0.0);
     }
   }
 }
 
 View AttentionGradients::view(size_t operand) const {
-  const Piece& piece = pieces_[operand];
-  return piece.own.empty() ? gradient_of(piece.columns) : piece.own.view();
+  const Operand& one = operands_[operand];
+  return one.own.empty() ? gradient_of(one.columns) : one.own.view();
 }
 
 void AttentionGradients::finish() const {
-  for (const Piece& piece : pieces_) {
-    if (!piece.own.empty()) {
-      backend_.add(piece.own.view(), gradient_of(piece.columns));
+  for (const Operand& one : operands_) {
+    if (!one.own.empty()) {
+      backend_.add(one.own.view(), gradient_of(one.columns));
     }
   }
 }
@@ -36,10 +36,10 @@ void AttentionGradients::finish() const {
 void AttentionGradients::open(Columns columns) {
   bool begins_here = columns.var.gradient_slot(backend_).write == Write::overwrite;
   bool overlaps = false;
-  for (const Piece& piece : pieces_) {
-    const Columns& before = piece.columns;
+  for (const Operand& one : operands_) {
+    const Columns& before = one.columns;
     if (before.var.same_as(columns.var)) {
-      begins_here |= piece.begins_here;  // as for the operand before, in the same Var
+      begins_here |= one.begins_here;  // as for the operand before, in the same Var
       overlaps |= before.first < columns.first + columns.count && columns.first < before.first + before.count;
     }
   }
@@ -47,14 +47,14 @@ void AttentionGradients::open(Columns columns) {
   if (!begins_here || overlaps) {
     own = Tensor({columns.var.rows(), columns.count}, columns.var.type(), backend_.arena());
   }
-  pieces_.push_back({std::move(columns), begins_here, std::move(own)});
+  operands_.push_back({std::move(columns), begins_here, std::move(own)});
 }
 
 // Columns of a Var's gradient that are written in place.
 int64_t AttentionGradients::written_columns(const Var& var) const {
   int64_t columns = 0;
-  for (const Piece& piece : pieces_) {
-    columns += piece.columns.var.same_as(var) && piece.own.empty() ? piece.columns.count : 0;
+  for (const Operand& one : operands_) {
+    columns += one.columns.var.same_as(var) && one.own.empty() ? one.columns.count : 0;
   }
   return columns;
 }

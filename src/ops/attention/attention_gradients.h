@@ -20,7 +20,7 @@ class AttentionGradients {
   void finish() const;
 
  private:
-  struct Piece {
+  struct Operand {
     Columns columns;
     bool begins_here;  // this is the first contribution to the Var's gradient
     Tensor own;
@@ -31,7 +31,7 @@ class AttentionGradients {
   int64_t written_columns(const Var& var) const;
 
   Backend& backend_;
-  std::vector<Piece> pieces_;
+  std::vector<Operand> operands_;
 };
 
 }  // namespace heed

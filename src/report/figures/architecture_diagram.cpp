@@ -4,7 +4,7 @@
 
 #include "models/any_model.h"
 #include "report/figures/html.h"
-#include "report/figures/parts_in_words.h"
+#include "report/figures/model_facts.h"
 #include "report/figures/text_lines.h"
 
 namespace heed {
@@ -65,7 +65,7 @@ struct DiagramBox {
   enum class Layers : uint8_t { alike, different } widths = Layers::alike;
 };
 
-std::string parameters_in_words(const DiagramBox& box) {
+std::string describe_parameters(const DiagramBox& box) {
   if (box.parameters == 0) {
     return "no parameters";
   }
@@ -83,7 +83,7 @@ struct BoxLines {
   BoxLines(const DiagramBox& box, double width)
       : title(lines_of({box.title}, kTitleFont, width - 2 * kMargin)),
         small(lines_of(box.facts, kSmallFont, width - 2 * kMargin)) {
-    const std::vector<std::string> parameters = lines_of({parameters_in_words(box)}, kSmallFont, width - 2 * kMargin);
+    const std::vector<std::string> parameters = lines_of({describe_parameters(box)}, kSmallFont, width - 2 * kMargin);
     small.insert(small.end(), parameters.begin(), parameters.end());
   }
   double height() const { return kLineOfText * static_cast<double>(title.size() + small.size()) + 13; }
@@ -119,7 +119,7 @@ class DiagramColumn {
   // A box of one line.
   void line(const DiagramBox& one, std::string_view kind) {
     arrow();
-    line_at({left_, kWidth, kLine}, one, fmt::format("{}, {}", one.title, parameters_in_words(one)), kind);
+    line_at({left_, kWidth, kLine}, one, fmt::format("{}, {}", one.title, describe_parameters(one)), kind);
     height_ += kLine;
   }
   // The norms of two boxes that follow side by side.
@@ -230,7 +230,7 @@ class Diagram {
     return fmt::format(
         "<svg class=\"architecture\" role=\"img\" aria-label=\"Architecture: {}\" viewBox=\"0 {} {} {}\" "
         "style=\"max-width:{}px\">\n{}</svg>\n",
-        in_words(config_.architecture), -height, width, height + 8, width, parts_.take());
+        describe(config_.architecture), -height, width, height + 8, width, parts_.take());
   }
 
   // The middle of the box.
@@ -335,7 +335,7 @@ class Diagram {
     const bool encodes = config_.architecture == Architecture::encoder;
     const bool of_tokens = !encodes || config_.head == Head::tokens;
     if (encodes && !of_tokens && config_.head != Head::token_labels) {
-      column.line({fmt::format("Pooling: {}", setting_in_words(config_, "pooling")), {}, 0, 1}, "norm");
+      column.line({fmt::format("Pooling: {}", describe_setting(config_, "pooling")), {}, 0, 1}, "norm");
     }
     const bool tied = of_tokens && config_.tying != Tying::none;
     const int64_t outputs = encodes ? config_.encoder_outputs() : config_.target_vocabulary;
@@ -347,7 +347,7 @@ class Diagram {
       parts_.add("<path class=\"tied\" d=\"M{0} {1}H{2}V{3}H{0}\"/>", column.right(), -output,
                  column.right() + kAround + 12, -table);
     }
-    column.label(prediction_in_words(config_));
+    column.label(describe_prediction(config_));
   }
 
   // From the top of the encoder to the decoder's cross-attention.

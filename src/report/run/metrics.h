@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/train_types.h"
+#include "heed/types/train.h"
 
 namespace heed {
 

@@ -6,14 +6,14 @@
 namespace heed {
 namespace {
 
-std::string_view kind_in_words(const ReportContent& content, const std::string& kind) {
+std::string_view describe_kind(const ReportContent& content, const std::string& kind) {
   return kind == "cross"              ? "cross-attention"
          : is_language_model(content) ? "self-attention"
          : kind == "encoder"          ? "encoder"
                                       : "decoder";
 }
 
-std::string_view key_in_words(std::string_view key) {
+std::string_view describe_key(std::string_view key) {
   return key == "previous"   ? "the previous token"
          : key == "diagonal" ? "the diagonal"
          : key == "first"    ? "the first token"
@@ -47,14 +47,14 @@ void write_heads(Html& page, const ReportContent& content) {
   }
   page.add("</tr></thead>\n<tbody>\n");
   for (const HeadFigures& head : content.heads) {
-    page.add("<tr><td>{}</td><td>{}</td><td>{}</td>", kind_in_words(content, head.kind), head.layer + 1, head.head + 1);
+    page.add("<tr><td>{}</td><td>{}</td><td>{}</td>", describe_kind(content, head.kind), head.layer + 1, head.head + 1);
     for (const double value : {head.entropy, head.distance}) {
       page.add("<td>{}</td>", number_or_dash(value, 2));
     }
     for (const double share : {head.previous, head.diagonal, head.first, head.end, head.largest_share()}) {
       page.add("<td>{}</td>", number_or_dash(share, 3));
     }
-    page.add("<td>{}</td></tr>\n", key_in_words(head.mostly_on()));
+    page.add("<td>{}</td></tr>\n", describe_key(head.mostly_on()));
   }
   page.add("</tbody></table></div></div>\n</section>\n");
 }

@@ -12,7 +12,7 @@ constexpr double kFullSurprisal = 8.0;  // nats
 enum class Maps : uint8_t { drawn, too_large };
 
 // A piece as text on a page: spaces are spaces again, and line breaks are both shown and made.
-std::string text_of_piece(std::string_view piece) {
+std::string shown_piece(std::string_view piece) {
   std::string text(piece);
   const auto replace_all = [&](std::string_view from, std::string_view to) {
     for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -60,12 +60,12 @@ void add_passage(Html& page, const ReportContent& content, size_t index) {
   page.add("<article class=\"sample\">\n<h3>Passage {}, {}: {} nats per token</h3>\n<p class=\"passage\" dir=\"auto\">",
            index + 1, escape_html(p.where),
            number_or_dash(-sum / static_cast<double>(std::max<size_t>(1, p.log_probabilities.size())), 3));
-  page.add("<span class=\"given\">{}</span>", escape_html(text_of_piece(p.fed_tokens.front())));
+  page.add("<span class=\"given\">{}</span>", escape_html(shown_piece(p.fed_tokens.front())));
   for (size_t t = 0; t < p.expected_tokens.size(); ++t) {
     const double surprisal = -p.log_probabilities[t];
     page.add("<span style=\"--surprisal:{:.2f}\" title=\"{:.2f} nats, probability {:.3f}\">{}</span>",
              std::clamp(surprisal / kFullSurprisal, 0.0, 1.0), surprisal, std::exp(-surprisal),
-             escape_html(text_of_piece(p.expected_tokens[t])));
+             escape_html(shown_piece(p.expected_tokens[t])));
   }
   page.add("</p>\n");
   attention_maps(page, index, p.maps.empty() ? Maps::too_large : Maps::drawn);

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heed/labels.h"
+#include "heed/types/labels.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 
 namespace heed {
 

@@ -30,7 +30,7 @@ const Json& member(const Json& object, const char* name, std::string_view where)
   return *it;
 }
 
-std::string text_of(const Json& value, std::string_view name, std::string_view where) {
+std::string string_of(const Json& value, std::string_view name, std::string_view where) {
   require<FormatError>(value.is_string(), where, "{} must be a string, found {}", name, value.type_name());
   return value.get<std::string>();
 }
@@ -40,7 +40,7 @@ std::vector<std::string> texts_of(const Json& values, std::string_view name, std
   std::vector<std::string> texts;
   texts.reserve(values.size());
   for (const Json& value : values) {
-    texts.push_back(text_of(value, fmt::format("{}[{}]", name, texts.size()), where));
+    texts.push_back(string_of(value, fmt::format("{}[{}]", name, texts.size()), where));
   }
   return texts;
 }
@@ -82,7 +82,7 @@ void check_checksum(std::string_view content, std::string_view where) {
 
 SpecialTexts special_of(const Json& values, std::string_view where) {
   require<FormatError>(values.is_object(), where, "special must be an object, found {}", values.type_name());
-  const auto text = [&](const char* name) { return text_of(member(values, name, where), name, where); };
+  const auto text = [&](const char* name) { return string_of(member(values, name, where), name, where); };
   return {.pad = text("pad"), .unk = text("unk"), .bos = text("bos"), .eos = text("eos"), .sep = text("sep")};
 }
 
@@ -168,9 +168,9 @@ Vocabulary parse_vocabulary(std::string_view content, std::string_view where) {
   check_checksum(content, where);
   Vocabulary vocabulary;
   try {
-    vocabulary.kind = parse_tokenizer_kind(text_of(member(file, "kind", where), "kind", where));
+    vocabulary.kind = parse_tokenizer_kind(string_of(member(file, "kind", where), "kind", where));
     vocabulary.normalization =
-        parse_normalization(text_of(member(file, "normalization", where), "normalization", where));
+        parse_normalization(string_of(member(file, "normalization", where), "normalization", where));
     vocabulary.special = special_of(member(file, "special", where), where);
     vocabulary.user_symbols = texts_of(member(file, "user_symbols", where), "user_symbols", where);
     check_symbols(vocabulary.special, vocabulary.user_symbols, vocabulary.normalization);

@@ -113,7 +113,7 @@ class VocabularyTokenizer : public Tokenizer {
   TokenId piece_id(size_t index) const { return TokenId(static_cast<int32_t>(first_piece() + index)); }
 
   // The text of unk, a user symbol or a piece, but not of the special tokens that are skipped.
-  const std::string& text_of(TokenId token) const {
+  const std::string& string_of(TokenId token) const {
     const auto id = static_cast<size_t>(token.value);
     return token == kUnknown    ? vocabulary_.special.unk
            : id < first_piece() ? vocabulary_.user_symbols[id - kSpecials]
@@ -172,7 +172,7 @@ class WordTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  void append_text(TokenId token, std::string& text) const override { append_word(text, text_of(token)); }
+  void append_text(TokenId token, std::string& text) const override { append_word(text, string_of(token)); }
 
   Ids ids_;
 };
@@ -227,7 +227,7 @@ class WordPieceTokenizer final : public VocabularyTokenizer {
   }
 
   void append_text(TokenId token, std::string& text) const override {
-    const std::string& piece = text_of(token);
+    const std::string& piece = string_of(token);
     if (static_cast<size_t>(token.value) >= first_piece() && is_continuation(piece)) {
       text.append(piece, kContinuation.size());
     } else {
@@ -260,7 +260,7 @@ class CharacterTokenizer final : public VocabularyTokenizer {
     }
   }
 
-  void append_text(TokenId token, std::string& text) const override { text += text_of(token); }
+  void append_text(TokenId token, std::string& text) const override { text += string_of(token); }
 
   Ids ids_;
 };
@@ -284,7 +284,7 @@ class ByteTokenizer final : public VocabularyTokenizer {
     if (id >= first_piece()) {
       text += static_cast<char>(id - first_piece());
     } else {
-      text += text_of(token);
+      text += string_of(token);
     }
   }
 };

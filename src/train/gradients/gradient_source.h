@@ -19,7 +19,7 @@ class GradientSource {
   GradientSource& operator=(const GradientSource&) = delete;
 
   // Collective among the ranks that share the update, which all have the same shards. Afterwards the trainables'
-  // gradients are complete for the pieces that this rank owns. Returns what each shard lost, in their order, without
+  // gradients are complete for the slices that this rank owns. Returns what each shard lost, in their order, without
   // the numbers of targets.
   virtual std::vector<LossSums> accumulate_gradients(std::span<const Shard* const> shards, const ShardPass& pass) = 0;
 

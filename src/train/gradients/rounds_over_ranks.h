@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// In each round, rank r computes the r-th shard, and its gradient travels to the owners of its pieces while backward
+// In each round, rank r computes the r-th shard, and its gradient travels to the owners of its slices while backward
 // goes on. One rank alone rounds its gradients as if they travelled.
 class RoundsOverRanks final : public GradientSource {
  public:

@@ -1,7 +1,7 @@
 #include "train/learner/collected_state.h"
 
 #include "parallel/outer_optimizer.h"
-#include "parallel/piece_messages.h"
+#include "parallel/slice_messages.h"
 
 namespace heed {
 
@@ -12,7 +12,7 @@ CollectedState::CollectedState(ModelInTraining& model, const Distribution& ranks
     for (const View& flat :
          {own.masters, own.optimizer.first_moments, own.optimizer.second_moments, own.moving_average}) {
       if (!flat.empty()) {
-        collect_pieces(ranks.holders(), model.optimizer.owners(), flat);
+        collect_slices(ranks.holders(), model.optimizer.owners(), flat);
       }
     }
   }

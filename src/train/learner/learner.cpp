@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "parallel/piece_messages.h"
+#include "parallel/slice_messages.h"
 #include "train/gradients/local_gradients.h"
 #include "train/gradients/pipeline_stages.h"
 #include "train/gradients/rounds_over_ranks.h"

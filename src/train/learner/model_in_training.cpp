@@ -20,13 +20,13 @@ std::vector<bool> held_by(const RegisteredModel& registered, int stage) {
   return held;
 }
 
-// Pieces are divided among the ranks that hold a weight. Ranks that train independently own everything.
-PieceOwners divide_pieces(const Trainables& trainables, const RegisteredModel& registered, const Recipe& recipe,
+// Slices are divided among the ranks that hold a weight. Ranks that train independently own everything.
+SliceOwners divide_slices(const Trainables& trainables, const RegisteredModel& registered, const Recipe& recipe,
                           const Distribution& ranks) {
   if (recipe.training.local_updates > 0) {
-    return PieceOwners(trainables);
+    return SliceOwners(trainables);
   }
-  PieceOwners::Holders holders;
+  SliceOwners::Holders holders;
   holders.reserve(trainables.weights().all().size());
   for (const Weight& weight : trainables.weights().all()) {
     holders.push_back(ranks.holders_of_stage(registered.stages.stage_of(weight.identity())));
@@ -60,7 +60,7 @@ ModelInTraining::ModelInTraining(Backend& backend_of_run, const Recipe& recipe, 
       registered(std::move(plan.registered)),
       trainables(backend, registered->weights, storage, Trainables::Gradients::wanted, std::move(plan.parts),
                  held_by(*registered, ranks.own_stage().index)),
-      optimizer(backend, trainables, recipe.optimizer, divide_pieces(trainables, *registered, recipe, ranks)) {
+      optimizer(backend, trainables, recipe.optimizer, divide_slices(trainables, *registered, recipe, ranks)) {
   require_memory(*this, recipe, ranks);
   if (recipe.checkpoints.moving_average > 0.0) {
     average.emplace(backend, trainables, optimizer.owners(), recipe.checkpoints.moving_average);
@@ -84,10 +84,10 @@ TrainingTensors ModelInTraining::tensors() {
 }
 
 void ModelInTraining::discard_others() {
-  const PieceOwners& owners = optimizer.owners();
-  for (size_t i = 0; i < owners.pieces().size(); ++i) {
+  const SliceOwners& owners = optimizer.owners();
+  for (size_t i = 0; i < owners.slices().size(); ++i) {
     if (!owners.is_own(i)) {
-      trainables.discard_master(owners.pieces()[i]);
+      trainables.discard_master(owners.slices()[i]);
     }
   }
   optimizer.discard_others();

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "nn/weights/trainables.h"
-#include "optim/piece_owners.h"
+#include "optim/slice_owners.h"
 
 namespace heed {
 
@@ -15,9 +15,9 @@ struct StateNeeds {
 };
 
 // At least what training keeps for the weights that this rank holds and owns; activations come on top of it.
-int64_t state_bytes(const Trainables& trainables, const PieceOwners& owners, const StateNeeds& needs);
+int64_t state_bytes(const Trainables& trainables, const SliceOwners& owners, const StateNeeds& needs);
 
 // ConfigError where that is more than this process may use.
-void require_memory_for_state(const Trainables& trainables, const PieceOwners& owners, const StateNeeds& needs);
+void require_memory_for_state(const Trainables& trainables, const SliceOwners& owners, const StateNeeds& needs);
 
 }  // namespace heed

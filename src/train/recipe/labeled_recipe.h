@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/corpus/labeled_text.h"
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 #include "train/recipe/text_recipe.h"
 
 namespace heed {

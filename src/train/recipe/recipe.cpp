@@ -205,7 +205,7 @@ Recipe& Recipe::operator=(const Recipe& other) { return *this = Recipe(other); }
 void Recipe::validate() const {
   const TaskKind& kind = task_named(training.task);
   check(model.architecture == kind.architecture, "training.task \"{}\" trains {}, but model.architecture is {}",
-        kind.name, in_words(kind.architecture), in_words(model.architecture));
+        kind.name, describe(kind.architecture), describe(model.architecture));
   check_model(*this);
   task->validate(*this);
   validate_adapter(*this);

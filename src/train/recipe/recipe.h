@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "heed/precision.h"
+#include "heed/types/precision.h"
 #include "models/config.h"
 #include "nn/weights/adapters.h"
 #include "optim/optimizer.h"

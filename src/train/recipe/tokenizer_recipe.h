@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/settings.h"
-#include "heed/tokenizer_types.h"
+#include "heed/types/tokenizer.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 
 #include "base/system/files.h"
 #include "checkpoint/model_directory.h"
-#include "heed/train_types.h"
+#include "heed/types/train.h"
 #include "ranks/ranks.h"
 #include "train/learner/learner.h"
 #include "train/recipe/recipe.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/corpus/labeled_text.h"
-#include "heed/train_types.h"
+#include "heed/types/train.h"
 #include "train/corpus/labeled_examples.h"
 
 namespace heed {

@@ -12,7 +12,7 @@
 #include "checkpoint/model_directory.h"
 #include "data/batches/batches.h"
 #include "data/corpus/stored_fields.h"
-#include "heed/train_types.h"
+#include "heed/types/train.h"
 #include "models/any_model.h"
 #include "parallel/shard.h"
 #include "ranks/ranks.h"

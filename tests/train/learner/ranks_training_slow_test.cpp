@@ -9,7 +9,7 @@ namespace {
 
 TEST_F(RanksTraining, ATranslationModelGetsTheSameBits) {
   Recipe recipe = in_shards(small_recipe());
-  recipe.model.inner = 4608;  // matrices of several pieces
+  recipe.model.inner = 4608;  // matrices of several slices
   recipe.training.precision = Precision::f32;
   expect_same_bits(recipe, "large");
 }

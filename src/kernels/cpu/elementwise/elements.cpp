@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/cpu/elementwise/pieces.h"
+#include "kernels/cpu/elementwise/sweep.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/elementwise/elements.cpp"
@@ -90,7 +90,7 @@ HWY_EXPORT(run_blend);
 HWY_EXPORT(run_squared_norm);
 
 void fill(Context& context, const View& x, double value) {
-  each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
+  sweep(context, x, [&](int64_t row, int64_t first, int64_t count) {
     if (x.type() == DType::bf16) {
       std::fill_n(at<bf16>(x, row, first), count, bf16(static_cast<float>(value)));
     } else if (x.type() == DType::f32) {
@@ -104,7 +104,7 @@ void fill(Context& context, const View& x, double value) {
 
 void copy(Context& context, const ConstView& from, const View& to) {
   ensure(from.rows() == to.rows() && from.columns() == to.columns(), "copy", "{} to {}", from, to);
-  each_piece(context, from, [&](int64_t row, int64_t first, int64_t count) {
+  sweep(context, from, [&](int64_t row, int64_t first, int64_t count) {
     if (from.type() == to.type()) {
       const int64_t offset = first * size_of(from.type());
       std::memcpy(static_cast<std::byte*>(host_address(to.row_range(row, 1))) + offset,
@@ -119,7 +119,7 @@ void copy(Context& context, const ConstView& from, const View& to) {
 }
 
 void add(Context& context, const ConstView& x, const View& into) {
-  each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
+  sweep(context, x, [&](int64_t row, int64_t first, int64_t count) {
     if (x.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_add_bf16)(at<bf16>(x, row, first), at<bf16>(into, row, first), count);
     } else {
@@ -129,7 +129,7 @@ void add(Context& context, const ConstView& x, const View& into) {
 }
 
 void scale(Context& context, const View& x, double factor) {
-  each_piece(context, x, [&](int64_t row, int64_t first, int64_t count) {
+  sweep(context, x, [&](int64_t row, int64_t first, int64_t count) {
     if (x.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_scale_bf16)(at<bf16>(x, row, first), static_cast<float>(factor), count);
     } else {
@@ -140,7 +140,7 @@ void scale(Context& context, const View& x, double factor) {
 
 void blend(Context& context, const ConstView& from, const View& into, double share) {
   ensure(from.rows() == into.rows() && from.columns() == into.columns(), "blend", "{} into {}", from, into);
-  each_piece(context, into, [&](int64_t row, int64_t first, int64_t count) {
+  sweep(context, into, [&](int64_t row, int64_t first, int64_t count) {
     HWY_DYNAMIC_DISPATCH(run_blend)
     (at<float>(from, row, first), at<float>(into, row, first), static_cast<float>(share), count);
   });
@@ -153,9 +153,9 @@ void squared_norms(Context& context, const ConstView& x, std::span<const Element
     for (int64_t i = tasks.begin(task); i < tasks.end(task); ++i) {
       const ElementRange& range = ranges[static_cast<size_t>(i)];
       double sum = 0.0;
-      for (int64_t done = 0; done < range.count; done += kPiece) {
+      for (int64_t done = 0; done < range.count; done += kSweepElements) {
         sum += HWY_DYNAMIC_DISPATCH(run_squared_norm)(at<float>(x, 0, range.first + done),
-                                                      std::min(kPiece, range.count - done));
+                                                      std::min(kSweepElements, range.count - done));
       }
       host<double>(norms)(0, i) = sum;
     }

@@ -1,6 +1,6 @@
 #include "kernels/cpu/elementwise/soft_cap.h"
 
-#include "kernels/cpu/elementwise/pieces.h"
+#include "kernels/cpu/elementwise/sweep.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/elementwise/soft_cap.cpp"

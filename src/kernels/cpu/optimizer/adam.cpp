@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/elementwise/pieces.h"
+#include "kernels/cpu/elementwise/sweep.h"
 
 #ifndef HEED_KERNELS_CPU_ADAM_ONCE
 #define HEED_KERNELS_CPU_ADAM_ONCE
@@ -85,15 +85,13 @@ void adam(Context& context, const AdamSweep& call) {
   const AdamConstants decaying = constants_of(call, clip, step, Decays::yes);
   const AdamConstants spared = constants_of(call, clip, step, Decays::no);
   for (const ElementRange& range : call.ranges) {
-    each_piece(context, call.weights.column_range(range.first, range.count),
-               [&](int64_t, int64_t piece, int64_t count) {
-                 const int64_t first = range.first + piece;
-                 HWY_DYNAMIC_DISPATCH(run_adam)
-                 (range.decays == Decays::yes ? decaying : spared, at<float>(call.gradients, 0, first),
-                  at<float>(call.weights, 0, first), at<float>(call.first_moments, 0, first),
-                  at<float>(call.second_moments, 0, first), call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first),
-                  count);
-               });
+    sweep(context, call.weights.column_range(range.first, range.count), [&](int64_t, int64_t span, int64_t count) {
+      const int64_t first = range.first + span;
+      HWY_DYNAMIC_DISPATCH(run_adam)
+      (range.decays == Decays::yes ? decaying : spared, at<float>(call.gradients, 0, first),
+       at<float>(call.weights, 0, first), at<float>(call.first_moments, 0, first),
+       at<float>(call.second_moments, 0, first), call.copy.empty() ? nullptr : at<bf16>(call.copy, 0, first), count);
+    });
   }
 }
 

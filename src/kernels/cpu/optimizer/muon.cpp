@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/elementwise/elements.h"
-#include "kernels/cpu/elementwise/pieces.h"
+#include "kernels/cpu/elementwise/sweep.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/optimizer/muon.cpp"
@@ -90,7 +90,7 @@ namespace {
 // Rows that are end to end, as a single row.
 template <class AnyView>
 AnyView flattened(const AnyView& x) {
-  ensure(x.contiguous(), "muon", "{} is not one piece", x);
+  ensure(x.contiguous(), "muon", "{} is not contiguous", x);
   return {host_address(x), x.type(), 1, x.elements(), x.elements()};
 }
 
@@ -105,10 +105,10 @@ void muon_direction(Context& context, const MuonDirection& call) {
   const double clip = call.max_norm > 0.0 ? std::min(1.0, call.max_norm / (norm + 1e-6)) : 1.0;
   const ConstView gradients = flattened(call.gradients);
   const View moments = flattened(call.moments);
-  std::vector<double> sums(static_cast<size_t>(ceil_div(moments.columns(), kPiece)));
+  std::vector<double> sums(static_cast<size_t>(ceil_div(moments.columns(), kSweepElements)));
   const auto factor = static_cast<float>(call.momentum);
-  each_piece(context, moments, [&](int64_t, int64_t first, int64_t count) {
-    sums[static_cast<size_t>(first / kPiece)] = HWY_DYNAMIC_DISPATCH(run_momentum)(
+  sweep(context, moments, [&](int64_t, int64_t first, int64_t count) {
+    sums[static_cast<size_t>(first / kSweepElements)] = HWY_DYNAMIC_DISPATCH(run_momentum)(
         at<float>(gradients, 0, first), at<float>(moments, 0, first), static_cast<float>(clip), factor, count);
   });
   double squares = 0.0;
@@ -116,7 +116,7 @@ void muon_direction(Context& context, const MuonDirection& call) {
     squares += sum;
   }
   const auto scale = static_cast<float>(squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0);
-  each_piece(context, moments, [&](int64_t, int64_t first, int64_t count) {
+  sweep(context, moments, [&](int64_t, int64_t first, int64_t count) {
     const float *g = at<float>(gradients, 0, first), *m = at<float>(moments, 0, first);
     if (direction.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_direction_bf16)
@@ -137,7 +137,7 @@ void muon_step(Context& context, const MuonStep& call) {
   const View copy = call.copy.empty() ? View() : flattened(call.copy);
   const auto kept = static_cast<float>(1.0 - call.learning_rate * call.weight_decay);
   const auto step = static_cast<float>(call.learning_rate * call.scale);
-  each_piece(context, weights, [&](int64_t, int64_t first, int64_t count) {
+  sweep(context, weights, [&](int64_t, int64_t first, int64_t count) {
     bf16* const to = copy.empty() ? nullptr : at<bf16>(copy, 0, first);
     if (direction.type() == DType::bf16) {
       HWY_DYNAMIC_DISPATCH(run_muon_step_bf16)

@@ -175,10 +175,10 @@ Panels pack_panels(Context& context, const Operand& b, Element element, float* t
   const int64_t panels = ceil_div(b.columns(), kernels.panel_columns);
   const int64_t panels_per_task = b.layout == Layout::plain ? kStraightPanels : 1;
   const int64_t steps_per_task = b.layout == Layout::plain ? kStraightSteps : kTransposedSteps;
-  const int64_t pieces = ceil_div(steps, steps_per_task);
-  context.pool.run(ceil_div(panels, panels_per_task) * pieces, [&](int64_t task, int) {
-    const int64_t panel = task / pieces * panels_per_task;
-    const int64_t first = task % pieces * steps_per_task;
+  const int64_t ranges = ceil_div(steps, steps_per_task);
+  context.pool.run(ceil_div(panels, panels_per_task) * ranges, [&](int64_t task, int) {
+    const int64_t panel = task / ranges * panels_per_task;
+    const int64_t first = task % ranges * steps_per_task;
     const PanelBlock block{panel, std::min(panels_per_task, panels - panel), first,
                            std::min(steps_per_task, steps - first), steps * kernels.panel_columns};
     kernels.pack_panels(b, element, block, to + (panel * steps + first) * kernels.panel_columns);

@@ -43,7 +43,7 @@ namespace heed::cpu {
 
 HWY_EXPORT(run_sum_parts);
 
-// A long row, such as a piece of the weights, is shared out among threads too.
+// A long row, such as a slice of the weights, is shared out among threads too.
 void sum_parts(Context& context, const SumParts& call) {
   constexpr int64_t kColumns = 8192;
   const int64_t columns = call.y.columns(), ranges = ceil_div(columns, kColumns);

@@ -1,0 +1,87 @@
+// Options and results of translation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heed/types/interruption.h"
+#include "heed/types/names.h"
+#include "heed/types/token_scores.h"
+#include "heed/types/writing_rules.h"
+
+namespace heed {
+
+enum class Alignments : uint8_t { none, pieces };
+
+// What becomes of a word that the model writes as unknown: it stays as the tokenizer shows it, is never written, or is
+// replaced by the source's word that it attends to most.
+enum class UnknownWords : uint8_t { keep, avoid, copy };
+
+inline constexpr std::array<NamedValue<UnknownWords>, 3> kUnknownWordsNames{
+    {{"keep", UnknownWords::keep}, {"avoid", UnknownWords::avoid}, {"copy", UnknownWords::copy}}};
+
+//   score = (sum of log-probabilities) / length^length_penalty      length: tokens of the translation and its end
+//         + coverage_penalty * (sum over source tokens of ln min(1, the attention that all target tokens paid to it))
+struct TranslationOptions {
+  int64_t beam = 1;  // hypotheses kept per sentence; 1 is greedy
+  double length_penalty = 1.0;
+  int64_t n_best = 1;  // translations of each line, best first; at most the beam
+  // Tokens, the end included, within the model's own limit. 0: 16 more than the largest of twice the source, the prefix
+  // with the forced texts, and the minimum length.
+  int64_t max_length = 0;
+  Alignments alignments = Alignments::none;
+  Interruption interruption;
+  WritingRules rules = {};
+  // How translations begin: one prefix for each line, "" for none; or none at all. They are part of the translations
+  // and of their scores.
+  std::vector<std::string> prefixes = {};
+  // Texts that every translation contains: as the target's tokenizer cuts them, so that one may be a part of a longer
+  // word. The beam must be larger than the number of their tokens.
+  std::vector<std::string> force = {};
+  EachToken each = EachToken::left_out;  // whether translations have their tokens' scores
+  int64_t groups = 1;                    // that the beam is divided into, to find different translations
+  // What a token costs a group for each hypothesis of the groups before it that took the token in this step.
+  double diversity = 0.5;
+  double coverage_penalty = 0.0;
+  double patience = 1.0;  // a search ends with beam * patience translations
+  // The N most likely next tokens after the prefix, each with its best translation; 0: off.
+  int64_t alternatives = 0;
+  UnknownWords unknown = UnknownWords::keep;
+};
+
+// Token `target` of the translation attends most to token `source` of the line; both count from 0.
+struct AlignedPair {
+  int64_t source = 0, target = 0;
+};
+
+struct Translation {
+  std::string text;  // without line breaks
+  double score = 0.0, log_probability = 0.0;
+  int64_t tokens = 0;  // the end included
+  std::vector<AlignedPair> alignment;
+  std::vector<ScoredToken> each = {};  // where asked for: its tokens, the end included
+};
+
+// Lines and their translations, as many of the one as of the other.
+struct LinePairs {
+  std::span<const std::string> sources, targets;
+};
+
+struct PairScore {
+  double log_probability = 0.0;  // of the target, its end included, given the source; natural logarithm
+  int64_t tokens = 0;            // of the target, its end included
+};
+
+// Names a line in errors, by its position in the input, from 0.
+using LineName = std::function<std::string(size_t line)>;
+
+struct LinePairName {
+  LineName source, target;
+};
+
+}  // namespace heed

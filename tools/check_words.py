@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Checks that code uses one word for one thing, as the glossary in docs/architecture.md has it.
+
+    tools/check_words.py [ROOT]
+
+A rule is a pattern, the folders in which it is right, and what to write elsewhere. Prints file:line for each breach and
+exits 1.
+"""
+
+import pathlib
+import re
+import sys
+
+# A pattern, the folders of src/ in which it is right, what to write elsewhere.
+RULES = [
+    (r"^\s*// Of ", (), "a comment that says what it describes: \"The rows of ...\""),
+    (r"\b[a-z_]*in_words\b|\btext_of\(", (), "name_of for the name of an enum's value, to_text for a value as text, describe "
+     "for words to a reader"),
+    (r"\b(Weight|Shared|Own|Coming)?Pieces?\b|\bpieces?_\b", ("text", "interchange"), "slice for a run of a weight's elements, range "
+     "for neighbouring queries, operand for a part of a call: a piece is a tokenizer's"),
+    (r"\b[Ll]anes?_?\b", ("kernels", "decode", "encode", "api", "train", "quant", "bench", "models", "base"), "ring for what two "
+     "processes share, outbox for what waits for MPI: a lane is a backend of one thread, or in kernels a vector's"),
+]
+SUFFIXES = {".h", ".cpp"}
+
+
+def breaches_of(file, folder):
+    """(line number, what to write) for each line of the file that breaks a rule."""
+    rules = [(re.compile(pattern), advice) for pattern, folders, advice in RULES if folder not in folders]
+    for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+        for pattern, advice in rules:
+            if pattern.search(line):
+                yield number, advice
+
+
+def check(root):
+    breaches, files = [], 0
+    for file in sorted((root / "src").rglob("*")):
+        if file.suffix not in SUFFIXES:
+            continue
+        files += 1
+        folder = file.relative_to(root / "src").parts[0]
+        for number, advice in breaches_of(file, folder):
+            breaches.append(f"{file.relative_to(root)}:{number}: write {advice}")
+    return breaches, files
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent
+    breaches, files = check(root.resolve())
+    for line in breaches:
+        print(line)
+    if breaches:
+        sys.exit(1)
+    print(f"words: {files} files in order")
+
+
+if __name__ == "__main__":
+    main()

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 // The thread looks at the clock this often. If it has not done so for much longer, this process was stopped, and wakes
 // up when the others have long said what was wrong and ended.
-constexpr std::chrono::milliseconds kTick(500), kLongestTick(2000);
+constexpr std::chrono::milliseconds kLookPeriod(500), kLongestLookPeriod(2000);
 // What ranks tell each other about an error arrives within this time.
 constexpr std::chrono::milliseconds kUntilKnown(250);
 // Then ranks that are told to end do so. mpirun waits for a second in all before it kills.
@@ -91,7 +91,7 @@ RankProcesses::~RankProcesses() {
 }
 
 void RankProcesses::watch() {
-  auto ticked = Clock::now();
+  auto looked = Clock::now();
   while (!stopping_) {
     std::vector<pollfd> events{{.fd = wake_up, .events = POLLIN, .revents = 0}};
     for (const Process& process : others_) {
@@ -99,9 +99,9 @@ void RankProcesses::watch() {
         events.push_back({.fd = process.descriptor, .events = POLLIN, .revents = 0});
       }
     }
-    ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
-    has_said_all_ = has_said_all_ || Clock::now() - ticked > kLongestTick;
-    ticked = Clock::now();
+    ::poll(events.data(), events.size(), static_cast<int>(kLookPeriod.count()));
+    has_said_all_ = has_said_all_ || Clock::now() - looked > kLongestLookPeriod;
+    looked = Clock::now();
     if (!stopping_ && !has_said_all_) {
       name_ended();
     }

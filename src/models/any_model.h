@@ -56,7 +56,7 @@ struct Inference {
   Backend& backend;
   DType storage;
   std::optional<DType> cached = {};  // keys and values that are kept; otherwise in `storage`
-  // Of the same architecture and vocabularies. Tokens then have the mean of all models' probabilities.
+  // Models of the same architecture and vocabularies. Tokens then have the mean of all models' probabilities.
   std::span<const AnyModel* const> others = {};
 
   DType cache_type() const { return cached.value_or(storage); }

@@ -90,7 +90,7 @@ struct ModelConfig {
   int64_t layers_of_deepest_stack() const { return std::max(layers_of(Stack::encoder), layers_of(Stack::decoder)); }
   std::vector<LayerPattern> patterns_of(Stack stack) const;  // as a recipe would give them, repeated over the layers
   LayerPattern pattern_of(Stack stack, int64_t layer) const;
-  // Of all layers of the architecture's stacks.
+  // Those of all layers of the architecture's stacks.
   std::vector<LayerPattern> patterns_in_use() const;
   // How many of the latest tokens' keys and values decoding needs, at most; 0: those of all tokens.
   int64_t cached_window() const;

@@ -24,7 +24,7 @@ class EncoderOnly {
   // With the token that each row expects, or the number of its label.
   TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
   TokenLosses loss(Pass& pass, const TokenBatch& batch, Smoothing smoothing, const StackCall& call = {}) const;
-  // Of several labels or a number for each text.
+  // For heads with several labels or a number for each text.
   TokenLosses loss(Pass& pass, const Hidden& pooled, const LabelTargets& values) const;
 
   // Its layers, for who runs them one by one.

@@ -15,7 +15,7 @@ class OutputProjection {
   // of a vocabulary, and all rows of labels.
   OutputProjection(const Scope& scope, const ModelConfig& config, int64_t outputs, const Weight* tied);
 
-  // Of a whole vocabulary alone.
+  // Requires a whole vocabulary.
   Logits logits(Pass& pass, const Hidden& hidden) const;
   TokenLosses loss(Pass& pass, const Hidden& hidden, const Targets& expected, Smoothing smoothing) const;
 

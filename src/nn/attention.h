@@ -32,7 +32,7 @@ struct AttentionShape {
   NormShape norm = {};                  // of what kind; its width follows from the heads
   Rotary rotary;
   std::shared_ptr<const RelativePositions> relative;  // of self-attention; may be null
-  // Of self-attention: distances up to this one have embeddings, which are added to keys, S = scale Q (K + A)^T, and
+  // For self-attention: distances up to this one have embeddings, which are added to keys, S = scale Q (K + A)^T, and
   // perhaps others that are added to values, O = P (V + B); those beyond count as this one. 0: none.
   int64_t relative_clip = 0;
   RelativeValues relative_values = RelativeValues::none;
@@ -127,7 +127,7 @@ class CrossAttention {
   Var operator()(Pass& pass, const Var& x, const CachedMemory& memory) const;
 
  private:
-  // Of a memory.
+  // The inputs that a memory gives.
   AttentionInputs keys_and_values(Pass& pass, const Memory& memory) const;
 
   const Parts* parts_;

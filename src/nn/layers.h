@@ -56,7 +56,7 @@ struct StackCall {
   SelfMask self_mask;
   CrossMask cross_mask;
   AttentionMaps* maps = nullptr;
-  // Of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others are
+  // Caches of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others are
   // left out: the final norm follows the last layer that has a cache.
   const std::vector<KeyValueView>* caches = nullptr;
 };

@@ -23,7 +23,7 @@ class Shard {
   virtual int64_t targets() const = 0;  // rows that the loss counts
   // What the model reads: for an encoder-decoder's stages, by whose rows they have; for others the same twice.
   virtual ShardTexts texts() const = 0;
-  // Of a whole model. The tape refers to the shard, which must outlive it.
+  // Runs a whole model. The tape refers to the shard, which must outlive it.
   virtual TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const = 0;
   // The same, from what the model's last layer leaves.
   virtual TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,

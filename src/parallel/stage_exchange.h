@@ -59,7 +59,7 @@ class StageExchange {
   size_t open_slices_;                       // from each copy
   int64_t shards_ = 0;                       // of the update
 
-  // Of the round that has begun.
+  // Where the round that has begun stands.
   bool is_first_round_ = false;
   size_t senders_ = 0, added_ = 0;  // copies that have a shard in it; slices of own_
   std::vector<OwnSlice> own_;

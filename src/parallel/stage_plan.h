@@ -50,7 +50,7 @@ class StagePlan {
   const StageRanges& layers_of(int stage) const { return layers_[static_cast<size_t>(stage)]; }
   // What a stage has from the one before it, in the order in which it is sent. The same goes back as gradients.
   std::vector<StagePort> inputs_of(int stage) const;
-  // Of the tables whose home is not their reader.
+  // Routes of the tables whose home is not their reader.
   const std::vector<EmbeddingRoute>& routes() const { return routes_; }
 
   // Who holds a weight: where it is read. A norm that the layer before it computes is with that layer.

@@ -151,7 +151,7 @@ class CountedRun {
     count_sums(counted);
   }
 
-  // Of n ranks that exchange a sum by rows, each sends (n - 1) / n of its bytes twice. Where they divide a vocabulary,
+  // Where n ranks exchange a sum by rows, each sends (n - 1) / n of its bytes twice. Where they divide a vocabulary,
   // each also sends four numbers (LogitSums) for each row of logits to all others.
   void count_sums(CountedStep& counted) {
     if (part_.shares == 1) {

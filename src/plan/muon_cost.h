@@ -18,7 +18,7 @@ struct MuonRun {
   int threads;
 };
 
-// Of an update on a backend that counts. A thread that orthogonalizes whole matrices has scratch memory for the largest;
+// The cost of an update, run on a backend that counts. A thread that orthogonalizes whole matrices has scratch memory for the largest;
 // where there are fewer matrices than threads, all threads work on one. Other optimizers cost nothing here.
 MuonCost muon_cost(const ModelConfig& config, const MuonRun& run);
 

@@ -25,7 +25,7 @@ struct PlanPart {
 struct PlanBatch {
   int64_t sequences = 0, source_length = 0, target_length = 0;
 
-  // Of the stream that is predicted.
+  // Tokens of the stream that is predicted.
   int64_t tokens() const { return sequences * (target_length > 0 ? target_length : source_length); }
 };
 

@@ -13,7 +13,7 @@ class RandomBatch final : public Shard {
   const PlanBatch& shape() const { return shape_; }
   int64_t targets() const override { return expected_.size(); }
   ShardTexts texts() const override { return {is_pair_ ? source_ : stream_, stream_}; }
-  // Of what the model's head predicts.
+  // The loss of what the model's head predicts.
   TokenLosses loss(Pass& pass, const AnyModel& model, Smoothing smoothing) const override;
   TokenLosses loss_of_hidden(Pass& pass, const AnyModel& model, const Hidden& hidden,
                              Smoothing smoothing) const override;

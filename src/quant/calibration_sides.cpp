@@ -68,14 +68,14 @@ class Sides {
     return 2 * same > sources_.size();
   }
 
-  // Of one line alone, or of lines that are all the same, nothing can be said: taken as false.
+  // One line alone, or lines that are all the same, say nothing: taken as false.
   bool sources_are_like_what_is_written() const {
     return !others_.empty() && surprise(others_, sources_) < (surprise(others_, translations()) + uniform_) / 2.0;
   }
 
   bool sources_are_understood() const { return depends_on_sources(translations()); }
 
-  // Of one line alone, or of lines that are all the same, nothing can be said: taken as true.
+  // One line alone, or lines that are all the same, say nothing: taken as true.
   bool depends_on_sources(Lines written) const {
     return others_.empty() || surprise(sources_, written) <= kUnderstood * surprise(others_, written);
   }

@@ -28,7 +28,7 @@ bool reads_norm_of_sublayer(const WeightIdentity& product, const WeightIdentity&
          (branches == Branches::parallel && is_input_of_feed_forward(product));
 }
 
-// Of the norm at a stack's end. What an encoder alone writes are embeddings of their own, and a tied table is looked
+// Whether a product reads the norm at a stack's end. What an encoder alone writes are embeddings of their own, and a tied table is looked
 // up, too.
 bool reads_norm_of_stack(const WeightIdentity& product, const WeightIdentity& norm) {
   return norm.is_of(Stack::decoder) ? product.has(WeightRole::logits)

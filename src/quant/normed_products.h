@@ -14,7 +14,7 @@ struct NormedProducts {
   std::vector<const Weight*> products;
 };
 
-// Of a model with the norms before its sublayers. After them (post-norm) the residual connection reads what a norm
+// For a model with the norms before its sublayers. After them (post-norm) the residual connection reads what a norm
 // writes.
 std::vector<NormedProducts> normed_products(const ModelConfig& config, const Weights& weights);
 

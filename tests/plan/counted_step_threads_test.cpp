@@ -42,7 +42,7 @@ struct Held {
   int64_t peak_bytes = 0, sent_bytes = 0;
 };
 
-// Of each rank, in a real step of a pipeline.
+// What each rank held in a real step of a pipeline.
 std::map<int, Held> run_in_stages(const ModelConfig& config, int stages) {
   std::map<int, Held> held;
   std::mutex mutex;
@@ -69,7 +69,7 @@ std::map<int, Held> run_in_stages(const ModelConfig& config, int stages) {
   return held;
 }
 
-// Of the last of the ranks that share each matrix.
+// What the last of the ranks that share each matrix held.
 Held run_in_shares(const ModelConfig& config, int shares) {
   Held held;
   run_thread_ranks(shares, [&](Transport& transport) {

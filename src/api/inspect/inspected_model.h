@@ -32,7 +32,7 @@ struct WeightsAtStart {
   std::vector<WeightPart> parts;  // none of a model directory
   std::string warning;            // of random values that stay; empty: none
 };
-// Of a recipe's model with the vocabularies of `sized`. Registers the adapters, too.
+// The weights of a recipe's model with the vocabularies of `sized`. Registers the adapters, too.
 WeightsAtStart weights_at_start(const InspectedModel& model, const ModelConfig& sized, Weights& weights);
 
 // A vocabulary of the architecture, by the name of its key.

@@ -19,7 +19,7 @@ class NewFolder {
  public:
   // Makes the folder.
   explicit NewFolder(const std::filesystem::path& path) : NewFolder(path, make_folders(path)) {}
-  // Of a folder that was made before, as by a process that then locks it.
+  // Takes a folder that was made before, as by a process that then locks it.
   NewFolder(std::filesystem::path path, MadeFolders made);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;

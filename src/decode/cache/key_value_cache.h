@@ -58,7 +58,7 @@ class KeyValueCache {
   KeyValueCache(const KeyValueCache&) = delete;
   KeyValueCache& operator=(const KeyValueCache&) = delete;
 
-  // Of kPageTokens tokens, without sums of linear attention.
+  // Bytes of kPageTokens tokens, without sums of linear attention.
   static int64_t page_bytes(DType storage, const CacheShape& shape);
 
   SequenceId add();  // an empty one
@@ -136,7 +136,7 @@ class KeyValueCache {
   std::vector<std::pair<int64_t, size_t>> live_;  // id and slot, ids ascending
   int64_t next_id_ = 0;
 
-  // Of the last call.
+  // Results of the last call.
   std::vector<const Sequence*> listed_;
   std::vector<int64_t> lengths_;
   std::vector<int32_t> shared_;

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// Of a prompt, or of what was written in a pause, the drafter reads only this many tokens until its drafts have saved
+// The drafter reads only this many tokens of a prompt, or of what was written in a pause, until its drafts have saved
 // the time that reading all of them takes.
 constexpr int64_t kLittleContext = 32;
 // A smaller model takes less time than sharing its work out among threads.

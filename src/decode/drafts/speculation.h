@@ -43,7 +43,7 @@ class Speculation {
   // then has a draft of at most as many tokens as it wants, until the next step.
   void begin_step(std::span<DraftTask> tasks, int64_t others);
   std::span<const int32_t> draft(size_t task) const { return drafts_[task].tokens; }
-  // Of a task's draft, `right` tokens were right; `compared` is one more if the next one was wrong.
+  // `right` tokens of the task's draft were right; `compared` is one more if the next one was wrong.
   void checked(size_t task, int64_t right, int64_t compared);
   void end_step(int64_t written);
 

@@ -61,7 +61,7 @@ class TokenAutomaton {
   bool can_finish_in(State state, int64_t tokens) const;
   // The tokens that may come next, eos among them where the text may end with it.
   std::shared_ptr<const TokenSet> allowed(State state) const;
-  // Of these, the ones with which a text of at most `left` further tokens can still become complete; all of them where
+  // Those of them with which a text of at most `left` further tokens can still become complete; all of them where
   // none can.
   std::shared_ptr<const TokenSet> allowed(State state, int64_t left) const;
 

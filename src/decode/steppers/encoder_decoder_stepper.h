@@ -52,7 +52,7 @@ class EncoderDecoderStepper final : public PagedStepper {
   std::vector<size_t> free_sources_;
   std::unordered_map<int64_t, size_t> source_numbers_;  // of each sequence, in sources_
 
-  // Of the last call.
+  // Results of the last call.
   std::vector<SequenceId> read_;
   std::vector<int64_t> queries_;
   std::vector<int32_t> begins_, ends_, column_of_token_;

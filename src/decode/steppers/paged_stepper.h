@@ -8,7 +8,7 @@ namespace heed {
 
 // How many of the decoder's layers run. ConfigError when it has fewer.
 int64_t layers_that_run(const ModelConfig& config, const StepperOptions& options);
-// Of a cache of keys and values of these layers, of all tokens.
+// The shape of a cache of these layers' keys and values, of all tokens.
 CacheShape cache_shape(const ModelConfig& config, const StepperOptions& options);
 
 class PagedStepper : public Stepper {

@@ -8,7 +8,7 @@
 
 namespace heed {
 
-// Of each weight, in the order of registration, where its values are; empty for weights that have none.
+// Where each weight's values are, in the order of registration; empty for weights that have none.
 using ValuesOfWeights = std::vector<View>;
 
 // In memory like the masters: of the weights that are trained.

@@ -151,7 +151,7 @@ int64_t Trainables::trained_elements() const {
   return elements;
 }
 
-// Of a weight that is kept, the tensor has nothing else.
+// The tensor of a weight that is kept has nothing else.
 View Trainables::part(const Tensor& flat, size_t index) const {
   if (flat.empty()) {
     return {};

@@ -75,7 +75,7 @@ class Trainables {
   // Trained here.
   bool has_gradient(size_t weight) const { return held_[weight] && parts_[weight] == WeightPart::trained; }
   int64_t trained_elements() const;  // of the whole model
-  // Of those that have one here, in the order of the weights.
+  // One for each weight that has one here, in the order of the weights.
   const std::deque<Trainable>& all() const { return trainables_; }
   std::deque<Trainable>& all() { return trainables_; }
   Trainable& find(std::string_view name) { return weights_.find(name).trainable(); }

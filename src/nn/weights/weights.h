@@ -69,7 +69,7 @@ enum class MatrixForm : uint8_t { precision, int8, int4 };
 class Weights {
  public:
   Weights() = default;
-  // Of a model of which this rank has a part.
+  // The weights of a model of which this rank has a part.
   explicit Weights(Parts parts) : parts_(std::move(parts)) {}
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;

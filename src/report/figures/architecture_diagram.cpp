@@ -22,7 +22,7 @@ class ParameterCounts {
   int64_t of_embedding(Stack stack) const {
     return sum([&](const WeightIdentity& weight) { return weight.is_of(stack) && is_of_embedding(weight); });
   }
-  // Of a sublayer without the norms around it.
+  // Parameters of a sublayer without the norms around it.
   int64_t of_sublayer(Stack stack, Sublayer sublayer) const {
     return sum([&](const WeightIdentity& weight) {
       return weight.is_of(stack) && weight.is_of(sublayer) && !weight.has(WeightRole::sublayer_norm) &&
@@ -34,7 +34,7 @@ class ParameterCounts {
       return weight.is_of(stack) && weight.is_of(sublayer) && weight.has(norm);
     });
   }
-  // Of what a stack has beside its layers.
+  // Parameters that a stack has beside its layers.
   int64_t beside_layers(Stack stack, WeightRole role) const {
     return sum(
         [&](const WeightIdentity& weight) { return weight.is_of(stack) && !weight.place.layer && weight.has(role); });

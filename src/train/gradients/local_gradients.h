@@ -6,7 +6,7 @@
 
 namespace heed {
 
-// Of all shards of an update, or of this rank's own where ranks train independently. A tape runs each shard forward and
+// Takes all shards of an update, or this rank's own where ranks train independently. A tape runs each shard forward and
 // backward, and its gradient is added to that of the shards before.
 class LocalGradients final : public GradientSource {
  public:

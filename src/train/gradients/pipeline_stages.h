@@ -10,7 +10,7 @@
 
 namespace heed {
 
-// Of several copies of the model, each takes one shard in a round, as in RoundsOverRanks. A copy's shards go through its
+// Where there are several copies of the model, each takes one shard in a round, as in RoundsOverRanks. A copy's shards go through its
 // stages one after the other; copies of a stage exchange their gradients.
 class PipelineStages final : public GradientSource {
  public:

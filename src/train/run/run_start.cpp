@@ -24,7 +24,7 @@ struct PlannedRun {
   Distribution ranks;
   std::unique_ptr<Task> task;
   WeightPlan weights;
-  // Of a run that begins from another model.
+  // Where the run begins from another model:
   std::optional<StartingModel> from;
   TakenWeights taken;
 

@@ -13,6 +13,7 @@ MULTI30K = pathlib.Path(os.environ.get("HEED_DATA", SOURCE.parent / "shared" / "
 MAKE_MODEL = os.environ["HEED_MAKE_MODEL"]
 PARAMETERS_AT_LEAST = 50_000_000
 BESIDE = 60_000_000
+UNDER_WAY = 120_000_000  # of many lines, on two lanes, beside that
 LINES = "".join(f"{words}\n" for words in ["ein Hund", "zwei Frauen lesen ein Buch", "das Haus ist rot"] * 12)
 
 
@@ -81,7 +82,7 @@ class Memory(unittest.TestCase):
                         with self.subTest(f"{name} lines", precision=precision, beam=beam):
                             peak = peak_memory(["translate", "--model", model, "--precision", precision, "--threads", 2,
                                                 "--beam", beam, "--max-length", length], given)
-                            self.assertLessEqual(peak, 1.15 * bytes_of_weight * weights + BESIDE)
+                            self.assertLessEqual(peak, 1.15 * bytes_of_weight * weights + BESIDE + UNDER_WAY)
 
     def test_generating_holds_each_weight_once(self):
         # Keys and values take 64 KB a token here: those of many prompts would outweigh the weights.

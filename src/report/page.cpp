@@ -152,13 +152,17 @@ void run_figures(Html& page, const RunMetrics& metrics, const TaskMetrics& task)
   }
 }
 
+// What a rounded count was, where it is rounded.
+std::string exact_count(int64_t count) { return short_count(count) == grouped(count) ? "" : grouped(count); }
+
 void figures(Html& page, const ReportContent& content) {
   page.add("<dl class=\"figures\">\n");
-  figure(page, "Parameters", short_count(content.parameters), grouped(content.parameters));
+  figure(page, "Parameters", short_count(content.parameters), exact_count(content.parameters));
   if (content.metrics && content.metrics->trained_parameters > 0 &&
       content.metrics->trained_parameters < content.metrics->parameters) {
+    const std::string exact = exact_count(content.metrics->trained_parameters);
     figure(page, "Trained", short_count(content.metrics->trained_parameters),
-           grouped(content.metrics->trained_parameters) + " parameters; the others are frozen");
+           (exact.empty() ? "" : exact + " parameters; ") + "the others are frozen");
   }
   if (content.adapter) {
     figure(

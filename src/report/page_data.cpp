@@ -33,7 +33,8 @@ json curves(const RunMetrics& metrics, const TaskMetrics& task) {
     for (const ValidationPoint& point : metrics.validation) {
       values.push_back(point.score(metric.key));
     }
-    shown.push_back({{"key", metric.key}, {"name", metric.name}});
+    // An infinite number is null in JSON.
+    shown.push_back({{"key", metric.key}, {"name", metric.name}, {"highest", metric.highest}});
   }
   const std::vector<TrainPoint> train = thinned(metrics.train, kMaxTrainPoints);
   return {{"train",

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 
 #include "base/system/files.h"
 #include "base/system/threads.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
+#include "data/corpus/labeled_text.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "models/config_keys.h"
 #include "report/page.h"
@@ -82,6 +82,23 @@ SampleFiles sample_files(const ReportOptions& options, const std::optional<Recip
     }
   }
   return files;
+}
+
+std::vector<SampleLine> labeled_sample_lines(const LabeledRecipe& recipe, const std::vector<std::string>& files,
+                                             int64_t max_samples) {
+  std::vector<SampleLine> lines;
+  if (dynamic_cast<const TagRecipe*>(&recipe) != nullptr) {
+    for (const LabeledWords& sentence : read_labeled_words(files, recipe.data.format)) {
+      lines.push_back({fmt::format("{}", fmt::join(sentence.words, " ")), "", sentence.where});
+    }
+  } else {
+    const TextColumns columns = recipe.data.columns;
+    for (const LabeledText& text : read_labeled_texts(files, columns)) {
+      lines.push_back({columns == TextColumns::pair ? text.first + "\t" + text.second : text.first, "", text.where});
+    }
+  }
+  lines.resize(std::min(lines.size(), static_cast<size_t>(max_samples)));
+  return lines;
 }
 
 class Report {
@@ -182,19 +199,21 @@ class Report {
     return own != nullptr ? own->data.columns : TextColumns::one;
   }
 
-  // The requested lines, or else those of a masked language model's validation text if it still exists.
+  // The requested lines, or else those of the recipe's validation text if it still exists, without their labels.
   void add_encoder_texts(const StoredModel& stored, Backend& backend) {
-    std::vector<fs::path> files;
-    const MaskedModelRecipe* const own = recipe_ ? recipe_->find<MaskedModelRecipe>() : nullptr;
+    std::vector<std::string> files;
     if (!options_.source.empty()) {
-      files.emplace_back(options_.source);
-    } else if (own != nullptr) {
-      std::ranges::copy_if(own->data.validation, std::back_inserter(files),
-                           [](const std::string& file) { return fs::is_regular_file(file); });
+      files.push_back(options_.source);
+    } else if (recipe_) {
+      const MaskedModelRecipe* const masked = recipe_->find<MaskedModelRecipe>();
+      const LabeledRecipe* const labeled = recipe_->find<LabeledRecipe>();
+      files = masked != nullptr    ? masked->data.validation
+              : labeled != nullptr ? labeled->data.validation
+                                   : std::vector<std::string>();
+      std::erase_if(files, [](const std::string& file) { return !fs::is_regular_file(file); });
     }
-    EncoderTexts texts =
-        read_encoder_texts({stored.model(), backend, DType::f32}, stored.text(),
-                           read_sample_lines(files, {}, options_.samples), stored.columns().value_or(columns()));
+    EncoderTexts texts = read_encoder_texts({stored.model(), backend, DType::f32}, stored.text(), encoder_lines(files),
+                                            stored.columns().value_or(columns()));
     if (texts.read.empty()) {
       note(files.empty() ? "No texts: name a file of them with --source."
                          : "No texts: there are none, or none were requested.");
@@ -202,6 +221,15 @@ class Report {
     content_.texts = std::move(texts.read);
     content_.heads = std::move(texts.heads);
     content_.notes.insert(content_.notes.end(), texts.notes.begin(), texts.notes.end());
+  }
+
+  // The first lines of files, which have labels where they are a recipe's.
+  std::vector<SampleLine> encoder_lines(const std::vector<std::string>& files) const {
+    const LabeledRecipe* const labeled = options_.source.empty() && recipe_ ? recipe_->find<LabeledRecipe>() : nullptr;
+    if (labeled == nullptr) {
+      return read_sample_lines({files.begin(), files.end()}, {}, options_.samples);
+    }
+    return files.empty() ? std::vector<SampleLine>() : labeled_sample_lines(*labeled, files, options_.samples);
   }
 
   // The requested text, or else the validation text if it still exists.

@@ -273,7 +273,12 @@ class Classify(Encoder):
         self.assertIn(f"<dt>Best validation: Accuracy</dt><dd>{best['accuracy']:.3f}<small>", page)
         self.assertIn(f"<td>{best['accuracy']:.4f}</td><td>{best['f1_macro']:.4f}</td><td>{best['matthews']:.4f}</td>", page)
         self.assertIn(" of 400 texts", page)
+        self.assertEqual(page.count('<article class="sample">'), 6, "the first validation texts")
+        self.assertEqual(len(re.findall(r"<tr><td>encoder</td>", page)), 2, "a row for each head")
         data = json.loads(page[page.index('id="data">') + 10:page.rindex("</script>\n<script>")])
+        self.assertEqual([sample["source"] for sample in data["samples"]], self.texts()[:6], "without their labels")
+        self.assertTrue(all(sample["maps"]["encoder"] for sample in data["samples"]))
+        self.assertEqual([metric["highest"] for metric in data["curves"]["metrics"]], [1, 1, 1])
         self.assertEqual([metric["key"] for metric in data["curves"]["metrics"]], ["accuracy", "f1_macro", "matthews"])
         self.assertEqual(data["curves"]["validation"]["accuracy"][-1], self.score("run")["accuracy"])
 
@@ -365,6 +370,10 @@ class Tag(Encoder):
         self.assertEqual([len(line.split()) for line in result.stdout.splitlines()], [2, 0, 1])
         found = json.loads(heed("tag", "--model", model, "--json", text="bcd abc\n").stdout)
         self.assertEqual([part["word"] for part in found], ["bcd", "abc"])
+        self.assertEqual(heed("report", model, "--samples", 2).returncode, 0)
+        page = (model / "report.html").read_text()
+        self.assertEqual(re.findall(r'"source":"(.*?)"', page), [" ".join(sentence) for sentence in parts["valid"][:2]])
+        self.assertEqual(len(re.findall(r"<tr><td>encoder</td>", page)), 2, "a row for each head")
         quantized = heed("quantize", "--model", model, "--out", self.path / "small", "--report", self.path / "small.html",
                          "--report-text", self.path / "valid.tsv")
         self.assertEqual((quantized.returncode, quantized.stderr), (0, ""))

@@ -140,7 +140,7 @@ class WholeReport(ReportTest):
         self.assertEqual(set(train), set(wanted[0]) - {"event"})
         self.assertEqual(validation, {"update": [100, 200], "loss": [2.5, 2.0], "bleu": [11.25, None],
                                       "seconds": [30.0, 60.0], "best": [True, True]})
-        self.assertEqual(self.page.data["curves"]["metrics"], [{"key": "bleu", "name": "BLEU"}])
+        self.assertEqual(self.page.data["curves"]["metrics"], [{"highest": 100, "key": "bleu", "name": "BLEU"}])
 
     def test_figures_and_the_table_need_no_script(self):
         text = self.page.text()

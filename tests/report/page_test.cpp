@@ -95,6 +95,23 @@ std::string figure_of(const std::string& name, const std::string& value, const s
   return "<dt>" + name + "</dt><dd>" + value + "<small>" + detail + "</small></dd>";
 }
 
+TEST(ReportPage, SaysTheParametersOnce) {
+  ReportContent shown = content();
+  EXPECT_THAT(report_page(shown), HasSubstr(figure_of("Parameters", "12,345", "")));
+  shown.parameters = 54'321'000;
+  EXPECT_THAT(report_page(shown), HasSubstr(figure_of("Parameters", "54.3 M", "54,321,000")));
+}
+
+TEST(ReportPage, TellsWhereTheAxesOfMetricsEnd) {
+  ReportContent shown;
+  shown.metrics.emplace();
+  EXPECT_THAT(report_data(shown), HasSubstr(R"({"highest":100.0,"key":"bleu","name":"BLEU"})"));
+  shown.model.architecture = Architecture::causal_lm;
+  EXPECT_THAT(report_data(shown), HasSubstr(R"({"highest":null,"key":"bits_per_byte","name":"Bits per byte"})"));
+  shown.model.architecture = Architecture::encoder;
+  EXPECT_THAT(report_data(shown), HasSubstr(R"({"highest":1.0,"key":"accuracy","name":"Accuracy"})"));
+}
+
 TEST(ReportPage, OfAClassifierShowsItsOwnMetrics) {
   for (const auto& [head, targets] : {std::pair(Head::one_label, "text"), {Head::token_labels, "word"}}) {
     const std::string page = figures_with(head, {{"accuracy", 0.8125}, {"f1_macro", 0.5}, {"matthews", -0.25}});

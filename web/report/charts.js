@@ -2,19 +2,23 @@
 (() => {
 if (!data.curves) return;
 const train = data.curves.train, validation = data.curves.validation;
+// Without label smoothing the two losses of training are one.
+const smoothed = train.nll.some((nll, i) => isNumber(nll) && Math.abs(nll - train.loss[i]) > 1e-9 * Math.abs(nll));
+const showBytes = bytes =>
+  !isNumber(bytes) ? show(bytes) : bytes >= 1e9 ? show(bytes / 1e9) + ' GB' : show(bytes / 1e6) + ' MB';
 const specs = {
   loss: {log: true, best: true, series: [
-    {name: 'training, smoothed', of: train, key: 'loss', color: 'a'},
-    {name: 'training', of: train, key: 'nll', color: 'c'},
+    {name: smoothed ? 'training, smoothed' : 'training', of: train, key: 'loss', color: 'a'},
+    ...(smoothed ? [{name: 'training', of: train, key: 'nll', color: 'c'}] : []),
     {name: 'validation', of: validation, key: 'loss', color: 'b', dots: true}]},
   kl: {log: true, series: [{name: 'KL divergence', of: train, key: 'kl', color: 'a'}]},
-  memory: {zero: true, series: [{name: 'peak memory', of: train, key: 'peak_memory_bytes', color: 'a'}]},
+  memory: {zero: true, show: showBytes, series: [{name: 'peak memory', of: train, key: 'peak_memory_bytes', color: 'a'}]},
   learning_rate: {zero: true, series: [{name: 'learning rate', of: train, key: 'learning_rate', color: 'a'}]},
   throughput: {zero: true, series: [{name: `${data.curves.targets} per second`, of: train, key: 'target_tokens_per_second', color: 'a'}]},
   gradient_norm: {log: true, zero: true, series: [{name: 'gradient norm', of: train, key: 'gradient_norm', color: 'a'}]},
 };
-for (const {key, name} of data.curves.metrics)
-  specs[key] = {zero: key === 'bleu', best: true, series: [{name, of: validation, key, color: 'b', dots: true}]};
+for (const {key, name, highest} of data.curves.metrics)
+  specs[key] = {zero: key === 'bleu', highest, best: true, series: [{name, of: validation, key, color: 'b', dots: true}]};
 const state = {over: 'update', logarithmic: false, cursor: null};
 const charts = [];
 
@@ -87,7 +91,7 @@ function verticalScale(spec, series) {
   if (spec.zero) low = Math.min(0, low);
   const room = (high - low || Math.abs(high) || 1) * 0.06;
   if (!spec.zero) low -= room;
-  high += room;
+  high = isNumber(spec.highest) ? Math.max(high, Math.min(high + room, spec.highest)) : high + room;
   return {ticks: ticks(low, high, 5), at: value => (value - low) / (high - low)};
 }
 
@@ -137,11 +141,11 @@ function drawCurve(chart, series) {
 }
 
 function drawAxes(chart, scale, unit) {
-  const {svg, left, right, top, bottom} = chart;
+  const {svg, left, right, top, bottom, shown} = chart;
   for (const tick of scale.ticks) {
     const y = chart.y(tick);
     make(svg, 'line', {class: 'grid', x1: left, x2: right, y1: y, y2: y});
-    make(svg, 'text', {x: left - 8, y: y + 4, 'text-anchor': 'end'}, show(tick));
+    make(svg, 'text', {x: left - 8, y: y + 4, 'text-anchor': 'end'}, shown(tick));
   }
   make(svg, 'line', {class: 'axis', x1: left, x2: right, y1: bottom, y2: bottom});
   const room = Math.max(2, Math.floor((right - left - 60) / 75)), end = right - 7 * unit.name.length - 8;
@@ -170,7 +174,7 @@ function draw(chart) {
   chart.low = Math.min(0, chart.low);
   if (chart.high <= chart.low) chart.high = chart.low + 1;
   const scale = verticalScale(spec, chart.series), unit = axis(chart.high);
-  const widest = Math.max(...scale.ticks.map(tick => show(tick).length));
+  const widest = Math.max(...scale.ticks.map(tick => chart.shown(tick).length));
   Object.assign(chart, {left: 16 + 7 * widest, right: width - 8, top: 12, bottom: height - 26, unit});
   chart.x = value => chart.left + (value - chart.low) / (chart.high - chart.low) * (chart.right - chart.left);
   chart.y = value => chart.bottom - scale.at(value) * (chart.bottom - chart.top);
@@ -208,8 +212,8 @@ function point(chart) {
     make(item, 'span', {}, series.name);
     const far = cursor !== null && Math.abs(series.x[i] - cursor) > 0.005 * (chart.high - chart.low);
     const elsewhere = far ? ` (at ${show(series.x[i] / chart.unit.unit)})` : '';
-    make(item, 'b', {}, show(series.y[i]) + elsewhere);
-    said.push(`${series.name} ${show(series.y[i])}${elsewhere}`);
+    make(item, 'b', {}, chart.shown(series.y[i]) + elsewhere);
+    said.push(`${series.name} ${chart.shown(series.y[i])}${elsewhere}`);
     if (cursor !== null)
       make(chart.overlay, 'circle', {class: 'at', style: `color:var(--${series.color})`, r: 4,
                                      cx: chart.x(series.x[i]), cy: chart.y(series.y[i])});
@@ -261,7 +265,7 @@ for (const figure of document.querySelectorAll('.chart')) {
     continue;
   }
   const svg = figure.querySelector('svg');
-  const chart = {svg, spec, legend: figure.querySelector('.legend'), title: figure.querySelector('h3').textContent};
+  const chart = {svg, spec, shown: spec.show || show, legend: figure.querySelector('.legend'), title: figure.querySelector('h3').textContent};
   svg.setAttribute('tabindex', '0');
   svg.setAttribute('role', 'img');
   charts.push(chart);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <limits>
 
 #include "base/errors.h"
 
@@ -12,15 +13,16 @@ namespace {
 constexpr std::string_view kShare = "share that is predicted correctly", kUpToOne = "at most 1",
                            kCorrelation = "-1 to 1";
 
-constexpr std::array kMetrics{Metric{"bleu", "BLEU", "0 to 100", 2},
-                              Metric{"bits_per_byte", "Bits per byte", "of the text as it is stored"},
-                              Metric{"accuracy", "Accuracy", kShare},
-                              Metric{"f1_micro", "Micro F1", kUpToOne},
-                              Metric{"f1_macro", "Macro F1", kUpToOne},
-                              Metric{"matthews", "Matthews correlation", kCorrelation},
-                              Metric{"exact", "Exact match", "share of texts with exactly the right labels"},
-                              Metric{"spearman", "Spearman correlation", kCorrelation},
-                              Metric{"pearson", "Pearson correlation", kCorrelation}};
+constexpr std::array kMetrics{
+    Metric{"bleu", "BLEU", "0 to 100", 100.0, 2},
+    Metric{"bits_per_byte", "Bits per byte", "of the text as it is stored", std::numeric_limits<double>::infinity()},
+    Metric{"accuracy", "Accuracy", kShare},
+    Metric{"f1_micro", "Micro F1", kUpToOne},
+    Metric{"f1_macro", "Macro F1", kUpToOne},
+    Metric{"matthews", "Matthews correlation", kCorrelation},
+    Metric{"exact", "Exact match", "share of texts with exactly the right labels"},
+    Metric{"spearman", "Spearman correlation", kCorrelation},
+    Metric{"pearson", "Pearson correlation", kCorrelation}};
 
 std::vector<Metric> metrics_of(std::initializer_list<std::string_view> keys) {
   std::vector<Metric> found;

@@ -13,6 +13,7 @@ struct Metric {
   std::string_view key;   // in metrics.jsonl
   std::string_view name;  // "Accuracy"
   std::string_view unit;
+  double highest = 1.0;  // infinity where there is none
   int digits = 4;
 };
 

@@ -79,7 +79,7 @@ void write_curves(Html& page, const ReportContent& content) {
   chart(page, "learning_rate", "Learning rate", "per update");
   chart(page, "throughput", "Throughput", fmt::format("{} per second", task.targets));
   chart(page, "gradient_norm", "Gradient norm", "before clipping");
-  chart(page, "memory", "Peak memory", "bytes, of the process so far");
+  chart(page, "memory", "Peak memory", "of the process so far");
   page.add("</div>\n");
   validations(page, content);
   page.add("</section>\n");

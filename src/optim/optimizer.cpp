@@ -175,8 +175,9 @@ void Optimizer::muon(Backend& backend, double learning_rate) {
     }
     return;
   }
-  backend.run_on_lanes(std::ssize(matrices_),
-                       [&](int64_t i, Backend& thread) { muon(thread, matrices_[static_cast<size_t>(i)], learning_rate); });
+  backend.run_on_lanes(std::ssize(matrices_), [&](int64_t i, Backend& thread) {
+    muon(thread, matrices_[static_cast<size_t>(i)], learning_rate);
+  });
 }
 
 void Optimizer::muon(Backend& backend, const Matrix& matrix, double learning_rate) {

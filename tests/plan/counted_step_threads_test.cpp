@@ -54,15 +54,18 @@ std::map<int, Held> run_in_stages(const ModelConfig& config, int stages) {
     const StagePlan plan(config, stages);
     std::vector<bool> here;
     for (const Weight& weight : weights.all()) {
-      here.push_back(plan.stage_of(weight.name()) == ranks.rank());
+      here.push_back(plan.stage_of(weight.identity()) == ranks.rank());
     }
     Trainables trainables(*backend, weights, DType::bf16, Trainables::Gradients::wanted, {}, here);
     trainables.initialize(*backend, kSharedSeed);
     Pipeline pipeline(ranks, *backend, DType::bf16, model, plan);
-    StageGradients gradients(*backend, trainables, plan);
+    const SliceOwners owners(trainables);
+    StageExchange exchange(Ranks(), {0}, *backend, trainables, owners, DType::f32);
+    StageGradients gradients(*backend, trainables, plan, DType::f32, exchange);
     const RandomBatch batch(config, shared_batch(config), kSharedSeed);
     const std::vector<const Shard*> shards{&batch};
-    (void)pipeline.differentiate(shards, {.smoothing = kSharedSmoothing}, gradients);
+    exchange.begin_update(1);
+    (void)pipeline.accumulate_gradients(shards, {.smoothing = kSharedSmoothing}, gradients);
     const std::lock_guard lock(mutex);
     held[ranks.rank()] = {backend->arena().peak_bytes(), ranks.bytes_sent()};
   });

@@ -6,24 +6,24 @@ namespace heed {
 namespace {
 
 std::span<float> floats_of(const View& view) {
-  ensure(view.contiguous(), "parts", "{} is not in one slice", view);
+  ensure(view.contiguous(), "parts", "{} is not contiguous", view);
   return {host<float>(view).data, static_cast<size_t>(view.elements())};
 }
 
-WeightSlice slice_of_rank(const Weights& weights, size_t weight, int rank) {
-  return {weights.slice(weight).whole(), weights.division(weight), weights.parts(), rank};
+RankElements rank_elements(const Weights& weights, size_t weight, int rank) {
+  return {weights.own_elements(weight).whole(), weights.division(weight), weights.parts(), rank};
 }
 
-size_t elements_of(const WeightSlice& slice) { return static_cast<size_t>(slice.shape().elements()); }
+size_t count_of(const RankElements& elements) { return static_cast<size_t>(elements.shape().elements()); }
 
-void put(const WeightSlice& slice, std::span<const float> part, std::span<float> whole) {
-  slice.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
+void put(const RankElements& elements, std::span<const float> part, std::span<float> whole) {
+  elements.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
     std::ranges::copy(part.subspan(static_cast<size_t>(first), static_cast<size_t>(count)), whole.begin() + of_whole);
   });
 }
 
-void take(const WeightSlice& slice, std::span<const float> whole, std::span<float> part) {
-  slice.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
+void take(const RankElements& elements, std::span<const float> whole, std::span<float> part) {
+  elements.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
     std::ranges::copy(whole.subspan(static_cast<size_t>(of_whole), static_cast<size_t>(count)), part.begin() + first);
   });
 }
@@ -73,12 +73,12 @@ void collect_parts(const Weights& weights, const ValuesOfWeights& own, const Val
       }
       continue;
     }
-    put(weights.slice(i), floats_of(own[i]), floats_of(whole[i]));
+    put(weights.own_elements(i), floats_of(own[i]), floats_of(whole[i]));
     for (int rank = 1; weights.is_divided(i) && rank < ranks.count(); ++rank) {
-      const WeightSlice slice = slice_of_rank(weights, i, rank);
-      received.resize(elements_of(slice));
+      const RankElements elements = rank_elements(weights, i, rank);
+      received.resize(count_of(elements));
       receive(ranks, rank, received);
-      put(slice, received, floats_of(whole[i]));
+      put(elements, received, floats_of(whole[i]));
     }
   }
 }
@@ -86,7 +86,7 @@ void collect_parts(const Weights& weights, const ValuesOfWeights& own, const Val
 void take_own_parts(const Weights& weights, const ValuesOfWeights& whole, const ValuesOfWeights& own) {
   for (size_t i = 0; i < own.size(); ++i) {
     if (!own[i].empty()) {
-      take(weights.slice(i), floats_of(whole[i]), floats_of(own[i]));
+      take(weights.own_elements(i), floats_of(whole[i]), floats_of(own[i]));
     }
   }
 }

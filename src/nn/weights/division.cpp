@@ -12,11 +12,11 @@ Shape with_extent(const Shape& shape, int axis, int64_t extent) {
 
 }  // namespace
 
-WeightSlice::WeightSlice(const Shape& whole)
+RankElements::RankElements(const Shape& whole)
     : whole_(whole), shape_(whole), period_(whole.elements()), ranges_{{0, whole.elements()}} {}
 
-WeightSlice::WeightSlice(const Shape& whole, const Division& division, const Parts& parts, int64_t index)
-    : WeightSlice(whole) {
+RankElements::RankElements(const Shape& whole, const Division& division, const Parts& parts, int64_t index)
+    : RankElements(whole) {
   const bool divided = division.kind == Division::Kind::rows || division.kind == Division::Kind::columns;
   if (!divided || parts.is_whole()) {
     return;

@@ -28,16 +28,16 @@ struct Division {
 };
 
 // The elements of a whole weight that a rank has: of each of `repeats` equal stretches of the whole, the same ranges.
-class WeightSlice {
+class RankElements {
  public:
-  explicit WeightSlice(const Shape& whole);  // all
-  WeightSlice(const Shape& whole, const Division& division, const Parts& parts, int64_t index);
+  explicit RankElements(const Shape& whole);  // all
+  RankElements(const Shape& whole, const Division& division, const Parts& parts, int64_t index);
 
   const Shape& whole() const { return whole_; }
   const Shape& shape() const { return shape_; }
   bool is_whole() const { return shape_ == whole_; }
 
-  // Calls use(first in the slice, first in the whole, count) for stretches of neighbours, in order.
+  // Calls use(first of the rank, first in the whole, count) for stretches of neighbours, in order.
   template <class Use>
   void each_stretch(Use use) const {
     int64_t first = 0;

@@ -146,7 +146,7 @@ void Trainables::detach_remote_weights() {
 int64_t Trainables::trained_elements() const {
   int64_t elements = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    elements += parts_[i] == WeightPart::trained ? weights_.slice(i).whole().elements() : 0;
+    elements += parts_[i] == WeightPart::trained ? weights_.own_elements(i).whole().elements() : 0;
   }
   return elements;
 }

@@ -39,17 +39,17 @@ const Weight& Weights::add(std::string name, Shape shape, WeightUse use, Initial
   }
   initializations_.push_back(initialization);
   divisions_.push_back(division);
-  slices_.emplace_back(shape, division, parts_, parts_.index());
-  return weights_.emplace_back(std::move(name), slices_.back().shape(), use, std::move(identity));
+  rank_elements_.emplace_back(shape, division, parts_, parts_.index());
+  return weights_.emplace_back(std::move(name), rank_elements_.back().shape(), use, std::move(identity));
 }
 
 void Weights::initial_values(size_t index, uint64_t seed,
                              const std::function<void(int64_t element, double value)>& use) const {
   const RandomKey key = initial_stream(seed, weights_[index]);
-  const WeightSlice& slice = slices_[index];
-  slice.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
+  const RankElements& elements = rank_elements_[index];
+  elements.each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
     for (int64_t e = 0; e < count; ++e) {
-      use(first + e, initializations_[index].value(slice.whole(), key, of_whole + e));
+      use(first + e, initializations_[index].value(elements.whole(), key, of_whole + e));
     }
   });
 }
@@ -100,8 +100,8 @@ const Weight& Weights::find(std::string_view name) const {
 
 int64_t Weights::elements() const {
   int64_t total = 0;
-  for (const WeightSlice& slice : slices_) {
-    total += slice.whole().elements();
+  for (const RankElements& elements : rank_elements_) {
+    total += elements.whole().elements();
   }
   return total;
 }

@@ -95,7 +95,7 @@ class Weights {
   void initial_values(size_t index, uint64_t seed, const std::function<void(int64_t element, double value)>& use) const;
 
   const Parts& parts() const { return parts_; }
-  const WeightSlice& slice(size_t index) const { return slices_[index]; }
+  const RankElements& own_elements(size_t index) const { return rank_elements_[index]; }
   const Division& division(size_t index) const { return divisions_[index]; }
   bool is_divided(size_t index) const {
     return divisions_[index].kind == Division::Kind::rows || divisions_[index].kind == Division::Kind::columns;
@@ -106,7 +106,7 @@ class Weights {
  private:
   Parts parts_;
   std::deque<Weight> weights_;
-  std::vector<WeightSlice> slices_;
+  std::vector<RankElements> rank_elements_;
   std::vector<Division> divisions_;
   std::vector<Initialization> initializations_;
   bool closed_ = false;

@@ -53,8 +53,8 @@ class Encoder {
   // Names a text in errors, by its number, from 0.
   using TextName = std::function<std::string(size_t text)>;
 
-  // For models trained by the task classify. Throws before anything is read when the model has no such head, was trained
-  // on pairs and is given single texts or the other way round, or when a text is not UTF-8 or too long.
+  // For models trained by the task classify. Throws before anything is read when the model has no such head, was
+  // trained on pairs and is given single texts or the other way round, or when a text is not UTF-8 or too long.
   std::vector<TextLabels> classify(std::span<const std::string> texts, const TextName& name = {}) const;
   std::vector<TextLabels> classify(std::span<const TextPair> pairs, const TextName& name = {}) const;
 
@@ -68,9 +68,9 @@ class Encoder {
   std::vector<std::vector<float>> embed(std::span<const TextPair> pairs, const TextEmbeddingOptions& choice = {},
                                         const TextName& name = {}) const;
 
-  // How well a model trained by the task classify or tag predicts the labels of a file. Texts that are too long are cut,
-  // as in training. Throws when the model has no such head and, naming the line, for what is no such text and for a
-  // label that the model lacks.
+  // How well a model trained by the task classify or tag predicts the labels of a file. Texts that are too long are
+  // cut, as in training. Throws when the model has no such head and, naming the line, for what is no such text and for
+  // a label that the model lacks.
   LabelReport evaluate(const LabeledTextFile& test) const;
   LabelReport evaluate(const LabeledWordFile& test) const;
 

@@ -31,7 +31,8 @@ struct AdapterDescription {
 
 bool holds_adapter(const ModelFolder& folder);
 void save_adapter(const ModelFolder& folder, const AdapterDescription& description);
-// FormatError for what no run writes: no matrices, a rank or alpha that is not above 0, a plain model beside the adapter.
+// FormatError for what no run writes: no matrices, a rank or alpha that is not above 0, a plain model beside the
+// adapter.
 AdapterDescription load_adapter(const ModelFolder& folder);
 
 // The base as it should be. FormatError when the weights have no checksum.

@@ -15,7 +15,8 @@ namespace heed {
 enum class RelativeValues : uint8_t { none, present };
 // What is normalized at once: each head of a query or a key, or all its heads together.
 enum class HeadNorm : uint8_t { none, each_head, all_heads };
-// How a query's keys become weights of their values; see ops/attention/attention.h and ops/attention/linear_attention.h.
+// How a query's keys become weights of their values; see ops/attention/attention.h and
+// ops/attention/linear_attention.h.
 enum class AttentionKernel : uint8_t { softmax, linear };
 
 struct AttentionShape {

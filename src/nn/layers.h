@@ -56,8 +56,8 @@ struct StackCall {
   SelfMask self_mask;
   CrossMask cross_mask;
   AttentionMaps* maps = nullptr;
-  // Caches of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others are
-  // left out: the final norm follows the last layer that has a cache.
+  // Caches of self-attention, one per layer; see SelfAttentionCall::cache. With fewer than there are layers, the others
+  // are left out: the final norm follows the last layer that has a cache.
   const std::vector<KeyValueView>* caches = nullptr;
 };
 
@@ -77,8 +77,8 @@ class LayerCaches {
 using TargetCaches = LayerCaches<struct TargetRows>;
 using MemoryCaches = LayerCaches<struct MemoryRows>;
 
-// With fewer caches than there are layers, the others are left out. `queries` says how many rows of queries read each of
-// the memory's sequences.
+// With fewer caches than there are layers, the others are left out. `queries` says how many rows of queries read each
+// of the memory's sequences.
 struct DecoderCaches {
   TargetCaches target;
   MemoryCaches memory;

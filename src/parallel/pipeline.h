@@ -20,7 +20,8 @@ namespace heed {
 // between stages is not rounded, and gradients are added in the same order.
 class Pipeline {
  public:
-  // `stages` are the ranks of one copy of the model, as many as the plan has, in its order. All of these must outlive it.
+  // `stages` are the ranks of one copy of the model, as many as the plan has, in its order. All of these must outlive
+  // it.
   Pipeline(const Ranks& stages, Backend& backend, DType storage, const AnyModel& model, const StagePlan& plan);
 
   // Collective. All ranks call it with the same shards, whose gradients are then in `gradients`. The last one may be

@@ -91,7 +91,7 @@ class CountedRun {
   void find_matrices() {
     for (size_t i = 0; i < weights_.all().size(); ++i) {
       const Weight& weight = weights_.all()[i];
-      if (plan_.stage_of(weight.name()) != part_.stage) {
+      if (plan_.stage_of(weight.identity()) != part_.stage) {
         continue;
       }
       matrices_[host_address(weight.value().matrix)] = held_.size();

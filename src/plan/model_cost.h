@@ -1,5 +1,5 @@
-// The cost of a model by its parts: parameters, floating-point operations, memory. Nothing is computed, and no memory is
-// needed.
+// The cost of a model by its parts: parameters, floating-point operations, memory. Nothing is computed, and no memory
+// is needed.
 #pragma once
 
 #include "models/config.h"

@@ -18,8 +18,9 @@ struct MuonRun {
   int threads;
 };
 
-// The cost of an update, run on a backend that counts. A thread that orthogonalizes whole matrices has scratch memory for the largest;
-// where there are fewer matrices than threads, all threads work on one. Other optimizers cost nothing here.
+// The cost of an update, run on a backend that counts. A thread that orthogonalizes whole matrices has scratch memory
+// for the largest; where there are fewer matrices than threads, all threads work on one. Other optimizers cost nothing
+// here.
 MuonCost muon_cost(const ModelConfig& config, const MuonRun& run);
 
 }  // namespace heed

@@ -7,8 +7,8 @@
 #include "base/errors.h"
 #include "quant/calibration_text.h"
 
-// With H(y|x) = -log p(y|x) for each token of y, the mean over the lines, u = log(size of the vocabulary), y the model's
-// own translation of a line x, x' another line, and t its translation in the file, where that is given:
+// With H(y|x) = -log p(y|x) for each token of y, the mean over the lines, u = log(size of the vocabulary), y the
+// model's own translation of a line x, x' another line, and t its translation in the file, where that is given:
 //
 //   x is understood         H(y|x) <= H(y|x') / 8
 //   x is like what it writes  H(x|x') < (H(y|x') + u) / 2

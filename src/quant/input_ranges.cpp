@@ -64,8 +64,8 @@ class Histogram {
     return upper_end(best);
   }
 
-  // How far the first `end` bins, with what is cut off in the last, diverge from the same in kLevels levels: the bins of
-  // a level share its count evenly, as far as they are not empty.
+  // How far the first `end` bins, with what is cut off in the last, diverge from the same in kLevels levels: the bins
+  // of a level share its count evenly, as far as they are not empty.
   double divergence(size_t end) const {
     std::vector<double> clipped(counts_.begin(), counts_.begin() + static_cast<int64_t>(end)), levelled(end, 0.0);
     for (size_t level = 0; level < kLevels; ++level) {

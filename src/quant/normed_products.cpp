@@ -28,8 +28,8 @@ bool reads_norm_of_sublayer(const WeightIdentity& product, const WeightIdentity&
          (branches == Branches::parallel && is_input_of_feed_forward(product));
 }
 
-// Whether a product reads the norm at a stack's end. What an encoder alone writes are embeddings of their own, and a tied table is looked
-// up, too.
+// Whether a product reads the norm at a stack's end. What an encoder alone writes are embeddings of their own, and a
+// tied table is looked up, too.
 bool reads_norm_of_stack(const WeightIdentity& product, const WeightIdentity& norm) {
   return norm.is_of(Stack::decoder) ? product.has(WeightRole::logits)
                                     : product.is_of(Sublayer::cross_attention) && product.has(WeightRole::key);

@@ -15,8 +15,8 @@ struct ProcessorSet {
   std::vector<int> processors;
   int quota = std::numeric_limits<int>::max();
 };
-// The processors of ranks[own], each divided among the ranks that may use it too, and no more than its part of the quota,
-// which all ranks of a machine share. At least one.
+// The processors of ranks[own], each divided among the ranks that may use it too, and no more than its part of the
+// quota, which all ranks of a machine share. At least one.
 int processor_share(const std::vector<ProcessorSet>& ranks, size_t own);
 
 // Collective. From now on available_processors() is this rank's share.

@@ -18,8 +18,8 @@ constexpr int64_t kLargePage = int64_t{2} << 20;
 constexpr int64_t kWritable = int64_t{1} << 28;  // where hosts write indices without backing; takes what is written
 constexpr int64_t kMost = int64_t{1} << 46;      // no system has so many addresses
 
-// Where an arena's first range should begin, so that it can grow in place: arenas begin far apart, below what the system
-// has given out by itself. This is advice, which the system need not take.
+// Where an arena's first range should begin, so that it can grow in place: arenas begin far apart, below what the
+// system has given out by itself. This is advice, which the system need not take.
 std::byte* distant_address() {
   constexpr uintptr_t kApart = uintptr_t{256} << 30;
   constexpr uintptr_t kArenas = 128;

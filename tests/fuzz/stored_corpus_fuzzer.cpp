@@ -1,5 +1,5 @@
-// What a prepared corpus is made of, with any values in its arrays and numbers but with the right checksums, so that the
-// edits get past them: each task is built from it and gives its first updates.
+// What a prepared corpus is made of, with any values in its arrays and numbers but with the right checksums, so that
+// the edits get past them: each task is built from it and gives its first updates.
 //
 // The first byte chooses the task; then each edit has four bytes: which array (or number), where in it, the value, and
 // what is done with it.

@@ -12,8 +12,8 @@
 
 namespace heed {
 
-// The type in which the keys and values of a text's tokens are cached, and to which they are rounded where a given text is
-// scored. automatic: that of the precision.
+// The type in which the keys and values of a text's tokens are cached, and to which they are rounded where a given text
+// is scored. automatic: that of the precision.
 enum class CacheType : uint8_t { automatic, bf16, int8 };
 
 inline constexpr std::array<NamedValue<CacheType>, 3> kCacheTypeNames{

@@ -73,8 +73,8 @@ class ThreadPool {
   Placement placement_;               // of threads_, by the caller
 };
 
-// Processors that this process may use: those that it may run on, or as many as the quota of its control groups is worth
-// where that is fewer.
+// Processors that this process may use: those that it may run on, or as many as the quota of its control groups is
+// worth where that is fewer.
 int available_processors();
 
 // The requested number of threads; 0 means one per processor. ConfigError when it is negative.

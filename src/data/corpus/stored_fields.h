@@ -93,7 +93,8 @@ class StoredFields {
   const std::string& where() const { return where_; }
   bool has_number(const std::string& name) const { return numbers_.contains(name); }
   int64_t number(const std::string& name) const;
-  // A number of things that were counted: FormatError below `least` and above kMostCounted, so that counts can be added up.
+  // A number of things that were counted: FormatError below `least` and above kMostCounted, so that counts can be added
+  // up.
   int64_t count(const std::string& name, int64_t least) const;
   const std::string& text(const std::string& name) const;
 

@@ -1,7 +1,7 @@
 // For each row and group of columns g:
 //   n = (x_g - mean) / deviation    y_g = n * gain + bias
-// with the statistics and the gradients of ops/rows/add_norm.cpp, of the group instead of the row; those of gain and bias
-// are sums over rows and groups.
+// with the statistics and the gradients of ops/rows/add_norm.cpp, of the group instead of the row; those of gain and
+// bias are sums over rows and groups.
 // Saves x, and each group's mean and 1 / deviation.
 #include "ops/attention/head_norm.h"
 

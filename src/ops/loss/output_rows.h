@@ -25,8 +25,8 @@ class OutputRows {
   Tensor bias_;
 };
 
-// The logits of rows of a stack's output: columns as the rows were chosen, in the master type. Each has the bits of the column
-// that output_logits gives for the whole projection.
+// The logits of rows of a stack's output: columns as the rows were chosen, in the master type. Each has the bits of the
+// column that output_logits gives for the whole projection.
 Logits output_logits(Pass& pass, ConstView x, const OutputRows& rows, SoftCapAt cap = {});
 
 // Where a row's candidates are among the columns of its logits.

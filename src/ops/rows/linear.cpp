@@ -1,5 +1,5 @@
-// y = dropout(act(z)), z = x W^T + b. A low-rank addition to W takes the place of b, and includes it (ops/rows/low_rank.h).
-// With m the dropout factors (0 or 1 / (1 - p)):
+// y = dropout(act(z)), z = x W^T + b. A low-rank addition to W takes the place of b, and includes it
+// (ops/rows/low_rank.h). With m the dropout factors (0 or 1 / (1 - p)):
 //   d_z = d_y * m * act'(z)    d_x = d_z W    d_W = d_z^T x    d_b = sum over rows of d_z
 // Saves x. For ReLU also y: y > 0 says that z was positive and not dropped. For the other activations also z.
 #include "ops/rows/linear.h"

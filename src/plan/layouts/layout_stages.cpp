@@ -41,8 +41,8 @@ int64_t parameters_last(const CountedStep& step, int64_t layers) {
   return std::max(of_source > 0 ? of_source : tables, others / std::max<int64_t>(1, layers));
 }
 
-// What goes from this stage to the next for the shard: the residual stream, with its normalized copy where the next layer reads
-// that, and in a decoder the encoder's output.
+// What goes from this stage to the next for the shard: the residual stream, with its normalized copy where the next
+// layer reads that, and in a decoder the encoder's output.
 int64_t boundary_rows(const StagePlan& plan, const PlanBatch& shard, int64_t stage) {
   const bool has_source = shard.source_length > 0, has_target = shard.target_length > 0;
   int64_t rows = 0;

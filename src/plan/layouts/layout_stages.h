@@ -23,8 +23,9 @@ struct StageCost {
 // Why the model or the update can't have the layout, one reason each; empty when it can. `shards` are the update's.
 std::vector<std::string> obstacles(const Layout& layout, const ModelConfig& config, int64_t shards);
 
-// The stages of a layout without obstacles, cut as parallel/stage_plan.h cuts them. The first stage holds the embeddings, the
-// one with the decoder's first layer those of the target, the last one the output and what is tied to it.
+// The stages of a layout without obstacles, cut as parallel/stage_plan.h cuts them. The first stage holds the
+// embeddings, the one with the decoder's first layer those of the target, the last one the output and what is tied to
+// it.
 std::vector<StageCost> stages_of(const Layout& layout, const ModelConfig& config, const PlanBatch& shard,
                                  DType storage);
 

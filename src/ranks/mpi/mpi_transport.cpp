@@ -23,8 +23,8 @@ constexpr double kShortestSleep = 20e-6, kLongestSleep = 200e-6, kLongestPause =
 // Before a large message leaves, its receiver is asked. The answer is queued after what the receiver sends itself,
 // since two processes share one connection. If everything to be sent were in those queues, answers would take as long
 // as messages, and where both ranks send, the link would carry half as much as it can. So MPI is given this many bytes
-// of an outbox at a time, or one message; the rest waits here. A receiver takes the messages of an outbox in their order, so
-// what it waits for is never held up by something that it does not take.
+// of an outbox at a time, or one message; the rest waits here. A receiver takes the messages of an outbox in their
+// order, so what it waits for is never held up by something that it does not take.
 constexpr size_t kLargestBegun = size_t{1} << 21;
 // From this size on, a message goes through memory that both ranks share, where they do.
 constexpr size_t kSmallestShared = size_t{1} << 14;

@@ -10,8 +10,8 @@
 
 namespace heed {
 
-// Where there are several copies of the model, each takes one shard in a round, as in RoundsOverRanks. A copy's shards go through its
-// stages one after the other; copies of a stage exchange their gradients.
+// Where there are several copies of the model, each takes one shard in a round, as in RoundsOverRanks. A copy's shards
+// go through its stages one after the other; copies of a stage exchange their gradients.
 class PipelineStages final : public GradientSource {
  public:
   // Gradients travel in `type`. The ranks must outlive it.

@@ -56,9 +56,10 @@ class StartingModel {
   // encoder-decoder when they lack bos or eos.
   Tokenizers tokenizers_for(Architecture architecture) const;
 
-  // The weights that fit a model: those that have the same shape in both, and the same name or the same meaning. A weight
-  // with a row for each token or label is taken row by row where these differ: a row goes to the token or label with the
-  // same text. Without tokenizers, which the run is still to learn, such rows begin fresh. ConfigError when nothing fits.
+  // The weights that fit a model: those that have the same shape in both, and the same name or the same meaning. A
+  // weight with a row for each token or label is taken row by row where these differ: a row goes to the token or label
+  // with the same text. Without tokenizers, which the run is still to learn, such rows begin fresh. ConfigError when
+  // nothing fits.
   TakenWeights match(const Weights& weights, const ModelConfig& config, const Tokenizers& tokenizers) const;
   // Copies what matches into the masters, or into the weights of the base, and refreshes the copies.
   void copy(const TakenWeights& taken, Backend& backend, Trainables& trainables) const;

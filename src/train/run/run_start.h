@@ -38,7 +38,8 @@ struct StartedRun {
   std::optional<RunFiles> files;  // the first rank's, which alone writes to the folder
 };
 
-// Collective. The folder must hold no run; afterwards it holds one that can be resumed. What fails leaves nothing there.
+// Collective. The folder must hold no run; afterwards it holds one that can be resumed. What fails leaves nothing
+// there.
 StartedRun begin_run(const RunRequest& request);
 // Collective. The folder must hold a run of the same recipe, except for its limits.
 StartedRun resume_run(const RunRequest& request);

@@ -1,4 +1,5 @@
-// How well a model's head predicts the labels of texts and words: what validation reports, and heed classify --evaluate.
+// How well a model's head predicts the labels of texts and words: what validation reports, and heed classify
+// --evaluate.
 #pragma once
 
 #include <span>

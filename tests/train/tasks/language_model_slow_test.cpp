@@ -7,7 +7,8 @@ namespace {
 
 class LanguageModelLearning : public TextTrainingTest {};
 
-// Four of every ten characters are one of eight. Without attention to them, the four after the colon can't be predicted.
+// Four of every ten characters are one of eight. Without attention to them, the four after the colon can't be
+// predicted.
 TEST_F(LanguageModelLearning, RepeatsTheTextBeforeTheColon) {
   write_file(folder_ / "train.txt", repeated_words(1, 4000));
   const double best = 0.4 * std::log(8.0), blind = 0.8 * std::log(8.0);

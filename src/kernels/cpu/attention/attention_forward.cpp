@@ -31,7 +31,8 @@ namespace {
 
 constexpr int64_t kShareRows = 512;  // enough rows to make up for packing their keys
 
-// The order of the columns in panels: the one that suits their type, or, where operands are of several types, the natural one.
+// The order of the columns in panels: the one that suits their type, or, where operands are of several types, the
+// natural one.
 enum class PanelOrder : bool { of_columns, natural };
 
 // Cached: the type of keys and values. Queries and output have a type of their own, which is asked for only where they

@@ -36,8 +36,8 @@ struct QueryRange {
   bool operator==(const QueryRange&) const = default;
 };
 
-// One worker's unit of work: the queries of a range of queries for some key-value heads, each with all heads that share it. For
-// each of these, rows are ordered by head, then by query.
+// One worker's unit of work: a range of queries for some key-value heads, each with all heads that share
+// it. For each of these, rows are ordered by head, then by query.
 struct Share {
   QueryRange query_range;
   int64_t first_key_value_head, key_value_heads;
@@ -59,8 +59,8 @@ class Shares {
   int64_t tasks() const { return ceil_div(count_, per_task_); }
 
   // Calls body(share, surroundings) for each share of a task. Sequences come in order, so that a worker has about the
-  // same rows here as in other ops. Within a sequence the last range of queries comes first: under a causal mask it is the
-  // longest, and the short ones balance the load at the end.
+  // same rows here as in other ops. Within a sequence the last range of queries comes first: under a causal mask it is
+  // the longest, and the short ones balance the load at the end.
   template <class Body>
   void for_each(int64_t task, Body&& body) const {
     const int64_t begin = task * per_task_, end = std::min(count_, begin + per_task_);

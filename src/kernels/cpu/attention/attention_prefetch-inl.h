@@ -38,9 +38,9 @@ constexpr int64_t cache_lines_of(int64_t values) {
   return ceil_div(values * static_cast<int64_t>(sizeof(T)), kCacheLine);
 }
 
-// Prefetches the keys and values of ranges of queries of few rows: while a slice is computed, the next one, and while a range of queries's last
-// one is, the next range of queries's first. A few lines at a time: more than the processor has miss buffers for would hold up its
-// own loads.
+// Prefetches the keys and values of ranges of queries of few rows: while a slice is computed, the next one, and while a
+// range's last one is, the next range's first. A few lines at a time: more than the processor has
+// miss buffers for would hold up its own loads.
 template <class Cached>
 class RowPrefetch {
  public:
@@ -58,8 +58,8 @@ class RowPrefetch {
     }
   }
 
-  // Returns the slices in which the share's range of queries is to be read. A first slice that nobody prefetched is asked for at
-  // once.
+  // Returns the slices in which the share's range of queries is to be read. A first slice that nobody prefetched is
+  // asked for at once.
   const Slices& begin(const Share& share, const Surroundings& surroundings) {
     own_ = rows_of(share.query_range, share.first_key_value_head, share.key_value_heads);
     next_range_ = {};

@@ -109,8 +109,8 @@ HWY_INLINE Vec reduce_rows(const float* rows, const Combine& combine) {
   return x[0];
 }
 
-// The RowRandom of each row, when the first of the range of queries's heads is `first_head`; does nothing without dropout. Plain
-// loops: the compiler vectorizes them.
+// The RowRandom of each row, when the first of the range's heads is `first_head`; does nothing without
+// dropout. Plain loops: the compiler vectorizes them.
 inline void draw_rows(const AttentionSettings& settings, const QueryRows& rows, int64_t first_head, RowRandom* random) {
   const Dropout& dropout = settings.dropout;
   const uint64_t heads = settings.drawn_heads();

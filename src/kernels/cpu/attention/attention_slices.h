@@ -15,12 +15,12 @@ struct Slice {
   enum class Of : bool { keys, values };
 
   Of of;
-  int64_t begin, end;  // counted in the range of queries's class
+  int64_t begin, end;  // counted in the range's class
 };
 
 // Block by block: the keys that any query sees, slice by slice, then their values. A row holds all heads, and the rows
-// of successive tokens lie next to each other, so short slices are read almost in the order of memory. Each slice costs a
-// call per head, so they are not too short.
+// of successive tokens lie next to each other, so short slices are read almost in the order of memory. Each slice costs
+// a call per head, so they are not too short.
 class Slices {
  public:
   Slices() = default;  // none

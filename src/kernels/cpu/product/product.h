@@ -78,8 +78,8 @@ void multiply(Context& context, const Operand& a, const Panels& b, Sink sink);
 // Some rows of A B, on this worker alone.
 void multiply_rows(Scratch& scratch, const Operand& a, const Panels& b, int64_t first_row, int64_t rows, Sink sink);
 
-// How a long sum is split into slices (the depth of multiply_deep, the rows that a bias gradient adds up): by its length
-// alone, without splitting a pair.
+// How a long sum is split into slices (the depth of multiply_deep, the rows that a bias gradient adds up): by its
+// length alone, without splitting a pair.
 struct DepthSlice {
   int64_t number, first, depth;
 };

@@ -76,7 +76,7 @@ Shares::Shares(Context& context, const AttentionSettings& settings, const Segmen
 }
 
 // `work`: of one key-value head of a range of queries. Several tasks per thread, unless there is hardly anything to do.
-// Of few rows the heads stay together where that leaves enough tasks, since whole rows of keys and values are read
+// With few rows the heads stay together where that leaves enough tasks, since whole rows of keys and values are read
 // fastest.
 int64_t Shares::shares_of_task(int64_t work, RowCount rows) const {
   const int64_t for_balance = count_ / (4 * threads_), query_ranges = count_ / key_value_heads_;

@@ -52,7 +52,7 @@ double furthest(const Weights& parts, size_t weight, const std::vector<double>& 
   for (const double value : whole) {
     largest = std::max(largest, std::abs(value));
   }
-  parts.slice(weight).each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
+  parts.own_elements(weight).each_stretch([&](int64_t first, int64_t of_whole, int64_t count) {
     for (int64_t e = 0; e < count; ++e) {
       const double expected = whole[static_cast<size_t>(of_whole + e)];
       difference = std::max(difference, std::abs(own[static_cast<size_t>(first + e)] - expected));

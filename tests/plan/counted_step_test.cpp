@@ -75,8 +75,8 @@ Profile decode(Backend& backend, Profile& profile, Weights& weights, const AnyMo
   const std::vector<SequenceId> sequences = stepper->begin(std::vector{source, source});
   const std::vector<int32_t> tokens{7, 8};
   for (int step = 0; step < 3; ++step) {
-    const std::vector<Fresh> fresh{{sequences[0], tokens}, {sequences[1], std::span(tokens).first(1)}};
-    EXPECT_EQ(stepper->next(fresh).log_probs.rows, 2);
+    const std::vector<NewTokens> added{{sequences[0], tokens}, {sequences[1], std::span(tokens).first(1)}};
+    EXPECT_EQ(stepper->next(added).log_probs.rows, 2);
   }
   return std::exchange(profile, {});
 }

@@ -28,13 +28,13 @@ TextTask::TextTask(const Recipe& recipe, const TaskSetup& setup, RowsOf rows_of)
       seed_(static_cast<uint64_t>(recipe.training.seed)),
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
-      parts_(setup.stored != nullptr ? stored_text_split(data_) : text_split(data_)),
-      tokenizers_(tokenizers_for(recipe.of<TextRecipe>(), setup, parts_.train)),
-      train_(read(parts_.train, "train", setup)),
+      split_(setup.stored != nullptr ? stored_text_split(data_) : text_split(data_)),
+      tokenizers_(tokenizers_for(recipe.of<TextRecipe>(), setup, split_.train)),
+      train_(read(split_.train, "train", setup)),
       rows_(rows_of(train_, data_.borders)),
       batches_(rows_, data_.batches, seed_, train_.fingerprint()) {
-  if (parts_.validation) {
-    validation_.emplace(read(*parts_.validation, "validation", setup));
+  if (split_.validation) {
+    validation_.emplace(read(*split_.validation, "validation", setup));
   }
 }
 

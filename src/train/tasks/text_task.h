@@ -60,7 +60,7 @@ class TextTask : public Task {
   TextDataRecipe data_;
   uint64_t seed_;
   int64_t batches_per_update_, shards_per_batch_;
-  TextSplit fields_;
+  TextSplit split_;
   Tokenizers tokenizers_;
   TextCorpus train_;
   std::optional<TextCorpus> validation_;

@@ -176,7 +176,7 @@ TEST_P(StepperOfALanguageModel, PatternsByLayerAndHeadGiveTheBitsOfAFullPass) {
     const RandomLanguageModel m(GetParam(), 0, Positions::rotary, attention);
     const auto stepper = make_stepper(*m.inference);
     const Ids tokens = random_tokens(330, 6);
-    EXPECT_EQ(logits_token_by_token(*stepper, tokens, 300), full_logits(m, tokens)) << text_of(attention.front());
+    EXPECT_EQ(logits_token_by_token(*stepper, tokens, 300), full_logits(m, tokens)) << to_text(attention.front());
   }
 }
 

@@ -131,7 +131,7 @@ TEST_F(Starting, CopiesRowsByTheTextOfTheirTokens) {
   const auto old_bias = values("first", "output.bias"), new_bias = values("second", "output.bias");
   int64_t same = 0, moved = 0;
   for (int32_t id = 0; id < after->vocabulary_size(); ++id) {
-    const auto there = before->find(after->slice(TokenId(id)));
+    const auto there = before->find(after->piece(TokenId(id)));
     if (!there) {
       EXPECT_NEAR(new_bias[static_cast<size_t>(id)], 0.0F, 1e-20) << "a fresh bias";
       continue;

@@ -117,11 +117,13 @@ class PartsTest(CliTest):
             self.assertFalse((self.path / "refused").exists())
 
     def test_a_model_that_cannot_be_divided_is_refused_before_its_text_is_read(self):
+        (self.path / "no-text").write_bytes(b"\xff\n")  # refused as soon as it is read
         for layout, more, refusal in (
             ("tensor=2", ("--set", "model.qk_norm=all"), 'tensor 2 does not go with qk_norm = "all"'),
             ("pipeline=2", ("--set", "model.positions=relative-bias"), "share relative biases"),
         ):
-            status, out, err = ended(start(2, *self.words("refused", "--layout", layout, *more, "--set", "data.train=absent")))
+            text = f"data.train={self.path / 'no-text'}"
+            status, out, err = ended(start(2, *self.words("refused", "--layout", layout, *more, "--set", text)))
             self.assertEqual((status, out, len(lines_of_heed(err))), (2, "", 1), err)
             self.assertIn(refusal, lines_of_heed(err)[0])
 

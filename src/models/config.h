@@ -70,7 +70,7 @@ struct ModelConfig {
   double init_deviation = 0.02;  // of InitScheme::normal
 
   Probability embedding_dropout{0.1F}, attention_dropout{0.1F}, inner_dropout{0.1F}, branch_dropout{0.1F};
-  Keep keep = Keep::activations;
+  Recompute recompute = Recompute::nothing;
 
   int64_t token_types = 0;  // of an encoder; 0: tokens have none
   Head head = Head::tokens;

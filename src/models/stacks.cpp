@@ -107,7 +107,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stac
       .residual = {.norm = norm_shape(config), .placement = config.placement, .dropout = config.branch_dropout},
       .branches = config.branches,
       .final_norm = config.final_norm,
-      .keep = config.keep,
+      .recompute = config.recompute,
   };
 }
 

@@ -42,8 +42,8 @@ StackShape shape_of_layer(StackShape shape, int64_t layer) {
 
 // Runs a layer, either saving its activations, or saving only its inputs and recomputing the rest in backward.
 template <class Layer>
-Stream run_layer(Pass& pass, const Stream& stream, Keep keep, std::vector<Var> more, Layer layer) {
-  if (keep == Keep::activations) {
+Stream run_layer(Pass& pass, const Stream& stream, Recompute recompute, std::vector<Var> more, Layer layer) {
+  if (recompute == Recompute::nothing) {
     return layer(pass, stream, more);
   }
   // In post-norm the two are the same Var, and each Var must be passed in, and out, once.
@@ -156,7 +156,7 @@ Var Layers<Layer>::leave(Pass& pass, const Stream& stream) const {
 }
 
 SelfAttentionStack::SelfAttentionStack(const Scope& scope, const StackShape& shape)
-    : keep_(shape.keep), layers_(scope, shape) {}
+    : recompute_(shape.recompute), layers_(scope, shape) {}
 
 Hidden SelfAttentionStack::operator()(Pass& pass, const Var& embedded, const Sequences& sequences,
                                       const StackCall& call) const {
@@ -177,13 +177,13 @@ Stream SelfAttentionStack::run(Pass& pass, Stream stream, LayerRange range, cons
     const SelfAttentionCall self = self_call(call, i);
     const auto layer = [&layer = layers_[i], &sequences, self, next = layers_.norm_before(i + 1, layers)](
                            Pass& p, Stream s, const auto&) { return layer(p, std::move(s), sequences, self, next); };
-    stream = run_layer(pass, stream, keep_, {}, layer);
+    stream = run_layer(pass, stream, recompute_, {}, layer);
   }
   return stream;
 }
 
 Decoder::Decoder(const Scope& scope, const StackShape& shape)
-    : parts_(&scope.parts()), keep_(shape.keep), layers_(scope, shape) {}
+    : parts_(&scope.parts()), recompute_(shape.recompute), layers_(scope, shape) {}
 
 Hidden Decoder::operator()(Pass& pass, const Var& embedded, const Sequences& target, const Memory& memory,
                            const StackCall& call) const {
@@ -206,7 +206,7 @@ Stream Decoder::run(Pass& pass, Stream stream, LayerRange range, const Sequences
                                                                            const std::vector<Var>& more) {
       return layer(p, std::move(s), target, Memory{Hidden(more.front()), segments}, self, cross, next);
     };
-    stream = run_layer(pass, stream, keep_, {shared}, layer);
+    stream = run_layer(pass, stream, recompute_, {shared}, layer);
   }
   return stream;
 }

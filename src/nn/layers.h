@@ -14,8 +14,8 @@ enum class FinalNorm : uint8_t { none, present };
 // parallel: attention and feed-forward read the same norm of x, x + attention(norm(x)) + feed_forward(norm(x)).
 // parallel_own_norms: each reads a norm of its own, x + attention(norm1(x)) + feed_forward(norm2(x)).
 enum class Branches : uint8_t { sequential, parallel, parallel_own_norms };
-// layer_inputs: what is between them is recomputed in backward.
-enum class Keep : uint8_t { activations, layer_inputs };
+// layers: their inputs alone are kept, and what is between is computed again in backward.
+enum class Recompute : uint8_t { nothing, layers };
 
 // In what layers of one stack may differ.
 struct LayerOptions {
@@ -34,7 +34,7 @@ struct StackShape {
   Residual::Options residual;
   Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;
-  Keep keep = Keep::activations;
+  Recompute recompute = Recompute::nothing;
 };
 
 // Attention maps, one tensor per layer; see AttentionForward::weights. They must outlive the tape: a layer that is
@@ -169,7 +169,7 @@ class SelfAttentionStack {
   Hidden leave(Pass& pass, const Stream& stream) const;
 
  private:
-  Keep keep_;
+  Recompute recompute_;
   Layers<SelfAttentionLayer> layers_;
 };
 
@@ -192,7 +192,7 @@ class Decoder {
 
  private:
   const Parts* parts_;
-  Keep keep_;
+  Recompute recompute_;
   Layers<DecoderLayer> layers_;
 };
 

@@ -75,9 +75,9 @@ PartSizes part_sizes(const Recipe& recipe, const ModelConfig& config) {
 
 PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const PlanBatch& shard, DType storage,
                      const MuonCost& muon) {
-  const auto activations = [&](Keep keep) {
+  const auto activations = [&](Recompute recompute) {
     ModelConfig other = config;
-    other.keep = keep;
+    other.recompute = recompute;
     return cost_of(other, shard, storage).activation_bytes;
   };
   const PartSizes sizes = part_sizes(recipe, config);
@@ -89,10 +89,10 @@ PlanMemory memory_of(const Recipe& recipe, const ModelConfig& config, const Plan
       .weights = (sizes.trained + sizes.frozen) * (kMasterBytes + copies) + sizes.of_base * size_of(storage),
       .gradients = sizes.trained * kMasterBytes * gradients,
       .optimizer = sizes.trained * kMasterBytes * (kMoments + averages) + muon.scratch_bytes,
-      .activations_kept = activations(Keep::activations),
-      .activations_recomputed = activations(Keep::layer_inputs),
+      .activations_kept = activations(Recompute::nothing),
+      .activations_recomputed = activations(Recompute::layers),
   };
-  memory.activations = config.keep == Keep::activations ? memory.activations_kept : memory.activations_recomputed;
+  memory.activations = config.recompute == Recompute::nothing ? memory.activations_kept : memory.activations_recomputed;
   if (config.architecture != Architecture::encoder) {
     memory.cache_per_token = cache_bytes_per_token(config, storage);
     memory.cache_full = full_cache_bytes(config, storage);

@@ -62,7 +62,7 @@ void run(Pass& pass, const EncoderOnly& model, const CalibrationBatch& batch) {
 ModelConfig without_dropout(ModelConfig config) {
   config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
       Probability(0.0F);
-  config.keep = Keep::activations;
+  config.recompute = Recompute::nothing;
   return config;
 }
 

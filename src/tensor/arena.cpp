@@ -23,7 +23,7 @@ constexpr int64_t kMost = int64_t{1} << 46;      // no system has so many addres
 std::byte* distant_address() {
   constexpr uintptr_t kApart = uintptr_t{256} << 30;
   constexpr uintptr_t kArenas = 128;
-  static const uintptr_t highest = [] {
+  static const uintptr_t kHighest = [] {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     void* const given = mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (given == MAP_FAILED) {
@@ -34,7 +34,7 @@ std::byte* distant_address() {
   }();
   static std::atomic<uintptr_t> arenas{0};
   const uintptr_t distance = (arenas.fetch_add(1) % kArenas + 1) * kApart;
-  return distance + kApart < highest ? reinterpret_cast<std::byte*>(highest - distance) : nullptr;
+  return distance + kApart < kHighest ? reinterpret_cast<std::byte*>(kHighest - distance) : nullptr;
 }
 
 // At `wanted`, or elsewhere where that is taken; null where the system refuses.

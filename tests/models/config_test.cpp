@@ -386,7 +386,7 @@ TEST(ModelConfig, IsDescribedAsARecipeForTheSameModel) {
   config.tying = Tying::output;
   config.epsilon = 1.2345e-7;
   config.branch_dropout = Probability{0.15F};
-  config.keep = Keep::layer_inputs;
+  config.recompute = Recompute::layers;
   config.head_norm = HeadNorm::each_head;
   config.embedding_norm = EmbeddingNorm::present;
   config.logit_cap = 30.0;

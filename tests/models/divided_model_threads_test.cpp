@@ -162,7 +162,7 @@ TEST(DividedModel, GradientsAreThoseOfTheWholeModelInModernLanguageModels) {
   config.bias = Bias::none;
   expect_same_as_whole(config, 3);
   config.branches = Branches::parallel;
-  config.keep = Keep::layer_inputs;
+  config.recompute = Recompute::layers;
   expect_same_as_whole(config, 3);
   config.branches = Branches::parallel_own_norms;
   config.key_value_heads = {3, 6};
@@ -174,7 +174,7 @@ TEST(DividedModel, GradientsAreThoseOfTheWholeModelInModernLanguageModels) {
 TEST(DividedModel, GradientsAreThoseOfTheWholeModelInPostNormWithRecomputation) {
   ModelConfig config = divisible(Architecture::seq2seq);
   config.placement = NormPlacement::post;
-  config.keep = Keep::layer_inputs;
+  config.recompute = Recompute::layers;
   expect_same_as_whole(config, 2);
 }
 

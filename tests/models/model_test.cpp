@@ -46,11 +46,11 @@ std::vector<NamedConfig> variants() {
   post.positions = Positions::learned;
   tied.tying = Tying::all;
   tied.target_vocabulary = tied.source_vocabulary;
-  tied.keep = Keep::layer_inputs;
+  tied.recompute = Recompute::layers;
   encoder.activation = Activation::gelu;
   encoder.tying = Tying::output;
   ModelConfig recomputed_bias = with_positions(Architecture::seq2seq, Positions::relative_bias);
-  recomputed_bias.keep = Keep::layer_inputs;
+  recomputed_bias.recompute = Recompute::layers;
   ModelConfig patterns = small_config(Architecture::seq2seq);
   const HeadPattern local{HeadPattern::Kind::local, 2}, strided{HeadPattern::Kind::strided, 2};
   patterns.attention = {{local, strided}, {{}}};
@@ -60,7 +60,7 @@ std::vector<NamedConfig> variants() {
   gemma.logit_cap = 1.5;
   gemma.attention_cap = 0.8;
   gemma.placement = NormPlacement::sandwich;
-  gemma.keep = Keep::layer_inputs;
+  gemma.recompute = Recompute::layers;
   capped.head_norm = HeadNorm::all_heads;
   capped.logit_cap = 2.0;
   capped.attention_cap = 0.8;
@@ -78,13 +78,13 @@ std::vector<NamedConfig> variants() {
   sandwich.attention_bias = AttentionBias::inputs;
   sandwich.feed_forward_bias = PartBias::none;
   parallel.branches = Branches::parallel;
-  parallel.keep = Keep::layer_inputs;
+  parallel.recompute = Recompute::layers;
   branch.placement = NormPlacement::branch;
   branch.bias = Bias::none;
   branch.norm_bias = PartBias::all;
   ModelConfig own_norms = llama_like(), neox = encoder, layers_differ = llama_like();
   own_norms.branches = neox.branches = Branches::parallel_own_norms;
-  own_norms.keep = Keep::layer_inputs;
+  own_norms.recompute = Recompute::layers;
   layers_differ.key_value_heads = {1, 4};
   layers_differ.inner = {12, 6};
   layers_differ.rotary_base = {50.0, 0.0};
@@ -95,7 +95,7 @@ std::vector<NamedConfig> variants() {
   ModelConfig grouped_keys = with_positions(Architecture::causal_lm, Positions::relative_keys);
   grouped_keys.key_value_heads = 1;
   ModelConfig recomputed_values = with_positions(Architecture::causal_lm, Positions::relative_keys_values);
-  recomputed_values.keep = Keep::layer_inputs;
+  recomputed_values.recompute = Recompute::layers;
   recomputed_values.value_width = 3;
   ModelConfig linear = small_config(Architecture::causal_lm), linear_encoder = encoder;
   const LayerPattern linear_layer{HeadPattern{HeadPattern::Kind::linear}};
@@ -203,8 +203,8 @@ TEST_P(Model, TheSameStepGivesTheSameBitsOnAnyNumberOfThreads) {
 
 TEST_P(Model, RecomputingItsLayersChangesNoBit) {
   ModelConfig kept = GetParam().config, replayed = kept;
-  kept.keep = Keep::activations;
-  replayed.keep = Keep::layer_inputs;
+  kept.recompute = Recompute::nothing;
+  replayed.recompute = Recompute::layers;
   const auto backend = make_cpu_backend(1);
   TestModel a(*backend, DType::f32, kept), b(*backend, DType::f32, replayed);
   const ModelBatch batch = ModelBatch::small();

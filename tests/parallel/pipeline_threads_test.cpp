@@ -196,11 +196,11 @@ std::vector<NamedConfig> pipeline_cases() {
               tied_text = text, parallel = text, tied_encoder = encoder;
   tied.tying = Tying::all;
   tied.positions = Positions::learned;
-  tied.keep = Keep::layer_inputs;
+  tied.recompute = Recompute::layers;
   tied_output.tying = Tying::output;
   tied_output.embedding_norm = EmbeddingNorm::present;
   post.placement = NormPlacement::post;
-  recomputed.keep = Keep::layer_inputs;
+  recomputed.recompute = Recompute::layers;
   recomputed.placement = NormPlacement::sandwich;
   deep_decoder.encoder_layers = 1;
   deep_decoder.decoder_layers = 5;

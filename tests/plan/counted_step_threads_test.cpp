@@ -97,9 +97,9 @@ Held run_in_shares(const ModelConfig& config, int shares) {
 
 TEST(CountedStep, AStageOfAPipelineHoldsWhatIsCounted) {
   for (const Architecture architecture : {Architecture::seq2seq, Architecture::causal_lm, Architecture::encoder}) {
-    for (const Keep keep : {Keep::activations, Keep::layer_inputs}) {
+    for (const Recompute recompute : {Recompute::nothing, Recompute::layers}) {
       ModelConfig config = shared_model(architecture);
-      config.keep = keep;
+      config.recompute = recompute;
       for (const auto& [stage, held] : run_in_stages(config, 3)) {
         const CountedStep counted = count_step(config, {stage, 3}, shared_batch(config), DType::bf16);
         EXPECT_EQ(counted.peak_bytes, held.peak_bytes) << "stage " << stage << " of " << describe(architecture);

@@ -83,7 +83,7 @@ std::vector<Case> cases() {
        [](ModelConfig& c) {
          if (c.architecture != Architecture::seq2seq) {
            c.branches = Branches::parallel_own_norms;
-           c.keep = Keep::layer_inputs;
+           c.recompute = Recompute::layers;
          }
        }},
       {"layers that differ",
@@ -117,7 +117,7 @@ std::vector<Case> cases() {
       {"norms of heads, recomputed",
        [](ModelConfig& c) {
          c.head_norm = HeadNorm::each_head;
-         c.keep = Keep::layer_inputs;
+         c.recompute = Recompute::layers;
        }},
       {"caps",
        [](ModelConfig& c) {
@@ -164,15 +164,15 @@ std::vector<Case> cases() {
          c.attention = {linear, LayerPattern{HeadPattern{}}};
        }},
       {"tied output", [](ModelConfig& c) { c.tying = Tying::output; }},
-      {"recomputed", [](ModelConfig& c) { c.keep = Keep::layer_inputs; }},
+      {"recomputed", [](ModelConfig& c) { c.recompute = Recompute::layers; }},
       {"recomputed post-norm",
        [](ModelConfig& c) {
-         c.keep = Keep::layer_inputs;
+         c.recompute = Recompute::layers;
          c.placement = NormPlacement::post;
        }},
       {"recomputed without a final norm",
        [](ModelConfig& c) {
-         c.keep = Keep::layer_inputs;
+         c.recompute = Recompute::layers;
          c.final_norm = FinalNorm::none;
        }},
   };

@@ -201,9 +201,9 @@ TEST(Stages, DividedMatricesHoldAndComputeTheirPart) {
   EXPECT_LT(half.peak_activations, whole.peak_activations);
   for (const Branches branches : {Branches::sequential, Branches::parallel, Branches::parallel_own_norms}) {
     config.branches = branches;
-    config.keep = Keep::activations;
+    config.recompute = Recompute::nothing;
     EXPECT_EQ(stages_of({.tensor = 2}, config, kText, DType::bf16).front().tensor_sums, 12 * 4 + 2);
-    config.keep = Keep::layer_inputs;
+    config.recompute = Recompute::layers;
     EXPECT_EQ(stages_of({.tensor = 2}, config, kText, DType::bf16).front().tensor_sums, 12 * 6 + 2);
   }
 }

@@ -63,7 +63,7 @@ ModelConfig runnable(const InspectedModel& inspected, const ProbeOptions& option
   }
   config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
       Probability(0.0F);
-  config.keep = Keep::activations;
+  config.recompute = Recompute::nothing;
   try {
     config.validate();
   } catch (const ConfigError& error) {

@@ -37,9 +37,9 @@ MadeFolders missing_folders(const fs::path& folder) {
 
 // A folder into which another program has put something meanwhile stays.
 void remove_empty(const MadeFolders& folders) {
-  for (const fs::path& folder : folders | std::views::reverse) {
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
     std::error_code ignored;
-    fs::remove(folder, ignored);
+    fs::remove(*folder, ignored);
   }
 }
 

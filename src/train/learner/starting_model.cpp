@@ -90,7 +90,7 @@ bool is_head(const Weight& weight) { return weight.identity().has(WeightRole::la
 
 std::shared_ptr<const Weights> registered_weights(const ModelConfig& config) {
   const auto weights = std::make_shared<Weights>();
-  AnyModel(Scope(*weights), config);
+  const AnyModel model(Scope(*weights), config);
   return weights;
 }
 

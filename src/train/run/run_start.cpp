@@ -247,7 +247,7 @@ StartedRun resume_run(const RunRequest& request) {
   require_same_start(plan, *model, state.update);
   std::optional<RunFiles> files;
   if (request.ranks.is_first()) {
-    files.emplace(std::move(lock), MetricsLog(folder.metrics(), state.metrics_bytes));
+    files = RunFiles{std::move(lock), MetricsLog(folder.metrics(), state.metrics_bytes)};
     write_file(folder.recipe(), to_toml(plan.recipe));
     request.listener.on_message(fmt::format("resuming after update {}", state.update));
   }

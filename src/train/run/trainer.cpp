@@ -293,7 +293,7 @@ void Trainer::validate_and_save() {
 }
 
 Scores Trainer::validate(CollectedState& collected) {
-  const Scores scores = collected.validate(*task_);
+  Scores scores = collected.validate(*task_);
   require<NumericError>(std::isfinite(scores.loss), fmt::format("validation after update {}", state_.update),
                         "the loss is {}; what was saved before is in {}", without_sign_of_nan(scores.loss),
                         folder_.checkpoints().string());

@@ -13,7 +13,7 @@ namespace {
 TEST_F(PartsTraining, ALanguageModelEndsWithinRoundingOfOneRank) {
   Recipe recipe = in_shards(text_recipe());
   recipe.model.head_norm = HeadNorm::each_head;
-  recipe.model.keep = Keep::layer_inputs;
+  recipe.model.recompute = Recompute::layers;
   expect_same(recipe, "heads", {{"data=2,tensor=2", 4}, {"pipeline=2,tensor=2", 4}});
 }
 

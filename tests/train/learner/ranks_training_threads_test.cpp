@@ -13,7 +13,7 @@ TEST_F(RanksTraining, ALanguageModelGetsTheSameBits) {
   Recipe recipe = in_shards(text_recipe());
   recipe.training.precision = Precision::bf16;
   expect_same_bits(recipe, "plain");
-  recipe.model.keep = Keep::layer_inputs;
+  recipe.model.recompute = Recompute::layers;
   recipe.checkpoints.moving_average = 0.0;
   expect_same_bits(recipe, "recomputed");
   EXPECT_NE(weights("plain-1"), weights("recomputed-1")) << "without an average of all updates";

@@ -11,7 +11,7 @@ TEST_F(StagesTraining, ALanguageModelGetsTheSameBits) {
   Recipe recipe = in_shards(text_recipe());
   recipe.training.precision = Precision::bf16;
   recipe.model.tying = Tying::output;
-  recipe.model.keep = Keep::layer_inputs;
+  recipe.model.recompute = Recompute::layers;
   recipe.optimizer.kind = OptimizerKind::muon;
   expect_same_bits(recipe, "muon", {{"pipeline=2", 2}, {"data=2,pipeline=3", 6}});
   recipe.training.gradients = WireType::bf16;

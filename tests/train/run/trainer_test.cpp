@@ -317,7 +317,7 @@ TEST_F(Training, FollowsItsSchedule) {
 TEST_F(Training, RecomputedLayersGiveTheSameBits) {
   Recipe recipe = small_recipe();
   train(recipe, "kept");
-  recipe.model.keep = Keep::layer_inputs;
+  recipe.model.recompute = Recompute::layers;
   train(recipe, "replayed");
   EXPECT_EQ(weights("kept"), weights("replayed"));
 }

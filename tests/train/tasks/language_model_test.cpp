@@ -59,7 +59,7 @@ TEST_F(LanguageModelTraining, AResumedRunGivesTheSameBits) {
 TEST_F(LanguageModelTraining, RecomputedActivationsChangeNoBit) {
   Recipe recipe = text_recipe();
   train(recipe, "kept");
-  recipe.model.keep = Keep::layer_inputs;
+  recipe.model.recompute = Recompute::layers;
   train(recipe, "recomputed");
   const auto backend = make_cpu_backend(1);
   EXPECT_EQ(listening_.validations.at(2).scores.loss, listening_.validations.at(5).scores.loss);

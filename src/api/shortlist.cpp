@@ -28,7 +28,7 @@ ShortlistResult learn_shortlist(const ShortlistOptions& options) {
   const ModelFolder folder{options.model};
   require_architecture(folder, Architecture::seq2seq);
   const Tokenizers tokenizers = load_tokenizers(folder, load_description(folder));
-  const TranslationTokenizers pair{*tokenizers.front(), *tokenizers.back()};
+  const auto pair = TranslationTokenizers::of(tokenizers);
   require_other_file(options.output, {options.source, options.target});
   const Corpus corpus =
       read_corpus({side_of_file(options.source, pair.source), side_of_file(options.target, pair.target)}, {}, pool);

@@ -13,7 +13,7 @@
 #include "heed/types/labeled_files.h"
 #include "models/config.h"
 #include "text/lines/documents.h"
-#include "text/tokenizer.h"
+#include "text/translation_tokenizers.h"
 
 namespace heed {
 
@@ -23,9 +23,6 @@ struct TokenizerRole {
   int64_t ModelConfig::*vocabulary;  // the setting with its size
 };
 std::span<const TokenizerRole> tokenizer_roles(Architecture architecture);
-
-// One for each role, in their order; the same one twice where source and target share it.
-using Tokenizers = std::vector<std::shared_ptr<const Tokenizer>>;
 
 // A tokenizer in the folder. The checksum is that of the file; empty: unknown.
 struct TokenizerFile {

@@ -4,11 +4,12 @@
 
 namespace heed {
 
-SubwordSampling::SubwordSampling(const TranslationRecipe& recipe, uint64_t seed, const TokenizerPair& tokenizers)
+SubwordSampling::SubwordSampling(const TranslationRecipe& recipe, uint64_t seed,
+                                 const TranslationTokenizers& tokenizers)
     : max_length_(static_cast<size_t>(recipe.data.max_length)),
       key_(RandomKey{seed}.derive("subwords")),
-      source_(side_of(*tokenizers.source, recipe.tokenizer.source_dropout)),
-      target_(side_of(*tokenizers.target, recipe.tokenizer.target_dropout)) {}
+      source_(side_of(tokenizers.source, recipe.tokenizer.source_dropout)),
+      target_(side_of(tokenizers.target, recipe.tokenizer.target_dropout)) {}
 
 std::optional<SubwordSampling::Side> SubwordSampling::side_of(const Tokenizer& tokenizer, double left_out) {
   if (left_out == 0.0) {

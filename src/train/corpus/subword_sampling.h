@@ -12,7 +12,7 @@ namespace heed {
 class SubwordSampling {
  public:
   // With the recipe's dropout of these tokenizers' merges. ConfigError for dropout with a tokenizer that is not bpe.
-  SubwordSampling(const TranslationRecipe& recipe, uint64_t seed, const TokenizerPair& tokenizers);
+  SubwordSampling(const TranslationRecipe& recipe, uint64_t seed, const TranslationTokenizers& tokenizers);
 
   // The changes for an update, the same every time. Must not outlive this. A sentence that would get more than
   // data.max_length tokens stays unchanged.

@@ -46,7 +46,7 @@ CorpusSide side_of(const std::vector<std::string>& files, const Tokenizer& token
 
 }  // namespace
 
-TokenizerPair make_tokenizers(const TranslationRecipe& recipe) {
+Tokenizers make_tokenizers(const TranslationRecipe& recipe) {
   const PairTokenizerRecipe& tokenizer = recipe.tokenizer;
   if (!tokenizer.source.empty()) {
     const std::shared_ptr<const Tokenizer> source = load_for_translation(tokenizer.source);
@@ -61,14 +61,15 @@ TokenizerPair make_tokenizers(const TranslationRecipe& recipe) {
   return {learn_from(recipe, recipe.data.train_source), learn_from(recipe, recipe.data.train_target)};
 }
 
-SentenceMarks marks_of(const TokenizerPair& tokenizers) {
-  const SpecialTokens& target = tokenizers.target->special();
-  return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source->special().eos};
+SentenceMarks marks_of(const TranslationTokenizers& tokenizers) {
+  const SpecialTokens& target = tokenizers.target.special();
+  return {.begin = target.bos, .end = target.eos, .source_end = tokenizers.source.special().eos};
 }
 
-Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tokenizers, const TaskSetup& setup) {
-  const std::vector<CorpusSide> sides{side_of(data.train_source, *tokenizers.source, data),
-                                      side_of(data.train_target, *tokenizers.target, data)};
+Corpus read_training_corpus(const PairDataRecipe& data, const TranslationTokenizers& tokenizers,
+                            const TaskSetup& setup) {
+  const std::vector<CorpusSide> sides{side_of(data.train_source, tokenizers.source, data),
+                                      side_of(data.train_target, tokenizers.target, data)};
   if (setup.stored != nullptr) {
     return Corpus::stored(*setup.stored, sides);
   }
@@ -112,15 +113,15 @@ ValidationOverlap stored_overlap(const StoredFields& fields) {
 }
 
 ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation,
-                               const TokenizerPair& tokenizers) {
+                               const TranslationTokenizers& tokenizers) {
   constexpr int32_t kBetweenSides = -1;
   SequenceSearch sources, pairs;
   std::vector<int32_t> ids;
   for (size_t i = 0; i < validation.source.size(); ++i) {
-    const std::vector<TokenId> source = tokenizers.source->encode(validation.source[i]);
-    const std::vector<TokenId> target = tokenizers.target->encode(validation.target[i]);
-    const bool is_known = std::ranges::count(source, tokenizers.source->special().unk) == 0 &&
-                          std::ranges::count(target, tokenizers.target->special().unk) == 0;
+    const std::vector<TokenId> source = tokenizers.source.encode(validation.source[i]);
+    const std::vector<TokenId> target = tokenizers.target.encode(validation.target[i]);
+    const bool is_known = std::ranges::count(source, tokenizers.source.special().unk) == 0 &&
+                          std::ranges::count(target, tokenizers.target.special().unk) == 0;
     if (source.empty() || target.empty() || !is_known) {
       continue;
     }

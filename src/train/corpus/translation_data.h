@@ -8,22 +8,20 @@
 
 #include "data/batches/pair_batch.h"
 #include "data/corpus/corpus.h"
+#include "text/translation_tokenizers.h"
 #include "train/recipe/translation_recipe.h"
 
 namespace heed {
 
-struct TokenizerPair {
-  std::shared_ptr<const Tokenizer> source, target;  // the same one when it is shared
-};
-
 // Loads the recipe's tokenizers, or trains them on its training files.
-TokenizerPair make_tokenizers(const TranslationRecipe& recipe);
+Tokenizers make_tokenizers(const TranslationRecipe& recipe);
 
-SentenceMarks marks_of(const TokenizerPair& tokenizers);
+SentenceMarks marks_of(const TranslationTokenizers& tokenizers);
 
 // Reads the text, or takes the tokens that are stored already. Tokens that do not fit into memory go into unnamed files
 // in the setup's folder.
-Corpus read_training_corpus(const PairDataRecipe& data, const TokenizerPair& tokenizers, const TaskSetup& setup);
+Corpus read_training_corpus(const PairDataRecipe& data, const TranslationTokenizers& tokenizers,
+                            const TaskSetup& setup);
 
 // The lines of both sides. The recipe's rules for training text do not apply to them.
 struct ValidationText {
@@ -41,6 +39,7 @@ struct ValidationOverlap {
 };
 void store(FieldsToStore& fields, const ValidationOverlap& overlap);
 ValidationOverlap stored_overlap(const StoredFields& fields);
-ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation, const TokenizerPair& tokenizers);
+ValidationOverlap find_overlap(const Corpus& corpus, const ValidationText& validation,
+                               const TranslationTokenizers& tokenizers);
 
 }  // namespace heed

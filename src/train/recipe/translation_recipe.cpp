@@ -158,8 +158,8 @@ std::vector<int64_t> TranslationRecipe::vocabulary_sizes() const {
     check_vocabulary(tokenizer.learned);
     return {tokenizer.learned.vocabulary, tokenizer.learned.vocabulary};
   }
-  const TokenizerPair pair = make_tokenizers(*this);
-  return {pair.source->vocabulary_size(), pair.target->vocabulary_size()};
+  const Tokenizers tokenizers = make_tokenizers(*this);
+  return {tokenizers.front()->vocabulary_size(), tokenizers.back()->vocabulary_size()};
 }
 
 std::unique_ptr<Task> TranslationRecipe::make_task(const Recipe& recipe, const TaskSetup& setup) const {

@@ -32,11 +32,7 @@ class PairShard final : public Shard {
 };
 
 Tokenizers tokenizers_of(const TranslationRecipe& recipe, const TaskSetup& setup) {
-  if (setup.tokenizers != nullptr) {
-    return *setup.tokenizers;
-  }
-  const TokenizerPair pair = make_tokenizers(recipe);
-  return {pair.source, pair.target};
+  return setup.tokenizers != nullptr ? *setup.tokenizers : make_tokenizers(recipe);
 }
 
 double loss_per_token(const TextTranslator& translator, const ValidationText& text) {
@@ -81,7 +77,7 @@ TranslationTask::TranslationTask(const Recipe& recipe, const TaskSetup& setup)
       batches_per_update_(recipe.training.accumulate),
       shards_per_batch_(shards_per_batch(recipe.training)),
       tokenizers_(tokenizers_of(recipe_, setup)),
-      pair_{tokenizers_.front(), tokenizers_.back()},
+      pair_(TranslationTokenizers::of(tokenizers_)),
       subwords_(recipe_, static_cast<uint64_t>(recipe.training.seed), pair_),
       corpus_(read_training_corpus(recipe_.data, pair_, setup)),
       validation_(setup.stored != nullptr ? stored_validation_text(*setup.stored) : read_validation_text(recipe_.data)),
@@ -145,7 +141,7 @@ void TranslationTask::store(FieldsToStore& fields) const {
 // NaN, nothing is translated.
 Scores TranslationTask::validate(const Inference& inference) const {
   Scheduler scheduler(inference);
-  const TextTranslator translator{scheduler, {*pair_.source, *pair_.target}};
+  const TextTranslator translator{scheduler, pair_};
   Scores scores{.loss = loss_per_token(translator, validation_), .others = {}, .samples = {}};
   scores.value = -scores.loss;
   if (recipe_.validation.bleu && std::isfinite(scores.loss)) {

@@ -37,7 +37,7 @@ class TranslationTask final : public Task {
   TranslationRecipe recipe_;
   int64_t batches_per_update_, shards_per_batch_;
   Tokenizers tokenizers_;
-  TokenizerPair pair_;
+  TranslationTokenizers pair_;
   SubwordSampling subwords_;
   Corpus corpus_;
   ValidationText validation_;

@@ -21,7 +21,7 @@ class MemoryOfRequests : public testing::Test {
 
   const RandomTranslator t_;
   const std::vector<int32_t> bos_{2};
-  const SearchRules rules_;
+  const SearchRules rules_ = {};
   const Sampler greedy_{{.temperature = 0.0}, rules_.tokens};
 };
 

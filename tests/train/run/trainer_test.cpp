@@ -36,9 +36,9 @@ TEST_F(Training, TheShardsOfAnUpdateDrawLikeOneBatchOfAllTheirSentences) {
   recipe.training.shards = 6;
   TranslationTask task_in_shards(recipe, {});
   const Tokenizers& tokenizers = task_in_shards.tokenizers();
-  const TokenizerPair pair{tokenizers.front(), tokenizers.back()};
-  recipe.model.source_vocabulary = pair.source->vocabulary_size();
-  recipe.model.target_vocabulary = pair.target->vocabulary_size();
+  const auto pair = TranslationTokenizers::of(tokenizers);
+  recipe.model.source_vocabulary = pair.source.vocabulary_size();
+  recipe.model.target_vocabulary = pair.target.vocabulary_size();
   const auto backend = make_cpu_backend(2);
   Weights weights;
   const AnyModel model(Scope(weights), recipe.model);
@@ -143,17 +143,17 @@ TEST_F(Training, ALineThatWouldGetTooLongKeepsItsTokens) {
   task(recipe).tokenizer.learned.kind = TokenizerKind::bpe;
   task(recipe).tokenizer.learned.vocabulary = 330;
   task(recipe).tokenizer.source_dropout = task(recipe).tokenizer.target_dropout = 0.5;
-  const TokenizerPair tokenizers = make_tokenizers(task(recipe));
+  const Tokenizers tokenizers = make_tokenizers(task(recipe));
   std::vector<int32_t> tokens;
-  for (const TokenId token : tokenizers.source->encode(reversed_sentences("test", 1).front().source)) {
+  for (const TokenId token : tokenizers.front()->encode(reversed_sentences("test", 1).front().source)) {
     tokens.push_back(token.value);
   }
   const std::vector<int32_t> before = tokens;
   task(recipe).data.max_length = static_cast<int64_t>(before.size());
-  SubwordSampling(task(recipe), 1, tokenizers).at(3).source(7, tokens);
+  SubwordSampling(task(recipe), 1, TranslationTokenizers::of(tokenizers)).at(3).source(7, tokens);
   EXPECT_EQ(tokens, before);
   task(recipe).data.max_length = 60;
-  const SubwordSampling sampling(task(recipe), 1, tokenizers);
+  const SubwordSampling sampling(task(recipe), 1, TranslationTokenizers::of(tokenizers));
   sampling.at(3).source(7, tokens);
   EXPECT_GT(tokens.size(), before.size());
   std::vector<int32_t> later = before, elsewhere = before, on_the_other_side = before;
@@ -164,7 +164,8 @@ TEST_F(Training, ALineThatWouldGetTooLongKeepsItsTokens) {
   EXPECT_NE(elsewhere, tokens);
   EXPECT_NE(on_the_other_side, tokens);
   task(recipe).tokenizer.source_dropout = 0.0;
-  EXPECT_FALSE(SubwordSampling(task(recipe), 1, tokenizers).at(3).source) << "nothing to change";
+  EXPECT_FALSE(SubwordSampling(task(recipe), 1, TranslationTokenizers::of(tokenizers)).at(3).source)
+      << "nothing to change";
 }
 
 TEST_F(Training, SaysHowMuchValidationTextIsInTheTrainingText) {

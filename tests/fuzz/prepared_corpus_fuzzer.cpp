@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   fuzz::allow_refusal([] {
     const PreparedCorpus corpus(folder);
     corpus.require_recipe(recipe);
-    recipe.task->make_task(recipe, {.tokenizers = &corpus.tokenizers(), .stored = &corpus.parts()})->next_update(0);
+    recipe.task->make_task(recipe, {.tokenizers = &corpus.tokenizers(), .stored = &corpus.fields()})->next_update(0);
   });
   return 0;
 }

@@ -182,7 +182,7 @@ TEST_F(TrainingFailure, ATokenizerWithoutMarksIsRefusedByItsFile) {
 
 TEST_F(TrainingFailure, SubwordDropoutNeedsABpeTokenizer) {
   Recipe recipe = small_recipe();
-  save_tokenizer(*make_tokenizers(task(recipe)).source, folder_ / "words");
+  save_tokenizer(*make_tokenizers(task(recipe)).front(), folder_ / "words");
   task(recipe).tokenizer.source = task(recipe).tokenizer.target = file("words");
   task(recipe).tokenizer.target_dropout = 0.1;
   EXPECT_THAT(message(recipe, "run"), HasSubstr("subword dropout: drops merges of bpe, but this tokenizer is word"));

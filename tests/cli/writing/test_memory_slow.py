@@ -81,7 +81,7 @@ class Memory(unittest.TestCase):
                     for name, given, length in (("many", text, 20), ("long", long, 80)):
                         with self.subTest(f"{name} lines", precision=precision, beam=beam):
                             peak = peak_memory(["translate", "--model", model, "--precision", precision, "--threads", 2,
-                                                "--beam", beam, "--max-length", length], given)
+                                                "--beam", beam, "--max-tokens", length], given)
                             self.assertLessEqual(peak, 1.15 * bytes_of_weight * weights + BESIDE + UNDER_WAY)
 
     def test_generating_holds_each_weight_once(self):

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "archive/safetensors.h"
 #include "heed/types/labeled_files.h"
 #include "models/config.h"
 #include "text/lines/documents.h"

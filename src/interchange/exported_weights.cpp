@@ -14,7 +14,7 @@ namespace {
 using Values = std::vector<float>;
 
 // As heed has them.
-Values read_rows(const SafeTensors& stored, const NamedTensor& tensor) {
+Values read_rows(const TensorFile& stored, const NamedTensor& tensor) {
   Values values;
   for (const WeightRows& part : tensor.rows) {
     const Values all = read_weight(stored, stored.at(part.weight->name()));
@@ -56,7 +56,7 @@ Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfi
   return values;
 }
 
-GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const SafeTensors& stored, GgufType type) {
+GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const TensorFile& stored, GgufType type) {
   const auto values = [tensor, config, &stored] { return foreign_values(read_rows(stored, tensor), tensor, config); };
   if (tensor.is_vector()) {
     return {tensor.name, {tensor.count()}, GgufType::f32, values};
@@ -75,7 +75,7 @@ GgufTensor exported(const NamedTensor& tensor, const ModelConfig& config, const 
 }  // namespace
 
 std::vector<GgufTensor> exported_weights(ForeignNames names, const ModelConfig& config, const Weights& weights,
-                                         const SafeTensors& stored, GgufType type) {
+                                         const TensorFile& stored, GgufType type) {
   if (config.tying != Tying::none && config.embedding_scale != EmbeddingScale::none) {
     for (ForeignTensor& tensor : names.tensors) {
       if (tensor.roles.front() == WeightRole::logits) {

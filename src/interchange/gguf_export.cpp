@@ -68,16 +68,15 @@ GgufSummary write_gguf_model(const ModelFolder& from, const std::filesystem::pat
   add(entries, form.entries(description.config));
   add(entries,
       tokenizer_entries(*tokenizers.front(), description.documents.value_or(Documents::none), from.path.string()));
-  const SafeTensors stored(from.weights());
-  require_weights_of(stored, from, description.config);
+  const std::shared_ptr<const TensorFile> stored = open_weights(from, description.config);
   Weights weights;
   const AnyModel model(Scope(weights), description.config);
   for (const Weight& weight : weights.all()) {
-    require_stored(stored, weight);
+    require_stored(*stored, weight);
   }
-  require_not_quantized(stored);
-  verify_checksum(stored);
-  const std::vector<GgufTensor> tensors = exported_weights(form.names(), description.config, weights, stored, type);
+  require_not_quantized(*stored);
+  verify_checksum(*stored);
+  const std::vector<GgufTensor> tensors = exported_weights(form.names(), description.config, weights, *stored, type);
   return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
 }
 

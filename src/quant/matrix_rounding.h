@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "archive/safetensors.h"
 #include "base/system/threads.h"
-#include "checkpoint/safetensors.h"
 #include "heed/types/quantize.h"
 #include "quant/static_int8.h"
 

@@ -1,4 +1,4 @@
-#include "checkpoint/safetensors.h"
+#include "archive/safetensors.h"
 #include "fuzz/fuzz.h"
 
 using namespace heed;

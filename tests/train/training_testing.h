@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "archive/safetensors.h"
 #include "base/system/files.h"
-#include "checkpoint/safetensors.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "test_folder.h"
 #include "train/run/trainer.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "archive/safetensors.h"
 #include "base/rounding.h"
-#include "checkpoint/safetensors.h"
 #include "models/any_model.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "checkpoint/safetensors.h"
+#include "archive/safetensors.h"
 #include "ops/tape.h"
 #include "train/training_testing.h"
 

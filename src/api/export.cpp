@@ -1,6 +1,6 @@
 #include "heed/export.h"
 
-#include "interchange/gguf_export.h"
+#include "interchange/gguf/gguf_export.h"
 
 namespace heed {
 

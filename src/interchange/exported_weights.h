@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "interchange/gguf.h"
+#include "interchange/gguf/gguf.h"
 #include "interchange/naming.h"
 #include "models/config.h"
 

@@ -1,4 +1,4 @@
-#include "interchange/gguf_export.h"
+#include "interchange/gguf/gguf_export.h"
 
 #include <array>
 #include <iterator>
@@ -8,8 +8,8 @@
 #include "checkpoint/stored_weight.h"
 #include "checkpoint/weights.h"
 #include "interchange/exported_weights.h"
-#include "interchange/gguf.h"
-#include "interchange/gguf_tokenizer.h"
+#include "interchange/gguf/gguf.h"
+#include "interchange/gguf/gguf_tokenizer.h"
 #include "interchange/gpt2_form.h"
 #include "interchange/llama_form.h"
 

@@ -38,6 +38,7 @@ class SafeTensors {
 
   const std::filesystem::path& path() const { return path_; }
   const Metadata& metadata() const { return metadata_; }
+  const MappedFile& file() const { return file_; }
 
   // In the order of their bytes. They refer to the mapped file and live as long as this.
   const std::vector<StoredTensor>& tensors() const { return tensors_; }

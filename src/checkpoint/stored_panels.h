@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "archive/safetensors.h"
 #include "ops/weight.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "archive/safetensors.h"
 #include "base/errors.h"
 #include "base/text/excerpt.h"
+#include "tensor_files/safetensors.h"
 #include "text/vocabulary/vocabulary.h"
 
 namespace heed {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "archive/safetensors.h"
 #include "heed/types/weight_type.h"
 #include "ops/weight.h"
+#include "tensor_files/tensor_file.h"
 
 namespace heed {
 
@@ -19,11 +19,6 @@ std::string input_scale_of(const std::string& weight);
 std::string name_of_stored(const StoredTensor& tensor, const TensorFile& file);
 StoredType stored_as(WeightType type);
 int64_t stored_bytes(const StoredTensor& tensor, const TensorFile& file);  // with its scales
-
-// Whether inference and training read values of this type as floats.
-bool is_float(StoredType type);
-// All values of a tensor of such a type. FormatError unless they are finite.
-void read_floats(const TensorFile& file, const StoredTensor& tensor, std::span<float> to);
 
 // The scale of all inputs of an int8 matrix; 0: there is none. FormatError for one that is not above 0.
 float read_input_scale(const TensorFile& file, const StoredTensor& matrix);

@@ -10,6 +10,7 @@
 #include "checkpoint/stored_panels.h"
 #include "checkpoint/stored_weight.h"
 #include "ops/trainable.h"
+#include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
@@ -120,10 +121,7 @@ void require_not_quantized(const TensorFile& file) {
 
 std::vector<float> read_weight(const TensorFile& file, const StoredTensor& tensor) {
   require_floats(file, tensor);
-  std::vector<float> values(static_cast<size_t>(tensor.elements()));
-  read_floats(file, tensor, values);
-  file.give_back(tensor.bytes);
-  return values;
+  return read_floats(file, tensor);
 }
 
 void load_frozen(const std::filesystem::path& path, Backend& backend, Trainables& trainables) {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "archive/safetensors.h"
 #include "nn/weights/trainables.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "checkpoint/weights.h"
+#include "tensor_files/tensor_values.h"
 
 namespace heed {
 namespace {
@@ -17,7 +17,7 @@ using Values = std::vector<float>;
 Values read_rows(const TensorFile& stored, const NamedTensor& tensor) {
   Values values;
   for (const WeightRows& part : tensor.rows) {
-    const Values all = read_weight(stored, stored.at(part.weight->name()));
+    const Values all = read_floats(stored, stored.at(part.weight->name()));
     const auto row = static_cast<int64_t>(all.size()) / part.weight->shape()[0];
     const auto first = all.begin() + part.first * row;
     values.insert(values.end(), first, first + part.count * row);
@@ -50,6 +50,9 @@ Values foreign_values(Values values, const NamedTensor& tensor, const ModelConfi
     case ForeignForm::scaled_by_model:
       std::ranges::for_each(values, [scale = scale_of_embedding(config)](float& x) { x *= scale; });
       break;
+    case ForeignForm::transposed:
+    case ForeignForm::grouped_by_heads:
+      fail<ConfigError>(tensor.name, "has a form that no GGUF file has");
     case ForeignForm::same:
       break;
   }

@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "archive/safetensors.h"
-#include "interchange/gguf.h"
+#include "interchange/gguf/gguf.h"
 #include "interchange/naming.h"
 #include "models/config.h"
+#include "tensor_files/tensor_file.h"
 
 namespace heed {
 

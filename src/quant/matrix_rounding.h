@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "archive/safetensors.h"
 #include "base/system/threads.h"
 #include "heed/types/quantize.h"
 #include "quant/static_int8.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 

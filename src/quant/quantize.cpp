@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "archive/safetensors_header.h"
 #include "base/text/pattern.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/stored_model.h"
@@ -15,6 +14,7 @@
 #include "models/any_model.h"
 #include "quant/calibration.h"
 #include "quant/matrix_rounding.h"
+#include "tensor_files/safetensors_header.h"
 
 namespace heed {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "archive/safetensors.h"
 #include "base/errors.h"
 #include "base/system/files.h"
+#include "tensor_files/safetensors.h"
 #include "test_folder.h"
 #include "text/tokenizer_training.h"
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "archive/safetensors.h"
 #include "base/system/files.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "tensor_files/safetensors.h"
 #include "test_folder.h"
 #include "train/run/trainer.h"
 #include "train/tasks/reversed_text.h"

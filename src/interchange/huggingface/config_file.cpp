@@ -54,7 +54,8 @@ void ConfigFile::note(std::string_view key, std::string value, bool is_default) 
   read_.emplace(key);
   read_.emplace(first_part(key));
   if (std::ranges::find(origins_, key, &SettingOrigin::key) == origins_.end()) {
-    origins_.push_back({std::filesystem::path(where_).filename().string(), std::string(key), std::move(value), is_default});
+    origins_.push_back(
+        {std::filesystem::path(where_).filename().string(), std::string(key), std::move(value), is_default});
   }
 }
 
@@ -73,8 +74,8 @@ int64_t ConfigFile::integer(std::string_view key, std::optional<int64_t> absent)
   }
   constexpr int64_t kMost = int64_t{1} << 40;
   const auto is_size = [](const json& x) {
-    return x.is_number_integer() && (x.is_number_unsigned() ? x.get<uint64_t>() < static_cast<uint64_t>(kMost)
-                                                            : x.get<int64_t>() > -kMost);
+    return x.is_number_integer() &&
+           (x.is_number_unsigned() ? x.get<uint64_t>() < static_cast<uint64_t>(kMost) : x.get<int64_t>() > -kMost);
   };
   return value(key, is_size, "an integer").get<int64_t>();
 }
@@ -84,7 +85,9 @@ double ConfigFile::number(std::string_view key, std::optional<double> absent) {
     note(key, fmt::format("{}", *absent), true);
     return *absent;
   }
-  return value(key, [](const json& x) { return x.is_number(); }, "a number").get<double>();
+  return value(
+             key, [](const json& x) { return x.is_number(); }, "a number")
+      .get<double>();
 }
 
 bool ConfigFile::flag(std::string_view key, std::optional<bool> absent) {
@@ -92,7 +95,9 @@ bool ConfigFile::flag(std::string_view key, std::optional<bool> absent) {
     note(key, *absent ? "true" : "false", true);
     return *absent;
   }
-  return value(key, [](const json& x) { return x.is_boolean(); }, "true or false").get<bool>();
+  return value(
+             key, [](const json& x) { return x.is_boolean(); }, "true or false")
+      .get<bool>();
 }
 
 std::string ConfigFile::text(std::string_view key, std::optional<std::string> absent) {
@@ -100,7 +105,9 @@ std::string ConfigFile::text(std::string_view key, std::optional<std::string> ab
     note(key, fmt::format("\"{}\"", *absent), true);
     return *absent;
   }
-  return value(key, [](const json& x) { return x.is_string(); }, "a text").get<std::string>();
+  return value(
+             key, [](const json& x) { return x.is_string(); }, "a text")
+      .get<std::string>();
 }
 
 std::vector<std::string> ConfigFile::texts(std::string_view key) {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <functional>
 
-#include "archive/safetensors.h"
 #include "base/rounding.h"
 #include "models/any_model.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 namespace {

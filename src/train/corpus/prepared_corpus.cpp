@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include "archive/safetensors.h"
 #include "base/checksum.h"
 #include "base/system/files.h"
 #include "base/text/excerpt.h"
 #include "base/text/json_depth.h"
+#include "tensor_files/safetensors.h"
 #include "text/unicode/unicode.h"
 #include "text/vocabulary/vocabulary.h"
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "archive/safetensors.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/model_directory.h"
 #include "nn/weights/trainables.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 

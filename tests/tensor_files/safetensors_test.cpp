@@ -1,4 +1,4 @@
-#include "archive/safetensors.h"
+#include "tensor_files/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <memory>
 #include <numeric>
 
-#include "archive/safetensors_header.h"
 #include "base/errors.h"
 #include "base/random.h"
 #include "source_root.h"
+#include "tensor_files/safetensors_header.h"
 #include "test_folder.h"
 
 namespace heed {
@@ -64,7 +64,7 @@ class SafeTensorsFile : public testing::Test {
 
   std::string run_python(const std::string& command) const {
     const std::string line = std::string("python3 '") + test::source_root().string() +
-                             "/tests/archive/safetensors_by_spec.py' " + command + " '" + path_.string() + "'";
+                             "/tests/tensor_files/safetensors_by_spec.py' " + command + " '" + path_.string() + "'";
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), pclose);
     std::string output;
     for (std::array<char, 256> part{}; std::fgets(part.data(), part.size(), pipe.get()) != nullptr;) {

@@ -1,4 +1,4 @@
-#include "archive/safetensors_header.h"
+#include "tensor_files/safetensors_header.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "archive/tensor_file.h"
+#include "tensor_files/tensor_file.h"
 
 #include <fmt/ranges.h>
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/tensor_file.h"
 #include "base/system/files.h"
+#include "tensor_files/tensor_file.h"
 
 namespace heed {
 
@@ -22,6 +22,7 @@ class SafeTensors final : public TensorFile {
  public:
   explicit SafeTensors(const std::filesystem::path& path);
 
+  const MappedFile& file() const { return file_; }
   void give_back(std::span<const std::byte> bytes) const override { file_.give_back(bytes); }
 
  private:

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/stored_type.h"
+#include "tensor_files/stored_type.h"
 
 namespace heed {
 

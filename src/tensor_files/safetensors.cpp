@@ -1,4 +1,4 @@
-#include "archive/safetensors.h"
+#include "tensor_files/safetensors.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,10 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "archive/safetensors_header.h"
 #include "base/checksum.h"
 #include "base/errors.h"
 #include "base/text/excerpt.h"
+#include "tensor_files/safetensors_header.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {

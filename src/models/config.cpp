@@ -30,8 +30,9 @@ void check_extent(std::string_view name, int64_t value, int64_t least, int64_t m
 double estimated_elements(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double model = number(config.model);
-  const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
-                                 (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length)));
+  const double tables =
+      model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
+               (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length + config.position_offset)));
   double layers = 0.0;
   for (int64_t i = 0; i < std::max(config.encoder_layers, config.decoder_layers); ++i) {
     const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
@@ -327,6 +328,7 @@ void ModelConfig::validate() const {
   check_attention(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);
+  check_extent("position_offset", position_offset, 0);
   check(positions != Positions::sinusoidal || model % 2 == 0,
         "sinusoidal positions need an even width, but model is {}", model);
   const bool has_encoder = architecture != Architecture::causal_lm;
@@ -361,6 +363,9 @@ void ModelConfig::validate() const {
   check(std::isfinite(logit_cap) && logit_cap >= 0.0, "logit_cap is {}, expected above 0, or 0 for none", logit_cap);
   check(std::isfinite(attention_cap) && attention_cap >= 0.0, "attention_cap is {}, expected above 0, or 0 for none",
         attention_cap);
+  check(std::isfinite(attention_scale) && attention_scale >= 0.0,
+        "attention_scale is {}, expected above 0, or 0 for 1 / sqrt(head_width)", attention_scale);
+  check(std::isfinite(output_scale) && output_scale > 0.0, "output_scale is {}, expected above 0", output_scale);
   check(attention_cap == 0.0 ||
             (positions != Positions::alibi && positions != Positions::relative_bias && !has_relative_keys()),
         "attention_cap does not go with positions \"alibi\", \"relative-bias\", \"relative-keys\" and "

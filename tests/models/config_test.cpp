@@ -77,6 +77,9 @@ TEST(ModelConfig, RefusesNumbersOutsideTheirRange) {
   expect_invalid([](auto& c) { c.epsilon = 0.0; }, {"epsilon is 0"});
   expect_invalid([](auto& c) { c.logit_cap = -1.0; }, {"logit_cap is -1", "above 0, or 0 for none"});
   expect_invalid([](auto& c) { c.attention_cap = -50.0; }, {"attention_cap is -50", "above 0, or 0 for none"});
+  expect_invalid([](auto& c) { c.attention_scale = -1.0; }, {"attention_scale is -1", "or 0 for 1 / sqrt(head_width)"});
+  expect_invalid([](auto& c) { c.output_scale = 0.0; }, {"output_scale is 0, expected above 0"});
+  expect_invalid([](auto& c) { c.position_offset = -1; }, {"position_offset is -1", "expected 0"});
   expect_invalid([](auto& c) { c.attention_cap = 50.0, c.positions = Positions::alibi; },
                  {"attention_cap does not go with positions"});
   expect_invalid([](auto& c) { c.value_width = -1; }, {"value_width is -1"});
@@ -314,6 +317,17 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
   expect_without_effect(lm, [](auto& c) { c.rotary_factor = 2.0; }, {"rotary_factor = 2.0" + rotary});
   expect_without_effect(lm, [](auto& c) { c.rotary_trained_length = 8; },
                         {"rotary_trained_length = 8 has no effect: it is for rotary_scaling \"yarn\""});
+  const auto as_rotary = [](auto& c) { c.positions = Positions::rotary; };
+  expect_without_effect(lm, [&](auto& c) { as_rotary(c), c.sinusoid = SinusoidLayout::halves; },
+                        {"sinusoid = \"halves\" has no effect: it is for positions \"sinusoidal\""});
+  expect_without_effect(lm, [&](auto& c) { as_rotary(c), c.position_offset = 2; },
+                        {"position_offset = 2 has no effect: it is for positions \"sinusoidal\" and \"learned\""});
+  expect_without_effect(lm,
+                        [](auto& c) {
+                          c.attention = std::vector<LayerPattern>{{{HeadPattern::Kind::linear}}};
+                          c.attention_scale = 1.0;
+                        },
+                        {"attention_scale = 1.0 has no effect: it is for attention with a softmax"});
   expect_without_effect(lm, [](auto& c) { c.relative_buckets = 16; },
                         {"relative_buckets = 16 has no effect: it is for positions \"relative-bias\""});
   expect_without_effect(lm, [](auto& c) { c.relative_max_distance = 64; },
@@ -391,6 +405,11 @@ TEST(ModelConfig, IsDescribedAsARecipeForTheSameModel) {
   config.embedding_norm = EmbeddingNorm::present;
   config.logit_cap = 30.0;
   config.attention_cap = 50.0;
+  config.attention_scale = 0.25;
+  config.output_scale = 0.125;
+  config.norm_gain = NormGain::plus_one;
+  config.position_offset = 2;
+  config.sinusoid = SinusoidLayout::halves_inclusive;
   config.value_width = 5;
   config.init = InitScheme::pytorch;
   for (const ModelConfig& c : {config, small_config(Architecture::seq2seq), small_config(Architecture::encoder)}) {

@@ -11,10 +11,15 @@ from torch import nn
 from torch.nn import functional
 
 
-def sinusoidal(length, model):
-    """sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1."""
-    angles = torch.arange(length)[:, None] / 10000.0 ** (torch.arange(0, model, 2) / model)
-    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+def sinusoidal(length, model, layout="interleaved", first=0):
+    """sin(p / 10000^(2i/model)) in column 2i, the cosine in 2i + 1; or all sines before all cosines, with that exponent
+    or with one that ends at 1."""
+    pairs = torch.arange(model // 2)
+    exponents = pairs / (model / 2 - 1) if layout == "halves-inclusive" else 2 * pairs / model
+    angles = torch.arange(first, first + length)[:, None] * torch.exp(-math.log(10000.0) * exponents)
+    if layout == "interleaved":
+        return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
 def soft_capped(x, cap):
@@ -144,9 +149,10 @@ class Oracle(nn.Module):
     def embed_plainly(self, embedding, tokens):
         c = self.config
         x = embedding(tokens) * (math.sqrt(c["model"]) if c["embedding_scale"] == "sqrt-model" else 1.0)
+        first = c.get("position_offset", 0)
         if c["positions"] == "sinusoidal":
-            return x + sinusoidal(tokens.shape[1], c["model"])
-        return x + embedding.positions[:tokens.shape[1]] if c["positions"] == "learned" else x
+            return x + sinusoidal(tokens.shape[1], c["model"], c.get("sinusoid", "interleaved"), first)
+        return x + embedding.positions[first:first + tokens.shape[1]] if c["positions"] == "learned" else x
 
     def make_relative_bias(self, name, config):
         if config["positions"] == "relative-bias":
@@ -329,10 +335,10 @@ def t5_bucket(relative, both_ways, buckets, max_distance):
     return first + torch.where(relative < exact, relative, large.clamp(max=buckets - 1))
 
 
-def attend(query, key, value, sees, bias=0.0, cap=None, relative_values=None):
-    """softmax(Q K^T / sqrt(d), capped, + bias) V over what each query sees; operands [batch, heads, time, d]. Values may
-    have additions for each pair, [time, time, d]."""
-    scores = soft_capped(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), cap) + bias
+def attend(query, key, value, sees, bias=0.0, cap=None, relative_values=None, scale=None):
+    """softmax(scale Q K^T, capped, + bias) V over what each query sees; operands [batch, heads, time, d]. The scale is
+    1 / sqrt(d) if not given. Values may have additions for each pair, [time, time, d]."""
+    scores = soft_capped((scale or query.shape[-1] ** -0.5) * query @ key.transpose(-2, -1), cap) + bias
     weights = scores.masked_fill(~sees, -math.inf).softmax(dim=-1)
     mixed = weights @ value
     return mixed if relative_values is None else mixed + torch.einsum("bhij,ijd->bhid", weights, relative_values)

@@ -26,6 +26,8 @@ std::vector<FormNeed> needs_of_all_forms(const ModelConfig& c) {
   return {
       {"inner", c.inner.is_uniform(), kOneValue},
       {"key_value_heads", c.key_value_heads.is_uniform(), kOneValue},
+      {"rotary_factor", c.positions != Positions::rotary || c.rotary_factor.is_uniform(), kOneValue},
+      {"rotary_magnitude", c.rotary_magnitude == 0.0, "0"},
       {"rotary_base", c.positions != Positions::rotary || c.rotary_base.is_uniform(), kOneValue},
       {"norm_gain", c.norm_gain == NormGain::plain, R"("plain")"},
       {"norm_placement", c.placement == NormPlacement::pre, R"("pre")"},

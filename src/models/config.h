@@ -45,8 +45,10 @@ struct ModelConfig {
   PerLayer<double> rotary_base = 10000.0;  // 0: a layer without positions
   int64_t rotary_width = 0;                // columns of each head that are turned; 0: all
   RotaryScaling rotary_scaling = RotaryScaling::none;
-  double rotary_factor = 1.0;                                  // of the scaling
+  PerLayer<double> rotary_factor = 1.0;                        // of the scaling
   int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
+  double rotary_slow_turns = 0.0, rotary_fast_turns = 0.0;     // of yarn and llama3; see RotaryScale
+  double rotary_magnitude = 0.0;                               // 0: as the scaling has it
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
   int64_t relative_clip = 16;                                  // of relative keys and values
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says

@@ -34,6 +34,15 @@ TEST(ModelConfig, RefusesInconsistentValuesWithHelpfulMessages) {
   expect_invalid([](auto& c) { c.positions = Positions::rotary, c.rotary_factor = 2.0; },
                  {"rotary_factor is 2", "rotary_scaling is \"none\""});
   expect_invalid([](auto& c) { c.rotary_factor = 0.5; }, {"rotary_factor is 0.5", "at least 1"});
+  expect_invalid([](auto& c) { c.rotary_factor = {1.0, 2.0, 4.0}; }, {"rotary_factor has 3 values for 2 layers"});
+  expect_invalid(
+      [](auto& c) {
+        c.positions = Positions::rotary, c.rotary_scaling = RotaryScaling::llama3, c.rotary_factor = {1.0, 8.0};
+      },
+      {"rotary_factor differs by layer", "rotary_trained_length"});
+  expect_invalid([](auto& c) { c.rotary_scaling = RotaryScaling::llama3, c.rotary_slow_turns = 4.0; },
+                 {"rotary_slow_turns is 4, which is not below rotary_fast_turns 4"});
+  expect_invalid([](auto& c) { c.rotary_magnitude = -1.0; }, {"rotary_magnitude is -1", "what the scaling has"});
   expect_invalid(
       [](auto& c) { c.positions = Positions::rotary, c.rotary_scaling = RotaryScaling::yarn, c.rotary_base = 1.0; },
       {"rotary_base is 1", "above 1"});
@@ -316,7 +325,10 @@ TEST(ModelConfig, SettingsWithoutEffectAreRefusedInRecipes) {
                         {"rotary_scaling = \"ntk\"" + rotary});
   expect_without_effect(lm, [](auto& c) { c.rotary_factor = 2.0; }, {"rotary_factor = 2.0" + rotary});
   expect_without_effect(lm, [](auto& c) { c.rotary_trained_length = 8; },
-                        {"rotary_trained_length = 8 has no effect: it is for rotary_scaling \"yarn\""});
+                        {"rotary_trained_length = 8 has no effect: it is for rotary_scaling \"yarn\" and \"llama3\""});
+  expect_without_effect(lm, [](auto& c) { c.positions = Positions::rotary, c.rotary_fast_turns = 8.0; },
+                        {"rotary_fast_turns = 8.0 has no effect: it is for rotary_scaling \"yarn\" and \"llama3\""});
+  expect_without_effect(lm, [](auto& c) { c.rotary_magnitude = 1.5; }, {"rotary_magnitude = 1.5" + rotary});
   const auto as_rotary = [](auto& c) { c.positions = Positions::rotary; };
   expect_without_effect(lm, [&](auto& c) { as_rotary(c), c.sinusoid = SinusoidLayout::halves; },
                         {"sinusoid = \"halves\" has no effect: it is for positions \"sinusoidal\""});
@@ -369,7 +381,7 @@ TEST(ModelConfig, RefusesALongerContextForLearnedPositions) {
   EXPECT_EQ(with_context(config, {.max_length = 64}).max_length, 64);
   config.positions = Positions::rotary;
   const ModelConfig longer = with_context(config, {.max_length = 64, .rotary_scaling = RotaryScaling::yarn});
-  EXPECT_EQ(longer.rotary_factor, 4.0);
+  EXPECT_EQ(longer.rotary_factor.of(0), 4.0);
   EXPECT_EQ(longer.rotary_trained_length, 16);
   longer.validate();
   const auto refused = [&](const ContextOptions& options, const std::string& part) {

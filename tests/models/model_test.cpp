@@ -118,7 +118,18 @@ std::vector<NamedConfig> variants() {
   roberta.position_offset = 2;
   roberta.norm_gain = NormGain::plus_one;
   scaled_keys.attention_scale = 0.3;
-  return {{"Seq2SeqInclusiveHalvesAndScaledOutput", marian},
+  gemma3.rotary_scaling = RotaryScaling::linear;
+  gemma3.rotary_factor = {1.0, 8.0};
+  gemma3.rotary_base = {50.0, 5000.0};
+  ModelConfig llama3 = llama_like();
+  llama3.rotary_scaling = RotaryScaling::llama3;
+  llama3.rotary_factor = 4.0;
+  llama3.rotary_trained_length = 12;
+  llama3.rotary_slow_turns = 0.5;
+  llama3.rotary_fast_turns = 1.5;
+  llama3.rotary_magnitude = 1.2;
+  return {{"CausalLMLlama3Scaling", llama3},
+          {"Seq2SeqInclusiveHalvesAndScaledOutput", marian},
           {"Seq2SeqScaledScoresAndOutputAndGainsAboveOne", t5},
           {"CausalLMScaledScoresAndGainsAboveOne", gemma3},
           {"EncoderOnlyPositionsFromTwo", roberta},

@@ -128,9 +128,17 @@ CAUSAL = {
     "linear, grouped, parallel branches": {
         **RMS_GATED, **GROUPED, "attention": ["linear", "local:3"], "positions": "learned", "branches": "parallel"},
     "scaled scores, capped, gains above one of all norms": {
-        **RMS_GATED, **GROUPED, "positions": "rotary", "attention": ["local:3", "full"], "norm_placement": "sandwich",
+        **RMS_GATED, **GROUPED, "positions": "rotary", "rotary_base": [100.0, 1000.0], "rotary_scaling": "linear",
+        "rotary_factor": [1.0, 8.0], "attention": ["local:3", "full"], "norm_placement": "sandwich",
         "qk_norm": "head", "norm_gain": "plus-one", "attention_scale": 0.2, "attention_cap": 1.0, "logit_cap": 1.5,
         "activation": "gelu-tanh", "embedding_scale": "sqrt-model", "tie": "output"},
+    "pairs slowed by their turns": {
+        **RMS_GATED, **GROUPED, "positions": "rotary", "rotary_base": 500.0, "rotary_scaling": "llama3",
+        "rotary_factor": 8.0, "rotary_trained_length": 100, "inner": [40, 24], "rotary_fast_turns": 6.0},
+    "pairs slowed by yarn between turns of its own": {
+        "positions": "rotary", "rotary_base": 500.0, "rotary_scaling": "yarn", "rotary_factor": 4.0,
+        "rotary_trained_length": 500, "head_width": 16, "rotary_slow_turns": 2.0, "rotary_fast_turns": 16.0,
+        "rotary_magnitude": 1.3},
     "scaled relative keys": {
         "positions": "relative-keys-values", "relative_clip": 3, "attention_scale": 0.7, "head_width": 12},
 }

@@ -223,7 +223,7 @@ class Stack(nn.Module):
         self.c, self.both_ways, self.name = c, name == "encoder", name
         patterns, count = c["attention"], c[name + "_layers"]
         self.layers = nn.ModuleList(
-            Layer(c, patterns[i % len(patterns)], self.both_ways, reads_memory) for i in range(count))
+            Layer(oracles.of_layer(c, i), patterns[i % len(patterns)], self.both_ways, reads_memory) for i in range(count))
         self.norm = make_norm(c, c["model"]) if c["final_norm"] else None
         for i, layer in enumerate(self.layers):
             layer.add_to(oracle, f"{name}.layers.{i}")

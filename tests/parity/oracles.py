@@ -30,7 +30,7 @@ def soft_capped(x, cap):
 def of_layer(config, layer):
     """The configuration with this layer's own values of the settings that may be lists."""
     own = {key: value[layer % len(value)] for key, value in config.items()
-           if key in ("inner", "key_value_heads", "rotary_base") and isinstance(value, list)}
+           if key in ("inner", "key_value_heads", "rotary_base", "rotary_factor") and isinstance(value, list)}
     return {**config, **own}
 
 
@@ -438,20 +438,27 @@ class RmsNorm(nn.Module):
 def rotary_frequencies(width, base, c):
     """As transformers' modeling_rope_utils has them, with what cosines and sines are multiplied by."""
     kind, factor = c.get("rotary_scaling", "none"), c.get("rotary_factor", 1.0)
+    slow, fast = c.get("rotary_slow_turns") or 1.0, c.get("rotary_fast_turns") or (4.0 if kind == "llama3" else 32.0)
     if kind == "ntk":
         base *= factor ** (width / (width - 2))
     plain = base ** (-torch.arange(0, width, 2) / width)
     if kind == "linear":
         return plain / factor, 1.0
+    if kind == "llama3":
+        length, waves = c["rotary_trained_length"], 2 * math.pi / plain
+        smooth = (length / waves - slow) / (fast - slow)
+        between = (1 - smooth) * plain / factor + smooth * plain
+        scaled = torch.where(waves > length / slow, plain / factor, between)
+        return torch.where(waves < length / fast, plain, scaled), c.get("rotary_magnitude") or 1.0
     if kind != "yarn":
-        return plain, 1.0
+        return plain, c.get("rotary_magnitude") or 1.0
 
     def correction(rotations):
         return width * math.log(c["rotary_trained_length"] / (rotations * 2 * math.pi)) / (2 * math.log(base))
 
-    low, high = max(math.floor(correction(32)), 0), min(math.ceil(correction(1)), width - 1)
+    low, high = max(math.floor(correction(fast)), 0), min(math.ceil(correction(slow)), width - 1)
     ramp = ((torch.arange(width // 2) - low) / (high - low)).clamp(0, 1)
-    return plain / factor * ramp + plain * (1 - ramp), 0.1 * math.log(factor) + 1.0
+    return plain / factor * ramp + plain * (1 - ramp), c.get("rotary_magnitude") or 0.1 * math.log(factor) + 1.0
 
 
 def rotate(x, base, config={}):

@@ -47,7 +47,7 @@ Facts rotary_facts(const ModelConfig& config) {
   }
   if (config.rotary_scaling != RotaryScaling::none) {
     facts.push_back(
-        fmt::format("{} scaling by {:g}", describe_setting(config, "rotary_scaling"), config.rotary_factor));
+        fmt::format("{} scaling by {}", describe_setting(config, "rotary_scaling"), describe(config.rotary_factor)));
   }
   return facts;
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -12,13 +11,9 @@
 #include <string_view>
 #include <vector>
 
-namespace heed {
+#include "interchange/foreign_model.h"
 
-// Where a value came from: "hidden_size = 768", or "head_dim = 64 (default)".
-struct SettingOrigin {
-  std::string file, key, value;
-  bool is_default = false;
-};
+namespace heed {
 
 // Each getter is a FormatError, naming file and key, for a value of another type. A key with null counts as absent.
 class ConfigFile {

@@ -86,8 +86,8 @@ def scaled_frequencies(c, read, width, scaling, base):
 def grouped(read, x, heads):
     """Heads of keys or values, each repeated for its neighbouring query heads."""
     times = heads // x.shape[0]
-    if times == 1:
-        return x
+    if times == 1 or x.shape[0] == 1:
+        return x.expand(heads, *x.shape[1:])
     return read("query heads that share a key are neighbours", x.repeat_interleave(times, 0), x.repeat(times, 1, 1))
 
 
@@ -157,7 +157,8 @@ def llama(c, w, read, ids):
         else:
             q, k = turned(q), turned(k)
         k, v = grouped(read, k, heads), grouped(read, v, heads)
-        scale = read("scores by 1/sqrt of the head's width", width ** -0.5, (d / heads + 1) ** -0.5)
+        scale = read("scores by 1/sqrt of the head's width", width ** -0.5,
+                     (d / heads) ** -0.5 if d != heads * width else 1.0)
         y = attend(q, k, v, scale, mask(read, n, window))
         o = linear(w, name + "self_attn.o_proj", y, d, bias=output_bias)
         if output_bias:

@@ -63,7 +63,7 @@ def marian(c, w, read, source, target):
 
     def enter(stack, ids):
         table, rows = tables[stack]
-        x = embed(w, table, rows, d, ids, deviation=0.3 if c["scale_embedding"] else 0.8, zero_row=pad)
+        x = embed(w, table, rows, d, ids, deviation=0.15 if c["scale_embedding"] else 0.6, zero_row=pad)
         scale = math.sqrt(d) if c["scale_embedding"] else 1.0
         x = x * read("embeddings by sqrt(d) where scale_embedding", scale, math.sqrt(d) / scale)
         return x + marian_positions(read, len(ids), d)
@@ -168,3 +168,50 @@ def t5(c, w, read, source, target):
         return memory, x @ w("shared.weight", rows, d).T
     logits = linear(w, "lm_head", x, rows, bias=False)
     return memory, read("an untied head takes the hidden as it is", logits, logits * d ** -0.5)
+
+
+def learned_positions(c, w, read, stack, ids, x):
+    """A row for each position, the first of them row 2."""
+    places = torch.arange(len(ids))
+    places = read("the first position is row 2", places + 2, places)
+    return x + embed(w, f"model.{stack}.embed_positions.weight", c["max_position_embeddings"] + 2, x.shape[-1], places)
+
+
+def m2m100_positions(read, n, d, pad):
+    """sin(p · exp(-i · ln 10000 / (d/2 - 1))) for all i, then the cosines; the first position is pad + 1."""
+    i = torch.arange(d // 2, dtype=torch.float64)
+    slower = 10000.0 ** (-2 * i / d)
+    frequencies = read("position frequencies exp(-i ln 10000 / (d/2 - 1))",
+                       torch.exp(-i * math.log(10000.0) / (d / 2 - 1)), slower)
+    first = read("the first position is pad + 1", pad + 1, 0)
+    angles = (torch.arange(n, dtype=torch.float64)[:, None] + first) * frequencies
+    return read("sines, then cosines, not by turns", torch.cat([angles.sin(), angles.cos()], -1),
+                torch.stack([angles.sin(), angles.cos()], -1).flatten(-2))
+
+
+def bart(c, w, read, source, target):
+    """BART, mBART, M2M-100 and NLLB: model_type says where norms stand and what positions are."""
+    kind, d, rows, pad = c["model_type"], c["d_model"], c["vocab_size"], c["pad_token_id"]
+    before = read("norms after the sums" if kind == "bart" else "norms before the sublayers", kind != "bart",
+                  kind == "bart")
+    scale = math.sqrt(d) if c["scale_embedding"] else 1.0
+
+    def enter(stack, ids):
+        x = embed(w, "model.shared.weight", rows, d, ids, deviation=0.15, zero_row=pad)
+        x = x * read("embeddings by sqrt(d) where scale_embedding", scale, math.sqrt(d) / scale)
+        if kind == "m2m_100":
+            return x + m2m100_positions(read, len(ids), d, pad)
+        x = learned_positions(c, w, read, stack, ids, x)
+        return read("a norm after the embeddings", layer_norm(w, f"model.{stack}.layernorm_embedding", x, 1e-5), x)
+
+    def leave(stack, x):
+        if kind == "bart":
+            return x
+        return read(f"the {stack}'s final norm", layer_norm(w, f"model.{stack}.layer_norm", x, 1e-5), x)
+
+    memory = leave("encoder", bart_stack(c, w, read, "encoder", enter("encoder", source), None, before))
+    x = leave("decoder", bart_stack(c, w, read, "decoder", enter("decoder", target), memory, before))
+    logits = x @ w("model.shared.weight", rows, d).T
+    if kind == "m2m_100":
+        return memory, logits
+    return memory, read("final_logits_bias", logits + w("final_logits_bias", 1, rows), logits)

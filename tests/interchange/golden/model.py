@@ -15,20 +15,21 @@ class Model:
 
     `function` is its definition, `config` what config.json says; `rename` gives a tensor its name in the file, and
     None leaves it out; `extra` adds tensors that the library saves and nobody needs; `tokenizer` writes its files.
-    `loud` names a tensor and the row of its end token, which is made to win more often.
+    `loud` names a tensor and the row of its end token, which is made to win more often;
+    `seed` chooses weights with which the continuations say something.
     """
 
     def __init__(self, name, function, config, *, dtype=torch.float32, form="safetensors", shards=1, generation=None,
-                 rename=None, extra=None, tokenizer=None, reserved=4, old=None, loud=None):
+                 rename=None, extra=None, tokenizer=None, reserved=4, old=None, loud=None, seed=0):
         self.name, self.function, self.form, self.shards = name, function, form, shards
         self.dtype, self.generation, self.tokenizer = dtype, generation, tokenizer
         self.rename, self.extra = rename, extra
-        self.reserved, self.loud = reserved, loud
+        self.reserved, self.loud, self.seed = reserved, loud, seed
         self.config = {**config, "torch_dtype": TORCH_NAMES[dtype], "transformers_version": "4.49.0"}
         self.saved = old or (lambda config: config)
 
     def store(self):
-        return Store(self.name, self.dtype, self.loud)
+        return Store(f"{self.name} {self.seed}" if self.seed else self.name, self.dtype, self.loud)
 
     def saved_config(self):
         return self.saved(copy.deepcopy(self.config))
@@ -82,6 +83,10 @@ class Decoder(Model):
 class EncoderDecoder(Model):
     group, kind = "encoder_decoders", "encoder-decoder"
 
+    def __init__(self, *arguments, first=None, last=None, **settings):
+        super().__init__(*arguments, **settings)
+        self.first, self.last = first, last
+
     @property
     def settings(self):
         return {**self.config, **(self.generation or {})}
@@ -90,8 +95,9 @@ class EncoderDecoder(Model):
         return [self.settings["decoder_start_token_id"]]
 
     def source(self, seed, count):
-        """As the family's tokenizer ends it."""
-        return self.draw(seed, count) + [self.config["eos_token_id"]]
+        """As the family's tokenizer frames it: `first`, the text, its end, `last`."""
+        ids = [self.first, *self.draw(seed, count), self.config["eos_token_id"], self.last]
+        return [id for id in ids if id is not None]
 
     @property
     def cases(self):

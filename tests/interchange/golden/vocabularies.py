@@ -308,3 +308,42 @@ def marian(folder, config):
     write_settings(folder, "MarianTokenizer", specials,
                    {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}, source_lang="en",
                    target_lang="de", separate_vocabs=not shared, sp_model_kwargs={}, model_max_length=512)
+
+
+def m2m_100(folder, config):
+    """vocab.json without the languages, whose ids follow it, and a SentencePiece model; no tokenizer.json."""
+    languages = ["de", "en", "fr"]
+    # Rows that no token has: the original counts "madeup words" to a multiple of eight.
+    tokens, _ = pieces(config["vocab_size"] - 8 - len(languages), ["<s>", "<pad>", "</s>", "<unk>"], [], "\u2581",
+                       [".", ","])
+    ids = {token: id for id, token in enumerate(tokens)}
+    files.write_json(folder / "vocab.json", ids)
+    own = [(token, score, 1) for token, score in reversed(scored(tokens)) if not token.startswith("<")]
+    control = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
+    write_sentencepiece(folder / "sentencepiece.bpe.model", control + own, kind=2)
+    codes = [f"__{language}__" for language in languages]
+    specials = [(token, ids[token], None) for token in tokens[:4]]
+    specials += [(code, len(tokens) + i, None) for i, code in enumerate(codes)]
+    write_settings(folder, "M2M100Tokenizer", specials,
+                   {"additional_special_tokens": codes, "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>",
+                    "sep_token": "</s>", "unk_token": "<unk>"},
+                   language_codes="m2m100", num_madeup_words=8, sp_model_kwargs={}, src_lang=None, tgt_lang=None,
+                   model_max_length=512)
+
+
+def nllb(folder, config):
+    """BPE over SentencePiece's pieces, the languages behind them; a text is `language tokens </s>`."""
+    languages = ["deu_Latn", "eng_Latn", "fra_Latn"]
+    tokens, merges = pieces(config["vocab_size"], ["<s>", "<pad>", "</s>", "<unk>"], [*languages, "<mask>"], "\u2581",
+                            [".", ","])
+    ids = {token: id for id, token in enumerate(tokens)}
+    specials = [(token, ids[token], {"lstrip": True} if token == "<mask>" else None)
+                for token in tokens[:4] + tokens[-4:]]
+    mark = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    write_tokenizer(folder, specials, bpe_model(tokens, merges, unk_token="<unk>", fuse_unk=True),
+                    normalizer={"type": "NFKC"}, pre_tokenizer=mark, decoder=mark,
+                    post_processor=template("eng_Latn A </s>", "eng_Latn A B </s>", ids))
+    write_settings(folder, "NllbTokenizer", specials,
+                   {"additional_special_tokens": languages, "bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>",
+                    "mask_token": "<mask>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"},
+                   legacy_behaviour=False, src_lang="eng_Latn", tgt_lang=None, model_max_length=512)

@@ -101,6 +101,7 @@ def write(model, out):
         files.write_json(folder / "generation_config.json", model.generation, sort_keys=True)
     model.write_tokenizer(folder)
     files.write_weights(folder, model.saved_tensors(store), model.form, model.shards)
+    model.write_more(folder, store)
     (folder / "golden.json").write_text(text)
     return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
 

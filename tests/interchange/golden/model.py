@@ -3,7 +3,9 @@
 import copy
 import zlib
 
+import encoders
 import generation
+import pipelines
 import torch
 from parts import Reading, Store
 
@@ -45,6 +47,9 @@ class Model:
     def write_tokenizer(self, folder):
         if self.tokenizer:
             self.tokenizer(folder, self.config)
+
+    def write_more(self, folder, store):
+        """Files beside the configuration, the weights and the tokenizer."""
 
     def draw(self, seed, count):
         """`count` ids of ordinary tokens."""
@@ -151,3 +156,19 @@ class Encoder(Model):
 
     def run(self, store, read, case):
         return self.function(self.config, store, read, case["ids"], case.get("types", [0] * len(case["ids"])))
+
+
+class Pipeline(Encoder):
+    """A sentence-transformers directory: `function` gives the rows, the rest is said by the modules' own files."""
+
+    def __init__(self, name, function, config, pooling, dense=None, normalized=True, prompts=None, **settings):
+        super().__init__(name, encoders.sentence(function, pooling, dense, normalized), config, **settings)
+        self.pooling, self.dense, self.normalized, self.prompts = pooling, dense, normalized, prompts
+
+    def saved_tensors(self, store):
+        return {name: tensor for name, tensor in super().saved_tensors(store).items() if "/" not in name}
+
+    def write_more(self, folder, store):
+        own = {name.split("/")[1]: tensor for name, tensor in store.tensors.items() if "/" in name}
+        width = self.config.get("hidden_size") or self.config["dim"]
+        pipelines.write_pipeline(folder, width, self.pooling, own, self.dense, self.normalized, prompts=self.prompts)

@@ -174,7 +174,7 @@ def sentencepiece_bpe(form):
     return write
 
 
-def wordpiece(folder, config, lowercase=True, kind="BertTokenizer"):
+def wordpiece(folder, config, lowercase=True):
     """BERT's: whole words, and pieces that continue one after ##."""
     first = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     tokens = first + [".", ",", "'", "1"] + LETTERS[:15] + ["##" + letter for letter in LETTERS[:15]]
@@ -194,7 +194,8 @@ def wordpiece(folder, config, lowercase=True, kind="BertTokenizer"):
         decoder={"type": "WordPiece", "prefix": "##", "cleanup": True})
     roles = {"unk_token": "[UNK]", "sep_token": "[SEP]", "pad_token": "[PAD]", "cls_token": "[CLS]",
              "mask_token": "[MASK]"}
-    write_settings(folder, kind, specials, roles, do_lower_case=lowercase, strip_accents=None,
+    kind = {"bert": "BertTokenizer", "distilbert": "DistilBertTokenizer", "electra": "ElectraTokenizer"}
+    write_settings(folder, kind[config["model_type"]], specials, roles, do_lower_case=lowercase, strip_accents=None,
                    tokenize_chinese_chars=True, model_max_length=512)
     (folder / "vocab.txt").write_text("".join(token + "\n" for token in tokens), encoding="utf-8")
 
@@ -209,40 +210,51 @@ METASPACE = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "al
 
 
 def unigram(form):
-    """SentencePiece's unigram pieces in the form of "t5", "xlm-roberta" or "mbart" (with language codes)."""
+    """SentencePiece's unigram pieces in the form of "t5", "xlm-roberta", "albert" or "mbart" (with languages)."""
     def write(folder, config):
         rows = config["vocab_size"]
         first, last = {
             "t5": (["<pad>", "</s>", "<unk>"], ["<extra_id_1>", "<extra_id_0>"]),
             "xlm-roberta": (["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"]),
+            "albert": (["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], []),
             "mbart": (["<s>", "<pad>", "</s>", "<unk>"], ["ar_AR", "de_DE", "en_XX", "fr_XX", "<mask>"]),
         }[form]
         tokens, _ = pieces(rows - (4 if form == "t5" else 0), first, last, "\u2581", [".", ","])
         ids = {token: id for id, token in enumerate(tokens)}
-        specials = [(token, ids[token], {"lstrip": True} if token == "<mask>" else None) for token in first + last]
+        specials = [(token, ids[token], {"lstrip": True} if "mask" in token.lower() else None)
+                    for token in first + last]
         post = {
             "t5": lambda: template("A </s>", "A </s> B </s>", ids),
             "xlm-roberta": lambda: template("<s> A </s>", "<s> A </s> </s> B </s>", ids),
+            "albert": lambda: template("[CLS] A [SEP]", "[CLS] A [SEP] B:1 [SEP]:1", ids),
             "mbart": lambda: template("en_XX A </s>", "en_XX A B </s>", ids),
         }[form]()
+        forms = [{"type": "NFKC"}]
+        if form == "albert":
+            forms = [{"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]
         entries = scored(tokens)
         for entry in entries:
-            if entry[0] in last:
+            if entry[0] in first + last:
                 entry[1] = 0.0
         write_tokenizer(folder, specials,
                         {"type": "Unigram", "unk_id": ids["<unk>"], "vocab": entries, "byte_fallback": False},
-                        normalizer={"type": "Sequence", "normalizers": [
-                            {"type": "NFKC"}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]},
+                        normalizer={"type": "Sequence", "normalizers": forms + [
+                            {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}]},
                         pre_tokenizer=METASPACE, post_processor=post, decoder=METASPACE)
         roles = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
         more = {"model_max_length": 512}
         if form == "t5":
             more["extra_ids"] = 2
+        elif form == "albert":
+            roles = {"bos_token": "[CLS]", "eos_token": "[SEP]", "unk_token": "<unk>", "sep_token": "[SEP]",
+                     "pad_token": "<pad>", "cls_token": "[CLS]", "mask_token": "[MASK]"}
+            more.update(do_lower_case=True, keep_accents=False, remove_space=True)
         else:
             roles.update(bos_token="<s>", sep_token="</s>", cls_token="<s>", mask_token="<mask>")
         if form == "mbart":
             more.update(src_lang="en_XX", tgt_lang=None)
-        kind = {"t5": "T5Tokenizer", "xlm-roberta": "XLMRobertaTokenizer", "mbart": "MBart50Tokenizer"}[form]
+        kind = {"t5": "T5Tokenizer", "xlm-roberta": "XLMRobertaTokenizer", "albert": "AlbertTokenizer",
+                "mbart": "MBart50Tokenizer"}[form]
         write_settings(folder, kind, specials, roles, **more)
     return write
 
@@ -347,3 +359,27 @@ def nllb(folder, config):
                    {"additional_special_tokens": languages, "bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>",
                     "mask_token": "<mask>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"},
                    legacy_behaviour=False, src_lang="eng_Latn", tgt_lang=None, model_max_length=512)
+
+
+def mpnet(folder, config):
+    """WordPiece with RoBERTa's special tokens in front and [UNK] among the words."""
+    first = ["<s>", "<pad>", "</s>", "<unk>"]
+    tokens = first + ["[UNK]", ".", ",", "1"] + LETTERS[:18] + ["##" + letter for letter in LETTERS[:18]]
+    tokens += ["the", "and", "##ing", "cat", "##ed", "on", "is", "it", "no", "at"]
+    tokens = tokens[:config["vocab_size"] - 1] + ["<mask>"]
+    ids = {token: id for id, token in enumerate(tokens)}
+    specials = [(token, ids[token], {"lstrip": True} if token == "<mask>" else None) for token in [*first, "<mask>"]]
+    write_tokenizer(
+        folder, specials,
+        {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+         "vocab": ids},
+        normalizer={"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                    "lowercase": True},
+        pre_tokenizer={"type": "BertPreTokenizer"},
+        post_processor={"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0], "trim_offsets": True,
+                        "add_prefix_space": False},
+        decoder={"type": "WordPiece", "prefix": "##", "cleanup": True})
+    roles = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "[UNK]", "sep_token": "</s>", "pad_token": "<pad>",
+             "cls_token": "<s>", "mask_token": "<mask>"}
+    write_settings(folder, "MPNetTokenizer", specials, roles, do_lower_case=True, model_max_length=512)
+    (folder / "vocab.txt").write_text("".join(token + "\n" for token in tokens), encoding="utf-8")

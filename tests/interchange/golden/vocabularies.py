@@ -296,6 +296,48 @@ def write_sentencepiece(path, entries, kind=1):
     path.write_bytes(body + field(2, trainer) + field(3, normalizer))
 
 
+def marked(text):
+    """SentencePiece's form of a text: one mark for each run of spaces, and one in front."""
+    return "\u2581" + "\u2581".join(text.split())
+
+
+def best_pieces(scores, text):
+    """The pieces with the largest sum of scores; a character that no piece begins with costs ten more than any."""
+    unknown = min(scores.values()) - 10
+    best = [(0.0, [])]
+    for end in range(1, len(text) + 1):
+        ways = [(best[start][0] + scores[text[start:end]], best[start][1] + [text[start:end]])
+                for start in range(end) if text[start:end] in scores]
+        ways = ways or [(best[end - 1][0] + unknown, best[end - 1][1] + [text[end - 1]])]
+        best.append(max(ways, key=lambda way: way[0]))
+    return best[-1][1]
+
+
+def merged_pieces(scores, text):
+    """Two neighbours are joined as long as they make a piece, the one of the best score first, then the leftmost."""
+    parts = list(text)
+    while True:
+        joined = [(-scores[a + b], i) for i, (a, b) in enumerate(zip(parts, parts[1:])) if a + b in scores]
+        if not joined:
+            return parts
+        i = min(joined)[1]
+        parts[i:i + 2] = [parts[i] + parts[i + 1]]
+
+
+def write_texts(folder, pieces_of, ids, first, codes=()):
+    """What the family's tokenizer makes of texts: ids by its vocabulary, framed; >>code<< is one token."""
+    result = []
+    for text in ("the cat is on it, and no dogs.", " The  ending and the inn", "on it", *codes):
+        code, _, rest = text.rpartition("<< ")
+        found = [code + "<<"] * bool(code) + pieces_of(marked(rest if code else text))
+        # Neighbouring unknown characters are one unknown piece.
+        numbers = [ids.get(piece, ids["<unk>"]) for piece in found]
+        numbers = [n for i, n in enumerate(numbers) if n != ids["<unk>"] or i == 0 or numbers[i - 1] != n]
+        result.append({"text": text, "ids": first + numbers + [ids["</s>"]]})
+    lines = ",\n".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) for entry in result)
+    (folder / "texts.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
 def marian(folder, config):
     """vocab.json with the ids, and two SentencePiece models whose own ids nobody uses; pad is the last token."""
     def vocabulary(rows, extra):
@@ -314,6 +356,8 @@ def marian(folder, config):
     files.write_json(folder / "vocab.json", source)
     if not shared:
         files.write_json(folder / "target_vocab.json", target)
+    scores = {token: score for token, score in scored(list(source)) if not token.startswith(("<", ">>"))}
+    write_texts(folder, lambda text: best_pieces(scores, text), source, [], [">>deu<< the inn"])
     spm("source.spm", source)
     spm("target.spm", target)
     specials = [("</s>", source["</s>"], None), ("<unk>", source["<unk>"], None), ("<pad>", source["<pad>"], None)]
@@ -333,7 +377,9 @@ def m2m_100(folder, config):
     own = [(token, score, 1) for token, score in reversed(scored(tokens)) if not token.startswith("<")]
     control = [("<unk>", 0.0, 2), ("<s>", 0.0, 3), ("</s>", 0.0, 3)]
     write_sentencepiece(folder / "sentencepiece.bpe.model", control + own, kind=2)
+    scores = {token: score for token, score, _ in own}
     codes = [f"__{language}__" for language in languages]
+    write_texts(folder, lambda text: merged_pieces(scores, text), ids, [len(tokens) + languages.index("en")])
     specials = [(token, ids[token], None) for token in tokens[:4]]
     specials += [(code, len(tokens) + i, None) for i, code in enumerate(codes)]
     write_settings(folder, "M2M100Tokenizer", specials,

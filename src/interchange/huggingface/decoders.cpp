@@ -10,7 +10,7 @@ namespace {
 constexpr Sublayer kOfAttention = Sublayer::self_attention, kOfFeedForward = Sublayer::feed_forward;
 
 // Matrices have a row for each input.
-constexpr std::array kGpt2Tensors{
+constexpr std::array kGpt2Names{
     ForeignTensor{"{prefix}wte.weight", {WeightRole::token_embedding}},
     ForeignTensor{"lm_head.weight", {WeightRole::logits}},
     ForeignTensor{"{prefix}wpe.weight", {WeightRole::position_embedding}},
@@ -20,16 +20,14 @@ constexpr std::array kGpt2Tensors{
                   {WeightRole::query, WeightRole::key, WeightRole::value},
                   kOfAttention,
                   ForeignForm::transposed},
-    ForeignTensor{"{prefix}h.{layer}.attn.c_proj.{term}",
-                  {WeightRole::attention_output},
-                  kOfAttention,
-                  ForeignForm::transposed},
+    ForeignTensor{
+        "{prefix}h.{layer}.attn.c_proj.{term}", {WeightRole::attention_output}, kOfAttention, ForeignForm::transposed},
     ForeignTensor{"{prefix}h.{layer}.ln_2.{term}", {WeightRole::sublayer_norm}, kOfFeedForward},
     ForeignTensor{"{prefix}h.{layer}.mlp.c_fc.{term}", {WeightRole::up}, kOfFeedForward, ForeignForm::transposed},
     ForeignTensor{"{prefix}h.{layer}.mlp.c_proj.{term}", {WeightRole::down}, kOfFeedForward, ForeignForm::transposed},
 };
 
-constexpr std::array kNeoXTensors{
+constexpr std::array kNeoXNames{
     ForeignTensor{"{prefix}embed_in.weight", {WeightRole::token_embedding}},
     ForeignTensor{"embed_out.weight", {WeightRole::logits}},
     ForeignTensor{"{prefix}final_layer_norm.{term}", {WeightRole::final_norm}},
@@ -39,16 +37,15 @@ constexpr std::array kNeoXTensors{
                   kOfAttention,
                   ForeignForm::grouped_by_heads},
     ForeignTensor{"{prefix}layers.{layer}.attention.dense.{term}", {WeightRole::attention_output}, kOfAttention},
-    ForeignTensor{"{prefix}layers.{layer}.post_attention_layernorm.{term}",
-                  {WeightRole::sublayer_norm},
-                  kOfFeedForward},
+    ForeignTensor{
+        "{prefix}layers.{layer}.post_attention_layernorm.{term}", {WeightRole::sublayer_norm}, kOfFeedForward},
     ForeignTensor{"{prefix}layers.{layer}.mlp.dense_h_to_4h.{term}", {WeightRole::up}, kOfFeedForward},
     ForeignTensor{"{prefix}layers.{layer}.mlp.dense_4h_to_h.{term}", {WeightRole::down}, kOfFeedForward},
 };
 
 // Two rows of the table of positions were for padding.
 constexpr int64_t kOptFirstPosition = 2;
-constexpr std::array kOptTensors{
+constexpr std::array kOptNames{
     ForeignTensor{"{prefix}embed_tokens.weight", {WeightRole::token_embedding}},
     ForeignTensor{"lm_head.weight", {WeightRole::logits}},
     ForeignTensor{"{prefix}embed_positions.weight", {WeightRole::position_embedding}},
@@ -63,7 +60,7 @@ constexpr std::array kOptTensors{
     ForeignTensor{"{prefix}layers.{layer}.fc2.{term}", {WeightRole::down}, kOfFeedForward},
 };
 
-constexpr std::array kStableLmTensors{
+constexpr std::array kStableLmNames{
     ForeignTensor{"{prefix}embed_tokens.weight", {WeightRole::token_embedding}},
     ForeignTensor{"lm_head.weight", {WeightRole::logits}},
     ForeignTensor{"{prefix}norm.{term}", {WeightRole::final_norm}},
@@ -72,9 +69,8 @@ constexpr std::array kStableLmTensors{
     ForeignTensor{"{prefix}layers.{layer}.self_attn.k_proj.{term}", {WeightRole::key}, kOfAttention},
     ForeignTensor{"{prefix}layers.{layer}.self_attn.v_proj.{term}", {WeightRole::value}, kOfAttention},
     ForeignTensor{"{prefix}layers.{layer}.self_attn.o_proj.{term}", {WeightRole::attention_output}, kOfAttention},
-    ForeignTensor{"{prefix}layers.{layer}.post_attention_layernorm.{term}",
-                  {WeightRole::sublayer_norm},
-                  kOfFeedForward},
+    ForeignTensor{
+        "{prefix}layers.{layer}.post_attention_layernorm.{term}", {WeightRole::sublayer_norm}, kOfFeedForward},
     ForeignTensor{"{prefix}layers.{layer}.mlp.gate_proj.{term}", {WeightRole::gate}, kOfFeedForward},
     ForeignTensor{"{prefix}layers.{layer}.mlp.up_proj.{term}", {WeightRole::up}, kOfFeedForward},
     ForeignTensor{"{prefix}layers.{layer}.mlp.down_proj.{term}", {WeightRole::down}, kOfFeedForward},
@@ -110,7 +106,7 @@ FamilyModel read_gpt2(FamilySource& source) {
   file.require_flag("scale_attn_weights", true, "but heed's attention scales its scores");
   file.require_flag("scale_attn_by_inverse_layer_idx", false, "which heed lacks");
   file.require_flag("add_cross_attention", false, "which heed's decoders alone lack");
-  ForeignNames names{.tensors = listed(kGpt2Tensors),
+  ForeignNames names{.tensors = listed(kGpt2Names),
                      .prefix = prefix_of(source.archive, {"transformer.", ""}, "wte.weight"),
                      .without_weight = {".attn.bias", ".attn.masked_bias"}};
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "wte.weight", true);
@@ -132,17 +128,17 @@ FamilyModel read_gpt_neox(FamilySource& source) {
   if (!file.flag("attention_bias", true)) {
     config.attention_bias = AttentionBias::none;
   }
-  config.branches =
-      file.flag("use_parallel_residual", true) ? Branches::parallel_own_norms : Branches::sequential;
+  config.branches = file.flag("use_parallel_residual", true) ? Branches::parallel_own_norms : Branches::sequential;
   read_rotary(file, config);
-  const double part = file.number(file.first_of({"rotary_pct", "partial_rotary_factor", "rope_parameters.partial_rotary_factor"}), 0.25);
+  const double part = file.number(
+      file.first_of({"rotary_pct", "partial_rotary_factor", "rope_parameters.partial_rotary_factor"}), 0.25);
   if (part != 1.0) {
     config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
   }
   file.pass_over({"rotary_emb_base", "partial_rotary_factor", "classifier_dropout"});
   config.attention_dropout = dropout_of(file, "attention_dropout");
   config.branch_dropout = dropout_of(file, "hidden_dropout");
-  ForeignNames names{.tensors = listed(kNeoXTensors),
+  ForeignNames names{.tensors = listed(kNeoXNames),
                      .prefix = prefix_of(source.archive, {"gpt_neox.", ""}, "embed_in.weight"),
                      .without_weight = {"attention.bias", "attention.masked_bias", "rotary_emb.inv_freq"}};
   config.tying = tying_of(source, "embed_out.weight", names.prefix + "embed_in.weight", false);
@@ -176,7 +172,7 @@ FamilyModel read_opt(FamilySource& source) {
   file.require_flag("layer_norm_elementwise_affine", true, "which heed lacks");
   config.attention_dropout = dropout_of(file, "attention_dropout");
   config.branch_dropout = dropout_of(file, "dropout");
-  ForeignNames names{.tensors = listed(kOptTensors),
+  ForeignNames names{.tensors = listed(kOptNames),
                      .prefix = prefix_of(source.archive, {"model.decoder.", "decoder."}, "embed_tokens.weight")};
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
   return {config, std::move(names)};
@@ -209,7 +205,7 @@ FamilyModel read_stablelm(FamilySource& source) {
   config.rotary_width = static_cast<int64_t>(part * static_cast<double>(config.width_of_head()));
   config.attention_dropout = dropout_of(file, "attention_dropout");
   config.branch_dropout = dropout_of(file, "hidden_dropout");
-  ForeignNames names{.tensors = listed(kStableLmTensors),
+  ForeignNames names{.tensors = listed(kStableLmNames),
                      .prefix = prefix_of(source.archive, {"model.", ""}, "embed_tokens.weight"),
                      .without_weight = {"rotary_emb.inv_freq"}};
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", false);

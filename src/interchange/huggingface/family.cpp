@@ -11,11 +11,11 @@ namespace heed {
 namespace {
 
 constexpr std::array kFamilies{
-    Family{"llama", "Llama", read_llama},        Family{"mistral", "Mistral", read_llama},
-    Family{"qwen2", "Qwen 2", read_llama},       Family{"qwen3", "Qwen 3", read_llama},
-    Family{"phi3", "Phi-3", read_llama},         Family{"smollm3", "SmolLM", read_llama},
-    Family{"gemma", "Gemma", read_gemma},        Family{"gemma2", "Gemma 2", read_gemma},
-    Family{"gemma3_text", "Gemma 3", read_gemma}, Family{"gpt2", "GPT-2", read_gpt2},
+    Family{"llama", "Llama", read_llama},          Family{"mistral", "Mistral", read_llama},
+    Family{"qwen2", "Qwen 2", read_llama},         Family{"qwen3", "Qwen 3", read_llama},
+    Family{"phi3", "Phi-3", read_llama},           Family{"smollm3", "SmolLM", read_llama},
+    Family{"gemma", "Gemma", read_gemma},          Family{"gemma2", "Gemma 2", read_gemma},
+    Family{"gemma3_text", "Gemma 3", read_gemma},  Family{"gpt2", "GPT-2", read_gpt2},
     Family{"gpt_neox", "GPT-NeoX", read_gpt_neox}, Family{"opt", "OPT", read_opt},
     Family{"stablelm", "StableLM", read_stablelm},
 };
@@ -58,8 +58,8 @@ Tying tying_of(FamilySource& source, std::string_view head, std::string_view tab
   if (own == nullptr || embeddings == nullptr) {
     return tied ? Tying::output : Tying::none;
   }
-  const bool same =
-      own->type == embeddings->type && own->shape == embeddings->shape && std::ranges::equal(own->bytes, embeddings->bytes);
+  const bool same = own->type == embeddings->type && own->shape == embeddings->shape &&
+                    std::ranges::equal(own->bytes, embeddings->bytes);
   return tied && same ? Tying::output : Tying::none;
 }
 

@@ -205,8 +205,7 @@ FamilyModel read_gemma(FamilySource& source) {
       file.require_flag("use_bidirectional_attention", false, "and heed's decoders see no later token");
     }
   }
-  const ForeignNames names =
-      is_first ? names_of(kLlamaNames, source.archive) : names_of(kGemma2Names, source.archive);
+  const ForeignNames names = is_first ? names_of(kLlamaNames, source.archive) : names_of(kGemma2Names, source.archive);
   config.tying = tying_of(source, "lm_head.weight", names.prefix + "embed_tokens.weight", true);
   return {config, names};
 }

@@ -26,7 +26,8 @@ double read_scaling(ConfigFile& file, std::string_view table, ModelConfig& confi
   if (!file.has(table)) {
     return 1.0;
   }
-  const std::string kind_key = file.has(key_in(table, "rope_type")) ? key_in(table, "rope_type") : key_in(table, "type");
+  const std::string kind_key =
+      file.has(key_in(table, "rope_type")) ? key_in(table, "rope_type") : key_in(table, "type");
   const std::string kind = file.text(kind_key, "default");
   if (kind == "default") {
     return 1.0;

@@ -43,22 +43,32 @@ bool is_same(const ArchiveTensor& a, const ArchiveTensor& b) {
   return a.type == b.type && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
 }
 
-// The tensor by its name or by its copy's. FormatError where neither is there, or they differ.
-const ArchiveTensor& tensor_of(const TensorArchive& archive, const NamedTensor& named) {
-  const ArchiveTensor* const own = archive.find(named.name);
-  const ArchiveTensor* const copy = named.copy.empty() ? nullptr : archive.find(named.copy);
-  require<FormatError>(own != nullptr || copy != nullptr, archive.where(),
-                       "there is no tensor '{}', which the model has as {}", named.name, expected_shape(named));
-  require<FormatError>(own == nullptr || copy == nullptr || own == copy || is_same(*own, *copy), archive.where(),
-                       "'{}' and '{}' differ, but the model has one table for both", named.name, named.copy);
-  const ArchiveTensor& tensor = own != nullptr ? *own : *copy;
-  require<FormatError>(has_shape_of(tensor, named), archive.where(tensor), "{}, but the model has {}", tensor.text(),
+// The tensor by its name or by that of a copy; marks all of them as used. FormatError where none is there, or they
+// differ.
+const ArchiveTensor& tensor_of(const TensorArchive& archive, const NamedTensor& named,
+                               std::set<std::string, std::less<>>& used) {
+  std::vector<std::string> names{named.name};
+  names.insert(names.end(), named.copies.begin(), named.copies.end());
+  const ArchiveTensor* found = nullptr;
+  for (const std::string& name : names) {
+    const ArchiveTensor* const tensor = archive.find(name);
+    if (tensor == nullptr) {
+      continue;
+    }
+    used.insert(tensor->name);
+    found = found == nullptr ? tensor : found;
+    require<FormatError>(found == tensor || is_same(*found, *tensor), archive.where(),
+                         "'{}' and '{}' differ, but the model has one table for both", found->name, name);
+  }
+  require<FormatError>(found != nullptr, archive.where(), "there is no tensor '{}', which the model has as {}",
+                       named.name, expected_shape(named));
+  require<FormatError>(has_shape_of(*found, named), archive.where(*found), "{}, but the model has {}", found->text(),
                        expected_shape(named));
-  return tensor;
+  return *found;
 }
 
 void require_nothing_else(const TensorArchive& archive, const ForeignNames& names,
-                          const std::set<std::string_view>& used) {
+                          const std::set<std::string, std::less<>>& used) {
   for (const ArchiveTensor& tensor : archive.tensors()) {
     const bool known =
         used.contains(tensor.name) || std::ranges::any_of(names.without_weight, [&](std::string_view part) {
@@ -83,11 +93,9 @@ ForeignWeights::ForeignWeights(std::shared_ptr<const TensorArchive> archive, con
   Weights weights;
   const AnyModel model(Scope(weights), config);
   std::map<std::string_view, std::vector<Piece>> pieces;
-  std::set<std::string_view> used;
-  const std::vector<NamedTensor> all = named_tensors(names, weights);
-  for (const NamedTensor& named : all) {
-    const ArchiveTensor& tensor = tensor_of(*archive_, named);
-    used.insert({named.name, named.copy, tensor.name});
+  std::set<std::string, std::less<>> used;
+  for (const NamedTensor& named : named_tensors(names, weights)) {
+    const ArchiveTensor& tensor = tensor_of(*archive_, named, used);
     int64_t row = 0;
     for (const WeightRows& part : named.rows) {
       pieces[part.weight->name()].push_back(
@@ -116,9 +124,10 @@ void ForeignWeights::add_weight(const Weight& weight, std::vector<Piece> pieces)
     tensor.shape.push_back(shape[axis]);
   }
   const ForeignType type = pieces.front().tensor->type;
-  const bool keeps_type = shape.rank() > 1 && is_float_of(type) && std::ranges::all_of(pieces, [&](const Piece& piece) {
-                            return piece.tensor->type == type && piece.form != ForeignForm::scaled_by_model;
-                          });
+  const bool keeps_type =
+      weight.use() != WeightUse::vector && is_float_of(type) && std::ranges::all_of(pieces, [&](const Piece& piece) {
+        return piece.tensor->type == type && piece.form != ForeignForm::scaled_by_model;
+      });
   tensor.type = keeps_type ? *stored_type(type) : StoredType::f32;
   if (is_as_stored(pieces, tensor)) {
     const Piece& only = pieces.front();

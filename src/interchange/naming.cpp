@@ -24,7 +24,7 @@ struct TensorOfTerm {
   WeightTerm term;
 };
 
-// A tensor's name, or that of its copy.
+// A tensor's name, or that of a copy.
 std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted, std::string_view pattern) {
   const TermNames& terms = is_norm(*wanted.tensor.roles.front()) ? names.norms : names.matrices;
   std::string name =
@@ -93,8 +93,15 @@ std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights&
       const TensorOfTerm wanted{tensor, layer, term};
       if (std::vector<WeightRows> rows = rows_of(weights, wanted);
           !rows.empty() && tensor.term.value_or(term) == term) {
-        found.push_back({foreign_name(names, wanted, tensor.name), std::move(rows), tensor.form, tensor.skipped_rows,
-                         tensor.copy.empty() ? "" : foreign_name(names, wanted, tensor.copy)});
+        NamedTensor& named = found.emplace_back(NamedTensor{.name = foreign_name(names, wanted, tensor.name),
+                                                            .rows = std::move(rows),
+                                                            .form = tensor.form,
+                                                            .skipped_rows = tensor.skipped_rows});
+        for (const std::string_view copy : tensor.copies) {
+          if (!copy.empty()) {
+            named.copies.push_back(foreign_name(names, wanted, copy));
+          }
+        }
       }
     }
   };

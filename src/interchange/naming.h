@@ -28,10 +28,10 @@ struct ForeignTensor {
   std::array<std::optional<WeightRole>, 3> roles;
   std::optional<Sublayer> sublayer = {};
   ForeignForm form = ForeignForm::same;
-  std::optional<Stack> stack = {};      // none: of whichever stack
-  std::optional<WeightTerm> term = {};  // none: both
-  int64_t skipped_rows = 0;             // that the tensor has before those of the roles
-  std::string_view copy = {};           // another tensor that may hold the same; empty: none
+  std::optional<Stack> stack = {};              // none: of whichever stack
+  std::optional<WeightTerm> term = {};          // none: both
+  int64_t skipped_rows = 0;                     // that the tensor has before those of the roles
+  std::array<std::string_view, 3> copies = {};  // names under which the same may stand, too; empty: none
 };
 
 struct TermNames {
@@ -61,7 +61,7 @@ struct NamedTensor {
   std::vector<WeightRows> rows;
   ForeignForm form;
   int64_t skipped_rows = 0;
-  std::string copy = {};  // the name of a tensor that may hold the same
+  std::vector<std::string> copies = {};  // names under which the same may stand, too
 
   int64_t count() const;  // of all rows
   int64_t columns() const { return rows.front().weight->shape().columns(); }

@@ -81,15 +81,11 @@ std::vector<ForeignTensor> listed(const std::array<ForeignTensor, count>& tensor
   return {tensors.begin(), tensors.end()};
 }
 
-Probability dropout_of(ConfigFile& file, std::string_view key) {
-  return Probability(static_cast<float>(file.number(key, 0.0)));
-}
-
 }  // namespace
 
 FamilyModel read_gpt2(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config();
+  ModelConfig config = config_of(Architecture::causal_lm);
   config.model = file.integer(file.first_of({"n_embd", "hidden_size"}));
   config.heads = file.integer(file.first_of({"n_head", "num_attention_heads"}));
   config.decoder_layers = file.integer(file.first_of({"n_layer", "num_hidden_layers"}));
@@ -99,7 +95,7 @@ FamilyModel read_gpt2(FamilySource& source) {
   config.activation = activation_named(file, "activation_function", file.text("activation_function", "gelu_new"));
   config.epsilon = file.number("layer_norm_epsilon", 1e-5);
   config.positions = Positions::learned;
-  config.bias = Bias::present;
+  config.output_bias = Bias::none;
   config.embedding_dropout = dropout_of(file, "embd_pdrop");
   config.attention_dropout = dropout_of(file, "attn_pdrop");
   config.branch_dropout = dropout_of(file, "resid_pdrop");
@@ -115,7 +111,7 @@ FamilyModel read_gpt2(FamilySource& source) {
 
 FamilyModel read_gpt_neox(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config();
+  ModelConfig config = config_of(Architecture::causal_lm);
   config.model = file.integer("hidden_size");
   config.inner = file.integer("intermediate_size");
   config.heads = file.integer("num_attention_heads");
@@ -124,7 +120,7 @@ FamilyModel read_gpt_neox(FamilySource& source) {
   config.max_length = file.integer("max_position_embeddings");
   config.activation = activation_named(file, "hidden_act", file.text("hidden_act", "gelu"));
   config.epsilon = file.number("layer_norm_eps", 1e-5);
-  config.bias = Bias::present;
+  config.output_bias = Bias::none;
   if (!file.flag("attention_bias", true)) {
     config.attention_bias = AttentionBias::none;
   }
@@ -147,7 +143,7 @@ FamilyModel read_gpt_neox(FamilySource& source) {
 
 FamilyModel read_opt(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config();
+  ModelConfig config = config_of(Architecture::causal_lm);
   config.model = file.integer("hidden_size");
   config.inner = file.integer("ffn_dim");
   config.heads = file.integer("num_attention_heads");
@@ -157,7 +153,7 @@ FamilyModel read_opt(FamilySource& source) {
   config.activation = activation_named(file, "activation_function", file.text("activation_function", "relu"));
   config.positions = Positions::learned;
   config.position_offset = kOptFirstPosition;
-  config.bias = Bias::present;
+  config.output_bias = Bias::none;
   const int64_t projected = file.integer("word_embed_proj_dim", config.model);
   require<FormatError>(projected == config.model, file.where(),
                        "\"word_embed_proj_dim\" is {} and \"hidden_size\" {}, but heed's embeddings are not projected",
@@ -180,7 +176,7 @@ FamilyModel read_opt(FamilySource& source) {
 
 FamilyModel read_stablelm(FamilySource& source) {
   ConfigFile& file = source.file;
-  ModelConfig config = decoder_config();
+  ModelConfig config = config_of(Architecture::causal_lm);
   config.model = file.integer("hidden_size");
   config.inner = file.integer("intermediate_size");
   config.heads = file.integer("num_attention_heads");
@@ -191,6 +187,7 @@ FamilyModel read_stablelm(FamilySource& source) {
   config.activation = activation_named(file, "hidden_act", file.text("hidden_act", "silu"));
   config.gating = Gating::gated;
   config.epsilon = file.number("layer_norm_eps", 1e-5);
+  config.bias = config.output_bias = Bias::none;
   config.norm_bias = PartBias::all;
   if (file.flag("use_qkv_bias", false)) {
     config.attention_bias = AttentionBias::inputs;

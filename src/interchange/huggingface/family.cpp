@@ -11,13 +11,26 @@ namespace heed {
 namespace {
 
 constexpr std::array kFamilies{
-    Family{"llama", "Llama", read_llama},          Family{"mistral", "Mistral", read_llama},
-    Family{"qwen2", "Qwen 2", read_llama},         Family{"qwen3", "Qwen 3", read_llama},
-    Family{"phi3", "Phi-3", read_llama},           Family{"smollm3", "SmolLM", read_llama},
-    Family{"gemma", "Gemma", read_gemma},          Family{"gemma2", "Gemma 2", read_gemma},
-    Family{"gemma3_text", "Gemma 3", read_gemma},  Family{"gpt2", "GPT-2", read_gpt2},
-    Family{"gpt_neox", "GPT-NeoX", read_gpt_neox}, Family{"opt", "OPT", read_opt},
+    Family{"llama", "Llama", read_llama},
+    Family{"mistral", "Mistral", read_llama},
+    Family{"qwen2", "Qwen 2", read_llama},
+    Family{"qwen3", "Qwen 3", read_llama},
+    Family{"phi3", "Phi-3", read_llama},
+    Family{"smollm3", "SmolLM", read_llama},
+    Family{"gemma", "Gemma", read_gemma},
+    Family{"gemma2", "Gemma 2", read_gemma},
+    Family{"gemma3_text", "Gemma 3", read_gemma},
+    Family{"gpt2", "GPT-2", read_gpt2},
+    Family{"gpt_neox", "GPT-NeoX", read_gpt_neox},
+    Family{"opt", "OPT", read_opt},
     Family{"stablelm", "StableLM", read_stablelm},
+    Family{"bart", "BART", read_bart},
+    Family{"mbart", "mBART", read_bart},
+    Family{"marian", "Marian", read_bart},
+    Family{"m2m_100", "M2M-100", read_bart},
+    Family{"pegasus", "Pegasus", read_bart},
+    Family{"t5", "T5", read_t5},
+    Family{"mt5", "mT5", read_t5},
 };
 
 // The tanh form is the one that some call new or fast.
@@ -73,14 +86,17 @@ std::string prefix_of(const TensorArchive& archive, std::initializer_list<std::s
   return "";
 }
 
-ModelConfig decoder_config() {
-  ModelConfig config{.architecture = Architecture::causal_lm};
-  config.bias = config.output_bias = Bias::none;
+ModelConfig config_of(Architecture architecture) {
+  ModelConfig config{.architecture = architecture};
   config.embedding_scale = EmbeddingScale::none;
   config.embedding_dropout = config.attention_dropout = config.inner_dropout = config.branch_dropout =
       Probability(0.0F);
   config.init = InitScheme::normal;
   return config;
+}
+
+Probability dropout_of(ConfigFile& file, std::string_view key) {
+  return Probability(static_cast<float>(file.number(key, 0.0)));
 }
 
 }  // namespace heed

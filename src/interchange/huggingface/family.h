@@ -41,8 +41,9 @@ Tying tying_of(FamilySource& source, std::string_view head, std::string_view tab
 std::string prefix_of(const TensorArchive& archive, std::initializer_list<std::string_view> prefixes,
                       std::string_view tensor);
 
-// What all families of decoders share.
-ModelConfig decoder_config();
+// What all families share: nothing is dropped, and embeddings are not scaled.
+ModelConfig config_of(Architecture architecture);
+Probability dropout_of(ConfigFile& file, std::string_view key);
 
 FamilyModel read_llama(FamilySource& source);  // and its kin: Mistral, Qwen 2 and 3, Phi-3, SmolLM
 FamilyModel read_gemma(FamilySource& source);
@@ -50,5 +51,8 @@ FamilyModel read_gpt2(FamilySource& source);
 FamilyModel read_gpt_neox(FamilySource& source);
 FamilyModel read_opt(FamilySource& source);
 FamilyModel read_stablelm(FamilySource& source);
+
+FamilyModel read_bart(FamilySource& source);  // and its kin: Marian, mBART, M2M-100 and NLLB, Pegasus
+FamilyModel read_t5(FamilySource& source);    // and mT5; an encoder-decoder, or an encoder alone
 
 }  // namespace heed

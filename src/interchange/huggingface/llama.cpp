@@ -72,7 +72,7 @@ ForeignNames names_of(const std::array<ForeignTensor, count>& tensors, const Ten
 
 // What Llama and Gemma share.
 ModelConfig sizes_of(ConfigFile& file) {
-  ModelConfig config = decoder_config();
+  ModelConfig config = config_of(Architecture::causal_lm);
   config.model = file.integer("hidden_size");
   config.inner = file.integer("intermediate_size");
   config.heads = file.integer("num_attention_heads");
@@ -82,9 +82,10 @@ ModelConfig sizes_of(ConfigFile& file) {
   config.target_vocabulary = file.integer("vocab_size");
   config.max_length = file.integer("max_position_embeddings");
   config.norm = NormKind::rms;
+  config.bias = config.output_bias = Bias::none;
   config.epsilon = file.number("rms_norm_eps");
   config.gating = Gating::gated;
-  config.attention_dropout = Probability(static_cast<float>(file.number("attention_dropout", 0.0)));
+  config.attention_dropout = dropout_of(file, "attention_dropout");
   config.init_deviation = file.number("initializer_range", 0.02);
   return config;
 }

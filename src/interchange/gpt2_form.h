@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "interchange/gguf.h"
+#include "interchange/gguf/gguf.h"
 #include "interchange/naming.h"
 #include "models/config.h"
 

@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}";
+constexpr std::string_view kLayerMark = "{layer}", kTermMark = "{term}", kPrefixMark = "{prefix}";
 
 bool is_norm(WeightRole role) {
   return role == WeightRole::embedding_norm || role == WeightRole::query_norm || role == WeightRole::key_norm ||
@@ -24,10 +24,12 @@ struct TensorOfTerm {
   WeightTerm term;
 };
 
-std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted) {
+// A tensor's name, or that of its copy.
+std::string foreign_name(const ForeignNames& names, const TensorOfTerm& wanted, std::string_view pattern) {
   const TermNames& terms = is_norm(*wanted.tensor.roles.front()) ? names.norms : names.matrices;
-  std::string name = replaced(std::string(wanted.tensor.name), kTermMark,
-                              wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
+  std::string name =
+      replaced(std::string(pattern), kTermMark, wanted.term == WeightTerm::factor ? terms.factor : terms.bias);
+  name = replaced(std::move(name), kPrefixMark, names.prefix);
   return wanted.layer ? replaced(std::move(name), kLayerMark, std::to_string(names.first_layer + *wanted.layer)) : name;
 }
 
@@ -89,8 +91,10 @@ std::vector<NamedTensor> named_tensors(const ForeignNames& names, const Weights&
   const auto add = [&](const ForeignTensor& tensor, std::optional<int64_t> layer) {
     for (const WeightTerm term : {WeightTerm::factor, WeightTerm::bias}) {
       const TensorOfTerm wanted{tensor, layer, term};
-      if (std::vector<WeightRows> rows = rows_of(weights, wanted); !rows.empty()) {
-        found.push_back({foreign_name(names, wanted), std::move(rows), tensor.form});
+      if (std::vector<WeightRows> rows = rows_of(weights, wanted);
+          !rows.empty() && tensor.term.value_or(term) == term) {
+        found.push_back({foreign_name(names, wanted, tensor.name), std::move(rows), tensor.form, tensor.skipped_rows,
+                         tensor.copy.empty() ? "" : foreign_name(names, wanted, tensor.copy)});
       }
     }
   };

@@ -30,8 +30,9 @@ void check_extent(std::string_view name, int64_t value, int64_t least, int64_t m
 double estimated_elements(const ModelConfig& config) {
   const auto number = [](int64_t value) { return static_cast<double>(value); };
   const double model = number(config.model);
-  const double tables = model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
-                                 (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length)));
+  const double tables =
+      model * (number(config.source_vocabulary) + 2.0 * number(config.target_vocabulary) +
+               (config.positions == Positions::none ? 0.0 : 2.0 * number(config.max_length + config.position_offset)));
   double layers = 0.0;
   for (int64_t i = 0; i < std::max(config.encoder_layers, config.decoder_layers); ++i) {
     const double attention = model * (number(config.width_of_head()) + number(config.width_of_values())) *
@@ -112,6 +113,7 @@ void check_layers(const ModelConfig& config) {
   check_count("inner", config.inner, layers);
   check_count("key_value_heads", config.key_value_heads, layers);
   check_count("rotary_base", config.rotary_base, layers);
+  check_count("rotary_factor", config.rotary_factor, layers);
   for (const int64_t inner : config.inner.values()) {
     check_extent("inner", inner, 1);
   }
@@ -128,6 +130,19 @@ void check_labels(const ModelConfig& config) {
   }
 }
 
+void check_rotary_turns(const ModelConfig& config) {
+  const double slow = config.rotary_slow_turns, fast = config.rotary_fast_turns;
+  for (const auto& [name, value] : {std::pair{"rotary_slow_turns", slow}, std::pair{"rotary_fast_turns", fast},
+                                    std::pair{"rotary_magnitude", config.rotary_magnitude}}) {
+    check(std::isfinite(value) && value >= 0.0, "{} is {}, expected above 0, or 0 for what the scaling has", name,
+          value);
+  }
+  const double least_fast = config.rotary_scaling == RotaryScaling::llama3 ? 4.0 : 32.0;
+  const double slowest = slow > 0.0 ? slow : 1.0, fastest = fast > 0.0 ? fast : least_fast;
+  check(!is_by_turns(config.rotary_scaling) || slowest < fastest,
+        "rotary_slow_turns is {}, which is not below rotary_fast_turns {}", slowest, fastest);
+}
+
 void check_rotary(const ModelConfig& config) {
   const std::vector<double>& bases = config.rotary_base.values();
   for (const double base : bases) {
@@ -140,16 +155,22 @@ void check_rotary(const ModelConfig& config) {
   }
   check(std::ranges::any_of(bases, [](double base) { return base > 0.0; }),
         "rotary_base is 0 in all layers: write positions = \"none\"");
-  check(std::isfinite(config.rotary_factor) && config.rotary_factor >= 1.0, "rotary_factor is {}, expected at least 1",
-        config.rotary_factor);
+  for (const double factor : config.rotary_factor.values()) {
+    check(std::isfinite(factor) && factor >= 1.0, "rotary_factor is {}, expected at least 1", factor);
+  }
   check_extent("rotary_trained_length", config.rotary_trained_length, 0);
+  check_rotary_turns(config);
   check_extent("rotary_width", config.rotary_width, 0);
   const bool scaled = config.rotary_scaling != RotaryScaling::none;
   if (config.positions != Positions::rotary) {
     return;
   }
-  check(scaled || config.rotary_factor == 1.0, "rotary_factor is {}, but rotary_scaling is \"none\"",
-        config.rotary_factor);
+  for (const double factor : config.rotary_factor.values()) {
+    check(scaled || factor == 1.0, "rotary_factor is {}, but rotary_scaling is \"none\"", factor);
+  }
+  check(!is_by_turns(config.rotary_scaling) || config.rotary_trained_length > 0 || config.rotary_factor.is_uniform(),
+        "rotary_factor differs by layer, so that rotary_trained_length, which {} needs, does not follow from it",
+        config.rotary_scaling == RotaryScaling::yarn ? "yarn" : "llama3");
   check(config.rotary_width <= config.width_of_head(), "rotary_width is {}, but a head has {} columns",
         config.rotary_width, config.width_of_head());
   const int64_t columns = config.rotary_width > 0 ? config.rotary_width : config.width_of_head();
@@ -233,12 +254,13 @@ Rotary ModelConfig::rotary(int64_t layer) const {
   if (positions != Positions::rotary || rotary_base.of(layer) == 0.0) {
     return {};
   }
-  const double trained = rotary_trained_length > 0 ? static_cast<double>(rotary_trained_length)
-                                                   : static_cast<double>(max_length) / rotary_factor;
-  const bool is_yarn = rotary_scaling == RotaryScaling::yarn;
+  const double factor = rotary_factor.of(layer);
+  const double trained =
+      rotary_trained_length > 0 ? static_cast<double>(rotary_trained_length) : static_cast<double>(max_length) / factor;
   return {rotary_width > 0 ? rotary_width : width_of_head(),
           rotary_base.of(layer),
-          {rotary_scaling, rotary_factor, is_yarn ? trained : 0.0}};
+          {rotary_scaling, factor, is_by_turns(rotary_scaling) ? trained : 0.0, rotary_slow_turns, rotary_fast_turns,
+           rotary_magnitude}};
 }
 
 std::vector<std::string> obstacles_to_parts(const ModelConfig& config, int64_t parts) {
@@ -302,7 +324,8 @@ ModelConfig with_context(const ModelConfig& config, const ContextOptions& option
                        "the model learned a table of {} positions, so it can't take {} tokens", config.max_length,
                        options.max_length);
   if (config.rotary_trained_length == 0 && config.positions == Positions::rotary) {
-    longer.rotary_trained_length = static_cast<int64_t>(static_cast<double>(config.max_length) / config.rotary_factor);
+    longer.rotary_trained_length =
+        static_cast<int64_t>(static_cast<double>(config.max_length) / config.rotary_factor.of(0));
   }
   if (scaled) {
     longer.rotary_scaling = options.rotary_scaling;
@@ -327,6 +350,7 @@ void ModelConfig::validate() const {
   check_attention(*this);
   check_buckets(*this);
   check_extent("relative_clip", relative_clip, 1, kMaxDistance);
+  check_extent("position_offset", position_offset, 0);
   check(positions != Positions::sinusoidal || model % 2 == 0,
         "sinusoidal positions need an even width, but model is {}", model);
   const bool has_encoder = architecture != Architecture::causal_lm;
@@ -361,6 +385,9 @@ void ModelConfig::validate() const {
   check(std::isfinite(logit_cap) && logit_cap >= 0.0, "logit_cap is {}, expected above 0, or 0 for none", logit_cap);
   check(std::isfinite(attention_cap) && attention_cap >= 0.0, "attention_cap is {}, expected above 0, or 0 for none",
         attention_cap);
+  check(std::isfinite(attention_scale) && attention_scale >= 0.0,
+        "attention_scale is {}, expected above 0, or 0 for 1 / sqrt(head_width)", attention_scale);
+  check(std::isfinite(output_scale) && output_scale > 0.0, "output_scale is {}, expected above 0", output_scale);
   check(attention_cap == 0.0 ||
             (positions != Positions::alibi && positions != Positions::relative_bias && !has_relative_keys()),
         "attention_cap does not go with positions \"alibi\", \"relative-bias\", \"relative-keys\" and "

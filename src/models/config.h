@@ -40,11 +40,15 @@ struct ModelConfig {
   Activation activation = Activation::relu;
   Gating gating = Gating::plain;
   Positions positions = Positions::sinusoidal;
+  SinusoidLayout sinusoid = SinusoidLayout::interleaved;  // of sinusoidal positions
+  int64_t position_offset = 0;  // the number of the first position, where sinusoids or rows of a table are added
   PerLayer<double> rotary_base = 10000.0;  // 0: a layer without positions
   int64_t rotary_width = 0;                // columns of each head that are turned; 0: all
   RotaryScaling rotary_scaling = RotaryScaling::none;
-  double rotary_factor = 1.0;                                  // of the scaling
+  PerLayer<double> rotary_factor = 1.0;                        // of the scaling
   int64_t rotary_trained_length = 0;                           // 0: max_length / rotary_factor
+  double rotary_slow_turns = 0.0, rotary_fast_turns = 0.0;     // of yarn and llama3; see RotaryScale
+  double rotary_magnitude = 0.0;                               // 0: as the scaling has it
   int64_t relative_buckets = 32, relative_max_distance = 128;  // of Positions::relative_bias; see BucketRule
   int64_t relative_clip = 16;                                  // of relative keys and values
   int64_t window = 0;                                          // local attention in all layers; 0: as `attention` says
@@ -53,6 +57,7 @@ struct ModelConfig {
   LinearFeature linear_feature = LinearFeature::elu;               // of "linear" layers
 
   NormKind norm = NormKind::layer;
+  NormGain norm_gain = NormGain::plain;
   NormPlacement placement = NormPlacement::pre;
   Branches branches = Branches::sequential;
   FinalNorm final_norm = FinalNorm::present;
@@ -64,6 +69,8 @@ struct ModelConfig {
   PartBias feed_forward_bias = PartBias::as_model, norm_bias = PartBias::as_model;
   Bias output_bias = Bias::present;
   double logit_cap = 0.0, attention_cap = 0.0;  // of logits and of attention's scores; 0: none
+  double attention_scale = 0.0;                 // what scores are multiplied by; 0: 1 / sqrt(head width)
+  double output_scale = 1.0;                    // what an output projection's input is multiplied by
   Tying tying = Tying::none;
   EmbeddingScale embedding_scale = EmbeddingScale::sqrt_model;
   InitScheme init = InitScheme::xavier;

@@ -15,21 +15,32 @@ struct SettingUse {
 
 std::vector<SettingUse> uses(const ModelConfig& c) {
   constexpr std::string_view kRotary = R"(positions "rotary")", kBias = R"(positions "relative-bias")";
+  constexpr std::string_view kTurns = R"(rotary_scaling "yarn" and "llama3")";
   const bool rotary = c.positions == Positions::rotary, bias = c.positions == Positions::relative_bias;
+  const bool reads_turns = rotary && is_by_turns(c.rotary_scaling);
   const bool of_text = c.head == Head::one_label || c.head == Head::several_labels || c.head == Head::number;
   const bool of_labels = c.head != Head::tokens && c.head != Head::number;
   return {
       {"attention", c.encoder_attention.empty() || c.decoder_attention.empty(),
        "stacks without encoder_attention or decoder_attention"},
+      {"sinusoid", c.positions == Positions::sinusoidal, R"(positions "sinusoidal")"},
+      {"position_offset", c.positions == Positions::sinusoidal || c.positions == Positions::learned,
+       R"(positions "sinusoidal" and "learned")"},
       {"rotary_base", rotary, kRotary},
       {"rotary_width", rotary, kRotary},
       {"rotary_scaling", rotary, kRotary},
       {"rotary_factor", rotary, kRotary},
-      {"rotary_trained_length", rotary && c.rotary_scaling == RotaryScaling::yarn, R"(rotary_scaling "yarn")"},
+      {"rotary_trained_length", reads_turns, kTurns},
+      {"rotary_slow_turns", reads_turns, kTurns},
+      {"rotary_fast_turns", reads_turns, kTurns},
+      {"rotary_magnitude", rotary, kRotary},
       {"relative_buckets", bias, kBias},
       {"relative_max_distance", bias, kBias},
       {"relative_clip", c.has_relative_keys(), R"(positions "relative-keys" and "relative-keys-values")"},
       {"linear_feature", std::ranges::any_of(c.patterns_in_use(), is_linear), R"(attention "linear")"},
+      {"attention_scale",
+       c.architecture == Architecture::seq2seq || !std::ranges::all_of(c.patterns_in_use(), is_linear),
+       "attention with a softmax, and all layers are \"linear\""},
       {"norm_bias", c.norm == NormKind::layer, R"(norm "layer")"},
       {"init_deviation", c.init == InitScheme::normal, R"(init "normal")"},
       {"pooling", of_text, R"(head "label", "labels" and "number")"},

@@ -34,7 +34,11 @@ std::shared_ptr<const RelativePositions> relative_positions(const Scope& scope, 
 }
 
 NormShape norm_shape(const ModelConfig& config) {
-  return {.width = config.model, .kind = config.norm, .bias = config.bias_of_norms(), .epsilon = config.epsilon};
+  return {.width = config.model,
+          .kind = config.norm,
+          .bias = config.bias_of_norms(),
+          .epsilon = config.epsilon,
+          .gain = config.norm_gain};
 }
 
 }  // namespace
@@ -93,6 +97,7 @@ StackShape stack_shape(const Scope& scope, const ModelConfig& config, Stack stac
                     .relative_clip = config.has_relative_keys() ? config.relative_clip : 0,
                     .relative_values = config.positions == Positions::relative_keys_values ? RelativeValues::present
                                                                                            : RelativeValues::none,
+                    .scale = config.attention_scale,
                     .score_cap = {config.attention_cap},
                     .dropout = config.attention_dropout,
                     .initialization = initialization},
@@ -119,6 +124,8 @@ Embedding::Options embedding_options(const ModelConfig& config, int64_t vocabula
       .model = config.model,
       .positions = config.positions,
       .max_length = config.max_length,
+      .sinusoid = config.sinusoid,
+      .position_offset = config.position_offset,
       .token_types = config.token_types,
       .scale = scaled ? std::sqrt(static_cast<double>(config.model)) : 1.0,
       .initialization = embedding_initialization(config),

@@ -13,6 +13,11 @@ TokenizerKind parse_tokenizer_kind(std::string_view name) {
   return value_named("tokenizer kind", name, kTokenizerKindNames);
 }
 
+TokenId beginning_of_document(const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  return special.bos != kNoToken ? special.bos : special.eos != kNoToken ? special.eos : TokenId(0);
+}
+
 std::string show_piece(std::string_view text) {
   std::string shown;
   for (const char32_t code_point : to_code_points(text)) {

@@ -108,6 +108,12 @@ ENCODERS = {
     "relative bias, local, labels from the maxima": {
         **RELATIVE_BIAS, "attention": ["local:5"], "activation": "gelu", "gated": True, "output_bias": False,
         "head": "labels", "labels": ["a", "b"], "pooling": "max"},
+    "rows of positions from the third, gains above one, scaled scores": {
+        "positions": "learned", "position_offset": 2, "norm_gain": "plus-one", "embedding_norm": True,
+        "norm_placement": "post", "final_norm": False, "attention_scale": 0.5, "output_scale": 0.7},
+    "halves of sines and cosines from one": {
+        "positions": "sinusoidal", "sinusoid": "halves", "position_offset": 1, "bias": False, "norm_bias": "all",
+        "norm_gain": "plus-one"},
 }
 CAUSAL = {
     "rotary, patterns, sandwich norms, biases of attention's inputs": {
@@ -121,6 +127,20 @@ CAUSAL = {
         "norm_bias": "none", "embedding_scale": "sqrt-model"},
     "linear, grouped, parallel branches": {
         **RMS_GATED, **GROUPED, "attention": ["linear", "local:3"], "positions": "learned", "branches": "parallel"},
+    "scaled scores, capped, gains above one of all norms": {
+        **RMS_GATED, **GROUPED, "positions": "rotary", "rotary_base": [100.0, 1000.0], "rotary_scaling": "linear",
+        "rotary_factor": [1.0, 8.0], "attention": ["local:3", "full"], "norm_placement": "sandwich",
+        "qk_norm": "head", "norm_gain": "plus-one", "attention_scale": 0.2, "attention_cap": 1.0, "logit_cap": 1.5,
+        "activation": "gelu-tanh", "embedding_scale": "sqrt-model", "tie": "output"},
+    "pairs slowed by their turns": {
+        **RMS_GATED, **GROUPED, "positions": "rotary", "rotary_base": 500.0, "rotary_scaling": "llama3",
+        "rotary_factor": 8.0, "rotary_trained_length": 100, "inner": [40, 24], "rotary_fast_turns": 6.0},
+    "pairs slowed by yarn between turns of its own": {
+        "positions": "rotary", "rotary_base": 500.0, "rotary_scaling": "yarn", "rotary_factor": 4.0,
+        "rotary_trained_length": 500, "head_width": 16, "rotary_slow_turns": 2.0, "rotary_fast_turns": 16.0,
+        "rotary_magnitude": 1.3},
+    "scaled relative keys": {
+        "positions": "relative-keys-values", "relative_clip": 3, "attention_scale": 0.7, "head_width": 12},
 }
 SEQ2SEQ = {
     "rotary, grouped, patterns": {
@@ -140,6 +160,12 @@ SEQ2SEQ = {
     "linear and strided layers": {
         "positions": "sinusoidal", "attention": ["linear", "strided:2"], "embedding_norm": True,
         "key_value_heads": 1, "value_width": 4},
+    "inclusive halves of sines and cosines from two": {
+        "positions": "sinusoidal", "sinusoid": "halves-inclusive", "position_offset": 2,
+        "source_vocabulary": 53, "tie": "all", "embedding_scale": "sqrt-model"},
+    "relative bias, another scale, scaled output": {
+        **RMS_GATED, **RELATIVE_BIAS, "attention_scale": 0.6, "output_scale": 24 ** -0.5, "activation": "gelu-tanh",
+        "head_width": 8, "source_vocabulary": 53, "tie": "all"},
 }
 FORMULAS = {f"{kind}, {name}": {**SMALL, "architecture": architecture, **own}
             for kind, architecture, models in (("encoder", "encoder", ENCODERS), ("causal", "causal-lm", CAUSAL),

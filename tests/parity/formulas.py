@@ -4,8 +4,6 @@ oracles.py has PyTorch's own layers and the models that others made known; here 
 what several of them do together.
 """
 
-import math
-
 import oracles
 from oracles import (FEATURES, Oracle, RmsNorm, attend, distances, join_heads, pooled, rotate, sees_back, soft_capped,
                      split_heads)
@@ -19,7 +17,8 @@ DEFAULTS = {
     "attention": ["full"], "linear_feature": "elu", "norm": "layer", "branches": "sequential", "embedding_norm": False,
     "qk_norm": "none", "epsilon": 1e-5, "bias": True, "attention_bias": "default", "feed_forward_bias": "default",
     "norm_bias": "default", "output_bias": True, "logit_cap": 0.0, "attention_cap": 0.0, "token_types": 0,
-    "head": "tokens", "pooling": "first", "labels": [],
+    "head": "tokens", "pooling": "first", "labels": [], "sinusoid": "interleaved", "position_offset": 0,
+    "attention_scale": 0.0, "output_scale": 1.0, "norm_gain": "plain",
 }
 ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu, "silu": functional.silu,
                "gelu-tanh": lambda x: functional.gelu(x, approximate="tanh")}
@@ -39,7 +38,25 @@ def has_bias(c, part):
     return {"default": c["bias"], "none": False, "inputs": False, "all": True}[c[part + "_bias"]]
 
 
+class GainAboveOne(nn.Module):
+    """Of a norm with gain w: one with the gain 1 + w."""
+
+    def __init__(self, norm, epsilon):
+        super().__init__()
+        self.norm, self.epsilon, self.is_rms = norm, epsilon, isinstance(norm, RmsNorm)
+        self.weight, self.bias = norm.weight, getattr(norm, "bias", None)
+
+    def forward(self, x):
+        centred = x if self.is_rms else x - x.mean(dim=-1, keepdim=True)
+        return self.norm(x) + centred / ((centred * centred).mean(dim=-1, keepdim=True) + self.epsilon).sqrt()
+
+
 def make_norm(c, width):
+    norm = make_plain_norm(c, width)
+    return GainAboveOne(norm, c["epsilon"]) if c["norm_gain"] == "plus-one" else norm
+
+
+def make_plain_norm(c, width):
     if c["norm"] == "rms":
         return RmsNorm(width, c["epsilon"])
     norm = nn.LayerNorm(width, eps=c["epsilon"])
@@ -50,7 +67,7 @@ def make_norm(c, width):
 
 def by_query(c, query, keys):
     """What `keys`, an embedding of each distance, add to the scores of pairs: q . a / sqrt(d)."""
-    return torch.einsum("bhid,ijd->bhij", query, keys) / math.sqrt(c["head_width"])
+    return torch.einsum("bhid,ijd->bhij", query, keys) * (c["attention_scale"] or c["head_width"] ** -0.5)
 
 
 def attend_linearly(query, key, value, sees, features):
@@ -112,7 +129,7 @@ class Attention(nn.Module):
         key, value = (part.repeat_interleave(c["heads"] // groups, dim=1) for part in (key, value))
         if self.pattern == "linear":
             return self.joined(join_heads(attend_linearly(query, key, value, sees, FEATURES[c["linear_feature"]])))
-        options = {}
+        options = {"scale": c["attention_scale"]}
         if hasattr(self, "relative_keys"):
             clip = c["relative_clip"]
             row = distances(x.shape[1]).clamp(-clip, clip if self.both_ways else 0) + clip
@@ -206,7 +223,7 @@ class Stack(nn.Module):
         self.c, self.both_ways, self.name = c, name == "encoder", name
         patterns, count = c["attention"], c[name + "_layers"]
         self.layers = nn.ModuleList(
-            Layer(c, patterns[i % len(patterns)], self.both_ways, reads_memory) for i in range(count))
+            Layer(oracles.of_layer(c, i), patterns[i % len(patterns)], self.both_ways, reads_memory) for i in range(count))
         self.norm = make_norm(c, c["model"]) if c["final_norm"] else None
         for i, layer in enumerate(self.layers):
             layer.add_to(oracle, f"{name}.layers.{i}")
@@ -265,7 +282,7 @@ class Model(Oracle):
         embedding = nn.Embedding(vocabulary, c["model"])
         self.add(name + ".tokens", embedding.weight)
         if c["positions"] == "learned":
-            embedding.positions = nn.Parameter(torch.empty(c["max_length"], c["model"]))
+            embedding.positions = nn.Parameter(torch.empty(c["max_length"] + c["position_offset"], c["model"]))
             self.add(name + ".positions", embedding.positions)
         if c["token_types"]:
             embedding.types = nn.Embedding(c["token_types"], c["model"])
@@ -290,4 +307,4 @@ class Model(Oracle):
             x = self.stack(x, batch.target)
         if c["head"] not in ("tokens", "token-labels"):
             x = pooled(x, batch.target.real(), c["pooling"])[:, None]
-        return soft_capped(self.output(x), c["logit_cap"])
+        return soft_capped(self.output(c["output_scale"] * x), c["logit_cap"])

@@ -245,7 +245,10 @@ class Diagram {
                        .parameters = counts_.of_embedding(reader)});
   }
 
-  std::string norm_name() const { return config_.norm == NormKind::rms ? "RMS norm" : "Layer norm"; }
+  std::string norm_name() const {
+    return std::string(config_.norm == NormKind::rms ? "RMS norm" : "Layer norm") +
+           (config_.norm_gain == NormGain::plus_one ? ", 1 + gain" : "");
+  }
 
   void norm(DiagramColumn& column, Stack stack, Sublayer part, WeightRole role) {
     column.line({norm_name(), {}, counts_.of_norms(stack, part, role), config_.layers_of(stack)}, "norm");

@@ -47,7 +47,7 @@ Facts rotary_facts(const ModelConfig& config) {
   }
   if (config.rotary_scaling != RotaryScaling::none) {
     facts.push_back(
-        fmt::format("{} scaling by {:g}", describe_setting(config, "rotary_scaling"), config.rotary_factor));
+        fmt::format("{} scaling by {}", describe_setting(config, "rotary_scaling"), describe(config.rotary_factor)));
   }
   return facts;
 }
@@ -86,6 +86,9 @@ Facts score_facts(const ModelConfig& config) {
   Facts facts;
   if (config.head_norm != HeadNorm::none) {
     facts.emplace_back("Q and K normed");
+  }
+  if (config.attention_scale > 0.0) {
+    facts.push_back(fmt::format("scores times {:g}", config.attention_scale));
   }
   if (config.attention_cap > 0.0) {
     facts.push_back(fmt::format("scores within &#177;{:g}", config.attention_cap));
@@ -128,6 +131,12 @@ Facts embedding_facts(const ModelConfig& config) {
   }
   if (config.positions == Positions::sinusoidal || config.positions == Positions::learned) {
     facts.push_back(fmt::format("{} positions", describe_setting(config, "positions")));
+    if (config.positions == Positions::sinusoidal && config.sinusoid != SinusoidLayout::interleaved) {
+      facts.back() += fmt::format(" in {}", describe_setting(config, "sinusoid"));
+    }
+    if (config.position_offset > 0) {
+      facts.back() += fmt::format(" from {}", config.position_offset);
+    }
   } else if (config.positions == Positions::none) {
     facts.emplace_back("no positions");
   }
@@ -170,6 +179,9 @@ Facts output_facts(const ModelConfig& config) {
     return label_facts(config);
   }
   Facts facts{config.tying != Tying::none ? "the embedding's table" : "a table of its own"};
+  if (config.output_scale != 1.0) {
+    facts.push_back(fmt::format("of inputs times {:.3g}", config.output_scale));
+  }
   if (config.logit_cap > 0.0) {
     facts.push_back(fmt::format("within &#177;{:g}", config.logit_cap));
   }

@@ -198,6 +198,25 @@ TEST_P(StepperOfALanguageModel, BlocksOfPublishedModelsGiveTheBitsOfAFullPass) {
   }
 }
 
+TEST_P(StepperOfALanguageModel, ScalesOffsetsAndGainsAboveOneGiveTheBitsOfAFullPass) {
+  for (const SinusoidLayout layout : {SinusoidLayout::halves, SinusoidLayout::halves_inclusive}) {
+    ModelConfig config = small_language_model();
+    config.positions = Positions::sinusoidal;
+    config.sinusoid = layout;
+    config.position_offset = 2;
+    config.attention_scale = 0.4;
+    config.output_scale = 0.3;
+    config.norm_gain = NormGain::plus_one;
+    config.head_norm = HeadNorm::each_head;
+    const Ids tokens = random_tokens(330, 6);
+    const RandomLanguageModel m(GetParam(), config);
+    EXPECT_EQ(logits_token_by_token(*make_stepper(*m.inference), tokens, 300), full_logits(m, tokens));
+    config.position_offset = 1;
+    const RandomLanguageModel other(GetParam(), config);
+    EXPECT_NE(full_logits(other, tokens), full_logits(m, tokens));
+  }
+}
+
 TEST_P(StepperOfALanguageModel, LayersThatDifferGiveTheBitsOfAFullPass) {
   ModelConfig config = small_language_model();
   config.decoder_layers = 3;

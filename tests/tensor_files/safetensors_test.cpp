@@ -1,4 +1,4 @@
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 #include "base/errors.h"
 #include "base/random.h"
-#include "checkpoint/safetensors_header.h"
 #include "source_root.h"
+#include "tensor_files/safetensors_header.h"
 #include "test_folder.h"
 
 namespace heed {
@@ -64,7 +64,7 @@ class SafeTensorsFile : public testing::Test {
 
   std::string run_python(const std::string& command) const {
     const std::string line = std::string("python3 '") + test::source_root().string() +
-                             "/tests/checkpoint/safetensors_by_spec.py' " + command + " '" + path_.string() + "'";
+                             "/tests/tensor_files/safetensors_by_spec.py' " + command + " '" + path_.string() + "'";
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), pclose);
     std::string output;
     for (std::array<char, 256> part{}; std::fgets(part.data(), part.size(), pipe.get()) != nullptr;) {
@@ -125,13 +125,6 @@ TEST_F(SafeTensorsFile, IsFoundByName) {
   EXPECT_EQ(file.find("wid"), nullptr);
   EXPECT_THAT([&] { file.at("wid"); },
               testing::ThrowsMessage<FormatError>(path_.string() + ": there is no tensor 'wid'"));
-}
-
-TEST_F(SafeTensorsFile, OutlivesAMove) {
-  write_sample();
-  SafeTensors first(path_);
-  const SafeTensors second(std::move(first));
-  EXPECT_EQ(static_cast<int8_t>(second.at("scalar").bytes[0]), -7);
 }
 
 TEST_F(SafeTensorsFile, WithoutTensorsIsValid) {

@@ -1,4 +1,4 @@
-#include "checkpoint/safetensors_header.h"
+#include "tensor_files/safetensors_header.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "interchange/gguf_tokenizer.h"
+#include "interchange/gguf/gguf_tokenizer.h"
 
 #include <sentencepiece_trainer.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 
 namespace heed {
 

@@ -1,4 +1,4 @@
-#include "interchange/gguf.h"
+#include "interchange/gguf/gguf.h"
 #include "base/rounding.h"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interchange/gguf.h"
+#include "interchange/gguf/gguf.h"
 #include "text/lines/documents.h"
 #include "text/tokenizer.h"
 

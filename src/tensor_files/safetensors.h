@@ -6,53 +6,27 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/system/files.h"
-#include "checkpoint/stored_type.h"
+#include "tensor_files/tensor_file.h"
 
 namespace heed {
 
-using Metadata = std::map<std::string, std::string>;
-
-// A tensor in a mapped file. The bytes are row-major and little-endian; older files do not align them to the element.
-struct StoredTensor {
-  std::string name;
-  StoredType type = StoredType::f32;
-  std::vector<int64_t> shape;  // empty for a scalar
-  std::span<const std::byte> bytes;
-
-  int64_t elements() const { return static_cast<int64_t>(bytes.size()) / size_of(type); }
-  std::string text() const;  // "encoder.0.attention.query F32[512, 512]"
-};
-
 // A mapped file: opening it reads only the header, and checks all of it. A violation of the format is a FormatError
 // with the path, the byte or the tensor, and what was expected. The file must not shrink while it is open.
-class SafeTensors {
+class SafeTensors final : public TensorFile {
  public:
   explicit SafeTensors(const std::filesystem::path& path);
 
-  const std::filesystem::path& path() const { return path_; }
-  const Metadata& metadata() const { return metadata_; }
-
-  // In the order of their bytes. They refer to the mapped file and live as long as this.
-  const std::vector<StoredTensor>& tensors() const { return tensors_; }
-  const StoredTensor* find(std::string_view name) const;
-  const StoredTensor& at(std::string_view name) const;  // FormatError where there is none
-
-  // Releases the memory of bytes that were read. They may be read again.
-  void give_back(std::span<const std::byte> bytes) const { file_.give_back(bytes); }
+  const MappedFile& file() const { return file_; }
+  void give_back(std::span<const std::byte> bytes) const override { file_.give_back(bytes); }
 
  private:
-  std::filesystem::path path_;
   MappedFile file_;
-  Metadata metadata_;
-  std::vector<StoredTensor> tensors_;
-  std::map<std::string, size_t, std::less<>> index_;
 };
 
 // Takes a tensor's next bytes.
@@ -84,9 +58,9 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
 // What becomes of memory that was read.
 enum class AfterReading : uint8_t { give_back, keep };
 // FormatError for a file without a checksum; for files that only heed writes.
-void require_checksum(const SafeTensors& file);
+void require_checksum(const TensorFile& file);
 // FormatError when a file has a checksum that does not match its tensors, or has none although its metadata have other
 // keys of heed's. Files from other programs have neither.
-void verify_checksum(const SafeTensors& file, AfterReading after = AfterReading::give_back);
+void verify_checksum(const TensorFile& file, AfterReading after = AfterReading::give_back);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-#include "checkpoint/stored_type.h"
+#include "tensor_files/stored_type.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "checkpoint/safetensors.h"
+#include "tensor_files/safetensors.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,7 @@
 #include "base/checksum.h"
 #include "base/errors.h"
 #include "base/text/excerpt.h"
-#include "checkpoint/safetensors_header.h"
+#include "tensor_files/safetensors_header.h"
 #include "text/unicode/unicode.h"
 
 namespace heed {
@@ -79,7 +79,7 @@ std::string header_text(std::span<const TensorSource> tensors, const std::vector
 }
 
 // Also where one character of the checksum's own key was damaged.
-bool is_of_heed(const SafeTensors& file) {
+bool is_of_heed(const TensorFile& file) {
   return std::ranges::any_of(file.metadata(), [](const auto& entry) {
     const std::string& key = entry.first;
     const auto [in_key, in_own] = std::ranges::mismatch(key, kChecksum);
@@ -91,11 +91,7 @@ bool is_of_heed(const SafeTensors& file) {
 
 }  // namespace
 
-std::string StoredTensor::text() const {
-  return fmt::format("{} {}[{}]", shown(name), name_of(type), fmt::join(shape, ", "));
-}
-
-SafeTensors::SafeTensors(const std::filesystem::path& path) : path_(path), file_(path) {
+SafeTensors::SafeTensors(const std::filesystem::path& path) : TensorFile(path), file_(path) {
   const std::string where = path.string();
   require<FormatError>(file_.size() >= kLengthBytes, where, "{} bytes are not a safetensors file", file_.size());
   uint64_t length = 0;
@@ -108,24 +104,11 @@ SafeTensors::SafeTensors(const std::filesystem::path& path) : path_(path), file_
   const uint64_t data_begin = kLengthBytes + length;
   const std::string_view json(reinterpret_cast<const char*>(file_.data()) + kLengthBytes, length);
   SafeTensorsHeader header = parse_safetensors_header(json, file_.size() - data_begin, where);
-  metadata_ = std::move(header.metadata);
-  tensors_.reserve(header.entries.size());
+  set_metadata(std::move(header.metadata));
   for (HeaderEntry& entry : header.entries) {
     entry.tensor.bytes = {file_.data() + data_begin + entry.begin, entry.end - entry.begin};
-    index_.emplace(entry.tensor.name, tensors_.size());
-    tensors_.push_back(std::move(entry.tensor));
+    add(std::move(entry.tensor));
   }
-}
-
-const StoredTensor* SafeTensors::find(std::string_view name) const {
-  const auto it = index_.find(name);
-  return it == index_.end() ? nullptr : &tensors_[it->second];
-}
-
-const StoredTensor& SafeTensors::at(std::string_view name) const {
-  const StoredTensor* const tensor = find(name);
-  require<FormatError>(tensor != nullptr, path_.string(), "there is no tensor '{}'", shown(name));
-  return *tensor;
 }
 
 TensorSource tensor_source(std::string name, StoredType type, std::vector<int64_t> shape,
@@ -163,12 +146,12 @@ void write_checked_safetensors(const std::filesystem::path& target, std::span<co
   write_safetensors(target, tensors, metadata);
 }
 
-void require_checksum(const SafeTensors& file) {
+void require_checksum(const TensorFile& file) {
   require<FormatError>(file.metadata().contains(kChecksum), file.path().string(),
                        "its metadata have no '{}', which heed writes: the file was damaged or edited", kChecksum);
 }
 
-void verify_checksum(const SafeTensors& file, AfterReading after) {
+void verify_checksum(const TensorFile& file, AfterReading after) {
   const auto written = file.metadata().find(kChecksum);
   if (written == file.metadata().end()) {
     if (is_of_heed(file)) {

@@ -5,7 +5,7 @@
 //   puts a space before the text that follows a user symbol, not only at the beginning.
 // heed cuts a text line by line, each line with a space before it. By the second difference the line break, as a user
 // symbol, does just that.
-#include "interchange/gguf_tokenizer.h"
+#include "interchange/gguf/gguf_tokenizer.h"
 
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,6 @@
 #include <unordered_set>
 
 #include "base/errors.h"
-#include "decode/texts/text_generation.h"
 #include "text/lines/multiline.h"
 #include "text/sentencepiece/sentencepiece_model.h"
 #include "text/unicode/normalization.h"

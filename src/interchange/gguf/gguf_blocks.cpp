@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/errors.h"
-#include "interchange/gguf.h"
+#include "interchange/gguf/gguf.h"
 #include "tensor/half.h"
 
 namespace heed {

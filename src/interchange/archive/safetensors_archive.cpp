@@ -1,0 +1,63 @@
+#include "interchange/archive/safetensors_archive.h"
+
+#include <set>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/text/excerpt.h"
+#include "interchange/archive/shard_index.h"
+#include "tensor_files/safetensors.h"
+
+namespace heed {
+namespace {
+
+const char* const kSingleFile = "model.safetensors";
+const char* const kSafetensorsIndex = "model.safetensors.index.json";
+
+void add_safetensors(const std::filesystem::path& path, TensorArchive& to) {
+  const auto opened = std::make_shared<const SafeTensors>(path);
+  const size_t file = to.add_file(path, {opened, &opened->file()});
+  for (const StoredTensor& tensor : opened->tensors()) {
+    to.add({tensor.name, foreign_type(tensor.type), tensor.shape, tensor.bytes, file});
+  }
+}
+
+TensorArchive open_shards(const std::filesystem::path& index_path) {
+  const ShardIndex index = read_shard_index(index_path);
+  const std::filesystem::path folder = index_path.parent_path();
+  TensorArchive archive(index_path.string());
+  std::set<std::string> files;
+  for (const auto& [tensor, file] : index.file_of) {
+    files.insert(file);
+  }
+  for (const std::string& file : files) {
+    add_safetensors(folder / file, archive);
+  }
+  for (const auto& [name, file] : index.file_of) {
+    const ArchiveTensor* const tensor = archive.find(name);
+    require<FormatError>(tensor != nullptr && archive.where(*tensor) == (folder / file).string(), index_path.string(),
+                         "weight_map: there is no tensor '{}' in {}", shown(name), file);
+  }
+  return archive;
+}
+
+}  // namespace
+
+bool has_safetensors(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kSingleFile) || std::filesystem::exists(folder / kSafetensorsIndex);
+}
+
+TensorArchive open_safetensors_archive(const std::filesystem::path& path) {
+  const bool is_folder = std::filesystem::is_directory(path);
+  require<FormatError>(!is_folder || has_safetensors(path), path.string(), "there is neither {} nor {}", kSingleFile,
+                       kSafetensorsIndex);
+  if (is_folder && !std::filesystem::exists(path / kSingleFile)) {
+    return open_shards(path / kSafetensorsIndex);
+  }
+  const std::filesystem::path file = is_folder ? path / kSingleFile : path;
+  TensorArchive archive(file.string());
+  add_safetensors(file, archive);
+  return archive;
+}
+
+}  // namespace heed

@@ -1,0 +1,74 @@
+#include "interchange/archive/shard_index.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/system/files.h"
+#include "base/text/excerpt.h"
+#include "base/text/json_depth.h"
+
+namespace heed {
+namespace {
+
+using IndexJson = nlohmann::json;
+
+constexpr uint64_t kMaxIndexBytes = 100'000'000;  // as a safetensors header
+constexpr size_t kMaxShards = 10'000;
+
+// A name that is no path: a file beside the index and no other.
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.size() < 256 &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
+}
+
+// Of one key twice in an object, the parser keeps the last.
+IndexJson parse_index(const std::string& text, const std::string& where) {
+  require_shallow_json(text, where);
+  std::vector<std::set<std::string>> keys;
+  const auto notice = [&](int, IndexJson::parse_event_t event, IndexJson& parsed) {
+    if (event == IndexJson::parse_event_t::object_start) {
+      keys.emplace_back();
+    } else if (event == IndexJson::parse_event_t::object_end) {
+      keys.pop_back();
+    } else if (event == IndexJson::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      require<FormatError>(keys.back().insert(key).second, where, "the key '{}' occurs twice", shown(key));
+    }
+    return true;
+  };
+  return IndexJson::parse(text, notice, false);
+}
+
+}  // namespace
+
+ShardIndex read_shard_index(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  std::error_code none;
+  const uintmax_t size = std::filesystem::file_size(path, none);
+  require<FormatError>(none || size <= kMaxIndexBytes, where, "{} bytes, expected up to {}", size, kMaxIndexBytes);
+  const IndexJson root = parse_index(read_file(path), where);
+  require<FormatError>(root.is_object(), where, "is not a JSON object");
+  const auto map = root.find("weight_map");
+  require<FormatError>(map != root.end() && map->is_object(), where, "there is no object 'weight_map'");
+  ShardIndex index;
+  std::set<std::string> files;
+  for (const auto& [tensor, file] : map->items()) {
+    require<FormatError>(file.is_string(), where, "weight_map: '{}' is not a text", shown(tensor));
+    const auto& name = file.get_ref<const std::string&>();
+    require<FormatError>(is_plain_name(name), where,
+                         "weight_map: '{}' is in '{}', expected the plain name of a file in the same folder",
+                         shown(tensor), shown(name));
+    if (files.insert(name).second) {
+      require<FormatError>(files.size() <= kMaxShards, where, "more than {} shards", kMaxShards);
+      require<FormatError>(std::filesystem::is_regular_file(path.parent_path() / name, none), where,
+                           "weight_map: the shard {} is not in the folder", shown(name));
+    }
+    index.file_of.emplace(tensor, name);
+  }
+  require<FormatError>(!index.file_of.empty(), where, "weight_map names no tensor");
+  return index;
+}
+
+}  // namespace heed

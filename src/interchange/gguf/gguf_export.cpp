@@ -1,0 +1,67 @@
+#include "interchange/gguf/gguf_export.h"
+
+#include <array>
+#include <iterator>
+
+#include "interchange/exported_weights.h"
+#include "interchange/gguf/gguf.h"
+#include "interchange/gguf/gguf_tokenizer.h"
+#include "interchange/gpt2_form.h"
+#include "interchange/llama_form.h"
+
+namespace heed {
+namespace {
+
+// As llama.cpp numbers what most of a file's matrices are.
+constexpr std::array<std::pair<GgufType, uint32_t>, 4> kFileTypes{
+    {{GgufType::f32, 0}, {GgufType::f16, 1}, {GgufType::q4_0, 2}, {GgufType::q8_0, 7}}};
+constexpr uint32_t kVersionOfBlocks = 2;
+
+// A form of model, as llama.cpp names it.
+struct Form {
+  std::string name;
+  void (*require)(const ModelConfig& config, const std::string& where);
+  std::vector<GgufEntry> (*entries)(const ModelConfig& config);
+  ForeignNames (*names)();
+};
+
+// Positions tell the forms apart; what else a form needs is refused by its own name.
+Form form_of(const ModelConfig& config) {
+  return config.positions == Positions::learned ? Form{"gpt2", require_gpt2_form, gpt2_entries, gpt2_names}
+                                                : Form{"llama", require_llama_form, llama_entries, llama_names};
+}
+
+std::vector<GgufEntry> general_entries(const std::string& name, const Form& form, GgufType type) {
+  std::vector<GgufEntry> entries{{"general.architecture", form.name}, {"general.name", name}};
+  for (const auto& [candidate, number] : kFileTypes) {
+    if (candidate == type) {
+      entries.push_back({"general.file_type", number});
+    }
+  }
+  if (type == GgufType::q8_0 || type == GgufType::q4_0) {
+    entries.push_back({"general.quantization_version", kVersionOfBlocks});
+  }
+  return entries;
+}
+
+void add(std::vector<GgufEntry>& to, std::vector<GgufEntry> entries) {
+  std::ranges::move(entries, std::back_inserter(to));
+}
+
+}  // namespace
+
+void require_gguf_form(const ExportedModel& model) { form_of(model.config).require(model.config, model.where); }
+
+GgufSummary write_gguf_model(const ExportedModel& model, const std::filesystem::path& to, GgufType type) {
+  const ModelConfig& config = model.config;
+  const Form form = form_of(config);
+  std::vector<GgufEntry> entries = general_entries(model.name, form, type);
+  add(entries, form.entries(config));
+  add(entries, tokenizer_entries(*model.tokenizers.front(), model.documents, model.where));
+  Weights weights;
+  const AnyModel shapes(Scope(weights), config);
+  const std::vector<GgufTensor> tensors = exported_weights(form.names(), config, weights, model.weights, type);
+  return {static_cast<int64_t>(tensors.size()), write_gguf(to, entries, tensors)};
+}
+
+}  // namespace heed

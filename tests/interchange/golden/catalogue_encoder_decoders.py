@@ -113,7 +113,7 @@ MT5 = {
 }
 
 ENCODER_DECODERS = [
-    EncoderDecoder("marian", families.marian, MARIAN, seed=44, form="bin", loud=("final_logits_bias", 0),
+    EncoderDecoder("marian", families.marian, MARIAN, seed=119, form="bin", loud=("final_logits_bias", 0),
                    extra=tied_copies, tokenizer=vocabularies.marian, generation=MARIAN_GENERATION),
     EncoderDecoder("marian-apart", families.marian, MARIAN_APART, seed=27, dtype=torch.float16,
                    loud=("final_logits_bias", 0), tokenizer=vocabularies.marian,
@@ -126,9 +126,9 @@ ENCODER_DECODERS = [
             tokenizer=vocabularies.unigram("t5")),
     EncoderDecoder("mt5", families.t5, MT5, seed=8, dtype=torch.bfloat16, loud=("lm_head.weight", 1),
                    tokenizer=vocabularies.unigram("t5"), generation=T5_GENERATION),
-    EncoderDecoder("bart", families.bart, BART, seed=10, dtype=torch.float16, loud=("final_logits_bias", 2),
+    EncoderDecoder("bart", families.bart, BART, seed=45, dtype=torch.float16, loud=("final_logits_bias", 2),
                    tokenizer=vocabularies.byte_level("roberta"), generation=BART_GENERATION, first=0),
-    EncoderDecoder("mbart-50", families.bart, MBART_50, seed=4, dtype=torch.float16, loud=("final_logits_bias", 2),
+    EncoderDecoder("mbart-50", families.bart, MBART_50, seed=8, dtype=torch.float16, loud=("final_logits_bias", 2),
                    tokenizer=vocabularies.unigram("mbart"), generation=multilingual(56, forced_eos_token_id=2),
                    first=57, reserved=6),
     EncoderDecoder("mbart-25", families.bart, MBART_25, dtype=torch.float16, loud=("final_logits_bias", 2),

@@ -55,7 +55,7 @@ def bart_stack(c, w, read, stack, x, memory, before):
 
 
 def marian(c, w, read, source, target):
-    d, pad = c["d_model"], c["pad_token_id"]
+    d = c["d_model"]
     shared = c["share_encoder_decoder_embeddings"]
     tables = {stack: ("model.shared.weight" if shared else f"model.{stack}.embed_tokens.weight", size)
               for stack, size in (("encoder", c["vocab_size"]), ("decoder", c["decoder_vocab_size"]))}
@@ -63,7 +63,7 @@ def marian(c, w, read, source, target):
 
     def enter(stack, ids):
         table, rows = tables[stack]
-        x = embed(w, table, rows, d, ids, deviation=0.15 if c["scale_embedding"] else 0.6, zero_row=pad)
+        x = embed(w, table, rows, d, ids, deviation=0.15 if c["scale_embedding"] else 0.6, zero_row=rows - 1)
         scale = math.sqrt(d) if c["scale_embedding"] else 1.0
         x = x * read("embeddings by sqrt(d) where scale_embedding", scale, math.sqrt(d) / scale)
         return x + marian_positions(read, len(ids), d)

@@ -54,10 +54,28 @@ def greedy(logits_of, c, start, new_tokens):
 def beam(logits_of, c, start, beams, limit, penalty):
     """The best ended hypothesis: its tokens after `start`, the sum of its scores, and that over length^penalty.
 
-    Each step takes the 2 · beams best continuations; those that end, among the first `beams`, are finished; the first
-    `beams` others go on. The search stops when the best living hypothesis, at its present length, is not better than
-    the worst of `beams` finished ones (early_stopping is false).
+    It is the same whether the search stops by the best that goes on (transformers since 4.50) or by the best candidate
+    of a step, ended or not (before), and whether a candidate that ends must be among the first `beams` of its step
+    (transformers) or not.
     """
+    steps = {}
+
+    def remembered(ids):
+        if tuple(ids) not in steps:
+            steps[tuple(ids)] = logits_of(ids)
+        return steps[tuple(ids)].clone()
+
+    results = [beam_search(remembered, c, start, beams, limit, penalty, stop, ending)
+               for stop in ("going on", "any") for ending in (beams, 2 * beams)]
+    if any(result[0] != results[0][0] for result in results):
+        raise Unclear
+    return results[0]
+
+
+def beam_search(logits_of, c, start, beams, limit, penalty, stop, ending):
+    """Each step takes the best continuations of all living hypotheses. Those that end, among the first `ending`, are
+    finished; the first `beams` others go on. With `beams` finished ones, the search stops when the best of what `stop`
+    says, at the present length, is not better than the worst of them."""
     living, finished = [(0.0, list(start))], []
     while True:
         found = []
@@ -66,20 +84,20 @@ def beam(logits_of, c, start, beams, limit, penalty):
             found += [(total + float(s), ids + [t]) for t, s in enumerate(scores) if s > -math.inf]
         found.sort(key=lambda pair: -pair[0])
         enders = [ids[-1] in ends(c) for _, ids in found[:2 * beams]]
-        if any(enders) and len(found) > beams and found[beams - 1][0] - found[beams][0] < CLEAR:
+        if any(enders) and len(found) > ending and found[ending - 1][0] - found[ending][0] < CLEAR:
             raise Unclear
-        finished += [(total / (len(ids) - len(start)) ** penalty, total, ids)
-                     for (total, ids), last in zip(found[:beams], enders) if last]
+        length = len(found[0][1]) - len(start)
+        finished += [(total / length ** penalty, total, ids)
+                     for (total, ids), last in zip(found[:ending], enders) if last]
+        finished = sorted(finished, key=lambda entry: -entry[0])[:beams]
         going_on = [entry for entry in found if entry[1][-1] not in ends(c)]
         living = going_on[:beams]
         if len(going_on) > beams and going_on[beams - 1][0] - going_on[beams][0] < CLEAR:
             raise Unclear
-        finished.sort(key=lambda entry: -entry[0])
-        finished = finished[:beams]
-        length = len(found[0][1]) - len(start)
         if not living or len(found[0][1]) >= limit:
             break
-        if len(finished) == beams and finished[-1][0] >= living[0][0] / length ** penalty:
+        best = {"going on": living[0][0], "any": found[0][0]}[stop]
+        if len(finished) == beams and finished[-1][0] >= best / length ** penalty:
             break
     if not finished or len(finished) > 1 and finished[0][0] - finished[1][0] < CLEAR:
         raise Unclear

@@ -10,8 +10,8 @@ MARIAN = {
     "activation_function": "swish", "add_bias_logits": False, "add_final_layer_norm": False, "attention_dropout": 0.0,
     "bad_words_ids": [[53]], "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0, "d_model": 16,
     "decoder_attention_heads": 4, "decoder_ffn_dim": 28, "decoder_layerdrop": 0.0, "decoder_layers": 1,
-    "decoder_start_token_id": 53, "decoder_vocab_size": 54, "dropout": 0.1, "encoder_attention_heads": 2,
-    "encoder_ffn_dim": 24, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 0, "forced_eos_token_id": 0,
+    "decoder_start_token_id": 53, "decoder_vocab_size": 54, "dropout": 0.1, "encoder_attention_heads": 4,
+    "encoder_ffn_dim": 28, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 0, "forced_eos_token_id": 0,
     "init_std": 0.02, "is_encoder_decoder": True, "max_length": 512, "max_position_embeddings": 56,
     "normalize_before": False, "normalize_embedding": False, "num_beams": 4, "num_hidden_layers": 2,
     "pad_token_id": 53, "scale_embedding": True, "share_encoder_decoder_embeddings": True,
@@ -65,8 +65,8 @@ BART = {
     "activation_dropout": 0.1, "activation_function": "gelu", "add_bias_logits": False, "add_final_layer_norm": False,
     "attention_dropout": 0.1, "bos_token_id": 0, "classif_dropout": 0.1, "classifier_dropout": 0.0, "d_model": 16,
     "decoder_attention_heads": 4, "decoder_ffn_dim": 28, "decoder_layerdrop": 0.0, "decoder_layers": 1,
-    "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": True, "encoder_attention_heads": 2,
-    "encoder_ffn_dim": 24, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 2,
+    "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": True, "encoder_attention_heads": 4,
+    "encoder_ffn_dim": 28, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 2,
     "forced_bos_token_id": 0, "forced_eos_token_id": 2, "gradient_checkpointing": False, "init_std": 0.02,
     "is_encoder_decoder": True, "max_position_embeddings": 36, "no_repeat_ngram_size": 3, "normalize_before": False,
     "normalize_embedding": True, "num_beams": 4, "num_hidden_layers": 2, "pad_token_id": 1, "scale_embedding": False,
@@ -81,8 +81,8 @@ MBART_50 = {
     "activation_dropout": 0.0, "activation_function": "gelu", "add_bias_logits": False, "add_final_layer_norm": True,
     "attention_dropout": 0.0, "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0, "d_model": 16,
     "decoder_attention_heads": 4, "decoder_ffn_dim": 28, "decoder_layerdrop": 0.0, "decoder_layers": 1,
-    "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": True, "encoder_attention_heads": 2,
-    "encoder_ffn_dim": 24, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 2, "forced_eos_token_id": 2,
+    "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": True, "encoder_attention_heads": 4,
+    "encoder_ffn_dim": 28, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 2, "forced_eos_token_id": 2,
     "gradient_checkpointing": False, "init_std": 0.02, "is_encoder_decoder": True, "max_length": 200,
     "max_position_embeddings": 36, "model_max_length": 512, "normalize_before": True, "normalize_embedding": True,
     "num_beams": 5, "num_hidden_layers": 2, "output_past": True, "pad_token_id": 1, "scale_embedding": True,
@@ -94,12 +94,12 @@ M2M_100 = {
     "architectures": ["M2M100ForConditionalGeneration"], "model_type": "m2m_100", "activation_dropout": 0.0,
     "activation_function": "relu", "attention_dropout": 0.1, "bos_token_id": 0, "d_model": 16,
     "decoder_attention_heads": 4, "decoder_ffn_dim": 28, "decoder_layerdrop": 0.0, "decoder_layers": 1,
-    "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": True, "encoder_attention_heads": 2,
-    "encoder_ffn_dim": 24, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 2, "init_std": 0.02,
+    "decoder_start_token_id": 2, "dropout": 0.1, "early_stopping": True, "encoder_attention_heads": 4,
+    "encoder_ffn_dim": 28, "encoder_layerdrop": 0.0, "encoder_layers": 2, "eos_token_id": 2, "init_std": 0.02,
     "is_encoder_decoder": True, "max_length": 200, "max_position_embeddings": 36, "num_beams": 5,
     "num_hidden_layers": 2, "pad_token_id": 1, "scale_embedding": True, "use_cache": True, "vocab_size": 66,
 }
-NLLB = {**M2M_100, "tokenizer_class": "NllbTokenizer", "decoder_ffn_dim": 24, "vocab_size": 58}
+NLLB = {**M2M_100, "tokenizer_class": "NllbTokenizer", "vocab_size": 58}
 
 
 def multilingual(forced, **more):
@@ -113,9 +113,9 @@ MT5 = {
 }
 
 ENCODER_DECODERS = [
-    EncoderDecoder("marian", families.marian, MARIAN, seed=119, form="bin", loud=("final_logits_bias", 0),
+    EncoderDecoder("marian", families.marian, MARIAN, seed=85, form="bin", loud=("final_logits_bias", 0),
                    extra=tied_copies, tokenizer=vocabularies.marian, generation=MARIAN_GENERATION),
-    EncoderDecoder("marian-apart", families.marian, MARIAN_APART, seed=27, dtype=torch.float16,
+    EncoderDecoder("marian-apart", families.marian, MARIAN_APART, seed=58, dtype=torch.float16,
                    loud=("final_logits_bias", 0), tokenizer=vocabularies.marian,
                    generation={**MARIAN_GENERATION, "bad_words_ids": [[57]], "decoder_start_token_id": 57}),
     EncoderDecoder("t5", families.t5, T5, seed=1, loud=("shared.weight", 1), extra=unused_cross_bias,
@@ -126,18 +126,18 @@ ENCODER_DECODERS = [
             tokenizer=vocabularies.unigram("t5")),
     EncoderDecoder("mt5", families.t5, MT5, seed=8, dtype=torch.bfloat16, loud=("lm_head.weight", 1),
                    tokenizer=vocabularies.unigram("t5"), generation=T5_GENERATION),
-    EncoderDecoder("bart", families.bart, BART, seed=45, dtype=torch.float16, loud=("final_logits_bias", 2),
+    EncoderDecoder("bart", families.bart, BART, seed=20, dtype=torch.float16, loud=("final_logits_bias", 2),
                    tokenizer=vocabularies.byte_level("roberta"), generation=BART_GENERATION, first=0),
-    EncoderDecoder("mbart-50", families.bart, MBART_50, seed=8, dtype=torch.float16, loud=("final_logits_bias", 2),
+    EncoderDecoder("mbart-50", families.bart, MBART_50, seed=14, dtype=torch.float16, loud=("final_logits_bias", 2),
                    tokenizer=vocabularies.unigram("mbart"), generation=multilingual(56, forced_eos_token_id=2),
                    first=57, reserved=6),
-    EncoderDecoder("mbart-25", families.bart, MBART_25, dtype=torch.float16, loud=("final_logits_bias", 2),
+    EncoderDecoder("mbart-25", families.bart, MBART_25, seed=29, dtype=torch.float16, loud=("final_logits_bias", 2),
                    tokenizer=vocabularies.unigram("mbart"), last=57, reserved=6,
                    generation={"bos_token_id": 0, "decoder_start_token_id": 56, "eos_token_id": 2,
                                "forced_eos_token_id": 2, "max_length": 200, "num_beams": 4, "pad_token_id": 1,
                                "transformers_version": "4.49.0"}),
     EncoderDecoder("m2m-100", families.bart, M2M_100, seed=12, dtype=torch.float16, loud=("model.shared.weight", 2),
                    tokenizer=vocabularies.m2m_100, generation=multilingual(55), first=56, reserved=11),
-    EncoderDecoder("nllb", families.bart, NLLB, seed=5, dtype=torch.float32, loud=("model.shared.weight", 2),
+    EncoderDecoder("nllb", families.bart, NLLB, seed=11, dtype=torch.float32, loud=("model.shared.weight", 2),
                    tokenizer=vocabularies.nllb, generation=multilingual(54), first=55, reserved=6),
 ]

@@ -111,6 +111,18 @@ ENCODERS = {
     "rows of positions from the third, gains above one, scaled scores": {
         "positions": "learned", "position_offset": 2, "norm_gain": "plus-one", "embedding_norm": True,
         "norm_placement": "post", "final_norm": False, "attention_scale": 0.5, "output_scale": 0.7},
+    "a head layer and its norm, tied, learned positions with a relative bias": {
+        **RELATIVE_BIAS, "positions": "learned-relative-bias", "head_layer": "gelu", "head_layer_norm": True,
+        "tie": "output", "norm_placement": "post", "final_norm": False, "embedding_norm": True},
+    "narrow embeddings, one layer for all, tied through a head layer": {
+        "positions": "learned", "embedding_width": 12, "token_types": 2, "embedding_norm": True, "shared_layers": True,
+        "encoder_layers": 3, "head_layer": "gelu-tanh", "head_layer_norm": True, "tie": "output"},
+    "a pooler, labels from the last": {
+        "positions": "sinusoidal", "embedding_width": 8, "head_layer": "tanh", "head": "label",
+        "labels": ["a", "b", "c"], "pooling": "last"},
+    "a number from sums by the root of lengths": {
+        "positions": "sinusoidal", "head_layer": "relu", "head": "number", "pooling": "mean-sqrt-length",
+        "bias": False},
     "halves of sines and cosines from one": {
         "positions": "sinusoidal", "sinusoid": "halves", "position_offset": 1, "bias": False, "norm_bias": "all",
         "norm_gain": "plus-one"},

@@ -23,8 +23,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SKIPPED = 77
 
 SAMPLES = [
-    "", " ", "  ", "\n", " \n ", "\t\n\r\n  x", "Hello, world!", "hello  world   again ", "I'm we'll THEY'RE it's 'S 'll",
-    "it'\u017f a 'LL'", "3.14159 1234567 12 ½ Ⅷ ٣٤", "camelCaseHTTPServer snake_case CONST", "a\u0301e\u0308 \u1e69\u0323 \u212b",
+    "", " ", "  ", "\n", " \n ", "\t\n\r\n  x", "Hello, world!", "hello  world   again ", "it'\u017f a 'LL'",
+    "I'm we'll THEY'RE it's 'S 'll", "3.14159 1234567 12 ½ Ⅷ ٣٤", "camelCaseHTTPServer snake_case CONST",
+    "a\u0301e\u0308 \u1e69\u0323 \u212b",
     "ﬁne ﬂow ①②③ ｱｲｳ ㎏", "東京は日本の首都です。", "中文字符，测试！", "한국어 텍스트 각", "สวัสดีชาวโลก", "مرحبا بالعالم ١٢٣",
     "שלום עולם", "नमस्ते दुनिया क्षत्रिय", "Привет, мир! ЁЖИК", "İstanbul ISPARTA ǅ ẞ ΑΣ", "👨‍👩‍👧‍👦 🇩🇪🇫🇷 👍🏽 ❤️ 🏴‍☠️",
     "e\u0301\u200d\u0300 \u00ad \u200b\u200c\u200d \ufeff", "\x00\x01\x02\x7f\x80\x9f", "\ufffd\uffff\U0010ffff", "[CLS] [SEP] <s> </s> <unk> <pad>",

@@ -34,9 +34,7 @@ class AlignedText {
   // The bytes of the original that the character with this byte came from. Meaningful when tracking.
   ByteRange origin(size_t byte) const;
   // The same for all from `begin` to `end` - 1.
-  ByteRange origin(size_t begin, size_t end) const {
-    return {origin(begin).begin, origin(end - 1).end};
-  }
+  ByteRange origin(size_t begin, size_t end) const { return {origin(begin).begin, origin(end - 1).end}; }
 
   // The text for changes that keep each character's size.
   std::string& editable();

@@ -120,9 +120,9 @@ SpecialTokens special_tokens_of(const Pipeline& pipeline, const SpecialNames& na
   SpecialTokens special;
   special.bos = first_known({named(names.bos), named(names.cls), ends.begin,
                              usual_token(pipeline, {"<s>", "<bos>", "<|begin_of_text|>", "[CLS]", "[BOS]"})});
-  special.eos = first_known({named(names.eos), ends.end, named(names.sep),
-                             usual_token(pipeline, {"</s>", "<eos>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>",
-                                                    "[SEP]", "[EOS]"})});
+  special.eos = first_known(
+      {named(names.eos), ends.end, named(names.sep),
+       usual_token(pipeline, {"</s>", "<eos>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "[SEP]", "[EOS]"})});
   special.sep = first_known({named(names.sep), ends.between == special.bos ? kNoToken : ends.between});
   special.unk = first_known({named(names.unk), TokenId(pipeline.model().unknown())});
   special.pad = first_known({named(names.pad), usual_token(pipeline, {"<pad>", "[PAD]", "<|pad|>", "<|endoftext|>"}),
@@ -231,13 +231,24 @@ void read_special_names(std::string_view json, std::string_view where, SpecialNa
   }
 }
 
-// heed's own vocabularies are objects too, and say so at their beginning.
+// heed's own vocabularies are objects too, but have no member "model" that is an object.
 bool is_huggingface_tokenizer(std::string_view content) {
-  constexpr size_t kBeginning = 100;
-  const size_t first = content.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && content[first] == '{' &&
-         content.substr(0, kBeginning).find("heed-tokenizer") == std::string_view::npos &&
-         content.find("\"model\"") != std::string_view::npos;
+  constexpr std::string_view kSpace = " \t\r\n", kKey = "\"model\"";
+  const size_t first = content.find_first_not_of(kSpace);
+  if (first == std::string_view::npos || content[first] != '{') {
+    return false;
+  }
+  for (size_t at = content.find(kKey); at != std::string_view::npos; at = content.find(kKey, at + 1)) {
+    const size_t colon = content.find_first_not_of(kSpace, at + kKey.size());
+    if (colon == std::string_view::npos || content[colon] != ':') {
+      continue;
+    }
+    const size_t value = content.find_first_not_of(kSpace, colon + 1);
+    if (value != std::string_view::npos && content[value] == '{') {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::unique_ptr<HuggingFaceTokenizer> parse_huggingface_tokenizer(std::string content, std::string_view where,

@@ -10,7 +10,8 @@ namespace heed::huggingface {
 namespace {
 
 template <class Part>
-std::unique_ptr<Part> read_part(const JsonValue& json, const char* key, std::unique_ptr<Part> (*read)(const JsonValue&)) {
+std::unique_ptr<Part> read_part(const JsonValue& json, const char* key,
+                                std::unique_ptr<Part> (*read)(const JsonValue&)) {
   const std::optional<JsonValue> value = json.find(key);
   return value ? read(*value) : nullptr;
 }
@@ -32,7 +33,9 @@ void count_in_characters(std::string_view text, std::vector<ByteRange>& offsets)
   for (auto& [begin, end] : offsets) {
     if (begin < numbers.size()) {
       const uint32_t first = numbers[begin];
-      end = end < numbers.size() ? numbers[end] : end > 0 && end - 1 < numbers.size() ? numbers[end - 1] + 1 : first + 2;
+      end = end < numbers.size()                  ? numbers[end]
+            : end > 0 && end - 1 < numbers.size() ? numbers[end - 1] + 1
+                                                  : first + 2;
       begin = first;
     }
   }

@@ -5,6 +5,9 @@
 //                                             error.
 //   heed_encode_texts time TOKENIZER TEXT ROUNDS OFFSETS|IDS
 //                                             encodes the lines of a text, and prints the seconds of each round.
+//   heed_encode_texts convert FAMILY FILE...  prints an older file as tokenizer.json: bert, bert-cased VOCAB.TXT; gpt2,
+//                                             roberta VOCAB.JSON MERGES.TXT; spm, xlmr, t5, llama, gemma MODEL; marian,
+//                                             m2m MODEL VOCAB.JSON
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -15,6 +18,7 @@
 #include "base/system/files.h"
 #include "heed/errors.h"
 #include "text/huggingface/huggingface_tokenizer.h"
+#include "text/huggingface/older/older_files.h"
 
 namespace heed {
 namespace {
@@ -27,9 +31,9 @@ std::unique_ptr<HuggingFaceTokenizer> load(const std::string& path) {
 
 Json dumped(const HuggingFaceTokenizer& tokenizer, const Json& text) {
   HuggingFaceTokenizer::EncodeOptions options{.offsets = huggingface::Offsets::characters, .texts = true};
-  const auto encoding = text.is_string() ? tokenizer.encode_text(text.get<std::string>(), options)
-                                         : tokenizer.encode_pair(text.at(0).get<std::string>(),
-                                                                 text.at(1).get<std::string>(), options);
+  const auto encoding =
+      text.is_string() ? tokenizer.encode_text(text.get<std::string>(), options)
+                       : tokenizer.encode_pair(text.at(0).get<std::string>(), text.at(1).get<std::string>(), options);
   Json ids = Json::array(), offsets = Json::array();
   for (size_t i = 0; i < encoding.ids.size(); ++i) {
     ids.push_back(encoding.ids[i].value);
@@ -37,11 +41,15 @@ Json dumped(const HuggingFaceTokenizer& tokenizer, const Json& text) {
   }
   // Without offsets the tokens take another way.
   options = {.frame = huggingface::Frame::framed};
-  const auto plain = text.is_string() ? tokenizer.encode_text(text.get<std::string>(), options)
-                                      : tokenizer.encode_pair(text.at(0).get<std::string>(),
-                                                              text.at(1).get<std::string>(), options);
-  return {{"ids", ids},           {"types", encoding.types},  {"offsets", offsets},
-          {"tokens", encoding.texts}, {"same", plain.ids == encoding.ids}, {"text", tokenizer.decode(encoding.ids)}};
+  const auto plain = text.is_string()
+                         ? tokenizer.encode_text(text.get<std::string>(), options)
+                         : tokenizer.encode_pair(text.at(0).get<std::string>(), text.at(1).get<std::string>(), options);
+  return {{"ids", ids},
+          {"types", encoding.types},
+          {"offsets", offsets},
+          {"tokens", encoding.texts},
+          {"same", plain.ids == encoding.ids},
+          {"text", tokenizer.decode(encoding.ids)}};
 }
 
 int dump(const std::string& tokenizer_path, const std::string& texts_path) {
@@ -86,7 +94,51 @@ int time_rounds(const std::string& tokenizer_path, const std::string& text_path,
   return 0;
 }
 
+using huggingface::SentencePieceFile;
+using huggingface::TextFrame;
+
+std::string converted(const std::string& family, const std::string& first, const std::string& second) {
+  if (family == "bert" || family == "bert-cased") {
+    return huggingface::tokenizer_json_of(huggingface::BertFile{.vocabulary = first, .lower_case = family == "bert"},
+                                          family);
+  }
+  if (family == "gpt2") {
+    return huggingface::tokenizer_json_of(huggingface::ByteLevelFiles{.vocabulary = first, .merges = second}, family);
+  }
+  if (family == "roberta") {
+    return huggingface::tokenizer_json_of(
+        huggingface::ByteLevelFiles{
+            .vocabulary = first,
+            .merges = second,
+            .frame = TextFrame::roberta,
+            .names = {.bos = "<s>", .eos = "</s>", .unk = "<unk>", .pad = "<pad>", .mask = "<mask>"}},
+        family);
+  }
+  SentencePieceFile file{.model = first, .vocabulary = second, .frame = TextFrame::end};
+  if (family == "xlmr") {
+    file.numbers = SentencePieceFile::Numbers::fairseq;
+    file.frame = TextFrame::roberta;
+    file.more = {"<mask>"};
+    file.names.mask = "<mask>";
+  } else if (family == "marian" || family == "m2m") {
+    file.numbers = SentencePieceFile::Numbers::listed;
+  } else if (family == "llama" || family == "gemma") {
+    file.spaces = family == "llama" ? SentencePieceFile::Spaces::llama : SentencePieceFile::Spaces::gemma;
+    file.frame = TextFrame::begin;
+  } else if (family == "t5") {
+    file.more = {"<extra_id_1>", "<extra_id_0>"};
+  } else {
+    file.frame = TextFrame::none;
+  }
+  return huggingface::tokenizer_json_of(file, family);
+}
+
 int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() >= 4 && arguments[1] == "convert") {
+    const std::string second = arguments.size() > 4 ? read_file(arguments[4]) : std::string();
+    std::puts(converted(arguments[2], read_file(arguments[3]), second).c_str());
+    return 0;
+  }
   if (arguments.size() == 4 && arguments[1] == "dump") {
     return dump(arguments[2], arguments[3]);
   }

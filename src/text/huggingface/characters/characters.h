@@ -15,16 +15,44 @@
 namespace heed::huggingface {
 
 // Unicode's general categories, by their short names: upper case letter, ..., unassigned.
-enum class Category : uint8_t { lu, ll, lt, lm, lo, mn, mc, me, nd, nl, no, pc, pd, ps, pe, pi, pf, po, sm, sc, sk, so,
-                                zs, zl, zp, cc, cf, cs, co, cn };
+enum class Category : uint8_t {
+  lu,
+  ll,
+  lt,
+  lm,
+  lo,
+  mn,
+  mc,
+  me,
+  nd,
+  nl,
+  no,
+  pc,
+  pd,
+  ps,
+  pe,
+  pi,
+  pf,
+  po,
+  sm,
+  sc,
+  sk,
+  so,
+  zs,
+  zl,
+  zp,
+  cc,
+  cf,
+  cs,
+  co,
+  cn
+};
 
 // A set of categories as bits.
 using Categories = uint32_t;
 
 constexpr Categories bit_of(Category category) { return 1U << static_cast<uint32_t>(category); }
-constexpr Categories bits_between(Category first, Category last) {
-  return (bit_of(last) << 1U) - bit_of(first);
-}
+constexpr Categories bits_between(Category first, Category last) { return (bit_of(last) << 1U) - bit_of(first); }
 
 inline constexpr Categories kLetters = bits_between(Category::lu, Category::lo);
 inline constexpr Categories kMarks = bits_between(Category::mn, Category::me);
@@ -32,8 +60,23 @@ inline constexpr Categories kNumbers = bits_between(Category::nd, Category::no);
 inline constexpr Categories kPunctuation = bits_between(Category::pc, Category::po);
 inline constexpr Categories kSymbols = bits_between(Category::sm, Category::so);
 
-enum class GraphemeBreak : uint8_t { other, cr, lf, control, extend, zwj, regional, prepend, spacing, l, v, t, lv, lvt,
-                                     pictographic };
+enum class GraphemeBreak : uint8_t {
+  other,
+  cr,
+  lf,
+  control,
+  extend,
+  zwj,
+  regional,
+  prepend,
+  spacing,
+  l,
+  v,
+  t,
+  lv,
+  lvt,
+  pictographic
+};
 
 // What is known about one code point.
 class CharacterRecord {
@@ -64,9 +107,7 @@ class CharacterTable {
  public:
   CharacterTable();
 
-  CharacterRecord operator[](char32_t c) const {
-    return CharacterRecord(c < kAscii ? ascii_[c] : records_[number(c)]);
-  }
+  CharacterRecord operator[](char32_t c) const { return CharacterRecord(c < kAscii ? ascii_[c] : records_[number(c)]); }
 
  private:
   static constexpr uint32_t kShift = 7, kMask = 127, kAscii = 128;

@@ -30,16 +30,16 @@ void replace_in(std::string& text, std::string_view from, std::string_view to) {
 // Takes spaces back that English text has not.
 void clean_up(std::string& text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kChanges{{{" .", "."},
-                                                                                   {" ?", "?"},
-                                                                                   {" !", "!"},
-                                                                                   {" ,", ","},
-                                                                                   {" ' ", "'"},
-                                                                                   {" n't", "n't"},
-                                                                                   {" 'm", "'m"},
-                                                                                   {" do not", " don't"},
-                                                                                   {" 's", "'s"},
-                                                                                   {" 've", "'ve"},
-                                                                                   {" 're", "'re"}}};
+                                                                                    {" ?", "?"},
+                                                                                    {" !", "!"},
+                                                                                    {" ,", ","},
+                                                                                    {" ' ", "'"},
+                                                                                    {" n't", "n't"},
+                                                                                    {" 'm", "'m"},
+                                                                                    {" do not", " don't"},
+                                                                                    {" 's", "'s"},
+                                                                                    {" 've", "'ve"},
+                                                                                    {" 're", "'re"}}};
   for (const auto& [from, to] : kChanges) {
     replace_in(text, from, to);
   }
@@ -150,8 +150,8 @@ class StripDecoder final : public Decoder {
       for (int64_t i = 0; i < start_ && std::string_view(token).substr(begin).starts_with(content_); ++i) {
         begin += content_.size();
       }
-      for (int64_t i = 0; i < stop_ && end >= begin + content_.size() &&
-                          std::string_view(token).substr(0, end).ends_with(content_);
+      for (int64_t i = 0;
+           i < stop_ && end >= begin + content_.size() && std::string_view(token).substr(0, end).ends_with(content_);
            ++i) {
         end -= content_.size();
       }
@@ -337,11 +337,16 @@ struct KnownDecoder {
 };
 
 constexpr std::array kKnownDecoders{
-    KnownDecoder{"ByteLevel", decoder_of<ByteLevelDecoder>},   KnownDecoder{"ByteFallback", decoder_of<ByteFallbackDecoder>},
-    KnownDecoder{"Fuse", decoder_of<FuseDecoder>},             KnownDecoder{"Strip", decoder_of<StripDecoder>},
-    KnownDecoder{"Replace", decoder_of<ReplaceDecoder>},       KnownDecoder{"Metaspace", decoder_of<MetaspaceDecoder>},
-    KnownDecoder{"WordPiece", decoder_of<WordPieceDecoder>},   KnownDecoder{"BPEDecoder", decoder_of<BpeDecoder>},
-    KnownDecoder{"CTC", decoder_of<CtcDecoder>},               KnownDecoder{"Sequence", decoder_of<SequenceDecoder>},
+    KnownDecoder{"ByteLevel", decoder_of<ByteLevelDecoder>},
+    KnownDecoder{"ByteFallback", decoder_of<ByteFallbackDecoder>},
+    KnownDecoder{"Fuse", decoder_of<FuseDecoder>},
+    KnownDecoder{"Strip", decoder_of<StripDecoder>},
+    KnownDecoder{"Replace", decoder_of<ReplaceDecoder>},
+    KnownDecoder{"Metaspace", decoder_of<MetaspaceDecoder>},
+    KnownDecoder{"WordPiece", decoder_of<WordPieceDecoder>},
+    KnownDecoder{"BPEDecoder", decoder_of<BpeDecoder>},
+    KnownDecoder{"CTC", decoder_of<CtcDecoder>},
+    KnownDecoder{"Sequence", decoder_of<SequenceDecoder>},
 };
 
 }  // namespace

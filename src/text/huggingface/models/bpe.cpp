@@ -325,8 +325,7 @@ class Bpe final : public TokenModel {
       std::copy(symbols.begin() + static_cast<ptrdiff_t>(best) + 2, symbols.begin() + static_cast<ptrdiff_t>(count),
                 symbols.begin() + static_cast<ptrdiff_t>(best) + 1);
       --count;
-      symbols[best].merge =
-          best + 1 < count ? merges_.find(symbols[best].id, symbols[best + 1].id) : Merge{};
+      symbols[best].merge = best + 1 < count ? merges_.find(symbols[best].id, symbols[best + 1].id) : Merge{};
       if (best > 0) {
         symbols[best - 1].merge = merges_.find(symbols[best - 1].id, symbols[best].id);
       }

@@ -61,7 +61,9 @@ class TokenModel {
   // From {"text": id, ...}.
   void read_vocabulary(const JsonValue& json);
   void add_token(std::string text, int32_t id);
-  bool is_special(int32_t id) const { return static_cast<size_t>(id) < special_.size() && special_[static_cast<size_t>(id)]; }
+  bool is_special(int32_t id) const {
+    return static_cast<size_t>(id) < special_.size() && special_[static_cast<size_t>(id)];
+  }
 
   int32_t unknown_ = TokenTable::kNone;
   std::vector<std::pair<std::string, int32_t>> vocabulary_;

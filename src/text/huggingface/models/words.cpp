@@ -74,8 +74,7 @@ class WordLevel final : public WordModel {
 class WordPiece final : public WordModel {
  public:
   explicit WordPiece(const JsonValue& json)
-      : WordModel(json),
-        longest_word_(static_cast<size_t>(json.at("max_input_chars_per_word").integer(0, INT64_MAX))) {
+      : WordModel(json), longest_word_(static_cast<size_t>(json.at("max_input_chars_per_word").integer(0, INT64_MAX))) {
     const std::string prefix = json.at("continuing_subword_prefix").text();
     std::vector<std::pair<std::string_view, int32_t>> texts;
     texts.reserve(vocabulary_.size());

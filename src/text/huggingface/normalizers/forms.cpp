@@ -37,8 +37,9 @@ struct FormCharacter {
 };
 
 uint8_t combining_class(char32_t c) {
-  return c < 0x300 || !record_of(c).is_normalized() ? 0 : icu_normalizer(Form::nfc).getCombiningClass(
-                                                              static_cast<UChar32>(c));
+  return c < 0x300 || !record_of(c).is_normalized()
+             ? 0
+             : icu_normalizer(Form::nfc).getCombiningClass(static_cast<UChar32>(c));
 }
 
 void decompose(std::string_view text, const icu::Normalizer2& form, std::vector<FormCharacter>& out) {

@@ -72,9 +72,7 @@ class WhitespacePreTokenizer final : public PreTokenizer {
 class WhitespaceSplitPreTokenizer final : public PreTokenizer {
  public:
   explicit WhitespaceSplitPreTokenizer(const JsonValue&) {}
-  void apply(Pieces& pieces) const override {
-    split_by_character(pieces, is_space_character, SplitBehavior::removed);
-  }
+  void apply(Pieces& pieces) const override { split_by_character(pieces, is_space_character, SplitBehavior::removed); }
 };
 
 // At white space, which is left out, and around punctuation, in one pass.
@@ -128,7 +126,8 @@ class DigitsPreTokenizer final : public PreTokenizer {
   explicit DigitsPreTokenizer(const JsonValue& json)
       : behavior_(json.at("individual_digits").boolean() ? SplitBehavior::isolated : SplitBehavior::contiguous) {}
   void apply(Pieces& pieces) const override {
-    split_by_character(pieces, [](char32_t c) { return record_of(c).is_numeric(); }, behavior_);
+    split_by_character(
+        pieces, [](char32_t c) { return record_of(c).is_numeric(); }, behavior_);
   }
 
  private:
@@ -139,7 +138,8 @@ class DelimiterPreTokenizer final : public PreTokenizer {
  public:
   explicit DelimiterPreTokenizer(const JsonValue& json) : delimiter_(json.at("delimiter").character()) {}
   void apply(Pieces& pieces) const override {
-    split_by_character(pieces, [this](char32_t c) { return c == delimiter_; }, SplitBehavior::removed);
+    split_by_character(
+        pieces, [this](char32_t c) { return c == delimiter_; }, SplitBehavior::removed);
   }
 
  private:

@@ -41,8 +41,7 @@ void PieceCutter::cut(uint32_t begin, uint32_t end) {
 void PieceCutter::cut_at(const Piece& piece, const std::vector<ByteRange>& matches, SplitBehavior behavior,
                          MatchRole role) {
   const uint32_t size = piece.end - piece.begin;
-  if (behavior == SplitBehavior::isolated ||
-      (behavior == SplitBehavior::removed)) {
+  if (behavior == SplitBehavior::isolated || (behavior == SplitBehavior::removed)) {
     const bool keep_matches = behavior == SplitBehavior::isolated || role == MatchRole::content;
     const bool keep_others = behavior == SplitBehavior::isolated || role == MatchRole::delimiter;
     uint32_t at = 0;

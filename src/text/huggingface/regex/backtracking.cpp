@@ -145,11 +145,7 @@ class Compiler {
   void emit_repeat(const RegexNode& node) {
     const RegexNode& part = node.parts.front();
     if (part.kind == Kind::set) {
-      put({.code = Code::run,
-           .greed = node.greed,
-           .a = set_number(part.set),
-           .least = node.least,
-           .most = node.most});
+      put({.code = Code::run, .greed = node.greed, .a = set_number(part.set), .least = node.least, .most = node.most});
     } else if (node.greed == Greed::possessive) {
       const uint32_t at = put({.code = Code::atomic});
       RegexNode greedy = node;
@@ -221,9 +217,9 @@ class Matcher {
  private:
   struct Way {
     enum class Kind : uint8_t { go, shorter, longer, restore } kind;
-    uint32_t a = 0;   // the instruction, or a register
-    size_t at = 0;    // the position, or the register's value
-    size_t low = 0;   // shorter: the least position; longer: how many more may follow
+    uint32_t a = 0;  // the instruction, or a register
+    size_t at = 0;   // the position, or the register's value
+    size_t low = 0;  // shorter: the least position; longer: how many more may follow
     uint32_t set = 0;
   };
 

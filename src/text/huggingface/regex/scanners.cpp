@@ -11,8 +11,8 @@ namespace {
 constexpr size_t kNoMatch = std::string_view::npos;
 
 // The kinds of characters that the expressions tell apart.
-constexpr Categories kUpperLike = bit_of(Category::lu) | bit_of(Category::lt) | bit_of(Category::lm) |
-                                  bit_of(Category::lo) | kMarks;
+constexpr Categories kUpperLike =
+    bit_of(Category::lu) | bit_of(Category::lt) | bit_of(Category::lm) | bit_of(Category::lo) | kMarks;
 constexpr Categories kLowerLike = bit_of(Category::ll) | bit_of(Category::lm) | bit_of(Category::lo) | kMarks;
 
 struct Seen {
@@ -254,7 +254,8 @@ struct DeepseekScanner {
     constexpr Categories kSign = kPunctuation | kSymbols;
     const auto is_ascii_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     const Seen first = text[at];
-    if (first.size == 1 && first.record.is_punctuation() && !text.at_end(at + 1) && is_ascii_letter(text.byte(at + 1))) {
+    if (first.size == 1 && first.record.is_punctuation() && !text.at_end(at + 1) &&
+        is_ascii_letter(text.byte(at + 1))) {
       size_t end = at + 1;
       while (!text.at_end(end) && is_ascii_letter(text.byte(end))) {
         ++end;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -41,11 +40,9 @@ struct Entry {
   size_t weight = 0;
   Texts guards, actions;
   Text texts;
+  Record word;
 };
-struct Block {
-  std::vector<Entry> entries;
-  std::vector<Record> words;
-};
+using Block = std::vector<Entry>;
 
 // Removes what stands before the separator, and returns it; all where there is none.
 Text cut(Text& text, Text separator) {
@@ -55,13 +52,13 @@ Text cut(Text& text, Text separator) {
   return before;
 }
 
-// What stands between spaces outside brackets.
-Texts tokens(Text text) {
+// What stands between separators outside brackets.
+Texts tokens(Text text, char separator = ' ') {
   Texts found;
   for (size_t i = 0, start = 0, depth = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ' ';
+    const char c = i < text.size() ? text[i] : separator;
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c == ' ' && depth == 0) {
+    if (c == separator && depth == 0) {
       found.push_back(text.substr(start, i - start));
       start = i + 1;
     }
@@ -72,14 +69,8 @@ Texts tokens(Text text) {
 
 // Whether two lists with commas share a value.
 bool share_one(Text list, Text other) {
-  bool found = false;
-  while (!list.empty() && !found) {
-    const Text value = cut(list, ",");
-    for (Text rest = other; !rest.empty() && !found;) {
-      found = cut(rest, ",") == value;
-    }
-  }
-  return found;
+  const Texts values = tokens(list, ','), others = tokens(other, ',');
+  return std::ranges::find_first_of(values, others) != values.end();
 }
 
 // The number at the beginning, which goes with what ends it; 0 without one.
@@ -112,7 +103,7 @@ struct Data {
     const std::array columns = {tokens(cut(header, " / ")), tokens(cut(header, " / ")), tokens(header)};
     for (Texts common; !text.empty();) {
       Text rest = cut(text, " ; ");
-      Entry& entry = block.entries.emplace_back();
+      Entry& entry = block.emplace_back();
       if (rest.find(" : ") != Text::npos) {
         Text guards = cut(rest, " : ");
         entry.weight = cut_number(guards, " ");
@@ -122,8 +113,8 @@ struct Data {
       entry.texts = rest;
       if (kind == "words") {
         common = entry.guards.empty() ? common : entry.guards;
-        read_word(block.words.emplace_back(), rest, columns, common);
-        block.words.back().set("is", {name});
+        read_word(entry.word, rest, columns, common);
+        entry.word.set("is", {name});
       }
     }
   }
@@ -169,7 +160,7 @@ class Expansion {
     const Block* const block = data_.find("draw", rule);
     ensure(block != nullptr, "grammar", "no rule draws '{}'", rule);
     std::vector<const Entry*> fitting;  // each as often as it weighs
-    for (const Entry& entry : block->entries) {
+    for (const Entry& entry : *block) {
       if (all_hold(entry.guards, record, record)) {
         fitting.insert(fitting.end(), std::max<size_t>(1, entry.weight), &entry);
       }
@@ -192,11 +183,8 @@ class Expansion {
     }
     if (action.front() == '&') {
       Text other = action.substr(1);
-      const Text one = cut(other, "/");
-      if (Combination words{said_name(one, record), said_name(other, record)};
-          words.first != "" && words.second != "") {
-        combinations_.push_back(std::move(words));
-      }
+      const std::string first = said_name(cut(other, "/"), record), second = said_name(other, record);
+      combinations_.insert(combinations_.end(), first.empty() || second.empty() ? 0 : 1, {first, second});
       return true;
     }
     const size_t at = std::min(action.find_first_of(":="), action.size());
@@ -216,9 +204,9 @@ class Expansion {
     const Texts bracketed = tokens(inside.substr(0, inside.rfind(']')));
     if (const Block* const list = data_.find("words", source)) {
       std::vector<const Record*> fitting;
-      for (const Record& word : list->words) {
-        if (all_hold(bracketed, word, record)) {
-          fitting.push_back(&word);
+      for (const Entry& entry : *list) {
+        if (all_hold(bracketed, entry.word, record)) {
+          fitting.push_back(&entry.word);
         }
       }
       record.set(name, {"", fitting.empty() ? nullptr : fitting[below(fitting.size())]});
@@ -300,8 +288,8 @@ class Expansion {
   std::string said_name(Text name, const Record& record) {
     if (const Block* const rule = data_.find("say", name)) {
       const auto entry =
-          std::ranges::find_if(rule->entries, [&](const Entry& e) { return all_hold(e.guards, record, record); });
-      return entry == rule->entries.end() ? "" : said(entry->texts, record);
+          std::ranges::find_if(*rule, [&](const Entry& e) { return all_hold(e.guards, record, record); });
+      return entry == rule->end() ? "" : said(entry->texts, record);
     }
     const Value value = get(name, record);
     if (value.record == nullptr) {
@@ -322,10 +310,10 @@ class Expansion {
       }
       text += c;
     }
-    for (const Record& contraction : data_.find("words", "contraction")->words) {
-      const Text base = own(contraction, "base").text;
+    for (const Entry& contraction : *data_.find("words", "contraction")) {
+      const Text base = own(contraction.word, "base").text;
       for (size_t at = text.find(base); !base.empty() && at != std::string::npos; at = text.find(base)) {
-        text.replace(at, base.size(), own(contraction, "short").text);
+        text.replace(at, base.size(), own(contraction.word, "short").text);
       }
     }
     // In UTF-8, lower-case umlauts too differ from capitals by the bit 0x20, in the second byte.

@@ -277,7 +277,7 @@ class Encoder(Oracle):
 def sees_back(pattern, back, both_ways=False):
     """Which keys `back` tokens before a query it sees; those after it in an encoder alone."""
     kind, _, size = pattern.partition(":")
-    sees = (back >= 0) | both_ways
+    sees = torch.ones_like(back, dtype=torch.bool) if both_ways else back >= 0
     if kind == "local":
         sees = sees & (back.abs() < int(size))
     if kind == "strided":

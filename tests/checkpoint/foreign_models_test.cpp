@@ -84,9 +84,26 @@ class GoldenModel {
     return {rows_of(memory.hidden.var()), rows_of(model.logits(pass, hidden).var())};
   }
 
-  Rows hidden(const std::vector<int32_t>& ids) const {
+  Rows hidden(const Sequences& tokens) const {
     Pass pass = Pass::infer(*backend_, DType::f64);
-    return rows_of(model_.encoder_only().hidden(pass, sequence(ids)).var());
+    return rows_of(model_.encoder_only().hidden(pass, tokens).var());
+  }
+  // Of each token, or of the text where its labels are asked for.
+  Rows scores(const Sequences& tokens) const {
+    Pass pass = Pass::infer(*backend_, DType::f64);
+    const EncoderOnly& model = model_.encoder_only();
+    const bool of_text = found_.config.head != Head::tokens && found_.config.head != Head::token_labels;
+    const Hidden rows = of_text ? model.pooled(pass, tokens) : model.hidden(pass, tokens);
+    return rows_of(model.logits(pass, rows).var());
+  }
+  // A text whose tokens have these types, where the model has any.
+  Sequences typed(const std::vector<int32_t>& ids, std::vector<int32_t> types) const {
+    Sequences tokens = sequence(ids);
+    if (found_.config.token_types > 0) {
+      types.resize(ids.size(), 0);
+      tokens.set_types(std::move(types));
+    }
+    return tokens;
   }
 
  private:
@@ -127,8 +144,8 @@ TEST_P(GoldenEncoderDecoders, GivesTheMemoryAndLogitsOfItsDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoderDecoders,
-                         testing::Values("bart", "m2m-100", "marian-apart", "mbart-25", "mbart-50", "mt5", "nllb", "t5",
-                                         "t5-1.1"));
+                         testing::Values("bart", "m2m-100", "marian", "marian-apart", "mbart-25", "mbart-50", "mt5",
+                                         "nllb", "t5", "t5-1.1"));
 
 class GoldenEncoders : public testing::TestWithParam<const char*> {};
 
@@ -137,11 +154,25 @@ TEST_P(GoldenEncoders, GivesTheHiddenStatesOfItsDefinition) {
   const json golden = golden_of(name);
   const GoldenModel model(name);
   for (const json& one : golden.at("cases")) {
-    expect_close(model.hidden(ids_in(one, "ids")), one.at("hidden"), tolerance_of(golden));
+    const Sequences tokens =
+        model.typed(ids_in(one, "ids"), one.contains("types") ? ids_in(one, "types") : std::vector<int32_t>());
+    if (one.contains("hidden")) {
+      expect_close(model.hidden(tokens), one.at("hidden"), tolerance_of(golden));
+    } else {
+      const json& logits = one.at("logits");
+      expect_close(model.scores(tokens), logits.front().is_array() ? logits : json::array({logits}),
+                   tolerance_of(golden));
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoders, testing::Values("t5-encoder"));
+INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoders,
+                         testing::Values("albert", "albert-masked", "bert", "bert-masked", "bert-old", "bert-sequence",
+                                         "bert-token", "distilbert", "distilbert-masked", "distilbert-sequence",
+                                         "electra", "electra-masked", "electra-sequence", "mpnet", "roberta",
+                                         "roberta-masked", "roberta-sequence", "sentence-cls", "sentence-dense",
+                                         "sentence-max", "sentence-minilm", "t5-encoder", "xlm-roberta",
+                                         "xlm-roberta-token"));
 
 }  // namespace
 }  // namespace heed::test

@@ -237,8 +237,7 @@ void merge_adapter(const ModelFolder& adapter, const std::filesystem::path& base
   }
   NewFolder folder(to.path);
   write_checked_safetensors(to.weights(), tensors, mark_of(description.config));
-  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
-                   description.columns);
+  save_description(to, description, tokenizers);
   folder.keep();
 }
 

@@ -225,8 +225,7 @@ QuantizedModel quantize_directory(const ModelFolder& from, const ModelFolder& to
   require_groups(plan.types, plan.group, weights);
   require_calibration(plan, weights);
   QuantizedModel written = write_quantized(from, to, *stored, model, weights, plan);
-  save_description(to, description.config, tokenizers, description.documents.value_or(Documents::none),
-                   description.columns);
+  save_description(to, description, tokenizers);
   return written;
 }
 
